@@ -92,9 +92,6 @@ pub const LEAD_CAMPAIGN_FIELDS: usize = 100;
 /// Attributes of one lead, or of one message of a contact: a long form has a few dozen.
 pub const ATTRIBUTES: usize = 200;
 
-/// Bytes of a lead's name as received; the stored name is cut to [`NAME_CHARACTERS`].
-pub const LEAD_NAME_BYTES: usize = 4 << 10;
-
 /// Bytes of a phone as received: sources write words beside the number.
 pub const LEAD_PHONE_BYTES: usize = 256;
 
@@ -102,8 +99,8 @@ pub const LEAD_PHONE_BYTES: usize = 256;
 /// reference, a time, a source's name, the name of an attribute.
 pub const LEAD_WORD_BYTES: usize = 1 << 10;
 
-/// Bytes of a long text of a lead: its message, the text of a consent, the value of
-/// an attribute or of a campaign's field.
+/// Bytes of a long text of a lead: the text of a consent, the value of an attribute or of
+/// a campaign's field.
 pub const LEAD_TEXT_BYTES: usize = 64 << 10;
 
 /// Bytes of all attributes of an inbound message: they are exported with it.

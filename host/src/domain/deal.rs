@@ -30,7 +30,7 @@ pub const LEFT_OUT_NAMES: usize = 10;
 pub fn no_room(whose: &str, names: &[String]) -> String {
     let shown = first_of(names);
     format!(
-        "{whose}: a deal's properties take at most {PROPS_BYTES} bytes, and its message {MESSAGE_BYTES} of them, so these are only in the raw delivery: {shown}"
+        "{whose}: some values are longer than a lead keeps (a deal's properties {PROPS_BYTES} bytes, and its message {MESSAGE_BYTES} of them), so these are only in the raw delivery: {shown}"
     )
 }
 
@@ -38,6 +38,11 @@ pub fn no_room(whose: &str, names: &[String]) -> String {
 pub fn no_json(whose: &str, names: &[String]) -> String {
     let shown = first_of(names);
     format!("{whose}: these attributes are not JSON, and are kept as texts: {shown}")
+}
+
+/// Returns what such a note says of a text that was cut.
+pub fn cut_from(field: &str, bytes: usize, kept: usize) -> String {
+    format!("the end of {field} (cut from {bytes} to {kept} bytes)")
 }
 
 fn first_of(names: &[String]) -> String {

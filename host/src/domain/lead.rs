@@ -24,6 +24,8 @@ pub struct Lead {
     pub attributes: Map<String, Value>,
     /// The attributes whose values are not JSON, and kept as texts.
     pub as_text: Vec<String>,
+    /// What was cut or left out because it is too long.
+    pub cuts: Vec<String>,
 }
 
 impl Lead {

@@ -12,6 +12,7 @@ use super::failure::ConvertError;
 use super::props;
 use super::routing::{Reachable, Routing};
 use crate::domain::contact;
+use crate::domain::deal::cut_from;
 use crate::domain::exchange::InputProblem;
 use crate::domain::hex;
 use crate::domain::lead::{Action, Lead};
@@ -94,7 +95,9 @@ fn parts(outcome: &ConversionOutcome) -> usize {
         ConversionOutcome::Lead(lead) => {
             let named = lead.phones.len() + lead.emails.len();
             let listed = lead.listings.len() + lead.campaign.len() + lead.consents.len();
-            1 + named + listed + lead.attributes.len() / 8
+            let texts = [&lead.name, &lead.message].into_iter().flatten();
+            let texts: usize = texts.map(String::len).sum();
+            1 + named + listed + lead.attributes.len() / 8 + texts / limits::LEAD_WORD_BYTES
         }
         ConversionOutcome::Fetch(_)
         | ConversionOutcome::Ignored(_)
@@ -171,17 +174,26 @@ fn new_lead(live: &Live, mut lead: Lead) -> NewLead {
         None if connection.dedupe_by_content => content_key(&contact_keys, &lead),
         None => None,
     };
+    let mut left_out = std::mem::take(&mut lead.cuts);
     let name = lead
         .name
         .as_deref()
-        .map(tidy_name)
+        .map(words_of)
         .filter(|name| !name.is_empty());
+    let name = name.map(|whole| {
+        let name = cut_name(&whole);
+        if name.len() < whole.len() {
+            left_out.push(cut_from("name", whole.len(), name.len()));
+        }
+        name
+    });
     let title = title(name.as_deref(), &phones, &emails, &lead);
     let action = lead.action;
     let references = lead.listings.iter();
     let products = references.map(|one| one.reference.clone()).collect();
     let as_text = std::mem::take(&mut lead.as_text);
     let kept = props::deal_props(live, lead, name.as_deref(), &phones);
+    left_out.extend(kept.left_out);
     NewLead {
         connection: connection.id.clone(),
         agent: connection.agent,
@@ -189,7 +201,7 @@ fn new_lead(live: &Live, mut lead: Lead) -> NewLead {
         action,
         products,
         deal_props: kept.props,
-        left_out: kept.left_out,
+        left_out,
         as_text,
         contact_props: Map::new(),
         greeting: None,
@@ -238,15 +250,17 @@ fn hash(parts: &[&str]) -> String {
 
 /// Removes control characters, collapses white space, and cuts to the interface's length.
 pub fn tidy_name(raw: &str) -> String {
-    let words: Vec<&str> = raw
-        .split(|c: char| c.is_whitespace() || c.is_control())
-        .filter(|word| !word.is_empty())
-        .collect();
-    words
-        .join(" ")
-        .chars()
-        .take(limits::NAME_CHARACTERS)
-        .collect()
+    cut_name(&words_of(raw))
+}
+
+fn cut_name(name: &str) -> String {
+    name.chars().take(limits::NAME_CHARACTERS).collect()
+}
+
+fn words_of(raw: &str) -> String {
+    let words = raw.split(|c: char| c.is_whitespace() || c.is_control());
+    let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
+    words.join(" ")
 }
 
 fn title(name: Option<&str>, phones: &[Phone], emails: &[String], lead: &Lead) -> Option<String> {

@@ -201,10 +201,8 @@ impl PropsBuilder {
             return self.put("message", Value::String(message));
         }
         let kept = prefix(&message, most - CUT.len());
-        self.left_out.push(format!(
-            "the last {} bytes of message",
-            message.len() - kept.len()
-        ));
+        let cut = deal::cut_from("message", message.len(), kept.len());
+        self.left_out.push(cut);
         self.put("message", json!(format!("{kept}{CUT}")));
     }
 
@@ -361,7 +359,7 @@ mod tests {
             let length = text::length(&kept.props["message"]);
             assert!(length <= most && length > most - 16, "{text:?}: {length}");
             assert!(
-                kept.left_out[0].ends_with("bytes of message"),
+                kept.left_out[0].starts_with("the end of message (cut from "),
                 "{:?}",
                 kept.left_out
             );

@@ -13,6 +13,7 @@ leadhost_tests::on_every_store! {
     a_lead_is_converted_and_the_answer_names_deal_and_contact,
     a_bad_item_harms_no_other_and_the_answer_says_which_is_which,
     a_lead_that_is_too_large_is_invalid_and_its_delivery_is_kept,
+    a_lead_with_a_text_above_its_limit_is_stored_and_a_note_names_both_lengths,
     fields_that_do_not_fit_a_deal_stay_in_the_delivery_and_a_note_names_them,
     a_delivery_of_nothing_but_bad_items_is_rejected_and_answered_200,
     a_delivery_with_nothing_in_it_is_ignored,
@@ -98,6 +99,50 @@ async fn a_lead_that_is_too_large_is_invalid_and_its_delivery_is_kept(on: On) {
     assert_eq!(host.delivery(&answer).await.request.body, b"as it came");
 }
 
+async fn a_lead_with_a_text_above_its_limit_is_stored_and_a_note_names_both_lengths(on: On) {
+    let host = Host::working(on).await;
+    host.converter(guests::misbehave()).await;
+    for (word, size, note) in [
+        (
+            "message",
+            70_000,
+            "the end of message (cut from 70000 to 32760 bytes)",
+        ),
+        ("name", 300, "the end of name (cut from 300 to 255 bytes)"),
+        (
+            "name",
+            70_000,
+            "the end of name (cut from 70000 to 255 bytes)",
+        ),
+        (
+            "long-attribute",
+            70_000,
+            "attributes.long (70002 bytes; at most 65536 are taken)",
+        ),
+    ] {
+        let slug = format!("{word}-{size}");
+        let declared = host.declare(&harm(&slug, word, size)).await;
+        let ask = host.post(&declared.address(&slug)).body("as it came");
+        let answer = ask.send().await.expect(200);
+        assert_eq!(answer.json()["status"], "converted", "{slug}");
+        let stored = host.delivery(&answer).await;
+        let named = stored.notes.iter().any(|one| one.ends_with(note));
+        assert!(named, "{slug}: {:?}", stored.notes);
+        let id = answer.json()["leads"][0]["dealId"]
+            .as_str()
+            .unwrap()
+            .to_owned();
+        let deals = host.deals(&declared, &format!("dealId={id}")).await;
+        assert_eq!(
+            deals[0]["person"]["phoneNumber"], "+5511987654321",
+            "{deals:?}"
+        );
+        if word == "name" {
+            assert_eq!(deals[0]["person"]["name"], "n".repeat(255));
+        }
+    }
+}
+
 async fn fields_that_do_not_fit_a_deal_stay_in_the_delivery_and_a_note_names_them(on: On) {
     let (host, declared) = form(on).await;
     let mut body = lead("f-1", "Lia Prado", "11 98888-0001");
@@ -112,9 +157,9 @@ async fn fields_that_do_not_fit_a_deal_stay_in_the_delivery_and_a_note_names_the
     assert!(props.to_string().len() < 40_000);
     assert_eq!(props["contact"]["name"], "Lia Prado");
     let stored = host.delivery(&answer).await;
-    let left = 60_000 - (message.len() - " […]".len());
+    let kept = message.len() - " […]".len();
     let note = format!(
-        "lead f-1: a deal's properties take at most 65536 bytes, and its message 32768 of them, so these are only in the raw delivery: the last {left} bytes of message"
+        "lead f-1: some values are longer than a lead keeps (a deal's properties 65536 bytes, and its message 32768 of them), so these are only in the raw delivery: the end of message (cut from 60000 to {kept} bytes)"
     );
     assert_eq!(stored.notes, [note]);
     assert_eq!(stored.request.body, body.to_string().as_bytes());

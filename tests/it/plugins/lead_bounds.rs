@@ -1,5 +1,6 @@
-//! The size of a lead: excess refuses that lead and no other, with the actual
-//! size and the limit in the message, and golden cases show the same.
+//! The size of a lead: too many phones refuse that lead and no other, with the actual
+//! size and the limit in the message, and golden cases show the same. Of other values, the
+//! lead keeps what fits.
 
 use leadhost::domain::plugin::ConversionOutcome;
 use leadhost_golden::{Call, Case, Delivery, append_section, pack};
@@ -11,7 +12,7 @@ use super::Bench;
 const KEPT: &str = "and the raw delivery is kept";
 
 #[tokio::test]
-async fn a_lead_at_its_limits_is_accepted_and_one_more_value_is_refused_with_a_reason() {
+async fn a_lead_at_its_limits_is_whole_and_one_more_value_is_left_out_or_refused_with_a_reason() {
     let bench = Bench::new(&[]);
     let loaded = bench.misbehave().await;
     let outcome = async |word: &str, size: usize| {
@@ -22,30 +23,6 @@ async fn a_lead_at_its_limits_is_accepted_and_one_more_value_is_refused_with_a_r
     for (word, most, given, field) in [
         ("phones", 20, "21 phones; at most 20 are taken", "phones"),
         ("emails", 20, "21 e-mails; at most 20 are taken", "emails"),
-        (
-            "listings",
-            50,
-            "51 listings; at most 50 are taken",
-            "listings",
-        ),
-        (
-            "attributes",
-            200,
-            "201 attributes; at most 200 are taken",
-            "attributes",
-        ),
-        (
-            "name",
-            4_096,
-            "a name of 4097 bytes; at most 4096 are taken",
-            "name",
-        ),
-        (
-            "long-attribute",
-            65_534,
-            "an attribute's value of 65537 bytes; at most 65536 are taken",
-            "attributes.0",
-        ),
     ] {
         assert!(
             matches!(outcome(word, most).await, ConversionOutcome::Lead(_)),
@@ -59,6 +36,23 @@ async fn a_lead_at_its_limits_is_accepted_and_one_more_value_is_refused_with_a_r
             format!("the converter gave {given}, {KEPT}")
         );
         assert_eq!(problem.path, format!("items.0.lead.{field}"));
+    }
+    for (word, most, given) in [
+        ("listings", 50, "listings after the first 50 of 51"),
+        ("attributes", 200, "attributes after the first 200 of 201"),
+        (
+            "long-attribute",
+            65_534,
+            "attributes.long (65537 bytes; at most 65536 are taken)",
+        ),
+    ] {
+        for (size, expected) in [(most, None), (most + 1, Some(given))] {
+            let ConversionOutcome::Lead(lead) = outcome(word, size).await else {
+                panic!("{word} is taken");
+            };
+            let cuts: Vec<_> = lead.cuts.iter().map(String::as_str).collect();
+            assert_eq!(cuts, Vec::from_iter(expected), "{word}");
+        }
     }
     let ConversionOutcome::Invalid(problem) = outcome("phones", 10_000).await else {
         panic!("ten thousand phones are refused");

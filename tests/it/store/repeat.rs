@@ -151,7 +151,7 @@ pub async fn an_update_that_does_not_fit_its_deal_is_reported_in_the_notes(world
         notes,
         [
             "read as a form",
-            "lead L1: a deal's properties take at most 65536 bytes, and its message 32768 of them, so these are only in the raw delivery: deal.props.attributes"
+            "lead L1: some values are longer than a lead keeps (a deal's properties 65536 bytes, and its message 32768 of them), so these are only in the raw delivery: deal.props.attributes"
         ]
     );
     // A smaller value is always accepted.

@@ -25,6 +25,7 @@ pub fn excessive(word: &str, size: usize) -> Lead {
                 lead = lead.attribute(format!("name-{number}"), &json!(number));
             }
         }
+        "message" => lead.message = Some("m".repeat(size)),
         "name" => lead.name = Some("n".repeat(size)),
         "long-attribute" => lead = lead.attribute("long", &json!("a".repeat(size))),
         _ => {}

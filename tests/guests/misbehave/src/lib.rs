@@ -104,7 +104,8 @@ impl Converter for Misbehave {
             "random" => system::ask_for_chance(size),
             "sleep" => system::sleep(),
             "flood" => system::flood(size),
-            "phones" | "emails" | "listings" | "attributes" | "name" | "long-attribute" => {
+            "phones" | "emails" | "listings" | "attributes" | "message" | "name"
+            | "long-attribute" => {
                 let lead = leads::excessive(&word(config), size);
                 Ok(vec![Item::lead(lead.external_id(delivery.id.clone()))].into())
             }

@@ -448,6 +448,7 @@ mod tests {
             campaign: vec![("utm-term".to_owned(), "sea".to_owned())],
             attributes: serde_json::Map::from_iter([("unit".to_owned(), "AP-1".into())]),
             as_text: Vec::new(),
+            cuts: Vec::new(),
         };
         let shown = item_line(&item(ConversionOutcome::Lead(Box::new(lead))));
         let expected = [

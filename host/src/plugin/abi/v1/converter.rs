@@ -276,19 +276,19 @@ fn items(items: Vec<wit::Item>) -> Result<Vec<ConvertedItem>, Fault> {
 }
 
 /// Converts an item. The error is the rule that it breaks, and the field. Its size is
-/// checked first.
-fn taken(item: wit::Item, room: &mut Room) -> Result<ConvertedItem, RuleViolation> {
-    bounds::item(&item, room)?;
+/// bounded first.
+fn taken(mut item: wit::Item, room: &mut Room) -> Result<ConvertedItem, RuleViolation> {
+    let cuts = bounds::item(&mut item, room)?;
     let wit::Item { route, outcome } = item;
     Ok(ConvertedItem {
         route: storable_pairs(route),
-        outcome: self::outcome(outcome)?,
+        outcome: self::outcome(outcome, cuts)?,
     })
 }
 
-fn outcome(outcome: wit::Outcome) -> Result<ConversionOutcome, RuleViolation> {
+fn outcome(outcome: wit::Outcome, cuts: Vec<String>) -> Result<ConversionOutcome, RuleViolation> {
     Ok(match outcome {
-        wit::Outcome::Lead(lead) => ConversionOutcome::Lead(Box::new(self::lead(lead))),
+        wit::Outcome::Lead(lead) => ConversionOutcome::Lead(Box::new(self::lead(lead, cuts))),
         wit::Outcome::Fetch(fetch) => {
             let request = HttpRequest::try_from(fetch.request)
                 .map_err(|unknown| (unknown.to_string(), "fetch.request".to_owned()))?;
@@ -304,8 +304,8 @@ fn outcome(outcome: wit::Outcome) -> Result<ConversionOutcome, RuleViolation> {
     })
 }
 
-/// Converts a lead. Its blank texts are absent.
-fn lead(lead: wit::Lead) -> Lead {
+/// Converts a lead that lost these values. Its blank texts are absent.
+fn lead(lead: wit::Lead, cuts: Vec<String>) -> Lead {
     let mut as_text = Vec::new();
     let listing = |listing: wit::Listing| {
         Some(Listing {
@@ -340,6 +340,7 @@ fn lead(lead: wit::Lead) -> Lead {
             .collect(),
         attributes: attributes(lead.attributes, &mut as_text),
         as_text,
+        cuts: cuts.into_iter().map(storable).collect(),
     }
 }
 

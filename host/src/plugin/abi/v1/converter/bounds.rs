@@ -1,9 +1,12 @@
-//! Limits on the size of an item, checked before the item is used: phones, bytes of a name,
-//! bytes of all items of a delivery. A message about something too large names the actual
-//! size and the limit. Only that item becomes invalid; the others are kept, and the raw
-//! delivery has all of it.
+//! Limits on the size of an item, applied before the item is used. A text that a person or a source
+//! writes is cut, and a value that would say something else if it were cut is left out; the notes of
+//! the delivery name both. An item without what identifies it, or that is too large as a whole,
+//! becomes invalid, with the actual size and the limit. The others are kept, and the raw delivery
+//! has all of it.
 
 use super::bindings::exports::leadhost::converter::converter as wit;
+use crate::domain::deal::cut_from;
+use crate::domain::text::seen;
 use crate::limits;
 use crate::plugin::abi::v1::types::core;
 use crate::plugin::rules::size;
@@ -12,6 +15,8 @@ use crate::plugin::rules::size;
 pub(super) type RuleViolation = (String, String);
 
 const KEPT: &str = "the raw delivery is kept";
+const WORD: usize = limits::LEAD_WORD_BYTES;
+const TEXT: usize = limits::LEAD_TEXT_BYTES;
 
 /// Bytes that are left for further items of a delivery.
 pub(super) struct Room(usize);
@@ -23,25 +28,25 @@ impl Room {
     }
 }
 
-/// Checks an item. An item that exceeds the room left does not use up any of it.
+/// Brings an item within its bounds, and returns what it lost. An item that exceeds the room left
+/// does not use up any of it.
 ///
 /// # Errors
 ///
 /// The violation and the field that has it, if the item or a part of it is too large.
-pub(super) fn item(item: &wit::Item, room: &mut Room) -> Result<(), RuleViolation> {
+pub(super) fn item(item: &mut wit::Item, room: &mut Room) -> Result<Vec<String>, RuleViolation> {
     size::route(&item.route).map_err(|what| (what, "route".to_owned()))?;
-    let route: usize = item
-        .route
-        .iter()
-        .map(|(name, value)| name.len() + value.len())
-        .sum();
-    let (field, bytes) = match &item.outcome {
-        wit::Outcome::Lead(lead) => ("lead", self::lead(lead)?),
+    let mut cuts = Cuts::default();
+    let (field, bytes) = match &mut item.outcome {
+        wit::Outcome::Lead(lead) => {
+            self::lead(lead, &mut cuts)?;
+            ("lead", bytes_of(lead))
+        }
         wit::Outcome::Fetch(fetch) => ("fetch", self::fetch(fetch)?),
         // Their texts are cut instead.
-        wit::Outcome::Ignored(_) | wit::Outcome::Invalid(_) => return Ok(()),
+        wit::Outcome::Ignored(_) | wit::Outcome::Invalid(_) => return Ok(Vec::new()),
     };
-    let bytes = route + bytes;
+    let bytes = bytes_of_pairs(&item.route) + bytes;
     room.0 = room.0.checked_sub(bytes).ok_or_else(|| {
         let what = format!(
             "{bytes} bytes where {} are left of the {} that are taken from one delivery; {KEPT}",
@@ -50,115 +55,238 @@ pub(super) fn item(item: &wit::Item, room: &mut Room) -> Result<(), RuleViolatio
         );
         (what, field.to_owned())
     })?;
+    Ok(cuts.0)
+}
+
+/// Name and message have no bound of their own here: the deal keeps as much of them as it can.
+fn lead(lead: &mut wit::Lead, cuts: &mut Cuts) -> Result<(), RuleViolation> {
+    identity(
+        "lead.external-id",
+        "an external id",
+        lead.external_id.as_deref(),
+        WORD,
+    )?;
+    keys(lead, cuts)?;
+    cuts.text("action", &mut lead.action, WORD);
+    for (field, text) in [
+        ("occurred-at", &mut lead.occurred_at),
+        ("source", &mut lead.source),
+    ] {
+        if let Some(text) = text {
+            cuts.text(field, text, WORD);
+        }
+    }
+    if let Some(region) = lead.region.take_if(|region| region.len() > WORD) {
+        cuts.left_out("region", region.len(), WORD);
+    }
+    cuts.list(
+        "listings",
+        &mut lead.listings,
+        limits::LEAD_LISTINGS,
+        |listing| ("", too_long(&listing.reference, WORD)),
+    );
+    for listing in &mut lead.listings {
+        cuts.text("listings.kind", &mut listing.kind, WORD);
+    }
+    cuts.list(
+        "consents",
+        &mut lead.consents,
+        limits::LEAD_CONSENTS,
+        |_| ("", None),
+    );
+    for consent in &mut lead.consents {
+        cuts.text("consents.purpose", &mut consent.purpose, WORD);
+        cuts.text("consents.text", &mut consent.text, TEXT);
+    }
+    let most = limits::LEAD_CAMPAIGN_FIELDS;
+    cuts.list("campaign", &mut lead.campaign, most, |(name, _)| {
+        (name.as_str(), too_long(name, WORD))
+    });
+    for (name, value) in &mut lead.campaign {
+        if value.len() > TEXT {
+            cuts.text(&format!("campaign.{name}"), value, TEXT);
+        }
+    }
+    // The beginning of a JSON text is none.
+    cuts.list(
+        "attributes",
+        &mut lead.attributes,
+        limits::ATTRIBUTES,
+        |(name, value)| {
+            let long = too_long(name, WORD).or_else(|| too_long(value, TEXT));
+            (name.as_str(), long)
+        },
+    );
     Ok(())
 }
 
-fn lead(lead: &wit::Lead) -> Result<usize, RuleViolation> {
-    const WORD: usize = limits::LEAD_WORD_BYTES;
-    const TEXT: usize = limits::LEAD_TEXT_BYTES;
-    let mut of = RecordSize {
-        record: "lead",
-        bytes: 0,
-    };
-    of.text_if(
-        "external-id",
-        "an external id",
-        lead.external_id.as_ref(),
-        WORD,
-    )?;
-    of.text("action", "an action", &lead.action, WORD)?;
-    of.text_if(
-        "name",
-        "a name",
-        lead.name.as_ref(),
-        limits::LEAD_NAME_BYTES,
-    )?;
-    of.text_if("region", "a region", lead.region.as_ref(), WORD)?;
-    of.text_if("message", "a message", lead.message.as_ref(), TEXT)?;
-    of.text_if("occurred-at", "a time", lead.occurred_at.as_ref(), WORD)?;
-    of.text_if("source", "a source", lead.source.as_ref(), WORD)?;
-
-    of.list("phones", "phones", lead.phones.len(), limits::LEAD_PHONES)?;
-    for (place, phone) in lead.phones.iter().enumerate() {
-        let field = || format!("phones.{place}");
-        of.text(field, "a phone", phone, limits::LEAD_PHONE_BYTES)?;
+/// Leaves out a phone or an e-mail address that is too long, if the lead has another key.
+fn keys(lead: &mut wit::Lead, cuts: &mut Cuts) -> Result<(), RuleViolation> {
+    let is_key = |text: &String, most| text.len() <= most && !seen(text).is_empty();
+    let has_key = lead
+        .external_id
+        .iter()
+        .chain(&lead.emails)
+        .any(|text| is_key(text, WORD))
+        || lead
+            .phones
+            .iter()
+            .any(|phone| is_key(phone, limits::LEAD_PHONE_BYTES));
+    for (field, one, many, values, (most, longest)) in [
+        (
+            "phones",
+            "a phone",
+            "phones",
+            &mut lead.phones,
+            (limits::LEAD_PHONES, limits::LEAD_PHONE_BYTES),
+        ),
+        (
+            "emails",
+            "an e-mail",
+            "e-mails",
+            &mut lead.emails,
+            (limits::LEAD_EMAILS, WORD),
+        ),
+    ] {
+        if values.len() > most {
+            let what = format!(
+                "{} {many}; at most {most} are taken, and {KEPT}",
+                values.len()
+            );
+            return Err((what, format!("lead.{field}")));
+        }
+        if has_key {
+            cuts.list(field, values, most, |text| ("", too_long(text, longest)));
+        }
+        for (place, text) in values.iter().enumerate() {
+            if text.len() > longest {
+                identity(&format!("lead.{field}.{place}"), one, Some(text), longest)?;
+            }
+        }
     }
-    of.list("emails", "e-mails", lead.emails.len(), limits::LEAD_EMAILS)?;
-    for (place, email) in lead.emails.iter().enumerate() {
-        of.text(|| format!("emails.{place}"), "an e-mail", email, WORD)?;
-    }
-    of.list(
-        "listings",
-        "listings",
-        lead.listings.len(),
-        limits::LEAD_LISTINGS,
-    )?;
-    for (place, listing) in lead.listings.iter().enumerate() {
-        let field = |name| move || format!("listings.{place}.{name}");
-        of.text(field("kind"), "a listing's kind", &listing.kind, WORD)?;
-        of.text(
-            field("reference"),
-            "a listing's reference",
-            &listing.reference,
-            WORD,
-        )?;
-    }
-    of.list(
-        "consents",
-        "consents",
-        lead.consents.len(),
-        limits::LEAD_CONSENTS,
-    )?;
-    for (place, consent) in lead.consents.iter().enumerate() {
-        let field = |name| move || format!("consents.{place}.{name}");
-        of.text(
-            field("purpose"),
-            "a consent's purpose",
-            &consent.purpose,
-            WORD,
-        )?;
-        of.text(field("text"), "a consent's text", &consent.text, TEXT)?;
-    }
-    let most = limits::LEAD_CAMPAIGN_FIELDS;
-    of.list(
-        "campaign",
-        "fields of a campaign",
-        lead.campaign.len(),
-        most,
-    )?;
-    for (place, (name, value)) in lead.campaign.iter().enumerate() {
-        let field = || format!("campaign.{place}");
-        of.text(field, "a campaign field's name", name, WORD)?;
-        of.text(field, "a campaign field's value", value, TEXT)?;
-    }
-    of.list(
-        "attributes",
-        "attributes",
-        lead.attributes.len(),
-        limits::ATTRIBUTES,
-    )?;
-    for (place, (name, value)) in lead.attributes.iter().enumerate() {
-        let field = || format!("attributes.{place}");
-        of.text(field, "an attribute's name", name, WORD)?;
-        of.text(field, "an attribute's value", value, TEXT)?;
-    }
-    Ok(of.bytes)
+    Ok(())
 }
 
-fn fetch(fetch: &wit::Fetch) -> Result<usize, RuleViolation> {
-    let mut of = RecordSize {
-        record: "fetch",
-        bytes: 0,
+/// Refuses a text that identifies, because a part of it would identify something else.
+fn identity(field: &str, what: &str, text: Option<&str>, most: usize) -> Result<(), RuleViolation> {
+    let Some((bytes, most)) = text.and_then(|text| too_long(text, most)) else {
+        return Ok(());
     };
-    let id = fetch.external_id.as_ref();
-    of.text_if("external-id", "an external id", id, limits::LEAD_WORD_BYTES)?;
+    let what = format!("{what} of {bytes} bytes; at most {most} are taken, and {KEPT}");
+    Err((what, field.to_owned()))
+}
+
+/// Returns the bytes of a text that has more than it may have, and how many that are.
+fn too_long(text: &str, most: usize) -> Option<(usize, usize)> {
+    (text.len() > most).then_some((text.len(), most))
+}
+
+fn bytes_of_pairs(pairs: &[(String, String)]) -> usize {
+    pairs
+        .iter()
+        .map(|(name, value)| name.len() + value.len())
+        .sum()
+}
+
+fn bytes_of(lead: &wit::Lead) -> usize {
+    let wit::Lead {
+        external_id,
+        action,
+        is_test: _,
+        name,
+        phones,
+        emails,
+        region,
+        listings,
+        message,
+        occurred_at,
+        source,
+        consents,
+        campaign,
+        attributes,
+    } = lead;
+    let single = [external_id, name, region, message, occurred_at, source];
+    let texts = single.into_iter().flatten().chain(phones).chain(emails);
+    let listings = listings
+        .iter()
+        .map(|one| one.kind.len() + one.reference.len());
+    let consents = consents
+        .iter()
+        .map(|one| one.purpose.len() + one.text.len());
+    action.len()
+        + texts
+            .map(String::len)
+            .chain(listings)
+            .chain(consents)
+            .sum::<usize>()
+        + bytes_of_pairs(campaign)
+        + bytes_of_pairs(attributes)
+}
+
+/// What a lead lost, as the notes of its delivery name it.
+#[derive(Default)]
+struct Cuts(Vec<String>);
+
+impl Cuts {
+    fn text(&mut self, field: &str, text: &mut String, most: usize) {
+        let Some((bytes, _)) = too_long(text, most) else {
+            return;
+        };
+        let kept = text.floor_char_boundary(most);
+        text.truncate(kept);
+        self.0.push(cut_from(field, bytes, kept));
+    }
+
+    fn left_out(&mut self, field: &str, bytes: usize, most: usize) {
+        self.0
+            .push(format!("{field} ({bytes} bytes; at most {most} are taken)"));
+    }
+
+    /// Leaves out the values after the first `most`, and those of which a part is too long. `part` returns
+    /// the value's name, and that part's size and bound.
+    fn list<T>(
+        &mut self,
+        field: &str,
+        values: &mut Vec<T>,
+        most: usize,
+        part: impl for<'v> Fn(&'v T) -> (&'v str, Option<(usize, usize)>),
+    ) {
+        if values.len() > most {
+            self.0.push(format!(
+                "{field} after the first {most} of {}",
+                values.len()
+            ));
+            values.truncate(most);
+        }
+        let mut place = 0;
+        values.retain(|value| {
+            let (name, long) = part(value);
+            if let Some((bytes, most)) = long {
+                let name = match &name[..name.floor_char_boundary(NAME_SHOWN)] {
+                    "" => place.to_string(),
+                    name => name.to_owned(),
+                };
+                self.left_out(&format!("{field}.{name}"), bytes, most);
+            }
+            place += 1;
+            long.is_none()
+        });
+    }
+}
+
+/// Bytes of a name that a note shows.
+const NAME_SHOWN: usize = 64;
+
+fn fetch(fetch: &wit::Fetch) -> Result<usize, RuleViolation> {
+    let id = fetch.external_id.as_deref();
+    identity("fetch.external-id", "an external id", id, WORD)?;
     let state = fetch.state.len();
     if state > limits::FETCH_STATE_BYTES {
         let most = limits::FETCH_STATE_BYTES;
         let what = format!("a state of {state} bytes; at most {most} are kept");
         return Err((what, "fetch.state".to_owned()));
     }
-    Ok(of.bytes + state + request(&fetch.request))
+    Ok(id.map_or(0, str::len) + state + request(&fetch.request))
 }
 
 /// Returns the bytes of a request. The rules of requests check whether they are too many.
@@ -184,72 +312,6 @@ fn request(request: &core::HttpRequest) -> usize {
         + fields
             .map(|(name, value)| name.len() + of(value))
             .sum::<usize>()
-}
-
-/// Adds up the bytes of a record.
-struct RecordSize {
-    record: &'static str,
-    bytes: usize,
-}
-
-impl RecordSize {
-    fn list(
-        &self,
-        field: &str,
-        what: &str,
-        count: usize,
-        most: usize,
-    ) -> Result<(), RuleViolation> {
-        if count <= most {
-            return Ok(());
-        }
-        let what = format!("{count} {what}; at most {most} are taken, and {KEPT}");
-        Err((what, format!("{}.{field}", self.record)))
-    }
-
-    fn text(
-        &mut self,
-        field: impl FieldPath,
-        what: &str,
-        text: &str,
-        most: usize,
-    ) -> Result<(), RuleViolation> {
-        let bytes = text.len();
-        self.bytes += bytes;
-        if bytes <= most {
-            return Ok(());
-        }
-        let what = format!("{what} of {bytes} bytes; at most {most} are taken, and {KEPT}");
-        Err((what, format!("{}.{}", self.record, field.path())))
-    }
-
-    fn text_if(
-        &mut self,
-        field: &str,
-        what: &str,
-        text: Option<&String>,
-        most: usize,
-    ) -> Result<(), RuleViolation> {
-        text.map_or(Ok(()), |text| self.text(field, what, text, most))
-    }
-}
-
-/// The path of a text, created only for an error.
-trait FieldPath {
-    /// Returns the path as text.
-    fn path(self) -> String;
-}
-
-impl FieldPath for &str {
-    fn path(self) -> String {
-        self.to_owned()
-    }
-}
-
-impl<F: FnOnce() -> String> FieldPath for F {
-    fn path(self) -> String {
-        self()
-    }
 }
 
 #[cfg(test)]
@@ -303,184 +365,237 @@ mod tests {
     }
 
     fn alone(item: &wit::Item) -> Result<(), RuleViolation> {
-        self::item(item, &mut Room::for_delivery())
+        self::item(&mut item.clone(), &mut Room::for_delivery()).map(drop)
     }
 
-    /// Checks that a lead with `most` of something is accepted, and that a lead with one
-    /// more is refused with these words, in this field.
-    fn check(most: usize, words: &str, field: &str, change: impl Fn(&mut wit::Lead, usize)) {
-        let with = |count| {
-            let mut lead = lead();
-            change(&mut lead, count);
-            alone(&item_of(wit::Outcome::Lead(lead)))
+    /// Returns the lead within its bounds, and what it lost.
+    fn bounded(
+        change: impl FnOnce(&mut wit::Lead),
+    ) -> Result<(wit::Lead, Vec<String>), RuleViolation> {
+        let mut lead = lead();
+        change(&mut lead);
+        let mut item = item_of(wit::Outcome::Lead(lead));
+        let cuts = self::item(&mut item, &mut Room::for_delivery())?;
+        let wit::Outcome::Lead(lead) = item.outcome else {
+            panic!("a lead stays one");
         };
-        assert_eq!(with(most), Ok(()), "{field}");
-        let (what, place) = with(most + 1).expect_err(field);
-        let expected = format!("{words}; at most {most} are taken, and the raw delivery is kept");
-        assert_eq!((what.as_str(), place.as_str()), (expected.as_str(), field));
+        Ok((lead, cuts))
     }
 
     fn x(bytes: usize) -> String {
         "x".repeat(bytes)
     }
 
-    #[test]
-    fn every_list_of_a_lead_has_a_maximum_length() {
-        let pair = || (x(1), "1".to_owned());
-        check(20, "21 phones", "lead.phones", |lead, count| {
-            lead.phones = vec![x(1); count];
-        });
-        check(20, "21 e-mails", "lead.emails", |lead, count| {
-            lead.emails = vec![x(1); count];
-        });
-        let listing = wit::Listing {
-            kind: x(1),
-            reference: x(1),
-        };
-        check(50, "51 listings", "lead.listings", |lead, count| {
-            lead.listings = vec![listing.clone(); count];
-        });
-        let consent = wit::Consent {
-            purpose: x(1),
-            granted: true,
-            text: x(1),
-        };
-        check(50, "51 consents", "lead.consents", |lead, count| {
-            lead.consents = vec![consent.clone(); count];
-        });
-        check(
-            100,
-            "101 fields of a campaign",
-            "lead.campaign",
-            |lead, count| {
-                lead.campaign = vec![pair(); count];
-            },
-        );
-        check(200, "201 attributes", "lead.attributes", |lead, count| {
-            lead.attributes = vec![pair(); count];
-        });
+    /// Sets a text or a number of values of this size.
+    type Change = fn(&mut wit::Lead, usize);
+
+    fn listings(kind: String, reference: String) -> Vec<wit::Listing> {
+        vec![wit::Listing { kind, reference }]
+    }
+
+    fn consents(purpose: String, text: String) -> Vec<wit::Consent> {
+        let granted = true;
+        vec![wit::Consent {
+            purpose,
+            granted,
+            text,
+        }]
     }
 
     #[test]
-    fn every_text_of_a_lead_has_a_maximum_length() {
-        type SetText = fn(&mut wit::Lead, String);
-        let all: [(usize, &str, &str, SetText); 18] = [
-            (1_024, "an external id", "external-id", |lead, text| {
-                lead.external_id = Some(text)
-            }),
-            (1_024, "an action", "action", |lead, text| {
-                lead.action = text
-            }),
-            (4_096, "a name", "name", |lead, text| lead.name = Some(text)),
-            (256, "a phone", "phones.1", |lead, text| {
-                lead.phones = vec![x(1), text]
-            }),
-            (1_024, "an e-mail", "emails.0", |lead, text| {
-                lead.emails = vec![text]
-            }),
-            (1_024, "a region", "region", |lead, text| {
-                lead.region = Some(text)
+    fn what_identifies_a_lead_is_taken_whole_or_the_lead_is_refused() {
+        let all: [(usize, &str, &str, Change); 6] = [
+            (
+                1_024,
+                "an external id of 1025 bytes",
+                "external-id",
+                |lead, size| {
+                    lead.external_id = Some(x(size));
+                    lead.phones = vec![x(1)];
+                },
+            ),
+            (256, "a phone of 257 bytes", "phones.1", |lead, size| {
+                lead.phones = vec![" ".to_owned(), x(size)];
             }),
             (
                 1_024,
-                "a listing's kind",
-                "listings.0.kind",
-                |lead, kind| {
-                    let reference = x(1);
-                    lead.listings = vec![wit::Listing { kind, reference }];
+                "an e-mail of 1025 bytes",
+                "emails.0",
+                |lead, size| {
+                    lead.emails = vec![x(size)];
+                },
+            ),
+            (20, "21 phones", "phones", |lead, count| {
+                lead.phones = vec![x(1); count];
+            }),
+            (20, "21 e-mails", "emails", |lead, count| {
+                lead.emails = vec![x(1); count];
+            }),
+            (20, "21 e-mails", "emails", |lead, count| {
+                lead.external_id = Some(x(1));
+                lead.emails = vec![x(1); count];
+            }),
+        ];
+        for (most, words, field, change) in all {
+            let (_, cuts) = bounded(|lead| change(lead, most)).expect(field);
+            assert!(cuts.is_empty(), "{field}: {cuts:?}");
+            let (what, place) = bounded(|lead| change(lead, most + 1)).expect_err(field);
+            let expected =
+                format!("{words}; at most {most} are taken, and the raw delivery is kept");
+            assert_eq!((what, place), (expected, format!("lead.{field}")));
+        }
+    }
+
+    #[test]
+    fn every_other_value_that_is_too_large_is_cut_or_left_out_with_a_note() {
+        let all: [(usize, &str, Change); 17] = [
+            (
+                256,
+                "phones.1 (257 bytes; at most 256 are taken)",
+                |lead, size| {
+                    lead.phones = vec![x(1), x(size)];
+                },
+            ),
+            (
+                256,
+                "phones.0 (257 bytes; at most 256 are taken)",
+                |lead, size| {
+                    lead.external_id = Some(x(1));
+                    lead.phones = vec![x(size)];
                 },
             ),
             (
                 1_024,
-                "a listing's reference",
-                "listings.0.reference",
-                |lead, reference| {
-                    let kind = x(1);
-                    lead.listings = vec![wit::Listing { kind, reference }];
+                "emails.0 (1025 bytes; at most 1024 are taken)",
+                |lead, size| {
+                    lead.phones = vec![x(1)];
+                    lead.emails = vec![x(size)];
                 },
             ),
-            (65_536, "a message", "message", |lead, text| {
-                lead.message = Some(text)
-            }),
-            (1_024, "a time", "occurred-at", |lead, text| {
-                lead.occurred_at = Some(text)
-            }),
-            (1_024, "a source", "source", |lead, text| {
-                lead.source = Some(text)
-            }),
             (
                 1_024,
-                "a consent's purpose",
-                "consents.0.purpose",
-                |lead, purpose| {
-                    let (granted, text) = (true, x(1));
-                    lead.consents = vec![wit::Consent {
-                        purpose,
-                        granted,
-                        text,
-                    }];
+                "the end of action (cut from 1025 to 1024 bytes)",
+                |lead, size| {
+                    lead.action = x(size);
+                },
+            ),
+            (
+                1_024,
+                "region (1025 bytes; at most 1024 are taken)",
+                |lead, size| {
+                    lead.region = Some(x(size));
+                },
+            ),
+            (
+                1_024,
+                "the end of occurred-at (cut from 1025 to 1024 bytes)",
+                |lead, size| {
+                    lead.occurred_at = Some(x(size));
+                },
+            ),
+            (
+                1_024,
+                "the end of source (cut from 1025 to 1024 bytes)",
+                |lead, size| {
+                    lead.source = Some(x(size));
+                },
+            ),
+            (
+                1_024,
+                "the end of listings.kind (cut from 1025 to 1024 bytes)",
+                |lead, size| {
+                    lead.listings = listings(x(size), x(1));
+                },
+            ),
+            (
+                1_024,
+                "listings.0 (1025 bytes; at most 1024 are taken)",
+                |lead, size| {
+                    lead.listings = listings(x(1), x(size));
+                },
+            ),
+            (
+                1_024,
+                "the end of consents.purpose (cut from 1025 to 1024 bytes)",
+                |lead, size| {
+                    lead.consents = consents(x(size), x(1));
                 },
             ),
             (
                 65_536,
-                "a consent's text",
-                "consents.0.text",
-                |lead, text| {
-                    let (granted, purpose) = (true, x(1));
-                    lead.consents = vec![wit::Consent {
-                        purpose,
-                        granted,
-                        text,
-                    }];
-                },
-            ),
-            (
-                1_024,
-                "a campaign field's name",
-                "campaign.0",
-                |lead, text| {
-                    lead.campaign = vec![(text, x(1))];
+                "the end of consents.text (cut from 65537 to 65536 bytes)",
+                |lead, size| {
+                    lead.consents = consents(x(1), x(size));
                 },
             ),
             (
                 65_536,
-                "a campaign field's value",
-                "campaign.0",
-                |lead, text| {
-                    lead.campaign = vec![(x(1), text)];
-                },
-            ),
-            (
-                1_024,
-                "an attribute's name",
-                "attributes.0",
-                |lead, text| {
-                    lead.attributes = vec![(text, x(1))];
+                "the end of campaign.utm (cut from 65537 to 65536 bytes)",
+                |lead, size| {
+                    lead.campaign = vec![("utm".to_owned(), x(size))];
                 },
             ),
             (
                 65_536,
-                "an attribute's value",
-                "attributes.0",
-                |lead, text| {
-                    lead.attributes = vec![(x(1), text)];
+                "attributes.unit (65537 bytes; at most 65536 are taken)",
+                |lead, size| {
+                    lead.attributes = vec![(x(1), x(1)), ("unit".to_owned(), x(size))];
                 },
             ),
+            (50, "listings after the first 50 of 51", |lead, count| {
+                lead.listings = vec![listings(x(1), x(1)).remove(0); count];
+            }),
+            (50, "consents after the first 50 of 51", |lead, count| {
+                lead.consents = vec![consents(x(1), x(1)).remove(0); count];
+            }),
+            (100, "campaign after the first 100 of 101", |lead, count| {
+                lead.campaign = vec![(x(1), x(1)); count];
+            }),
             (
-                65_536,
-                "an attribute's value",
-                "attributes.1",
-                |lead, text| {
-                    lead.attributes = vec![(x(1), x(1)), (x(1), text)];
+                200,
+                "attributes after the first 200 of 201",
+                |lead, count| {
+                    lead.attributes = vec![(x(1), x(1)); count];
                 },
             ),
         ];
-        for (most, what, field, change) in all {
-            let words = format!("{what} of {} bytes", most + 1);
-            check(most, &words, &format!("lead.{field}"), |lead, bytes| {
-                change(lead, x(bytes))
-            });
+        for (most, note, change) in all {
+            let (whole, cuts) = bounded(|lead| change(lead, most)).expect(note);
+            assert!(cuts.is_empty(), "{note}: {cuts:?}");
+            let (lead, cuts) = bounded(|lead| change(lead, most + 1)).expect(note);
+            assert_eq!(cuts, [note]);
+            assert!(bytes_of(&lead) <= bytes_of(&whole), "{note}");
         }
+        let names: [(&str, Change); 2] = [
+            ("campaign", |lead, size| {
+                lead.campaign = vec![(x(size), x(1))]
+            }),
+            ("attributes", |lead, size| {
+                lead.attributes = vec![(x(size), x(1))]
+            }),
+        ];
+        for (field, change) in names {
+            let (lead, cuts) = bounded(|lead| change(lead, 1_025)).expect(field);
+            let shown = x(64);
+            let note = format!("{field}.{shown} (1025 bytes; at most 1024 are taken)");
+            assert_eq!(cuts, [note]);
+            assert!(lead.campaign.is_empty() && lead.attributes.is_empty());
+        }
+    }
+
+    #[test]
+    fn a_text_is_cut_between_characters_and_name_and_message_are_left_to_the_deal() {
+        let source = || format!("x{}", "é".repeat(600));
+        let (lead, cuts) = bounded(|lead| lead.source = Some(source())).expect("a lead");
+        assert!(source().starts_with(lead.source.as_deref().unwrap_or("none")));
+        assert_eq!(cuts, ["the end of source (cut from 1201 to 1023 bytes)"]);
+        let large = |lead: &mut wit::Lead| {
+            lead.name = Some(x(70_000));
+            lead.message = Some(x(70_000));
+        };
+        let (lead, cuts) = bounded(large).expect("a lead");
+        assert_eq!(bytes_of(&lead), 140_000 + lead.action.len());
+        assert!(cuts.is_empty());
     }
 
     #[test]
@@ -494,9 +609,10 @@ mod tests {
             }))
         };
         let large = with(4_000_000);
-        assert_eq!(self::item(&large, &mut room), Ok(()));
-        assert_eq!(self::item(&large, &mut room), Ok(()));
-        let refused = self::item(&large, &mut room).expect_err("no room");
+        let mut take = |item: &wit::Item| self::item(&mut item.clone(), &mut room).map(drop);
+        assert_eq!(take(&large), Ok(()));
+        assert_eq!(take(&large), Ok(()));
+        let refused = take(&large).expect_err("no room");
         assert_eq!(
             refused,
             (
@@ -505,13 +621,10 @@ mod tests {
             )
         );
         let fetch = asked(request_with(400_000), 0);
-        assert_eq!(
-            self::item(&fetch, &mut room).expect_err("no room").1,
-            "fetch"
-        );
-        assert_eq!(self::item(&with(388_600), &mut room), Ok(()));
+        assert_eq!(take(&fetch).expect_err("no room").1, "fetch");
+        assert_eq!(take(&with(388_600)), Ok(()));
         let nothing = item_of(wit::Outcome::Ignored(x(1_000)));
-        assert_eq!(self::item(&nothing, &mut room), Ok(()), "it is cut");
+        assert_eq!(take(&nothing), Ok(()), "it is cut");
     }
 
     #[test]
