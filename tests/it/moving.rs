@@ -440,6 +440,8 @@ fn touch_up(file: &Path) {
            iif(column1 = 1, id, null), iif(column1 = 1, null, '{\"readAt\":  12}'), 'them',
            iif(column1 = 1, null, 9000000000000007)
          from messages, (values (1), (2))",
+        "insert into rollout_reports (name, number, host_id, host, generation, error, reported_at, seen)
+         values ('grupo-olx', 1, zeroblob(16), 'one', 2, 'odd ' || char(0), 12, '{\"served\":  1}')",
         "insert into holds (connection_id, contact_id, workspace_id, until_at)
          select 'channel000000000000001', column1, workspace_id, 9000000000000006
          from conversations, (values (zeroblob(16)), (x'01990000000070008000000000000003'))",
@@ -603,6 +605,8 @@ async fn everything_arrived(file: &Path, database: &Database, report: &Value) {
         }
     }
     assert!(rows > 5 * i64::try_from(LEADS).unwrap());
+    let reports = report["tables"].to_string();
+    assert!(reports.contains("rollout_reports"), "{reports}");
     for (sql, expect) in MESSAGING {
         // A store without messaging content has none of it afterwards.
         let wanted = if count("select count(*) from messages").await == 0 {

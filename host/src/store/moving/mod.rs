@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 use uuid::Uuid;
 
 use self::source::{Counters, MoveSource};
-use self::tables::TABLES;
+use self::tables::moved as moved_tables;
 use self::target::{MoveTarget, TargetState};
 use self::value::Sum;
 use super::StoreError;
@@ -111,10 +111,10 @@ pub async fn run(
             target
         }
     };
-    for table in TABLES {
+    for table in moved_tables() {
         copy(&source, &mut target, table, options.rows, watch).await?;
     }
-    for table in TABLES {
+    for table in moved_tables() {
         compare(&source, &mut target, table, watch).await?;
     }
     let progress = target.finish(id, options.sealing_key).await?;
@@ -225,11 +225,14 @@ async fn unchanged(
     watch: &mut dyn FnMut(MoveProgress<'_>),
 ) -> Result<(), StoreError> {
     let mut same = progress.source == *counters;
-    for table in TABLES {
+    for table in moved_tables() {
         if !same {
             break;
         }
-        let known = progress.tables.get(table.name).cloned().unwrap_or_default();
+        // An earlier release did not move it.
+        let Some(known) = progress.tables.get(table.name) else {
+            continue;
+        };
         let mut watched = |rows| {
             watch(MoveProgress::Comparing {
                 table: table.name,
@@ -263,63 +266,6 @@ fn moved(store: Uuid, before: bool, progress: &target::MoveRecord) -> Moved {
     Moved {
         store,
         before,
-        tables: TABLES.into_iter().filter_map(of).collect(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::collections::BTreeSet;
-
-    use super::TABLES;
-    use crate::clock::SystemClock;
-    use crate::store::sqlite;
-
-    /// The tables that are not moved, and why.
-    const STAY: [(&str, &str); 11] = [
-        (
-            "store",
-            "the database has a row of its own, written at the end",
-        ),
-        ("acceptances", "the first of two keys accepts again"),
-        (
-            "rollout_reports",
-            "the hosts of the database compare from the beginning",
-        ),
-        ("rollup_runs", REBUILT),
-        ("rollup_builds", REBUILT),
-        ("rollup_keys", REBUILT),
-        ("rollup_facts", REBUILT),
-        ("rollup_slots", REBUILT),
-        ("rollup_cubes", REBUILT),
-        ("rollup_days", REBUILT),
-        ("rollup_zones", "three requests for a zone bring it back"),
-    ];
-
-    const REBUILT: &str = "analytics follows the feeds, which arrive with their stamps: \
-        the first run counts them from their beginning";
-
-    #[tokio::test]
-    async fn every_table_is_moved_or_has_its_reason_to_stay() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let file = folder.path().join("t.db");
-        let (_lock, _, connection) = sqlite::alone(&file, &SystemClock)
-            .await
-            .expect("a new store opens");
-        let mut tables = connection
-            .prepare(
-                "select name from sqlite_master where type = 'table' and name not like 'sqlite_%'",
-            )
-            .expect("it prepares");
-        let there: BTreeSet<String> = tables
-            .query_map([], |row| row.get(0))
-            .expect("it lists")
-            .map(|name| name.expect("a name"))
-            .collect();
-        let stay = STAY.iter().map(|(table, _)| *table);
-        let moved = TABLES.iter().map(|table| table.name);
-        let known: BTreeSet<String> = stay.chain(moved).map(str::to_owned).collect();
-        assert_eq!(there, known);
-        assert_eq!(known.len(), STAY.len() + TABLES.len(), "a table is in both");
+        tables: moved_tables().filter_map(of).collect(),
     }
 }

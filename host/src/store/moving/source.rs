@@ -300,7 +300,7 @@ impl ToSql for KeyPart {
 mod tests {
     use super::*;
     use crate::clock::SystemClock;
-    use crate::store::moving::tables::TABLES;
+    use crate::store::moving::tables::moved;
     use crate::store::schema;
     use crate::store::sql::{SqlType, SqlValue};
 
@@ -394,7 +394,7 @@ mod tests {
     #[tokio::test]
     async fn every_table_is_read_in_the_order_of_an_index_without_a_sort() {
         let (_folder, _lock, connection) = store().await;
-        for table in TABLES {
+        for table in moved() {
             for past_a_row in [false, true] {
                 let sql = format!("explain query plan {}", select(table, past_a_row));
                 let mut statement = connection.prepare(&sql).expect("it prepares");
@@ -410,7 +410,7 @@ mod tests {
     #[tokio::test]
     async fn leases_are_dropped() {
         for (table, name, _) in SUBSTITUTED {
-            let of = TABLES.into_iter().find(|of| of.name == table);
+            let of = moved().find(|of| of.name == table);
             let columns = of.expect("a table that moves").columns;
             assert!(columns.iter().any(|column| column.name == name), "{name}");
         }

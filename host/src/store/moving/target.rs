@@ -12,7 +12,7 @@ use sqlx::{AssertSqlSafe, Connection as _, Executor as _, Postgres, Row as _};
 use uuid::Uuid;
 
 use super::source::{Counters, MovingPage, RowKey};
-use super::tables::TABLES;
+use super::tables::moved;
 use super::value::{self, MovedValue, Sum};
 use crate::config::StoreUrl;
 use crate::limits;
@@ -277,7 +277,7 @@ impl MoveTarget {
         id: Uuid,
         sealing_key: Option<&str>,
     ) -> Result<MoveRecord, StoreError> {
-        for table in TABLES {
+        for table in moved() {
             let sql = format!("analyze {}", table.name);
             self.connection.execute(AssertSqlSafe(sql)).await?;
         }
@@ -297,7 +297,7 @@ impl MoveTarget {
             .bind(counters.last_lease)
             .execute(&mut *transaction)
             .await?;
-        for sql in TABLES.into_iter().filter_map(number_on) {
+        for sql in moved().filter_map(number_on) {
             transaction.execute(AssertSqlSafe(sql)).await?;
         }
         sqlx::query(DONE)
@@ -329,7 +329,7 @@ async fn begin(
     source: Uuid,
     counters: &Counters,
 ) -> Result<MoveRecord, StoreError> {
-    for table in TABLES {
+    for table in moved() {
         let sql = format!("select exists (select from {})", table.name);
         let row = sqlx::query(AssertSqlSafe(sql))
             .fetch_one(&mut *connection)
@@ -379,7 +379,7 @@ async fn refuse_served(
 
 /// Removes what a move brought, if no host has served it.
 async fn empty(connection: &mut PgConnection) -> Result<(), StoreError> {
-    let tables: Vec<_> = TABLES.iter().map(|table| table.name).collect();
+    let tables: Vec<_> = moved().map(|table| table.name).collect();
     let mut transaction = connection.begin().await?;
     // The cascade reaches other tables, which only hold rows that the move made.
     let sql = format!(
