@@ -239,6 +239,17 @@ mod tests {
     }
 
     #[test]
+    fn characters_that_change_the_direction_of_a_text_are_escaped() {
+        for c in ('\u{202a}'..='\u{202e}')
+            .chain('\u{2066}'..='\u{2069}')
+            .chain(['\u{200e}', '\u{200f}', '\u{61c}'])
+        {
+            let escaped = format!("a\\u{:04x}b", u32::from(c));
+            assert_eq!(written_out(&format!("a{c}b"), &['\n']), escaped);
+        }
+    }
+
+    #[test]
     fn characters_that_control_a_terminal_are_escaped() {
         let hostile = "a\u{1b}[2J\nb\r\u{9b}1m\u{7f}\u{202e}c\u{2066}\u{2028}é";
         let safe = r"a\u001b[2J\nb\u000d\u009b1m\u007f\u202ec\u2066\u2028é";

@@ -351,7 +351,7 @@ async fn ask_open(operator: &Operator, path: &str) -> Answer {
 async fn the_text_of_a_sender_is_shown_as_text(on: On) {
     let (operator, report) = Operator::with_workspace(on).await;
     let connection = report["connections"]["form"].as_str().expect("an id");
-    let name = "<script>alert(1)</script>\"'";
+    let name = "<script>alert(1)</script>\"'\u{202e}";
     let sent = operator.host.post(&format!("/ingest-lead/{connection}"));
     let lead = json!({"id": name, "name": name, "phone": "11 98765-4321"});
     let answer = sent
@@ -368,6 +368,20 @@ async fn the_text_of_a_sender_is_shown_as_text(on: On) {
     let page = browser.page(&format!("/deliveries/{delivery}")).await;
     assert!(page.contains("&#60;script&#62;alert(1)"), "{page}");
     assert!(!page.contains("<script>alert"), "{page}");
+    // Nothing turns around the phone beside the name.
+    for path in [
+        &*format!("/deliveries/{delivery}"),
+        "/deals",
+        "/deals?q=11+98765-4321",
+    ] {
+        let page = browser.page(path).await;
+        assert!(
+            page.contains("\\u202e") && !page.contains('\u{202e}'),
+            "{path}: {page}"
+        );
+    }
+    let list = operator.get("/deals?q=11+98765-4321").await;
+    assert!(list.to_string().contains(r#"\"'"#), "{list}");
 }
 
 async fn a_body_that_is_not_utf8_is_shown_with_a_note(on: On) {

@@ -7,6 +7,7 @@ use askama::Template;
 use hyper::StatusCode;
 use hyper::header::{COOKIE, HeaderValue, LOCATION, SET_COOKIE};
 
+use crate::domain::text::{is_active, written_out};
 use crate::http::call::Call;
 use crate::http::error::ApiError;
 use crate::http::reply::{self, ApiResponse};
@@ -41,7 +42,33 @@ impl FormOutcome {
 /// [`ApiRefusal`] if the template cannot be rendered.
 pub fn page(status: StatusCode, template: &impl Template) -> Result<ApiResponse, ApiRefusal> {
     let text = template.render().map_err(ApiError::internal)?;
-    Ok(reply::bytes_of(status, HTML, text))
+    Ok(reply::bytes_of(status, HTML, readable(text)))
+}
+
+/// Characters that a page may contain although they are active.
+pub const BLANKS: &[char] = &['\n', '\r', '\t'];
+
+/// Escapes active characters in the text of a page, so that no value of a source turns around or hides
+/// what stands beside it. Tags, with the values of fields, and what a field for text contains stay exact:
+/// forms send them back.
+fn readable(html: String) -> String {
+    if !html.contains(|c: char| is_active(c) && !BLANKS.contains(&c)) {
+        return html;
+    }
+    let mut out = String::with_capacity(html.len() + 64);
+    let mut rest = html.as_str();
+    while !rest.is_empty() {
+        let (text, tag) = rest.split_at(rest.find('<').unwrap_or(rest.len()));
+        out.push_str(&written_out(text, BLANKS));
+        let end = match tag.starts_with("<textarea") {
+            true => "</textarea>",
+            false => ">",
+        };
+        let end = tag.find(end).map_or(tag.len(), |at| at + end.len());
+        out.push_str(&tag[..end]);
+        rest = &tag[end..];
+    }
+    out
 }
 
 /// Returns a redirect to a page.
@@ -82,4 +109,27 @@ pub fn cookie<'a>(call: &'a Call<'_>) -> Option<&'a str> {
         .flat_map(|line| line.split(';'));
     let mut named = pairs.filter_map(|pair| pair.trim().split_once('='));
     named.find_map(|(name, value)| (name == SESSION_COOKIE).then_some(value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn active_characters_are_escaped_in_text_and_exact_in_what_a_form_sends() {
+        for c in ('\u{202a}'..='\u{202e}')
+            .chain('\u{2066}'..='\u{2069}')
+            .chain("\u{200e}\u{200f}\u{61c}\u{1b}".chars())
+        {
+            let escaped = format!("\\u{:04x}", u32::from(c));
+            let html =
+                format!("<td title=\"{c}\">Ana{c}</td>\t\n<textarea>{c}<\u{2f}textarea>{c}<br>{c}");
+            let expected = format!(
+                "<td title=\"{c}\">Ana{escaped}</td>\t\n<textarea>{c}</textarea>{escaped}<br>{escaped}"
+            );
+            assert_eq!(readable(html), expected);
+        }
+        assert_eq!(readable("<p>Ação\r\n".to_owned()), "<p>Ação\r\n");
+        assert_eq!(readable("\u{202e}<p".to_owned()), "\\u202e<p");
+    }
 }
