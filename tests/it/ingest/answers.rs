@@ -102,7 +102,7 @@ async fn a_lead_that_is_too_large_is_invalid_and_its_delivery_is_kept(on: On) {
 async fn a_lead_with_a_text_above_its_limit_is_stored_and_a_note_names_both_lengths(on: On) {
     let host = Host::working(on).await;
     host.converter(guests::misbehave()).await;
-    for (word, size, note) in [
+    let cases = [
         (
             "message",
             70_000,
@@ -119,9 +119,11 @@ async fn a_lead_with_a_text_above_its_limit_is_stored_and_a_note_names_both_leng
             70_000,
             "attributes.long (70002 bytes; at most 65536 are taken)",
         ),
-    ] {
+    ];
+    let files = cases.map(|(word, size, _)| harm(&format!("{word}-{size}"), word, size));
+    let declared = host.declare(&files.concat()).await;
+    for (word, size, note) in cases {
         let slug = format!("{word}-{size}");
-        let declared = host.declare(&harm(&slug, word, size)).await;
         let ask = host.post(&declared.address(&slug)).body("as it came");
         let answer = ask.send().await.expect(200);
         assert_eq!(answer.json()["status"], "converted", "{slug}");
