@@ -15,6 +15,7 @@ mod erase;
 mod people;
 mod plugin_calls;
 mod roles;
+mod search;
 mod workspaces;
 
 use leadhost::domain::key::PlainKey;

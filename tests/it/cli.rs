@@ -212,6 +212,7 @@ async fn every_command_works_against_a_running_service(on: On) {
     check(&["connection", "list"], "by an operator");
     check(&["connection", "resume", "demo/lead-form"], "resumed");
     check(&["delivery", "list", "--connection", "portal"], delivery);
+    check(&["delivery", "list", "--find", delivery], delivery);
     check(&["delivery", "show", delivery], "Ada Prado");
     check(&["delivery", "replay", delivery], "converted");
     check(

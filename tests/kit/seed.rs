@@ -119,6 +119,7 @@ impl Host {
             })
             .collect();
         let write = Write::Accept(Box::new(Acceptance {
+            keys: Vec::new(),
             delivery: NewDelivery {
                 id: DeliveryId::new(now),
                 workspace: seeded.workspace,

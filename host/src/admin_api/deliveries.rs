@@ -21,6 +21,10 @@ pub struct Deliveries {
     /// there. A page looks at a bounded number of deliveries for those of a `version`. Null if the page
     /// is full, or nothing is left.
     pub searched_until: Option<Micros>,
+    /// Of deliveries that came in before this time, a search by an external id, a phone or an e-mail
+    /// address may find only those that became leads. Null if all are searched, or none was.
+    #[serde(default)]
+    pub only_leads_before: Option<Micros>,
 }
 
 /// A delivery in a list.

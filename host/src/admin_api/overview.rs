@@ -1147,6 +1147,7 @@ mod tests {
             deliveries: Vec::new(),
             next: None,
             searched_until,
+            only_leads_before: None,
         };
         assert!(!left.may_have_deliveries(&found(None)));
         assert!(!left.may_have_deliveries(&found(Some(Micros(6)))));

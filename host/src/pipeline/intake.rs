@@ -20,6 +20,7 @@ use super::failure::{self, ConvertError};
 use super::greeting;
 use super::proof::{self, Unmasked};
 use super::rollout::{self, Chosen};
+use super::search_keys;
 use super::source_changes;
 use crate::domain::connection::{Connection, ConnectionKind};
 use crate::domain::delivery::DeliveryStatus;
@@ -311,8 +312,9 @@ async fn take(
         delivery,
         peer: None,
         result,
+        keys: Vec::new(),
     };
-    let outcome = commit(pipeline, acceptance).await?;
+    let outcome = commit(pipeline, live, acceptance).await?;
     if is_complete {
         rollout::answered(pipeline, &live.connection.plugin, id, served);
     }
@@ -365,8 +367,9 @@ async fn keep_unchecked(
         delivery,
         peer: Some(peer),
         result,
+        keys: Vec::new(),
     };
-    let outcome = commit(pipeline, acceptance).await?;
+    let outcome = commit(pipeline, live, acceptance).await?;
     Ok(Received::Stored {
         outcome,
         reply: None,
@@ -390,8 +393,9 @@ async fn quarantine(
         delivery,
         peer: Some(peer),
         result,
+        keys: Vec::new(),
     };
-    commit_or_drop(pipeline, acceptance).await?;
+    commit_or_drop(pipeline, live, acceptance).await?;
     Ok(Received::Unproven)
 }
 
@@ -431,9 +435,10 @@ fn as_it_came(inbound: InboundRequest, live: &Live, now: Micros) -> Unmasked {
 
 async fn commit(
     pipeline: &Pipeline,
+    live: &Live,
     acceptance: Acceptance,
 ) -> Result<DeliveryOutcome, IntakeError> {
-    let outcome = commit_or_drop(pipeline, acceptance).await?;
+    let outcome = commit_or_drop(pipeline, live, acceptance).await?;
     outcome.ok_or_else(|| {
         IntakeError::Store(StoreError::Inconsistent {
             what: "the store did not accept a new delivery".to_owned(),
@@ -444,8 +449,10 @@ async fn commit(
 /// Returns `None` if the quarantine has no room for it.
 async fn commit_or_drop(
     pipeline: &Pipeline,
-    acceptance: Acceptance,
+    live: &Live,
+    mut acceptance: Acceptance,
 ) -> Result<Option<DeliveryOutcome>, IntakeError> {
+    acceptance.keys = search_keys::of(&acceptance, &live.connection.region);
     let sends = acceptance
         .result
         .items

@@ -48,6 +48,7 @@ pub mod rollout;
 pub mod rollup;
 mod rounds;
 pub mod routing;
+pub mod search_keys;
 pub mod send;
 mod source_changes;
 mod start;

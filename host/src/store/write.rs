@@ -159,6 +159,8 @@ pub struct Acceptance {
     /// proven.
     pub peer: Option<IpAddr>,
     pub result: ConversionResult,
+    /// Hashes by which it is found unless it becomes leads (`pipeline::search_keys`).
+    pub keys: Vec<i64>,
 }
 
 /// The result of converting a delivery.

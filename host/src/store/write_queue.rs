@@ -264,6 +264,7 @@ mod tests {
             body: vec![0_u8; bytes].into(),
         };
         let acceptance = Acceptance {
+            keys: Vec::new(),
             delivery,
             result: ConversionResult {
                 status: None,

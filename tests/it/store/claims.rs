@@ -22,6 +22,7 @@ fn waiting(world: &World, status: DeliveryStatus, due: Micros) -> (NewDelivery, 
         ..converted(Vec::new())
     };
     let write = Write::Accept(Box::new(Acceptance {
+        keys: Vec::new(),
         delivery: delivery.clone(),
         peer: None,
         result,

@@ -25,6 +25,7 @@ async fn waiting(world: &World) -> HeldDelivery {
     };
     let delivery = world.delivery();
     let acceptance = leadhost::store::Acceptance {
+        keys: Vec::new(),
         delivery,
         peer: None,
         result,

@@ -28,6 +28,7 @@ fn unproven(status: DeliveryStatus) -> ConversionResult {
 fn from(world: &World, address: u8, result: ConversionResult) -> (DeliveryId, Write) {
     let delivery = world.delivery();
     let acceptance = Acceptance {
+        keys: Vec::new(),
         peer: Some(IpAddr::from([192, 0, 2, address])),
         result,
         delivery,
@@ -122,6 +123,7 @@ pub async fn each_address_has_a_share_of_a_quarantine(world: &World) {
     let mut delivery = world.delivery();
     delivery.connection = world.portal.clone();
     let elsewhere = Write::Accept(Box::new(Acceptance {
+        keys: Vec::new(),
         delivery,
         peer: None,
         result: unproven(DeliveryStatus::Quarantined),

@@ -177,6 +177,7 @@ async fn a_piece_of_work_is_held_by_one_host_at_a_time() {
             };
             let delivery = world.delivery();
             Write::Accept(Box::new(Acceptance {
+                keys: Vec::new(),
                 delivery,
                 peer: None,
                 result,

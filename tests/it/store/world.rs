@@ -144,6 +144,7 @@ impl World {
     pub fn accept_as(&self, delivery: NewDelivery, items: Vec<ItemResult>) -> Write {
         let result = converted(items);
         Write::Accept(Box::new(Acceptance {
+            keys: Vec::new(),
             delivery,
             peer: None,
             result,
@@ -158,6 +159,7 @@ impl World {
             ..converted(Vec::new())
         };
         Write::Accept(Box::new(Acceptance {
+            keys: Vec::new(),
             delivery: self.delivery(),
             peer: None,
             result,

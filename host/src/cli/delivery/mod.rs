@@ -71,6 +71,9 @@ pub struct ListDeliveries {
     /// Only deliveries last converted by this version of their plugin: 1.2.0, or the start of its digest, at least 8 characters
     #[arg(long, value_name = "VERSION")]
     version: Option<String>,
+    /// Only the delivery with this id, or those of this phone, e-mail address or external id, whether or not they became leads
+    #[arg(long, value_name = "TEXT")]
+    find: Option<String>,
     #[command(flatten)]
     page: PageFlags,
     #[command(flatten)]
@@ -93,6 +96,7 @@ impl ListDeliveries {
             ("since", self.since),
             ("until", self.until),
             ("version", self.version),
+            ("q", self.find),
         ];
         fields.extend(self.page.fields());
         let path = format!("/admin/v1/deliveries{}", query(&fields));
@@ -150,6 +154,12 @@ fn show_all(answer: &Deliveries, workspaces: &WorkspacesOfSenders) {
         say(&format!(
             "Searched back to {}: older deliveries may match too.",
             seconds(until)
+        ));
+    }
+    if let Some(time) = answer.only_leads_before {
+        say(&format!(
+            "Of deliveries received before {}, only those that became leads are searched.",
+            seconds(time)
         ));
     }
     show_next_page(answer.next);

@@ -240,6 +240,7 @@ mod tests {
             result: ItemResult::Event(Box::new(new)),
         };
         Write::Accept(Box::new(Acceptance {
+            keys: Vec::new(),
             delivery: NewDelivery {
                 id: crate::domain::id::DeliveryId::new(time(0)),
                 workspace: channel().workspace,

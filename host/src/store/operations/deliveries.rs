@@ -229,8 +229,31 @@ static LIST_OF_EXTERNAL_ID: Sql = deliveries_of!(concat!(
     filters!()
 ));
 
+static LIST_OF_KEY: Sql = deliveries_of!(concat!(
+    columns!(),
+    "
+    from deliveries as d
+    where d.workspace_id = :workspace                             -- postgres
+    where (d.workspace_id = :workspace) is true                   -- sqlite
+    and d.id in (
+      select k.delivery_id from delivery_keys as k
+      where k.key = :key
+      and k.workspace_id = :workspace                             -- postgres
+      and (k.workspace_id = :workspace) is true                   -- sqlite
+      order by k.delivery_id desc
+      limit :items
+    )",
+    filters!()
+));
+
+static KEYED_FROM: Sql = sql("
+select keyed_from
+from workspaces
+where id = :workspace");
+
 /// Returns the deliveries of a workspace whose leads belong to these contacts or have this external
-/// id, newest first, as far as the other filters select them.
+/// id, or that have one of these search keys, as far as the other filters select them, and the time
+/// before which deliveries have no search keys.
 ///
 /// # Errors
 ///
@@ -241,7 +264,8 @@ pub async fn search(
     workspace: WorkspaceId,
     contacts: Vec<ContactId>,
     external_id: String,
-) -> Result<Vec<DeliverySummary>, StoreError> {
+    keys: Vec<i64>,
+) -> Result<(Vec<DeliverySummary>, Option<Micros>), StoreError> {
     database
         .read_many(
             VisibleRows::Of(&[workspace]),
@@ -267,7 +291,17 @@ pub async fn search(
                     };
                     found.extend(tx.rows(&LIST_OF_CONTACT, &args, |row| summary(row)).await?);
                 }
-                Ok(found)
+                for key in keys {
+                    let args = args! {
+                        workspace, items, connection, status, converted: filter.converted,
+                        since: filter.since, until: filter.until, version, from, before,
+                        limit: filter.limit, key
+                    };
+                    found.extend(tx.rows(&LIST_OF_KEY, &args, |row| summary(row)).await?);
+                }
+                let args = args! { workspace };
+                let from = tx.row(&KEYED_FROM, &args, |row| row.time_if("keyed_from"));
+                Ok((found, from.await?.flatten()))
             }),
         )
         .await
@@ -731,6 +765,8 @@ pub const SQL: &[&Sql] = &[
     &LIST_WAITING,
     &LIST_OF_CONTACT,
     &LIST_OF_EXTERNAL_ID,
+    &LIST_OF_KEY,
+    &KEYED_FROM,
     &WORKSPACE_OF,
     &WORKSPACES_THAT_WAIT,
     &FLOOR,

@@ -133,7 +133,8 @@ pub trait IntakeStore: Send + Sync + 'static {
     -> Result<Vec<DeliverySummary>, StoreError>;
 
     /// Returns the deliveries of a workspace whose leads belong to these contacts or have this external
-    /// id, as far as the filter selects them, in no order.
+    /// id, or that have one of these search keys, as far as the filter selects them, in no order; and the
+    /// time before which deliveries may have no search keys. `None`: all have them.
     ///
     /// # Errors
     ///
@@ -144,7 +145,8 @@ pub trait IntakeStore: Send + Sync + 'static {
         workspace: WorkspaceId,
         contacts: Vec<ContactId>,
         external_id: String,
-    ) -> Result<Vec<DeliverySummary>, StoreError>;
+        keys: Vec<i64>,
+    ) -> Result<(Vec<DeliverySummary>, Option<Micros>), StoreError>;
 
     /// Returns the first delivery, in the order of time, of the newest `rows` that a list could look at:
     /// of the connection of the filter, and between its bounds. On PostgreSQL these are so many in all
@@ -335,9 +337,18 @@ impl IntakeStore for DatabaseStore {
         workspace: WorkspaceId,
         contacts: Vec<ContactId>,
         external_id: String,
-    ) -> Result<Vec<DeliverySummary>, StoreError> {
+        keys: Vec<i64>,
+    ) -> Result<(Vec<DeliverySummary>, Option<Micros>), StoreError> {
         let filter = filter.clone();
-        deliveries::search(&self.database, filter, workspace, contacts, external_id).await
+        deliveries::search(
+            &self.database,
+            filter,
+            workspace,
+            contacts,
+            external_id,
+            keys,
+        )
+        .await
     }
 
     async fn backlog(&self) -> Result<Backlog, StoreError> {

@@ -18,6 +18,7 @@ pub static WORKSPACES: TableSchema = TableSchema {
         column("time_zone", Text),
         column("rate_limit", Number),
         column("created_at", Time),
+        nullable("keyed_from", Time),
     ],
     exported: &[],
 };

@@ -73,6 +73,20 @@ pub static ITEMS: TableSchema = TableSchema {
     exported: &[],
 };
 
+pub static DELIVERY_KEYS: TableSchema = TableSchema {
+    name: "delivery_keys",
+    key: &["delivery_id", "key"],
+    leads_with_workspace: true,
+    feed: None,
+    ends: &[Ends::With("delivery_id")],
+    columns: &[
+        column("workspace_id", Uuid),
+        column("delivery_id", Uuid),
+        column("key", Number),
+    ],
+    exported: &[],
+};
+
 pub static FETCHES: TableSchema = TableSchema {
     name: "fetches",
     key: &["delivery_id", "item"],

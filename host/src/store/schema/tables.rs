@@ -11,7 +11,7 @@ pub use crate::store::fed::{CONTACTS, CONVERSATIONS, DEALS, MESSAGE_ERRORS, MESS
 use crate::store::sql::Sql;
 
 /// Every table that both databases have.
-pub static TABLES: [&TableSchema; 50] = [
+pub static TABLES: [&TableSchema; 51] = [
     &WORKSPACES,
     &PARTNERS,
     &AGENTS,
@@ -32,6 +32,7 @@ pub static TABLES: [&TableSchema; 50] = [
     &QUEUE,
     &DELIVERIES,
     &ITEMS,
+    &DELIVERY_KEYS,
     &FETCHES,
     &ANSWERS,
     &DEDUPE,

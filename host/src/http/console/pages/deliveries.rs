@@ -16,7 +16,7 @@ use super::super::form::{Form, encoded};
 use super::super::frame::Frame;
 use super::super::sessions::Notice;
 use super::super::{
-    answer::{FormOutcome, page, see_other},
+    answer::{BLANKS, FormOutcome, page, see_other},
     visit::Visit,
 };
 use super::{
@@ -55,6 +55,8 @@ pub struct DeliveriesPage {
     next: Option<String>,
     /// The time back to which the page has looked, if older ones may match too.
     searched_until: Option<Micros>,
+    /// The time before which only deliveries that became leads are searched.
+    only_leads_before: Option<Micros>,
     problem: Option<ApiRefusal>,
 }
 
@@ -99,6 +101,7 @@ async fn list(visit: &Visit<'_>) -> Result<DeliveriesPage, ApiRefusal> {
         deliveries: found.deliveries,
         next,
         searched_until: found.searched_until,
+        only_leads_before: found.only_leads_before,
         problem,
     })
 }
@@ -435,8 +438,8 @@ enum CommandBody<'a> {
 fn body(request: &RequestView) -> Option<CommandBody<'_>> {
     match (&request.body, &request.body_base64) {
         (Some(text), _) if text.is_empty() => None,
-        // No argument of a program may have it.
-        (Some(text), _) if text.contains('\0') => {
+        // No argument of a program may have U+0000, and the page escapes the others.
+        (Some(text), _) if text.contains(|c: char| is_active(c) && !BLANKS.contains(&c)) => {
             Some(CommandBody::Base64(STANDARD.encode(text).into()))
         }
         (Some(text), _) => Some(CommandBody::Text(text)),

@@ -41,7 +41,7 @@ pub fn operations(schemas: &mut Schemas) -> Vec<Operation> {
                 &[(
                     "one",
                     "The last page",
-                    json!({"deliveries": [summary()], "next": null, "searchedUntil": null}),
+                    json!({"deliveries": [summary()], "next": null, "searchedUntil": null, "onlyLeadsBefore": null}),
                 )],
             )
             .refuses(&[400, 404, 409]),
@@ -251,7 +251,7 @@ fn filters() -> Vec<Parameter> {
         Parameter::query(
             "q",
             text(),
-            "Only the delivery with this id, or those whose leads have this external id, phone or e-mail address. A phone without a country code is read as its workspace reads those of leads. `instance` is not applied to a search by id.",
+            "Only the delivery with this id, or those whose leads have this external id, phone or e-mail address, or whose requests have it if they did not become leads. A phone without a country code is read as its workspace reads those of leads. `instance` is not applied to a search by id.",
         ),
         Parameter::query(
             "version",

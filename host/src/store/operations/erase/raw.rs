@@ -212,6 +212,7 @@ async fn empty(
         .collect();
     let fetch_answers = tx.run_each(&ANSWERS_OF_ITEMS, &wanted).await?;
     tx.run_each(&ITEMS_OF, &wanted).await?;
+    tx.run_each(&KEYS, &rows_of(workspace, shared)).await?;
     let shared_deliveries = tx.run_each(&EMPTY, &wanted).await?;
     Ok(Erased {
         shared_deliveries,
@@ -230,6 +231,8 @@ async fn lock(tx: &mut Tx, workspace: WorkspaceId, deliveries: &[Uuid]) -> Resul
 
 static ITEMS: Sql = made(|| schema::ITEMS.remove_with("delivery_id"));
 
+static KEYS: Sql = made(|| schema::DELIVERY_KEYS.remove_with("delivery_id"));
+
 static FETCHES: Sql = made(|| schema::FETCHES.remove_with("delivery_id"));
 
 static ANSWERS: Sql = made(|| schema::ANSWERS.remove_with("delivery_id"));
@@ -243,12 +246,12 @@ async fn remove(
     deliveries: &[Uuid],
 ) -> Result<Erased, StoreError> {
     let wanted = rows_of(workspace, deliveries);
-    let mut gone = [0; 5];
-    let all = [&ITEMS, &FETCHES, &WORK, &ANSWERS, &DELIVERIES];
+    let mut gone = [0; 6];
+    let all = [&ITEMS, &FETCHES, &WORK, &KEYS, &ANSWERS, &DELIVERIES];
     for (sql, count) in all.into_iter().zip(&mut gone) {
         *count = tx.run_each(sql, &wanted).await?;
     }
-    let [_, _, _, fetch_answers, deliveries] = gone;
+    let [_, _, _, _, fetch_answers, deliveries] = gone;
     Ok(Erased {
         deliveries,
         fetch_answers,
@@ -409,6 +412,7 @@ pub const SQL: &[&Sql] = &[
     &ITEMS_OF,
     &EMPTY,
     &ITEMS,
+    &KEYS,
     &FETCHES,
     &ANSWERS,
     &DELIVERIES,

@@ -19,6 +19,7 @@ use crate::http::error::ApiError;
 use crate::http::query::Query;
 use crate::http::reply::{self, ApiResponse};
 use crate::limits;
+use crate::pipeline::search_keys;
 use crate::store::{DeliveryFilter, DeliverySummary};
 
 /// Returns a page of the deliveries.
@@ -33,7 +34,7 @@ pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
     let mut filter = filter(call).await?;
     let query = call.query();
     let store = &call.http.core.store;
-    let deliveries = match query.filled(&["q"]) {
+    let (deliveries, only_leads_before) = match query.filled(&["q"]) {
         Some(text) => search(call, &filter, text.trim()).await?,
         None => {
             if looks_through(&filter) {
@@ -41,7 +42,7 @@ pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
                     .delivery_floor(&filter, limits::LOOKED_THROUGH)
                     .await?;
             }
-            store.deliveries(&filter).await?
+            (store.deliveries(&filter).await?, None)
         }
     };
     let last = last_of_full(&deliveries, filter.limit).map(|delivery| delivery.id);
@@ -60,6 +61,7 @@ pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
             deliveries,
             next,
             searched_until,
+            only_leads_before,
         },
     )
 }
@@ -84,16 +86,22 @@ pub(super) fn looks_through(filter: &DeliveryFilter) -> bool {
     filter.version.is_some() && matches!(filter.status, None | Some(DeliveryStatus::Converted))
 }
 
-/// Finds deliveries by their id, or by the external id, the phone or the e-mail address of their leads.
+/// Finds deliveries by their id, or by the external id, the phone or the e-mail address of their leads;
+/// without leads, by those in their requests. The time is the one before which these have no keys, while
+/// such deliveries are kept.
 async fn search(
     call: &Call<'_>,
     filter: &DeliveryFilter,
     text: &str,
-) -> Result<Vec<DeliverySummary>, ApiError> {
-    let store = &*call.http.core.store;
+) -> Result<(Vec<DeliverySummary>, Option<Micros>), ApiError> {
+    let core = &call.http.core;
+    let store = &*core.store;
     if let Ok(id) = text.parse() {
         let found = store.delivery(id).await?;
-        return Ok(found.map(|detail| detail.summary).into_iter().collect());
+        return Ok((
+            found.map(|detail| detail.summary).into_iter().collect(),
+            None,
+        ));
     }
     let mut among = store.workspaces().await?;
     if let Some(connection) = &filter.connection {
@@ -111,15 +119,21 @@ async fn search(
         )));
     }
     let mut found: Vec<DeliverySummary> = Vec::new();
+    let mut keyed_from = None;
     for workspace in among {
         let contacts = contacts::named(store, &workspace, text).await?;
-        let of = store.search_deliveries(filter, workspace.id, contacts, text.to_owned());
-        found.extend(of.await?);
+        let keys = search_keys::of_text(workspace.id, text, &workspace.region);
+        let of = store.search_deliveries(filter, workspace.id, contacts, text.to_owned(), keys);
+        let (some, from) = of.await?;
+        found.extend(some);
+        keyed_from = keyed_from.max(from);
     }
     found.sort_by_key(|summary| Reverse(summary.id));
     found.dedup_by_key(|summary| summary.id);
     found.truncate(filter.limit as usize);
-    Ok(found)
+    let kept = core.config.retention.deliveries();
+    let now = core.clock.now();
+    Ok((found, keyed_from.filter(|from| from.plus(kept) > now)))
 }
 
 /// Reads the filters of a list.

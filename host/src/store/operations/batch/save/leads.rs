@@ -136,6 +136,28 @@ fn new_deliveries<'a>(
     Ok(rows)
 }
 
+static DELIVERY_KEYS: Sql = made(|| schema::DELIVERY_KEYS.insert(&[], OnConflict::Skip));
+
+/// Returns the search keys of new deliveries.
+fn delivery_keys(set: &WorkingSet, writes: &[Write]) -> Vec<[Arg<'static>; 3]> {
+    let mut rows = Vec::new();
+    for (at, write) in writes.iter().enumerate() {
+        let Write::Accept(acceptance) = write else {
+            continue;
+        };
+        let (id, workspace) = (acceptance.delivery.id, acceptance.delivery.workspace);
+        if set
+            .deliveries
+            .get(&id)
+            .is_some_and(|new| new.brought_by == Some(at))
+        {
+            let keys = acceptance.keys.iter();
+            rows.extend(keys.map(|&key| args! { workspace_id: workspace, delivery_id: id, key }));
+        }
+    }
+    rows
+}
+
 // A sender without a proof left to check is authenticated, so its address is removed.
 static CHANGED_DELIVERIES: Sql = sql("
 each (workspace_id uuid, id uuid, status text, error text, notes json, ran json, attempts number,
@@ -458,6 +480,8 @@ pub async fn new(
         listed(&logs),
     ];
     let [claims_made, keys_made, ..] = tx.run_together(&NEW, rows).await?;
+    tx.run_each(&DELIVERY_KEYS, &delivery_keys(set, writes))
+        .await?;
     all_made(claims.len(), claims_made)?;
     all_made(keys.len(), keys_made)
 }
@@ -471,6 +495,7 @@ pub fn statements() -> Vec<&'static Sql> {
         &CONTACT_KEYS,
         &SHARED_KEYS,
         &NEW_DELIVERIES,
+        &DELIVERY_KEYS,
         &CHANGED_DELIVERIES,
         &NEW_ITEMS,
         &ITEMS,
