@@ -1071,6 +1071,11 @@ pub const BREAKER_LONGEST: Duration = Duration::from_mins(5);
 /// Time over which the deliveries that wait for such a version are spread, a second apart.
 pub const BREAKER_SPREAD: Duration = Duration::from_secs(60);
 
+/// First tries of deliveries that may fail for such a version at once, and the time after which one more may:
+/// each takes the processor as long as a call inside a request.
+pub const FIRST_TRIES_AT_ONCE: u32 = 100;
+pub const FIRST_TRY_EVERY: Duration = Duration::from_secs(1);
+
 /// Pairs of version and connection whose failures are remembered.
 pub const BREAKERS_KEPT: usize = 10_000;
 
@@ -1325,6 +1330,9 @@ pub const RESOLVED_REFUSALS: usize = 20;
 /// how many of these it names: the list has the others.
 pub const QUARANTINE_LOOKED_AT: u32 = 50;
 pub const QUARANTINE_SECRETS_NAMED: usize = 3;
+
+/// Ended changes of the leads of a connection that are remembered: of more, the oldest become one.
+pub const ENDED_CHANGES: usize = 5;
 
 /// Versions that were rolled back lately, for which Today and `leadhost status` look whether deliveries of
 /// them are left. The others are named without it: each look may read [`LOOKED_THROUGH`] rows.

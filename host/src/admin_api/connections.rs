@@ -60,10 +60,29 @@ pub struct ConnectionView {
     pub senders: Senders,
     /// How its deliveries differ from what was usual. Null while they are as usual.
     pub source_change: Option<SourceChange>,
+    /// The deliveries of ended changes of its leads that nobody has replayed, the oldest change first.
+    #[serde(default)]
+    pub left_deliveries: Vec<LeftDeliveriesView>,
     /// How many of its last leads have each contact field. Null until leads were looked at.
     pub lead_fields: Option<LeadFields>,
     /// When its last delivery came in. Null if there is none.
     pub last_delivery_at: Option<Micros>,
+}
+
+/// Deliveries of an ended change that are still as they were converted then.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct LeftDeliveriesView {
+    /// When the first of them was received.
+    pub since: Micros,
+    /// A time right after the last one: together with `since` and the connection, a replay finds them.
+    pub until: Micros,
+    /// What the leads lost, for people: `leads with a phone: 98 % -> 0 %`.
+    pub differences: Vec<String>,
+    /// Deliveries that were rejected, or brought no lead. Of a change with many deliveries, the newest are
+    /// counted.
+    pub refused: u64,
+    /// Deliveries whose leads still lack what was lost.
+    pub lacking: u64,
 }
 
 /// The template message that a new lead gets.

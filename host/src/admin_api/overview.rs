@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use super::activity::Activity;
-use super::connections::{Bound, ConnectionView, Connections};
+use super::connections::{Bound, ConnectionView, Connections, LeftDeliveriesView};
 use super::deliveries::{Deliveries, DeliveryView};
 use super::hosts::HostView;
 use super::instances::{InstanceView, Instances};
-use super::plugins::{PluginList, VersionState};
+use super::plugins::{PluginList, PluginView, VersionState};
 use super::repairs::RepairFacts;
 use super::rollouts::RolloutView;
 use super::status::{DiskView, ServiceStatus};
@@ -415,6 +415,11 @@ impl ServiceOverview {
             .map(|one| &one.digest)
     }
 
+    fn serving<'a>(&'a self, plugin: &'a str) -> ServingPlugin<'a> {
+        let mut plugins = self.plugins.plugins.iter();
+        ServingPlugin::of(plugin, plugins.find(|one| one.name == plugin))
+    }
+
     fn rollout_problems(&self) -> Vec<ServiceProblem> {
         let now = self.status.now;
         let mut found = Vec::new();
@@ -581,9 +586,11 @@ impl ServiceOverview {
             if let Some(change) = &connection.source_change
                 && !connection.retired
             {
-                let active = self.active(&connection.plugin);
-                found.extend(change_problems(&name, connection, change, active));
+                let plugin = self.serving(&connection.plugin);
+                found.extend(change_problems(&name, connection, change, plugin));
             }
+            let left = connection.left_deliveries.iter();
+            found.extend(left.map(|left| left_problem(&name, left)));
         }
         found
     }
@@ -607,11 +614,7 @@ impl ServiceOverview {
             let change = settings.and_then(|settings| settings.source_change.as_ref());
             if let (Some(change), Some(adapter)) = (change, &instance.adapter) {
                 let named = ("instance", name.as_str(), instance_page(instance));
-                found.push(failure_problem(
-                    named,
-                    (adapter, self.active(adapter)),
-                    change,
-                ));
+                found.push(failure_problem(named, self.serving(adapter), change));
             }
             let templates = settings.and_then(|settings| settings.templates.as_ref());
             if let Some(error) = templates.and_then(|templates| templates.error.as_ref()) {
@@ -742,12 +745,16 @@ fn unguarded_harm(rollout: &RolloutView) -> Option<String> {
 /// Returns the problems of the connections and instances whose deliveries keep failing with this version of
 /// the plugin, and not with the one before it.
 pub fn version_problems(
-    (plugin, version): (&str, &Digest),
+    view: &PluginView,
     connections: &Connections,
     instances: &Instances,
 ) -> Vec<ServiceProblem> {
+    let Some(version) = &view.digest else {
+        return Vec::new();
+    };
     let is_new = |change: &&SourceChange| is_failing_with(change, version);
-    let active = (plugin, Some(version));
+    let plugin = view.name.as_str();
+    let active = ServingPlugin::of(plugin, Some(view));
     let connections = connections.connections.iter().filter_map(|one| {
         let change = one.source_change.as_ref().filter(is_new)?;
         let name = name_in_workspace(&one.workspace, &one.name);
@@ -770,14 +777,39 @@ fn is_failing_with(change: &SourceChange, version: &Digest) -> bool {
     change.failing && change.cause == ChangeCause::Version && is_its
 }
 
-/// Returns the version that a report blames, if another one is active: a rollback would change nothing for the
-/// better, and might activate the blamed one again.
-fn blamed_and_inactive<'a>(
-    change: &'a SourceChange,
-    active: Option<&Digest>,
-) -> Option<&'a Digest> {
-    let blamed = change.digest.as_ref()?;
-    (change.cause == ChangeCause::Version && active != Some(blamed)).then_some(blamed)
+/// A plugin as far as it decides what is advised when a report blames one of its versions.
+#[derive(Clone, Copy)]
+struct ServingPlugin<'a> {
+    name: &'a str,
+    active: Option<&'a Digest>,
+    /// The version that a rollback may activate.
+    way_back: Option<&'a Digest>,
+}
+
+impl<'a> ServingPlugin<'a> {
+    fn of(name: &'a str, view: Option<&'a PluginView>) -> Self {
+        Self {
+            name,
+            active: view.and_then(|view| view.digest.as_ref()),
+            way_back: view.and_then(|view| view.way_back.as_ref()),
+        }
+    }
+
+    /// Returns the command about a report that blames a version, and what to add to its sentence. Only a
+    /// rollback that replaces the blamed version by one that nobody has taken out of service is advised.
+    fn remedy(&self, change: &SourceChange) -> (String, &'static str) {
+        let blamed = change.digest.as_ref();
+        if let Some(blamed) = blamed.filter(|blamed| self.active != Some(blamed)) {
+            return (impact(self.name, blamed), NOT_ACTIVE);
+        }
+        // A report without a trial has the version only in its words.
+        let is_blamed = |way: &&Digest| blamed.is_none() && change.what.contains(way.short());
+        match (self.way_back.filter(|way| !is_blamed(way)), self.active) {
+            (Some(_), _) => (format!("plugin rollback {}", quoted(self.name)), ""),
+            (None, Some(active)) => (impact(self.name, active), NO_WAY_BACK),
+            (None, None) => ("plugin list".to_owned(), ""),
+        }
+    }
 }
 
 /// Returns the problem of a host whose clock differs from the database's.
@@ -798,26 +830,25 @@ fn impact(plugin: &str, version: &Digest) -> String {
 /// The sentence about such a version.
 const NOT_ACTIVE: &str = "; that version is not active, see what it did";
 
+/// The sentence about a version without one to return to.
+const NO_WAY_BACK: &str =
+    "; a rollback is no remedy, see what the active version does to the leads that it converted";
+
 /// Returns the problem of a connection or an instance, by its name and its page, whose deliveries keep failing
-/// with this plugin, of which this version is active.
+/// with this plugin.
 fn failure_problem(
     (kind, name, page): (&'static str, &str, String),
-    (plugin, active): (&str, Option<&Digest>),
+    plugin: ServingPlugin<'_>,
     change: &SourceChange,
 ) -> ServiceProblem {
     let SourceChange { what, after, .. } = change;
     let since = change.since.to_the_second();
     let what = format!("deliveries of {name} keep failing since {since} ({what}; {after})");
     let failed = format!("/deliveries?status=failed&{kind}={name}");
-    if let Some(blamed) = blamed_and_inactive(change, active) {
-        let what = format!("{what}{NOT_ACTIVE}");
-        let page = format!("/plugins/{plugin}");
-        return ServiceProblem::new(what, impact(plugin, blamed), page)
-            .with_page("the failed deliveries", failed);
-    }
     if change.cause == ChangeCause::Version {
-        let roll_back = format!("plugin rollback {}", quoted(plugin));
-        return ServiceProblem::new(what, roll_back, format!("/plugins/{plugin}"))
+        let (command, more) = plugin.remedy(change);
+        let page = format!("/plugins/{}", plugin.name);
+        return ServiceProblem::new(format!("{what}{more}"), command, page)
             .with_page("the failed deliveries", failed);
     }
     let list = format!("delivery list --status failed --{kind} {}", quoted(name));
@@ -831,19 +862,14 @@ fn change_problems(
     name: &str,
     connection: &ConnectionView,
     change: &SourceChange,
-    active: Option<&Digest>,
+    plugin: ServingPlugin<'_>,
 ) -> Vec<ServiceProblem> {
-    let plugin = &connection.plugin;
     if change.failing {
         let named = ("connection", name, connection_page(connection));
-        return vec![failure_problem(named, (plugin, active), change)];
+        return vec![failure_problem(named, plugin, change)];
     }
     let is_new = change.cause == ChangeCause::Version;
-    let blamed = blamed_and_inactive(change, active);
-    let (command, not_active) = match blamed {
-        Some(blamed) => (impact(plugin, blamed), NOT_ACTIVE),
-        None => (format!("plugin rollback {}", quoted(plugin)), ""),
-    };
+    let (command, more) = plugin.remedy(change);
     let plugin_page = format!("/plugins/{}", connection.plugin);
     let by = change.what.split_once(": new in ");
     let by = by.map_or_else(String::new, |(_, version)| format!(", new in {version}"));
@@ -856,7 +882,7 @@ fn change_problems(
             let list = format!("/deliveries?connection={name}&since={since}");
             let problem = match is_new {
                 true => ServiceProblem::new(
-                    format!("leads of {name} lack data since about {since}{by}: {differences}{not_active}"),
+                    format!("leads of {name} lack data since about {since}{by}: {differences}{more}"),
                     command.clone(),
                     plugin_page.clone(),
                 ),
@@ -876,6 +902,25 @@ fn change_problems(
             problem.with_page("its deliveries since then", list)
         })
         .collect()
+}
+
+/// Returns the problem of deliveries that a change of a connection has left, although it is over.
+fn left_problem(name: &str, left: &LeftDeliveriesView) -> ServiceProblem {
+    let all = left.refused + left.lacking;
+    let (since, until) = (left.since.text(), left.until.text());
+    let what = format!(
+        "{} of {name} are as they were converted during a change that is over ({}): {} without a lead, {} with leads that still lack it",
+        counted(all, "delivery", "deliveries"),
+        left.differences.join("; "),
+        left.refused,
+        left.lacking,
+    );
+    let connection = quoted(name);
+    let command = format!(
+        "delivery replay --connection {connection} --since {since} --until {until} --apply"
+    );
+    let page = format!("/deliveries?connection={name}&since={since}&until={until}");
+    ServiceProblem::new(what, command, page)
 }
 
 /// A version that was rolled back, or whose rollout was ended, and that was not repaired.
@@ -979,9 +1024,15 @@ mod tests {
             parts: Vec::new(),
         };
         let (blamed, other) = (Digest::compute(b"blamed"), Digest::compute(b"other"));
-        let with = |active: &Digest, cause| {
+        let before = Digest::compute(b"before");
+        let plugin = |active, way_back| ServingPlugin {
+            name: "twilio",
+            active: Some(active),
+            way_back,
+        };
+        let with = |active, cause| {
             let named = ("instance", "acme/bot", "/instances/7".to_owned());
-            failure_problem(named, ("twilio", Some(active)), &change(cause))
+            failure_problem(named, plugin(active, Some(&before)), &change(cause))
         };
         // A rollback of another version might activate the blamed one again.
         let found = with(&other, ChangeCause::Version);
@@ -1000,6 +1051,22 @@ mod tests {
             found.also,
             [("the failed deliveries".to_owned(), failed.to_owned())]
         );
+        // The version before was itself rolled back, or is the one that the words blame.
+        let (command, more) = plugin(&blamed, None).remedy(&change(ChangeCause::Version));
+        assert_eq!((command, more), (impact, NO_WAY_BACK));
+        let inferred = SourceChange {
+            what: format!("leads with a phone: new in 1.1.0 ({})", blamed.short()),
+            digest: None,
+            ..change(ChangeCause::Version)
+        };
+        let (command, _) = plugin(&other, Some(&blamed)).remedy(&inferred);
+        assert_eq!(
+            command,
+            format!("plugin impact twilio@{}", other.short()),
+            "a rollback would activate the blamed version again"
+        );
+        let (command, _) = plugin(&blamed, Some(&other)).remedy(&inferred);
+        assert_eq!(command, "plugin rollback twilio");
         let found = of(ChangeCause::Source);
         assert_eq!(
             found.command,
@@ -1118,6 +1185,26 @@ mod tests {
         check("shadow", true, &[], None);
         check("canary", true, &[lost], None);
         check("done", false, &[lost], None);
+    }
+
+    #[test]
+    fn deliveries_of_a_change_that_is_over_are_named_with_the_replay_of_them() {
+        let left = LeftDeliveriesView {
+            since: Micros(1_000_001),
+            until: Micros(2_000_002),
+            differences: vec!["leads with a phone: 81 % -> 0 %".to_owned()],
+            refused: 232,
+            lacking: 252,
+        };
+        let found = left_problem("acme/site", &left);
+        assert_eq!(
+            found.what,
+            "484 deliveries of acme/site are as they were converted during a change that is over (leads with a phone: 81 % -> 0 %): 232 without a lead, 252 with leads that still lack it"
+        );
+        assert_eq!(
+            found.command,
+            "delivery replay --connection acme/site --since 1970-01-01T00:00:01.000001Z --until 1970-01-01T00:00:02.000002Z --apply"
+        );
     }
 
     #[test]

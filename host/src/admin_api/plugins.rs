@@ -37,6 +37,10 @@ pub struct PluginView {
     pub digest: Option<Digest>,
     /// The version to which a rollback would return.
     pub previous: Option<Digest>,
+    /// The same, unless that version was itself rolled back, or a repair has converted its deliveries again:
+    /// then no advice leads to it. Null from a host of an older release.
+    #[serde(default)]
+    pub way_back: Option<Digest>,
     /// Grows with every activation.
     pub generation: Option<i64>,
     pub activated_at: Option<Micros>,
@@ -541,6 +545,12 @@ pub struct ComparedVersion {
     pub digest: Digest,
     /// Whether it is the active version.
     pub active: bool,
+    /// Of an impact: whether a rollback would activate it.
+    #[serde(default)]
+    pub previous: bool,
+    /// Of an impact: whether it was itself rolled back, or a repair has converted its deliveries again.
+    #[serde(default)]
+    pub discarded: bool,
 }
 
 /// Differences in one field.

@@ -247,6 +247,35 @@ pub struct SourceChangePart {
     pub differences: Vec<String>,
 }
 
+/// A change of leads that is over. Its deliveries are as they were converted then, until they are replayed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EndedChange {
+    /// About when it began and ended: no delivery that differs is outside.
+    pub since: Micros,
+    pub until: Micros,
+    /// What the leads lost: whether that is the lead itself, the name, the phone, the e-mail address, the
+    /// external id, the listing.
+    pub fields: [bool; 6],
+    /// Each difference, for people.
+    pub differences: Vec<String>,
+}
+
+impl EndedChange {
+    /// Adds another one, which may overlap.
+    pub fn add(&mut self, other: Self) {
+        self.since = self.since.min(other.since);
+        self.until = self.until.max(other.until);
+        for (own, other) in self.fields.iter_mut().zip(other.fields) {
+            *own |= other;
+        }
+        for difference in other.differences {
+            if !self.differences.contains(&difference) {
+                self.differences.push(difference);
+            }
+        }
+    }
+}
+
 /// How many of the last leads of a source have each contact field, in percent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
@@ -268,6 +297,8 @@ pub struct SourceShape {
     pub change: Option<SourceChange>,
     /// `None` until leads were looked at.
     pub fields: Option<LeadFields>,
+    /// The changes of leads that are over, the oldest first.
+    pub ended: Vec<EndedChange>,
 }
 
 /// The stored summary of a connection's deliveries: names and types, no values.

@@ -152,6 +152,10 @@ pub struct RanWith {
     /// Package and version of the contract: `leadhost:converter@1.0.0`.
     pub contract: String,
     pub config_version: i64,
+    /// Of a delivery in the store: whether an operator had it converted again after it was finished.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[schema(ignore)]
+    pub replayed: bool,
 }
 
 /// A secret in the reply of a golden case, and the function that the slot applies to it.

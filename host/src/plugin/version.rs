@@ -86,6 +86,7 @@ impl Loaded {
             digest: self.digest.clone(),
             contract: self.contract.clone(),
             config_version,
+            replayed: false,
         }
     }
 }

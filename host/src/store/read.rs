@@ -136,6 +136,18 @@ pub struct DeliveryCount {
     pub found: u64,
 }
 
+/// Deliveries of a time in which the leads of a connection had changed that nobody has replayed, and that are
+/// still as they were converted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LeftDeliveries {
+    /// Those that brought no lead.
+    pub refused: u64,
+    /// Those whose leads lack what was lost.
+    pub lacking: u64,
+    /// When the first and the last of them were received. `None` without any.
+    pub received: Option<(Micros, Micros)>,
+}
+
 #[derive(Clone, Debug)]
 pub struct DeliverySummary {
     pub id: DeliveryId,

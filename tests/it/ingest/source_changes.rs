@@ -28,6 +28,7 @@ leadhost_tests::on_every_store! {
     a_version_that_cannot_read_fetched_leads_is_named,
     a_version_that_reads_less_in_fetched_leads_is_named,
     an_answer_that_no_version_reads_is_of_the_source,
+    deliveries_of_a_change_that_is_over_are_named_until_they_are_replayed,
 }
 
 /// Enough deliveries for a baseline, with those that wait for the next look.
@@ -397,4 +398,73 @@ async fn a_version_that_reads_less_in_fetched_leads_is_named(on: On) {
     );
     assert!(what.ends_with("reads more in 5 of 5 of them"), "{what}");
     assert_eq!((&*change.before, &*change.after), ("100 %", "0 %"));
+}
+
+async fn deliveries_of_a_change_that_is_over_are_named_until_they_are_replayed(on: On) {
+    let (host, declared) = form(on).await;
+    let (id, address) = (declared.id("form"), declared.address("form"));
+    let person = |number: usize| {
+        let email = format!("lia{number}@example.com");
+        json!({"id": format!("f-{number}"), "nome": "Lia", "email": email})
+    };
+    let with_phone = |number: usize| {
+        let mut body = person(number);
+        body["telefone"] = json!(format!("11 98888-{number:04}"));
+        body
+    };
+    send(&host, &address, USUAL, with_phone).await;
+    host.advance(60).await;
+    for _ in 0..3 {
+        host.post(&address).body("no lead").send().await.expect(400);
+    }
+    send(&host, &address, CHANGED, person).await;
+    reported_change(&host, &id).await;
+    let key = host.admin_key().await;
+    let left = async |host: &Host| {
+        let list = host.admin("GET", "/admin/v1/connections").bearer(&key);
+        let list = list.send().await.expect(200).json();
+        list["connections"][0]["leftDeliveries"].clone()
+    };
+    assert_eq!(left(&host).await, json!([]), "it is not over");
+    host.advance(60).await;
+    send(&host, &address, 285..360, with_phone).await;
+    host.stop(Duration::from_secs(60)).await;
+    report_ends(&host, &id).await;
+
+    let host = host.restart().await;
+    let named = left(&host).await;
+    assert_eq!(named.as_array().expect("a list").len(), 1, "{named:#}");
+    let one = &named[0];
+    assert_eq!(
+        one["differences"],
+        json!(["leads with a phone: 100 % -> 0 %"])
+    );
+    assert_eq!((&one["refused"], &one["lacking"]), (&json!(3), &json!(60)));
+    let (since, until) = (
+        one["since"].as_str().expect("a time"),
+        one["until"].as_str().expect("a time"),
+    );
+    let page =
+        format!("/admin/v1/deliveries?connection=form&since={since}&until={until}&limit=500");
+    let page = host
+        .admin("GET", &page)
+        .bearer(&key)
+        .send()
+        .await
+        .expect(200);
+    let page = page.json();
+    let found = page["deliveries"].as_array().expect("a list");
+    assert_eq!(found.len(), 63, "these and no others");
+    let replay = async |delivery: &Value, apply: bool| {
+        let id = delivery["id"].as_str().expect("an id");
+        let replay = host.admin("POST", &format!("/admin/v1/deliveries/{id}/replay"));
+        let replay = replay.bearer(&key).json(&json!({ "apply": apply }));
+        replay.send().await.expect(200);
+    };
+    replay(&found[0], false).await;
+    assert_eq!(left(&host).await[0]["lacking"], 60, "it was only shown");
+    for delivery in found {
+        replay(delivery, true).await;
+    }
+    assert_eq!(left(&host).await, json!([]));
 }

@@ -506,8 +506,18 @@ async fn a_version_that_was_rolled_back_is_restored_only_if_that_is_accepted(on:
         let body = json!({ "accept": accept });
         ask.json(&body).send().await.expect(status).json()
     };
+    // The version that an advised rollback would activate.
+    let way_back = async || {
+        let listed = verifier.host.admin("GET", "/admin/v1/plugins");
+        let listed = listed.bearer(&verifier.key).send().await.expect(200).json();
+        let plugin = &listed["plugins"][0];
+        assert!(plugin["previous"].is_string(), "{plugin:#}");
+        plugin["wayBack"].clone()
+    };
+    assert!(way_back().await.is_string());
     back(json!([]), 200).await;
     assert_eq!(serves(&verifier.host), "1.0.0");
+    assert!(way_back().await.is_null());
 
     let refused = back(json!([]), 409).await;
     assert_eq!(refused["accept"], json!(["rolled-back"]));
@@ -533,6 +543,7 @@ async fn a_version_that_was_rolled_back_is_restored_only_if_that_is_accepted(on:
     ask.send().await.expect(200);
     back(json!(["rolled-back"]), 200).await;
     assert_eq!(serves(&verifier.host), "1.1.0");
+    assert!(way_back().await.is_string());
     // The next rollback needs no `accept`, because the version that it activates was not rolled
     // back.
     back(json!([]), 200).await;
@@ -570,7 +581,25 @@ async fn a_refused_rollback_names_the_last_version_that_was_not_rolled_back(on: 
     let order = json!({ "digest": active.expect("it serves").digest.0 });
     let impact = verifier.ask("/plugins/misbehave/impact").json(&order);
     let impact = impact.send().await.expect(200).json();
-    assert_eq!(impact["against"]["digest"], first.0, "{impact:#}");
+    let against = &impact["against"];
+    assert_eq!(against["digest"], first.0, "{impact:#}");
+    // A rollback would activate another one.
+    assert_eq!(
+        (&against["previous"], &against["discarded"]),
+        (&json!(false), &json!(false))
+    );
+    let wrong = verifier
+        .host
+        .keep_version(version("1.2.0").component())
+        .await;
+    let order = json!({ "digest": order["digest"], "against": wrong.0 });
+    let impact = verifier.ask("/plugins/misbehave/impact").json(&order);
+    let impact = impact.send().await.expect(200).json();
+    let against = &impact["against"];
+    assert_eq!(
+        (&against["previous"], &against["discarded"]),
+        (&json!(true), &json!(true))
+    );
 }
 
 async fn a_rollback_waits_for_one_that_has_begun_before_it(on: On) {

@@ -141,7 +141,11 @@ async fn a_repair_that_only_counts_writes_nothing(on: On) {
     assert_eq!(looked["contacts"], contacts);
     let deals = json!({"rows": 3, "fields": {"props.contact": 3}});
     assert_eq!(looked["deals"], deals);
+    let way_back = async || repairing.get("/plugins").await["plugins"][0]["wayBack"].clone();
+    assert_eq!(way_back().await, repairing.wrong.0);
     let repaired = repairing.repaired(json!({"apply": true})).await;
+    // Nothing advises the return to a version whose deliveries were repaired.
+    assert!(way_back().await.is_null());
     assert_eq!(repaired["found"], 3);
     assert_eq!(repaired["deals"], looked["deals"]);
     assert_eq!(repaired["contacts"], looked["contacts"]);

@@ -61,6 +61,7 @@ pub async fn a_sketch_replaces_only_the_generation_that_was_read(world: &World) 
     let shape = SourceShape {
         change: Some(change),
         fields: Some(fields),
+        ended: Vec::new(),
     };
     assert_eq!(shapes.len(), 1);
     assert_eq!(shapes.get(id), Some(&shape));

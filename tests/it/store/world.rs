@@ -377,6 +377,7 @@ pub fn ran(version: &str) -> RanWith {
         digest: Digest::compute(version.as_bytes()),
         contract: "leadhost:converter@1.0.0".to_owned(),
         config_version: 1,
+        replayed: false,
     }
 }
 

@@ -66,10 +66,7 @@ impl Impact {
         let answer = verifying::shown(&client, &progress, digest, request).await?;
         drop(progress);
         let since = since.as_deref();
-        let is_previous = self.against.is_none();
-        client.print(&answer, |impact| {
-            show(impact, since, is_previous, client.flags());
-        });
+        client.print(&answer, |impact| show(impact, since, client.flags()));
         Ok(())
     }
 }
@@ -92,7 +89,7 @@ fn parse_against<'a>(against: &'a str, name: &str) -> Result<&'a str, CommandFai
     }
 }
 
-fn show(impact: &VerifiedPlugin, since: Option<&str>, is_previous: bool, flags: &ServiceFlags) {
+fn show(impact: &VerifiedPlugin, since: Option<&str>, flags: &ServiceFlags) {
     match impact.chosen {
         0 => say(&safe(&format!(
             "No stored delivery{} was converted last by {} {} ({}): there is nothing to repair. Deliveries past their retention are no longer stored.",
@@ -121,9 +118,9 @@ fn show(impact: &VerifiedPlugin, since: Option<&str>, is_previous: bool, flags: 
     if !impact.is_harmful() || impact.open_repair().is_some() {
         return;
     }
-    if !other.active {
+    if !other.active && !other.discarded {
         let name = &impact.name;
-        let command = match is_previous {
+        let command = match other.previous {
             true => format!("plugin rollback {name}"),
             false => format!("plugin activate {name}@{}", other.digest.short()),
         };

@@ -441,6 +441,8 @@ impl<'a> ReplayedHere<'a> {
                 version: served.version,
                 digest: served.digest,
                 active: true,
+                previous: false,
+                discarded: false,
             }),
             chosen: self.chosen as u64,
             total: self.chosen as u64,

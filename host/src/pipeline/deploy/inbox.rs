@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+use super::rolled_back::is_discarded;
 use super::{AcceptedWords, concerns, error::DeployError, outcome::Deployed, upload::upload};
 use crate::domain::accept::AcceptWord;
 use crate::domain::audit::{Act, ActOutcome, AuditActor, AuditRow, OperatorAct};
@@ -333,9 +334,14 @@ async fn already_stored(pipeline: &Pipeline, origin: &str, name: &str, digest: &
             "inbox file is active already"
         );
     }
+    // One that was taken out of service is to be looked at first.
+    let verb = match is_discarded(pipeline, digest).await {
+        Ok(false) => "activate",
+        Ok(true) | Err(_) => "impact",
+    };
     tracing::info!(
         origin,
-        command = %format_args!("leadhost plugin activate {name}@{}", digest.short()),
+        command = %format_args!("leadhost plugin {verb} {name}@{}", digest.short()),
         "inbox file is a stored version that is not active, nothing changed"
     );
 }

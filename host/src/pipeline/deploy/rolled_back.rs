@@ -1,7 +1,8 @@
 //! Whether the version that a rollback would activate is one that was itself rolled back: a second
 //! rollback would bring a wrong version back. The audit has every rollback, by operators and by guards.
+//! No advice names such a version, nor one whose deliveries a repair has converted again.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use super::concern::{AcceptedWords, Concern};
 use super::concerns;
@@ -9,6 +10,7 @@ use super::error::{DeployCommand, DeployError};
 use crate::domain::accept::AcceptWord;
 use crate::domain::audit::{ActOutcome, AuditRow, OperatorAct};
 use crate::domain::plugin::Digest;
+use crate::domain::repair::RepairState;
 use crate::limits;
 use crate::pipeline::fleet::FleetError;
 use crate::pipeline::state::Pipeline;
@@ -135,14 +137,71 @@ pub(super) async fn previous_good(
     Ok(Some(good.map_or(previous, |good| good.digest)))
 }
 
-/// Returns the version of a plugin that last gave way to another one and was not rolled back, beside the
-/// active one.
+/// Returns, by plugin, the version that a rollback would activate, if it may be advised: it was not itself
+/// rolled back, and no repair has converted its deliveries again.
+///
+/// # Errors
+///
+/// [`StoreError`] if the store fails.
+pub async fn ways_back(
+    pipeline: &Pipeline,
+    active: &[Activation],
+) -> Result<HashMap<String, Digest>, StoreError> {
+    let before = |one: &Activation| Some((one.name.clone(), one.previous.clone()?));
+    let mut ways: HashMap<String, Digest> = active.iter().filter_map(before).collect();
+    let repaired = match ways.is_empty() {
+        true => HashSet::new(),
+        false => repaired(pipeline).await?,
+    };
+    ways.retain(|_, version| !repaired.contains(version));
+    let mut unseen: HashSet<Digest> = ways.values().cloned().collect();
+    let mut pages = AuditPages::newest();
+    while !unseen.is_empty()
+        && let Some(rows) = pages.next(pipeline).await?
+    {
+        for (version, as_wrong) in rows.iter().filter_map(left) {
+            if unseen.remove(&version) && as_wrong {
+                ways.retain(|_, way| *way != version);
+            }
+        }
+    }
+    Ok(ways)
+}
+
+/// Returns whether no advice may lead to this version.
+///
+/// # Errors
+///
+/// [`StoreError`] if the store fails.
+pub async fn is_discarded(pipeline: &Pipeline, version: &Digest) -> Result<bool, StoreError> {
+    Ok(
+        repaired(pipeline).await?.contains(version)
+            || last_left(pipeline, version).await?.is_some(),
+    )
+}
+
+/// Returns the versions whose deliveries a repair has converted again.
+async fn repaired(pipeline: &Pipeline) -> Result<HashSet<Digest>, StoreError> {
+    let repairs = pipeline
+        .core
+        .store
+        .repairs(None, limits::ROLLBACK_AUDIT_PAGE)
+        .await?;
+    let applied = repairs
+        .into_iter()
+        .filter(|repair| repair.plan.apply && repair.state == RepairState::Done);
+    Ok(applied.map(|repair| repair.plan.converted_by).collect())
+}
+
+/// Returns the version of a plugin that last gave way to another one, was not rolled back and not repaired
+/// away, beside the active one.
 async fn last_good(
     pipeline: &Pipeline,
     name: &str,
     active: &Digest,
 ) -> Result<Option<PluginRecord>, StoreError> {
-    let mut seen = HashSet::from([active.clone()]);
+    let mut seen = repaired(pipeline).await?;
+    seen.insert(active.clone());
     let mut pages = AuditPages::newest();
     while let Some(rows) = pages.next(pipeline).await? {
         for (version, as_wrong) in rows.iter().filter_map(left) {

@@ -22,7 +22,7 @@ pub enum RepairError {
     )]
     NothingActive(String),
     #[error(
-        "{} is the active version of `{name}`: activate another version first, with `leadhost plugin rollback {name}` or `leadhost plugin activate`",
+        "{} is the active version of `{name}`: activate another version first, with `leadhost plugin activate {name}@DIGEST`",
         digest.short()
     )]
     Active { name: String, digest: Digest },

@@ -18,10 +18,13 @@ use serde::{Deserialize, Serialize};
 
 use self::bounds::{ADOPTED, BASELINE_MOST, FALL, HALF, REMEMBERED, REPORTED};
 use self::counts::{EMAIL, EXTERNAL_ID, LISTING, NAME, PHONE, SketchCounts, percent};
-use self::differences::{Difference, beginning, differences, is_over};
+use self::differences::{Difference, beginning, differences, is_of_bodies, is_over, is_unusual};
 use self::verdict::{FailingDeliveries, TrialVerdict};
-use crate::domain::connection::{ChangeCause, LeadFields, SourceChange, SourceChangePart};
+use crate::domain::connection::{
+    ChangeCause, EndedChange, LeadFields, SourceChange, SourceChangePart,
+};
 use crate::domain::time::Micros;
+use crate::limits;
 
 /// The sketch of a connection's deliveries.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -54,6 +57,8 @@ pub struct Sketch {
     began: BTreeMap<String, Micros>,
     /// The version that converted last when the change was reported, or when a trial was asked for.
     asked: String,
+    /// The changes of leads that are over, the oldest first. The store reads them.
+    ended: Vec<EndedChange>,
 }
 
 /// A change whose cause may be the version.
@@ -178,6 +183,7 @@ impl Sketch {
             (true, true) => {
                 self.since.add(&held);
                 if self.since.deliveries >= ADOPTED {
+                    self.note_ended(&self.open.clone());
                     self.baseline = mem::take(&mut self.since);
                     self.end_change();
                 }
@@ -195,7 +201,7 @@ impl Sketch {
         let mut open = self.open.iter();
         let known = open.find(|one| one.subject == difference.subject);
         match (known, difference.share) {
-            (None, _) => self.open.len() < REMEMBERED,
+            (None, _) => self.open.len() < REMEMBERED && !is_unusual(difference, &self.baseline),
             (Some(known), Some(share)) => known.share.is_some_and(|known| share + FALL <= known),
             (Some(_), None) => false,
         }
@@ -206,15 +212,19 @@ impl Sketch {
     fn drop_what_is_over(&mut self) {
         let window = differences::window(&self.halves);
         let is_over = |one: &Difference| is_over(one, &self.baseline, &window, &self.halves);
-        let (over, left): (Vec<Difference>, Vec<Difference>) =
+        let (over, mut left): (Vec<Difference>, Vec<Difference>) =
             self.open.iter().cloned().partition(is_over);
         if over.is_empty() {
             return;
         }
-        self.began
-            .retain(|subject, _| over.iter().all(|one| one.subject != *subject));
         let is_of_leads = |one: &Difference| one.path.is_none();
-        self.is_read |= over.iter().any(is_of_leads) && !left.iter().any(is_of_leads);
+        if !left.iter().any(is_of_leads) {
+            self.is_read |= over.iter().any(is_of_leads);
+            left.retain(|one| !is_unusual(one, &self.baseline));
+        }
+        self.note_ended(&over);
+        self.began
+            .retain(|subject, _| left.iter().any(|one| one.subject == *subject));
         self.open = left;
         if let Some(question) = &mut self.question {
             let open: Vec<usize> = self.open.iter().filter_map(Difference::field).collect();
@@ -224,6 +234,43 @@ impl Sketch {
             }
         }
         self.describe();
+    }
+
+    /// Notes the fields of leads among differences that are over: the deliveries of that time are still as they
+    /// were converted.
+    fn note_ended(&mut self, over: &[Difference]) {
+        let Some(change) = &self.change else {
+            return;
+        };
+        let [_, older, newer] = &self.halves;
+        let Some(until) = newer.first_at.or(older.first_at) else {
+            return;
+        };
+        for one in over {
+            let Some(field) = one.field() else {
+                continue;
+            };
+            let since = self.began.get(&one.subject).copied();
+            let mut ended = EndedChange {
+                since: since.unwrap_or(change.since),
+                until,
+                fields: [false; 6],
+                differences: vec![one.sentence()],
+            };
+            ended.fields[field] = true;
+            self.ended.push(ended);
+        }
+        // Those that overlap are one. Of too many, the oldest become one, whose time is all of theirs.
+        self.ended.sort_by_key(|one| one.since);
+        let mut merged: Vec<EndedChange> = Vec::new();
+        let many = self.ended.len().saturating_sub(limits::ENDED_CHANGES);
+        for (index, one) in self.ended.drain(..).enumerate() {
+            match merged.last_mut() {
+                Some(last) if one.since <= last.until || index <= many => last.add(one),
+                _ => merged.push(one),
+            }
+        }
+        self.ended = merged;
     }
 
     fn end_change(&mut self) {
@@ -249,7 +296,9 @@ impl Sketch {
         let configuration = newer.configuration;
         let known = self.baseline.configuration;
         let is_reconfigured = known != 0 && configuration != 0 && known != configuration;
-        let has_paths = differences.iter().any(|one| one.path.is_some());
+        let has_paths = differences
+            .iter()
+            .any(|one| is_of_bodies(one, &self.baseline));
         let several = newer.mixed || older.version != newer.version;
         let (cause, by) = if !is_same && several {
             let by = "several versions converted, or the source changed";

@@ -18,7 +18,9 @@ use crate::domain::connection::{ChangeCause, ConnectionKind, ConnectionSketch, S
 use crate::domain::id::{ConnectionId, DeliveryId, WorkspaceId};
 use crate::domain::time::Micros;
 use crate::limits;
+use crate::pipeline::deploy::rolled_back;
 use crate::pipeline::state::Pipeline;
+use crate::pipeline::versions;
 use crate::shutdown::Shutdown;
 use crate::store::{KeptAnswer, StoreError};
 
@@ -433,7 +435,7 @@ impl WatchedSource {
                 }
                 self.is_stored = self.has_news;
                 if let Some(FailingNews::Begun(failing)) = self.failing.take() {
-                    self.report_failing(pipeline, &failing.change);
+                    self.report_failing(pipeline, &failing.change).await;
                 }
                 return Ok(());
             }
@@ -473,9 +475,9 @@ impl WatchedSource {
         }
     }
 
-    fn report_failing(&self, pipeline: &Pipeline, change: &SourceChange) {
+    async fn report_failing(&self, pipeline: &Pipeline, change: &SourceChange) {
         let command = match change.cause {
-            ChangeCause::Version => format!("leadhost plugin rollback {}", self.plugin),
+            ChangeCause::Version => self.remedy(pipeline, change).await,
             ChangeCause::Configuration | ChangeCause::Source | ChangeCause::Unknown => {
                 "leadhost delivery list --status failed".to_owned()
             }
@@ -492,6 +494,20 @@ impl WatchedSource {
             "deliveries keep failing"
         );
         self.count(pipeline, change.cause);
+    }
+
+    /// Returns the command about the version that a report blames, as `leadhost status` names it.
+    async fn remedy(&self, pipeline: &Pipeline, change: &SourceChange) -> String {
+        let name = &self.plugin;
+        let active = versions::activation(pipeline, name).await.ok().flatten();
+        let active = active.filter(|active| Some(&active.digest) == change.digest.as_ref());
+        let ways = rolled_back::ways_back(pipeline, active.as_slice()).await;
+        match &change.digest {
+            Some(blamed) if !ways.is_ok_and(|ways| ways.contains_key(name)) => {
+                format!("leadhost plugin impact {name}@{}", blamed.short())
+            }
+            _ => format!("leadhost plugin rollback {name}"),
+        }
     }
 
     fn count(&self, pipeline: &Pipeline, cause: ChangeCause) {

@@ -9,6 +9,7 @@ use super::{admission, earlier, event, lead, preview, repair};
 use crate::domain::delivery::{DeliveryStatus, ItemStatus, status_of};
 use crate::domain::exchange::HttpRequest;
 use crate::domain::id::DeliveryId;
+use crate::domain::plugin::RanWith;
 use crate::domain::time::Micros;
 use crate::store::change::RowChange;
 use crate::store::{
@@ -116,6 +117,10 @@ pub fn again(set: &mut WorkingSet, new: &Reconversion) -> Result<WriteOutcome, S
     };
     let result = &new.result;
     let was_done = !delivery.is_to_be_converted();
+    let ran = result.ran.clone().map(|ran| RanWith {
+        replayed: was_done && matches!(new.mode, Mode::Replay { apply: true } | Mode::Repair(_)),
+        ..ran
+    });
     let keeps_failure = result.status.is_some() && was_done && delivery.has_finished_items();
     if new.mode == Mode::Preview && !keeps_failure {
         return Ok(preview::decide(set, new));
@@ -147,9 +152,9 @@ pub fn again(set: &mut WorkingSet, new: &Reconversion) -> Result<WriteOutcome, S
         if is_news || !result.notes.is_empty() {
             earlier::replace_notes(delivery, &result.notes);
         }
-        if result.ran.is_some() {
+        if ran.is_some() {
             earlier::not_skipped(delivery);
-            delivery.ran.clone_from(&result.ran);
+            delivery.ran = ran;
         }
         let enters = enters_quarantine(delivery, status);
         let quarantined = Quarantined {
@@ -173,7 +178,7 @@ pub fn again(set: &mut WorkingSet, new: &Reconversion) -> Result<WriteOutcome, S
         let only_looks = matches!(new.mode, Mode::Replay { apply: false });
         // The stored items were made by the previous version.
         if !(only_looks && was_done && delivery.has_finished_items()) {
-            delivery.ran.clone_from(&result.ran);
+            delivery.ran = ran;
             earlier::replace_notes(delivery, &result.notes);
         }
     }

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use uuid::Uuid;
 
+use crate::domain::connection::EndedChange;
 use crate::domain::delivery::DeliveryStatus;
 use crate::domain::id::{ConnectionId, ContactId, DeliveryId, WorkspaceId, first_uuid_at};
 use crate::domain::time::Micros;
@@ -22,7 +23,7 @@ use crate::store::row::deliveries::{item, request, status, summary};
 use crate::store::sql::{Sql, args, sql, steps};
 use crate::store::{
     Backlog, ConvertedFilter, DeliveryCount, DeliveryDetail, DeliveryFilter, DeliverySummary,
-    StoreError,
+    LeftDeliveries, StoreError,
 };
 
 static ONE: Sql = sql("
@@ -551,6 +552,77 @@ pub async fn count(
         .await
 }
 
+// Each condition on a lead is for one that has lost this field. A contact may have the phone of another lead.
+static LEFT: Sql = sql("
+select count(*) as found,
+  count(*) filter (where own.status = 'converted') as lacking,
+  min(own.received_at) as first_at,
+  max(own.received_at) as last_at
+from (
+  select d.workspace_id, d.id, d.status, d.received_at, d.ran
+  from deliveries as d
+  where d.connection_id = :connection
+  and (d.workspace_id = :workspace) is true
+  and d.id >= :from
+  and d.id < :before
+  order by d.id desc
+  limit :rows
+) as own
+where (own.ran ->> 'replayed') is null
+and (own.status = 'rejected'
+  or (:lead::boolean and own.status = 'ignored')
+  or (own.status = 'converted' and exists (
+    select 1
+    from items as i
+    left join contacts as c on c.workspace_id = i.workspace_id and c.id = i.contact_id
+    left join deals as l on l.workspace_id = i.workspace_id and l.id = i.deal_id
+    where i.workspace_id = own.workspace_id
+    and i.delivery_id = own.id
+    and i.status = 'converted'
+    and ((:name::boolean and c.name is null)
+      or (:phone::boolean and c.phone_number is null)
+      or (:email::boolean and c.email is null)
+      or (:external_id::boolean and i.external_id is null)
+      or (:listing::boolean and l.product_id is null
+        and (l.props -> 'listings') is null)))))");
+
+/// Counts the deliveries that an ended change of a connection has left, among its newest `rows`.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
+pub async fn left(
+    database: &Database,
+    workspace: WorkspaceId,
+    connection: ConnectionId,
+    change: EndedChange,
+    rows: u32,
+) -> Result<LeftDeliveries, StoreError> {
+    database
+        .read_many(
+            VisibleRows::Of(&[workspace]),
+            steps!(|tx| {
+                let [lead, name, phone, email, external_id, listing] = change.fields;
+                let before = first_uuid_at(change.until.plus(Duration::from_millis(1)));
+                let args = args! {
+                    workspace, connection: &connection, from: first_uuid_at(change.since), before, rows,
+                    lead, name, phone, email, external_id, listing
+                };
+                tx.only(&LEFT, &args, |row| {
+                    let (found, lacking): (u64, u64) =
+                        (row.number("found")?, row.number("lacking")?);
+                    Ok(LeftDeliveries {
+                        refused: found - lacking,
+                        lacking,
+                        received: row.time_if("first_at")?.zip(row.time_if("last_at")?),
+                    })
+                })
+                .await
+            }),
+        )
+        .await
+}
+
 // As for a count, the index finds the newest of the connection, and the rest is read of each. The newest of
 // each outcome come first, so that the limit cuts off none of a rare one.
 static NEWEST_OF_OUTCOMES: Sql = sql("
@@ -772,6 +844,7 @@ pub const SQL: &[&Sql] = &[
     &FLOOR,
     &FLOOR_OF_CONNECTION,
     &COUNT,
+    &LEFT,
     &NEWEST_OF_OUTCOMES,
     &LAST,
     &BACKLOG,

@@ -33,7 +33,7 @@ pub async fn one(
 }
 
 static SHAPES: Sql = sql("
-select connection_id, change, lead_fields
+select connection_id, change, lead_fields, sketch -> 'ended' as ended
 from connection_sketches");
 
 /// Returns what the deliveries of the connections look like. Those without a sketch are left out.

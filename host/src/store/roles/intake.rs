@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use async_trait::async_trait;
 
 use super::database_store::DatabaseStore;
+use crate::domain::connection::{Connection, EndedChange};
 use crate::domain::delivery::DeliveryStatus;
 use crate::domain::id::{ConnectionId, ContactId, DeliveryId, WorkspaceId};
 use crate::domain::plugin::Digest;
@@ -13,7 +14,7 @@ use crate::store::commit;
 use crate::store::operations::{activity, answers, claim, deliveries, sweep};
 use crate::store::{
     ActivityOf, ActivitySlot, Backlog, Batch, ClaimTurns, ConvertedFilter, DeliveryCount,
-    DeliveryDetail, DeliveryFilter, DeliverySummary, HeldDelivery, Job, KeptAnswer,
+    DeliveryDetail, DeliveryFilter, DeliverySummary, HeldDelivery, Job, KeptAnswer, LeftDeliveries,
     RetentionPeriods, StoreError, WaitingFetch, Write, WriteOutcome,
 };
 
@@ -160,6 +161,18 @@ pub trait IntakeStore: Send + Sync + 'static {
         filter: &DeliveryFilter,
         rows: u32,
     ) -> Result<Option<DeliveryId>, StoreError>;
+
+    /// Counts the deliveries that this ended change of a connection has left, among its newest `rows`.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
+    async fn deliveries_left_by(
+        &self,
+        connection: &Connection,
+        change: &EndedChange,
+        rows: u32,
+    ) -> Result<LeftDeliveries, StoreError>;
 
     /// Counts the deliveries of a connection whose conversion has ended or failed, among its newest
     /// `rows`.
@@ -308,6 +321,16 @@ impl IntakeStore for DatabaseStore {
         rows: u32,
     ) -> Result<Option<DeliveryId>, StoreError> {
         deliveries::floor(&self.database, filter.clone(), rows).await
+    }
+
+    async fn deliveries_left_by(
+        &self,
+        connection: &Connection,
+        change: &EndedChange,
+        rows: u32,
+    ) -> Result<LeftDeliveries, StoreError> {
+        let (workspace, id) = (connection.workspace, connection.id.clone());
+        deliveries::left(&self.database, workspace, id, change.clone(), rows).await
     }
 
     async fn count_deliveries(

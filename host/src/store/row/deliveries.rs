@@ -2,6 +2,7 @@
 
 use super::RowColumns;
 use crate::domain::delivery::{DeliveryStatus, ItemStatus};
+use crate::domain::plugin::RanWith;
 use crate::store::{DeliverySummary, HeldDelivery, ItemOutcome, Lease, NewDelivery, StoreError};
 
 /// Reads the raw request.
@@ -54,7 +55,10 @@ pub fn summary(row: &impl RowColumns) -> Result<DeliverySummary, StoreError> {
         bytes: row.number("body_bytes")?,
         items: row.number("items")?,
         attempts: row.number("attempts")?,
-        ran: row.json_if("ran")?,
+        ran: row.json_if("ran")?.map(|ran| RanWith {
+            replayed: false,
+            ..ran
+        }),
         error: row.text_if("error")?,
     })
 }

@@ -30,6 +30,7 @@ pub fn shape(row: &impl RowColumns) -> Result<(ConnectionId, SourceShape), Store
     let shape = SourceShape {
         change: row.json_if("change")?,
         fields: row.json_if("lead_fields")?,
+        ended: row.json_if("ended")?.unwrap_or_default(),
     };
     Ok((row.text_id("connection_id")?, shape))
 }

@@ -164,9 +164,9 @@ impl PluginPage {
             })
     }
 
-    /// Returns whether a rollback to this version is offered: not if it was itself rolled back.
+    /// Returns whether a rollback to this version is offered.
     fn is_way_back(&self, version: &PluginVersion) -> bool {
-        version.state == VersionState::Previous && !self.was_rolled_back(version)
+        self.plugin.way_back.as_ref() == Some(&version.digest)
     }
 
     /// Returns the version to which a rollback is offered.
@@ -331,9 +331,7 @@ async fn show(visit: &Visit<'_>, name: &str) -> Result<PluginPage, ApiRefusal> {
     let connections: Connections = api.get("/connections").await?;
     let instances: Instances = api.get("/instances").await?;
     Ok(PluginPage {
-        failing: plugin.digest.as_ref().map_or_else(Vec::new, |active| {
-            overview::version_problems((name, active), &connections, &instances)
-        }),
+        failing: overview::version_problems(&plugin, &connections, &instances),
         failing_sources: failing_sources(&connections),
         frame: visit.frame("plugins", name),
         plugin,

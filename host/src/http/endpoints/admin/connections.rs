@@ -8,9 +8,11 @@ use tokio::time::{Instant, timeout_at};
 
 use super::request::{NamedKind, check_length, only, read_json};
 use crate::admin_api::connections::{
-    Bound, ConnectionPaused, ConnectionView, Connections, PauseRequest, Senders,
+    Bound, ConnectionPaused, ConnectionView, Connections, LeftDeliveriesView, PauseRequest, Senders,
 };
-use crate::domain::connection::{Connection, ConnectionKind, ConnectionPause, SourceShape};
+use crate::domain::connection::{
+    Connection, ConnectionKind, ConnectionPause, EndedChange, SourceShape,
+};
 use crate::domain::exchange::SenderCheck;
 use crate::domain::id::ConnectionId;
 use crate::domain::text::storable;
@@ -20,9 +22,10 @@ use crate::http::call::Call;
 use crate::http::error::ApiError;
 use crate::http::reply::{self, ApiResponse};
 use crate::http::state::Http;
+use crate::limits;
 use crate::pipeline::{fleet, proof};
 use crate::plugin::CallBudget;
-use crate::store::{Announcement, Store};
+use crate::store::{Announcement, Store, StoreError};
 
 /// Finds the source that an operator names: by id, by name, or by `workspace/name` if several
 /// workspaces use the name.
@@ -100,7 +103,7 @@ fn to_view(
     workspace: &str,
     partner: &str,
     senders: Senders,
-    shape: SourceShape,
+    (shape, left_deliveries): (SourceShape, Vec<LeftDeliveriesView>),
     last_delivery_at: Option<Micros>,
 ) -> ConnectionView {
     ConnectionView {
@@ -118,6 +121,7 @@ fn to_view(
         paused: connection.paused.clone(),
         senders,
         source_change: shape.change,
+        left_deliveries,
         lead_fields: shape.fields,
         last_delivery_at,
     }
@@ -186,12 +190,36 @@ pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
                 .map_or("", |partner| partner.name.as_str());
             let senders = senders(call.http, &connection, until).await;
             let shape = shapes.remove(&connection.id).unwrap_or_default();
+            let left = left_deliveries(&**store, &connection, &shape.ended).await?;
             let at = last.remove(&connection.id);
-            let slug = &workspace.slug;
+            let (slug, shape) = (&workspace.slug, (shape, left));
             connections.push(to_view(&connection, slug, partner, senders, shape, at));
         }
     }
     reply::json(StatusCode::OK, &Connections { connections })
+}
+
+/// Returns the deliveries that ended changes have left.
+async fn left_deliveries(
+    store: &dyn Store,
+    connection: &Connection,
+    ended: &[EndedChange],
+) -> Result<Vec<LeftDeliveriesView>, StoreError> {
+    let mut left = Vec::new();
+    for change in ended {
+        let rows = limits::LOOKED_THROUGH;
+        let found = store.deliveries_left_by(connection, change, rows).await?;
+        if let Some((since, last)) = found.received {
+            left.push(LeftDeliveriesView {
+                since,
+                until: last.plus(Duration::from_micros(1)),
+                differences: change.differences.clone(),
+                refused: found.refused,
+                lacking: found.lacking,
+            });
+        }
+    }
+    Ok(left)
 }
 
 /// `POST /admin/v1/connections/{id or name}/pause`: stops its fetches. Incoming deliveries are

@@ -183,6 +183,7 @@ fn example() -> Value {
         "paused": null,
         "senders": "checked",
         "sourceChange": null,
+        "leftDeliveries": [],
         "leadFields": {"leads": 400, "name": 100, "phone": 98, "email": 71, "externalId": 100, "listing": 34},
         "lastDeliveryAt": "2026-03-02T12:15:00.000000Z",
     })

@@ -121,6 +121,7 @@ fn upload(deployed: &Value) -> Operation {
                         "version": "1.4.0",
                         "digest": DIGEST,
                         "previous": null,
+                        "wayBack": null,
                         "generation": null,
                         "activatedAt": null,
                         "golden": 12,

@@ -140,7 +140,7 @@ fn start(schemas: &mut Schemas, one: &Value) -> Operation {
                     "active",
                     "The version is active",
                     json!({
-                        "code": "conflict", "error": "9b0f7a3c5d2e is the active version of `portal`: activate another version first, with `leadhost plugin rollback portal` or `leadhost plugin activate`",
+                        "code": "conflict", "error": "9b0f7a3c5d2e is the active version of `portal`: activate another version first, with `leadhost plugin activate portal@DIGEST`",
                     }),
                 ),
                 (

@@ -12,6 +12,9 @@ pub const HALF: u32 = 25;
 /// The percentage of deliveries from which a path is usual.
 pub const USUAL: u64 = 90;
 
+/// The percentage of deliveries below which a path may well be in none of half a window by chance.
+pub const BY_CHANCE: u64 = 20;
+
 /// The percentage points by which the share of a field has to fall.
 pub const FALL: u64 = 30;
 

@@ -1,11 +1,12 @@
 //! How the last deliveries of a connection differ from its usual ones: the fields of leads that are
 //! rarer, and the paths of bodies that disappeared, have another type, or are new.
 
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use super::bounds::{BACK, BASELINE, FALL, HALF, PATH_BACK, USUAL};
+use super::bounds::{BACK, BASELINE, BY_CHANCE, FALL, HALF, PATH_BACK, USUAL};
 use super::counts::{FIELDS, SketchCounts, percent};
 use super::paths::{ANY, Kinds, most};
 use crate::domain::time::Micros;
@@ -78,7 +79,9 @@ pub fn differences(base: &SketchCounts, halves: &[SketchCounts; 3]) -> Vec<Diffe
         }
     }
     if base.read >= BASELINE / 2 && window.read >= HALF {
-        differences_of_paths(base, &window, &mut differences);
+        // Without a field that fell, a rare path is absent by chance.
+        let newest = (!differences.is_empty() && newer.read >= HALF / 2).then_some(newer);
+        differences_of_paths(base, &window, newest, &mut differences);
     }
     differences
 }
@@ -102,7 +105,12 @@ pub fn beginning(
         Some(path) => {
             let (was, is) = (base.kinds(path), held.kinds(path));
             (0..=ANY).any(|kind| {
-                let is_lost = is_usual(was[kind], base.read) && is[kind] < held.read;
+                let is_lost = match is_usual(was[kind], base.read) {
+                    true => is[kind] < held.read,
+                    false => {
+                        kind == ANY && percent(is[kind], held.read) < percent(was[kind], base.read)
+                    }
+                };
                 is_lost || (was[kind] == 0 && is[kind] > 0)
             })
         }
@@ -131,9 +139,31 @@ pub fn is_over(
 ) -> bool {
     match (difference.field(), &difference.path) {
         (Some(field), _) => is_field_back(field, base, window, halves),
+        // It is over with the fields of leads, as it may be absent by chance.
+        (None, Some(_)) if is_unusual(difference, base) => false,
         (None, Some(path)) => is_path_back(path, base, window),
         (None, None) => true,
     }
+}
+
+/// Returns whether it is a path that was not usual: it is only named beside a field of leads that fell.
+pub fn is_unusual(difference: &Difference, base: &SketchCounts) -> bool {
+    let share = share_before(difference, base);
+    share.is_some_and(|share| (1..USUAL).contains(&share))
+}
+
+/// Returns whether it shows that the bodies are others than before: a rare path may be absent by chance.
+pub fn is_of_bodies(difference: &Difference, base: &SketchCounts) -> bool {
+    let share = share_before(difference, base);
+    share.is_some_and(|share| share == 0 || share >= BY_CHANCE)
+}
+
+/// Returns the percentage of the usual deliveries that had a path. `None` for a field of leads.
+fn share_before(difference: &Difference, base: &SketchCounts) -> Option<u64> {
+    let was = base.kinds(difference.path.as_ref()?)[ANY];
+    let share = percent(was, base.read).unwrap_or_default();
+    // A path that a few had is not new.
+    Some(share.max(u64::from(was > 0)))
 }
 
 /// Returns whether leads have a field again about as often as before the change, in both halves of
@@ -169,28 +199,32 @@ fn is_path_back(path: &str, base: &SketchCounts, window: &SketchCounts) -> bool 
 }
 
 /// Adds the paths that disappeared, have another type, or are new, in this order: the first ones are
-/// named, and a path that disappeared explains most. The members of such an object are left out.
+/// named, and a path that disappeared explains most. The members of such an object are left out. With the
+/// newest deliveries, also a path that was not usual and is in none of them: the more frequent it was, the
+/// earlier it is named.
 fn differences_of_paths(
     base: &SketchCounts,
     window: &SketchCounts,
+    newest: Option<&SketchCounts>,
     differences: &mut Vec<Difference>,
 ) {
     let paths: BTreeSet<&String> = base.paths.keys().chain(window.paths.keys()).collect();
-    let mut found: Vec<(PathChange, Difference)> = Vec::new();
+    let mut found: Vec<(PathChange, Reverse<u32>, Difference)> = Vec::new();
     for path in paths {
         let (was, is) = (base.kinds(path), window.kinds(path));
         let differs = |kind: usize| {
             let gone = is_usual(was[kind], base.read) && is[kind] == 0;
             gone || (was[kind] == 0 && is_usual(is[kind], window.read))
         };
+        let share =
+            |counts: &SketchCounts, kinds: &Kinds| written(percent(kinds[ANY], counts.read));
+        let now = newest.filter(|newest| was[ANY] > 0 && newest.kinds(path)[ANY] == 0);
         let (change, before, after) = if differs(ANY) {
             // A full sketch may have had no room for the path, so its absence proves nothing.
             let without = if is[ANY] == 0 { window } else { base };
             if without.is_full() {
                 continue;
             }
-            let share =
-                |counts: &SketchCounts, kinds: &Kinds| written(percent(kinds[ANY], counts.read));
             let change = match is[ANY] {
                 0 => PathChange::Disappeared,
                 _ => PathChange::Appeared,
@@ -198,6 +232,11 @@ fn differences_of_paths(
             (change, share(base, &was), share(window, &is))
         } else if (0..ANY).any(differs) {
             (PathChange::OtherType, most(&was), most(&is))
+        } else if let Some(newest) =
+            now.filter(|_| !is_usual(was[ANY], base.read) && !window.is_full())
+        {
+            let after = share(newest, &newest.kinds(path));
+            (PathChange::Disappeared, share(base, &was), after)
         } else {
             continue;
         };
@@ -205,7 +244,7 @@ fn differences_of_paths(
             let rest = path.strip_prefix(outer);
             rest.is_some_and(|rest| rest.starts_with(['.', '[']))
         };
-        let mut outer = found.iter().filter_map(|(_, one)| one.path.as_deref());
+        let mut outer = found.iter().filter_map(|(_, _, one)| one.path.as_deref());
         if !outer.any(is_inside) {
             let difference = Difference {
                 subject: format!("path {path}"),
@@ -214,11 +253,11 @@ fn differences_of_paths(
                 before,
                 after,
             };
-            found.push((change, difference));
+            found.push((change, Reverse(was[ANY]), difference));
         }
     }
-    found.sort_by_key(|(change, _)| *change);
-    differences.extend(found.into_iter().map(|(_, difference)| difference));
+    found.sort_by_key(|(change, was, _)| (*change, *was));
+    differences.extend(found.into_iter().map(|(_, _, difference)| difference));
 }
 
 /// How a path changed, in the order in which changes are named.

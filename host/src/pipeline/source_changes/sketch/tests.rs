@@ -407,3 +407,88 @@ fn few_deliveries_and_rare_paths_are_not_reported() {
         assert_eq!(add(&mut sketch, 1, "1", USUAL_BODY, true), 0);
     }
 }
+
+/// Adds deliveries of which every fifth has no phone.
+fn add_mixed(sketch: &mut Sketch, deliveries: u32) {
+    let without = r#"{"id": "1", "lead": {"name": "y"}}"#;
+    for number in 0..deliveries {
+        match number % 5 {
+            0 => add(sketch, 1, "1", without, false),
+            _ => add(sketch, 1, "1", USUAL_BODY, true),
+        };
+    }
+}
+
+#[test]
+fn a_path_that_vanishes_with_a_field_of_leads_is_named_whatever_its_share_was() {
+    let without = r#"{"id": "1", "lead": {"name": "y"}}"#;
+    let mut sketch = Sketch::default();
+    add_mixed(&mut sketch, 225);
+    // Alone it may be absent by chance.
+    let mut alone = sketch.clone();
+    assert_eq!(add(&mut alone, 75, "1", without, true), 0);
+    assert_eq!(add(&mut sketch, 75, "1", without, false), 1);
+    let what = "leads with a phone, path lead.phone: the source changed";
+    check(&sketch, what, "80 %, 80 %", "0 %, 0 %");
+    // It is no news of its own, and ends with the field.
+    assert_eq!(add(&mut sketch, 100, "1", without, false), 0);
+    add_mixed(&mut sketch, 75);
+    assert_eq!(sketch.change(), None);
+    assert_eq!(add(&mut sketch, 75, "1", without, false), 1);
+    check(&sketch, what, "80 %, 80 %", "0 %, 0 %");
+}
+
+#[test]
+fn a_rare_path_that_is_absent_by_chance_does_not_blame_the_source() {
+    let mut sketch = Sketch::default();
+    for _ in 0..25 {
+        add(&mut sketch, 9, "1", USUAL_BODY, true);
+        let rare = r#"{"id": "1", "lead": {"phone": "x", "name": "y"}, "note": "z"}"#;
+        add(&mut sketch, 1, "1", rare, true);
+    }
+    assert_eq!(add(&mut sketch, 75, "2", USUAL_BODY, false), 1);
+    check(
+        &sketch,
+        "leads with a phone, path note: new in 2",
+        "100 %, 10 %",
+        "0 %, 0 %",
+    );
+}
+
+#[test]
+fn a_change_of_leads_that_is_over_is_remembered_with_its_time() {
+    let without = r#"{"id": "1", "lead": {"name": "y"}}"#;
+    let send = |sketch: &mut Sketch, from: i64, to: i64, is_usual: bool| {
+        for at in from..to {
+            let body = if is_usual { USUAL_BODY } else { without };
+            add_at(sketch, at, body, is_usual);
+        }
+    };
+    let mut sketch = Sketch::default();
+    send(&mut sketch, 0, 230, true);
+    send(&mut sketch, 1_000, 1_070, false);
+    assert_eq!(sketch.ended, []);
+    send(&mut sketch, 2_000, 2_080, true);
+    assert_eq!(sketch.change(), None);
+    let [ended] = &sketch.ended[..] else {
+        panic!("{:?}", sketch.ended);
+    };
+    assert!(
+        ended.since.0 <= 1_000 && (1_069..2_080).contains(&ended.until.0),
+        "{ended:?}"
+    );
+    assert_eq!(ended.fields, [false, false, true, false, false, false]);
+    assert_eq!(ended.differences, ["leads with a phone: 100 % -> 0 %"]);
+    // Of too many, the oldest become one.
+    for round in 2..=i64::try_from(limits::ENDED_CHANGES).unwrap_or_default() + 2 {
+        send(&mut sketch, round * 10_000, round * 10_000 + 80, false);
+        send(
+            &mut sketch,
+            round * 10_000 + 1_000,
+            round * 10_000 + 1_080,
+            true,
+        );
+    }
+    assert_eq!(sketch.ended.len(), limits::ENDED_CHANGES);
+    assert!(sketch.ended[0].since.0 <= 1_000 && sketch.ended[0].until.0 > 20_000);
+}

@@ -57,6 +57,8 @@ pub fn to_view(verified: Verified) -> VerifiedPlugin {
             version: against.description.version.clone(),
             digest: against.digest.clone(),
             active: active.as_ref() == Some(&against.digest),
+            previous: false,
+            discarded: false,
         }),
         chosen,
         total: total.deliveries,

@@ -13,6 +13,7 @@ use crate::admin_api::plugins::{
 use crate::http::call::Call;
 use crate::http::error::ApiError;
 use crate::http::reply::{self, ApiResponse};
+use crate::pipeline::deploy::rolled_back;
 use crate::pipeline::fleet;
 use crate::plugin::OpenCircuit;
 use crate::store::{Activation, PluginRecord, PluginRefusal};
@@ -32,6 +33,7 @@ pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
         by_name.entry(name).or_default().push(record);
     }
     let mut rollouts = rollout::open(call).await?;
+    let mut ways_back = rolled_back::ways_back(&call.http.pipeline, &activations).await?;
     let open = call.http.core.plugins.open_breakers();
     let names = if open.is_empty() {
         HashMap::new()
@@ -50,6 +52,7 @@ pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
             PluginView {
                 digest: activation.map(|one| one.digest.clone()),
                 previous: activation.and_then(|one| one.previous.clone()),
+                way_back: ways_back.remove(&name),
                 generation: activation.map(|one| one.generation),
                 activated_at: activation.map(|one| one.activated_at),
                 serves: served.map(|loaded| loaded.digest.clone()),

@@ -26,6 +26,7 @@ use crate::http::endpoints::admin::{
 use crate::http::error::ApiError;
 use crate::http::reply::{self, ApiResponse};
 use crate::limits;
+use crate::pipeline::deploy::rolled_back::is_discarded;
 use crate::pipeline::deploy::{self, ComponentOrigin};
 use crate::pipeline::verify::Choice;
 
@@ -97,10 +98,16 @@ pub async fn impact(
     let http = Arc::clone(call.http);
     let verified = deploy::verify::impact(&http.pipeline, &record, against, choice, budget);
     let verified = while_wanted(call, verified).await?;
-    let view = VerifiedPlugin {
+    let mut view = VerifiedPlugin {
         repairs: repairs::relevant(call, &record.digest).await?,
         ..to_view(verified)
     };
+    if let Some(other) = &mut view.against {
+        let active = call.http.core.store.activations().await?;
+        let mut of_name = active.iter().filter(|one| one.name == name);
+        other.previous = of_name.any(|one| one.previous.as_ref() == Some(&other.digest));
+        other.discarded = is_discarded(&call.http.pipeline, &other.digest).await?;
+    }
     reply::json(StatusCode::OK, &view)
 }
 
