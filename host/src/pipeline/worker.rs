@@ -370,15 +370,9 @@ async fn convert_held(
         return keep_evidence(failure::waits(&reason, held.attempts, later()));
     };
     let ran = plugin.ran_with(live.connection.config_version);
-    let failures = if held
-        .ran
-        .as_ref()
-        .is_some_and(|last| last.digest == ran.digest)
-    {
-        held.attempts
-    } else {
-        0
-    };
+    let last = held.ran.as_ref();
+    let was_tried = last.is_some_and(|last| last.digest == ran.digest);
+    let failures = if was_tried { held.attempts } else { 0 };
     let failed = |error: &ConvertError| {
         failure::after_failure(pipeline, &live, error, Some(ran.clone()), failures)
     };
@@ -405,8 +399,27 @@ async fn convert_held(
         delivery = Cow::Owned(proof::redacted(delivery.into_owned(), &checks, &live));
     }
     let converting = trace::span("convert", SpanKind::Internal);
-    let chosen = rollout::convert(pipeline, &live, &plugin, &delivery, budget);
-    let chosen = converting.run(chosen).await;
+    // A good delivery does not wait behind others of its connection that fail.
+    let is_first = budget == CallBudget::Leased
+        && !was_tried
+        && pipeline.core.plugins.fails_for(&plugin, live.lane(budget));
+    let first = if is_first {
+        CallBudget::FirstTry
+    } else {
+        budget
+    };
+    let chosen = rollout::convert(pipeline, &live, &plugin, &delivery, first);
+    let mut chosen = converting.run(chosen).await;
+    let mut is_too_long = false;
+    if is_first
+        && let Err(ConvertError::Call(
+            error @ (CallError::OutOfTime { .. } | CallError::CircuitOpen { .. }),
+        )) = &chosen.converted
+    {
+        is_too_long = matches!(error, CallError::OutOfTime { .. });
+        let again = rollout::convert(pipeline, &live, &plugin, &delivery, budget);
+        chosen = converting.run(again).await;
+    }
     intake::describe_conversion(&converting, &chosen);
     drop(converting);
     if !chosen.is_older {
@@ -420,7 +433,11 @@ async fn convert_held(
     }
     match chosen.converted {
         Ok(converted) => converted.result,
-        Err(error @ ConvertError::Call(CallError::CircuitOpen { .. })) => failed(&error),
+        Err(error @ ConvertError::Call(CallError::CircuitOpen { .. })) => ConversionResult {
+            // It is not tried briefly again.
+            ran: is_too_long.then(|| ran.clone()),
+            ..failed(&error)
+        },
         Err(error) => {
             tracing::warn!(delivery = %delivery.id, plugin = %plugin.description.name, digest = plugin.digest.short(), %error, "conversion failed again");
             let mut result = failed(&error);

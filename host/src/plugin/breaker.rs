@@ -9,6 +9,9 @@
 //! common circuit opens after faults: then only the worker calls, one call at a time, after
 //! growing pauses. A successful call closes it, and a successful call inside a request
 //! closes both. A new version has a new digest, and so closed circuits.
+//!
+//! Deliveries that have not failed yet do not wait behind those that do: the worker tries each of
+//! them once, as briefly as inside a request. So many of these tries may fail, and then one a second.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -46,6 +49,9 @@ pub struct Breakers {
     pairs: Mutex<HashMap<CircuitKey, Pair>>,
 }
 
+/// The time that failing first tries may use ahead.
+const ALLOWANCE: Duration = limits::FIRST_TRY_EVERY.saturating_mul(limits::FIRST_TRIES_AT_ONCE);
+
 type CircuitKey = (Digest, Arc<str>, CircuitFunction);
 
 #[derive(Default)]
@@ -57,6 +63,8 @@ struct Pair {
     /// Calls rejected since the common circuit opened: each gets a later time for its
     /// retry, so that they do not all return at once.
     turned_away: u32,
+    /// The time up to which first tries that failed have used their allowance.
+    first_tries: Micros,
 }
 
 #[derive(Default)]
@@ -153,9 +161,23 @@ impl Breakers {
         let now = self.clock.now();
         match budget {
             CallBudget::Trial | CallBudget::Operator | CallBudget::Control => {}
+            CallBudget::FirstTry => {
+                if !pair.may_try_first(now) {
+                    return Err(pair.turned_away(now, "too many deliveries fail"));
+                }
+            }
             CallBudget::Inline | CallBudget::Brief => {
                 if let Some(open) = &pair.all.open {
-                    return Err(pair.turned_away(open.until(now), &open.reason.clone()));
+                    let (until, reason) = (open.until(now), open.reason.clone());
+                    let is_tried = function == CircuitFunction::Delivery && pair.may_try_first(now);
+                    return Err(match is_tried {
+                        true => CallError::CircuitOpen {
+                            reason,
+                            until: now.plus(limits::BREAKER_FIRST),
+                            inline_only: false,
+                        },
+                        false => pair.turned_away(until, &reason),
+                    });
                 }
                 if let Some(open) = pair
                     .inline
@@ -192,6 +214,13 @@ impl Breakers {
             CallBudget::Worker | CallBudget::Leased => {}
         }
         Ok(pass)
+    }
+
+    /// Returns whether the last call failed, of those that count.
+    pub fn is_failing(&self, digest: &Digest, lane: &str, function: CircuitFunction) -> bool {
+        let key = (digest.clone(), Arc::from(lane), function);
+        let pairs = self.lock();
+        pairs.get(&key).is_some_and(|pair| pair.all.failures > 0)
     }
 
     /// Opens no circuit from now on: each call is made, however many have failed.
@@ -239,6 +268,19 @@ impl Breakers {
 }
 
 impl Pair {
+    /// Returns whether the allowance of failing first tries is not used up.
+    fn may_try_first(&self, now: Micros) -> bool {
+        self.after_first_try(now) <= now.plus(ALLOWANCE)
+    }
+
+    /// Returns what `first_tries` is after another one that fails.
+    fn after_first_try(&self, now: Micros) -> Micros {
+        // Some are in progress when the allowance is used up.
+        let is_current = self.first_tries.is_ahead(now, 2 * ALLOWANCE);
+        let used = if is_current { self.first_tries } else { now };
+        used.plus(limits::FIRST_TRY_EVERY)
+    }
+
     fn turned_away(&mut self, until: Micros, reason: &str) -> CallError {
         let place = u64::from(self.turned_away) % limits::BREAKER_SPREAD.as_secs();
         self.turned_away = self.turned_away.wrapping_add(1);
@@ -260,6 +302,28 @@ pub struct Pass<'a> {
 }
 
 impl Pass<'_> {
+    /// Returns whether a first try closes the circuit: if it succeeds so long after the pause that no
+    /// delivery is left that has failed. One that fails uses the allowance.
+    fn ends_pause<T>(&self, answer: &Result<T, CallError>) -> bool {
+        let now = self.breakers.clock.now();
+        let mut pairs = self.breakers.lock();
+        let Some(pair) = pairs.get_mut(&self.key) else {
+            return false;
+        };
+        match answer {
+            Ok(_) => {
+                let open = pair.all.open.as_ref();
+                open.is_none_or(|open| open.until.plus(limits::BREAKER_SPREAD) <= now)
+            }
+            Err(error) => {
+                if !error.is_not_made() {
+                    pair.first_tries = pair.after_first_try(now);
+                }
+                false
+            }
+        }
+    }
+
     /// Reports the result of the admitted call, which opens or closes the circuits. Trials count for
     /// nothing. Nor does a failed control, which is made although the circuit is open: it would lengthen
     /// the pause for deliveries that are not compared.
@@ -267,6 +331,7 @@ impl Pass<'_> {
         self.reported = true;
         let is_counted = match self.budget {
             CallBudget::Trial => false,
+            CallBudget::FirstTry => self.ends_pause(answer),
             CallBudget::Control => answer.is_ok(),
             _ => true,
         };
@@ -567,6 +632,41 @@ mod tests {
         world.clock.advance(limits::BREAKER_LONGEST);
         assert_eq!(world.until(CallBudget::Inline), None, "requests try again");
         world.call(CallBudget::Inline, Ok(())).expect("an answer");
+        assert!(world.breakers.open().is_empty());
+    }
+
+    #[test]
+    fn first_tries_leave_the_circuit_as_it_is_and_so_many_may_fail() {
+        let world = world();
+        world.faults(limits::BREAKER_FAILURES);
+        let open = |world: &World| {
+            let open = &world.breakers.open()[0];
+            (open.until, open.failures)
+        };
+        let before = open(&world);
+        let soon = world.now().plus(limits::BREAKER_FIRST);
+        assert_eq!(world.until(CallBudget::Inline), Some(soon));
+        for answer in [Ok(()), Err(late())] {
+            let made = world.call(CallBudget::FirstTry, answer.clone());
+            assert_eq!(made, answer);
+            assert_eq!(open(&world), before);
+        }
+        let mut failed = 1;
+        while world.call(CallBudget::FirstTry, Err(late())) == Err(late()) {
+            failed += 1;
+        }
+        assert_eq!(failed, limits::FIRST_TRIES_AT_ONCE);
+        assert!(world.until(CallBudget::FirstTry).is_some());
+        // The others wait like before, spread over a time.
+        let later = (0..5).filter_map(|_| world.until(CallBudget::Inline));
+        assert!(later.max() > Some(soon));
+        world.clock.advance(limits::FIRST_TRY_EVERY);
+        assert_eq!(world.call(CallBudget::FirstTry, Err(late())), Err(late()));
+        assert!(world.until(CallBudget::FirstTry).is_some());
+        // None that has failed was tried again meanwhile.
+        world.clock.advance(limits::BREAKER_SPREAD);
+        let made = world.call(CallBudget::FirstTry, Ok(()));
+        made.expect("an answer");
         assert!(world.breakers.open().is_empty());
     }
 

@@ -38,7 +38,7 @@ use super::watch::WatchedSend;
 use super::{engine, instance, instance_state, memory, schedule, schema};
 use crate::clock::SharedClock;
 use crate::config;
-use crate::domain::plugin::{Description, Digest};
+use crate::domain::plugin::{CircuitFunction, Description, Digest};
 use crate::domain::time::Micros;
 use crate::limits;
 
@@ -288,6 +288,12 @@ impl Plugins {
         self.0.breakers.stay_closed();
     }
 
+    /// Returns whether deliveries of a lane just failed on a version, with no success since.
+    pub fn fails_for(&self, version: &Loaded, lane: &str) -> bool {
+        let breakers = &self.0.breakers;
+        breakers.is_failing(&version.digest, lane, CircuitFunction::Delivery)
+    }
+
     /// Closes all circuits, after an operator changed something.
     pub fn close_circuits(&self) {
         self.0.breakers.close_all();
@@ -478,9 +484,10 @@ impl PluginRuntime {
         let at_least = match budget {
             CallBudget::Inline => Duration::ZERO,
             CallBudget::Brief | CallBudget::Control => limits::BRIEF_CALL_PATIENCE,
-            CallBudget::Worker | CallBudget::Operator | CallBudget::Trial => {
-                limits::SLOW_CALL_PATIENCE
-            }
+            CallBudget::Worker
+            | CallBudget::FirstTry
+            | CallBudget::Operator
+            | CallBudget::Trial => limits::SLOW_CALL_PATIENCE,
             CallBudget::Leased => limits::LEASED_CALL_PATIENCE,
         };
         (self.time(budget) * WALL_FACTOR).max(at_least)

@@ -4,7 +4,7 @@
 
 use leadhost::domain::delivery::DeliveryStatus;
 use leadhost_tests::guests::{self, Variant};
-use leadhost_tests::{Host, On, until};
+use leadhost_tests::{Host, On, Options, until};
 use serde_json::Value;
 
 use super::harm;
@@ -14,6 +14,7 @@ leadhost_tests::on_every_store! {
     a_change_by_an_operator_closes_the_circuit,
     a_delivery_keeps_its_own_failure_while_the_circuit_is_open,
     another_version_converts_the_kept_deliveries,
+    a_good_delivery_does_not_wait_behind_those_that_loop,
 }
 
 /// The number of plugin calls so far with this outcome.
@@ -163,4 +164,37 @@ async fn another_version_converts_the_kept_deliveries(on: On) {
         .await;
     let answer = host.post(&declared.address("trap")).send().await;
     assert_eq!(answer.expect(200).json()["status"], "converted");
+}
+
+async fn a_good_delivery_does_not_wait_behind_those_that_loop(on: On) {
+    let options = Options::patient(on)
+        .with("plugins.inline_ms", 200)
+        .with("plugins.deadline_ms", 600);
+    let host = Host::working_with(options).await;
+    host.converter(guests::misbehave()).await;
+    let declared = host.declare(&harm("source", "phones-or-loop", 1)).await;
+    let (good, looping) = (
+        declared.address("source"),
+        declared.address("source") + "?loop=1",
+    );
+    until("the circuit is open", async || {
+        host.post(&looping).send().await.expect(200);
+        let open = circuits(&host).await;
+        open.iter()
+            .any(|one| one["inlineOnly"] == false)
+            .then_some(())
+    })
+    .await;
+    let mut leads = Vec::new();
+    for _ in 0..12 {
+        host.post(&looping).send().await.expect(200);
+        let answer = host.post(&good).send().await.expect(200);
+        leads.push(host.delivery(&answer).await.summary.id);
+    }
+    // Nobody waits for the pauses of those that fail, nor for their spread over a minute.
+    host.advance(2).await;
+    for lead in leads {
+        host.becomes(lead, DeliveryStatus::Converted).await;
+    }
+    assert!(!circuits(&host).await.is_empty(), "the loops are contained");
 }

@@ -118,6 +118,13 @@ impl Converter for Misbehave {
                 let lead = leads::person(&content_json(&delivery.body)?, &variant(4));
                 Ok(vec![Item::lead(lead)].into())
             }
+            "phones-or-loop" => match delivery.query_field("loop") {
+                Some(_) => work::for_ever(),
+                None => {
+                    let lead = leads::excessive("phones", size);
+                    Ok(vec![Item::lead(lead.external_id(delivery.id.clone()))].into())
+                }
+            },
             "leads" => Ok(leads::many(&delivery.id, size).into()),
             "output" => Ok(note("x".repeat(size))),
             "items" => {
