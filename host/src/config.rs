@@ -111,6 +111,7 @@ pub struct ServerSection {
     pub answers_peer_percent: usize,
     pub failed_keys: u32,
     pub partner_rate: u32,
+    pub admin_rate: u32,
     pub header_seconds: u64,
     pub body_seconds: u64,
     pub answer_seconds: u64,
@@ -345,6 +346,7 @@ pub struct RetentionSection {
     pub deliveries_days: i64,
     pub quarantine_days: i64,
     pub idempotency_hours: i64,
+    pub audit_days: i64,
 }
 
 impl RetentionSection {
@@ -356,6 +358,11 @@ impl RetentionSection {
     /// Returns how long quarantined deliveries are kept.
     pub fn quarantine(&self) -> Duration {
         span(self.quarantine_days, 24 * 3_600)
+    }
+
+    /// Returns how long rows of the audit are kept.
+    pub fn audit(&self) -> Duration {
+        span(self.audit_days, 24 * 3_600)
     }
 
     /// Returns how long a request with an idempotency key is remembered.
@@ -597,6 +604,7 @@ mod tests {
             ("retention.deliveries_days", 1, 36_500),
             ("retention.quarantine_days", 1, 36_500),
             ("retention.idempotency_hours", 1, 8_760),
+            ("retention.audit_days", 30, 36_500),
             ("store.connections", 0, 4_294_967_295),
         ] {
             for wrong in [-1, least - 1, most + 1, 999_999_999_999, i64::MAX, i64::MIN] {

@@ -256,7 +256,9 @@ clauses! {
         audit:
             rows_of_the_audit_follow_each_other_and_come_back_as_they_were,
             rows_of_the_audit_that_are_added_at_once_have_one_order,
-            the_audit_is_listed_newest_first_in_pages_and_by_its_filters;
+            the_audit_is_listed_newest_first_in_pages_and_by_its_filters,
+            old_rows_of_the_audit_are_removed_in_steps_and_the_chain_goes_on,
+            rows_are_added_to_the_audit_while_others_are_removed;
         acceptances:
             an_acceptance_comes_back_with_its_version_and_is_forgotten_with_it,
             a_key_has_one_acceptance_of_a_version_the_last_one,

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::domain::audit::AuditRow;
+use crate::domain::audit::{AuditCheckpoint, AuditRow};
 
 /// A page of the audit.
 #[derive(Debug, Default, Serialize, Deserialize, ToSchema)]
@@ -11,4 +11,8 @@ pub struct Audit {
     pub rows: Vec<AuditRow>,
     /// The `before` of the next page, or its `after` if the request has one. Null on the last page.
     pub next: Option<i64>,
+    /// The last row that was removed after its retention, which the first row of the chain follows: 0 and empty if
+    /// none was.
+    #[serde(default)]
+    pub checkpoint: AuditCheckpoint,
 }

@@ -1,5 +1,5 @@
-//! `leadhost audit`: the acts of operators. With `--export` it reads all rows, checks that none was changed
-//! or removed, and prints those that were asked for.
+//! `leadhost audit`: the acts of operators. With `--export` it reads all rows, checks that none was changed,
+//! or removed but after its retention, and prints those that were asked for.
 
 use clap::Args;
 
@@ -10,7 +10,7 @@ use crate::cli::output::{complain, count, is_closed, say};
 use crate::cli::page::{PageFlags, show_next_page};
 use crate::cli::table::{optional, seconds, table};
 use crate::clock::{Clock as _, SystemClock};
-use crate::domain::audit::AuditRow;
+use crate::domain::audit::{AuditCheckpoint, AuditRow};
 use crate::domain::time::{Micros, parse_moment};
 use crate::limits;
 
@@ -27,8 +27,8 @@ pub struct ShowAudit {
     since: Option<String>,
     #[command(flatten)]
     page: PageFlags,
-    /// Check that no row was changed or removed, and print every row, or those of --actor, --what and --since,
-    /// as lines of JSON, the oldest first
+    /// Check that no row was changed, or removed before its time, and print every row, or those of --actor, --what
+    /// and --since, as lines of JSON, the oldest first
     #[arg(long, conflicts_with_all = ["before", "limit"])]
     export: bool,
     #[command(flatten)]
@@ -138,12 +138,13 @@ const BREAKS: usize = 10;
 /// Prints the rows of an export, oldest first. Reads all rows unless nothing reads its output any more, and
 /// fails at the end if one does not follow the row before it.
 async fn export(client: &AdminClient, exported: &ExportedRows) -> Result<(), CommandFailure> {
-    let mut last: Option<AuditRow> = None;
+    let mut last = AuditCheckpoint::default();
+    // Where the chain begins, and the same by the newest row about a removal.
+    let [mut begins, mut recorded] = [AuditCheckpoint::default(), AuditCheckpoint::default()];
     let (mut rows, mut printed, mut breaks) = (0_u64, 0_u64, Vec::new());
     loop {
-        let after = last.as_ref().map_or(0, |last| last.number);
         let fields = [
-            ("after", Some(after.to_string())),
+            ("after", Some(last.number.to_string())),
             ("limit", Some(limits::DELIVERIES_PER_PAGE.to_string())),
         ];
         let path = format!("/admin/v1/audit{}", query(&fields));
@@ -151,10 +152,16 @@ async fn export(client: &AdminClient, exported: &ExportedRows) -> Result<(), Com
         if answer.rows.is_empty() {
             break;
         }
+        // Rows may be removed during the export, too.
+        begins = answer.checkpoint.clone();
+        if begins.number > last.number {
+            last = begins.clone();
+        }
         for row in &answer.rows {
-            if !row.follows(last.as_ref()) && breaks.len() < BREAKS {
-                breaks.push(named_break(last.as_ref(), row));
+            if !row.continues(&last) && breaks.len() < BREAKS {
+                breaks.push(named_break(last.number, row));
             }
+            recorded = row.removed().unwrap_or(recorded);
             if exported.has(row) {
                 let line = serde_json::to_string(row)
                     .map_err(|error| CommandFailure::new(format!("cannot write a row: {error}")))?;
@@ -162,19 +169,32 @@ async fn export(client: &AdminClient, exported: &ExportedRows) -> Result<(), Com
                 printed += 1;
             }
             rows += 1;
-            last = Some(row.clone());
+            last = row.place();
         }
         if is_closed() {
             break;
         }
     }
+    if begins != recorded && !is_closed() {
+        breaks.push(format!(
+            "no row records that the rows up to {} were removed",
+            begins.number
+        ));
+    }
     if breaks.is_empty() {
+        let begins = match begins.number {
+            0 => String::new(),
+            number => format!(
+                " The chain begins at row {}: the rows up to {number} were removed after retention.audit_days.",
+                number + 1
+            ),
+        };
         let counted = count(rows, "row", "rows");
         complain(&match (is_closed(), printed == rows) {
             (true, _) => format!("The output was closed: only the first {counted} were checked."),
-            (false, true) => format!("{counted}. Each row follows the one before it."),
+            (false, true) => format!("{counted}. Each row follows the one before it.{begins}"),
             (false, false) => {
-                format!("{printed} of {counted}. Each row follows the one before it.")
+                format!("{printed} of {counted}. Each row follows the one before it.{begins}")
             }
         });
         return Ok(());
@@ -185,8 +205,7 @@ async fn export(client: &AdminClient, exported: &ExportedRows) -> Result<(), Com
     )
 }
 
-fn named_break(last: Option<&AuditRow>, row: &AuditRow) -> String {
-    let last = last.map_or(0, |last| last.number);
+fn named_break(last: i64, row: &AuditRow) -> String {
     if row.number > last + 1 {
         format!("rows {} to {} are missing", last + 1, row.number - 1)
     } else {

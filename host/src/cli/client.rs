@@ -30,11 +30,11 @@ use super::output::say_json;
 use super::table::safe;
 use crate::admin_api::error::AdminError;
 use crate::config::Config;
+/// File in the data folder to which `serve` writes the first admin key.
+pub use crate::domain::key::FIRST_KEY as KEY_FILE;
 use crate::domain::key::{KeyKind, PlainKey};
 use crate::limits;
 
-/// File in the data folder to which `serve` writes the first admin key.
-pub const KEY_FILE: &str = "admin.key";
 /// File in the data folder to which `serve` writes its addresses.
 pub const ADDRESSES_FILE: &str = "service.json";
 
@@ -399,7 +399,7 @@ impl From<ServiceRefusal> for CommandFailure {
 }
 
 /// Parameters of the API that a refusal may name, and what a person types for them.
-const TYPED: [(&str, &str); 20] = [
+const TYPED: [(&str, &str); 21] = [
     ("act", "--what"),
     ("before", "--before"),
     ("convertedBy", "--converted-by"),
@@ -407,6 +407,7 @@ const TYPED: [(&str, &str); 20] = [
     ("everySeconds", "--every"),
     ("id", "ID"),
     ("instance", "--instance"),
+    ("label", "--label"),
     ("last", "--last"),
     ("phone", "--phone"),
     ("probationSeconds", "--probation"),

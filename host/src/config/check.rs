@@ -61,6 +61,8 @@ pub const BOUNDS: &[(&str, i64, i64)] = &[
     ("retention.deliveries_days", 1, CENTURY),
     ("retention.quarantine_days", 1, CENTURY),
     ("retention.idempotency_hours", 1, YEAR / 3_600),
+    // Less would forget soon which versions were rolled back.
+    ("retention.audit_days", 30, CENTURY),
     ("telemetry.traces_per_mille", 0, 1_000),
     ("telemetry.otlp_metrics_seconds", 1, 3_600),
 ];

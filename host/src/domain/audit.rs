@@ -1,5 +1,6 @@
-//! The audit: acts of operators, in rows that are never changed or removed. Each row has a hash of
-//! itself and of the row before it, so a row that was changed or removed shows.
+//! The audit: acts of operators, in rows that are never changed and only removed from the beginning, after
+//! their retention. Each row has a hash of itself and of the row before it, so a row that was changed or removed
+//! shows. A checkpoint has the hash of the last row that was removed.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -75,8 +76,15 @@ words! {
         RollBackRollout = "roll-back-rollout",
         EndRollout = "end-rollout",
         EndRepair = "end-repair",
+        RemoveAudit = "remove-audit",
     }
 }
+
+/// The label of acts of the service itself.
+pub const SERVICE: &str = "service";
+
+/// The label of activations from the inbox.
+pub const INBOX: &str = "inbox";
 
 /// The actor.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -91,7 +99,7 @@ pub struct AuditActor {
 }
 
 impl AuditActor {
-    /// The service itself, with the name of the part that acts.
+    /// The service itself, with the name of the part that acts: [`SERVICE`] or [`INBOX`].
     pub fn service(part: &str) -> Self {
         Self {
             key: None,
@@ -194,14 +202,34 @@ impl AuditRow {
             detail: act.detail,
             hash: String::new(),
         };
-        let hash = row.hash_after(before);
+        let hash = row.hash_after(before.map_or("", |before| &before.hash));
         Self { hash, ..row }
     }
 
     /// Returns whether the row is unchanged and follows this row.
     pub fn follows(&self, before: Option<&Self>) -> bool {
-        let number = before.map_or(0, |before| before.number);
-        self.number == number + 1 && self.hash == self.hash_after(before)
+        self.continues(&before.map(Self::place).unwrap_or_default())
+    }
+
+    /// Returns whether the row is unchanged and follows the row of this place.
+    pub fn continues(&self, before: &AuditCheckpoint) -> bool {
+        self.number == before.number + 1 && self.hash == self.hash_after(&before.hash)
+    }
+
+    /// Returns the place of the row in the chain.
+    pub fn place(&self) -> AuditCheckpoint {
+        AuditCheckpoint {
+            number: self.number,
+            hash: self.hash.clone(),
+        }
+    }
+
+    /// Returns the last row whose removal this row records, if it records one.
+    pub fn removed(&self) -> Option<AuditCheckpoint> {
+        if self.act != OperatorAct::RemoveAudit.as_str() {
+            return None;
+        }
+        serde_json::from_str(&self.detail).ok()
     }
 
     /// Returns the version that the act made inactive, if it was done and made one inactive.
@@ -232,9 +260,9 @@ impl AuditRow {
         })
     }
 
-    fn hash_after(&self, before: Option<&Self>) -> String {
+    fn hash_after(&self, before: &str) -> String {
         let values = serde_json::json!([
-            before.map_or("", |before| before.hash.as_str()),
+            before,
             self.number,
             self.at,
             self.key_id,
@@ -249,6 +277,13 @@ impl AuditRow {
         ]);
         Digest::compute(values.to_string().as_bytes()).0
     }
+}
+
+/// A place in the chain: a row's number and its hash. Before the first row both are empty.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct AuditCheckpoint {
+    pub number: i64,
+    pub hash: String,
 }
 
 /// A version that an act made inactive.

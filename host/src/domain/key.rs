@@ -23,6 +23,9 @@ words! {
     }
 }
 
+/// The label of the admin key that the service makes at its start, and the file that it writes it to.
+pub const FIRST_KEY: &str = "admin.key";
+
 /// The API that a key opens.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize, utoipa::ToSchema,

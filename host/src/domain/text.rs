@@ -76,7 +76,7 @@ fn ends_word(c: char) -> bool {
 }
 
 /// Returns whether a reader sees the character: neither a blank nor one without width.
-fn is_seen(c: char) -> bool {
+pub fn is_seen(c: char) -> bool {
     let has_no_width = is_active(c) && c != ZERO
         || matches!(
             c,

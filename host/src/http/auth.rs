@@ -20,6 +20,7 @@ use crate::domain::key::{KeyKind, PlainKey, Role};
 use crate::domain::workspace::{Partner, Workspace};
 use crate::http::state::Http;
 use crate::store::{ByPartner, Caller, Scope, StoreError};
+use crate::telemetry::Shed;
 use crate::trace::{self, SpanKind, StepOutcome};
 
 /// A client of the data API. It reads one workspace.
@@ -154,10 +155,20 @@ pub async fn access_token(call: &Call<'_>) -> Result<PartnerCaller, ApiError> {
 ///
 /// # Errors
 ///
-/// As for [`workspace`].
+/// As for [`workspace`], and [`ApiError::TooManyRequests`] if the key is past its rate.
 pub async fn admin(call: &Call<'_>) -> Result<AdminCaller, ApiError> {
-    let caller = bearer_grant(call, KeyKind::Admin).await?;
+    within_rate(call, bearer_grant(call, KeyKind::Admin).await?)
+}
+
+/// Returns the operator, unless the key is past its rate.
+fn within_rate(call: &Call<'_>, caller: Arc<Caller>) -> Result<AdminCaller, ApiError> {
     tracing::Span::current().record("key", caller.key.label.as_str());
+    let http = call.http;
+    let asked = http.admin_rate.ask(&caller.key.id, http.core.clock.now());
+    asked.map_err(|retry_after| {
+        http.core.metrics.http.shed(Shed::RateOfOneAdminKey);
+        ApiError::TooManyRequests { retry_after }
+    })?;
     Ok(AdminCaller { caller })
 }
 
@@ -178,13 +189,12 @@ pub async fn typed_in(call: &Call<'_>, key: &str) -> Result<(AdminCaller, [u8; 3
 ///
 /// # Errors
 ///
-/// [`ApiError::Unauthorized`] if the key was revoked or has expired, and [`ApiError::Store`] if it
-/// cannot be looked up.
+/// [`ApiError::Unauthorized`] if the key was revoked or has expired, [`ApiError::TooManyRequests`] if it is past
+/// its rate, and [`ApiError::Store`] if it cannot be looked up.
 pub async fn signed_in(call: &Call<'_>, digest: &[u8; 32]) -> Result<AdminCaller, ApiError> {
     let caller = live(call.http, digest, KeyKind::Admin).await?;
     let caller = caller.ok_or(ApiError::Unauthorized(Challenge::Bearer(KeyKind::Admin)))?;
-    tracing::Span::current().record("key", caller.key.label.as_str());
-    Ok(AdminCaller { caller })
+    within_rate(call, caller)
 }
 
 /// Returns whether the admin key of a session is still valid.
@@ -255,13 +265,15 @@ async fn grant(
     let key = PlainKey::parse(presented).filter(|key| key.kind() == kind);
     let digest = key.map(|key| key.digest());
     let checking = trace::span("check key", SpanKind::Internal);
-    let known = match digest {
-        // A key that was valid before is looked up even if this address had too many failures, so
-        // that failed guesses do not lock out valid clients at the same address.
-        Some(digest) if too_many.is_none() || http.pipeline.keys.was_good(&digest) => {
-            checking.run(live(http, &digest, kind)).await?
-        }
-        _ => None,
+    // A key that was valid before is looked up even if this address had too many failures, so that failed
+    // guesses do not lock out valid clients at the same address. So is every admin key: the admin listener has few
+    // connections, and the look-up is one row of an index.
+    let is_tried = |digest: &[u8; 32]| {
+        too_many.is_none() || kind == KeyKind::Admin || http.pipeline.keys.was_good(digest)
+    };
+    let known = match digest.filter(is_tried) {
+        Some(digest) => checking.run(live(http, &digest, kind)).await?,
+        None => None,
     };
     if let Some(caller) = known {
         checking.set("leadhost.check.outcome", StepOutcome::Passed);

@@ -45,7 +45,7 @@ impl Call<'_> {
         Query::from_head(self.head)
     }
 
-    /// Adds details of the operation to the audit. They are never removed, so they contain no
+    /// Adds details of the operation to the audit. They are kept for long, so they contain no
     /// secrets and no names or numbers of persons.
     pub fn audit(&self, detail: Value) {
         if let Value::Object(detail) = detail {

@@ -1,7 +1,7 @@
 //! Counts failed keys by the address that they came from. Past a number per minute an address
-//! is refused, unless its key is one that the store has accepted. Its attempts then cost the
-//! store nothing, and guessing a key takes years longer. A known key continues to work from
-//! that address.
+//! is refused, unless its key is one that the store has accepted, or an admin key. Attempts
+//! with other keys then cost the store nothing, and guessing a key takes years longer. A known key continues to
+//! work from that address.
 
 use std::collections::HashMap;
 use std::net::IpAddr;

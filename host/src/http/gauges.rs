@@ -61,6 +61,8 @@ async fn record_store_metrics(http: &Http) -> Result<(), StoreError> {
         let alive = hosts.iter().filter(|host| host.alive).count();
         http.core.metrics.fleet.hosts(alive, behind);
     }
+    let audit = http.core.store.audit_extent().await?;
+    http.core.metrics.store.audit(&audit);
     let rollups = http.core.store.rollup_status().await?;
     http.core
         .metrics

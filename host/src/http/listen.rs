@@ -8,6 +8,7 @@ use tokio::net::{TcpListener, TcpSocket, lookup_host};
 use tokio::runtime::{Builder, Handle};
 use tokio::sync::oneshot;
 
+use super::endpoints::admin::audit::refused;
 use super::route::Surface;
 use super::server::serve;
 use super::state::Http;
@@ -111,6 +112,7 @@ pub async fn start(http: &Arc<Http>) -> Result<Addresses, StartError> {
         source,
     })?;
     tokio::spawn(key_uses::run(Arc::clone(&http.pipeline)));
+    tokio::spawn(refused::run(Arc::clone(http)));
     Ok(Addresses {
         gateway,
         data,

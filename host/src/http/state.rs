@@ -6,10 +6,11 @@ use std::time::Duration;
 use tokio::sync::Semaphore;
 
 use super::console::sessions::Sessions;
+use super::endpoints::admin::audit::refused::RefusedActs;
 use super::refused_writes::RefusedWriteCounter;
 use super::{budget, connection_limit, failures, rate};
 use crate::core::Core;
-use crate::domain::id::{ConnectionId, PartnerId};
+use crate::domain::id::{ConnectionId, KeyId, PartnerId};
 use crate::limits;
 use crate::pipeline::Pipeline;
 use crate::pipeline::local_rate::LocalRateLimiter;
@@ -30,9 +31,11 @@ pub struct Http {
     pub(super) failures: failures::AuthFailures,
     pub(super) connection_rate: LocalRateLimiter<ConnectionId>,
     pub(super) partner_rate: LocalRateLimiter<PartnerId>,
+    pub(super) admin_rate: LocalRateLimiter<KeyId>,
     pub rate: rate::RateLimiter,
     pub(super) sessions: Sessions,
     pub(super) refused_writes: RefusedWriteCounter,
+    pub(super) refused_acts: RefusedActs,
     /// The places of the console's streams.
     pub(super) console_streams: Arc<Semaphore>,
 }
@@ -66,9 +69,11 @@ impl Http {
                 Duration::from_secs(1),
             ),
             partner_rate: LocalRateLimiter::new(server.partner_rate, Duration::from_mins(1)),
+            admin_rate: LocalRateLimiter::new(server.admin_rate, Duration::from_mins(1)),
             rate: rate::RateLimiter::default(),
             sessions: Sessions::default(),
             refused_writes: RefusedWriteCounter::default(),
+            refused_acts: RefusedActs::default(),
             console_streams: Arc::new(Semaphore::new(limits::CONSOLE_STREAMS)),
             core,
             pipeline,

@@ -70,11 +70,10 @@ async fn step(
     if Instant::now() < due {
         return Ok(SweepStep::NotDue);
     }
-    let removed = pipeline
-        .core
-        .store
-        .sweep(retention, pipeline.core.clock.now(), STEP)
-        .await?;
+    let (store, now) = (&pipeline.core.store, pipeline.core.clock.now());
+    let audited = now.minus(pipeline.core.config.retention.audit());
+    let mut removed = store.sweep(retention, now, STEP).await?;
+    removed += store.remove_audit(audited, now, STEP).await?;
     if removed == 0 {
         return Ok(SweepStep::Done);
     }

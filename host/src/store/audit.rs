@@ -1,5 +1,6 @@
 //! Pages of the audit.
 
+use crate::domain::audit::AuditCheckpoint;
 use crate::domain::time::Micros;
 
 /// Selects rows of the audit.
@@ -14,4 +15,13 @@ pub struct AuditFilter {
     /// Only rows before this number.
     pub before: Option<i64>,
     pub limit: u32,
+}
+
+/// The rows that the audit has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AuditExtent {
+    /// The number of the newest row, or 0.
+    pub newest: i64,
+    /// The last row that was removed after its retention.
+    pub removed: AuditCheckpoint,
 }

@@ -79,7 +79,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub use analytics::*;
-pub use audit::AuditFilter;
+pub use audit::{AuditExtent, AuditFilter};
 pub use catalogue::*;
 pub use claim_turns::{ClaimTurns, InHand};
 pub use deals::*;

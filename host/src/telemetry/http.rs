@@ -38,6 +38,7 @@ pub enum Shed {
     ConnectionsOfOneAddress,
     RateOfOneConnection,
     RateOfOnePartner,
+    RateOfOneAdminKey,
     Deadline,
     /// The store cannot be reached.
     Store,
@@ -46,7 +47,7 @@ pub enum Shed {
 }
 
 impl Shed {
-    const ALL: [Self; 10] = [
+    const ALL: [Self; 11] = [
         Self::Bodies,
         Self::BodiesOfOneAddress,
         Self::BodiesToOneConnection,
@@ -54,6 +55,7 @@ impl Shed {
         Self::ConnectionsOfOneAddress,
         Self::RateOfOneConnection,
         Self::RateOfOnePartner,
+        Self::RateOfOneAdminKey,
         Self::Deadline,
         Self::Store,
         Self::Fleet,
@@ -69,6 +71,7 @@ impl Shed {
                 Self::ConnectionsOfOneAddress => "connections of one address",
                 Self::RateOfOneConnection => "rate of one connection",
                 Self::RateOfOnePartner => "rate of one partner",
+                Self::RateOfOneAdminKey => "rate of one admin key",
                 Self::Deadline => "deadline",
                 Self::Store => "store",
                 Self::Fleet => "fleet",

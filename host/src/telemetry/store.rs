@@ -1,13 +1,15 @@
 //! The store: the commits of the writer, and connections to the database.
 
+use std::sync::atomic::Ordering;
+
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 
 use super::register::{Register, StateLabel};
-use crate::store::PoolUsage;
 use crate::store::writer::Commit;
+use crate::store::{AuditExtent, PoolUsage};
 
 const WRITES: [f64; 10] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0];
 
@@ -20,6 +22,8 @@ pub struct StoreMetrics {
     up: Gauge,
     disk_free: Gauge,
     connections: Family<StateLabel, Gauge>,
+    audit_written: Counter,
+    audit_rows: Gauge,
 }
 
 impl StoreMetrics {
@@ -52,6 +56,11 @@ impl StoreMetrics {
                 "store_connections",
                 "Connections to the database: open, idle and the maximum; and store operations in progress",
             ),
+            audit_written: register.add(
+                "audit_rows_written",
+                "Rows that all hosts have written to the audit",
+            ),
+            audit_rows: register.add("audit_rows", "Rows of the audit that are stored"),
         }
     }
 
@@ -69,6 +78,13 @@ impl StoreMetrics {
     /// Sets the free bytes of the data folder's disk.
     pub fn disk(&self, free: u64) {
         self.disk_free.set(i64::try_from(free).unwrap_or(i64::MAX));
+    }
+
+    /// Sets how many rows the audit has had, and has.
+    pub fn audit(&self, extent: &AuditExtent) {
+        let written = u64::try_from(extent.newest).unwrap_or(0);
+        self.audit_written.inner().store(written, Ordering::Relaxed);
+        self.audit_rows.set(extent.newest - extent.removed.number);
     }
 
     /// Sets whether the store answers, and the use of its connections.

@@ -5,10 +5,11 @@ use leadhost::domain::key::{KeyKind, PlainKey};
 use leadhost::domain::plugin::Digest;
 use leadhost::limits;
 use leadhost_tests::service::leadhost;
-use leadhost_tests::{On, Service};
+use leadhost_tests::{On, Service, until};
 use serde_json::{Value, json};
 
 use super::Operator;
+use super::roles::with_role;
 
 leadhost_tests::on_every_store! {
     each_act_is_a_row_before_and_after_it_and_reading_is_none,
@@ -20,6 +21,9 @@ leadhost_tests::on_every_store! {
     a_key_without_a_label_is_named_by_its_id,
     the_audit_holds_no_secret_and_no_person,
     an_export_has_every_row_in_an_unbroken_chain,
+    an_export_begins_after_the_removed_rows_and_shows_any_other_removal,
+    refusals_of_a_viewer_are_one_row_a_minute_with_their_count,
+    counted_refusals_are_stored_before_a_stop_ends,
     unreadable_parameters_are_refused,
     an_import_is_recorded_with_its_file_and_its_counts,
     an_import_that_stops_on_the_way_is_partly_done_with_its_counts,
@@ -220,6 +224,151 @@ async fn an_export_has_every_row_in_an_unbroken_chain(on: On) {
     }
     // The upload and the apply, with a row before and after each.
     assert_eq!(count, 4);
+}
+
+/// Runs `leadhost audit --export` on this host.
+async fn export(operator: &Operator) -> (bool, String) {
+    let address = operator.host.addresses.admin.to_string();
+    let key = operator.key.reveal().to_owned();
+    let folder = operator.host.folder.path().to_owned();
+    let command = [
+        "audit",
+        "--export",
+        "--admin",
+        &address,
+        "--admin-key",
+        &key,
+    ];
+    let command = command.map(str::to_owned);
+    let run = move || leadhost(&folder, &command.each_ref().map(String::as_str));
+    let output = tokio::task::spawn_blocking(run).await.expect("it runs");
+    let said = String::from_utf8(output.stderr).expect("a text");
+    (output.status.success(), said)
+}
+
+async fn an_export_begins_after_the_removed_rows_and_shows_any_other_removal(on: On) {
+    let (operator, _) = Operator::with_workspace(on).await;
+    let host = &operator.host;
+    let (is_whole, said) = export(&operator).await;
+    assert!(is_whole && !said.contains("begins"), "{said}");
+    host.advance(402 * 86_400).await;
+    operator.get("/status").await;
+    let store = host.store();
+    let before = host.now().minus(host.app.core.config.retention.audit());
+    let removed = store.remove_audit(before, host.now(), 3).await;
+    assert_eq!(removed.expect("it removes"), 3);
+    let (is_whole, said) = export(&operator).await;
+    assert!(is_whole, "{said}");
+    let expect = "2 rows. Each row follows the one before it. The chain begins at row 4: the rows up to 3 were removed after retention.audit_days.";
+    assert!(said.contains(expect), "{said}");
+    let page = operator.get("/audit?after=0").await;
+    assert_eq!(page["checkpoint"]["number"], 3, "{page:#}");
+    assert_eq!(page["rows"][1]["act"], "remove-audit", "{page:#}");
+    let metrics = host.admin("GET", "/metrics").send().await.expect(200);
+    let metrics = metrics.text();
+    for line in [
+        "leadhost_audit_rows_written_total 5",
+        "leadhost_audit_rows 2",
+    ] {
+        assert!(metrics.contains(line), "{metrics}");
+    }
+    // Somebody removes one more, and moves the beginning.
+    for (change, problem) in [
+        (
+            "delete from audit where number = 4",
+            "rows 4 to 4 are missing",
+        ),
+        (
+            "update audit_checkpoint set number = 4, hash = 'x'",
+            "no row records that the rows up to 4 were removed",
+        ),
+        ("delete from audit_checkpoint", "rows 1 to 4 are missing"),
+    ] {
+        host.on.change(host.folder.path(), change).await;
+        let (is_whole, said) = export(&operator).await;
+        assert!(!is_whole && said.contains(problem), "{change}: {said}");
+    }
+}
+
+/// Sends a rollback with this key, and returns the status.
+async fn roll_back(operator: &Operator, key: &PlainKey, plugin: &str) -> u16 {
+    let path = format!("/admin/v1/plugins/{plugin}/rollback");
+    let ask = operator.host.admin("POST", &path).bearer(key);
+    ask.json(&json!({})).send().await.status
+}
+
+/// Waits for this many rows of the actor, and returns the newest with its detail.
+async fn newest_of(operator: &Operator, actor: &str, count: usize) -> (Value, Value) {
+    until("the refusals are counted", async || {
+        let found = rows(operator, &format!("?actor={actor}&limit=1000")).await;
+        (found.len() >= count).then_some(found)
+    })
+    .await;
+    let found = rows(operator, &format!("?actor={actor}&limit=1000")).await;
+    assert_eq!(found.len(), count, "{:#?}", &found[..3]);
+    let detail = found[0]["detail"].as_str().expect("a text");
+    (
+        found[0].clone(),
+        serde_json::from_str(detail).expect("JSON"),
+    )
+}
+
+async fn refusals_of_a_viewer_are_one_row_a_minute_with_their_count(on: On) {
+    let (operator, _) = Operator::with_workspace(on).await;
+    let viewer = with_role(&operator, "viewer").await;
+    let before = rows(&operator, "").await.len();
+    let refuse = async |count: u32| {
+        for number in 0..count {
+            let status = roll_back(&operator, &viewer, &format!("plugin-{number}")).await;
+            assert_eq!(status, 403);
+        }
+    };
+    refuse(40).await;
+    let (first, _) = newest_of(&operator, "viewer", 1).await;
+    assert_eq!(first["target"], "plugin-0", "{first:#}");
+    assert_eq!(first["outcome"], "refused");
+    assert_eq!(first["begun"], Value::Null);
+    // An act that is done keeps its rows.
+    let pause = json!({"reason": "the token ran out"});
+    let paused = operator.post("/connections/form/pause", &pause).await;
+    paused.expect(200);
+    assert_eq!(rows(&operator, "").await.len(), before + 3);
+    operator.host.advance(60).await;
+    let (counted, detail) = newest_of(&operator, "viewer", 2).await;
+    assert_eq!(counted["outcome"], "refused", "{counted:#}");
+    assert_eq!(counted["target"], "plugin-39", "that of the last");
+    assert_eq!(counted["address"], "127.0.0.1");
+    assert_eq!(detail["count"], 39, "{detail:#}");
+    assert_eq!(detail["status"], 403);
+    assert!(detail["since"].is_string(), "{detail:#}");
+    // The next minute of a flood has one row.
+    refuse(10).await;
+    newest_of(&operator, "viewer", 2).await;
+    operator.host.advance(60).await;
+    let (_, detail) = newest_of(&operator, "viewer", 3).await;
+    assert_eq!(detail["count"], 10, "{detail:#}");
+    let rows = operator.host.store().audit_after(0, 1000).await;
+    let mut last = None;
+    for row in &rows.expect("read") {
+        assert!(row.follows(last), "{row:?}");
+        last = Some(row);
+    }
+}
+
+async fn counted_refusals_are_stored_before_a_stop_ends(on: On) {
+    let operator = Operator::new(on).await;
+    let viewer = with_role(&operator, "viewer").await;
+    for _ in 0..5 {
+        roll_back(&operator, &viewer, "mapping").await;
+    }
+    let shutdown = &operator.host.app.core.shutdown;
+    let dropped = shutdown.drain(std::time::Duration::from_secs(60)).await;
+    assert_eq!(dropped, 0);
+    let rows = operator.host.store().audit_after(0, 100).await;
+    let rows = rows.expect("read");
+    let newest = rows.last().expect("a row");
+    assert_eq!(newest.label, "viewer");
+    assert!(newest.detail.contains(r#""count":4"#), "{newest:?}");
 }
 
 #[test]

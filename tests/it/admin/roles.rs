@@ -12,6 +12,7 @@ leadhost_tests::on_every_store! {
     an_operator_acts_and_changes_no_permission_of_plugins_or_keys,
     a_role_belongs_to_an_admin_key,
     labels_and_reasons_have_at_most_255_characters,
+    a_label_that_the_audit_shows_for_another_actor_is_refused,
 }
 
 /// The same host with a key of this role.
@@ -127,5 +128,39 @@ async fn labels_and_reasons_have_at_most_255_characters(on: On) {
         assert!(said.contains("has 256 characters"), "{path}: {said}");
         order[field] = json!(fits);
         operator.post(path, &order).await.expect(accepted);
+    }
+}
+
+async fn a_label_that_the_audit_shows_for_another_actor_is_refused(on: On) {
+    let (operator, _) = Operator::with_workspace(on).await;
+    let id = operator.get("/keys").await["keys"][0]["id"].clone();
+    let id = id.as_str().expect("an id").to_uppercase();
+    for (label, part) in [
+        ("service", "is `service`, by which the audit names"),
+        ("inbox", "is `inbox`"),
+        ("admin.key", "is `admin.key`"),
+        (" Service ", "is `service`"),
+        ("in\u{200b}box", "is `inbox`"),
+        ("\u{202e}service", "is `service`"),
+        (&id, "is the id of a key"),
+    ] {
+        let key = json!({"kind": "admin", "label": label});
+        let answer = operator.post("/keys", &key).await.expect(400);
+        let refused = answer.text();
+        assert!(refused.contains(part), "{label}: {refused}");
+        let mut file = workspace();
+        file["keys"][0]["label"] = json!(label);
+        let answer = operator.apply(&file).await.expect(422);
+        let refused = answer.text();
+        assert!(refused.contains("keys[0].label"), "{label}: {refused}");
+        assert!(refused.contains(part), "{label}: {refused}");
+    }
+    let mut file = workspace();
+    file["keys"][0]["label"] = json!("a".repeat(1_000_000));
+    let refused = operator.apply(&file).await.expect(422);
+    assert!(refused.text().contains("at most 255"), "{}", refused.text());
+    for label in ["services", "inbox of ana", "admin"] {
+        let key = json!({"kind": "admin", "label": label});
+        operator.post("/keys", &key).await.expect(201);
     }
 }

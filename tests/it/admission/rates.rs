@@ -8,6 +8,8 @@ leadhost_tests::on_every_store! {
     a_client_behind_a_trusted_proxy_is_slowed_alone,
     a_partner_past_its_rate_gets_a_retry_after,
     a_connection_past_its_rate_gets_a_retry_after_and_others_do_not,
+    an_admin_key_past_its_rate_gets_a_retry_after_and_others_do_not,
+    a_new_admin_key_is_let_in_whatever_its_address_has_tried,
 }
 
 async fn an_address_whose_keys_fail_is_slowed_and_known_keys_still_work(on: On) {
@@ -91,4 +93,54 @@ async fn a_connection_past_its_rate_gets_a_retry_after_and_others_do_not(on: On)
     post(&good.connection).send().await.expect(200);
     host.advance(1).await;
     post(&bad.connection).send().await.expect(200);
+}
+
+async fn an_admin_key_past_its_rate_gets_a_retry_after_and_others_do_not(on: On) {
+    let host = Host::start(Options::on(on).with("server.admin_rate", 2)).await;
+    let (key, other) = (host.admin_key().await, host.admin_key().await);
+    let ask = |key: &PlainKey| host.admin("GET", "/admin/v1/status").bearer(key);
+    for _ in 0..2 {
+        ask(&key).send().await.expect(200);
+    }
+    let refused = ask(&key).send().await.expect(429);
+    assert_eq!(refused.header("retry-after"), "30");
+    assert_eq!(refused.json()["code"], "rate_limited");
+    ask(&other).send().await.expect(200);
+    let metrics = host.admin("GET", "/metrics").send().await.expect(200);
+    let line = "leadhost_shed_total{reason=\"rate of one admin key\"} 1";
+    assert!(metrics.text().contains(line), "{}", metrics.text());
+    host.advance(30).await;
+    ask(&key).send().await.expect(200);
+}
+
+async fn a_new_admin_key_is_let_in_whatever_its_address_has_tried(on: On) {
+    let host = Host::new(on).await;
+    let operator = host.admin_key().await;
+    let ask = |key: &PlainKey| host.admin("GET", "/admin/v1/keys").bearer(key);
+    ask(&operator).send().await.expect(200);
+    let mut refused = Vec::new();
+    for _ in 0..301 {
+        let wrong = PlainKey::generate(KeyKind::Admin);
+        refused.push(ask(&wrong).send().await.status);
+    }
+    assert_eq!(refused.pop(), Some(429));
+    assert_eq!(refused, [401; 300]);
+    // The host has not seen these keys since its start. The first one is made by another host: this one knows its
+    // admin keys up to a second later.
+    let elsewhere = host.admin_key().await;
+    host.advance(1).await;
+    ask(&elsewhere).send().await.expect(200);
+    let body = serde_json::json!({"kind": "admin", "role": "viewer"});
+    let post = host.admin("POST", "/admin/v1/keys").bearer(&operator);
+    let made = post.json(&body).send().await.expect(201).json();
+    let text = made["key"].as_str().expect("a key");
+    let viewer = PlainKey::parse_as(KeyKind::Admin, text).expect("an admin key");
+    ask(&viewer).send().await.expect(200);
+    // A key that was revoked is refused as a wrong one is.
+    let id = made["id"].as_str().expect("an id");
+    let revoke = host.admin("DELETE", &format!("/admin/v1/keys/{id}"));
+    revoke.bearer(&operator).send().await.expect(200);
+    ask(&viewer).send().await.expect(429);
+    let wrong = PlainKey::generate(KeyKind::Admin);
+    ask(&wrong).send().await.expect(429);
 }

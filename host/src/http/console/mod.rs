@@ -53,7 +53,8 @@ pub async fn run(call: &Call<'_>, route: ConsoleRoute<'_>, body: UnreadBody) -> 
     with_policy(reply)
 }
 
-/// Answers a request that was refused before it was read, because this host cannot use its store now.
+/// Answers a request that was refused before it was read, because this host cannot use its store now or the key
+/// is past its rate.
 /// The pages that follow still find their style.
 pub fn unavailable(call: &Call<'_>, route: ConsoleRoute<'_>, error: ApiError) -> ApiResponse {
     let reply = match (admin::check_host(call), route) {
@@ -123,7 +124,7 @@ async fn answer(
             call.http.sessions.end(&session);
             return signed_out(call, route);
         }
-        Err(error) => return Err(error.into()),
+        Err(error) => return Ok(unavailable(call, route, error)),
     };
     let visit = Visit {
         call,

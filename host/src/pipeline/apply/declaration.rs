@@ -11,6 +11,7 @@ use super::binding::AvailablePlugins;
 use super::connection::{DeclaredConnection, read_sources};
 use super::formats::{LANGUAGE, REGION, TIME_ZONE, is_language, is_region, is_slug, is_time_zone};
 use super::instance::read_instances;
+use super::key::check_label;
 use super::names::{Unique, known};
 use super::reader::{FileTable, Problems, Unchecked, kind};
 use crate::domain::connection::ConnectionSettings;
@@ -267,6 +268,9 @@ fn read_keys(file: &FileTable<'_>, partners: &[String]) -> Vec<DeclaredKey> {
         .into_iter()
         .filter_map(|table| {
             let label = table.required_text("label");
+            if let Err(why) = check_label(&label) {
+                table.problem("label", why);
+            }
             let text = table.required_text("kind");
             let of_kind = labels.entry(text.clone()).or_default();
             of_kind.take(&table, "label", &label);

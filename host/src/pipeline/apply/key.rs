@@ -1,9 +1,11 @@
 //! Creates keys: the caller gets the text, the store gets its digest.
 
+use crate::domain::audit::{INBOX, SERVICE};
 use crate::domain::id::{KeyId, PartnerId, WorkspaceId};
-use crate::domain::key::{KeyKind, KeyRecord, PlainKey, Role};
-use crate::domain::text::storable;
+use crate::domain::key::{FIRST_KEY, KeyKind, KeyRecord, PlainKey, Role};
+use crate::domain::text::{is_seen, storable};
 use crate::domain::time::Micros;
+use crate::limits;
 use crate::store::{Applied, Store, StoreError};
 
 use super::declaration::DeclaredKey;
@@ -21,6 +23,33 @@ pub struct KeyRequest {
     pub role: Option<Role>,
     pub label: String,
     pub expires_at: Option<Micros>,
+}
+
+/// Checks the label of a key that somebody asks for: the audit shows labels as actors, so none may name the
+/// service or another key.
+///
+/// # Errors
+///
+/// A text to follow the name of the field, if the label is too long or reserved.
+pub fn check_label(label: &str) -> Result<(), String> {
+    let (has, most) = (label.chars().count(), limits::NAME_CHARACTERS);
+    if has > most {
+        return Err(format!("has {has} characters: at most {most} are allowed"));
+    }
+    let shown: String = label.chars().filter(|one| is_seen(*one)).collect();
+    let shown = shown.to_lowercase();
+    if [SERVICE, INBOX, FIRST_KEY].contains(&shown.as_str()) {
+        return Err(format!(
+            "is `{shown}`, by which the audit names the service itself or the key that it made: choose another one"
+        ));
+    }
+    match shown.parse::<KeyId>() {
+        Ok(_) => Err(
+            "is the id of a key, by which the audit names one without a label: choose another one"
+                .to_owned(),
+        ),
+        Err(_) => Ok(()),
+    }
 }
 
 /// Creates a key. Its text is in the answer and nowhere else.

@@ -32,7 +32,7 @@ use serde_json::Value;
 pub use change::{ChangeOutcome, ConnectionChange, change};
 pub use changed::{ChangedConnection, ChangedValue};
 pub use declaration::{DEFAULT_RATE_LIMIT, DEFAULT_REGION, RATE_LIMIT_MOST};
-pub use key::{KeyRequest, mint};
+pub use key::{KeyRequest, check_label, mint};
 pub use outcome::{ApplyError, ApplyOutcome, FileExtent, MadeKey};
 pub use part::{DeclarationPart, apply_part};
 

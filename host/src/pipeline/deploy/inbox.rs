@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::rolled_back::is_discarded;
 use super::{AcceptedWords, concerns, error::DeployError, outcome::Deployed, upload::upload};
 use crate::domain::accept::AcceptWord;
-use crate::domain::audit::{Act, ActOutcome, AuditActor, AuditRow, OperatorAct};
+use crate::domain::audit::{Act, ActOutcome, AuditActor, AuditRow, INBOX, OperatorAct};
 use crate::domain::audit_text;
 use crate::domain::plugin::Digest;
 use crate::domain::text::quoted;
@@ -209,7 +209,7 @@ async fn record(
     begun: Option<i64>,
     detail: Value,
 ) -> Result<AuditRow, StoreError> {
-    let (by, now) = (AuditActor::service("inbox"), pipeline.core.clock.now());
+    let (by, now) = (AuditActor::service(INBOX), pipeline.core.clock.now());
     let act = Act {
         outcome,
         begun,

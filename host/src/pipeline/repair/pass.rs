@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::domain::audit::{Act, AuditActor, OperatorAct};
+use crate::domain::audit::{Act, AuditActor, OperatorAct, SERVICE};
 use crate::domain::repair::{Repair, RepairOutcome, RepairReceipt, RepairState, RepairUndone};
 use crate::limits;
 use crate::pipeline::fleet::FleetJob;
@@ -122,7 +122,7 @@ async fn record_end(
     receipt: &RepairReceipt,
     undo: Value,
 ) -> Result<(), StoreError> {
-    let by = AuditActor::service("service");
+    let by = AuditActor::service(SERVICE);
     let detail = json!({
         "repair": repair.id,
         "state": repair.state,

@@ -1,12 +1,18 @@
-//! The audit: rows are added and read, never changed or removed.
+//! The audit: rows are added and read, never changed. The first ones are removed after their retention.
 
-use crate::domain::audit::{Act, AuditRow};
+use std::time::Duration;
+
+use serde_json::json;
+
+use crate::domain::audit::{Act, AuditActor, AuditCheckpoint, AuditRow, OperatorAct, SERVICE};
 use crate::domain::key::Role;
+use crate::domain::time::Micros;
 use crate::store::database::Database;
 use crate::store::postgres::VisibleRows;
+use crate::store::row::RowColumns as _;
 use crate::store::row::audit::audit_row;
 use crate::store::sql::{Sql, Tx, args, sql, steps};
-use crate::store::{AuditFilter, StoreError};
+use crate::store::{AuditExtent, AuditFilter, StoreError};
 
 // One host at a time: two that read the last row at once would both follow it. Readers are not
 // blocked.
@@ -121,4 +127,106 @@ pub async fn after(
         .await
 }
 
-pub const SQL: &[&Sql] = &[&ONE_AT_A_TIME, &LAST, &ADD, &NEWEST, &AFTER];
+/// Old rows are removed once a day, so that the rows about it stay few.
+const DAY: Duration = Duration::from_hours(24);
+
+static OLDEST: Sql = sql("
+select number, at, hash
+from audit
+order by number
+limit :limit");
+
+static REMOVE: Sql = sql("
+delete from audit
+where number <= :number");
+
+static CHECKPOINT: Sql = sql("
+insert into audit_checkpoint (id, number, hash)
+values (1, :number, :hash)
+on conflict (id) do update set number = excluded.number, hash = excluded.hash");
+
+/// Removes rows from before this time, the first ones and at most `limit`, if the first of them is older by a
+/// day. The same transaction records the removal in a row, and the last removed row as the checkpoint. Returns
+/// how many it removed.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
+pub async fn remove(
+    database: &Database,
+    before: Micros,
+    now: Micros,
+    limit: u32,
+) -> Result<u64, StoreError> {
+    database
+        .write(
+            VisibleRows::Exempt,
+            steps!(|tx| {
+                tx.run(&ONE_AT_A_TIME, &[]).await?;
+                let oldest = tx
+                    .rows(&OLDEST, &args! { limit }, |row| {
+                        let (number, hash) = (row.number("number")?, row.text("hash")?);
+                        Ok((row.time("at")?, AuditCheckpoint { number, hash }))
+                    })
+                    .await?;
+                let is_due = oldest
+                    .first()
+                    .is_some_and(|(at, _)| *at < before.minus(DAY));
+                // Clocks of hosts differ: the chain ends at the first row that is kept.
+                let past = oldest.iter().take_while(|(at, _)| is_due && *at < before);
+                let Some((_, last)) = past.clone().last() else {
+                    return Ok(0);
+                };
+                let rows = past.count();
+                let detail = json!({"number": last.number, "hash": last.hash, "rows": rows});
+                let by = AuditActor::service(SERVICE);
+                let act = (OperatorAct::RemoveAudit, "");
+                add_in(tx, Act::done(by, now, act, &detail)).await?;
+                let args = args! { number: last.number, hash: &last.hash };
+                tx.run(&CHECKPOINT, &args).await?;
+                tx.run(&REMOVE, &args! { number: last.number }).await
+            }),
+        )
+        .await
+}
+
+static EXTENT: Sql = sql("
+select coalesce((select max(number) from audit), 0) as newest, coalesce(max(number), 0) as removed,
+  coalesce(max(hash), '') as hash
+from audit_checkpoint
+where id = 1");
+
+/// Returns which rows there are.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
+pub async fn extent(database: &Database) -> Result<AuditExtent, StoreError> {
+    database
+        .read(
+            VisibleRows::Exempt,
+            steps!(|tx| {
+                tx.only(&EXTENT, &[], |row| {
+                    let (number, hash) = (row.number("removed")?, row.text("hash")?);
+                    Ok(AuditExtent {
+                        newest: row.number("newest")?,
+                        removed: AuditCheckpoint { number, hash },
+                    })
+                })
+                .await
+            }),
+        )
+        .await
+}
+
+pub const SQL: &[&Sql] = &[
+    &ONE_AT_A_TIME,
+    &LAST,
+    &ADD,
+    &NEWEST,
+    &AFTER,
+    &OLDEST,
+    &REMOVE,
+    &CHECKPOINT,
+    &EXTENT,
+];

@@ -22,9 +22,9 @@ use crate::store::operations::{
     rollouts, sketches,
 };
 use crate::store::{
-    Activation, Applied, AuditFilter, Caller, EraseStep, Erased, Erasure, ErasureFilter, Extent,
-    NewErasure, Person, PersonBy, Plan, PluginRecord, PluginRefusal, PluginRemoval, RepairChanged,
-    RepairMove, StandingDelivery, StoreError, UnlinkedPage,
+    Activation, Applied, AuditExtent, AuditFilter, Caller, EraseStep, Erased, Erasure,
+    ErasureFilter, Extent, NewErasure, Person, PersonBy, Plan, PluginRecord, PluginRefusal,
+    PluginRemoval, RepairChanged, RepairMove, StandingDelivery, StoreError, UnlinkedPage,
 };
 
 /// The operations of operators: declarations, keys, plugins and erasures.
@@ -456,6 +456,26 @@ pub trait AdministrationStore: Send + Sync + 'static {
     /// [`StoreError`] if the database fails.
     async fn audit_after(&self, after: i64, limit: u32) -> Result<Vec<AuditRow>, StoreError>;
 
+    /// Removes the first rows of the audit, at most `limit`, from before this time, once a day. Records their
+    /// removal and where the chain begins from then on. Returns how many it removed.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
+    async fn remove_audit(
+        &self,
+        before: Micros,
+        now: Micros,
+        limit: u32,
+    ) -> Result<u64, StoreError>;
+
+    /// Returns which rows the audit has.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
+    async fn audit_extent(&self) -> Result<AuditExtent, StoreError>;
+
     /// Records that a file was refused. The newest 100 refusals are kept.
     ///
     /// # Errors
@@ -868,6 +888,19 @@ impl AdministrationStore for DatabaseStore {
 
     async fn audit_after(&self, after: i64, limit: u32) -> Result<Vec<AuditRow>, StoreError> {
         audit::after(&self.database, after, limit).await
+    }
+
+    async fn remove_audit(
+        &self,
+        before: Micros,
+        now: Micros,
+        limit: u32,
+    ) -> Result<u64, StoreError> {
+        audit::remove(&self.database, before, now, limit).await
+    }
+
+    async fn audit_extent(&self) -> Result<AuditExtent, StoreError> {
+        audit::extent(&self.database).await
     }
 
     async fn refusals(&self) -> Result<Vec<PluginRefusal>, StoreError> {

@@ -262,6 +262,20 @@ pub static AUDIT: TableSchema = TableSchema {
     exported: &[],
 };
 
+pub static AUDIT_CHECKPOINT: TableSchema = TableSchema {
+    name: "audit_checkpoint",
+    key: &["id"],
+    leads_with_workspace: false,
+    feed: None,
+    ends: &[],
+    columns: &[
+        column("id", Number),
+        column("number", Number),
+        column("hash", Text),
+    ],
+    exported: &[],
+};
+
 pub static ROLLOUTS: TableSchema = TableSchema {
     name: "rollouts",
     key: &["name"],

@@ -25,6 +25,7 @@ pub static TABLES: [&TableSchema; 51] = [
     &REFUSALS,
     &ACCEPTANCES,
     &AUDIT,
+    &AUDIT_CHECKPOINT,
     &ROLLOUTS,
     &ROLLOUT_REPORTS,
     &REPAIRS,

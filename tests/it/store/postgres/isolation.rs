@@ -20,6 +20,7 @@ const EXEMPT: &[(&str, &str)] = &[
     ),
     ("activations", "of all tenants"),
     ("audit", "of all tenants; names no person"),
+    ("audit_checkpoint", "of all tenants"),
     ("commit_markers", "of all tenants"),
     (
         "connection_sketches",

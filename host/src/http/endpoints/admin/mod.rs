@@ -29,7 +29,7 @@ mod workspaces;
 
 use hyper::header::HOST;
 
-use self::request::{decoded, needs};
+use self::request::decoded;
 use crate::http::auth::AdminCaller;
 use crate::http::body::UnreadBody;
 use crate::http::call::Call;
@@ -52,10 +52,7 @@ pub async fn run(
 ) -> Result<ApiResponse, ApiError> {
     check_host(call)?;
     // On the heap: it is a large future.
-    let operation = Box::pin(async {
-        needs(caller, route.role(), route.act())?;
-        operation(call, caller, route, body).await
-    });
+    let operation = Box::pin(operation(call, caller, route, body));
     audit::recorded(call, caller, route, operation).await
 }
 

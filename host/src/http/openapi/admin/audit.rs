@@ -17,7 +17,8 @@ pub fn operations(schemas: &mut Schemas) -> Vec<Operation> {
             .named("listAudit", "audit", "Lists the acts of operators")
             .describe(
                 "Every operation that may change something is recorded in one row before it is done and in another one with its outcome. \
-                 Rows are never changed or removed. Each has a hash of itself and of the row before it.",
+                 Refusals that never began are counted in one row a minute, key and operation. Rows are never changed; \
+                 the oldest are removed after `retention.audit_days`. Each has a hash of itself and of the row before it.",
             )
             .parameter(Parameter::query("actor", text(), "Only acts of keys with this label."))
             .parameter(Parameter::query("act", text(), "Only this operation, such as `activate-plugin`."))
@@ -37,7 +38,7 @@ pub fn operations(schemas: &mut Schemas) -> Vec<Operation> {
                 200,
                 "A page of the audit.",
                 &audit,
-                &[("one", "An activation", json!({"rows": [end(), begun()], "next": null}))],
+                &[("one", "An activation", json!({"rows": [end(), begun()], "next": null, "checkpoint": {"number": 0, "hash": ""}}))],
             )
             .refuses(&[400]),
     ]

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::domain::audit::{Act, AuditActor, OperatorAct};
+use crate::domain::audit::{Act, AuditActor, OperatorAct, SERVICE};
 use crate::domain::rollout::{Rollout, RolloutStage};
 use crate::domain::time::Micros;
 use crate::pipeline::fleet;
@@ -19,7 +19,7 @@ pub async fn announce(pipeline: &Pipeline) {
 
 /// The service itself, which judges rollouts.
 pub fn service() -> AuditActor {
-    AuditActor::service("service")
+    AuditActor::service(SERVICE)
 }
 
 /// A change of a rollout, as an act of the audit.

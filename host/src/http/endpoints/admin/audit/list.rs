@@ -25,21 +25,31 @@ pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
     let query = call.query();
     let limit = page_limit(&query)?;
     let store = &call.http.core.store;
-    let rows = match query.whole("after", ROW)? {
-        Some(after) => store.audit_after(after, limit).await?,
-        None => {
-            let filter = AuditFilter {
-                actor: query.filled(&["actor"]).map(str::to_owned),
-                act: act(&query)?,
-                since: moment(call, "since")?,
-                before: query.whole("before", ROW)?,
-                limit,
-            };
-            store.audit(&filter).await?
-        }
+    let after = query.whole("after", ROW)?;
+    let filter = AuditFilter {
+        actor: query.filled(&["actor"]).map(str::to_owned),
+        act: act(&query)?,
+        since: moment(call, "since")?,
+        before: query.whole("before", ROW)?,
+        limit,
     };
-    let next = last_of_full(&rows, limit).map(|row| row.number);
-    reply::json(StatusCode::OK, &Audit { rows, next })
+    loop {
+        let rows = match after {
+            Some(after) => store.audit_after(after, limit).await?,
+            None => store.audit(&filter).await?,
+        };
+        let checkpoint = store.audit_extent().await?.removed;
+        // Rows that were removed in between are not shown: those that are left would not follow.
+        if rows.iter().all(|row| row.number > checkpoint.number) {
+            let next = last_of_full(&rows, limit).map(|row| row.number);
+            let audit = Audit {
+                rows,
+                next,
+                checkpoint,
+            };
+            return reply::json(StatusCode::OK, &audit);
+        }
+    }
 }
 
 fn act(query: &Query<'_>) -> Result<Option<String>, ApiError> {

@@ -1,7 +1,8 @@
 //! The audit of the admin surface: every operation that changes something is recorded before it is
-//! done, and another row has its outcome.
+//! done, and another row has its outcome. Refusals before an operation begins are counted.
 
 pub mod list;
+pub mod refused;
 
 use serde_json::{Map, Value, json};
 
@@ -9,15 +10,16 @@ use crate::domain::audit::{Act, ActOutcome, AuditActor, OperatorAct};
 use crate::domain::audit_text::{LABEL_CHARACTERS, named, reason};
 use crate::http::auth::AdminCaller;
 use crate::http::call::{Audited, Call};
+use crate::http::endpoints::admin::request::needs;
 use crate::http::error::{ApiError, ConflictDetails};
 use crate::http::reply::ApiResponse;
 use crate::http::route::AdminRoute;
 
-/// Runs an operation. If it changes something, its rows are stored before and after it.
+/// Runs an operation if the caller may. If it changes something, its rows are stored before and after it.
 ///
 /// # Errors
 ///
-/// [`ApiError::Store`] if the first row cannot be stored: then the operation does not begin. Otherwise
+/// [`ApiError::Forbidden`] if the caller's role does not allow it, and [`ApiError::Store`] if the first row cannot be stored: then the operation does not begin. Otherwise
 /// the error of the operation, if it fails.
 pub async fn recorded(
     call: &Call<'_>,
@@ -25,7 +27,9 @@ pub async fn recorded(
     route: AdminRoute<'_>,
     operation: impl Future<Output = Result<ApiResponse, ApiError>>,
 ) -> Result<ApiResponse, ApiError> {
+    let allowed = needs(caller, route.role(), route.act());
     if !route.changes() {
+        allowed?;
         return operation.await;
     }
     let core = &call.http.core;
@@ -53,9 +57,14 @@ pub async fn recorded(
         begun: None,
         detail: "{}".to_owned(),
     };
-    let begun = core.store.add_audit(act.clone()).await?;
-    call.audit_begun(begun.number);
-    let result = operation.await;
+    let (begun, result) = match allowed {
+        Ok(()) => {
+            let begun = core.store.add_audit(act.clone()).await?.number;
+            call.audit_begun(begun);
+            (Some(begun), operation.await)
+        }
+        Err(error) => (None, Err(error)),
+    };
     let Audited {
         mut detail,
         is_partly_done,
@@ -75,12 +84,15 @@ pub async fn recorded(
         at: core.clock.now(),
         target,
         outcome,
-        begun: Some(begun.number),
+        begun,
         detail: Value::Object(detail).to_string(),
         ..act
     };
+    if begun.is_none() && call.http.refused_acts.counts(caller.key(), name, &end) {
+        return result;
+    }
     if let Err(error) = core.store.add_audit(end).await {
-        tracing::error!(act = name, begun = begun.number, %error, "end of an operator's act not stored in the audit");
+        tracing::error!(act = name, begun, %error, "end of an operator's act not stored in the audit");
     }
     result
 }

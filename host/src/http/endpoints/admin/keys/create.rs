@@ -9,10 +9,10 @@ use crate::domain::id::{PartnerId, WorkspaceId};
 use crate::domain::key::{KeyKind, Role};
 use crate::http::body::UnreadBody;
 use crate::http::call::Call;
-use crate::http::endpoints::admin::request::{check_length, read_json};
+use crate::http::endpoints::admin::request::read_json;
 use crate::http::error::ApiError;
 use crate::http::reply::{self, ApiResponse};
-use crate::pipeline::apply::{KeyRequest, mint};
+use crate::pipeline::apply::{KeyRequest, check_label, mint};
 use crate::pipeline::fleet;
 use crate::store::Announcement;
 
@@ -37,7 +37,7 @@ pub async fn create(call: &Call<'_>, body: UnreadBody) -> Result<ApiResponse, Ap
             )));
         }
     };
-    check_length("label", &request.label)?;
+    check_label(&request.label).map_err(|why| ApiError::BadRequest(format!("`label` {why}.")))?;
     let now = call.http.core.clock.now();
     let wanted = KeyRequest {
         kind,
