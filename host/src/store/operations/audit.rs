@@ -130,12 +130,6 @@ pub async fn after(
 /// Old rows are removed once a day, so that the rows about it stay few.
 const DAY: Duration = Duration::from_hours(24);
 
-static OLDEST: Sql = sql("
-select number, at, hash
-from audit
-order by number
-limit :limit");
-
 static REMOVE: Sql = sql("
 delete from audit
 where number <= :number");
@@ -163,18 +157,12 @@ pub async fn remove(
             VisibleRows::Exempt,
             steps!(|tx| {
                 tx.run(&ONE_AT_A_TIME, &[]).await?;
-                let oldest = tx
-                    .rows(&OLDEST, &args! { limit }, |row| {
-                        let (number, hash) = (row.number("number")?, row.text("hash")?);
-                        Ok((row.time("at")?, AuditCheckpoint { number, hash }))
-                    })
-                    .await?;
-                let is_due = oldest
-                    .first()
-                    .is_some_and(|(at, _)| *at < before.minus(DAY));
+                let args = args! { after: 0_i64, limit };
+                let oldest = tx.rows(&AFTER, &args, |row| audit_row(row)).await?;
+                let is_due = oldest.first().is_some_and(|row| row.at < before.minus(DAY));
                 // Clocks of hosts differ: the chain ends at the first row that is kept.
-                let past = oldest.iter().take_while(|(at, _)| is_due && *at < before);
-                let Some((_, last)) = past.clone().last() else {
+                let past = oldest.iter().take_while(|row| is_due && row.at < before);
+                let Some(last) = past.clone().last() else {
                     return Ok(0);
                 };
                 let rows = past.count();
@@ -225,7 +213,6 @@ pub const SQL: &[&Sql] = &[
     &ADD,
     &NEWEST,
     &AFTER,
-    &OLDEST,
     &REMOVE,
     &CHECKPOINT,
     &EXTENT,

@@ -33,23 +33,25 @@ pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
         before: query.whole("before", ROW)?,
         limit,
     };
-    loop {
+    // Rows that are removed in between are not shown: those that are left would not follow.
+    let mut checkpoint = store.audit_extent().await?.removed;
+    let rows = loop {
         let rows = match after {
             Some(after) => store.audit_after(after, limit).await?,
             None => store.audit(&filter).await?,
         };
-        let checkpoint = store.audit_extent().await?.removed;
-        // Rows that were removed in between are not shown: those that are left would not follow.
-        if rows.iter().all(|row| row.number > checkpoint.number) {
-            let next = last_of_full(&rows, limit).map(|row| row.number);
-            let audit = Audit {
-                rows,
-                next,
-                checkpoint,
-            };
-            return reply::json(StatusCode::OK, &audit);
+        let now = store.audit_extent().await?.removed;
+        if std::mem::replace(&mut checkpoint, now.clone()) == now {
+            break rows;
         }
-    }
+    };
+    let next = last_of_full(&rows, limit).map(|row| row.number);
+    let audit = Audit {
+        rows,
+        next,
+        checkpoint,
+    };
+    reply::json(StatusCode::OK, &audit)
 }
 
 fn act(query: &Query<'_>) -> Result<Option<String>, ApiError> {
