@@ -67,7 +67,8 @@ pub struct RepairFacts {
     /// Whether it writes the differences, or only counts them.
     pub apply: bool,
     pub state: RepairState,
-    /// Why it ended before its last delivery, or its undo before the last change. Null if it did not.
+    /// Why it ended before its last delivery, or its undo before the last change, or what it could not
+    /// repair. Null if it did not.
     pub why: Option<String>,
     /// The label of the key that started it.
     pub started_by: String,
@@ -79,6 +80,10 @@ pub struct RepairFacts {
     pub deliveries: RepairedDeliveries,
     /// Fields that a person has edited, which stay as they are.
     pub kept: u64,
+    /// Leads that stay joined with others of their contact, or whose wrong number may be somebody's: `why`
+    /// names the contacts.
+    #[serde(default)]
+    pub unsplit: u64,
 }
 
 impl RepairFacts {
@@ -103,7 +108,10 @@ impl RepairFacts {
             }
             RepairState::Running => "is running and has",
             RepairState::Cancelled => "ended early and has",
-            RepairState::Done | RepairState::Undone | RepairState::Expired => "has",
+            RepairState::Done
+            | RepairState::Incomplete
+            | RepairState::Undone
+            | RepairState::Expired => "has",
         };
         match self.field {
             Some(field) => format!(
@@ -275,6 +283,7 @@ mod tests {
                     ..RepairedDeliveries::default()
                 },
                 kept: 0,
+                unsplit: 0,
             };
             assert_eq!(facts.progress(), expect);
         };

@@ -1,7 +1,7 @@
 //! A repair: the replay of the deliveries that a version converted. Its receipt has a row for each
 //! field that it changed, so that it can be undone.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -18,6 +18,9 @@ words! {
         /// Deliveries are replayed.
         Running = "running",
         Done = "done",
+        /// Its deliveries were replayed, and some contacts stay as the version made them: its reason names
+        /// them.
+        Incomplete = "incomplete",
         /// It ended before its last delivery, or its undo before the last change. Changes made by
         /// then, and not undone, stay.
         Cancelled = "cancelled",
@@ -33,6 +36,11 @@ impl RepairState {
     /// Returns whether a host works on it.
     pub fn is_open(self) -> bool {
         matches!(self, Self::Running | Self::Undoing)
+    }
+
+    /// Returns whether it has ended, and its changes stand.
+    pub fn stands(self) -> bool {
+        matches!(self, Self::Done | Self::Incomplete | Self::Cancelled)
     }
 }
 
@@ -70,6 +78,20 @@ pub const TAKEN_KEYS: &str = "contact.taken_keys";
 
 /// The field of a change that merged a contact without deals into another one.
 pub const MERGED: &str = "contact.merged";
+
+/// The field of the change that a new contact is, which a deal got that was another person's. The row is
+/// the new contact, and the value before is the former one.
+pub const SPLIT: &str = "contact.split";
+
+/// The field of a change that took match keys from a contact.
+pub const LOST_KEYS: &str = "contact.lost_keys";
+
+/// The field of a change of the conversations about a deal that another contact got: they went with it, or
+/// are about no deal now. The value before is the former contact, the value after their ids.
+pub const CONVERSATIONS: &str = "deal.conversations";
+
+/// The field of the difference that stays because a lead and its contact cannot be parted.
+pub const UNSPLIT: &str = "contact.unsplit";
 
 /// The property of a deal with the lead's values for the person.
 const SAID: &str = "deal.props.contact";
@@ -166,6 +188,10 @@ pub struct RepairCounts {
     pub deliveries: BTreeMap<RepairOutcome, u64>,
     /// Fields that a person edited, which stay as they are.
     pub kept: u64,
+    /// Contacts from which a lead could not be parted, or whose wrong keys may be somebody's: the first
+    /// ones, and how many leads they are.
+    pub unsplit: u64,
+    pub unsplit_contacts: BTreeSet<ContactId>,
     /// Without `apply`: the fields that would change, each once for a lead.
     pub would_change: BTreeMap<String, u64>,
     /// Without `apply`: leads whose deal would change.

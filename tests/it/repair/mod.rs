@@ -7,6 +7,7 @@
 mod background;
 mod receipt;
 mod refusals;
+mod split;
 mod undo;
 
 use std::time::Duration;

@@ -38,7 +38,11 @@ fn lines(repair: &RepairView, flags: &ServiceFlags) -> Vec<String> {
         seconds(facts.started_at)
     ));
     if let Some(why) = &facts.why {
-        lines.push(format!("It ended early: {why}."));
+        let begin = match state {
+            RepairState::Incomplete => "Not everything is repaired",
+            _ => "It ended early",
+        };
+        lines.push(format!("{begin}: {why}."));
     }
     if facts.found == Some(0) && facts.deliveries.sum() == 0 {
         lines.push("No stored delivery was converted last by the version: there is nothing to repair. Deliveries past their retention are no longer stored.".into());
@@ -49,7 +53,7 @@ fn lines(repair: &RepairView, flags: &ServiceFlags) -> Vec<String> {
     lines.extend(repair.undo.as_ref().map(undone));
     lines.extend(staying(repair));
     let is_any = repair.deals.rows + repair.contacts.rows + repair.created > 0;
-    let ended = matches!(state, RepairState::Done | RepairState::Cancelled);
+    let ended = state.stands();
     let command = |words: &str| flags.command(&format!("repair {words} {id}"));
     if state.is_open() {
         lines.push(format!("To end it: `{}`", command("cancel")));

@@ -178,7 +178,7 @@ pub async fn undo(pipeline: &Arc<Pipeline>, id: RepairId) -> Result<Repair, Repa
                 return Err(RepairError::Undone { id, state });
             }
             RepairState::Expired => return Err(RepairError::Expired(id)),
-            RepairState::Done | RepairState::Cancelled => {}
+            RepairState::Done | RepairState::Incomplete | RepairState::Cancelled => {}
         }
         if !repair.plan.apply {
             return Err(RepairError::WroteNothing(id));

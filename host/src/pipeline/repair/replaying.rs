@@ -6,8 +6,9 @@ use std::time::{Duration, Instant};
 use super::merging;
 use super::pass::RepairPass;
 use crate::domain::delivery::ItemStatus;
-use crate::domain::id::DeliveryId;
-use crate::domain::repair::{Repair, RepairOutcome, RepairPlan, RepairState};
+use crate::domain::id::{ContactId, DeliveryId};
+use crate::domain::repair::{Repair, RepairOutcome, RepairPlan, RepairState, UNSPLIT};
+use crate::domain::text::counted;
 use crate::limits;
 use crate::pipeline::replay::{self, InRepair, ReplayError};
 use crate::pipeline::versions::serving;
@@ -53,7 +54,12 @@ pub(super) async fn run(pass: &mut RepairPass<'_>) -> Result<(), StoreError> {
             return Ok(());
         }
         if !more {
-            return pass.end(RepairState::Done, None).await;
+            let unsplit = unsplit(&pass.repair);
+            let state = match &unsplit {
+                None => RepairState::Done,
+                Some(_) => RepairState::Incomplete,
+            };
+            return pass.end(state, unsplit).await;
         }
         // There were more than are held in memory.
         pass.repair.counts.found = None;
@@ -243,12 +249,40 @@ async fn attempt(pass: &mut RepairPass<'_>, id: DeliveryId) -> Result<ReplayAtte
     })
 }
 
+/// Contacts that the reason of an incomplete repair names.
+const NAMED: usize = 10;
+
+/// Returns which contacts the repair could not part from its leads. `None`: there is none.
+fn unsplit(repair: &Repair) -> Option<String> {
+    let counts = &repair.counts;
+    let named: Vec<String> = counts
+        .unsplit_contacts
+        .iter()
+        .map(ContactId::to_string)
+        .collect();
+    (counts.unsplit > 0).then(|| {
+        format!(
+            "{} not parted from {} contact, because somebody has answered from the wrong number, or the right contact already talks with the same instance: look at contact {}, and correct them by hand",
+            counted(counts.unsplit, "lead is", "leads are"),
+            if counts.unsplit == 1 { "its" } else { "their" },
+            named.join(", ")
+        )
+    })
+}
+
 /// Counts the fields that people edited, and, without `apply`, what would change.
 fn count(repair: &mut Repair, outcome: &DeliveryOutcome) {
     let counts = &mut repair.counts;
     for item in &outcome.items {
         let edited = item.diff.iter().filter(|diff| diff.edited_by_person);
         counts.kept += edited.count() as u64;
+        for contact in item.diff.iter().filter(|diff| diff.field == UNSPLIT) {
+            counts.unsplit += 1;
+            let contact: Option<ContactId> = contact.before.as_str().and_then(|id| id.parse().ok());
+            if counts.unsplit_contacts.len() < NAMED {
+                counts.unsplit_contacts.extend(contact);
+            }
+        }
         if repair.plan.apply {
             continue;
         }

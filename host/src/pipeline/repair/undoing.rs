@@ -5,7 +5,8 @@
 use std::time::{Duration, Instant};
 
 use super::pass::RepairPass;
-use crate::domain::repair::{RepairChange, RepairState};
+use crate::domain::id::{ContactId, WorkspaceId};
+use crate::domain::repair::{RepairChange, RepairState, SPLIT};
 use crate::limits;
 use crate::store::{ConvertedBy, RepairUndo, StoreError, Write, WriteOutcome};
 
@@ -77,6 +78,7 @@ async fn take_back(
     changes: Vec<RepairChange>,
     version: Option<&ConvertedBy>,
 ) -> Result<bool, StoreError> {
+    let new: Vec<_> = changes.iter().filter_map(new_contact).collect();
     let undo = Write::UndoRepair(Box::new(RepairUndo {
         repair: pass.repair.id,
         generation: pass.repair.generation,
@@ -84,7 +86,22 @@ async fn take_back(
         converted_by: version.cloned(),
     }));
     let written = pass.pipeline.core.writer.submit_background(undo).await?;
-    Ok(matches!(written, WriteOutcome::RepairUndone))
+    if !matches!(written, WriteOutcome::RepairUndone) {
+        return Ok(false);
+    }
+    for (workspace, new, former) in new {
+        // It stays if something belongs to it by now.
+        let store = &pass.pipeline.core.store;
+        store.merge_contact(workspace, new, former, None).await?;
+    }
+    Ok(true)
+}
+
+/// Returns the contact that a change made, with the former contact of its deal.
+fn new_contact(change: &RepairChange) -> Option<(WorkspaceId, ContactId, ContactId)> {
+    let (before, _) = change.values.as_ref().filter(|_| change.field == SPLIT)?;
+    let former = before.as_str()?.parse().ok()?;
+    Some((change.workspace, ContactId(change.row), former))
 }
 
 /// Undoes changes one by one. The numbers of those with which the store fails go to `left`.

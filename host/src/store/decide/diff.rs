@@ -5,6 +5,7 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value, json};
 
+use super::DealRecord;
 use super::conversation;
 use super::items::ItemContext;
 use super::working_set::WorkingSet;
@@ -67,6 +68,16 @@ impl Comparison {
         self.covers(PERSON)
     }
 
+    /// Returns whether only one field counts.
+    pub fn is_narrow(self) -> bool {
+        self.only.is_some()
+    }
+
+    /// Returns whether the differences are written.
+    pub fn applies(self) -> bool {
+        self.apply
+    }
+
     fn covers(self, field: &str) -> bool {
         self.only.is_none_or(|only| {
             let said = |said| field == format!("deal.props.{}.{said}", contact::SAID);
@@ -75,7 +86,7 @@ impl Comparison {
     }
 
     /// Returns those of the match keys that are added to the contact.
-    fn match_keys(self, keys: &[String]) -> Vec<String> {
+    pub fn match_keys(self, keys: &[String]) -> Vec<String> {
         let Some(only) = self.only else {
             return keys.to_vec();
         };
@@ -237,6 +248,25 @@ pub(super) fn compare(
         diff: diff.found,
         is_older: diff.is_older,
     }
+}
+
+/// Returns whether a value for the person in the deal is of this delivery, or of one before ages were
+/// kept.
+pub(super) fn given(
+    deal: &DealRecord,
+    context: &ItemContext<'_>,
+    lead: &NewLead,
+) -> impl Fn(&str) -> bool + use<> {
+    let mut ages = deal.provenance.clone();
+    ages.begin(Age::new(occurred_at(&deal.props), None));
+    let age = age_of(context, lead);
+    move |field| gave(&ages, age, &format!("deal.props.{}.{field}", contact::SAID))
+}
+
+/// Returns whether a value is of the delivery with this age, or of one before ages were kept.
+fn gave(ages: &Provenance, age: Age, name: &str) -> bool {
+    let known = ages.of(name);
+    age.is_of_same(known) || !known.is_dated()
 }
 
 /// The result of a comparison.
@@ -473,9 +503,7 @@ impl Differences {
         Value::Object(known)
     }
 
-    /// Returns whether a value is of the lead's own delivery, or of one before ages were kept.
     fn gave(&self, name: &str) -> bool {
-        let known = self.ages.of(&format!("{}{name}", self.prefix));
-        self.age.is_of_same(known) || !known.is_dated()
+        gave(&self.ages, self.age, &format!("{}{name}", self.prefix))
     }
 }

@@ -7,13 +7,14 @@ use super::diff::{Compared, Comparison};
 use super::items::{ItemContext, free_place, stored};
 use super::people::{self, PersonDetails};
 use super::receipt::KeysSoFar;
+use super::split::{self, Link};
 use super::working_set::{Claim, ClaimKey, ItemRecord, WorkingSet};
 use super::{conversation, diff, notify, receipt};
 use crate::domain::delivery::ItemStatus;
 use crate::domain::id::{ContactId, DealId, WorkspaceId};
 use crate::domain::lead::Action;
 use crate::domain::provenance::Provenance;
-use crate::domain::repair::CREATED;
+use crate::domain::repair::{CREATED, PERSON, UNSPLIT};
 use crate::store::change::RowChange;
 use crate::store::{ChangedBy, FieldDiff, Mode, NewLead};
 
@@ -286,9 +287,23 @@ fn again(
     };
     // If a version lost a key, it made a new contact for a person who was already known.
     let person = people::find(set, context.workspace, &lead.contact_keys);
-    let person = person.filter(|_| comparison.moves());
-    let Compared { diff, is_older } =
+    let mut person = person.filter(|_| comparison.moves());
+    let link = Link::find(set, context, deal, lead, comparison);
+    let stays = link.as_ref().filter(|link| link.keeps(person));
+    let is_split = stays.is_some_and(|link| link.is_joined_wrongly(set, lead));
+    if let Some(link) = stays.filter(|_| is_split && comparison.applies()) {
+        person = link.split(set, context, index, lead);
+    }
+    let Compared { mut diff, is_older } =
         compare(set, context, index, (deal, person), lead, comparison);
+    if let Some(link) = link {
+        let former = link.contact;
+        if !comparison.applies() {
+            diff.extend(is_split.then(|| split::unwritten(PERSON, former)));
+        } else if !link.end(set, context, index) {
+            diff.push(split::unwritten(UNSPLIT, former));
+        }
+    }
     let contact = set.deals.get(&deal).map(|deal| deal.person);
     ItemRecord {
         diff,

@@ -35,6 +35,7 @@ pub mod rollup;
 mod sample;
 mod sent;
 mod settle;
+mod split;
 mod status;
 mod ticket;
 mod undo;

@@ -14,7 +14,7 @@ use crate::domain::id::{
     AgentId, ConnectionId, ContactId, ConversationId, DealId, DeliveryId, MessageErrorId,
     MessageId, ProductId, RepairId, TicketId, WorkspaceId,
 };
-use crate::domain::repair::{PERSON, RepairedKind};
+use crate::domain::repair::{CONVERSATIONS, PERSON, RepairedKind, SPLIT};
 use crate::limits;
 use crate::store::{
     Channel, Event, FetchOutcome, IdempotencyKey, ItemResult, MessageVerdict, Mode, NewDeal,
@@ -42,7 +42,12 @@ pub struct ReadSet {
     /// Match keys of a repair that writes. The receipt needs to know which contacts already share
     /// them.
     pub shared_keys: BTreeSet<(WorkspaceId, String)>,
-    /// Contacts of which the leads' values for the person are needed.
+    /// Deliveries that a repair converts again: the match keys of their deals' contacts are needed, and
+    /// what else gives them these.
+    pub repaired: BTreeSet<DeliveryId>,
+    /// Contacts that a repair made, and its undo joins with others again.
+    pub split: BTreeSet<(WorkspaceId, ContactId)>,
+    /// Contacts of which the leads' values for the person are needed, besides those of `repaired`.
     pub said_by_leads: BTreeSet<(WorkspaceId, ContactId)>,
     /// Workspaces whose first agent takes leads that name no agent.
     pub first_agents: BTreeSet<WorkspaceId>,
@@ -160,7 +165,7 @@ pub fn read_set<'a>(
                 }
                 if let Some(delivery) = stored(again.delivery) {
                     read_set.add_items(delivery.workspace, &again.result.items);
-                    read_set.add_shared_keys(delivery.workspace, again);
+                    read_set.add_repaired(delivery.workspace, again);
                     let status = again.result.status;
                     if status.is_some_and(|status| enters_quarantine(delivery, status)) {
                         read_set.add_quarantined(&delivery.connection, delivery.bytes);
@@ -446,9 +451,14 @@ impl ReadSet {
         }
     }
 
-    /// Adds the match keys whose sharing a repair may record in its receipt, or count.
-    fn add_shared_keys(&mut self, workspace: WorkspaceId, again: &Reconversion) {
+    /// Adds what only a repair needs: the match keys whose sharing it may record in its receipt, or count,
+    /// and what its leads' contacts have besides.
+    fn add_repaired(&mut self, workspace: WorkspaceId, again: &Reconversion) {
         let is_repair = matches!(&again.mode, Mode::Repair(_));
+        if is_repair {
+            self.repaired.insert(again.delivery);
+            self.all_about_deals = true;
+        }
         for item in again.result.items.iter().filter(|_| is_repair) {
             if let ItemResult::Lead(lead) = &item.result {
                 let keys = lead.contact_keys.iter();
@@ -466,14 +476,17 @@ impl ReadSet {
             if change.kind == RepairedKind::Deal {
                 self.deals.insert((workspace, DealId(change.row)));
             }
+            if change.field == SPLIT {
+                self.split.insert((workspace, ContactId(change.row)));
+            }
             let contacts = undo::contacts_of(change).into_iter();
             self.contacts
                 .extend(contacts.map(|contact| (workspace, contact)));
             self.add_contact_keys(workspace, &undo::keys_of(change));
             let leads = undo::leads_of(change).map(|contact| (workspace, contact));
             self.said_by_leads.extend(leads);
-            self.all_about_deals |=
-                change.field == PERSON || change.field == format!("deal.props.{}", deal::TEST);
+            self.all_about_deals |= [PERSON, CONVERSATIONS].contains(&change.field.as_str())
+                || change.field == format!("deal.props.{}", deal::TEST);
         }
     }
 

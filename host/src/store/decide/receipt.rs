@@ -8,8 +8,11 @@ use uuid::Uuid;
 use super::items::ItemContext;
 use super::working_set::{NewRepairChange, WorkingSet};
 use super::{ContactRecord, people};
-use crate::domain::id::{ContactId, DealId, RepairId, WorkspaceId};
-use crate::domain::repair::{CREATED, KEYS, PERSON, RepairedKind, SHARED_KEYS};
+use crate::domain::id::{ContactId, ConversationId, DealId, RepairId, WorkspaceId};
+use crate::domain::repair::{
+    CONVERSATIONS, CREATED, KEYS, LOST_KEYS, PERSON, RepairedKind, SHARED_KEYS, SPLIT,
+};
+use crate::store::change::RowChange;
 use crate::store::{FieldDiff, Mode, NewLead};
 
 impl ItemContext<'_> {
@@ -80,6 +83,11 @@ pub(super) fn note_keys(
     contact: ContactId,
     known: KeysSoFar,
 ) {
+    let is_new = set.contacts.get(&contact).map(|one| one.change) == Some(RowChange::New);
+    if is_new {
+        // Its keys come and go with it.
+        return;
+    }
     let of_contact = |new: &[(WorkspaceId, String, ContactId)]| -> Vec<String> {
         let own = new.iter().filter(|(_, _, owner)| *owner == contact);
         own.map(|(_, key, _)| key.clone()).collect()
@@ -88,8 +96,8 @@ pub(super) fn note_keys(
     let shared = of_contact(&set.new_shared_keys[known.shared..]);
     for (field, keys) in [(KEYS, own), (SHARED_KEYS, shared)] {
         if !keys.is_empty() {
-            let row = (RepairedKind::Contact, contact.0, contact);
-            add(set, context, item, row, field, (json!([]), json!(keys)));
+            let values = (json!([]), json!(keys));
+            note_contact(set, context, item, contact, field, values);
         }
     }
 }
@@ -120,8 +128,7 @@ pub(super) fn note_filled(
     for (field, now) in now.into_iter().flatten() {
         let before = before.remove(&field).unwrap_or_default();
         if before != now {
-            let row = (RepairedKind::Contact, contact.0, contact);
-            add(set, context, item, row, &field, (before, now));
+            note_contact(set, context, item, contact, &field, (before, now));
         }
     }
 }
@@ -149,6 +156,59 @@ pub(super) fn note_created(
     let values = (Value::Null, json!(deal));
     let row = (RepairedKind::Deal, deal.0, contact);
     add(set, context, item, row, CREATED, values);
+}
+
+/// Adds a new contact that a deal got to the receipt.
+pub(super) fn note_split(
+    set: &mut WorkingSet,
+    context: &ItemContext<'_>,
+    item: u32,
+    (former, new): (ContactId, ContactId),
+) {
+    let row = (RepairedKind::Contact, new.0, new);
+    add(set, context, item, row, SPLIT, (json!(former), json!(new)));
+}
+
+/// Adds the match keys that a contact lost to the receipt.
+pub(super) fn note_lost_keys(
+    set: &mut WorkingSet,
+    context: &ItemContext<'_>,
+    item: u32,
+    contact: ContactId,
+    keys: &[String],
+) {
+    let values = (json!(keys), json!([]));
+    note_contact(set, context, item, contact, LOST_KEYS, values);
+}
+
+/// Adds a field of a contact to the receipt.
+pub(super) fn note_contact(
+    set: &mut WorkingSet,
+    context: &ItemContext<'_>,
+    item: u32,
+    contact: ContactId,
+    field: &str,
+    values: (Value, Value),
+) {
+    let row = (RepairedKind::Contact, contact.0, contact);
+    add(set, context, item, row, field, values);
+}
+
+/// The conversations that went with the deal to another contact, and those that are about no deal now.
+pub(super) const MOVED: &str = "moved";
+pub(super) const LEFT: &str = "left";
+
+/// Adds the conversations that were about a deal, which another contact got, to the receipt.
+pub(super) fn note_conversations(
+    set: &mut WorkingSet,
+    context: &ItemContext<'_>,
+    item: u32,
+    (deal, former): (DealId, ContactId),
+    (moved, left): (&[ConversationId], &[ConversationId]),
+) {
+    let row = (RepairedKind::Deal, deal.0, former);
+    let values = (json!(former), json!({ MOVED: moved, LEFT: left }));
+    add(set, context, item, row, CONVERSATIONS, values);
 }
 
 /// Adds a row to the receipt, if what is written is part of a repair.

@@ -133,6 +133,15 @@ impl ReadSet {
         by_key.chain(of_deals).chain(of_claims).collect()
     }
 
+    /// The contacts of the deals that a repair may change, and those that its undo joins.
+    pub fn held_by(&self, set: &WorkingSet) -> BTreeSet<(WorkspaceId, ContactId)> {
+        let deliveries = self.repaired.iter().filter_map(|id| set.deliveries.get(id));
+        let deals = deliveries.flat_map(|one| one.items.values().filter_map(|item| item.deal));
+        let deals = deals.filter_map(|id| set.deals.get(&id));
+        let people = deals.map(|deal| (deal.workspace, deal.person));
+        people.chain(self.split.iter().copied()).collect()
+    }
+
     /// The contacts found by keys whose open conversation with an instance is needed, and
     /// whose newest open deal is needed.
     pub fn contact_conversations_of(

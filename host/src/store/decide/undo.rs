@@ -6,16 +6,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Map, Value, json};
 
 use super::diff::history_name;
-use super::receipt::id_of;
+use super::receipt::{LEFT, MOVED, id_of};
 use super::working_set::{MovedItem, UndoneChange, WorkingSet};
-use super::{ContactRecord, conversation, deal};
+use super::{ContactRecord, conversation, deal, split};
 use crate::domain::contact;
 use crate::domain::deal::TEST;
-use crate::domain::id::{ContactId, DealId, WorkspaceId};
+use crate::domain::id::{ContactId, ConversationId, DealId, WorkspaceId};
 use crate::domain::phone;
 use crate::domain::repair::{
-    CREATED, KEYS, MERGED, PERSON, RepairChange, RepairState, RepairUndone, RepairedKind,
-    SHARED_KEYS, TAKEN_KEYS,
+    CONVERSATIONS, CREATED, KEYS, LOST_KEYS, MERGED, PERSON, RepairChange, RepairState,
+    RepairUndone, RepairedKind, SHARED_KEYS, SPLIT, TAKEN_KEYS,
 };
 use crate::store::{ChangedBy, FieldChange, RepairUndo, WriteOutcome};
 
@@ -67,7 +67,16 @@ fn one(
     }
     let id = ContactId(change.row);
     match change.kind {
+        RepairedKind::Deal if change.field == CONVERSATIONS => {
+            conversations(set, change, before, after)
+        }
         RepairedKind::Deal => undo_deal_change(set, histories, change, before, after),
+        RepairedKind::Contact if change.field == SPLIT => join(set, (change.workspace, id)),
+        RepairedKind::Contact if change.field == LOST_KEYS && set.contacts.contains_key(&id) => {
+            let lost = texts(before);
+            set.add_contact_keys(change.workspace, id, &lost);
+            RepairUndone::Undone
+        }
         RepairedKind::Contact if is_of_keys(change) => {
             keys(set, (change.workspace, id), change, after)
         }
@@ -194,13 +203,13 @@ fn keys(
         return RepairUndone::ChangedSince;
     };
     let own = keys_for(contact.phone_number.iter(), contact.email.iter());
-    let named = named_by_leads(set, id);
+    let leads = set.said_of(id).into_iter();
+    let named: Vec<_> = leads.flat_map(|(_, said)| split::keys_of(&said)).collect();
     let mut undone = RepairUndone::Undone;
     let added = added.as_array().into_iter().flatten();
     for key in added.filter_map(Value::as_str) {
         let is = |other: &String| other == key;
         let entry = (workspace, key.to_owned());
-        let shared = (workspace, key.to_owned(), id);
         let owner = set.contact_keys.get(&entry);
         let is_there = match change.field == KEYS {
             true => owner == Some(&id),
@@ -213,36 +222,70 @@ fn keys(
             }
         } else if named.iter().any(is) {
             undone = RepairUndone::InUse;
-        } else if change.field == KEYS {
-            set.contact_keys.remove(&entry);
-            set.removed_contact_keys.push(entry);
         } else {
-            set.removed_shared_keys.push(shared);
+            set.remove_key((workspace, id), key.to_owned());
         }
     }
     undone
 }
 
-/// Returns the match keys that the leads of a contact name, as they are by now in this batch.
-fn named_by_leads(set: &WorkingSet, id: ContactId) -> Vec<String> {
-    let loaded = set.deals.values().filter(|deal| deal.person == id);
-    let loaded = loaded.filter_map(|deal| deal.props.get(contact::SAID));
-    let stored = set.said.get(&id).into_iter().flatten();
-    let stored = stored.filter(|(deal, _)| !set.deals.contains_key(deal));
-    let all = loaded.chain(stored.map(|(_, said)| said));
-    let texts = |said: &Value, name: &str| -> Vec<String> {
-        let list = said[name].as_array().into_iter().flatten();
-        list.filter_map(Value::as_str).map(str::to_owned).collect()
+/// Takes the keys of a contact that a repair made, unless it has a lead. Without one it is merged into the
+/// former contact of its deal.
+fn join(set: &mut WorkingSet, (workspace, id): (WorkspaceId, ContactId)) -> RepairUndone {
+    if !set.said_of(id).is_empty() {
+        return RepairUndone::Stays;
+    }
+    for key in set.held_keys.get(&id).cloned().unwrap_or_default() {
+        set.remove_key((workspace, id), key);
+    }
+    RepairUndone::Undone
+}
+
+/// Gives the conversations about a deal back to the contact that had them.
+fn conversations(
+    set: &mut WorkingSet,
+    change: &RepairChange,
+    before: &Value,
+    after: &Value,
+) -> RepairUndone {
+    let deal = DealId(change.row);
+    let former = id_of(before).filter(|former| set.contacts.contains_key(former));
+    let (Some(former), Some(now)) = (former, set.deals.get(&deal).map(|deal| deal.person)) else {
+        return RepairUndone::ChangedSince;
     };
-    all.flat_map(|said| {
-        let (phones, emails) = (texts(said, "phones"), texts(said, "emails"));
-        keys_for(phones.iter(), emails.iter())
-    })
-    .collect()
+    let is = |set: &WorkingSet, id: &ConversationId, state: (ContactId, Option<DealId>)| {
+        let one = set.dialogue.conversations.get(id);
+        one.is_some_and(|one| (one.contact, one.deal) == state)
+    };
+    let ids = |name: &str| -> Vec<Option<ConversationId>> {
+        let texts = texts(&after[name]).into_iter();
+        texts.map(|id| id.parse().ok()).collect()
+    };
+    let mut are_all = true;
+    for id in ids(MOVED) {
+        let id = id.filter(|id| is(set, id, (now, Some(deal))));
+        are_all &= id.is_some_and(|id| set.move_conversation(id, former));
+    }
+    for id in ids(LEFT) {
+        let id = id.filter(|id| is(set, id, (former, None)));
+        are_all &= id.is_some();
+        id.into_iter()
+            .for_each(|id| conversation::concerns(set, id, Some(deal)));
+    }
+    match are_all {
+        true => RepairUndone::Undone,
+        false => RepairUndone::ChangedSince,
+    }
+}
+
+/// Returns the texts of a list.
+fn texts(list: &Value) -> Vec<String> {
+    let list = list.as_array().into_iter().flatten();
+    list.filter_map(Value::as_str).map(str::to_owned).collect()
 }
 
 /// Returns the match keys of these numbers and addresses.
-fn keys_for<'a>(
+pub(super) fn keys_for<'a>(
     phones: impl Iterator<Item = &'a String>,
     emails: impl Iterator<Item = &'a String>,
 ) -> Vec<String> {
@@ -280,7 +323,9 @@ pub(super) fn contacts_of(change: &RepairChange) -> Vec<ContactId> {
         return vec![ContactId(change.row)];
     }
     match &change.values {
-        Some((before, _)) if change.field == PERSON => id_of(before).into_iter().collect(),
+        Some((before, _)) if [PERSON, CONVERSATIONS].contains(&change.field.as_str()) => {
+            id_of(before).into_iter().collect()
+        }
         _ => Vec::new(),
     }
 }
@@ -288,17 +333,16 @@ pub(super) fn contacts_of(change: &RepairChange) -> Vec<ContactId> {
 /// Returns the match keys that the undo of a change looks at.
 pub(super) fn keys_of(change: &RepairChange) -> Vec<String> {
     match &change.values {
-        Some((_, Value::Array(keys))) if is_of_keys(change) => {
-            let keys = keys.iter().filter_map(Value::as_str);
-            keys.map(str::to_owned).collect()
-        }
+        Some((_, keys)) if is_of_keys(change) => texts(keys),
+        Some((keys, _)) if change.field == LOST_KEYS => texts(keys),
         _ => Vec::new(),
     }
 }
 
 /// Returns the contact whose leads the undo of a change looks at, for the keys that they name.
 pub(super) fn leads_of(change: &RepairChange) -> Option<ContactId> {
-    (is_of_keys(change) && change.values.is_some()).then_some(ContactId(change.row))
+    let is_meant = is_of_keys(change) || change.field == SPLIT;
+    (is_meant && change.values.is_some()).then_some(ContactId(change.row))
 }
 
 #[cfg(test)]

@@ -12,12 +12,13 @@ use super::dialogue::Dialogue;
 use super::quarantine::Quarantine;
 use super::{ContactRecord, DealRecord};
 use crate::domain::connection::ConnectionPause;
+use crate::domain::contact::SAID;
 use crate::domain::deal::DealStatus;
 use crate::domain::delivery::{DeliveryStatus, ItemStatus};
 use crate::domain::exchange::HttpResponse;
 use crate::domain::id::{
-    AgentId, ConnectionId, ContactId, DealId, DealLogId, DeliveryId, OwnerId, ProductId, RepairId,
-    WorkspaceId,
+    AgentId, ConnectionId, ContactId, ConversationId, DealId, DealLogId, DeliveryId, OwnerId,
+    ProductId, RepairId, TicketId, WorkspaceId,
 };
 use crate::domain::plugin::RanWith;
 use crate::domain::repair::{RepairState, RepairUndone, RepairedKind};
@@ -67,6 +68,10 @@ pub struct WorkingSet {
     pub known_shared_keys: HashSet<(WorkspaceId, String, ContactId)>,
     /// The fields of the person in the stored leads of some contacts, by deal: `ReadSet::said_by_leads`.
     pub said: HashMap<ContactId, Vec<(DealId, Value)>>,
+    /// The match keys of the contacts of `ReadSet::held_by`, own and shared ones, and the deals of
+    /// all their conversations.
+    pub held_keys: HashMap<ContactId, Vec<String>>,
+    pub talks: HashMap<ContactId, Vec<Option<DealId>>>,
 
     // The results, besides the rows above.
     /// Stored deliveries that are evicted from a full quarantine.
@@ -93,6 +98,8 @@ pub struct WorkingSet {
     /// Match keys that their contacts share no more.
     pub removed_shared_keys: Vec<(WorkspaceId, String, ContactId)>,
     pub moved_items: Vec<MovedItem>,
+    /// Conversations whose messages and sends get another contact.
+    pub moved_conversations: Vec<(WorkspaceId, ConversationId, ContactId)>,
 }
 
 /// A row of the receipt of a repair.
@@ -413,6 +420,61 @@ impl WorkingSet {
         {
             claim.change = RowChange::Removed;
         }
+    }
+
+    /// Returns what the leads of a contact say of the person, oldest first, as they are by now in this
+    /// batch.
+    pub fn said_of(&self, id: ContactId) -> Vec<(DealId, Value)> {
+        let loaded = self.deals.iter().filter(|(_, deal)| deal.person == id);
+        let loaded = loaded.filter_map(|(id, deal)| Some((*id, deal.props.get(SAID)?.clone())));
+        let stored = self.said.get(&id).into_iter().flatten();
+        let stored = stored.filter(|(deal, _)| !self.deals.contains_key(deal));
+        let mut all: Vec<_> = loaded.chain(stored.cloned()).collect();
+        all.sort_by_key(|(deal, _)| *deal);
+        all
+    }
+
+    /// Takes a key from a contact, which owns or shares it.
+    pub fn remove_key(&mut self, (workspace, contact): (WorkspaceId, ContactId), key: String) {
+        let entry = (workspace, key);
+        if self.contact_keys.get(&entry) == Some(&contact) {
+            self.contact_keys.remove(&entry);
+            self.removed_contact_keys.push(entry);
+        } else {
+            self.removed_shared_keys.push((workspace, entry.1, contact));
+        }
+    }
+
+    /// Gives a conversation with its tickets to another contact. Returns false if that has an open one
+    /// with the same instance.
+    pub fn move_conversation(&mut self, id: ConversationId, to: ContactId) -> bool {
+        let dialogue = &mut self.dialogue;
+        let Some(conversation) = dialogue.conversations.get_mut(&id) else {
+            return false;
+        };
+        let (workspace, from) = (conversation.workspace, conversation.contact);
+        if let (Some(agent), None) = (conversation.agent, conversation.closed_at) {
+            if dialogue.open.contains_key(&(to, agent)) {
+                return false;
+            }
+            dialogue.open.remove(&(from, agent));
+            dialogue.open.insert((to, agent), id);
+        }
+        conversation.contact = to;
+        dialogue.touch_conversation(id);
+        let tickets = dialogue.tickets.iter_mut();
+        let own = tickets.filter(|(_, ticket)| ticket.conversation == Some(id));
+        let own: Vec<TicketId> = own
+            .map(|(id, ticket)| {
+                ticket.contact = to;
+                *id
+            })
+            .collect();
+        for ticket in own {
+            dialogue.touch_ticket(ticket);
+        }
+        self.moved_conversations.push((workspace, id, to));
+        true
     }
 
     /// Marks the contact as changed. It gets a stamp after those that changed before it.

@@ -134,13 +134,13 @@ impl ConversationRecord {
     }
 }
 
-// The contact, the instance and the source of a conversation never change.
+// The instance and the source of a conversation never change. A repair may give it another contact.
 impl Fed<25> for ConversationRecord {
     type Id = ConversationId;
     const FEED: Entity = Entity::Conversations;
     const MAY_MEET: bool = true;
 
-    written!(CONVERSATIONS, OnConflict::Skip, fixed: ["contact_id", "agent_id", "agent_type", "source", "channel", "created_at"]);
+    written!(CONVERSATIONS, OnConflict::Skip, fixed: ["agent_id", "agent_type", "source", "channel", "created_at"]);
 
     fn args(&self, id: Self::Id, cursor_us: i64, at: Micros) -> Result<[Arg<'_>; 25], StoreError> {
         Ok(args! {

@@ -88,8 +88,8 @@ impl TicketRecord {
     }
 }
 
-// A ticket keeps its contact and what was known of its conversation when it opened. It may get a
-// conversation or a deal that it had not.
+// A ticket keeps what was known of its conversation when it opened. It may get a conversation or a
+// deal that it had not, and a repair may give it another contact.
 impl Fed<16> for TicketRecord {
     type Id = TicketId;
     const FEED: Entity = Entity::Tickets;
@@ -99,7 +99,7 @@ impl Fed<16> for TicketRecord {
         self.resolved_at.is_some()
     }
 
-    written!(TICKETS, OnConflict::Skip, fixed: ["contact_id", "agent_id", "agent_type", "source", "special_instructions", "opened_at"]);
+    written!(TICKETS, OnConflict::Skip, fixed: ["agent_id", "agent_type", "source", "special_instructions", "opened_at"]);
 
     fn args(&self, id: Self::Id, cursor_us: i64, at: Micros) -> Result<[Arg<'_>; 16], StoreError> {
         Ok(args! {

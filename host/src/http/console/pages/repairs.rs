@@ -16,7 +16,6 @@ use crate::admin_api::connections::{ConnectionView, Connections};
 use crate::admin_api::repairs::{
     RepairChangeView, RepairChanges, RepairFacts, RepairList, RepairRequest, RepairView,
 };
-use crate::domain::repair::RepairState;
 use crate::domain::text;
 use crate::domain::workspace::name_in_workspace;
 
@@ -143,7 +142,7 @@ impl RepairPage {
 
 /// Returns whether a repair has ended and was not undone.
 fn has_ended(repair: &RepairFacts) -> bool {
-    matches!(repair.state, RepairState::Done | RepairState::Cancelled)
+    repair.state.stands()
 }
 
 /// Starts a repair. Without `apply` it only counts.

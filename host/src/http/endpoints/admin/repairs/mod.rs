@@ -102,8 +102,8 @@ pub async fn relevant(
         .filter(|repair| repair.plan.converted_by == *converted_by)
         .filter(|repair| match repair.state {
             RepairState::Running | RepairState::Undoing => true,
-            RepairState::Done | RepairState::Cancelled => repair.plan.apply,
-            RepairState::Undone | RepairState::Expired => false,
+            state if state.stands() => repair.plan.apply,
+            _ => false,
         })
         .take(limits::IMPACT_REPAIRS)
         .collect();

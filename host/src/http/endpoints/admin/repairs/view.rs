@@ -92,6 +92,7 @@ impl Versions {
             found: repair.counts.found,
             deliveries: deliveries(&repair.counts),
             kept: repair.counts.kept,
+            unsplit: repair.counts.unsplit,
         }
     }
 }

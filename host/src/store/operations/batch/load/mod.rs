@@ -142,7 +142,10 @@ pub async fn all(
     people.extend(&links.contacts);
     leads::contacts(tx, &mut set, &people, &read_set.contacts).await?;
     repairs::shared_keys(tx, &mut set, &read_set.shared_keys).await?;
-    repairs::said(tx, &mut set, &read_set.said_by_leads).await?;
+    let held = read_set.held_by(&set);
+    let said = read_set.said_by_leads.union(&held).copied().collect();
+    repairs::said(tx, &mut set, &said).await?;
+    repairs::held(tx, &mut set, &held).await?;
     dialogue::lock_conversations(tx, &mut set, &locked, &links, &read_set).await?;
     desk::tickets(tx, &mut set, &links, &read_set).await?;
     dialogue::holds(tx, &mut set, &read_set).await?;

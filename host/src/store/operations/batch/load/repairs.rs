@@ -9,7 +9,7 @@ use crate::domain::repair::RepairState;
 use crate::store::StoreError;
 use crate::store::decide::WorkingSet;
 use crate::store::row::RowColumns as _;
-use crate::store::sql::{Sql, Tx, args, sql};
+use crate::store::sql::{Arg, Sql, Tx, args, sql};
 
 // A change of the state waits until the batch has ended, so nothing is committed for a repair that
 // has ended.
@@ -114,12 +114,7 @@ pub async fn said(
     set: &mut WorkingSet,
     wanted: &BTreeSet<(WorkspaceId, ContactId)>,
 ) -> Result<(), StoreError> {
-    let rows: Vec<_> = wanted
-        .iter()
-        .map(|(workspace_id, contact_id)| {
-            args! { workspace_id: *workspace_id, contact_id: *contact_id }
-        })
-        .collect();
+    let rows: Vec<_> = wanted.iter().map(|one| contact(*one)).collect();
     let found: Vec<(ContactId, (DealId, Value))> = tx
         .rows_each(&SAID, &rows, |row| {
             Ok((row.id("person_id")?, (row.id("id")?, row.json("said")?)))
@@ -131,4 +126,67 @@ pub async fn said(
     Ok(())
 }
 
-pub const SQL: &[&Sql] = &[&STATES, &SHARED_KEYS, &SAID];
+static HELD: Sql = sql("
+each (workspace_id uuid, contact_id uuid)
+select k.workspace_id, k.contact_id, k.key, true as own
+from each
+cross join contact_keys as k -- sqlite
+join contact_keys as k -- postgres
+  on k.contact_id = each.contact_id
+  and (k.workspace_id = each.workspace_id) is true
+union all
+select s.workspace_id, s.contact_id, s.key, false
+from each
+cross join shared_keys as s -- sqlite
+join shared_keys as s -- postgres
+  on s.contact_id = each.contact_id
+  and (s.workspace_id = each.workspace_id) is true");
+
+static TALKS: Sql = sql("
+each (workspace_id uuid, contact_id uuid)
+select distinct c.contact_id, c.deal_id
+from each
+cross join conversations as c -- sqlite
+join conversations as c -- postgres
+  on c.contact_id = each.contact_id
+  and (c.workspace_id = each.workspace_id) is true");
+
+/// Loads the match keys of these contacts, and the deals that their conversations are about.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
+pub async fn held(
+    tx: &mut Tx,
+    set: &mut WorkingSet,
+    wanted: &BTreeSet<(WorkspaceId, ContactId)>,
+) -> Result<(), StoreError> {
+    let rows: Vec<_> = wanted.iter().map(|one| contact(*one)).collect();
+    let found: Vec<(WorkspaceId, ContactId, String, bool)> = tx
+        .rows_each(&HELD, &rows, |row| {
+            let of = (row.id("workspace_id")?, row.id("contact_id")?);
+            Ok((of.0, of.1, row.text("key")?, row.flag("own")?))
+        })
+        .await?;
+    for (workspace, contact, key, is_own) in found {
+        if is_own {
+            set.contact_keys.insert((workspace, key.clone()), contact);
+        }
+        set.held_keys.entry(contact).or_default().push(key);
+    }
+    let found: Vec<(ContactId, Option<DealId>)> = tx
+        .rows_each(&TALKS, &rows, |row| {
+            Ok((row.id("contact_id")?, row.id_if("deal_id")?))
+        })
+        .await?;
+    for (contact, deal) in found {
+        set.talks.entry(contact).or_default().push(deal);
+    }
+    Ok(())
+}
+
+fn contact((workspace_id, contact_id): (WorkspaceId, ContactId)) -> [Arg<'static>; 2] {
+    args! { workspace_id, contact_id }
+}
+
+pub const SQL: &[&Sql] = &[&STATES, &SHARED_KEYS, &SAID, &HELD, &TALKS];

@@ -11,7 +11,7 @@ use crate::store::sql::{Sql, Tx, args, json, made, sql};
 static REMOVED_KEYS: Sql = made(|| schema::CONTACT_KEYS.remove());
 static REMOVED_SHARED_KEYS: Sql = made(|| schema::SHARED_KEYS.remove());
 
-/// Removes match keys that an undo takes from their contacts. They come before new ones, because
+/// Removes match keys that a repair or its undo takes from their contacts. They come before new ones, because
 /// another contact may get one of them in the same batch.
 ///
 /// # Errors
@@ -53,6 +53,26 @@ from each
 where d.workspace_id = each.workspace_id
 and d.id = each.id
 and d.ran ->> 'digest' <> each.digest");
+
+static MOVED_MESSAGES: Sql = sql("
+each (workspace_id uuid, conversation_id uuid, contact_id uuid)
+update messages as m
+set contact_id = each.contact_id
+from each
+where m.conversation_id = each.conversation_id
+and (m.workspace_id = each.workspace_id) is true");
+
+static MOVED_SENDS: Sql = sql("
+each (workspace_id uuid, conversation_id uuid, contact_id uuid)
+update sends as s
+set contact_id = each.contact_id
+from each
+where s.workspace_id = each.workspace_id
+and s.message_id in (
+  select id
+  from messages
+  where conversation_id = each.conversation_id
+  and (workspace_id = each.workspace_id) is true)");
 
 /// Saves the new rows of receipts, the results of undone ones, and the contacts of items whose
 /// deals went back to them.
@@ -118,6 +138,19 @@ pub async fn save(tx: &mut Tx, set: &WorkingSet) -> Result<(), StoreError> {
         })
         .collect();
     tx.run_each(&MOVED_ITEMS, &items).await?;
+    let conversations: Vec<_> = set
+        .moved_conversations
+        .iter()
+        .map(|(workspace_id, conversation_id, contact_id)| {
+            args! {
+                workspace_id: *workspace_id,
+                conversation_id: *conversation_id,
+                contact_id: *contact_id,
+            }
+        })
+        .collect();
+    tx.run_each(&MOVED_MESSAGES, &conversations).await?;
+    tx.run_each(&MOVED_SENDS, &conversations).await?;
     Ok(())
 }
 
@@ -129,5 +162,7 @@ pub fn statements() -> Vec<&'static Sql> {
         &MARKS,
         &HARMED_AGAIN,
         &MOVED_ITEMS,
+        &MOVED_MESSAGES,
+        &MOVED_SENDS,
     ]
 }

@@ -1,0 +1,296 @@
+//! A repair parts the persons that only wrong values of a version made one, and its undo joins them
+//! again.
+
+use leadhost_tests::{Declared, On, guests};
+use serde_json::{Value, json};
+
+use super::{RIGHT, Repairing, connection, id, phone};
+
+leadhost_tests::on_every_store! {
+    people_whom_one_wrong_phone_made_one_come_apart,
+    an_undo_joins_them_again,
+    a_repair_that_only_counts_says_who_would_come_apart,
+    leads_that_share_a_right_phone_stay_together,
+    the_owner_of_the_wrong_phone_keeps_it_with_what_is_theirs,
+    a_wrong_phone_that_joined_nobody_leads_to_nobody_afterwards,
+    a_conversation_about_a_lead_goes_with_it_and_comes_back,
+    a_wrong_number_that_somebody_answered_from_leaves_the_repair_incomplete,
+    an_erasure_afterwards_reaches_only_its_own_person,
+}
+
+/// The wrong version reads one number in each lead: that of the broker.
+const BROKER: usize = 900;
+const WRONG: &str = r#"phones = "corretor""#;
+
+/// A host on which these leads were converted with the broker's number, and whose active version reads
+/// their own.
+struct Joined {
+    repairing: Repairing,
+    declared: Declared,
+}
+
+impl Joined {
+    async fn new(on: On) -> Self {
+        let repairing = Repairing::new(on, 0).await;
+        repairing.host.converter(guests::sandbox()).await;
+        let declared = Self::declare(&repairing, WRONG).await;
+        repairing.activate_wrong().await;
+        Self {
+            repairing,
+            declared,
+        }
+    }
+
+    async fn declare(repairing: &Repairing, phones: &str) -> Declared {
+        let instance = "[[instances]]\nname = \"voice\"\nnumber = \"+5511900000000\"\n\
+            adapter = \"sandbox\"\n";
+        let file = format!("{}{instance}", connection(phones));
+        repairing.host.declare(&file).await
+    }
+
+    /// Sends a lead. Returns its deal.
+    async fn tell(&self, name: &str, number: usize) -> String {
+        let lead = json!({
+            "id": format!("lead-{name}"),
+            "nome": name,
+            "fone": phone(number),
+            "corretor": phone(BROKER),
+        });
+        let told = self.repairing.tell(&lead).await;
+        self.repairing.host.advance(1).await;
+        told.deal.to_string()
+    }
+
+    /// Activates the version that reads the right numbers.
+    async fn correct(&self) {
+        Self::declare(&self.repairing, RIGHT).await;
+        self.repairing.activate_right().await;
+    }
+
+    async fn rows(&self, entity: &str) -> Vec<Value> {
+        let mut rows = self
+            .repairing
+            .host
+            .rows(&self.repairing.declared, entity)
+            .await;
+        for row in &mut rows {
+            let row = row.as_object_mut().expect("a row");
+            for time in ["cursor_at", "updated_at"] {
+                row.remove(time);
+            }
+        }
+        rows.sort_by_key(|row| row["id"].to_string());
+        rows
+    }
+
+    /// The names that a search by this phone finds.
+    async fn found(&self, number: usize) -> Vec<String> {
+        let query = format!("phoneNumber={}", phone(number).replace('+', "%2B"));
+        let deals = self
+            .repairing
+            .host
+            .deals(&self.repairing.declared, &query)
+            .await;
+        let name = |deal: &Value| deal["person"]["name"].as_str().map(str::to_owned);
+        let mut names: Vec<String> = deals.iter().filter_map(name).collect();
+        names.sort();
+        names
+    }
+
+    /// The contact of a deal: its id, name and phone.
+    async fn person(&self, deal: &str) -> [Value; 3] {
+        let deals = self.rows("deals").await;
+        let deal = deals.iter().find(|row| row["id"] == deal);
+        let person = deal.expect("the deal is exported")["person_id"].clone();
+        let contacts = self.rows("contacts").await;
+        let contact = contacts.iter().find(|row| row["id"] == person);
+        let contact = contact.expect("the contact is exported");
+        [
+            person,
+            contact["name"].clone(),
+            contact["phone_number"].clone(),
+        ]
+    }
+
+    async fn notify(&self, number: usize) -> String {
+        let body = json!({
+            "name": "Broker",
+            "phoneNumber": phone(number),
+            "instanceId": self.declared.instance("voice"),
+            "source": "site",
+            "template": {"name": "welcome", "language": {"code": "pt_BR"}},
+        });
+        let ask = self.repairing.host.post("/send-notification").json(&body);
+        let key = self.repairing.declared.key("partner");
+        let sent = ask.header("x-service-api-key", &key).send().await;
+        let id = sent.expect(200).json()["conversationId"].clone();
+        id.as_str().expect("an id").to_owned()
+    }
+
+    async fn answers(&self, number: usize) {
+        let event = json!({"inbound": {"from": phone(number), "text": "Who is it?"}});
+        let ask = self.repairing.host.post(&self.declared.webhook("voice"));
+        ask.json(&json!({"events": [event]}))
+            .send()
+            .await
+            .expect(200);
+    }
+}
+
+async fn people_whom_one_wrong_phone_made_one_come_apart(on: On) {
+    let joined = Joined::new(on).await;
+    let mut deals = Vec::new();
+    for (name, number) in [("Ana", 1), ("Bia", 2), ("Caio", 3)] {
+        deals.push((joined.tell(name, number).await, name, number));
+    }
+    assert_eq!(joined.rows("contacts").await.len(), 1);
+    joined.correct().await;
+    let repaired = joined.repairing.repaired(json!({"apply": true})).await;
+    assert_eq!(repaired["unsplit"], 0);
+    for (deal, name, number) in &deals {
+        let [_, found, stands] = joined.person(deal).await;
+        assert_eq!((found, stands), (json!(name), json!(phone(*number))));
+        assert_eq!(joined.found(*number).await, [*name]);
+    }
+    assert_eq!(joined.rows("contacts").await.len(), 3);
+    // The wrong number leads to none of them any more.
+    assert_eq!(joined.found(BROKER).await, [""; 0]);
+    let other = joined.tell("Broker", BROKER).await;
+    assert_eq!(joined.person(&other).await[1], "Broker");
+    assert_eq!(joined.rows("contacts").await.len(), 4);
+    // A repeat changes nothing.
+    let again = joined.repairing.repaired(json!({"apply": true})).await;
+    assert_eq!(again["deals"]["rows"], 0, "{again:#}");
+}
+
+async fn an_undo_joins_them_again(on: On) {
+    let joined = Joined::new(on).await;
+    for (name, number) in [("Ana", 1), ("Bia", 2), ("Caio", 3)] {
+        joined.tell(name, number).await;
+    }
+    let before = (joined.rows("contacts").await, joined.rows("deals").await);
+    joined.correct().await;
+    let repaired = joined.repairing.repaired(json!({"apply": true})).await;
+    let undone = joined.repairing.undone(&id(&repaired)).await;
+    let undo = &undone["undo"];
+    for kind in ["changedSince", "stays", "inUse", "left"] {
+        assert_eq!(undo[kind], 0, "{undone:#}");
+    }
+    assert_eq!(
+        (joined.rows("contacts").await, joined.rows("deals").await),
+        before
+    );
+    for number in [1, 2, 3] {
+        assert_eq!(joined.found(number).await, [""; 0], "{number}");
+    }
+    assert_eq!(joined.found(BROKER).await, ["Ana"; 3]);
+}
+
+async fn a_repair_that_only_counts_says_who_would_come_apart(on: On) {
+    let joined = Joined::new(on).await;
+    for (name, number) in [("Ana", 1), ("Bia", 2)] {
+        joined.tell(name, number).await;
+    }
+    joined.correct().await;
+    let before = (joined.rows("contacts").await, joined.rows("deals").await);
+    let counted = joined.repairing.repaired(json!({})).await;
+    assert_eq!(counted["deals"]["fields"]["person"], 2, "{counted:#}");
+    assert_eq!(
+        (joined.rows("contacts").await, joined.rows("deals").await),
+        before
+    );
+}
+
+async fn leads_that_share_a_right_phone_stay_together(on: On) {
+    let joined = Joined::new(on).await;
+    let first = joined.tell("Ana", 1).await;
+    let second = joined.tell("Ana again", 1).await;
+    let other = joined.tell("Bia", 2).await;
+    joined.correct().await;
+    joined.repairing.repaired(json!({"apply": true})).await;
+    let [ana, ..] = joined.person(&first).await;
+    assert_eq!(joined.person(&second).await[0], ana);
+    assert_ne!(joined.person(&other).await[0], ana);
+    assert_eq!(joined.rows("contacts").await.len(), 2);
+}
+
+async fn the_owner_of_the_wrong_phone_keeps_it_with_what_is_theirs(on: On) {
+    let joined = Joined::new(on).await;
+    let conversation = joined.notify(BROKER).await;
+    joined.answers(BROKER).await;
+    let ana = joined.tell("Ana", 1).await;
+    let bia = joined.tell("Bia", 2).await;
+    joined.correct().await;
+    joined.repairing.repaired(json!({"apply": true})).await;
+    let [ana, ..] = joined.person(&ana).await;
+    let [bia, ..] = joined.person(&bia).await;
+    let conversations = joined.rows("conversations").await;
+    let owner = conversations[0]["contact_id"].clone();
+    assert_eq!(conversations[0]["id"], conversation);
+    assert!(ana != bia && ana != owner && bia != owner);
+    // Their next message is theirs.
+    joined.answers(BROKER).await;
+    let conversations = joined.rows("conversations").await;
+    assert_eq!(conversations.len(), 1);
+    assert_eq!(conversations[0]["contact_id"], owner);
+}
+
+async fn a_wrong_phone_that_joined_nobody_leads_to_nobody_afterwards(on: On) {
+    let joined = Joined::new(on).await;
+    let deal = joined.tell("Ana", 1).await;
+    let [person, ..] = joined.person(&deal).await;
+    joined.correct().await;
+    joined.repairing.repaired(json!({"apply": true})).await;
+    let now = joined.person(&deal).await;
+    assert_eq!(now, [person, json!("Ana"), json!(phone(1))]);
+    let broker = joined.tell("Broker", BROKER).await;
+    assert_ne!(joined.person(&broker).await[0], now[0]);
+}
+
+async fn a_conversation_about_a_lead_goes_with_it_and_comes_back(on: On) {
+    let joined = Joined::new(on).await;
+    let ana = joined.tell("Ana", 1).await;
+    joined.notify(BROKER).await;
+    joined.tell("Bia", 2).await;
+    let before = joined.rows("conversations").await;
+    assert_eq!(before[0]["deal_id"], ana);
+    joined.correct().await;
+    let repaired = joined.repairing.repaired(json!({"apply": true})).await;
+    let [person, ..] = joined.person(&ana).await;
+    let after = joined.rows("conversations").await;
+    assert_eq!(after[0]["contact_id"], person);
+    assert_eq!(after[0]["deal_id"], ana);
+    joined.repairing.undone(&id(&repaired)).await;
+    assert_eq!(joined.rows("conversations").await, before);
+}
+
+async fn a_wrong_number_that_somebody_answered_from_leaves_the_repair_incomplete(on: On) {
+    let joined = Joined::new(on).await;
+    let deal = joined.tell("Ana", 1).await;
+    joined.notify(BROKER).await;
+    joined.answers(BROKER).await;
+    joined.correct().await;
+    let begun = joined.repairing.begin(json!({"apply": true})).await;
+    let ended = joined.repairing.ended(&begun).await;
+    assert_eq!(ended["state"], "incomplete", "{ended:#}");
+    assert_eq!(ended["unsplit"], 1);
+    let [person, _, stands] = joined.person(&deal).await;
+    assert_eq!(stands, phone(1));
+    let why = ended["why"].as_str().expect("a reason");
+    assert!(why.contains(person.as_str().expect("an id")), "{why}");
+}
+
+async fn an_erasure_afterwards_reaches_only_its_own_person(on: On) {
+    let joined = Joined::new(on).await;
+    let ana = joined.tell("Ana", 1).await;
+    let bia = joined.tell("Bia", 2).await;
+    joined.correct().await;
+    joined.repairing.repaired(json!({"apply": true})).await;
+    let [person, ..] = joined.person(&ana).await;
+    let ask = joined.repairing.ask("POST", "/contacts/erase");
+    ask.json(&json!({"id": person})).send().await.expect(200);
+    let deals = joined.rows("deals").await;
+    assert!(deals.iter().all(|row| row["id"] != ana));
+    let [_, name, stands] = joined.person(&bia).await;
+    assert_eq!((name, stands), (json!("Bia"), json!(phone(2))));
+}
