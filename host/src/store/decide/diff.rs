@@ -255,11 +255,12 @@ pub(super) fn compare(
 pub(super) fn given(
     deal: &DealRecord,
     context: &ItemContext<'_>,
+    item: u32,
     lead: &NewLead,
 ) -> impl Fn(&str) -> bool + use<> {
     let mut ages = deal.provenance.clone();
     ages.begin(Age::new(occurred_at(&deal.props), None));
-    let age = age_of(context, lead);
+    let age = age_of(context, item, lead);
     move |field| gave(&ages, age, &format!("deal.props.{}.{field}", contact::SAID))
 }
 

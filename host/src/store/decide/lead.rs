@@ -288,7 +288,7 @@ fn again(
     // If a version lost a key, it made a new contact for a person who was already known.
     let person = people::find(set, context.workspace, &lead.contact_keys);
     let mut person = person.filter(|_| comparison.moves());
-    let link = Link::find(set, context, deal, lead, comparison);
+    let link = Link::find(set, context, (index, deal), lead, comparison);
     let stays = link.as_ref().filter(|link| link.keeps(person));
     let is_split = stays.is_some_and(|link| link.is_joined_wrongly(set, lead));
     if let Some(link) = stays.filter(|_| is_split && comparison.applies()) {

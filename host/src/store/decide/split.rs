@@ -41,7 +41,7 @@ impl Link {
     pub fn find(
         set: &WorkingSet,
         context: &ItemContext<'_>,
-        id: DealId,
+        (item, id): (u32, DealId),
         lead: &NewLead,
         comparison: Comparison,
     ) -> Option<Self> {
@@ -51,7 +51,7 @@ impl Link {
             return None;
         }
         let said = deal.props.get(SAID)?;
-        let given = diff::given(deal, context, lead);
+        let given = diff::given(deal, context, item, lead);
         let now = lead.deal_props.get(SAID).unwrap_or(&Value::Null);
         // A narrow repair takes no field that the lead does not have any more.
         let taken = |field: &str| given(field) && !(comparison.is_narrow() && now[field].is_null());

@@ -11,7 +11,7 @@ pub use crate::store::fed::{CONTACTS, CONVERSATIONS, DEALS, MESSAGE_ERRORS, MESS
 use crate::store::sql::Sql;
 
 /// Every table that both databases have.
-pub static TABLES: [&TableSchema; 51] = [
+pub static TABLES: [&TableSchema; 52] = [
     &WORKSPACES,
     &PARTNERS,
     &AGENTS,
