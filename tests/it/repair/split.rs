@@ -218,6 +218,7 @@ async fn the_owner_of_the_wrong_phone_keeps_it_with_what_is_theirs(on: On) {
     let joined = Joined::new(on).await;
     let conversation = joined.notify(BROKER).await;
     joined.answers(BROKER).await;
+    joined.repairing.host.advance(1).await;
     let ana = joined.tell("Ana", 1).await;
     let bia = joined.tell("Bia", 2).await;
     joined.correct().await;

@@ -575,7 +575,16 @@ and (own.status = 'rejected'
     select 1
     from items as i
     left join contacts as c on c.workspace_id = i.workspace_id and c.id = i.contact_id
-    left join deals as l on l.workspace_id = i.workspace_id and l.id = i.deal_id
+    left join lateral (                        -- postgres
+      select product_id, props                 -- postgres
+      from deals                               -- postgres
+      where workspace_id = i.workspace_id      -- postgres
+      and id = i.deal_id                       -- postgres
+      offset 0                                 -- postgres
+    ) as l on true                             -- postgres
+    left join deals as l                       -- sqlite
+      on l.workspace_id = i.workspace_id       -- sqlite
+      and l.id = i.deal_id                     -- sqlite
     where i.workspace_id = own.workspace_id
     and i.delivery_id = own.id
     and i.status = 'converted'

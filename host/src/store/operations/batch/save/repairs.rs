@@ -65,14 +65,18 @@ and (m.workspace_id = each.workspace_id) is true");
 static MOVED_SENDS: Sql = sql("
 each (workspace_id uuid, conversation_id uuid, contact_id uuid)
 update sends as s
-set contact_id = each.contact_id
-from each
-where s.workspace_id = each.workspace_id
-and s.message_id in (
-  select id
-  from messages
-  where conversation_id = each.conversation_id
-  and (workspace_id = each.workspace_id) is true)");
+set contact_id = own.contact_id
+from (
+  select m.workspace_id, m.id, each.contact_id
+  from each
+  cross join messages as m -- sqlite
+  join messages as m -- postgres
+    on m.conversation_id = each.conversation_id
+    and (m.workspace_id = each.workspace_id) is true
+  offset 0 -- postgres
+) as own
+where s.workspace_id = own.workspace_id
+and s.message_id = own.id");
 
 /// Saves the new rows of receipts, the results of undone ones, and the contacts of items whose
 /// deals went back to them.
