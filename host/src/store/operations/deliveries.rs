@@ -574,7 +574,16 @@ and (own.status = 'rejected'
   or (own.status = 'converted' and exists (
     select 1
     from items as i
-    left join contacts as c on c.workspace_id = i.workspace_id and c.id = i.contact_id
+    left join lateral (                        -- postgres
+      select name, phone_number, email         -- postgres
+      from contacts                            -- postgres
+      where workspace_id = i.workspace_id      -- postgres
+      and id = i.contact_id                    -- postgres
+      offset 0                                 -- postgres
+    ) as c on true                             -- postgres
+    left join contacts as c                    -- sqlite
+      on c.workspace_id = i.workspace_id       -- sqlite
+      and c.id = i.contact_id                  -- sqlite
     left join lateral (                        -- postgres
       select product_id, props                 -- postgres
       from deals                               -- postgres
