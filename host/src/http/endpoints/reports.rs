@@ -238,6 +238,7 @@ mod tests {
         };
         let none = MessageErrorFilter::default;
         check("colour=red", Some(none()));
+        check("deal_id=", Some(none()));
         check(
             "agent_id=7&error_code=131026",
             Some(MessageErrorFilter {
@@ -247,7 +248,6 @@ mod tests {
             }),
         );
         for no_row in [
-            "deal_id=",
             "deal_id=7",
             "agent_id=bot",
             "conversation_id=x",
