@@ -236,6 +236,7 @@ mod tests {
                     ..RepairedDeliveries::default()
                 },
                 kept: 1,
+                unsplit: 0,
             },
             deals: RepairedRows::default(),
             contacts: RepairedRows {

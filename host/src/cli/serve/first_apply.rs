@@ -51,7 +51,7 @@ pub async fn run(
         );
         return Ok(());
     }
-    let found = take_in_inbox(pipeline).await;
+    let found = Box::pin(take_in_inbox(pipeline)).await;
     if is_shared && !found {
         let missing = missing_plugins(&declared, |name| {
             pipeline.core.plugins.active(name).is_some()
