@@ -51,7 +51,7 @@ pub async fn run(
         );
         return Ok(());
     }
-    let found = Box::pin(take_in_inbox(pipeline)).await;
+    let found = take_in_inbox(pipeline).await;
     if is_shared && !found {
         let missing = missing_plugins(&declared, |name| {
             pipeline.core.plugins.active(name).is_some()
@@ -131,7 +131,7 @@ async fn take_in_inbox(pipeline: &Arc<Pipeline>) -> bool {
             .file_name()
             .map_or_else(String::new, |name| name.to_string_lossy().into_owned());
         match tokio::fs::read(path).await {
-            Ok(bytes) => deploy::take_in(pipeline, bytes, &origin).await,
+            Ok(bytes) => Box::pin(deploy::take_in(pipeline, bytes, &origin)).await,
             Err(error) => {
                 tracing::warn!(file = %path.display(), %error, "component file cannot be read")
             }

@@ -99,8 +99,8 @@ pub async fn upload(
     activate: bool,
     accept: &AcceptedWords,
 ) -> Result<Deployed, DeployError> {
-    let tried = try_out(pipeline, wasm.clone(), activate).await?;
-    admit(pipeline, tried, wasm, origin.into(), accept).await
+    let tried = Box::pin(try_out(pipeline, wasm.clone(), activate)).await?;
+    Box::pin(admit(pipeline, tried, wasm, origin.into(), accept)).await
 }
 
 /// The second half of an upload, which must run to its end.

@@ -330,7 +330,7 @@ impl DevSession<'_> {
         let folder = self.flags.folder.as_path();
         let check = |loaded: &Loaded| project::check_built(folder, loaded);
         tokio::select! {
-            swapped = Box::pin(self.service.swap(candidate.wasm.clone(), check)) => Some(swapped),
+            swapped = self.service.swap(candidate.wasm.clone(), check) => Some(swapped),
             () = self.shutdown.begun() => None,
         }
     }

@@ -134,10 +134,11 @@ impl PrivateService {
         check: impl FnOnce(&Loaded) -> Result<(), CommandFailure>,
     ) -> Result<(), SwapError> {
         let pipeline = &self.app.pipeline;
-        let tried = deploy::try_out(pipeline, wasm.clone(), true).await?;
+        let tried = Box::pin(deploy::try_out(pipeline, wasm.clone(), true)).await?;
         check(tried.version()).map_err(SwapError::Checked)?;
         let origin = UPLOAD.into();
-        let deployed = deploy::admit(pipeline, tried, wasm, origin, &everything()).await?;
+        let deployed =
+            Box::pin(deploy::admit(pipeline, tried, wasm, origin, &everything())).await?;
         self.serving = Some(deployed.record.digest);
         forget_old_code(&self.folder.path().join("compiled"));
         Ok(())
