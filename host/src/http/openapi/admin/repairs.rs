@@ -188,6 +188,7 @@ fn facts() -> Value {
             "gone": 0,
         },
         "kept": 1,
+        "unsplit": 0,
     })
 }
 
@@ -227,6 +228,7 @@ fn begun() -> Value {
         "found": null,
         "deliveries": none,
         "kept": 0,
+        "unsplit": 0,
         "deals": {"rows": 0, "fields": {}},
         "contacts": {"rows": 0, "fields": {}},
     }))
