@@ -180,6 +180,11 @@ pub async fn is_discarded(pipeline: &Pipeline, version: &Digest) -> Result<bool,
     )
 }
 
+/// Returns whether a repair has converted all of its deliveries again.
+fn has_replayed(state: RepairState) -> bool {
+    matches!(state, RepairState::Done | RepairState::Incomplete)
+}
+
 /// Returns the versions whose deliveries a repair has converted again.
 async fn repaired(pipeline: &Pipeline) -> Result<HashSet<Digest>, StoreError> {
     let repairs = pipeline
@@ -189,7 +194,7 @@ async fn repaired(pipeline: &Pipeline) -> Result<HashSet<Digest>, StoreError> {
         .await?;
     let applied = repairs
         .into_iter()
-        .filter(|repair| repair.plan.apply && repair.state == RepairState::Done);
+        .filter(|repair| repair.plan.apply && has_replayed(repair.state));
     Ok(applied.map(|repair| repair.plan.converted_by).collect())
 }
 
