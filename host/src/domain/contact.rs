@@ -1,5 +1,7 @@
 //! The person of a lead, and the keys by which two leads belong to the same person.
 
+use serde_json::Value;
+
 use super::phone::{self, Phone};
 use super::word::words;
 
@@ -33,6 +35,33 @@ pub fn keys(phones: &[Phone], emails: &[String]) -> Vec<String> {
         }
     }
     keys
+}
+
+/// Returns the texts of a stored value: its own, or those of a list.
+pub fn texts(value: &Value) -> Vec<String> {
+    match value {
+        Value::String(text) => vec![text.clone()],
+        Value::Array(list) => {
+            let texts = list.iter().filter_map(Value::as_str);
+            texts.map(str::to_owned).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// Returns the match keys of stored numbers and addresses.
+pub fn keys_of<'a>(
+    phones: impl IntoIterator<Item = &'a String>,
+    emails: impl IntoIterator<Item = &'a String>,
+) -> Vec<String> {
+    let phones = phones.into_iter().map(|text| phone::normalise(text, ""));
+    let emails: Vec<_> = emails.into_iter().cloned().collect();
+    keys(&phones.collect::<Vec<_>>(), &emails)
+}
+
+/// Returns the match keys of the phones and addresses that a lead gave ([`SAID`]).
+pub fn said_keys(said: &Value) -> Vec<String> {
+    keys_of(&texts(&said["phones"]), &texts(&said["emails"]))
 }
 
 /// Returns the key of a contact for the match key of its phone: `phone:` and the match key.

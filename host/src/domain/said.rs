@@ -23,21 +23,18 @@ pub struct Said {
 impl Said {
     /// Adds older values, as [`contact::SAID`] holds them. Those that could not be read are left out.
     pub fn add(&mut self, said: &Value) {
-        let one = |name: &str| said[name].as_str().map(str::to_owned);
-        let list = |name: &str| said[name].as_array().into_iter().flatten();
-        let texts = |name: &str| list(name).filter_map(Value::as_str).map(str::to_owned);
+        let texts = |name: &str| contact::texts(&said[name]).into_iter();
         let is_phone = |text: &String| phone::normalise(text, "").e164.as_ref() == Some(text);
-        self.names.extend(one("name"));
+        self.names.extend(texts("name"));
         self.phones.extend(texts("phones").filter(is_phone));
         let emails = texts("emails").filter_map(|text| contact::email(&text));
         self.emails.extend(emails);
-        self.instructions.extend(one(INSTRUCTIONS));
+        self.instructions.extend(texts(INSTRUCTIONS));
     }
 
     /// Returns the match keys of the phones and addresses.
     pub fn keys(&self) -> Vec<String> {
-        let phones = self.phones.iter().map(|text| phone::normalise(text, ""));
-        contact::keys(&phones.collect::<Vec<_>>(), &self.emails)
+        contact::keys_of(&self.phones, &self.emails)
     }
 
     /// Leaves those values of a person that were said, and replaces others by values that were:

@@ -51,10 +51,7 @@ pub fn of(acceptance: &Acceptance, region: &str) -> Vec<i64> {
         found.body(&json::decode(body), kind.contains("urlencoded"), region);
         found.join_areas(region);
     }
-    let keys = [found.emails, found.phones, found.ids].concat();
-    keys.iter()
-        .map(|key| hash(delivery.workspace, key))
-        .collect()
+    found.hashes(delivery.workspace)
 }
 
 /// Returns the keys by which a text that a person typed may be found in a workspace.
@@ -65,8 +62,7 @@ pub fn of_text(workspace: WorkspaceId, text: &str, region: &str) -> Vec<i64> {
         true => found.email(text),
         false => found.phone(text, region),
     }
-    let keys = [found.emails, found.phones, found.ids].concat();
-    keys.iter().map(|key| hash(workspace, key)).collect()
+    found.hashes(workspace)
 }
 
 /// The same text has another hash in another workspace.
@@ -91,6 +87,11 @@ struct Found {
 }
 
 impl Found {
+    fn hashes(&self, workspace: WorkspaceId) -> Vec<i64> {
+        let keys = self.emails.iter().chain(&self.phones).chain(&self.ids);
+        keys.map(|key| hash(workspace, key)).collect()
+    }
+
     /// Reads any text by the characters that separate values in JSON, forms, XML, multipart bodies and
     /// lines. What stands before a value is its name.
     fn body(&mut self, text: &str, is_form: bool, region: &str) {

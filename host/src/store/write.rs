@@ -462,3 +462,16 @@ pub struct FieldDiff {
     /// A person has edited the field since, so it was left unchanged.
     pub edited_by_person: bool,
 }
+
+impl FieldDiff {
+    /// Returns a difference that is not written.
+    pub fn unwritten(field: impl Into<String>, before: Value, after: Value) -> Self {
+        Self {
+            field: field.into(),
+            before,
+            after,
+            applied: false,
+            edited_by_person: false,
+        }
+    }
+}

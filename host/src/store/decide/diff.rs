@@ -97,13 +97,7 @@ impl Comparison {
 
 /// Returns the difference that a row which a replay would make is.
 pub(super) fn created(field: &str) -> FieldDiff {
-    FieldDiff {
-        field: field.to_owned(),
-        before: Value::Null,
-        after: Value::Bool(true),
-        applied: false,
-        edited_by_person: false,
-    }
+    FieldDiff::unwritten(field, Value::Null, Value::Bool(true))
 }
 
 /// Returns the changes of a deal among these differences, as its history has them.
@@ -150,8 +144,7 @@ pub(super) fn compare(
         return Compared::default();
     };
     let (workspace, person) = (deal.workspace, person.unwrap_or(deal.person));
-    let mut ages = deal.provenance.clone();
-    ages.begin(Age::new(occurred_at(&deal.props), None));
+    let ages = ages_of(deal);
     let is_first = deal.delivery == Some(context.delivery);
     let mut diff = Differences {
         age: age_of(context, item, lead),
@@ -229,13 +222,8 @@ pub(super) fn compare(
         let (own, shared) = set.missing_keys(workspace, person, &keys);
         for (field, keys) in [(KEYS, own), (SHARED_KEYS, shared)] {
             if !keys.is_empty() {
-                diff.found.push(FieldDiff {
-                    field: field.to_owned(),
-                    before: json!([]),
-                    after: json!(keys),
-                    applied: false,
-                    edited_by_person: false,
-                });
+                let missing = FieldDiff::unwritten(field, json!([]), json!(keys));
+                diff.found.push(missing);
             }
         }
     }
@@ -258,8 +246,7 @@ pub(super) fn given(
     item: u32,
     lead: &NewLead,
 ) -> impl Fn(&str) -> bool + use<> {
-    let mut ages = deal.provenance.clone();
-    ages.begin(Age::new(occurred_at(&deal.props), None));
+    let ages = ages_of(deal);
     let age = age_of(context, item, lead);
     move |field| gave(&ages, age, &format!("deal.props.{}.{field}", contact::SAID))
 }
@@ -276,6 +263,13 @@ pub(super) struct Compared {
     pub diff: Vec<FieldDiff>,
     /// A newer value stands where the lead has another one.
     pub is_older: bool,
+}
+
+/// Returns the ages of a deal's values. Those from before ages were kept have the source's time alone.
+fn ages_of(deal: &DealRecord) -> Provenance {
+    let mut ages = deal.provenance.clone();
+    ages.begin(Age::new(occurred_at(&deal.props), None));
+    ages
 }
 
 /// Returns the age of what a lead says.
@@ -331,12 +325,9 @@ pub(super) fn mark_deleted(set: &mut WorkingSet, deal_id: DealId) -> Vec<FieldDi
 /// `None`: the deal is unknown or already marked.
 pub(super) fn deleted_mark(set: &WorkingSet, deal_id: DealId) -> Option<FieldDiff> {
     let before = set.deals.get(&deal_id)?.props.get(SOURCE_DELETED);
-    (before != Some(&Value::Bool(true))).then(|| FieldDiff {
-        field: format!("deal.props.{SOURCE_DELETED}"),
-        before: before.cloned().unwrap_or_default(),
-        after: json!(true),
-        applied: false,
-        edited_by_person: false,
+    (before != Some(&Value::Bool(true))).then(|| {
+        let field = format!("deal.props.{SOURCE_DELETED}");
+        FieldDiff::unwritten(field, before.cloned().unwrap_or_default(), json!(true))
     })
 }
 

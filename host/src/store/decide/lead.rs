@@ -2,12 +2,14 @@
 
 use std::time::Duration;
 
+use serde_json::{Value, json};
+
 use super::DealRecord;
 use super::diff::{Compared, Comparison};
 use super::items::{ItemContext, free_place, stored};
 use super::people::{self, PersonDetails};
 use super::receipt::KeysSoFar;
-use super::split::{self, Link};
+use super::split::Link;
 use super::working_set::{Claim, ClaimKey, ItemRecord, WorkingSet};
 use super::{conversation, diff, notify, receipt};
 use crate::domain::delivery::ItemStatus;
@@ -297,11 +299,14 @@ fn again(
     let Compared { mut diff, is_older } =
         compare(set, context, index, (deal, person), lead, comparison);
     if let Some(link) = link {
+        let about =
+            |field, former: ContactId| FieldDiff::unwritten(field, json!(former), Value::Null);
         let former = link.contact;
         if !comparison.applies() {
-            diff.extend(is_split.then(|| split::unwritten(PERSON, former)));
+            // A new contact would be made.
+            diff.extend(is_split.then(|| about(PERSON, former)));
         } else if !link.end(set, context, index) {
-            diff.push(split::unwritten(UNSPLIT, former));
+            diff.push(about(UNSPLIT, former));
         }
     }
     let contact = set.deals.get(&deal).map(|deal| deal.person);

@@ -14,15 +14,12 @@ use serde_json::{Map, Value, json};
 use super::ContactRecord;
 use super::diff::{self, Comparison};
 use super::items::ItemContext;
-use super::undo::keys_for;
 use super::working_set::WorkingSet;
 use super::{conversation, receipt};
 use crate::domain::contact::{self, SAID};
 use crate::domain::id::{ContactId, ConversationId, DealId, WorkspaceId, time_of};
-#[cfg(doc)]
-use crate::domain::repair::{PERSON, UNSPLIT};
 use crate::store::change::RowChange;
-use crate::store::{FieldDiff, Mode, NewLead};
+use crate::store::{Mode, NewLead};
 
 /// What linked a deal to its contact before a repair corrects it.
 pub(super) struct Link {
@@ -33,6 +30,9 @@ pub(super) struct Link {
     said: Value,
     /// The match keys that the lead does not give any more.
     gone: Vec<String>,
+    /// What the other leads of the contact say of the person, oldest first, and the keys that they name.
+    others: Vec<Value>,
+    named: Vec<String>,
 }
 
 impl Link {
@@ -55,22 +55,27 @@ impl Link {
         let now = lead.deal_props.get(SAID).unwrap_or(&Value::Null);
         // A narrow repair takes no field that the lead does not have any more.
         let taken = |field: &str| given(field) && !(comparison.is_narrow() && now[field].is_null());
-        let before = |field: &str| {
-            if taken(field) {
-                texts(said, field)
-            } else {
-                vec![]
-            }
+        let before = |field: &str| match taken(field) {
+            true => contact::texts(&said[field]),
+            false => Vec::new(),
         };
-        let (phones, emails) = (before("phones"), before("emails"));
-        let mut gone = comparison.match_keys(&keys_for(phones.iter(), emails.iter()));
+        let mut gone =
+            comparison.match_keys(&contact::keys_of(&before("phones"), &before("emails")));
         gone.retain(|key| !lead.contact_keys.contains(key));
-        (!gone.is_empty()).then(|| Self {
+        if gone.is_empty() {
+            return None;
+        }
+        let others = set.said_of(deal.person).into_iter();
+        let others = others.filter(|(other, _)| *other != id);
+        let others: Vec<Value> = others.map(|(_, said)| said).collect();
+        Some(Self {
             workspace: deal.workspace,
             deal: id,
             contact: deal.person,
             said: said.clone(),
             gone,
+            named: others.iter().flat_map(contact::said_keys).collect(),
+            others,
         })
     }
 
@@ -111,10 +116,9 @@ impl Link {
     pub fn is_joined_wrongly(&self, set: &WorkingSet, lead: &NewLead) -> bool {
         let talks = set.talks.get(&self.contact);
         let mut talks = talks.into_iter().flatten();
-        let has_others = !others(set, self.contact, self.deal).is_empty()
+        let has_others = !self.others.is_empty()
             || talks.any(|deal| *deal != Some(self.deal))
             || self.talks(set).values().any(|began_before| *began_before);
-        let named = named(set, self.contact, Some(self.deal));
         let own = self.own_keys(set);
         // As for a new lead, an address joins only those who have no phone.
         let decided = lead
@@ -125,18 +129,17 @@ impl Link {
             let is_held =
                 set.contact_keys.get(&(self.workspace, key.clone())) == Some(&self.contact);
             (contact::strength(key) < 2 || !decided)
-                && (named.contains(key) || is_held && !own.contains(key))
+                && (self.named.contains(key) || is_held && !own.contains(key))
         };
         has_others && !lead.contact_keys.iter().any(joins)
     }
 
     /// Returns the keys of the contact that none of its leads but this one names.
     fn own_keys(&self, set: &WorkingSet) -> Vec<String> {
-        let rest = named(set, self.contact, Some(self.deal));
-        let mut own = keys_of(&self.said);
+        let mut own = contact::said_keys(&self.said);
         own.retain(|key| {
             let owner = set.contact_keys.get(&(self.workspace, key.clone()));
-            owner == Some(&self.contact) && !rest.contains(key)
+            owner == Some(&self.contact) && !self.named.contains(key)
         });
         own
     }
@@ -204,7 +207,6 @@ impl Link {
 
     /// Gives the former contact the values of its other leads in place of those of this one.
     fn fields(&self, set: &mut WorkingSet, context: &ItemContext<'_>, item: u32) {
-        let others = others(set, self.contact, self.deal);
         let Some(contact) = set.contacts.get_mut(&self.contact) else {
             return;
         };
@@ -218,8 +220,12 @@ impl Link {
                 continue;
             };
             let is_edited = contact.edited.iter().any(|edited| edited == name);
-            let is_own = texts(&self.said, said).contains(&value);
-            let of_others: Vec<_> = others.iter().flat_map(|one| texts(one, said)).collect();
+            let is_own = contact::texts(&self.said[said]).contains(&value);
+            let of_others = self
+                .others
+                .iter()
+                .flat_map(|one| contact::texts(&one[said]));
+            let of_others: Vec<String> = of_others.collect();
             if is_edited || !is_own || of_others.contains(&value) {
                 continue;
             }
@@ -244,9 +250,12 @@ impl Link {
         item: u32,
         has_left: bool,
     ) -> bool {
-        let mut named = named(set, self.contact, None);
+        let mut named = self.named.clone();
+        let own = set.deals.get(&self.deal).filter(|_| !has_left);
+        let said = own.and_then(|deal| deal.props.get(SAID));
+        named.extend(said.into_iter().flat_map(contact::said_keys));
         if let Some(contact) = set.contacts.get(&self.contact) {
-            named.extend(keys_for(contact.phone_number.iter(), contact.email.iter()));
+            named.extend(contact::keys_of(&contact.phone_number, &contact.email));
         }
         let held = set
             .held_keys
@@ -285,18 +294,6 @@ impl Link {
     }
 }
 
-/// Returns a difference about the contact of a lead, which is not written: [`PERSON`] for a new contact that
-/// would be made, [`UNSPLIT`] for one that stays joined, or whose wrong number may be somebody's.
-pub(super) fn unwritten(field: &str, contact: ContactId) -> FieldDiff {
-    FieldDiff {
-        field: field.to_owned(),
-        before: json!(contact),
-        after: Value::Null,
-        applied: false,
-        edited_by_person: false,
-    }
-}
-
 /// Takes keys from a contact, which owns or shares them, and adds them to the receipt.
 fn take(
     set: &mut WorkingSet,
@@ -315,37 +312,4 @@ fn take(
         held.retain(|key| !keys.contains(key));
     }
     receipt::note_lost_keys(set, context, item, contact, keys);
-}
-
-/// Returns what the leads of a contact say of the person, besides this one, oldest first, as they are by
-/// now in this batch.
-fn others(set: &WorkingSet, contact: ContactId, except: DealId) -> Vec<Value> {
-    let mut all = set.said_of(contact);
-    all.retain(|(deal, _)| *deal != except);
-    all.into_iter().map(|(_, said)| said).collect()
-}
-
-/// Returns the match keys that the leads of a contact name, without those of one deal.
-fn named(set: &WorkingSet, contact: ContactId, except: Option<DealId>) -> Vec<String> {
-    let all = set.said_of(contact).into_iter();
-    let all = all.filter(|(deal, _)| Some(*deal) != except);
-    all.flat_map(|(_, said)| keys_of(&said)).collect()
-}
-
-/// Returns the match keys of the phones and addresses that a lead names.
-pub(super) fn keys_of(said: &Value) -> Vec<String> {
-    let (phones, emails) = (texts(said, "phones"), texts(said, "emails"));
-    keys_for(phones.iter(), emails.iter())
-}
-
-/// Returns the texts of a field of what a lead says: a list, or one.
-fn texts(said: &Value, field: &str) -> Vec<String> {
-    match &said[field] {
-        Value::String(text) => vec![text.clone()],
-        Value::Array(list) => {
-            let texts = list.iter().filter_map(Value::as_str);
-            texts.map(str::to_owned).collect()
-        }
-        _ => Vec::new(),
-    }
 }

@@ -8,11 +8,10 @@ use serde_json::{Map, Value, json};
 use super::diff::history_name;
 use super::receipt::{LEFT, MOVED, id_of};
 use super::working_set::{MovedItem, UndoneChange, WorkingSet};
-use super::{ContactRecord, conversation, deal, split};
+use super::{ContactRecord, conversation, deal};
 use crate::domain::contact;
 use crate::domain::deal::TEST;
 use crate::domain::id::{ContactId, ConversationId, DealId, WorkspaceId};
-use crate::domain::phone;
 use crate::domain::repair::{
     CONVERSATIONS, CREATED, KEYS, LOST_KEYS, MERGED, PERSON, RepairChange, RepairState,
     RepairUndone, RepairedKind, SHARED_KEYS, SPLIT, TAKEN_KEYS,
@@ -73,7 +72,7 @@ fn one(
         RepairedKind::Deal => undo_deal_change(set, histories, change, before, after),
         RepairedKind::Contact if change.field == SPLIT => join(set, (change.workspace, id)),
         RepairedKind::Contact if change.field == LOST_KEYS && set.contacts.contains_key(&id) => {
-            let lost = texts(before);
+            let lost = contact::texts(before);
             set.add_contact_keys(change.workspace, id, &lost);
             RepairUndone::Undone
         }
@@ -202,9 +201,11 @@ fn keys(
     let Some(contact) = set.contacts.get(&id) else {
         return RepairUndone::ChangedSince;
     };
-    let own = keys_for(contact.phone_number.iter(), contact.email.iter());
+    let own = contact::keys_of(&contact.phone_number, &contact.email);
     let leads = set.said_of(id).into_iter();
-    let named: Vec<_> = leads.flat_map(|(_, said)| split::keys_of(&said)).collect();
+    let named: Vec<_> = leads
+        .flat_map(|(_, said)| contact::said_keys(&said))
+        .collect();
     let mut undone = RepairUndone::Undone;
     let added = added.as_array().into_iter().flatten();
     for key in added.filter_map(Value::as_str) {
@@ -258,7 +259,7 @@ fn conversations(
         one.is_some_and(|one| (one.contact, one.deal) == state)
     };
     let ids = |name: &str| -> Vec<Option<ConversationId>> {
-        let texts = texts(&after[name]).into_iter();
+        let texts = contact::texts(&after[name]).into_iter();
         texts.map(|id| id.parse().ok()).collect()
     };
     let mut are_all = true;
@@ -276,22 +277,6 @@ fn conversations(
         true => RepairUndone::Undone,
         false => RepairUndone::ChangedSince,
     }
-}
-
-/// Returns the texts of a list.
-fn texts(list: &Value) -> Vec<String> {
-    let list = list.as_array().into_iter().flatten();
-    list.filter_map(Value::as_str).map(str::to_owned).collect()
-}
-
-/// Returns the match keys of these numbers and addresses.
-pub(super) fn keys_for<'a>(
-    phones: impl Iterator<Item = &'a String>,
-    emails: impl Iterator<Item = &'a String>,
-) -> Vec<String> {
-    let phones: Vec<_> = phones.map(|number| phone::normalise(number, "")).collect();
-    let emails: Vec<_> = emails.cloned().collect();
-    contact::keys(&phones, &emails)
 }
 
 fn text(field: &mut Option<String>, before: &Value, after: &Value) -> bool {
@@ -333,8 +318,8 @@ pub(super) fn contacts_of(change: &RepairChange) -> Vec<ContactId> {
 /// Returns the match keys that the undo of a change looks at.
 pub(super) fn keys_of(change: &RepairChange) -> Vec<String> {
     match &change.values {
-        Some((_, keys)) if is_of_keys(change) => texts(keys),
-        Some((keys, _)) if change.field == LOST_KEYS => texts(keys),
+        Some((_, keys)) if is_of_keys(change) => contact::texts(keys),
+        Some((keys, _)) if change.field == LOST_KEYS => contact::texts(keys),
         _ => Vec::new(),
     }
 }
@@ -352,6 +337,7 @@ mod tests {
     use super::super::sample::{NOW, channel, working_set};
     use super::*;
     use crate::domain::id::{DeliveryId, RepairId};
+    use crate::domain::phone;
 
     struct Changed {
         set: WorkingSet,

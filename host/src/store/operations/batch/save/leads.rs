@@ -11,7 +11,7 @@ use crate::store::decide::{Claim, ClaimKey, DeliveryRecord, FetchRecord, ItemRec
 use crate::store::operations::batch::load::locked::{LockedRows, place};
 use crate::store::schema::{self, table::OnConflict};
 use crate::store::sql::{Arg, Json, Sql, Together, Tx, args, json, listed, made, sql};
-use crate::store::{StoreError, Write};
+use crate::store::{Acceptance, StoreError, Write};
 
 use super::made::all_made;
 use crate::store::change::RowChange;
@@ -97,21 +97,28 @@ fn shared_keys(set: &WorkingSet) -> Vec<[Arg<'_>; 3]> {
 
 static NEW_DELIVERIES: Sql = made(|| schema::DELIVERIES.insert(&[], OnConflict::Fail));
 
-/// In the order of the writes, so that rows are stored in the order of arrival.
+/// Returns the deliveries that the batch brings, in the order of the writes, so that rows are stored in
+/// the order of arrival.
+fn brought<'a>(
+    set: &'a WorkingSet,
+    writes: &'a [Write],
+) -> impl Iterator<Item = (&'a Acceptance, &'a DeliveryRecord)> {
+    writes.iter().enumerate().filter_map(|(at, write)| {
+        let Write::Accept(acceptance) = write else {
+            return None;
+        };
+        let delivery = set.deliveries.get(&acceptance.delivery.id)?;
+        (delivery.brought_by == Some(at)).then_some((&**acceptance, delivery))
+    })
+}
+
 fn new_deliveries<'a>(
     set: &'a WorkingSet,
     writes: &'a [Write],
 ) -> Result<Vec<[Arg<'a>; 18]>, StoreError> {
     let mut rows = Vec::new();
-    for (at, write) in writes.iter().enumerate() {
-        let Write::Accept(acceptance) = write else {
-            continue;
-        };
+    for (acceptance, delivery) in brought(set, writes) {
         let new = &acceptance.delivery;
-        let delivery = set.deliveries.get(&new.id);
-        let Some(delivery) = delivery.filter(|delivery| delivery.brought_by == Some(at)) else {
-            continue;
-        };
         rows.push(args! {
             workspace_id: new.workspace,
             id: new.id,
@@ -141,19 +148,10 @@ static DELIVERY_KEYS: Sql = made(|| schema::DELIVERY_KEYS.insert(&[], OnConflict
 /// Returns the search keys of new deliveries.
 fn delivery_keys(set: &WorkingSet, writes: &[Write]) -> Vec<[Arg<'static>; 3]> {
     let mut rows = Vec::new();
-    for (at, write) in writes.iter().enumerate() {
-        let Write::Accept(acceptance) = write else {
-            continue;
-        };
+    for (acceptance, _) in brought(set, writes) {
         let (id, workspace) = (acceptance.delivery.id, acceptance.delivery.workspace);
-        if set
-            .deliveries
-            .get(&id)
-            .is_some_and(|new| new.brought_by == Some(at))
-        {
-            let keys = acceptance.keys.iter();
-            rows.extend(keys.map(|&key| args! { workspace_id: workspace, delivery_id: id, key }));
-        }
+        let keys = acceptance.keys.iter();
+        rows.extend(keys.map(|&key| args! { workspace_id: workspace, delivery_id: id, key }));
     }
     rows
 }
