@@ -11,7 +11,10 @@
 //! closes both. A new version has a new digest, and so closed circuits.
 //!
 //! Deliveries that have not failed yet do not wait behind those that do: the worker tries each of
-//! them once, as briefly as inside a request. So many of these tries may fail, and then one a second.
+//! them once, for less time than inside a request. So many of these tries may fail, and then one a second.
+//!
+//! Calls that have exceeded the time inside a request may never end. Until the first of them has
+//! answered the worker, it makes one at a time.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -58,8 +61,10 @@ type CircuitKey = (Digest, Arc<str>, CircuitFunction);
 struct Pair {
     inline: Circuit,
     all: Circuit,
-    /// The worker's one call for a pair that failed last time is in progress.
+    /// The worker's one call for a pair that is in doubt is in progress.
     probing: bool,
+    /// The worker has had an answer since the last fault: calls that take longer than a request end.
+    ends: bool,
     /// Calls rejected since the common circuit opened: each gets a later time for its
     /// retry, so that they do not all return at once.
     turned_away: u32,
@@ -194,17 +199,15 @@ impl Breakers {
                     });
                 }
             }
-            CallBudget::Worker | CallBudget::Leased if pair.all.failures > 0 => {
+            CallBudget::Worker | CallBudget::Leased if pair.is_in_doubt() => {
                 let open = pair.all.open.as_ref();
                 let until = open.map_or(now, |open| open.until(now));
                 if pair.probing || until > now {
-                    let reason = open.map_or_else(
-                        || {
-                            "it just failed; one call at a time tests whether it works again"
-                                .to_owned()
-                        },
-                        |open| open.reason.clone(),
-                    );
+                    let reason = match open {
+                        Some(open) => open.reason.clone(),
+                        None if pair.all.failures > 0 => ONE_AFTER_FAILURE.to_owned(),
+                        None => ONE_OF_LONG.to_owned(),
+                    };
                     let next = now.plus(limits::BREAKER_FIRST);
                     return Err(pair.turned_away(until.max(next), &reason));
                 }
@@ -216,11 +219,11 @@ impl Breakers {
         Ok(pass)
     }
 
-    /// Returns whether the last call failed, of those that count.
-    pub fn is_failing(&self, digest: &Digest, lane: &str, function: CircuitFunction) -> bool {
+    /// Returns whether the last call failed, of those that count, or calls take too long for a request and
+    /// none of them has ended yet.
+    pub fn is_in_doubt(&self, digest: &Digest, lane: &str, function: CircuitFunction) -> bool {
         let key = (digest.clone(), Arc::from(lane), function);
-        let pairs = self.lock();
-        pairs.get(&key).is_some_and(|pair| pair.all.failures > 0)
+        self.lock().get(&key).is_some_and(Pair::is_in_doubt)
     }
 
     /// Opens no circuit from now on: each call is made, however many have failed.
@@ -267,7 +270,16 @@ impl Breakers {
     }
 }
 
+/// Why a call waits for another whose result decides what comes of both.
+const ONE_AFTER_FAILURE: &str = "it just failed; one call at a time tests whether it works again";
+const ONE_OF_LONG: &str =
+    "its calls take too long for a request; until one has ended, one is made at a time";
+
 impl Pair {
+    fn is_in_doubt(&self) -> bool {
+        self.all.failures > 0 || (self.inline.failures > 0 && !self.ends)
+    }
+
     /// Returns whether the allowance of failing first tries is not used up.
     fn may_try_first(&self, now: Micros) -> bool {
         self.after_first_try(now) <= now.plus(ALLOWANCE)
@@ -313,7 +325,7 @@ impl Pass<'_> {
         match answer {
             Ok(_) => {
                 let open = pair.all.open.as_ref();
-                open.is_none_or(|open| open.until.plus(limits::BREAKER_SPREAD) <= now)
+                open.is_some_and(|open| open.until.plus(limits::BREAKER_SPREAD) <= now)
             }
             Err(error) => {
                 if !error.is_not_made() {
@@ -347,11 +359,12 @@ impl Pass<'_> {
                 };
                 let was_open = pair.is_open();
                 pair.all = Circuit::default();
-                pair.probing = false;
+                pair.probing &= !self.probe;
                 pair.turned_away = 0;
                 // A call that fits the worker's budget may still be too long for a request.
-                if self.budget.is_short() {
-                    pair.inline = Circuit::default();
+                match self.budget.is_short() {
+                    true => pair.inline = Circuit::default(),
+                    false => pair.ends = true,
                 }
                 if was_open && !pair.is_open() {
                     tracing::info!(
@@ -361,7 +374,7 @@ impl Pass<'_> {
                         "circuit closed: the plugin answers again"
                     );
                 }
-                if pair.inline.failures == 0 {
+                if pair.inline.failures == 0 && !pair.ends && !pair.probing {
                     pairs.remove(&self.key);
                 }
             }
@@ -376,6 +389,7 @@ impl Pass<'_> {
                 );
                 if inline || fault {
                     let pair = room_for(&mut pairs, &self.key);
+                    pair.ends &= inline;
                     let circuit = if inline {
                         &mut pair.inline
                     } else {
@@ -622,9 +636,14 @@ mod tests {
         }
         assert_eq!(world.until(CallBudget::Inline), Some(world.now()));
         assert!(world.breakers.open()[0].inline_only);
+        let first = world.admit(CallBudget::Worker);
+        assert!(world.until(CallBudget::Worker).is_some(), "one at a time");
+        let tried = world.call(CallBudget::FirstTry, Ok(()));
+        tried.expect("those that were not tried yet do not wait");
+        assert!(world.until(CallBudget::Worker).is_some(), "still one");
+        first.expect("the first").report(&Ok(()));
         let both = [(); 2].map(|()| world.admit(CallBudget::Worker));
         assert!(both.iter().all(Result::is_ok), "many at once");
-        world.call(CallBudget::Worker, Ok(())).expect("an answer");
         assert!(
             world.until(CallBudget::Inline).is_some(),
             "it was the worker's"

@@ -16,7 +16,7 @@ pub enum CallBudget {
     /// The worker's budget, for a delivery whose lease is renewed while its conversion runs: on a busy
     /// machine the call waits for its processor time for as long as it takes, within a bound.
     Leased,
-    /// As short as inside a request, for a delivery that has not failed yet while others of its connection
+    /// Shorter than inside a request, for a delivery that has not failed yet while others of its connection
     /// do: it is made even while the circuit breaker is open, and its failure counts for nothing.
     FirstTry,
     /// The worker's budget, for an operator who requests this very call: it is made even
@@ -33,7 +33,7 @@ impl CallBudget {
         self != Self::Trial
     }
 
-    /// Returns whether the call has as little processor time as one inside a request.
+    /// Returns whether the call has at most the processor time of one inside a request.
     pub fn is_short(self) -> bool {
         matches!(
             self,

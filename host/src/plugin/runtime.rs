@@ -288,10 +288,11 @@ impl Plugins {
         self.0.breakers.stay_closed();
     }
 
-    /// Returns whether deliveries of a lane just failed on a version, with no success since.
-    pub fn fails_for(&self, version: &Loaded, lane: &str) -> bool {
+    /// Returns whether deliveries of a lane just failed on a version, with no success since, or take so long
+    /// that they may never end.
+    pub fn is_in_doubt(&self, version: &Loaded, lane: &str) -> bool {
         let breakers = &self.0.breakers;
-        breakers.is_failing(&version.digest, lane, CircuitFunction::Delivery)
+        breakers.is_in_doubt(&version.digest, lane, CircuitFunction::Delivery)
     }
 
     /// Closes all circuits, after an operator changed something.
@@ -473,9 +474,10 @@ impl PluginRuntime {
 
     /// Returns the processor time of a call with this budget.
     pub fn time(&self, budget: CallBudget) -> Duration {
-        match budget.is_short() {
-            true => self.inline,
-            false => self.deadline,
+        match budget {
+            CallBudget::FirstTry => self.inline / limits::FIRST_TRY_PART,
+            _ if budget.is_short() => self.inline,
+            _ => self.deadline,
         }
     }
 
