@@ -1072,9 +1072,9 @@ pub const BREAKER_LONGEST: Duration = Duration::from_mins(5);
 pub const BREAKER_SPREAD: Duration = Duration::from_secs(60);
 
 /// First tries of deliveries that may fail for such a version at once, and the time after which one more may.
-/// Each has this part of the time of a call inside a request: enough for nearly every lead, and little beside
-/// other connections.
-pub const FIRST_TRY_PART: u32 = 5;
+/// Each has this part of the time of a call inside a request: enough for nearly every lead, little beside
+/// other connections, and still so long that a connection that uses it up runs on the slow threads.
+pub const FIRST_TRY_PART: u32 = 2;
 pub const FIRST_TRIES_AT_ONCE: u32 = 100;
 pub const FIRST_TRY_EVERY: Duration = Duration::from_secs(1);
 
