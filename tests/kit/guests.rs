@@ -168,11 +168,16 @@ pub fn misbehave_with_wasi() -> Vec<u8> {
 /// The misbehaving converter with as many golden cases as a component may carry, over
 /// twenty thousand, each of which loops for ever.
 pub fn golden_bomb() -> Vec<u8> {
+    misbehave::with_most_cases(&looping())
+}
+
+/// The misbehaving converter, which loops for ever in each conversion.
+pub fn looping() -> Vec<u8> {
     let looping = Variant {
         always: "loop",
         ..Variant::default()
     };
-    misbehave::with_most_cases(&looping.component())
+    looping.component()
 }
 
 /// The misbehaving converter in Python.

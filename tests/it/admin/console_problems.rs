@@ -48,6 +48,8 @@ async fn a_connection_that_refuses_most_deliveries_is_a_problem(on: On) {
         "{page}"
     );
     assert!(page.contains("Numbers of Refused deliveries"), "{page}");
+    let reasons = page.matches("12 with one reason: ").count();
+    assert_eq!(reasons, 1, "the last deliveries are one row: {page}");
     let activity = operator.get("/activity?period=hour").await;
     let rejected = activity["series"][0]["rejected"]
         .as_array()

@@ -91,6 +91,10 @@ async fn a_delivery_without_a_lead_is_found_by_phone_email_and_external_id(on: O
             assert!(found(&operator, &other).await.is_empty(), "{text}");
         }
     }
+    let uuid = "6f9619ff-8b86-d011-b42d-00cf4fc964ff";
+    let body = whole(7).replace("L-7", uuid);
+    send(&operator, &report, "trap", &body).await;
+    assert_eq!(found(&operator, &format!("q={uuid}")).await, ["failed"]);
     // What a sender proves itself with is masked, and finds nothing.
     let masked = "q=r-1&connection=acme%2Fmasked";
     assert!(found(&operator, masked).await.is_empty());

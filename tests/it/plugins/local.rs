@@ -243,6 +243,16 @@ fn without_a_folder_the_cases_in_the_component_run() {
 }
 
 #[test]
+fn golden_cases_that_loop_end_together() {
+    let base = CommandFolder::new();
+    base.put_golden("golden");
+    let file = base.put("loop.wasm", guests::looping());
+    let said = base.fail(1, &["plugin", "test", file, "--golden", "golden"]);
+    let three = "3 of 26 golden cases of golden fail; 23 after the slow ones were not run";
+    assert!(said.contains(three), "{said}");
+}
+
+#[test]
 fn expectations_are_written_and_renewed_and_the_difference_is_shown() {
     let base = CommandFolder::new();
     base.put_golden("golden");

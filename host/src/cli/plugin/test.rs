@@ -15,7 +15,8 @@ use crate::cli::failure::CommandFailure;
 use crate::cli::output::{complain, count, say};
 use crate::cli::progress::ProgressLine;
 use crate::cli::table::safe;
-use crate::plugin::Loaded;
+use crate::limits;
+use crate::plugin::{CallError, Loaded};
 
 #[derive(Args)]
 pub struct Test {
@@ -64,7 +65,11 @@ impl Test {
         self.engine.show(&engine);
         let mut tally = TestTally::default();
         let mut crashes = Crashes::default();
-        for case in chosen.cases {
+        let mut cases = chosen.cases.into_iter();
+        // The others would take as long without showing more.
+        while tally.late < limits::GOLDEN_UNANSWERED as u64
+            && let Some(case) = cases.next()
+        {
             let outcome = self
                 .try_case(
                     &engine,
@@ -76,6 +81,7 @@ impl Test {
                 .await?;
             tally.add(outcome);
         }
+        tally.untried = cases.len() as u64;
         crashes.conclude();
         let command = component_file::test_command(&self.file, self.golden.as_deref());
         tally.conclude(&chosen.origin, &command)
@@ -129,7 +135,10 @@ impl Test {
             Ok(output) => output,
             Err(error) if error.is_fault() => {
                 crashes.add(&case.name, answer.usage.log, error.to_string());
-                return Ok(CaseOutcome::Failed);
+                return Ok(match error {
+                    CallError::OutOfTime { .. } => CaseOutcome::Late,
+                    _ => CaseOutcome::Failed,
+                });
             }
             Err(error) => {
                 return Err(CommandFailure::new(format!(
@@ -235,6 +244,8 @@ enum CaseOutcome {
     Differs,
     /// There is no output, or no expectation.
     Failed,
+    /// It ran out of time.
+    Late,
 }
 
 fn write_output(
@@ -364,6 +375,9 @@ struct TestTally {
     written: u64,
     differing: u64,
     failed: u64,
+    /// Those that ran out of time, and those that were not run after them.
+    late: u64,
+    untried: u64,
 }
 
 impl TestTally {
@@ -373,17 +387,21 @@ impl TestTally {
             CaseOutcome::Written => self.written += 1,
             CaseOutcome::Differs => self.differing += 1,
             CaseOutcome::Failed => self.failed += 1,
+            CaseOutcome::Late => self.late += 1,
         }
     }
 
     /// Says what passed. It is a failure if a case did not; `command` makes the same test again.
     fn conclude(&self, origin: &str, command: &str) -> Result<(), CommandFailure> {
-        let failing = self.differing + self.failed;
-        let all = self.passed + self.written + failing;
+        let failing = self.differing + self.failed + self.late;
+        let all = self.passed + self.written + failing + self.untried;
         let cases = |number: u64| count(number, "golden case", "golden cases");
         if failing > 0 {
-            let failure =
-                CommandFailure::new(format!("{failing} of {} of {origin} fail", cases(all)));
+            let mut said = format!("{failing} of {} of {origin} fail", cases(all));
+            if self.untried > 0 {
+                said += &format!("; {} after the slow ones were not run", self.untried);
+            }
+            let failure = CommandFailure::new(said);
             return Err(match self.differing {
                 0 => failure,
                 _ => failure.hint(format!(

@@ -49,7 +49,7 @@ pub async fn show(visit: &Visit<'_>) -> Result<ApiResponse, ApiRefusal> {
     let overview = overview(visit).await?;
     let deliveries: Deliveries = api.get("/deliveries?limit=15").await?;
     let Filtered { found, problem } = Filtered::<Activity>::for_period(visit, "/activity").await?;
-    let mut problems = overview.problems();
+    let mut problems = ServiceProblem::grouped(overview.problems());
     let more = problems.len().saturating_sub(limits::STATUS_PROBLEMS);
     problems.truncate(limits::STATUS_PROBLEMS);
     let senders = WorkspacesOfSenders::new(
@@ -61,7 +61,7 @@ pub async fn show(visit: &Visit<'_>) -> Result<ApiResponse, ApiRefusal> {
         status: overview.status,
         problems,
         more,
-        deliveries: deliveries.deliveries,
+        deliveries: grouped(deliveries.deliveries),
         senders,
         periods: ActivityPeriod::ALL,
         charts: charts(&found),
@@ -69,6 +69,36 @@ pub async fn show(visit: &Visit<'_>) -> Result<ApiResponse, ApiRefusal> {
         problem,
     };
     page(status_of(shown.problem.as_ref()), &shown)
+}
+
+/// Leaves the newest of the deliveries of a connection that have one status and one reason, which says how many
+/// they are.
+fn grouped(deliveries: Vec<DeliveryView>) -> Vec<DeliveryView> {
+    let key = |one: &DeliveryView| {
+        let facts = &one.facts;
+        let error = facts.error.clone()?;
+        Some((facts.connection_id.clone(), facts.status, error))
+    };
+    let mut groups: Vec<(Option<_>, DeliveryView, usize)> = Vec::new();
+    for delivery in deliveries {
+        let of = key(&delivery);
+        match groups
+            .iter_mut()
+            .find(|group| of.is_some() && group.0 == of)
+        {
+            Some(group) => group.2 += 1,
+            None => groups.push((of, delivery, 1)),
+        }
+    }
+    let groups = groups.into_iter();
+    groups
+        .map(|(of, mut delivery, number)| {
+            if let Some((.., error)) = of.filter(|_| number > 1) {
+                delivery.facts.error = Some(format!("{number} with one reason: {error}"));
+            }
+            delivery
+        })
+        .collect()
 }
 
 /// Draws what came in and went out, by connection and instance.

@@ -96,12 +96,10 @@ async fn search(
 ) -> Result<(Vec<DeliverySummary>, Option<Micros>), ApiError> {
     let core = &call.http.core;
     let store = &*core.store;
-    if let Ok(id) = text.parse() {
-        let found = store.delivery(id).await?;
-        return Ok((
-            found.map(|detail| detail.summary).into_iter().collect(),
-            None,
-        ));
+    if let Ok(id) = text.parse()
+        && let Some(found) = store.delivery(id).await?
+    {
+        return Ok((vec![found.summary], None));
     }
     let mut among = store.workspaces().await?;
     if let Some(connection) = &filter.connection {
