@@ -16,6 +16,8 @@ leadhost_tests::on_every_store! {
     a_conversation_about_a_lead_goes_with_it_and_comes_back,
     a_wrong_number_that_somebody_answered_from_leaves_the_repair_incomplete,
     an_erasure_afterwards_reaches_only_its_own_person,
+    an_undo_brings_nothing_of_an_erased_first_person_back,
+    an_undo_brings_nothing_of_an_erased_last_person_back,
 }
 
 /// The wrong version reads one number in each lead: that of the broker.
@@ -294,4 +296,33 @@ async fn an_erasure_afterwards_reaches_only_its_own_person(on: On) {
     assert!(deals.iter().all(|row| row["id"] != ana));
     let [_, name, stands] = joined.person(&bia).await;
     assert_eq!((name, stands), (json!("Bia"), json!(phone(2))));
+}
+
+async fn an_undo_brings_nothing_of_an_erased_first_person_back(on: On) {
+    nothing_of_an_erased_person_comes_back(on, 0).await;
+}
+
+async fn an_undo_brings_nothing_of_an_erased_last_person_back(on: On) {
+    nothing_of_an_erased_person_comes_back(on, 2).await;
+}
+
+async fn nothing_of_an_erased_person_comes_back(on: On, erased: usize) {
+    let people = ["Ana", "Bia", "Caio"];
+    let joined = Joined::new(on).await;
+    let mut deals = Vec::new();
+    for (number, name) in people.iter().enumerate() {
+        deals.push(joined.tell(name, number).await);
+    }
+    joined.correct().await;
+    let repaired = joined.repairing.repaired(json!({"apply": true})).await;
+    let [person, ..] = joined.person(&deals[erased]).await;
+    let ask = joined.repairing.ask("POST", "/contacts/erase");
+    ask.json(&json!({"id": person})).send().await.expect(200);
+    let changes = json!(joined.repairing.changes(&id(&repaired)).await).to_string();
+    joined.repairing.undone(&id(&repaired)).await;
+    let contacts = json!(joined.rows("contacts").await).to_string();
+    for text in [people[erased], &phone(erased)] {
+        assert!(!changes.contains(text), "{changes}");
+        assert!(!contacts.contains(text), "{contacts}");
+    }
 }

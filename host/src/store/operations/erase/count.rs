@@ -133,6 +133,21 @@ select
     where moved.contact_id = :contact
     and moved.field = 'deal.person'
     and c.value_before is not null
+    union
+    select c.number
+    from repair_changes as parted
+    join repair_changes as moved
+      on moved.repair_id = parted.repair_id
+      and moved.delivery_id = parted.delivery_id
+      and moved.item = parted.item
+    join repair_changes as c
+      on c.contact_id = moved.contact_id
+      and c.repair_id = moved.repair_id
+    where parted.contact_id = :contact
+    and parted.field = 'contact.split'
+    and moved.field = 'deal.person'
+    and c.kind = 'contact'
+    and c.value_before is not null
   ) as found) as repair_changes,
   (select count(*) from tickets where contact_id = :contact) as tickets");
 
