@@ -1075,8 +1075,8 @@ pub const BREAKER_SPREAD: Duration = Duration::from_secs(60);
 /// Each has this part of the time of a call inside a request: enough for nearly every lead, little beside
 /// other connections, and still so long that a connection that uses it up runs on the slow threads.
 pub const FIRST_TRY_PART: u32 = 2;
-pub const FIRST_TRIES_AT_ONCE: u32 = 100;
-pub const FIRST_TRY_EVERY: Duration = Duration::from_secs(1);
+pub const FIRST_TRIES_AT_ONCE: u32 = 200;
+pub const FIRST_TRY_EVERY: Duration = Duration::from_millis(100);
 
 /// Pairs of version and connection whose failures are remembered.
 pub const BREAKERS_KEPT: usize = 10_000;

@@ -63,6 +63,8 @@ pub struct ServiceProblem {
     pub also: Vec<(String, String)>,
     /// Whether the service itself cannot do its work.
     pub is_severe: bool,
+    /// What it shares with other problems, which one entry may then name, and whose it is.
+    alike: Option<(String, String)>,
 }
 
 impl ServiceProblem {
@@ -73,7 +75,31 @@ impl ServiceProblem {
             page: page.into(),
             also: Vec::new(),
             is_severe: false,
+            alike: None,
         }
+    }
+
+    /// Marks it as the problem of `whose`, for a reason that others may have too.
+    fn shared(mut self, reason: String, whose: &str) -> Self {
+        self.alike = Some((reason, whose.to_owned()));
+        self
+    }
+
+    /// Joins problems with one reason: the first names the others, with links to their pages.
+    pub fn grouped(problems: Vec<Self>) -> Vec<Self> {
+        let mut groups: Vec<Self> = Vec::new();
+        for problem in problems {
+            let same = problem.alike.as_ref().and_then(|(reason, whose)| {
+                let is_same =
+                    |one: &&mut Self| one.alike.as_ref().is_some_and(|of| of.0 == *reason);
+                Some((groups.iter_mut().find(is_same)?, whose))
+            });
+            match same {
+                Some((first, whose)) => first.also.push((format!("also {whose}"), problem.page)),
+                None => groups.push(problem),
+            }
+        }
+        groups
     }
 
     /// Returns whether `what` begins with the name of a connection or an instance, which keeps its case.
@@ -371,13 +397,14 @@ impl ServiceOverview {
                 if !self.serves(&plugin.name, &circuit.digest) {
                     continue;
                 }
+                let whose = circuit.name.as_ref().unwrap_or(&circuit.connection);
                 let calls = format!(
-                    "calls of {} ({}) for {}",
+                    "calls of {} ({}) for {whose}",
                     plugin.name,
                     circuit.digest.short(),
-                    circuit.name.as_ref().unwrap_or(&circuit.connection),
                 );
                 let reason = &circuit.reason;
+                let shared = format!("calls {} {reason}", circuit.digest);
                 let what = match circuit.until > self.status.now {
                     true => {
                         let until = circuit.until.to_the_second();
@@ -385,7 +412,7 @@ impl ServiceOverview {
                     }
                     false => format!("{calls} kept failing, and the next one is tried ({reason})"),
                 };
-                found.push(ServiceProblem::new(what, "plugin list", &page));
+                found.push(ServiceProblem::new(what, "plugin list", &page).shared(shared, whose));
             }
         }
         for refusal in &self.plugins.refusals {
@@ -546,6 +573,11 @@ impl ServiceOverview {
                 let command = impact(name, &left.digest);
                 ServiceProblem::new(left.sentence(), command, format!("/plugins/{name}"))
             })
+            .chain(
+                self.repairs
+                    .iter()
+                    .filter_map(|one| incomplete_problem(one, self.status.now)),
+            )
             .collect()
     }
 
@@ -812,6 +844,20 @@ impl<'a> ServingPlugin<'a> {
     }
 }
 
+/// Returns the problem of a repair of the last week that could not repair everything.
+fn incomplete_problem(repair: &RepairFacts, now: Micros) -> Option<ServiceProblem> {
+    let is_new = now.since(repair.started_at) < UNREPAIRED_SHOWN;
+    (repair.state == RepairState::Incomplete && is_new).then(|| {
+        let why = repair
+            .why
+            .as_deref()
+            .unwrap_or("its receipt says what is left");
+        let what = format!("a repair of {} is not complete ({why})", repair.plugin);
+        let command = format!("repair show {}", repair.id);
+        ServiceProblem::new(what, command, format!("/repairs/{}", repair.id))
+    })
+}
+
 /// Returns the problem of a host whose clock differs from the database's.
 fn clock_problem(host: &HostView) -> Option<ServiceProblem> {
     let difference = host.clock_difference()?;
@@ -843,17 +889,21 @@ fn failure_problem(
 ) -> ServiceProblem {
     let SourceChange { what, after, .. } = change;
     let since = change.since.to_the_second();
+    let shared = format!("{kind} {} {what}", plugin.name);
     let what = format!("deliveries of {name} keep failing since {since} ({what}; {after})");
     let failed = format!("/deliveries?status=failed&{kind}={name}");
     if change.cause == ChangeCause::Version {
         let (command, more) = plugin.remedy(change);
         let page = format!("/plugins/{}", plugin.name);
         return ServiceProblem::new(format!("{what}{more}"), command, page)
-            .with_page("the failed deliveries", failed);
+            .with_page("the failed deliveries", failed)
+            .shared(shared, name);
     }
     let list = format!("delivery list --status failed --{kind} {}", quoted(name));
     // A wrong secret is a frequent cause.
-    ServiceProblem::new(what, list, failed).with_page(SET_A_SECRET, secret_form(&page))
+    ServiceProblem::new(what, list, failed)
+        .with_page(SET_A_SECRET, secret_form(&page))
+        .shared(shared, name)
 }
 
 /// Returns the problems of a connection whose deliveries keep failing or have changed: one for all
@@ -993,6 +1043,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::admin_api::repairs::RepairedDeliveries;
 
     #[test]
     fn a_disk_that_runs_full_is_named_before_writes_are_refused() {
@@ -1239,6 +1290,60 @@ mod tests {
         assert!(!left.may_have_deliveries(&found(None)));
         assert!(!left.may_have_deliveries(&found(Some(Micros(6)))));
         assert!(left.may_have_deliveries(&found(Some(Micros(8)))));
+    }
+
+    #[test]
+    fn a_repair_that_could_not_repair_everything_is_named_for_a_week() {
+        let repair = |state: &str| -> RepairFacts {
+            let facts = json!({
+                "id": uuid::Uuid::nil(), "plugin": "portal", "convertedBy": "3f9c01ab42de", "apply": true,
+                "state": state, "why": "1 lead is not parted", "startedBy": "ana",
+                "startedAt": Micros(0), "kept": 0, "unsplit": 1,
+                "deliveries": RepairedDeliveries::default(),
+            });
+            serde_json::from_value(facts).expect("a repair")
+        };
+        let week = Micros(0).plus(UNREPAIRED_SHOWN);
+        let found = incomplete_problem(&repair("incomplete"), Micros(1)).expect("a problem");
+        assert_eq!(
+            found.what,
+            "a repair of portal is not complete (1 lead is not parted)"
+        );
+        assert!(
+            found.command.starts_with("repair show 0"),
+            "{}",
+            found.command
+        );
+        assert!(incomplete_problem(&repair("incomplete"), week).is_none());
+        assert!(incomplete_problem(&repair("done"), Micros(1)).is_none());
+    }
+
+    #[test]
+    fn problems_with_one_reason_are_one_that_names_whose_they_are() {
+        let failing = |whose: &str, reason: &str| {
+            let page = format!("/deliveries?connection={whose}");
+            ServiceProblem::new(format!("{whose} fails: {reason}"), "delivery list", page)
+                .shared(reason.to_owned(), whose)
+        };
+        let other = ServiceProblem::new("the disk is full".to_owned(), "doctor", SERVICE_PAGE);
+        let grouped = ServiceProblem::grouped(vec![
+            failing("acme/a", "it loops"),
+            failing("acme/b", "it traps"),
+            other,
+            failing("acme/c", "it loops"),
+        ]);
+        let shown = grouped.iter().map(|one| (one.what.as_str(), &one.also));
+        let shown: Vec<_> = shown.map(|(what, also)| (what, also.len())).collect();
+        assert_eq!(
+            shown,
+            [
+                ("acme/a fails: it loops", 1),
+                ("acme/b fails: it traps", 0),
+                ("the disk is full", 0)
+            ]
+        );
+        let also = ("also acme/c", "/deliveries?connection=acme/c");
+        assert_eq!(grouped[0].also, [(also.0.to_owned(), also.1.to_owned())]);
     }
 
     #[test]

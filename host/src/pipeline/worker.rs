@@ -402,7 +402,10 @@ async fn convert_held(
     // A good delivery does not wait behind others of its connection that fail.
     let is_first = budget == CallBudget::Leased
         && !was_tried
-        && pipeline.core.plugins.is_in_doubt(&plugin, live.lane(budget));
+        && pipeline
+            .core
+            .plugins
+            .is_in_doubt(&plugin, live.lane(budget));
     let first = if is_first {
         CallBudget::FirstTry
     } else {

@@ -11,7 +11,7 @@
 //! closes both. A new version has a new digest, and so closed circuits.
 //!
 //! Deliveries that have not failed yet do not wait behind those that do: the worker tries each of
-//! them once, for less time than inside a request. So many of these tries may fail, and then one a second.
+//! them once, for less time than inside a request. So many of these tries may fail, and then some a second.
 //!
 //! Calls that have exceeded the time inside a request may never end. Until the first of them has
 //! answered the worker, it makes one at a time.
