@@ -683,7 +683,9 @@ mod tests {
         assert_eq!(world.call(CallBudget::FirstTry, Err(late())), Err(late()));
         assert!(world.until(CallBudget::FirstTry).is_some());
         // None that has failed was tried again meanwhile.
-        world.clock.advance(limits::BREAKER_FIRST + limits::BREAKER_SPREAD);
+        world
+            .clock
+            .advance(limits::BREAKER_FIRST + limits::BREAKER_SPREAD);
         let made = world.call(CallBudget::FirstTry, Ok(()));
         made.expect("an answer");
         assert!(world.breakers.open().is_empty());

@@ -9,6 +9,7 @@ use super::{RIGHT, Repairing, connection, id, phone};
 leadhost_tests::on_every_store! {
     people_whom_one_wrong_phone_made_one_come_apart,
     an_undo_joins_them_again,
+    an_undo_gives_the_addresses_back,
     a_repair_that_only_counts_says_who_would_come_apart,
     leads_that_share_a_right_phone_stay_together,
     the_owner_of_the_wrong_phone_keeps_it_with_what_is_theirs,
@@ -52,11 +53,16 @@ impl Joined {
 
     /// Sends a lead. Returns its deal.
     async fn tell(&self, name: &str, number: usize) -> String {
+        self.tell_with(name, number, None).await
+    }
+
+    async fn tell_with(&self, name: &str, number: usize, email: Option<&str>) -> String {
         let lead = json!({
             "id": format!("lead-{name}"),
             "nome": name,
             "fone": phone(number),
             "corretor": phone(BROKER),
+            "email": email,
         });
         let told = self.repairing.tell(&lead).await;
         self.repairing.host.advance(1).await;
@@ -186,6 +192,27 @@ async fn an_undo_joins_them_again(on: On) {
         assert_eq!(joined.found(number).await, [""; 0], "{number}");
     }
     assert_eq!(joined.found(BROKER).await, ["Ana"; 3]);
+}
+
+async fn an_undo_gives_the_addresses_back(on: On) {
+    let joined = Joined::new(on).await;
+    for (name, number, email) in [("Ana", 1, "ana@example.com"), ("Bia", 2, "bia@example.com")] {
+        joined.tell_with(name, number, Some(email)).await;
+    }
+    let found = async || {
+        let mut found = Vec::new();
+        for query in ["email=ana%40example.com", "email=bia%40example.com"] {
+            let declared = &joined.repairing.declared;
+            found.push(joined.repairing.host.deals(declared, query).await.len());
+        }
+        found
+    };
+    assert_eq!(found().await, [2, 2]);
+    joined.correct().await;
+    let repaired = joined.repairing.repaired(json!({"apply": true})).await;
+    assert_eq!(found().await, [1, 1]);
+    joined.repairing.undone(&id(&repaired)).await;
+    assert_eq!(found().await, [2, 2]);
 }
 
 async fn a_repair_that_only_counts_says_who_would_come_apart(on: On) {

@@ -106,9 +106,10 @@ impl Link {
             change: RowChange::New,
         };
         set.add_contact(id, contact);
-        receipt::note_split(set, context, item, (self.contact, id));
         let own = self.own_keys(set);
         take(set, context, item, (self.workspace, self.contact), &own);
+        // After the keys: an undo frees those of the new contact before it gives them back.
+        receipt::note_split(set, context, item, (self.contact, id));
         Some(id)
     }
 
