@@ -382,6 +382,17 @@ async fn the_text_of_a_sender_is_shown_as_text(on: On) {
     }
     let list = operator.get("/deals?q=11+98765-4321").await;
     assert!(list.to_string().contains(r#"\"'"#), "{list}");
+    // Neither in a question before an act, nor in what a screen reader says.
+    let key = json!({"kind": "admin", "label": "x\u{202e}yz"});
+    operator.post("/keys", &key).await.expect(201);
+    let page = browser.page("/keys").await;
+    for part in [
+        "data-ask=\"Revoke x\\u202eyz?\"",
+        "aria-label=\"Revoke x\\u202eyz\"",
+    ] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
+    assert!(!page.contains('\u{202e}'), "{page}");
 }
 
 async fn a_body_that_is_not_utf8_is_shown_with_a_note(on: On) {

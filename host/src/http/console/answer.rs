@@ -48,9 +48,12 @@ pub fn page(status: StatusCode, template: &impl Template) -> Result<ApiResponse,
 /// Characters that a page may contain although they are active.
 pub const BLANKS: &[char] = &['\n', '\r', '\t'];
 
-/// Escapes active characters in the text of a page, so that no value of a source turns around or hides
-/// what stands beside it. Tags, with the values of fields, and what a field for text contains stay exact:
-/// forms send them back.
+/// The attributes whose values a person sees or hears.
+const SHOWN: [&str; 4] = [" data-ask=", " aria-label=", " title=", " placeholder="];
+
+/// Escapes active characters in the text of a page and in the attributes that are [shown](SHOWN), so that no
+/// value of a source turns around or hides what stands beside it. The values of fields, and what a field for
+/// text contains, stay exact: forms send them back.
 fn readable(html: String) -> String {
     if !html.contains(|c: char| is_active(c) && !BLANKS.contains(&c)) {
         return html;
@@ -65,7 +68,19 @@ fn readable(html: String) -> String {
             false => ">",
         };
         let end = tag.find(end).map_or(tag.len(), |at| at + end.len());
-        out.push_str(&tag[..end]);
+        let mut before = "";
+        // Within a value, a quote is an entity.
+        for piece in tag[..end].split_inclusive('"') {
+            match SHOWN.iter().any(|shown| {
+                before
+                    .strip_suffix('"')
+                    .is_some_and(|name| name.ends_with(shown))
+            }) {
+                true => out.push_str(&written_out(piece, BLANKS)),
+                false => out.push_str(piece),
+            }
+            before = piece;
+        }
         rest = &tag[end..];
     }
     out
@@ -125,7 +140,14 @@ mod tests {
             let html =
                 format!("<td title=\"{c}\">Ana{c}</td>\t\n<textarea>{c}<\u{2f}textarea>{c}<br>{c}");
             let expected = format!(
-                "<td title=\"{c}\">Ana{escaped}</td>\t\n<textarea>{c}</textarea>{escaped}<br>{escaped}"
+                "<td title=\"{escaped}\">Ana{escaped}</td>\t\n<textarea>{c}</textarea>{escaped}<br>{escaped}"
+            );
+            assert_eq!(readable(html), expected);
+            let html = format!(
+                "<input value=\"{c}\" data-ask=\"Revoke {c}?\" aria-label=\"{c}\" name=\"{c}\">"
+            );
+            let expected = format!(
+                "<input value=\"{c}\" data-ask=\"Revoke {escaped}?\" aria-label=\"{escaped}\" name=\"{c}\">"
             );
             assert_eq!(readable(html), expected);
         }
