@@ -105,7 +105,7 @@ fn show(answer: &Listed) {
             vec![
                 row.number.to_string(),
                 seconds(row.at),
-                actor(row),
+                row.actor(),
                 optional(row.role),
                 row.address.clone(),
                 row.act.clone(),
@@ -122,14 +122,6 @@ fn show(answer: &Listed) {
         &rows,
     ));
     show_next_page(answer.next);
-}
-
-/// Returns the label of the key, or its id: rows of former releases have no label if the key has none.
-fn actor(row: &AuditRow) -> String {
-    match (row.label.trim(), row.key_id) {
-        ("", Some(key)) => key.to_string(),
-        _ => row.label.clone(),
-    }
 }
 
 /// Breaks of the chain that an export names.

@@ -6,6 +6,7 @@ pub mod accept;
 pub mod acceptance;
 pub mod analytics;
 pub mod audit;
+pub mod audit_sentence;
 pub mod audit_text;
 pub mod channel;
 pub mod connection;

@@ -14,6 +14,8 @@ pub struct AuditFilter {
     pub since: Option<Micros>,
     /// Only rows before this number.
     pub before: Option<i64>,
+    /// Without the rows with which acts began whose outcome another row has.
+    pub folded: bool,
     pub limit: u32,
 }
 

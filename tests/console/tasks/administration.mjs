@@ -98,7 +98,7 @@ export const tasks = [
       await own.click("Audit");
       await own.page.getByLabel("What").fill("pause-connection");
       await own.press("Show");
-      await own.shows(`pause-connection ${world.keys.connections["site-form"]}`);
+      await own.shows(`paused the connection ${world.keys.connections["site-form"]}`);
     },
   },
   {

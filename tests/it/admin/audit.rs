@@ -1,6 +1,6 @@
 //! The audit: what operators did, and what became of it.
 
-use leadhost::domain::audit::AuditRow;
+use leadhost::domain::audit::{Act, ActOutcome, AuditActor, AuditRow, OperatorAct, SERVICE};
 use leadhost::domain::key::{KeyKind, PlainKey};
 use leadhost::domain::plugin::Digest;
 use leadhost::limits;
@@ -13,6 +13,7 @@ use super::roles::with_role;
 
 leadhost_tests::on_every_store! {
     each_act_is_a_row_before_and_after_it_and_reading_is_none,
+    a_folded_list_has_each_act_once,
     an_apply_is_recorded_with_the_values_before_and_after_it,
     a_pause_is_recorded_with_the_state_before_and_after_it,
     a_refused_act_is_recorded_with_its_reason,
@@ -59,6 +60,43 @@ async fn each_act_is_a_row_before_and_after_it_and_reading_is_none(on: On) {
     assert_eq!(of_another, [Value::Null; 0]);
     let paused = rows(&operator, "?act=pause-connection").await;
     assert_eq!(paused.len(), 2);
+}
+
+/// Adds the row of an act that has begun and has no outcome. Returns its number.
+pub(super) async fn begin(operator: &Operator, target: &str) -> i64 {
+    let host = &operator.host;
+    let act = (OperatorAct::PauseConnection, target);
+    let begun = Act {
+        outcome: ActOutcome::Begun,
+        ..Act::done(AuditActor::service(SERVICE), host.now(), act, &json!({}))
+    };
+    let row = host.store().add_audit(begun).await;
+    row.expect("stored").number
+}
+
+async fn a_folded_list_has_each_act_once(on: On) {
+    let (operator, _) = Operator::with_workspace(on).await;
+    let open = begin(&operator, "elsewhere").await;
+    let pause = json!({"reason": "the token ran out"});
+    let paused = operator.post("/connections/form/pause", &pause).await;
+    paused.expect(200);
+    let numbers = async |query: &str| -> Vec<i64> {
+        let found = rows(&operator, query).await;
+        let numbers = found.iter().map(|row| row["number"].as_i64());
+        numbers.map(|number| number.expect("a number")).collect()
+    };
+    assert_eq!(
+        numbers("?folded=true").await,
+        [open + 2, open, open - 1, open - 3]
+    );
+    assert_eq!(
+        numbers("?folded=true&act=pause-connection").await,
+        [open + 2, open]
+    );
+    // The outcome is on the page before.
+    let page = format!("?folded=true&limit=1&before={}", open + 2);
+    assert_eq!(numbers(&page).await, [open]);
+    assert_eq!(numbers("?limit=3").await, [open + 2, open + 1, open]);
 }
 
 async fn an_apply_is_recorded_with_the_values_before_and_after_it(on: On) {
@@ -291,7 +329,7 @@ async fn an_export_begins_after_the_removed_rows_and_shows_any_other_removal(on:
 }
 
 /// Sends a rollback with this key, and returns the status.
-async fn roll_back(operator: &Operator, key: &PlainKey, plugin: &str) -> u16 {
+pub(super) async fn roll_back(operator: &Operator, key: &PlainKey, plugin: &str) -> u16 {
     let path = format!("/admin/v1/plugins/{plugin}/rollback");
     let ask = operator.host.admin("POST", &path).bearer(key);
     ask.json(&json!({})).send().await.status

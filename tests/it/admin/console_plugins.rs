@@ -126,6 +126,9 @@ async fn a_version_with_concerns_asks_for_acceptance_and_is_activated_with_it(on
     let page = browser.follow("/plugins/mapping/rollback", &[]).await;
     assert!(page.contains("is rolled back to"), "{page}");
     assert!(page.contains("leadhost plugin impact mapping@"), "{page}");
+    let audit = browser.page("/audit").await;
+    let said = "rolled back the plugin mapping to 1";
+    assert!(audit.contains(said), "{audit}");
     // A version that was rolled back is marked, and the page offers no rollback to it.
     assert!(
         page.contains("<span class=\"tag rolled-back\">was rolled back</span>"),

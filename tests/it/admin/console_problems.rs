@@ -4,11 +4,13 @@ use leadhost_tests::components::component;
 use leadhost_tests::{Host, On, until};
 use serde_json::{Value, json};
 
+use super::audit::{begin, roll_back};
 use super::console::Browser;
 use super::roles::with_role;
 use super::{Operator, TOKEN, workspace};
 
 leadhost_tests::on_every_store! {
+    the_audit_has_one_sentence_for_each_act,
     a_connection_that_refuses_most_deliveries_is_a_problem,
     a_failed_message_has_its_reason_and_is_a_problem,
     a_message_that_an_operator_gave_up_is_no_problem,
@@ -290,4 +292,84 @@ async fn the_disk_of_the_data_folder_is_in_the_status(on: On) {
     );
     assert!(disk["freeBytes"].as_u64().is_some(), "{disk}");
     assert_eq!(status["refusedWrites"], json!(null));
+}
+
+/// Returns the text of a page, with one blank between its words.
+fn text(page: &str) -> String {
+    let pieces = page.split('<').map(|piece| match piece.split_once('>') {
+        Some((_, text)) => format!(" {text}"),
+        None => piece.to_owned(),
+    });
+    let text: String = pieces.collect();
+    let words: Vec<&str> = text.split_whitespace().collect();
+    words.join(" ").replace(" :", ":")
+}
+
+async fn the_audit_has_one_sentence_for_each_act(on: On) {
+    let (operator, _) = Operator::with_workspace(on).await;
+    let viewer = with_role(&operator, "viewer").await;
+    for _ in 0..4 {
+        assert_eq!(roll_back(&operator, &viewer, "mapping").await, 403);
+    }
+    let since = operator.host.now().to_the_second();
+    let since = since.replace('T', " ").replace('Z', " UTC");
+    operator.host.advance(60).await;
+    until("the refusals are counted", async || {
+        let found = operator.get("/audit?actor=viewer").await;
+        (found["rows"].as_array().map(Vec::len) == Some(2)).then_some(())
+    })
+    .await;
+    begin(&operator, "elsewhere").await;
+    let pause = json!({"reason": "the token ran out"});
+    operator
+        .post("/connections/form/pause", &pause)
+        .await
+        .expect(200);
+    operator
+        .post("/plugins/mapping/rollback", &json!({}))
+        .await
+        .expect(409);
+    let browser = Browser::signed_in(&operator).await;
+    let page = browser.page("/audit").await;
+    let text = text(&page);
+    let now = operator.host.now().to_the_second();
+    let now = now.replace('T', " ").replace('Z', " UTC");
+    let plugins = operator.get("/plugins").await;
+    let version = &plugins["plugins"][0]["versions"][0];
+    let [name, digest] = ["version", "digest"].map(|part| version[part].as_str().expect(part));
+    let who = operator.get("/audit?act=pause-connection&limit=1").await;
+    let who = who["rows"][0]["label"]
+        .as_str()
+        .expect("a label")
+        .to_owned();
+    for part in [
+        format!(
+            "{now} {who} tried to roll back the plugin mapping: refused: no version of mapping was active"
+        ),
+        format!("{now} {who} paused the connection form: done Details"),
+        format!(
+            "{now} service began to pause the connection elsewhere: begun: no outcome is known"
+        ),
+        format!("viewer tried to roll back the plugin mapping: refused: 3 times since {since}: "),
+        format!("{who} created the key viewer: done"),
+        format!("{who} applied the workspace file of acme: done"),
+        format!(
+            "{who} activated the plugin mapping {name} ({}): done",
+            &digest[..12]
+        ),
+        "role admin, from 127.0.0.1 act pause-connection row ".to_owned(),
+        "changes 1 kind workspace changes 1 name acme ".to_owned(),
+        "needs the role".to_owned(),
+    ] {
+        assert!(text.contains(&part), "{part}: {text}");
+    }
+    assert_eq!(
+        text.matches("paused the connection form").count(),
+        1,
+        "{text}"
+    );
+    assert_eq!(text.matches("began to").count(), 1, "{text}");
+    for raw in ["&#34;", "{", "ago "] {
+        assert!(!text.contains(raw), "{raw}: {text}");
+    }
 }

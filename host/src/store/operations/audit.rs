@@ -73,6 +73,14 @@ where number < :before
 and (:actor::text is null or label = :actor)
 and (:act::text is null or act = :act)
 and (:since::timestamptz is null or at >= :since)
+and (
+  not :folded::boolean or outcome <> 'begun'
+  or (
+    select ending.number from audit ending
+    where ending.number > audit.number and ending.begun = audit.number
+    order by ending.number limit 1
+  ) is null
+)
 order by number desc
 limit :limit");
 
@@ -91,6 +99,7 @@ pub async fn newest(database: &Database, filter: AuditFilter) -> Result<Vec<Audi
                     actor: filter.actor.as_deref(),
                     act: filter.act.as_deref(),
                     since: filter.since,
+                    folded: filter.folded,
                     limit: filter.limit,
                 };
                 tx.rows(&NEWEST, &args, |row| audit_row(row)).await

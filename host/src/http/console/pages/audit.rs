@@ -1,13 +1,16 @@
 //! The page of the audit: the operations of operators.
 
 use askama::Template;
+use serde_json::Value;
 
 use super::super::api::ApiRefusal;
 use super::super::frame::Frame;
 use super::super::{answer::page, visit::Visit};
 use super::filters::{Filtered, Filters, status_of};
+use super::words::{plain, spelled};
 use crate::admin_api::audit::Audit;
 use crate::domain::audit::{AuditRow, OperatorAct};
+use crate::domain::audit_sentence::SAID;
 use crate::http::reply::ApiResponse;
 
 #[derive(Template)]
@@ -15,9 +18,69 @@ use crate::http::reply::ApiResponse;
 pub struct AuditPage {
     frame: Frame,
     filters: Filters,
-    rows: Vec<AuditRow>,
+    acts: Vec<ShownAct>,
     next: Option<String>,
     problem: Option<ApiRefusal>,
+}
+
+/// An act: the row with its outcome, or the one with which it began, if there is no other.
+struct ShownAct {
+    row: AuditRow,
+    said: String,
+    more: String,
+    /// What else its detail has, by name.
+    facts: Vec<(String, String)>,
+    /// How many more it has.
+    left: usize,
+}
+
+/// Values of a detail that are shown, and characters of one.
+const FACTS: usize = 30;
+const FACT_CHARACTERS: usize = 400;
+
+impl ShownAct {
+    fn new(row: AuditRow) -> Self {
+        let mut detail: Value = serde_json::from_str(&row.detail).unwrap_or_default();
+        if let Some(detail) = detail.as_object_mut() {
+            detail.retain(|name, _| !SAID.contains(&name.as_str()));
+        }
+        let mut facts = Vec::new();
+        collect("", &detail, &mut facts);
+        let left = facts.len().saturating_sub(FACTS);
+        facts.truncate(FACTS);
+        let (said, more) = row.sentence();
+        Self {
+            row,
+            said,
+            more,
+            facts,
+            left,
+        }
+    }
+}
+
+/// Adds the values of a detail with their names in words: `changes 1 kind`.
+fn collect(name: &str, value: &Value, facts: &mut Vec<(String, String)>) {
+    let inner = |key: &str| format!("{name} {key}").trim().to_owned();
+    match value {
+        Value::Object(fields) => {
+            for (key, value) in fields {
+                collect(&inner(&spelled(key)), value, facts);
+            }
+        }
+        Value::Array(all) if all.iter().any(|one| one.is_object() || one.is_array()) => {
+            for (index, one) in all.iter().enumerate() {
+                collect(&inner(&(index + 1).to_string()), one, facts);
+            }
+        }
+        Value::Null => {}
+        value => {
+            let text: String = plain(value).chars().take(FACT_CHARACTERS).collect();
+            if !text.is_empty() {
+                facts.push((name.to_owned(), text));
+            }
+        }
+    }
 }
 
 /// Shows the list.
@@ -28,13 +91,13 @@ pub struct AuditPage {
 /// read.
 pub async fn list(visit: &Visit<'_>) -> Result<ApiResponse, ApiRefusal> {
     let filters = Filters::read(visit, &["actor", "act", "since", "before"]);
-    let path = format!("/audit{}", filters.query());
+    let path = format!("/audit{}", filters.query_with(&[("folded", "true")]));
     let Filtered { found, problem } = Filtered::<Audit>::list(visit, &path).await?;
     let shown = AuditPage {
         frame: visit.frame("audit", "Audit"),
         next: filters.next_page("/audit", found.next),
         filters,
-        rows: found.rows,
+        acts: found.rows.into_iter().map(ShownAct::new).collect(),
         problem,
     };
     page(status_of(shown.problem.as_ref()), &shown)

@@ -29,6 +29,11 @@ pub fn operations(schemas: &mut Schemas) -> Vec<Operation> {
                 "The `next` of the previous page: only rows before this number.",
             ))
             .parameter(Parameter::query(
+                "folded",
+                json!({"type": "boolean", "default": false}),
+                "Whether the rows with which acts began are left out if another row has their outcome.",
+            ))
+            .parameter(Parameter::query(
                 "after",
                 number(),
                 "Only rows after this number, the oldest first, for an export. The filters and `before` do not apply then.",

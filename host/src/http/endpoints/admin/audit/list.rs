@@ -1,4 +1,4 @@
-//! `GET /admin/v1/audit?actor=&act=&since=&before=&limit=`, newest first; with `after`, the rows
+//! `GET /admin/v1/audit?actor=&act=&since=&before=&folded=&limit=`, newest first; with `after`, the rows
 //! after that number, oldest first, for an export.
 
 use hyper::StatusCode;
@@ -6,7 +6,7 @@ use hyper::StatusCode;
 use crate::admin_api::audit::Audit;
 use crate::domain::audit::OperatorAct;
 use crate::http::call::Call;
-use crate::http::endpoints::admin::request::{last_of_full, moment, page_limit};
+use crate::http::endpoints::admin::request::{flag, last_of_full, moment, page_limit};
 use crate::http::error::ApiError;
 use crate::http::query::Query;
 use crate::http::reply::{self, ApiResponse};
@@ -31,6 +31,7 @@ pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
         act: act(&query)?,
         since: moment(call, "since")?,
         before: query.whole("before", ROW)?,
+        folded: flag(call, "folded")?,
         limit,
     };
     // Rows that are removed in between are not shown: those that are left would not follow.

@@ -56,7 +56,9 @@ pub async fn activate(
     call.audit(json!({ "previous": swapped.before }));
     audit_accepted(call, &swapped.accepted);
     audit_first(call, swapped.first_acceptance.as_ref());
-    reply::json(StatusCode::OK, &activated(call.http, swapped).await?)
+    let answer = activated(call.http, swapped).await?;
+    call.audit(json!({ "version": answer.version }));
+    reply::json(StatusCode::OK, &answer)
 }
 
 /// `POST /admin/v1/plugins/{name}/rollback {accept}`: activates the previous version of a plugin. Returns
@@ -90,7 +92,9 @@ pub async fn roll_back(
         "digest": swapped.activation.digest,
         "previous": swapped.before,
     }));
-    reply::json(StatusCode::OK, &activated(call.http, swapped).await?)
+    let answer = activated(call.http, swapped).await?;
+    call.audit(json!({ "version": answer.version }));
+    reply::json(StatusCode::OK, &answer)
 }
 
 /// `DELETE /admin/v1/plugins/{name}/versions/{digest}`: removes a stored version that nothing names.
