@@ -1,7 +1,7 @@
 //! Connections, instances and conversations in the console.
 
 use leadhost_tests::{Log, On};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::console::Browser;
 use super::roles::with_role;
@@ -12,6 +12,7 @@ leadhost_tests::on_every_store! {
     an_instance_has_a_page_with_its_templates,
     a_connection_is_paused_and_resumed,
     a_new_connection_is_tried_and_then_saved,
+    a_new_connection_keeps_what_its_trial_guessed_and_says_that_it_is_open,
     a_new_connection_gets_the_instance_that_is_chosen_and_a_warning_if_it_is_open,
     a_partner_that_is_new_is_asked_for_and_declared,
     a_lead_that_is_fetched_is_no_fault_of_the_body,
@@ -173,6 +174,91 @@ async fn a_new_connection_is_tried_and_then_saved(on: On) {
     assert!(warnings.contains("connection `landing` is not in this file"));
     let list = operator.get("/connections").await;
     assert_eq!(list["connections"].as_array().map(Vec::len), Some(2));
+}
+
+/// Returns the JSON in the field of the configuration.
+fn typed_config(page: &str) -> Option<Value> {
+    let (_, field) = page.split_once("<textarea id=\"config\"")?;
+    let (_, field) = field.split_once('>')?;
+    let (text, _) = field.split_once("</textarea>")?;
+    serde_json::from_str(&text.replace("&#34;", "\"")).ok()
+}
+
+async fn a_new_connection_keeps_what_its_trial_guessed_and_says_that_it_is_open(on: On) {
+    let (operator, _) = Operator::with_workspace(on).await;
+    let browser = Browser::signed_in(&operator).await;
+    let open = "until a sender check and its secret are set";
+    let page = browser.page("/connections/new").await;
+    assert!(page.contains(open), "{page}");
+    let converters = "<option value=\"\">choose a converter</option><option>mapping</option>";
+    assert!(page.contains(converters), "{page}");
+    let body = r#"{"id": "7", "first_name": "Ada", "last_name": "Prado", "telefone": "11 98765-4321", "celular": "11 98765-4322", "codigo_imovel": "AP1"}"#;
+    let mut fields = NEW.to_vec();
+    fields.retain(|(field, _)| *field != "field-name");
+    for (field, value) in &mut fields {
+        match *field {
+            "plugin" => *value = "",
+            "body" => *value = body,
+            _ => {}
+        }
+    }
+    for path in ["/connections/new/try", "/connections/new"] {
+        let refused = browser.submit(path, &fields).await.expect(400);
+        for part in [
+            "id=\"plugin-fault\"><li>Choose a converter.",
+            "value=\"landing\"",
+        ] {
+            assert!(refused.text().contains(part), "{part}: {}", refused.text());
+        }
+    }
+    let list = operator.get("/connections").await;
+    assert_eq!(list["connections"].as_array().map(Vec::len), Some(1));
+
+    fields[3].1 = "mapping";
+    let tried = browser.submit("/connections/new/try", &fields).await;
+    let page = tried.expect(200).text().to_owned();
+    assert!(page.contains("<td>guessed</td>"), "{page}");
+    assert!(
+        page.contains("are written into the configuration"),
+        "{page}"
+    );
+    let guessed = typed_config(&page).expect("a configuration");
+    let expect = json!({"fields": {
+        "externalId": "id",
+        "name": {"join": ["first_name", "last_name"]},
+        "phones": ["celular", "telefone"],
+        "listings": "codigo_imovel",
+    }});
+    assert_eq!(guessed, expect);
+    // What a person has written stays.
+    let own = [
+        &fields[..],
+        &[("config", r#"{"fields": {"name": "first_name"}}"#)],
+    ]
+    .concat();
+    let tried = browser.submit("/connections/new/try", &own).await;
+    let page = tried.expect(200).text().to_owned();
+    let kept = typed_config(&page).expect("a configuration");
+    assert_eq!(kept, json!({"fields": {"name": "first_name"}}));
+    assert!(!page.contains("are written into"), "{page}");
+
+    let config = guessed.to_string();
+    let saved = [&fields[..], &[("config", config.as_str())]].concat();
+    let made = browser.submit("/connections/new", &saved).await;
+    let page = made.expect(200).text().to_owned();
+    for part in [open, "[connections.config.fields]", "externalId = "] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
+    let list = operator.get("/connections").await;
+    let landing = &list["connections"][1];
+    assert_eq!(landing["config"], expect);
+    let id = landing["id"].as_str().expect("an id");
+    for path in ["/connections".to_owned(), format!("/connections/{id}")] {
+        let page = browser.page(&path).await;
+        let said =
+            "<dt>Senders</dt><dd><span class=\"tag warn\">anybody</span> who knows the address";
+        assert_eq!(page.matches(said).count(), 1, "{path}: {page}");
+    }
 }
 
 async fn a_new_connection_gets_the_instance_that_is_chosen_and_a_warning_if_it_is_open(on: On) {

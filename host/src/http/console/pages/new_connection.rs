@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use askama::Template;
 use hyper::StatusCode;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::super::api::ApiRefusal;
 use super::super::form::Form;
@@ -20,7 +20,7 @@ use crate::admin_api::apply::FileProblem;
 use crate::admin_api::connections::{Connections, Senders};
 use crate::admin_api::instances::Instances;
 use crate::admin_api::plugins::PluginList;
-use crate::admin_api::tried::{TriedBody, TryRequest};
+use crate::admin_api::tried::{ReadHow, TriedBody, TriedField, TryRequest};
 use crate::admin_api::workspaces::{WorkspaceView, Workspaces};
 use crate::domain::id::ConnectionId;
 use crate::domain::plugin::PluginKind;
@@ -51,6 +51,8 @@ pub struct NewConnectionPage {
     /// The values typed so far, by field.
     typed: BTreeMap<String, String>,
     tried: Option<TriedBody>,
+    /// Whether the configuration has what the trial guessed.
+    is_guessed: bool,
     faults: Faults,
     /// A partner that the workspace does not have: saving the form again makes it.
     new_partner: Option<String>,
@@ -125,6 +127,7 @@ pub async fn show(visit: &Visit<'_>) -> Result<NewConnectionPage, ApiRefusal> {
         converters,
         typed: BTreeMap::new(),
         tried: None,
+        is_guessed: false,
         faults: Faults::default(),
         new_partner: None,
     })
@@ -152,6 +155,9 @@ async fn filled(visit: &Visit<'_>, form: &Form) -> Result<NewConnectionPage, Api
             (name, value)
         })
         .collect();
+    if form.get("plugin").is_empty() {
+        shown.faults.add("plugin", "Choose a converter.".to_owned());
+    }
     Ok(shown)
 }
 
@@ -162,8 +168,22 @@ async fn filled(visit: &Visit<'_>, form: &Form) -> Result<NewConnectionPage, Api
 /// [`ApiRefusal`] with 5xx if the store cannot be read.
 pub async fn try_body(visit: &Visit<'_>, form: &Form) -> Result<FormOutcome, ApiRefusal> {
     let mut shown = filled(visit, form).await?;
-    let status = match tried(visit, form).await {
+    if !shown.faults.is_empty() {
+        return Ok(FormOutcome::Page(page(StatusCode::BAD_REQUEST, &shown)?));
+    }
+    let tried = match config(form, form.text("config")) {
+        Ok(config) => tried(visit, form, config).await,
+        Err(refusal) => Err(refusal),
+    };
+    let status = match tried {
         Ok(tried) => {
+            if form.get("plugin") == MAPPING
+                && form.filled("config").is_none()
+                && let Some(guessed) = guessed(visit, form, &tried).await
+            {
+                shown.typed.insert("config".to_owned(), guessed);
+                shown.is_guessed = true;
+            }
             shown.tried = Some(tried);
             StatusCode::OK
         }
@@ -175,15 +195,46 @@ pub async fn try_body(visit: &Visit<'_>, form: &Form) -> Result<FormOutcome, Api
     Ok(FormOutcome::Page(page(status, &shown)?))
 }
 
-async fn tried(visit: &Visit<'_>, form: &Form) -> Result<TriedBody, ApiRefusal> {
+async fn tried(visit: &Visit<'_>, form: &Form, config: Value) -> Result<TriedBody, ApiRefusal> {
     let request = TryRequest {
         plugin: form.get("plugin").to_owned(),
-        config: config(form)?,
+        config,
         body: form.text("body").to_owned(),
         content_type: None,
         query: BTreeMap::new(),
     };
     visit.api().post("/connections/try", &request).await
+}
+
+/// Returns a configuration with the paths that a trial guessed: of the fields that another trial, with this
+/// configuration, reads as they were guessed.
+async fn guessed(visit: &Visit<'_>, form: &Form, seen: &TriedBody) -> Option<String> {
+    let mut fields = Map::new();
+    for TriedField {
+        field, from, how, ..
+    } in seen.items.iter().flat_map(|item| &item.fields)
+    {
+        let places: Vec<&str> = from.as_deref().unwrap_or_default().split(", ").collect();
+        // A path with a comma is not told apart, and these two fields have parts of their own.
+        let is_whole = |place: &&str| !place.is_empty() && place.matches('"').count() % 2 == 0;
+        let has_parts = ["campaign", "consents"].contains(&field.as_str());
+        if *how == ReadHow::Guessed && !has_parts && places.iter().all(is_whole) {
+            let paths = match (field.as_str(), places.as_slice()) {
+                (_, [path]) => json!(path),
+                ("phones" | "emails" | "listings", all) => json!(all),
+                (_, all) => json!({ "join": all }),
+            };
+            fields.entry(field.as_str()).or_insert(paths);
+        }
+    }
+    let all = config(form, &json!({ "fields": fields }).to_string()).ok()?;
+    let again = tried(visit, form, all).await.ok()?;
+    let values = |of: &TriedBody, field: &str| -> Vec<Value> {
+        let leads = of.items.iter().map(|item| &item.outcome["lead"][field]);
+        leads.cloned().collect()
+    };
+    fields.retain(|field, _| values(&again, field) == values(seen, field));
+    (!fields.is_empty()).then(|| format!("{:#}", json!({ "fields": fields })))
 }
 
 #[derive(Template)]
@@ -209,6 +260,10 @@ pub struct MadeConnectionPage {
 ///
 /// [`ApiRefusal`] with 5xx if the store cannot be read.
 pub async fn make(visit: &Visit<'_>, form: &Form) -> Result<FormOutcome, ApiRefusal> {
+    if form.get("plugin").is_empty() {
+        let shown = filled(visit, form).await?;
+        return Ok(FormOutcome::Page(page(StatusCode::BAD_REQUEST, &shown)?));
+    }
     let refusal = match made(visit, form).await {
         Ok(Some(made)) => return Ok(FormOutcome::Page(page(StatusCode::OK, &made)?)),
         Ok(None) => {
@@ -290,7 +345,7 @@ fn declaration(form: &Form) -> Result<Value, ApiRefusal> {
             part::instance_of(form.get("workspace"), &instance)?.into(),
         );
     }
-    let config = config(form)?;
+    let config = config(form, form.text("config"))?;
     if config.as_object().is_some_and(|config| !config.is_empty()) {
         entry.insert("config".to_owned(), config);
     }
@@ -301,11 +356,11 @@ fn declaration(form: &Form) -> Result<Value, ApiRefusal> {
     Ok(entry.into())
 }
 
-/// Returns the configuration: the typed JSON, and for the mapping the fields that are filled in.
-fn config(form: &Form) -> Result<Value, ApiRefusal> {
-    let mut config = match form.filled("config") {
-        None => Map::new(),
-        Some(text) => part::object("Configuration", &text)?,
+/// Returns the configuration: the JSON of this text, and for the mapping the fields that are filled in.
+fn config(form: &Form, text: &str) -> Result<Value, ApiRefusal> {
+    let mut config = match text.trim() {
+        "" => Map::new(),
+        text => part::object("Configuration", text)?,
     };
     let mut fields = Map::new();
     for (field, _) in FIELDS {
