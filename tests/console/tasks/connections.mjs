@@ -209,7 +209,7 @@ export const tasks = [
       await own.page.getByLabel("Its new value").fill("the-second-key");
       await own.press("Set the secret");
       await own.press(/^Release/);
-      await own.shows("Released from quarantine");
+      await own.shows("The delivery was released: converted");
       assert.equal((await newest(id)).status, "converted");
     },
   },

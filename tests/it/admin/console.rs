@@ -784,7 +784,7 @@ async fn an_erasure_is_counted_and_then_made(on: On) {
     let fields = [("workspace", "acme"), ("id", id), ("confirmed", "1")];
     let erased = browser.submit("/contacts/erase", &fields).await.expect(200);
     assert!(
-        erased.text().contains("The person is erased"),
+        erased.text().contains("The person is erased</h2>"),
         "{}",
         erased.text()
     );
@@ -792,6 +792,21 @@ async fn an_erasure_is_counted_and_then_made(on: On) {
         operator.get("/erasures").await["erasures"][0]["contactId"],
         id
     );
+    // What the erasure leaves is said in its heading.
+    operator.lead(&report, TOKEN, "2").await.expect(200);
+    operator.lead(&report, "wrong", "3").await.expect(401);
+    let fields = [
+        ("workspace", "acme"),
+        ("phone", "11 98765-4321"),
+        ("confirmed", "1"),
+    ];
+    let erased = browser.submit("/contacts/erase", &fields).await.expect(200);
+    for part in [
+        "<section class=\"notice warn\" role=\"status\"",
+        "The person is erased, but for 1 delivery that is not converted yet",
+    ] {
+        assert!(erased.text().contains(part), "{part}: {}", erased.text());
+    }
 }
 
 async fn problems_are_on_the_first_page(on: On) {

@@ -509,7 +509,9 @@ async fn a_wrong_secret_is_mended_from_the_first_page(on: On) {
         .await
         .expect(200);
     assert!(
-        released.text().contains("Released from quarantine"),
+        released
+            .text()
+            .contains("The delivery was released: converted"),
         "{}",
         released.text()
     );

@@ -1,8 +1,9 @@
 //! Many deliveries at once, in the console and the admin API: converted again after a correction, and
 //! released from quarantine.
 
-use leadhost_tests::On;
 use leadhost_tests::components::component;
+use leadhost_tests::guests::Variant;
+use leadhost_tests::{Host, On, Options, until};
 use serde_json::{Value, json};
 
 use super::console::Browser;
@@ -12,6 +13,8 @@ use super::{Operator, TOKEN, workspace};
 leadhost_tests::on_every_store! {
     the_deliveries_of_a_list_are_converted_again_after_they_showed_what_changes,
     the_deliveries_in_quarantine_are_released_together,
+    the_heading_and_the_colour_of_a_release_and_a_replay_follow_their_counts,
+    a_conversion_that_fails_again_is_no_success,
     deliveries_that_made_nothing_are_only_counted_until_it_is_applied,
     nothing_is_made_or_sent_before_it_is_applied,
     many_deliveries_are_replayed_only_if_a_filter_names_them,
@@ -74,9 +77,10 @@ async fn the_deliveries_of_a_list_are_converted_again_after_they_showed_what_cha
         .expect(200);
     let done = done.text();
     assert!(
-        done.contains("Converted again: 3 deliveries of acme/form"),
+        done.contains(&heading("good", "All 3 converted again")),
         "{done}"
     );
+    assert!(done.contains("3 deliveries of acme/form"), "{done}");
     assert!(
         done.contains("3 deals and 0 contacts were changed"),
         "{done}"
@@ -126,6 +130,8 @@ async fn the_deliveries_in_quarantine_are_released_together(on: On) {
         .await
         .expect(200);
     let done = done.text();
+    let text = "2 of 3 released: 2 converted, 1 stays as it is";
+    assert!(done.contains(&heading("warn", text)), "{done}");
     assert!(done.contains("<strong>2</strong> converted"), "{done}");
     assert!(
         done.contains("<strong>2</strong> deals of their leads"),
@@ -135,6 +141,115 @@ async fn the_deliveries_in_quarantine_are_released_together(on: On) {
     assert!(done.contains("stays in quarantine"), "{done}");
     let list = operator.get("/deliveries?status=quarantined").await;
     assert_eq!(list["deliveries"].as_array().map(Vec::len), Some(1));
+}
+
+/// The heading of a page that says what came of many deliveries.
+fn heading(tone: &str, text: &str) -> String {
+    format!("<h2 class=\"notice {tone}\" role=\"status\">{text}</h2>")
+}
+
+async fn the_heading_and_the_colour_of_a_release_and_a_replay_follow_their_counts(on: On) {
+    let (operator, report) = Operator::with_workspace(on).await;
+    leads(&operator, &report, "wrong", &["1", "2", "3"]).await;
+    let browser = Browser::signed_in(&operator).await;
+    let form = [("status", "quarantined"), ("release", "1"), ("apply", "1")];
+    let done = browser.submit("/deliveries/replay", &form).await;
+    let done = done.expect(200).text().to_owned();
+    let text = "None of 3 was released: 3 stay as they are";
+    assert!(done.contains(&heading("bad", text)), "{done}");
+    // One reason is one row, with how many have it.
+    let row = "<tr><td class=\"number\">3</td><td>it stays in quarantine: ";
+    assert!(done.contains(row), "{done}");
+    assert_eq!(done.matches("stays in quarantine").count(), 1, "{done}");
+    assert!(!done.contains("notice good"), "{done}");
+
+    let connection = report["connections"]["form"].as_str().unwrap();
+    for _ in 0..2 {
+        let bad = operator.host.post(&format!("/ingest-lead/{connection}"));
+        let bad = bad.header("x-token", TOKEN).body("no lead");
+        bad.send().await.expect(400);
+    }
+    let form = [("status", "rejected"), ("apply", "1")];
+    let done = browser.submit("/deliveries/replay", &form).await;
+    let done = done.expect(200).text().to_owned();
+    let text = "None of 2 was converted: 2 rejected";
+    assert!(done.contains(&heading("warn", text)), "{done}");
+    let list = operator.get("/deliveries?status=rejected").await;
+    let id = list["deliveries"][0]["id"].as_str().expect("an id");
+    let path = format!("/deliveries/{id}/replay");
+    let page = browser.follow(&path, &[("apply", "1")]).await;
+    let text =
+        "<p class=\"notice warn\" role=\"status\">The delivery was not converted: rejected.</p>";
+    assert!(page.contains(text), "{page}");
+}
+
+async fn a_conversion_that_fails_again_is_no_success(on: On) {
+    let host = Host::working_with(Options::patient(on)).await;
+    let key = host.admin_key().await;
+    let operator = Operator { host, key };
+    let mended = Variant {
+        version: "1.0.0",
+        mended: "trap",
+        ..Variant::default()
+    };
+    let former = operator.host.converter(mended.component()).await;
+    let mut file = workspace();
+    file["connections"] = json!([{
+        "name": "portal", "partner": "crm", "instance": "bot", "plugin": "misbehave",
+        "config": {"do": "trap", "size": 0},
+    }]);
+    let report = operator.apply(&file).await.expect(200).json();
+    let id = report["connections"]["portal"].as_str().expect("an id");
+    let send = async || {
+        operator
+            .host
+            .post(&format!("/ingest-lead/{id}"))
+            .send()
+            .await
+    };
+    send().await.expect(200);
+    let trapping = Variant {
+        version: "1.1.0",
+        ..Variant::default()
+    };
+    operator.host.converter(trapping.component()).await;
+    send().await.expect(200);
+
+    let browser = Browser::signed_in(&operator).await;
+    let list = operator.get("/deliveries?status=failed").await;
+    let failed = list["deliveries"][0]["id"].as_str().expect("an id");
+    let path = format!("/deliveries/{failed}/replay");
+    let page = browser.follow(&path, &[("apply", "1")]).await;
+    let not = "<p class=\"notice bad\" role=\"status\">The delivery was not converted: failed.</p>";
+    assert!(page.contains(not), "{page}");
+    assert!(!page.contains("notice good"), "{page}");
+    // One that has made a lead keeps it and its status.
+    let list = operator.get("/deliveries?status=converted").await;
+    let made = list["deliveries"][0]["id"].as_str().expect("an id");
+    let path = format!("/deliveries/{made}/replay");
+    let page = browser.follow(&path, &[("apply", "1")]).await;
+    let kept = "<p class=\"notice bad\" role=\"status\">The delivery was not converted again, and stays as it was: ";
+    assert!(page.contains(kept), "{page}");
+    let form = [("status", "failed"), ("apply", "1")];
+    let done = browser.submit("/deliveries/replay", &form).await;
+    let done = done.expect(200).text().to_owned();
+    let text = "The delivery was not converted: parked";
+    assert!(done.contains(&heading("bad", text)), "{done}");
+    let path = format!("/connections/{id}/test");
+    let tested = browser.submit(&path, &[("body", "{}")]).await.expect(200);
+    assert!(tested.text().contains(not), "{}", tested.text());
+
+    let order = json!({"convertedBy": former.0, "plugin": "misbehave", "apply": true});
+    let begun = operator.post("/repairs", &order).await;
+    let begun = begun.expect(201).json();
+    let path = format!("/repairs/{}", begun["id"].as_str().expect("an id"));
+    until("the repair has ended", async || {
+        let shown = operator.get(&path).await;
+        (!shown["endedAt"].is_null()).then_some(())
+    })
+    .await;
+    let page = browser.page(&path).await;
+    assert!(page.contains(not), "{page}");
 }
 
 async fn deliveries_that_made_nothing_are_only_counted_until_it_is_applied(on: On) {

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::api::ApiRefusal;
+use super::outcome::Notice;
 use askama::Template;
 use hyper::StatusCode;
 use hyper::header::{COOKIE, HeaderValue, LOCATION, SET_COOKIE};
@@ -20,14 +21,14 @@ const SESSION_COOKIE: &str = "leadhost-console";
 /// The outcome of a form.
 pub enum FormOutcome {
     /// To a page, which shows what was done.
-    Done { to: String, notice: String },
+    Done { to: String, notice: Notice },
     /// To a page of its own.
     Page(ApiResponse),
 }
 
 impl FormOutcome {
     /// Returns to a page below `/console`, with a sentence about what was done.
-    pub fn done(to: impl Into<String>, notice: impl Into<String>) -> Self {
+    pub fn done(to: impl Into<String>, notice: impl Into<Notice>) -> Self {
         Self::Done {
             to: to.into(),
             notice: notice.into(),

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::form;
-use super::sessions::Notice;
+use super::outcome::Notice;
 use crate::domain::id::ConnectionId;
 use crate::domain::key::Role;
 use crate::domain::time::Micros;

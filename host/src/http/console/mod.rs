@@ -11,6 +11,7 @@ mod form;
 mod frame;
 mod live;
 mod multipart;
+mod outcome;
 mod pages;
 mod refusal;
 pub mod sessions;
@@ -38,7 +39,8 @@ use crate::http::route::ConsoleRoute;
 use crate::limits;
 use api::ApiRefusal;
 use form::Form;
-use sessions::{Notice, Session};
+use outcome::{Notice, Tone};
+use sessions::Session;
 
 /// Pages load what is theirs, and send forms to this address alone.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; \
@@ -173,17 +175,11 @@ async fn form(
     }
     let (to, notice) = match pages::submit(visit, route, &form).await {
         Ok(FormOutcome::Page(page)) => return Ok(page),
-        Ok(FormOutcome::Done { to, notice }) => (
-            to,
-            Notice {
-                is_error: false,
-                text: notice,
-            },
-        ),
+        Ok(FormOutcome::Done { to, notice }) => (to, notice),
         Err(refusal) => (
             pages::origin_of(route, &form),
             Notice {
-                is_error: true,
+                tone: Tone::Bad,
                 text: refusal.message,
             },
         ),

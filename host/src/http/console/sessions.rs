@@ -7,6 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use sha2::{Digest as _, Sha256};
 
+use super::outcome::Notice;
 use crate::domain::id::base62;
 use crate::domain::time::Micros;
 use crate::limits;
@@ -28,13 +29,6 @@ struct SessionEntry {
     began: Micros,
     used: Micros,
     notice: Option<Notice>,
-}
-
-/// A sentence about the last action, which the next page shows once.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Notice {
-    pub is_error: bool,
-    pub text: String,
 }
 
 /// A session that is live now.
@@ -184,10 +178,7 @@ mod tests {
         let sessions = Sessions::default();
         let token = sessions.begin(KEY, Micros(0));
         let session = sessions.find(&token, Micros(0)).expect("it is live");
-        let notice = Notice {
-            is_error: false,
-            text: "done".to_owned(),
-        };
+        let notice = Notice::from("done");
         sessions.notify(&session, notice.clone());
         assert_eq!(sessions.take_notice(&session), Some(notice));
         assert_eq!(sessions.take_notice(&session), None);

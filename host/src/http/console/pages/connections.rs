@@ -8,6 +8,7 @@ use hyper::StatusCode;
 use super::super::api::ApiRefusal;
 use super::super::form::{Form, encoded};
 use super::super::frame::Frame;
+use super::super::outcome::Notice;
 use super::super::{
     answer::{FormOutcome, page},
     visit::Visit,
@@ -220,6 +221,7 @@ pub async fn resume(visit: &Visit<'_>, which: &str) -> Result<FormOutcome, ApiRe
 pub struct TestedPage {
     frame: Frame,
     tested: TestedDelivery,
+    outcome: Notice,
     which: String,
     body: String,
 }
@@ -241,6 +243,7 @@ pub async fn test(visit: &Visit<'_>, which: &str, form: &Form) -> Result<FormOut
     let tested: TestedDelivery = visit.api().post(&path, &request).await?;
     let shown = TestedPage {
         frame: visit.frame("connections", "Test delivery"),
+        outcome: Notice::of_delivery("converted", tested.status, false),
         tested,
         which: which.to_owned(),
         body: request.body,

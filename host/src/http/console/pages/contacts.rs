@@ -6,6 +6,7 @@ use hyper::StatusCode;
 use super::super::api::ApiRefusal;
 use super::super::form::{Form, encoded};
 use super::super::frame::Frame;
+use super::super::outcome::{Notice, Tone};
 use super::super::{
     answer::{FormOutcome, page, see_other},
     visit::Visit,
@@ -17,6 +18,7 @@ use crate::admin_api::contacts::{
 };
 use crate::admin_api::workspaces::{WorkspaceView, Workspaces};
 use crate::domain::contact::FoundBy;
+use crate::domain::text::{counted, noun};
 use crate::http::reply::ApiResponse;
 
 #[derive(Template)]
@@ -34,6 +36,22 @@ pub struct ContactsPage {
     /// The person whom that request would erase. `None` if the contact is gone already.
     person: Option<ContactSummary>,
     erased: Option<EraseReceipt>,
+}
+
+/// Says that the person is erased, and how many deliveries with the person are left.
+fn erased(receipt: &EraseReceipt) -> Notice {
+    let remaining = &receipt.remaining;
+    match remaining.deliveries.len() as u64 + remaining.more_deliveries {
+        0 => "The person is erased".into(),
+        left => Notice {
+            tone: Tone::Warn,
+            text: format!(
+                "The person is erased, but for {} that {} not converted yet",
+                counted(left, "delivery", "deliveries"),
+                noun(&left, "is", "are"),
+            ),
+        },
+    }
 }
 
 /// Shows the contacts that are searched and the list of erasures, or the one contact that is found.

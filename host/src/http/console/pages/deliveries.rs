@@ -14,7 +14,7 @@ use super::super::api::ApiRefusal;
 use super::super::archive;
 use super::super::form::{Form, encoded};
 use super::super::frame::Frame;
-use super::super::sessions::Notice;
+use super::super::outcome::{Notice, Tone};
 use super::super::{
     answer::{BLANKS, FormOutcome, page, see_other},
     visit::Visit,
@@ -196,10 +196,22 @@ pub async fn replay(visit: &Visit<'_>, id: &str, form: &Form) -> Result<FormOutc
     let path = format!("/deliveries/{}/replay", encoded(id));
     let replayed: Replayed = visit.api().post(&path, &request).await?;
     if apply || release {
-        let notice = format!(
-            "The delivery was converted again: {}.",
-            replayed.status.as_str()
-        );
+        let act = match release {
+            true => "released",
+            false => "converted again",
+        };
+        let mut notice = Notice::of_delivery(act, replayed.status, release);
+        // A delivery that has made leads keeps its status when its conversion fails.
+        let path = format!("/deliveries/{}", encoded(id));
+        let now: Option<DeliveryDetailView> = visit.api().get(&path).await.ok();
+        if let Some(error) = now.and_then(|now| now.facts.error)
+            && notice.tone == Tone::Good
+        {
+            notice = Notice {
+                tone: Tone::Bad,
+                text: format!("The delivery was not {act}, and stays as it was: {error}"),
+            };
+        }
         return Ok(FormOutcome::done(format!("/deliveries/{id}"), notice));
     }
     let shown = with_replay(visit, id, Some(replayed)).await?;
@@ -233,7 +245,7 @@ pub async fn export(visit: &Visit<'_>, id: &str) -> Result<FormOutcome, ApiRefus
     if !exported.notes.is_empty() {
         // The browser stays on its page, and the next one shows them.
         let notice = Notice {
-            is_error: false,
+            tone: Tone::Warn,
             text: exported.notes.join(" "),
         };
         visit.call.http.sessions.notify(visit.session, notice);

@@ -8,6 +8,7 @@ use hyper::StatusCode;
 use super::super::api::ApiRefusal;
 use super::super::form::{Form, encoded};
 use super::super::frame::Frame;
+use super::super::outcome::{Notice, Tone};
 use super::super::{
     answer::{FormOutcome, page},
     visit::Visit,
@@ -99,7 +100,10 @@ pub async fn reply(visit: &Visit<'_>, form: &Form) -> Result<FormOutcome, ApiRef
     };
     let conversation = conversation_of(form);
     let simulated: SimulatedEvent = visit.api().post("/outbox/reply", &request).await?;
-    let notice = format!("The contact has written: {}.", simulated.status.as_str());
+    let notice = Notice {
+        tone: Tone::of(simulated.status),
+        text: format!("The contact has written: {}.", simulated.status.as_str()),
+    };
     if let Some(page) = conversation {
         return Ok(FormOutcome::done(page, notice));
     }
@@ -189,7 +193,15 @@ pub async fn resolve_many(visit: &Visit<'_>, form: &Form) -> Result<FormOutcome,
         let request = ResolveManyRequest { verdict, messages };
         let resolved: ResolvedMany = visit.api().post("/outbox/resolve", &request).await?;
         let to = format!("/messages{}", filters.query());
-        return Ok(FormOutcome::done(to, resolved.summary()));
+        let (done, others) = (
+            resolved.states.values().sum(),
+            resolved.refused + resolved.left,
+        );
+        let notice = Notice {
+            tone: Tone::of_counts(done, others),
+            text: resolved.summary(),
+        };
+        return Ok(FormOutcome::done(to, notice));
     }
     let most = limits::RESOLVED_AT_ONCE.to_string();
     let query = filters.query_with(&[("limit", &most)]);

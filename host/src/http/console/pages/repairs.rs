@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::super::api::ApiRefusal;
 use super::super::form::{Form, encoded};
 use super::super::frame::Frame;
+use super::super::outcome::{Notice, Tone};
 use super::super::{
     answer::{FormOutcome, page},
     visit::Visit,
@@ -16,6 +17,7 @@ use crate::admin_api::connections::{ConnectionView, Connections};
 use crate::admin_api::repairs::{
     RepairChangeView, RepairChanges, RepairFacts, RepairList, RepairRequest, RepairView,
 };
+use crate::domain::repair::RepairState;
 use crate::domain::text;
 use crate::domain::workspace::name_in_workspace;
 
@@ -126,17 +128,46 @@ impl RepairPage {
     }
 
     /// Returns the deliveries that were not replayed, by their outcomes.
-    fn others(&self) -> Vec<(&'static str, u64)> {
+    fn others(&self) -> Vec<(u64, &'static str, Tone)> {
         let counts = &self.repair.facts.deliveries;
         let all = [
-            ("failed", counts.failed),
-            ("refused by the active version", counts.rejected),
-            ("in quarantine", counts.quarantined),
-            ("held by a host", counts.leased),
-            ("emptied by an erasure", counts.emptied),
-            ("gone", counts.gone),
+            (counts.failed, "failed", Tone::Bad),
+            (counts.rejected, "refused by the active version", Tone::Warn),
+            (counts.quarantined, "in quarantine", Tone::Warn),
+            (counts.leased, "held by a host", Tone::Warn),
+            (counts.emptied, "emptied by an erasure", Tone::Warn),
+            (counts.gone, "gone", Tone::Warn),
         ];
-        all.into_iter().filter(|(_, count)| *count > 0).collect()
+        all.into_iter().filter(|(count, _, _)| *count > 0).collect()
+    }
+
+    /// Returns what came of it, or of its undo, once that has ended. `None` if it wrote nothing.
+    fn outcome(&self) -> Option<Notice> {
+        let facts = &self.repair.facts;
+        if self.is_open() || !facts.apply || facts.found == Some(0) {
+            return None;
+        }
+        if let Some(undo) = &self.repair.undo {
+            let parts = [
+                (undo.undone, "undone", Tone::Good),
+                (undo.changed_since, "changed since", Tone::Warn),
+                (undo.stays, "cannot be undone", Tone::Warn),
+                (undo.in_use, "of match keys that are in use", Tone::Warn),
+                (undo.left, "left", Tone::Warn),
+            ];
+            return Some(Notice::of_many(("change", "undone"), undo.undone, &parts));
+        }
+        let done = facts.deliveries.replayed;
+        let mut parts = self.others();
+        parts.insert(0, (done, "converted again", Tone::Good));
+        let left = facts.found.unwrap_or_default();
+        let left = left.saturating_sub(facts.deliveries.sum());
+        parts.push((left, "left", Tone::Warn));
+        let mut notice = Notice::of_many(("delivery", "converted again"), done, &parts);
+        if facts.state != RepairState::Done {
+            notice.tone = notice.tone.max(Tone::Warn);
+        }
+        Some(notice)
     }
 }
 

@@ -7,12 +7,15 @@ use hyper::StatusCode;
 use super::super::api::ApiRefusal;
 use super::super::form::Form;
 use super::super::frame::Frame;
+use super::super::outcome::{Notice, Tone};
 use super::super::{
     answer::{FormOutcome, page},
     visit::Visit,
 };
 use super::filters::Filters;
 use crate::admin_api::replays::{ReplayManyRequest, ReplayedMany};
+use crate::domain::delivery::DeliveryStatus;
+use crate::domain::id::DeliveryId;
 use crate::domain::text::{self, counted};
 
 /// The filters that the deliveries of a replay may have; the list of deliveries has them too.
@@ -51,6 +54,45 @@ impl ReplaysPage {
                 format!("{number}: {}", parts.collect::<Vec<_>>().join(", "))
             }
         }
+    }
+
+    /// Returns what came of the deliveries that were handled.
+    fn outcome(&self) -> Notice {
+        let (statuses, refused) = (&self.replayed.statuses, self.replayed.refused);
+        let mut parts: Vec<(u64, &str, Tone)> = statuses
+            .iter()
+            .map(|(word, count)| {
+                let status = DeliveryStatus::from_text(word);
+                (*count, word.as_str(), status.map_or(Tone::Warn, Tone::of))
+            })
+            .collect();
+        let released = statuses.values().sum();
+        let good = parts.iter().filter(|(_, _, tone)| *tone == Tone::Good);
+        let (act, done) = match self.release {
+            true => ("released", released),
+            false => ("converted again", good.map(|(count, _, _)| count).sum()),
+        };
+        let stay = text::noun(&refused, "stays as it is", "stay as they are");
+        parts.push((refused, stay, Tone::of_counts(released, refused)));
+        Notice::of_many(("delivery", act), done, &parts)
+    }
+
+    /// Returns why deliveries stay as they are: each reason with how many have it, and the first of them.
+    fn reasons(&self) -> Vec<(String, u64, DeliveryId)> {
+        let mut reasons: Vec<(String, u64, DeliveryId)> = Vec::new();
+        for one in &self.replayed.refusals {
+            let reason = one.reason.replace(&format!("delivery {}", one.id), "it");
+            match reasons.iter_mut().find(|(known, _, _)| *known == reason) {
+                Some((_, count, _)) => *count += 1,
+                None => reasons.push((reason, 1, one.id)),
+            }
+        }
+        reasons
+    }
+
+    /// Returns how many more stay as they are than have a reason here.
+    fn more_refused(&self) -> u64 {
+        self.replayed.refused - self.replayed.refusals.len() as u64
     }
 
     /// Returns what a click does now, or `None` if nothing is left to do.
