@@ -11,6 +11,7 @@ use super::plugins::{DifferenceView, FieldDifference, SendDifferences, VerifiedP
 use crate::domain::accept::AcceptWord;
 use crate::domain::id::ConnectionId;
 use crate::domain::rollout::{RolloutChange, RolloutMode, RolloutStage};
+use crate::domain::text::counted;
 use crate::domain::time::{Micros, rounded};
 use crate::limits;
 
@@ -259,6 +260,15 @@ impl RolloutView {
             parts.push("without guards".to_owned());
         }
         parts
+    }
+
+    /// Returns how many comparisons the step of a canary has, and how many it needs.
+    pub fn in_step(&self) -> String {
+        let made = counted(self.step_compared, "comparison", "comparisons");
+        match self.plan.step_comparisons {
+            0 => made,
+            needed => format!("{made}; it needs {needed}"),
+        }
     }
 
     /// Returns the seconds that are left of the stage or step, or `None` if it has no end.

@@ -47,11 +47,11 @@ export const tasks = [
     },
   },
   {
-    name: "abort a rollout",
+    name: "roll back a rollout",
     steps: async (own) => {
       const before = await active(PORTAL);
       const card = await watch(own);
-      await own.press("Abort", card);
+      await own.press("Roll back", card);
       await own.shows("aborted", own.card("Rollout"));
       assert.equal((await rollout(PORTAL)).stage, "aborted");
       assert.equal(await active(PORTAL), before);

@@ -21,6 +21,7 @@ leadhost_tests::on_every_store! {
     a_version_that_a_canary_ended_is_named_also_after_the_next_rollout,
     a_plugin_that_was_never_active_is_neither_fine_nor_compared,
     the_page_of_a_plugin_follows_an_open_rollout_and_names_its_candidate,
+    the_way_back_comes_first_and_a_step_says_what_it_waits_for,
     a_version_is_repaired_from_its_impact_and_the_repair_is_undone,
     a_repair_that_cannot_be_is_refused_with_the_reason,
     a_component_is_uploaded_and_serves_nothing,
@@ -377,11 +378,73 @@ async fn the_page_of_a_plugin_follows_an_open_rollout_and_names_its_candidate(on
     assert!(!page.contains("data-live"), "{page}");
     assert!(page.contains("Start a canary"), "{page}");
     for part in [
-        "The rollout of mapping was aborted.",
+        "The rollout of mapping is rolled back: ",
         "Last rollout (ended): shadow",
     ] {
         assert!(page.contains(part), "{part}: {page}");
     }
+}
+
+/// The part of the page with the rollout.
+fn rollout_of(page: &str) -> &str {
+    let (_, rest) = page
+        .split_once("aria-label=\"Rollout\"")
+        .expect("a rollout");
+    rest.split_once("</section>").expect("its end").0
+}
+
+async fn the_way_back_comes_first_and_a_step_says_what_it_waits_for(on: On) {
+    let rolling = Rolling::new(on).await;
+    let candidate = rolling.keep(phones("1.1.0")).await;
+    let mut order = canary(&[100], LONG);
+    order["stepComparisons"] = json!(40);
+    rolling.begin(&candidate, order.clone()).await;
+    rolling.send("odd", 5).await;
+    let compared = |shown: &serde_json::Value| shown["stepCompared"] == 5;
+    rolling.until("five are compared", compared).await;
+    let Rolling { host, key, .. } = rolling;
+    let operator = Operator { host, key };
+    let browser = Browser::signed_in(&operator).await;
+    let page = browser.page("/plugins/misbehave").await;
+    let part = rollout_of(&page);
+    let at = |text: &str| part.find(text).unwrap_or_else(|| panic!("{text}: {part}"));
+    for text in [
+        "canary</span> 100 %, step 1 of 1, ",
+        " min left",
+        "<dt>In this step</dt><dd>5 comparisons; it needs 40</dd>",
+        "<dt>Time of a conversion</dt><dd>stable ",
+        " ms, candidate ",
+    ] {
+        at(text);
+    }
+    let buttons = [
+        "value=\"abort\" class=\"risky\">Roll back<",
+        ">Pause<",
+        ">Promote now<",
+        "<dt>Stage</dt>",
+    ];
+    assert!(buttons.map(at).is_sorted(), "{part}");
+    assert!(!part.contains("class=\"strong\""), "{part}");
+    let change = "/plugins/misbehave/rollout/change";
+    let page = browser.follow(change, &[("change", "abort")]).await;
+    let text = "The rollout of misbehave is rolled back: 1.0.0 serves alone.";
+    assert!(page.contains(text), "{page}");
+
+    // In the probation, too.
+    order["digest"] = json!(candidate.0);
+    let start = operator.ask("POST", "/plugins/misbehave/rollout");
+    start.json(&order).send().await.expect(201);
+    browser.follow(change, &[("change", "promote")]).await;
+    let page = browser.page("/plugins/misbehave").await;
+    let part = rollout_of(&page);
+    let at = |text: &str| part.find(text).unwrap_or_else(|| panic!("{text}: {part}"));
+    let order = [">Roll back<", "<dt>Stage</dt>", "probation", " min left"];
+    assert!(order.map(at).is_sorted(), "{part}");
+    assert!(!part.contains("Promote now"), "{part}");
+    let page = browser.follow(change, &[("change", "abort")]).await;
+    assert!(page.contains(text), "{page}");
+    let plugins = operator.get("/plugins").await;
+    assert_ne!(plugins["plugins"][0]["digest"], json!(candidate.0));
 }
 
 /// A host that has converted a lead with a version that read another name, and now serves another
@@ -446,6 +509,7 @@ async fn a_version_is_repaired_from_its_impact_and_the_repair_is_undone(on: On) 
     for part in [
         "The repair has begun",
         "1 converted again of 1",
+        "<p class=\"notice good\" role=\"status\">The delivery was converted again.</p>",
         "<h2>Receipt</h2>",
         "<td>contact.name</td>",
         "Ada Prado",
@@ -474,6 +538,7 @@ async fn a_version_is_repaired_from_its_impact_and_the_repair_is_undone(on: On) 
     let page = browser.page(&repaired).await;
     assert!(page.contains("<span class=\"tag undone\">"), "{page}");
     assert!(page.contains("<dt>Undone</dt>"), "{page}");
+    assert!(page.contains("undone.</p>"), "{page}");
     assert!(!page.contains(">Undo</button>"), "{page}");
     let audit = operator.get("/audit?act=undo-repair").await;
     assert_eq!(audit["rows"].as_array().map(Vec::len), Some(2), "{audit:#}");

@@ -317,7 +317,7 @@ fn show(rollout: &RolloutView, flags: &ServiceFlags) {
         rollout.candidate_leads,
     )));
     if rollout.stage == RolloutStage::Canary {
-        say(&in_step(rollout));
+        say(&format!("In this step: {}.", rollout.in_step()));
     }
     say(&safe(&format!(
         "Served by {candidate}: {}. Saved by {stable} or the version before it: {}. Waiting to be compared: {}. Dropped, not compared: {}.",
@@ -420,16 +420,6 @@ fn stage(rollout: &RolloutView) -> String {
         false => rollout.stage.to_string(),
     };
     [vec![stage], rollout.progress()].concat().join(", ")
-}
-
-/// Returns how many comparisons the step of a canary has, and how many it needs.
-fn in_step(rollout: &RolloutView) -> String {
-    let (made, needed) = (rollout.step_compared, rollout.plan.step_comparisons);
-    let made = count(made, "comparison", "comparisons");
-    match needed {
-        0 => format!("In this step: {made}."),
-        _ => format!("In this step: {made}; it needs {needed}."),
-    }
 }
 
 /// Prints examples of failures of the candidate, masked, each with its delivery or message.
@@ -661,16 +651,10 @@ mod tests {
 
     #[test]
     fn a_step_says_how_many_comparisons_it_has_and_needs() {
-        let check = |changes: Value, expect: &str| assert_eq!(in_step(&rollout(changes)), expect);
-        check(
-            json!({"stepCompared": 3}),
-            "In this step: 3 comparisons; it needs 10.",
-        );
+        let check = |changes: Value, expect: &str| assert_eq!(rollout(changes).in_step(), expect);
+        check(json!({"stepCompared": 3}), "3 comparisons; it needs 10");
         let plan = json!({"mode": "canary", "steps": [50], "everySeconds": 60, "probationSeconds": 0, "guards": true, "stepComparisons": 0});
-        check(
-            json!({"stepCompared": 1, "plan": plan}),
-            "In this step: 1 comparison.",
-        );
+        check(json!({"stepCompared": 1, "plan": plan}), "1 comparison");
     }
 
     #[test]

@@ -11,6 +11,7 @@ use super::super::api::ApiRefusal;
 use super::super::chart::Chart;
 use super::super::form::{Form, encoded};
 use super::super::frame::{self, Frame};
+use super::super::outcome::{Notice, Tone};
 use super::super::{
     answer::{FormOutcome, page},
     visit::Visit,
@@ -193,15 +194,29 @@ impl PluginPage {
         version.to_owned()
     }
 
-    /// Returns the milliseconds of the longest call.
-    fn milliseconds(&self, version: &VersionCallHistory) -> String {
-        format!("{:.1}", version.longest_processor_micros as f64 / 1_000.0)
-    }
-
     /// Returns how many calls returned more than is allowed.
     fn over(&self, version: &VersionCallHistory) -> u64 {
         let counts = version.outcomes.get("too_much_output");
         counts.map_or(0, |counts| counts.iter().sum())
+    }
+}
+
+/// Returns a time as a person reads it: `1.9 ms`.
+fn milliseconds(micros: &u64) -> String {
+    format!("{:.1} ms", *micros as f64 / 1_000.0)
+}
+
+/// Says what a deploy has done, and which hosts do not follow yet.
+fn deployed_notice(text: String, deployed: &DeployedPlugin) -> Notice {
+    let behind = deployed.behind.iter().flatten();
+    let behind = behind.map(|one| format!("{} ({})", one.host, one.reason));
+    let behind = behind.collect::<Vec<_>>().join(", ");
+    match behind.is_empty() {
+        true => text.into(),
+        false => Notice {
+            tone: Tone::Warn,
+            text: format!("{text} Not yet on {behind}."),
+        },
     }
 }
 
@@ -494,10 +509,9 @@ pub async fn activate(
             return refused(visit, name, refusal, "activate", fields).await;
         }
     };
-    let version = deployed
-        .version
-        .unwrap_or_else(|| deployed.digest.short().to_owned());
-    let notice = format!("{name} {version} is active.");
+    let version = deployed.version.as_deref();
+    let version = version.unwrap_or_else(|| deployed.digest.short());
+    let notice = deployed_notice(format!("{name} {version} is active."), &deployed);
     Ok(FormOutcome::done(format!("/plugins/{name}"), notice))
 }
 
@@ -587,9 +601,8 @@ pub async fn roll_back(
         Ok(deployed) => deployed,
         Err(refusal) => return refused(visit, name, refusal, "rollback", Vec::new()).await,
     };
-    let version = deployed
-        .version
-        .unwrap_or_else(|| deployed.digest.short().to_owned());
+    let version = deployed.version.as_deref();
+    let version = version.unwrap_or_else(|| deployed.digest.short());
     let mut notice = format!("{name} is rolled back to {version}.");
     if let Some(left) = &deployed.previous {
         let impact = format!(
@@ -599,6 +612,7 @@ pub async fn roll_back(
         );
         notice.push_str(&impact);
     }
+    let notice = deployed_notice(notice, &deployed);
     Ok(FormOutcome::done(format!("/plugins/{name}"), notice))
 }
 
@@ -676,7 +690,7 @@ async fn rollout_started(
     Ok(FormOutcome::done(format!("/plugins/{name}"), notice))
 }
 
-/// Pauses, resumes, promotes or aborts the open rollout.
+/// Pauses, resumes, promotes or rolls back the open rollout.
 ///
 /// # Errors
 ///
@@ -694,15 +708,46 @@ pub async fn change_rollout(
         )
     })?;
     let path = format!("/plugins/{}/rollout", encoded(name));
-    let _: serde_json::Value = visit
+    let changed: RolloutView = visit
         .api()
         .patch(&path, &RolloutChangeRequest { change })
         .await?;
+    let stable = changed.stable;
+    let stable = stable.version.as_deref().unwrap_or(stable.digest.short());
     let notice = match change {
         RolloutChange::Pause => format!("The rollout of {name} is paused."),
         RolloutChange::Resume => format!("The rollout of {name} is resumed."),
         RolloutChange::Promote => format!("The candidate of {name} was promoted: it is active."),
-        RolloutChange::Abort => format!("The rollout of {name} was aborted."),
+        RolloutChange::Abort => {
+            format!("The rollout of {name} is rolled back: {stable} serves alone.")
+        }
     };
     Ok(FormOutcome::done(format!("/plugins/{name}"), notice))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::admin_api::hosts::BehindView;
+
+    #[test]
+    fn a_deploy_that_a_host_does_not_follow_is_said_in_yellow() {
+        let mut deployed: DeployedPlugin = serde_json::from_value(serde_json::json!({
+            "name": "portal", "version": "1.1.0", "digest": "9b0f7a3c5d2e", "previous": null,
+            "generation": 2, "activatedAt": null, "golden": null, "active": true, "behind": [],
+            "verification": null,
+        }))
+        .expect("a deployed plugin");
+        let notice = |deployed: &_| deployed_notice("It is active.".to_owned(), deployed);
+        assert_eq!(notice(&deployed), Notice::from("It is active."));
+        deployed.behind = Some(vec![BehindView {
+            host: "b".to_owned(),
+            reason: "it cannot load it".to_owned(),
+        }]);
+        let expect = Notice {
+            tone: Tone::Warn,
+            text: "It is active. Not yet on b (it cannot load it).".to_owned(),
+        };
+        assert_eq!(notice(&deployed), expect);
+    }
 }
