@@ -53,13 +53,11 @@ impl AuditRow {
             _ => format!("tried to {verb}"),
         };
         let what = named(&object, &self.target, &detail);
-        let to = match self.act.starts_with("roll-back") {
-            true => " to ",
-            false => " ",
-        };
-        let version = version(&object, &detail).map(|version| to.to_owned() + &version);
-        let version = version.unwrap_or_default();
-        let act = format!("{} {verb} {what}{version}", self.actor());
+        let to = version(&object, &detail).map(|version| match self.act.starts_with("roll-back") {
+            true => format!(" to {version}"),
+            false => format!(" {version}"),
+        });
+        let act = format!("{} {verb} {what}{}", self.actor(), to.unwrap_or_default());
         (act, self.more(&detail))
     }
 

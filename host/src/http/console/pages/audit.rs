@@ -7,7 +7,7 @@ use super::super::api::ApiRefusal;
 use super::super::frame::Frame;
 use super::super::{answer::page, visit::Visit};
 use super::filters::{Filtered, Filters, status_of};
-use super::words::{plain, spelled};
+use super::words::plain;
 use crate::admin_api::audit::Audit;
 use crate::domain::audit::{AuditRow, OperatorAct};
 use crate::domain::audit_sentence::SAID;
@@ -30,8 +30,6 @@ struct ShownAct {
     more: String,
     /// What else its detail has, by name.
     facts: Vec<(String, String)>,
-    /// How many more it has.
-    left: usize,
 }
 
 /// Values of a detail that are shown, and characters of one.
@@ -46,26 +44,34 @@ impl ShownAct {
         }
         let mut facts = Vec::new();
         collect("", &detail, &mut facts);
-        let left = facts.len().saturating_sub(FACTS);
-        facts.truncate(FACTS);
+        if facts.len() > FACTS {
+            facts.truncate(FACTS);
+            facts.push(("more".to_owned(), "leadhost audit --json".to_owned()));
+        }
         let (said, more) = row.sentence();
         Self {
             row,
             said,
             more,
             facts,
-            left,
         }
     }
 }
 
-/// Adds the values of a detail with their names in words: `changes 1 kind`.
+/// Adds the values of a detail with their names in words: `changed connections 1 name`.
 fn collect(name: &str, value: &Value, facts: &mut Vec<(String, String)>) {
-    let inner = |key: &str| format!("{name} {key}").trim().to_owned();
+    let inner = |key: &str| {
+        let mut words = format!("{name} ");
+        for c in key.chars() {
+            words.extend(c.is_ascii_uppercase().then_some(' '));
+            words.push(c.to_ascii_lowercase());
+        }
+        words.trim().to_owned()
+    };
     match value {
         Value::Object(fields) => {
             for (key, value) in fields {
-                collect(&inner(&spelled(key)), value, facts);
+                collect(&inner(key), value, facts);
             }
         }
         Value::Array(all) if all.iter().any(|one| one.is_object() || one.is_array()) => {

@@ -33,15 +33,3 @@ pub fn plain(value: &Value) -> Cow<'_, str> {
         other => Cow::Owned(other.to_string()),
     }
 }
-
-/// Returns the name of a member of JSON in words: `configVersion` as `config version`.
-pub fn spelled(name: &str) -> String {
-    let mut words = String::new();
-    for c in name.chars() {
-        if c.is_ascii_uppercase() {
-            words.push(' ');
-        }
-        words.push(c.to_ascii_lowercase());
-    }
-    words
-}
