@@ -432,6 +432,8 @@ pub enum FetchOutcome {
 pub struct DeliveryOutcome {
     pub delivery: DeliveryId,
     pub status: DeliveryStatus,
+    /// Why its last conversion failed. One that made leads before keeps them, and its status.
+    pub error: Option<String>,
     pub items: Vec<ItemOutcome>,
     /// The number of deliveries that this one evicted from a full quarantine.
     pub evicted: u32,

@@ -57,6 +57,7 @@ pub(super) fn decide(set: &mut WorkingSet, new: &Reconversion) -> WriteOutcome {
             Some(status) => status,
             None => status_of(&[statuses, others].concat()),
         },
+        error: None,
         items: items
             .iter()
             .map(|(index, item)| item.outcome(*index))

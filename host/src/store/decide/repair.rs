@@ -40,6 +40,7 @@ pub(super) fn narrow(
     WriteOutcome::Done(DeliveryOutcome {
         delivery: new.delivery,
         status,
+        error: None,
         items,
         evicted: 0,
         greeted: Vec::new(),

@@ -256,6 +256,7 @@ impl DeliveryRecord {
         DeliveryOutcome {
             delivery: id,
             status: self.status,
+            error: self.error.clone(),
             items: self
                 .items
                 .iter()

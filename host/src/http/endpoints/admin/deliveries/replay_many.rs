@@ -22,7 +22,7 @@ use crate::http::reply::{self, ApiResponse};
 use crate::http::state::Http;
 use crate::limits;
 use crate::pipeline::replay::{self, ReplayError, ReplayOptions};
-use crate::store::{DeliveryFilter, DeliverySummary, Store};
+use crate::store::{DeliveryFilter, DeliveryOutcome, DeliverySummary, Store};
 
 /// Replays or releases deliveries. Returns what became of them.
 ///
@@ -131,6 +131,15 @@ async fn run(
             expected: summary.status.has_made_nothing().then_some(summary.status),
         };
         match replay::one(&http.pipeline, summary.id, options).await {
+            // Its conversion failed, and the leads that it made before stay.
+            Ok(DeliveryOutcome {
+                status: DeliveryStatus::Converted | DeliveryStatus::Duplicate,
+                error: Some(why),
+                ..
+            }) => {
+                let reason = format!("delivery {} stays as it was: {why}", summary.id);
+                answer.refuse(summary.id, reason, limits::REPLAYED_REFUSALS);
+            }
             Ok(outcome) => {
                 let items: Vec<ItemView> = outcome.items.into_iter().map(Into::into).collect();
                 answer.count(outcome.status, &items);
