@@ -216,7 +216,8 @@ async fn guessed(visit: &Visit<'_>, form: &Form, seen: &TriedBody) -> Option<Str
     {
         let places: Vec<&str> = from.as_deref().unwrap_or_default().split(", ").collect();
         // A path with a comma is not told apart, and these two fields have parts of their own.
-        let is_whole = |place: &&str| !place.is_empty() && place.matches('"').count() % 2 == 0;
+        let is_whole =
+            |place: &&str| !place.is_empty() && place.matches('"').count().is_multiple_of(2);
         let has_parts = ["campaign", "consents"].contains(&field.as_str());
         if *how == ReadHow::Guessed && !has_parts && places.iter().all(is_whole) {
             let paths = match (field.as_str(), places.as_slice()) {
