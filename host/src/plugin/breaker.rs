@@ -13,7 +13,7 @@
 //! Deliveries that have not failed yet do not wait behind those that do: the worker tries each of
 //! them once, for less time than inside a request. So many of these tries may fail, and then some a second.
 //!
-//! Calls that have exceeded the time inside a request may never end. Until the first of them has
+//! Conversions that have exceeded the time inside a request may never end. Until the first of them has
 //! answered the worker, it makes one at a time.
 
 use std::collections::HashMap;
@@ -199,7 +199,9 @@ impl Breakers {
                     });
                 }
             }
-            CallBudget::Worker | CallBudget::Leased if pair.is_in_doubt() => {
+            CallBudget::Worker | CallBudget::Leased
+                if pair.all.failures > 0 || budget == CallBudget::Leased && pair.is_in_doubt() =>
+            {
                 let open = pair.all.open.as_ref();
                 let until = open.map_or(now, |open| open.until(now));
                 if pair.probing || until > now {
@@ -636,13 +638,13 @@ mod tests {
         }
         assert_eq!(world.until(CallBudget::Inline), Some(world.now()));
         assert!(world.breakers.open()[0].inline_only);
-        let first = world.admit(CallBudget::Worker);
-        assert!(world.until(CallBudget::Worker).is_some(), "one at a time");
+        let first = world.admit(CallBudget::Leased);
+        assert!(world.until(CallBudget::Leased).is_some(), "one at a time");
         let tried = world.call(CallBudget::FirstTry, Ok(()));
         tried.expect("those that were not tried yet do not wait");
-        assert!(world.until(CallBudget::Worker).is_some(), "still one");
+        assert!(world.until(CallBudget::Leased).is_some(), "still one");
         first.expect("the first").report(&Ok(()));
-        let both = [(); 2].map(|()| world.admit(CallBudget::Worker));
+        let both = [(); 2].map(|()| world.admit(CallBudget::Leased));
         assert!(both.iter().all(Result::is_ok), "many at once");
         assert!(
             world.until(CallBudget::Inline).is_some(),
