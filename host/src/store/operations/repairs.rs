@@ -484,39 +484,51 @@ pub async fn forget(database: &Database, before: Micros, limit: u32) -> Result<u
     Ok(removed)
 }
 
-/// Erases the values in receipts with a contact, in all rows that are about it, in those of deals
-/// that a repair took from it, and in those of the contact from which a repair parted it: they had its values.
-pub static ERASE_OF_CONTACT: Sql = sql("
+/// The changes with the values of a contact: all that are about it, those of deals that a repair took from
+/// it, and those of the contact from which a repair parted it, which had its values.
+macro_rules! changes_about {
+    () => {
+        "
+    select number
+    from repair_changes
+    where contact_id = :contact
+    union
+    select c.number
+    from repair_changes as moved
+    join repair_changes as c
+      on c.row_id = moved.row_id
+      and c.repair_id = moved.repair_id
+    where moved.contact_id = :contact
+    and moved.field = 'deal.person'
+    union
+    select c.number
+    from repair_changes as parted
+    join repair_changes as moved
+      on moved.repair_id = parted.repair_id
+      and moved.delivery_id = parted.delivery_id
+      and moved.item = parted.item
+    join repair_changes as c
+      on c.contact_id = moved.contact_id
+      and c.repair_id = moved.repair_id
+    where parted.contact_id = :contact
+    and parted.field = 'contact.split'
+    and moved.field = 'deal.person'
+    and c.kind = 'contact'"
+    };
+}
+pub(in crate::store) use changes_about;
+
+/// Erases the values in receipts with a contact.
+pub static ERASE_OF_CONTACT: Sql = sql(concat!(
+    "
 update repair_changes
 set value_before = null, value_after = null
-where number in (
-  select number
-  from repair_changes
-  where contact_id = :contact
-  union
-  select c.number
-  from repair_changes as moved
-  join repair_changes as c
-    on c.row_id = moved.row_id
-    and c.repair_id = moved.repair_id
-  where moved.contact_id = :contact
-  and moved.field = 'deal.person'
-  union
-  select c.number
-  from repair_changes as parted
-  join repair_changes as moved
-    on moved.repair_id = parted.repair_id
-    and moved.delivery_id = parted.delivery_id
-    and moved.item = parted.item
-  join repair_changes as c
-    on c.contact_id = moved.contact_id
-    and c.repair_id = moved.repair_id
-  where parted.contact_id = :contact
-  and parted.field = 'contact.split'
-  and moved.field = 'deal.person'
-  and c.kind = 'contact')
+where number in (",
+    changes_about!(),
+    ")
 and value_before is not null
-and (workspace_id = :workspace) is true");
+and (workspace_id = :workspace) is true"
+));
 
 /// The same with a deal.
 pub static ERASE_OF_DEALS: Sql = sql("

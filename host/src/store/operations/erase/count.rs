@@ -2,6 +2,7 @@
 
 use super::raw;
 use crate::store::database::Database;
+use crate::store::operations::repairs::changes_about;
 use crate::store::postgres::VisibleRows;
 use crate::store::row::erase::erased;
 use crate::store::sql::{Sql, args, json, sql, steps};
@@ -9,7 +10,8 @@ use crate::store::{Erased, Person, StoreError};
 
 // Errors and channels' ids of messages are found in two ways: through the person's conversations,
 // and by the names that channels use for the person. Each is counted once.
-static COUNTS: Sql = sql("
+static COUNTS: Sql = sql(concat!(
+    "
 select
   (select count(*) from contacts where workspace_id = :workspace and id = :contact) as contacts,
   (select count(*) from contact_keys where contact_id = :contact)
@@ -112,44 +114,18 @@ select
       offset 0                                                             -- postgres
     ) as h                                                                 -- postgres
     where k.workspace_id = :workspace) as holds,
-  (select count(*) from (
-    select number
-    from repair_changes
-    where contact_id = :contact
-    and value_before is not null
+  (select count(*) from repair_changes where value_before is not null and number in (",
+    changes_about!(),
+    "
     union
     select c.number
     from deals as d
     join repair_changes as c on c.row_id = d.id
     where d.person_id = :contact
     and d.workspace_id = :workspace                                        -- postgres
-    and c.value_before is not null
-    union
-    select c.number
-    from repair_changes as moved
-    join repair_changes as c
-      on c.row_id = moved.row_id
-      and c.repair_id = moved.repair_id
-    where moved.contact_id = :contact
-    and moved.field = 'deal.person'
-    and c.value_before is not null
-    union
-    select c.number
-    from repair_changes as parted
-    join repair_changes as moved
-      on moved.repair_id = parted.repair_id
-      and moved.delivery_id = parted.delivery_id
-      and moved.item = parted.item
-    join repair_changes as c
-      on c.contact_id = moved.contact_id
-      and c.repair_id = moved.repair_id
-    where parted.contact_id = :contact
-    and parted.field = 'contact.split'
-    and moved.field = 'deal.person'
-    and c.kind = 'contact'
-    and c.value_before is not null
-  ) as found) as repair_changes,
-  (select count(*) from tickets where contact_id = :contact) as tickets");
+  )) as repair_changes,
+  (select count(*) from tickets where contact_id = :contact) as tickets"
+));
 
 /// Returns how many rows of each kind an erasure of this person would remove. Changes nothing.
 ///
