@@ -46,6 +46,26 @@ impl fmt::Display for Tone {
     }
 }
 
+/// Returns the first of each kind, with how many there are of it. Those without a kind stay alone.
+pub fn alike<T, K: PartialEq>(
+    all: impl IntoIterator<Item = T>,
+    kind: impl Fn(&T) -> Option<K>,
+) -> Vec<(T, u64)> {
+    let mut kinds: Vec<Option<K>> = Vec::new();
+    let mut found: Vec<(T, u64)> = Vec::new();
+    for one in all {
+        let of = kind(&one);
+        match kinds.iter().position(|known| of.is_some() && *known == of) {
+            Some(place) => found[place].1 += 1,
+            None => {
+                kinds.push(of);
+                found.push((one, 1));
+            }
+        }
+    }
+    found
+}
+
 /// A sentence about the last action, which a page shows once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Notice {

@@ -7,7 +7,7 @@ use hyper::StatusCode;
 use super::super::api::ApiRefusal;
 use super::super::form::Form;
 use super::super::frame::Frame;
-use super::super::outcome::{Notice, Tone};
+use super::super::outcome::{Notice, Tone, alike};
 use super::super::{
     answer::{FormOutcome, page},
     visit::Visit,
@@ -79,15 +79,14 @@ impl ReplaysPage {
 
     /// Returns why deliveries stay as they are: each reason with how many have it, and the first of them.
     fn reasons(&self) -> Vec<(String, u64, DeliveryId)> {
-        let mut reasons: Vec<(String, u64, DeliveryId)> = Vec::new();
-        for one in &self.replayed.refusals {
+        let refusals = self.replayed.refusals.iter().map(|one| {
             let reason = one.reason.replace(&format!("delivery {}", one.id), "it");
-            match reasons.iter_mut().find(|(known, _, _)| *known == reason) {
-                Some((_, count, _)) => *count += 1,
-                None => reasons.push((reason, 1, one.id)),
-            }
-        }
+            (reason, one.id)
+        });
+        let reasons = alike(refusals, |(reason, _)| Some(reason.clone())).into_iter();
         reasons
+            .map(|((reason, first), count)| (reason, count, first))
+            .collect()
     }
 
     /// Returns how many more stay as they are than have a reason here.

@@ -5,6 +5,7 @@ use askama::Template;
 use super::super::api::ApiRefusal;
 use super::super::chart::Chart;
 use super::super::frame::Frame;
+use super::super::outcome::alike;
 use super::super::{answer::page, visit::Visit};
 use super::{
     filters::{Filtered, status_of},
@@ -79,23 +80,14 @@ fn grouped(deliveries: Vec<DeliveryView>) -> Vec<DeliveryView> {
         let error = facts.error.clone()?;
         Some((facts.connection_id.clone(), facts.status, error))
     };
-    let mut groups: Vec<(Option<_>, DeliveryView, usize)> = Vec::new();
-    for delivery in deliveries {
-        let of = key(&delivery);
-        match groups
-            .iter_mut()
-            .find(|group| of.is_some() && group.0 == of)
-        {
-            Some(group) => group.2 += 1,
-            None => groups.push((of, delivery, 1)),
-        }
-    }
-    let groups = groups.into_iter();
+    let groups = alike(deliveries, key).into_iter();
     groups
-        .map(|(of, mut delivery, number)| {
-            if let Some((.., error)) = of.filter(|_| number > 1) {
-                delivery.facts.error = Some(format!("{number} with one reason: {error}"));
-            }
+        .map(|(mut delivery, number)| {
+            let error = delivery.facts.error.take();
+            delivery.facts.error = error.map(|error| match number {
+                1 => error,
+                _ => format!("{number} with one reason: {error}"),
+            });
             delivery
         })
         .collect()
