@@ -86,15 +86,15 @@ pub const SPLIT: &str = "contact.split";
 /// The field of a change that took match keys from a contact.
 pub const LOST_KEYS: &str = "contact.lost_keys";
 
+/// The field of a change by which a contact shares match keys of others no more.
+pub const LOST_SHARED_KEYS: &str = "contact.lost_shared_keys";
+
 /// The field of a change of the conversations about a deal that another contact got: they went with it, or
 /// are about no deal now. The value before is the former contact, the value after their ids.
 pub const CONVERSATIONS: &str = "deal.conversations";
 
-/// The field of the difference that stays because a lead and its contact cannot be parted.
-pub const UNSPLIT: &str = "contact.unsplit";
-
-/// The property of a deal with the lead's values for the person.
-const SAID: &str = "deal.props.contact";
+/// The field of a change of what a deal's lead says of the person.
+pub const SAID: &str = "deal.props.contact";
 
 impl RepairField {
     /// Returns whether a difference belongs to this field. `field` has the name of its row:

@@ -44,6 +44,7 @@ impl Write {
                 FetchOutcome::Items(items) => items.iter().map(cost).sum(),
                 _ => 0,
             },
+            Self::PartContact(part) => part.leads.len() * limits::LEAD_COST,
             // Each is a row of a feed and a mark.
             Self::UndoRepair(undo) => undo.changes.len() * limits::LEAD_COST / 2,
             _ => 0,

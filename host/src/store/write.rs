@@ -1,6 +1,6 @@
 //! Writes, and their outcomes. The writes of many requests share one transaction.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::net::IpAddr;
 use std::ops::{Deref, Range};
 use std::sync::Arc;
@@ -65,6 +65,8 @@ pub enum Write {
     LogDeal(Box<NewDealLog>),
     /// The desk changes a ticket.
     PatchTicket(Box<TicketPatch>),
+    /// A repair gives leads of a contact to the people to whom they belong.
+    PartContact(Box<ContactParting>),
     /// Changes of a repair are undone.
     UndoRepair(Box<RepairUndo>),
 }
@@ -119,6 +121,10 @@ pub enum WriteOutcome {
     DealCreated(DealCreated),
     DealLogged(DealLogged),
     TicketPatched(TicketPatched),
+    /// The outcome of `PartContact`: the number of leads that stay with a wrong contact.
+    Parted {
+        unparted: u64,
+    },
     /// The outcome of `UndoRepair`: each change is marked with what became of it.
     RepairUndone,
     /// Another host holds the work by now, or the work does not exist. Nothing was
@@ -360,6 +366,34 @@ impl RepairWrite {
     pub fn is_narrow(&self) -> bool {
         !self.apply || self.field.is_some()
     }
+}
+
+/// Leads of a contact that may belong to others, because a repair has corrected match keys of it. It has
+/// no effect unless the repair is running in this generation.
+#[derive(Clone, Debug)]
+pub struct ContactParting {
+    pub repair: RepairWrite,
+    pub workspace: WorkspaceId,
+    pub contact: ContactId,
+    /// The lead in whose place the receipt has the match keys that the contact loses.
+    pub place: PartedLead,
+    /// In the order of their deals.
+    pub leads: Vec<PartedLead>,
+    /// The match keys that they name, and other contacts that share them.
+    pub keys: Vec<String>,
+    pub others: Vec<ContactId>,
+    /// The match keys that leads of the contact named before the repair, and do not name any more.
+    pub gone: BTreeSet<String>,
+    /// There are no further leads of it.
+    pub is_last: bool,
+}
+
+/// A lead of a [`ContactParting`], with the place that its change in the receipt has.
+#[derive(Clone, Copy, Debug)]
+pub struct PartedLead {
+    pub deal: DealId,
+    pub delivery: DeliveryId,
+    pub item: u32,
 }
 
 /// Changes of a repair to undo, the newest first. It has no effect unless the repair is being

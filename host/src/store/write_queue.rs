@@ -232,6 +232,7 @@ fn size(write: &Write) -> usize {
         | Write::CreateDeal(_)
         | Write::LogDeal(_)
         | Write::PatchTicket(_)
+        | Write::PartContact(_)
         | Write::UndoRepair(_) => 0,
     }
 }

@@ -1,7 +1,8 @@
 //! Repairs: replays of all deliveries that a version converted, in the background. Operators begin,
 //! cancel and undo them ([`operate`]), and one host at a time works on the one that is open ([`job`]):
-//! it replays deliveries ([`replaying`]) and merges the contacts that lose their last deal
-//! ([`merging`]), or undoes changes ([`undoing`]), behind live traffic.
+//! it replays deliveries ([`replaying`]), gives their leads to the people to whom they belong ([`parting`]),
+//! and merges the contacts that lose their last deal ([`merging`]), or undoes changes ([`undoing`]), behind
+//! live traffic.
 //!
 //! The changes of a repair and their receipt are one commit, which has no effect once the repair has
 //! ended or another host has taken it. So a repair may be cut off anywhere: the next host continues
@@ -10,6 +11,7 @@
 mod job;
 mod merging;
 pub mod operate;
+mod parting;
 mod pass;
 mod replaying;
 pub(super) mod state;

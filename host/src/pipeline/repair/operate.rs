@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::pass::log_end;
-use super::replaying;
+use super::{parting, replaying};
 use crate::domain::id::RepairId;
 use crate::domain::plugin::{Digest, PluginKind};
 use crate::domain::repair::{Repair, RepairCounts, RepairPlan, RepairState};
@@ -94,7 +94,11 @@ pub async fn begin(
         limit: 1,
         ..replaying::filter(&plan)
     };
-    let is_any = !store.deliveries(&any).await?.is_empty();
+    let is_any = !store.deliveries(&any).await?.is_empty()
+        || plan.apply
+            && !parting::cancelled(pipeline, &plan.converted_by)
+                .await?
+                .is_empty();
     let now = pipeline.core.clock.now();
     let new = Repair {
         id: RepairId::new(now),

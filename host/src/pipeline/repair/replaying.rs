@@ -3,11 +3,11 @@
 
 use std::time::{Duration, Instant};
 
-use super::merging;
+use super::parting;
 use super::pass::RepairPass;
 use crate::domain::delivery::ItemStatus;
 use crate::domain::id::{ContactId, DeliveryId};
-use crate::domain::repair::{Repair, RepairOutcome, RepairPlan, RepairState, UNSPLIT};
+use crate::domain::repair::{Repair, RepairOutcome, RepairPlan, RepairState};
 use crate::domain::text::counted;
 use crate::limits;
 use crate::pipeline::replay::{self, InRepair, ReplayError};
@@ -30,10 +30,6 @@ const MARGIN: Duration = Duration::from_secs(2);
 ///
 /// [`StoreError`] if the store fails.
 pub(super) async fn run(pass: &mut RepairPass<'_>) -> Result<(), StoreError> {
-    // A host before may have stopped between a commit and the merge that follows from it.
-    if !merging::run(pass).await? {
-        return Ok(());
-    }
     loop {
         let Some((ids, more)) = left(pass).await? else {
             return Ok(());
@@ -54,6 +50,10 @@ pub(super) async fn run(pass: &mut RepairPass<'_>) -> Result<(), StoreError> {
             return Ok(());
         }
         if !more {
+            // What the leads say is right now, so whose they are can be decided.
+            if !parting::run(pass).await? || !record(pass).await? {
+                return Ok(());
+            }
             let unsplit = unsplit(&pass.repair);
             let state = match &unsplit {
                 None => RepairState::Done,
@@ -90,10 +90,6 @@ async fn all(pass: &mut RepairPass<'_>, ids: &[DeliveryId]) -> Result<bool, Stor
             record(pass).await?;
             return Ok(false);
         };
-        if !merging::run(pass).await? {
-            record(pass).await?;
-            return Ok(false);
-        }
         pass.repair.counts.add(outcome);
         pass.repair.cursor = Some(*id);
         since += 1;
@@ -249,9 +245,6 @@ async fn attempt(pass: &mut RepairPass<'_>, id: DeliveryId) -> Result<ReplayAtte
     })
 }
 
-/// Contacts that the reason of an incomplete repair names.
-const NAMED: usize = 10;
-
 /// Returns which contacts the repair could not part from its leads. `None`: there is none.
 fn unsplit(repair: &Repair) -> Option<String> {
     let counts = &repair.counts;
@@ -276,13 +269,6 @@ fn count(repair: &mut Repair, outcome: &DeliveryOutcome) {
     for item in &outcome.items {
         let edited = item.diff.iter().filter(|diff| diff.edited_by_person);
         counts.kept += edited.count() as u64;
-        for contact in item.diff.iter().filter(|diff| diff.field == UNSPLIT) {
-            counts.unsplit += 1;
-            let contact: Option<ContactId> = contact.before.as_str().and_then(|id| id.parse().ok());
-            if counts.unsplit_contacts.len() < NAMED {
-                counts.unsplit_contacts.extend(contact);
-            }
-        }
         if repair.plan.apply {
             continue;
         }

@@ -68,16 +68,6 @@ impl Comparison {
         self.covers(PERSON)
     }
 
-    /// Returns whether only one field counts.
-    pub fn is_narrow(self) -> bool {
-        self.only.is_some()
-    }
-
-    /// Returns whether the differences are written.
-    pub fn applies(self) -> bool {
-        self.apply
-    }
-
     fn covers(self, field: &str) -> bool {
         self.only.is_none_or(|only| {
             let said = |said| field == format!("deal.props.{}.{said}", contact::SAID);
@@ -236,19 +226,6 @@ pub(super) fn compare(
         diff: diff.found,
         is_older: diff.is_older,
     }
-}
-
-/// Returns whether a value for the person in the deal is of this delivery, or of one before ages were
-/// kept.
-pub(super) fn given(
-    deal: &DealRecord,
-    context: &ItemContext<'_>,
-    item: u32,
-    lead: &NewLead,
-) -> impl Fn(&str) -> bool + use<> {
-    let ages = ages_of(deal);
-    let age = age_of(context, item, lead);
-    move |field| gave(&ages, age, &format!("deal.props.{}.{field}", contact::SAID))
 }
 
 /// Returns whether a value is of the delivery with this age, or of one before ages were kept.

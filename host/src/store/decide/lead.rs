@@ -9,14 +9,13 @@ use super::diff::{Compared, Comparison};
 use super::items::{ItemContext, free_place, stored};
 use super::people::{self, PersonDetails};
 use super::receipt::KeysSoFar;
-use super::split::Link;
 use super::working_set::{Claim, ClaimKey, ItemRecord, WorkingSet};
-use super::{conversation, diff, notify, receipt};
+use super::{conversation, diff, notify, parting, receipt};
 use crate::domain::delivery::ItemStatus;
 use crate::domain::id::{ContactId, DealId, WorkspaceId};
 use crate::domain::lead::Action;
 use crate::domain::provenance::Provenance;
-use crate::domain::repair::{CREATED, PERSON, UNSPLIT};
+use crate::domain::repair::{CREATED, PERSON};
 use crate::store::change::RowChange;
 use crate::store::{ChangedBy, FieldDiff, Mode, NewLead};
 
@@ -123,7 +122,7 @@ pub(super) fn decide(
                 ..
             }),
         ) if is_uncreated(set, deal) => complete(set, context, index, (deal, contact), lead),
-        (_, Some(claim)) => duplicate(&claim, lead),
+        (_, Some(claim)) => duplicate(set, &claim, lead),
         (_, None) => create(set, context, index, lead, key.as_ref()),
     };
     (index, item)
@@ -211,7 +210,7 @@ pub(super) fn preview(
             });
             of_deal(deal, contact, compared.unwrap_or_default().diff)
         }
-        (_, Some(claim)) => duplicate(&claim, lead),
+        (_, Some(claim)) => duplicate(set, &claim, lead),
         // An item before it would own the key.
         (_, None) if !known.first_use => ItemRecord::new(ItemStatus::Duplicate, id()),
         (_, None) => ItemRecord {
@@ -287,28 +286,26 @@ fn again(
     let Some(deal) = item.deal else {
         return item;
     };
-    // If a version lost a key, it made a new contact for a person who was already known.
-    let person = people::find(set, context.workspace, &lead.contact_keys);
-    let mut person = person.filter(|_| comparison.moves());
-    let link = Link::find(set, context, (index, deal), lead, comparison);
-    let stays = link.as_ref().filter(|link| link.keeps(person));
-    let is_split = stays.is_some_and(|link| link.is_joined_wrongly(set, lead));
-    if let Some(link) = stays.filter(|_| is_split && comparison.applies()) {
-        person = link.split(set, context, index, lead);
-    }
+    // If a version lost a key, it made a new contact for a person who was already known. A repair first
+    // corrects what all leads say, and then decides whose they are (`parting`).
+    let person = match context.repair() {
+        Some(_) => None,
+        None => people::find(set, context.workspace, &lead.contact_keys),
+    };
+    let person = person.filter(|_| comparison.moves());
+    let parted = match (mode, set.deals.get(&deal)) {
+        (Mode::Repair(repair), Some(own)) if !repair.apply && comparison.moves() => {
+            let stays = person.is_none_or(|person| person == own.person);
+            let keys = &lead.contact_keys;
+            let is_parted = stays && parting::would_part(set, context, repair, (deal, own), keys);
+            is_parted.then_some(own.person)
+        }
+        _ => None,
+    };
     let Compared { mut diff, is_older } =
         compare(set, context, index, (deal, person), lead, comparison);
-    if let Some(link) = link {
-        let about =
-            |field, former: ContactId| FieldDiff::unwritten(field, json!(former), Value::Null);
-        let former = link.contact;
-        if !comparison.applies() {
-            // A new contact would be made.
-            diff.extend(is_split.then(|| about(PERSON, former)));
-        } else if !link.end(set, context, index) {
-            diff.push(about(UNSPLIT, former));
-        }
-    }
+    // It would get a contact.
+    diff.extend(parted.map(|former| FieldDiff::unwritten(PERSON, json!(former), Value::Null)));
     let contact = set.deals.get(&deal).map(|deal| deal.person);
     ItemRecord {
         diff,
@@ -339,10 +336,11 @@ fn compare(
     compared
 }
 
-fn duplicate(claim: &Claim, lead: &NewLead) -> ItemRecord {
+fn duplicate(set: &WorkingSet, claim: &Claim, lead: &NewLead) -> ItemRecord {
+    let deal = claim.deal.and_then(|deal| set.deals.get(&deal));
     ItemRecord {
         deal: claim.deal,
-        contact: claim.contact,
+        contact: deal.map(|deal| deal.person).or(claim.contact),
         ..ItemRecord::new(ItemStatus::Duplicate, lead.external_id.clone())
     }
 }
@@ -473,7 +471,12 @@ fn delete(
 }
 
 /// Adds the source's changes of a deal to the deal's history.
-fn remember(set: &mut WorkingSet, context: &ItemContext<'_>, deal: DealId, diff: &[FieldDiff]) {
+pub(super) fn remember(
+    set: &mut WorkingSet,
+    context: &ItemContext<'_>,
+    deal: DealId,
+    diff: &[FieldDiff],
+) {
     let changes = diff::deal_changes(diff);
     if !changes.is_empty() {
         let by = ChangedBy::Source {

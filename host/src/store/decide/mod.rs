@@ -21,6 +21,7 @@ mod inbound;
 mod items;
 mod lead;
 mod notify;
+mod parting;
 mod people;
 mod preview;
 mod progress;
@@ -35,7 +36,6 @@ pub mod rollup;
 mod sample;
 mod sent;
 mod settle;
-mod split;
 mod status;
 mod ticket;
 mod undo;
@@ -49,7 +49,7 @@ pub use quarantine::{Quarantine, Quarantined};
 pub use read_set::{Arriving, ItemPlaces, MessageReport, ReadSet, read_set};
 pub use working_set::{
     Claim, ClaimKey, DeliveryRecord, FetchRecord, ItemRecord, MovedItem, NewHistory, NewLog,
-    NewRepairChange, Others, SettledAnswer, UndoneChange, WorkingSet,
+    NewRepairChange, Others, SettledAnswer, Talk, UndoneChange, WorkingSet,
 };
 
 pub use super::fed::{
@@ -87,6 +87,7 @@ pub fn all(set: &mut WorkingSet, writes: &[Write]) -> Result<Vec<WriteOutcome>, 
             Write::CreateDeal(new) => Ok(WriteOutcome::DealCreated(deal::create(set, new))),
             Write::LogDeal(new) => Ok(WriteOutcome::DealLogged(deal::log(set, new))),
             Write::PatchTicket(patch) => Ok(WriteOutcome::TicketPatched(ticket::patch(set, patch))),
+            Write::PartContact(part) => Ok(parting::decide(set, part)),
             Write::UndoRepair(undo) => Ok(undo::changes(set, undo)),
         })
         .collect()

@@ -27,24 +27,35 @@ pub(super) fn find_or_create(
     workspace: WorkspaceId,
     details: &PersonDetails<'_>,
 ) -> ContactId {
-    let found = find(set, workspace, details.keys);
-    let id = found.unwrap_or_else(|| ContactId::new(set.now));
-    if found.is_some() {
-        fill(set, id, details);
-    } else {
-        let contact = ContactRecord {
-            workspace,
-            name: details.name.map(str::to_owned),
-            email: details.email.map(str::to_owned),
-            phone_number: details.phone_number.map(str::to_owned),
-            banned_at: None,
-            props: details.props.cloned().unwrap_or_default(),
-            edited: Vec::new(),
-            change: RowChange::New,
-        };
-        set.add_contact(id, contact);
-    }
+    let id = match find(set, workspace, details.keys) {
+        Some(id) => {
+            fill(set, id, details);
+            id
+        }
+        None => create(set, workspace, details),
+    };
     set.add_contact_keys(workspace, id, details.keys);
+    id
+}
+
+/// Creates a contact, which has no keys yet.
+pub(super) fn create(
+    set: &mut WorkingSet,
+    workspace: WorkspaceId,
+    details: &PersonDetails<'_>,
+) -> ContactId {
+    let id = ContactId::new(set.now);
+    let contact = ContactRecord {
+        workspace,
+        name: details.name.map(str::to_owned),
+        email: details.email.map(str::to_owned),
+        phone_number: details.phone_number.map(str::to_owned),
+        banned_at: None,
+        props: details.props.cloned().unwrap_or_default(),
+        edited: Vec::new(),
+        change: RowChange::New,
+    };
+    set.add_contact(id, contact);
     id
 }
 
@@ -81,7 +92,8 @@ pub(super) fn identify(
     }
 }
 
-fn fill(set: &mut WorkingSet, id: ContactId, details: &PersonDetails<'_>) {
+/// Fills the fields of a contact that are empty.
+pub(super) fn fill(set: &mut WorkingSet, id: ContactId, details: &PersonDetails<'_>) {
     let Some(contact) = set.contacts.get_mut(&id) else {
         return;
     };

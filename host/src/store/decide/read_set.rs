@@ -17,8 +17,8 @@ use crate::domain::id::{
 use crate::domain::repair::{CONVERSATIONS, PERSON, RepairedKind, SPLIT};
 use crate::limits;
 use crate::store::{
-    Channel, Event, FetchOutcome, IdempotencyKey, ItemResult, MessageVerdict, Mode, NewDeal,
-    NewEvent, NewItem, Reconversion, RepairUndo, SendOutcome, SendSettlement, Write,
+    Channel, ContactParting, Event, FetchOutcome, IdempotencyKey, ItemResult, MessageVerdict, Mode,
+    NewDeal, NewEvent, NewItem, Reconversion, RepairUndo, SendOutcome, SendSettlement, Write,
     message_error_id,
 };
 
@@ -42,11 +42,13 @@ pub struct ReadSet {
     /// Match keys of a repair that writes. The receipt needs to know which contacts already share
     /// them.
     pub shared_keys: BTreeSet<(WorkspaceId, String)>,
-    /// Deliveries that a repair converts again: the match keys of their deals' contacts are needed, and
-    /// what else gives them these.
+    /// Deliveries that a repair would convert again: the match keys of their deals' contacts are needed,
+    /// and what else gives them these.
     pub repaired: BTreeSet<DeliveryId>,
-    /// Contacts that a repair made, and its undo joins with others again.
-    pub split: BTreeSet<(WorkspaceId, ContactId)>,
+    /// Other contacts of which the same is needed: a repair parts them, or its undo joins them again.
+    pub parted: BTreeSet<(WorkspaceId, ContactId)>,
+    /// Contacts whose open conversations are needed.
+    pub talking: BTreeSet<(WorkspaceId, ContactId)>,
     /// Contacts of which the leads' values for the person are needed, besides those of `repaired`.
     pub said_by_leads: BTreeSet<(WorkspaceId, ContactId)>,
     /// Workspaces whose first agent takes leads that name no agent.
@@ -251,6 +253,7 @@ pub fn read_set<'a>(
                     .owners
                     .extend(owner.map(|email| (workspace, email.clone())));
             }
+            Write::PartContact(part) => read_set.add_parting(part),
             Write::UndoRepair(undo) => read_set.add_undo(undo),
         }
     }
@@ -452,20 +455,43 @@ impl ReadSet {
     }
 
     /// Adds what only a repair needs: the match keys whose sharing it may record in its receipt, or count,
-    /// and what its leads' contacts have besides.
+    /// and, to count who would come apart, what its leads' contacts have besides.
     fn add_repaired(&mut self, workspace: WorkspaceId, again: &Reconversion) {
-        let is_repair = matches!(&again.mode, Mode::Repair(_));
-        if is_repair {
+        let Mode::Repair(repair) = &again.mode else {
+            return;
+        };
+        if !repair.apply {
             self.repaired.insert(again.delivery);
-            self.all_about_deals = true;
         }
-        for item in again.result.items.iter().filter(|_| is_repair) {
+        for item in &again.result.items {
             if let ItemResult::Lead(lead) = &item.result {
                 let keys = lead.contact_keys.iter();
                 self.shared_keys
                     .extend(keys.map(|key| (workspace, key.clone())));
             }
         }
+    }
+
+    fn add_parting(&mut self, part: &ContactParting) {
+        let workspace = part.workspace;
+        self.repairs.insert(part.repair.id);
+        self.workspaces.insert(workspace);
+        let contacts = part.others.iter().chain([&part.contact]);
+        for contact in contacts {
+            let contact = (workspace, *contact);
+            self.contacts.insert(contact);
+            self.talking.insert(contact);
+            self.said_by_leads.insert(contact);
+        }
+        self.parted.insert((workspace, part.contact));
+        for lead in &part.leads {
+            self.add_deal(workspace, lead.deal);
+        }
+        self.add_contact_keys(workspace, &part.keys);
+        self.add_new_deal_of(workspace, &part.keys);
+        let keys = part.keys.iter().map(|key| (workspace, key.clone()));
+        self.shared_keys.extend(keys);
+        self.all_about_deals = true;
     }
 
     fn add_undo(&mut self, undo: &RepairUndo) {
@@ -477,12 +503,15 @@ impl ReadSet {
                 self.deals.insert((workspace, DealId(change.row)));
             }
             if change.field == SPLIT {
-                self.split.insert((workspace, ContactId(change.row)));
+                self.parted.insert((workspace, ContactId(change.row)));
             }
             let contacts = undo::contacts_of(change).into_iter();
             self.contacts
                 .extend(contacts.map(|contact| (workspace, contact)));
             self.add_contact_keys(workspace, &undo::keys_of(change));
+            let talks = undo::conversations_of(change).into_iter();
+            self.conversations
+                .extend(talks.map(|conversation| (workspace, conversation)));
             let leads = undo::leads_of(change).map(|contact| (workspace, contact));
             self.said_by_leads.extend(leads);
             self.all_about_deals |= [PERSON, CONVERSATIONS].contains(&change.field.as_str())

@@ -10,7 +10,7 @@ use super::working_set::{NewRepairChange, WorkingSet};
 use super::{ContactRecord, people};
 use crate::domain::id::{ContactId, ConversationId, DealId, RepairId, WorkspaceId};
 use crate::domain::repair::{
-    CONVERSATIONS, CREATED, KEYS, LOST_KEYS, PERSON, RepairedKind, SHARED_KEYS, SPLIT,
+    CONVERSATIONS, CREATED, KEYS, PERSON, RepairedKind, SHARED_KEYS, SPLIT,
 };
 use crate::store::change::RowChange;
 use crate::store::{FieldDiff, Mode, NewLead};
@@ -134,7 +134,7 @@ pub(super) fn note_filled(
 }
 
 /// Returns the fields of a contact that leads fill, as a receipt names them.
-fn fields(contact: &ContactRecord) -> BTreeMap<String, Value> {
+pub(super) fn fields(contact: &ContactRecord) -> BTreeMap<String, Value> {
     let own = [
         ("name", &contact.name),
         ("email", &contact.email),
@@ -167,18 +167,6 @@ pub(super) fn note_split(
 ) {
     let row = (RepairedKind::Contact, new.0, new);
     add(set, context, item, row, SPLIT, (json!(former), json!(new)));
-}
-
-/// Adds the match keys that a contact lost to the receipt.
-pub(super) fn note_lost_keys(
-    set: &mut WorkingSet,
-    context: &ItemContext<'_>,
-    item: u32,
-    contact: ContactId,
-    keys: &[String],
-) {
-    let values = (json!(keys), json!([]));
-    note_contact(set, context, item, contact, LOST_KEYS, values);
 }
 
 /// Adds a field of a contact to the receipt.

@@ -130,16 +130,18 @@ impl ReadSet {
             let deal = set.deals.get(&claim.deal?)?;
             Some((claim.workspace, deal.person))
         });
-        by_key.chain(of_deals).chain(of_claims).collect()
+        let named = self.talking.iter().copied();
+        let found = by_key.chain(of_deals).chain(of_claims).chain(named);
+        found.collect()
     }
 
-    /// The contacts of the deals that a repair may change, and those that its undo joins.
+    /// The contacts of the deals that a repair may change, and those that it parts or its undo joins.
     pub fn held_by(&self, set: &WorkingSet) -> BTreeSet<(WorkspaceId, ContactId)> {
         let deliveries = self.repaired.iter().filter_map(|id| set.deliveries.get(id));
         let deals = deliveries.flat_map(|one| one.items.values().filter_map(|item| item.deal));
         let deals = deals.filter_map(|id| set.deals.get(&id));
         let people = deals.map(|deal| (deal.workspace, deal.person));
-        people.chain(self.split.iter().copied()).collect()
+        people.chain(self.parted.iter().copied()).collect()
     }
 
     /// The contacts found by keys whose open conversation with an instance is needed, and

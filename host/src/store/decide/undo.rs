@@ -8,15 +8,18 @@ use serde_json::{Map, Value, json};
 use super::diff::history_name;
 use super::receipt::{LEFT, MOVED, id_of};
 use super::working_set::{MovedItem, UndoneChange, WorkingSet};
-use super::{ContactRecord, conversation, deal};
+use super::{ContactRecord, conversation, deal, people};
 use crate::domain::contact;
 use crate::domain::deal::TEST;
 use crate::domain::id::{ContactId, ConversationId, DealId, WorkspaceId};
 use crate::domain::repair::{
-    CONVERSATIONS, CREATED, KEYS, LOST_KEYS, MERGED, PERSON, RepairChange, RepairState,
-    RepairUndone, RepairedKind, SHARED_KEYS, SPLIT, TAKEN_KEYS,
+    CONVERSATIONS, CREATED, KEYS, LOST_KEYS, LOST_SHARED_KEYS, MERGED, PERSON, RepairChange,
+    RepairState, RepairUndone, RepairedKind, SHARED_KEYS, SPLIT, TAKEN_KEYS,
 };
 use crate::store::{ChangedBy, FieldChange, RepairUndo, WriteOutcome};
+
+/// The changes that took match keys from a contact.
+const LOST: [&str; 2] = [LOST_KEYS, LOST_SHARED_KEYS];
 
 /// The changes of deals for their histories.
 type Histories = BTreeMap<(WorkspaceId, DealId), Vec<FieldChange>>;
@@ -61,19 +64,30 @@ fn one(
     before: &Value,
     after: &Value,
 ) -> RepairUndone {
-    if [CREATED, MERGED, TAKEN_KEYS].contains(&change.field.as_str()) {
+    let id = ContactId(change.row);
+    let field = change.field.as_str();
+    // Receipts of former releases do not say what the merged contact was.
+    let was_merged_blindly =
+        field == MERGED && !before.is_object() || field == TAKEN_KEYS && !before.is_string();
+    if field == CREATED || was_merged_blindly {
         return RepairUndone::Stays;
     }
-    let id = ContactId(change.row);
     match change.kind {
         RepairedKind::Deal if change.field == CONVERSATIONS => {
             conversations(set, change, before, after)
         }
         RepairedKind::Deal => undo_deal_change(set, histories, change, before, after),
-        RepairedKind::Contact if change.field == SPLIT => join(set, (change.workspace, id)),
-        RepairedKind::Contact if change.field == LOST_KEYS && set.contacts.contains_key(&id) => {
+        RepairedKind::Contact if field == SPLIT => join(set, (change.workspace, id), id_of(before)),
+        RepairedKind::Contact if field == MERGED => {
+            set.add_contact(id, ContactRecord::merged(change.workspace, before));
+            RepairUndone::Undone
+        }
+        RepairedKind::Contact if LOST.contains(&field) && set.contacts.contains_key(&id) => {
             let lost = contact::texts(before);
-            set.add_contact_keys(change.workspace, id, &lost);
+            match field == LOST_KEYS {
+                true => drop(set.take_contact_keys(change.workspace, id, &lost)),
+                false => set.add_contact_keys(change.workspace, id, &lost),
+            }
             RepairUndone::Undone
         }
         RepairedKind::Contact if is_of_keys(change) => {
@@ -186,7 +200,7 @@ fn restore_contact_field(
 
 /// Returns whether a change gave a contact match keys that an undo takes away.
 fn is_of_keys(change: &RepairChange) -> bool {
-    [KEYS, SHARED_KEYS].contains(&change.field.as_str())
+    [KEYS, SHARED_KEYS, TAKEN_KEYS].contains(&change.field.as_str())
 }
 
 /// Takes match keys from a contact, unless they stand for a value that it has, or one of its leads
@@ -212,10 +226,11 @@ fn keys(
         let is = |other: &String| other == key;
         let entry = (workspace, key.to_owned());
         let owner = set.contact_keys.get(&entry);
-        let is_there = match change.field == KEYS {
-            true => owner == Some(&id),
+        let is_there = match change.field.as_str() {
+            KEYS => owner == Some(&id),
+            TAKEN_KEYS => owner.is_some(),
             // If the other owners are gone, the contact owns the key itself.
-            false => owner.is_some() && owner != Some(&id),
+            _ => owner.is_some() && owner != Some(&id),
         };
         if !is_there || own.iter().any(is) {
             if undone == RepairUndone::Undone {
@@ -231,10 +246,20 @@ fn keys(
 }
 
 /// Takes the keys of a contact that a repair made, unless it has a lead. Without one it is merged into the
-/// former contact of its deal.
-fn join(set: &mut WorkingSet, (workspace, id): (WorkspaceId, ContactId)) -> RepairUndone {
+/// former contact of its deal, which wants no messages if this one wants none.
+fn join(
+    set: &mut WorkingSet,
+    (workspace, id): (WorkspaceId, ContactId),
+    former: Option<ContactId>,
+) -> RepairUndone {
     if !set.said_of(id).is_empty() {
         return RepairUndone::Stays;
+    }
+    let former = former.filter(|former| set.contacts.contains_key(former));
+    let own = set.contacts.get_mut(&id).filter(|_| former.is_some());
+    if let (Some(former), Some(at)) = (former, own.and_then(|own| own.banned_at.take())) {
+        set.touch_contact(id);
+        people::ban(set, former, at);
     }
     for key in set.held_keys.get(&id).cloned().unwrap_or_default() {
         set.remove_key((workspace, id), key);
@@ -305,7 +330,9 @@ fn property(props: &mut Map<String, Value>, name: &str, before: &Value, after: &
 /// Returns the contacts that the undo of a change looks at.
 pub(super) fn contacts_of(change: &RepairChange) -> Vec<ContactId> {
     if change.kind == RepairedKind::Contact {
-        return vec![ContactId(change.row)];
+        let former = change.values.as_ref().filter(|_| change.field == SPLIT);
+        let former = former.and_then(|(before, _)| id_of(before));
+        return former.into_iter().chain([ContactId(change.row)]).collect();
     }
     match &change.values {
         Some((before, _)) if [PERSON, CONVERSATIONS].contains(&change.field.as_str()) => {
@@ -315,11 +342,23 @@ pub(super) fn contacts_of(change: &RepairChange) -> Vec<ContactId> {
     }
 }
 
+/// Returns the conversations that the undo of a change gives back: some are about no deal now.
+pub(super) fn conversations_of(change: &RepairChange) -> Vec<ConversationId> {
+    match &change.values {
+        Some((_, after)) if change.field == CONVERSATIONS => {
+            let ids = [MOVED, LEFT].map(|name| contact::texts(&after[name]));
+            let ids = ids.iter().flatten();
+            ids.filter_map(|id| id.parse().ok()).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
 /// Returns the match keys that the undo of a change looks at.
 pub(super) fn keys_of(change: &RepairChange) -> Vec<String> {
     match &change.values {
         Some((_, keys)) if is_of_keys(change) => contact::texts(keys),
-        Some((keys, _)) if change.field == LOST_KEYS => contact::texts(keys),
+        Some((keys, _)) if LOST.contains(&change.field.as_str()) => contact::texts(keys),
         _ => Vec::new(),
     }
 }

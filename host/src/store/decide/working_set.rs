@@ -68,10 +68,10 @@ pub struct WorkingSet {
     pub known_shared_keys: HashSet<(WorkspaceId, String, ContactId)>,
     /// The fields of the person in the stored leads of some contacts, by deal: `ReadSet::said_by_leads`.
     pub said: HashMap<ContactId, Vec<(DealId, Value)>>,
-    /// The match keys of the contacts of `ReadSet::held_by`, own and shared ones, and the deals of
-    /// all their conversations.
+    /// The match keys of the contacts of `ReadSet::held_by`, own and shared ones, and all their
+    /// conversations.
     pub held_keys: HashMap<ContactId, Vec<String>>,
-    pub talks: HashMap<ContactId, Vec<Option<DealId>>>,
+    pub talks: HashMap<ContactId, Vec<Talk>>,
 
     // The results, besides the rows above.
     /// Stored deliveries that are evicted from a full quarantine.
@@ -100,6 +100,26 @@ pub struct WorkingSet {
     pub moved_items: Vec<MovedItem>,
     /// Conversations whose messages and sends get another contact.
     pub moved_conversations: Vec<(WorkspaceId, ConversationId, ContactId)>,
+}
+
+/// A conversation of a contact of `ReadSet::held_by`.
+#[derive(Debug)]
+pub struct Talk {
+    pub conversation: ConversationId,
+    pub deal: Option<DealId>,
+    /// It began before its deal.
+    pub is_older: bool,
+    /// The person began it.
+    pub asks: bool,
+    /// The person has answered our message.
+    pub answers: bool,
+}
+
+impl Talk {
+    /// Returns whether it proves that its person exists, whatever the leads say.
+    pub fn is_somebodys(&self) -> bool {
+        self.deal.is_none() || self.is_older || self.asks || self.answers
+    }
 }
 
 /// A row of the receipt of a repair.
@@ -424,10 +444,11 @@ impl WorkingSet {
     }
 
     /// Returns what the leads of a contact say of the person, oldest first, as they are by now in this
-    /// batch.
+    /// batch. A deal that no lead made says nothing.
     pub fn said_of(&self, id: ContactId) -> Vec<(DealId, Value)> {
         let loaded = self.deals.iter().filter(|(_, deal)| deal.person == id);
-        let loaded = loaded.filter_map(|(id, deal)| Some((*id, deal.props.get(SAID)?.clone())));
+        let loaded =
+            loaded.map(|(id, deal)| (*id, deal.props.get(SAID).cloned().unwrap_or_default()));
         let stored = self.said.get(&id).into_iter().flatten();
         let stored = stored.filter(|(deal, _)| !self.deals.contains_key(deal));
         let mut all: Vec<_> = loaded.chain(stored.cloned()).collect();
@@ -437,12 +458,17 @@ impl WorkingSet {
 
     /// Takes a key from a contact, which owns or shares it.
     pub fn remove_key(&mut self, (workspace, contact): (WorkspaceId, ContactId), key: String) {
+        let shared = (workspace, key.clone(), contact);
         let entry = (workspace, key);
+        // It may have got the key in this batch.
         if self.contact_keys.get(&entry) == Some(&contact) {
             self.contact_keys.remove(&entry);
+            self.new_contact_keys.retain(|new| *new != shared);
             self.removed_contact_keys.push(entry);
         } else {
-            self.removed_shared_keys.push((workspace, entry.1, contact));
+            self.shared_keys.remove(&shared);
+            self.new_shared_keys.retain(|new| *new != shared);
+            self.removed_shared_keys.push(shared);
         }
     }
 
@@ -538,6 +564,10 @@ impl WorkingSet {
             match self.added_key(workspace, contact, key) {
                 None => {}
                 Some(AddedKey::Own(entry)) => {
+                    let shared = (workspace, entry.1.clone(), contact);
+                    if self.known_shared_keys.remove(&shared) {
+                        self.removed_shared_keys.push(shared);
+                    }
                     self.new_contact_keys
                         .push((workspace, entry.1.clone(), contact));
                     self.contact_keys.insert(entry, contact);

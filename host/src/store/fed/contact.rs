@@ -1,6 +1,6 @@
 //! Contacts: the people that deals belong to.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::record::{Fed, written};
 use crate::domain::id::{ContactId, WorkspaceId};
@@ -60,6 +60,31 @@ pub static CONTACTS: TableSchema = TableSchema {
 };
 
 impl ContactRecord {
+    /// Returns what the receipt of a repair keeps of a contact that it merges into another one.
+    pub fn before_merge(&self) -> Value {
+        json!({
+            "name": self.name,
+            "email": self.email,
+            "phone_number": self.phone_number,
+            "props": self.props,
+        })
+    }
+
+    /// Returns the contact of which a receipt has kept this, to be created again.
+    pub fn merged(workspace: WorkspaceId, before: &Value) -> Self {
+        let text = |field: &str| before[field].as_str().map(str::to_owned);
+        Self {
+            workspace,
+            name: text("name"),
+            email: text("email"),
+            phone_number: text("phone_number"),
+            banned_at: None,
+            props: before["props"].as_object().cloned().unwrap_or_default(),
+            edited: Vec::new(),
+            change: RowChange::New,
+        }
+    }
+
     /// Reads a contact. The columns of its properties and of its edited fields are named by the
     /// caller, because a row may hold those of a deal as well.
     ///

@@ -3,9 +3,10 @@
 use serde_json::{Value, json};
 
 use crate::domain::id::{ContactId, RepairId, WorkspaceId};
-use crate::domain::repair::{MERGED, RepairedKind, TAKEN_KEYS};
+use crate::domain::repair::{LOST_KEYS, LOST_SHARED_KEYS, MERGED, RepairedKind, TAKEN_KEYS};
 use crate::domain::row::Entity;
 use crate::store::database::Database;
+use crate::store::decide::ContactRecord;
 use crate::store::operations::batch::load::locked::place;
 use crate::store::operations::repairs::NEW_CHANGES;
 use crate::store::operations::tombstones;
@@ -47,13 +48,19 @@ where workspace_id = :workspace
 and id in (:stays, :gone)
 and (id = :stays or edited = '[]' and banned_at is null)");
 
+static GONE: Sql = sql("
+select workspace_id, name, email, phone_number, banned_at, props, edited
+from contacts
+where workspace_id = :workspace
+and id = :gone");
+
 static TAKEN: Sql = sql("
-select key
+select key, true as own
 from contact_keys
 where contact_id = :gone
 and (workspace_id = :workspace) is true
-union
-select key
+union all
+select key, false
 from shared_keys
 where contact_id = :gone
 and (workspace_id = :workspace) is true
@@ -135,8 +142,17 @@ pub async fn contact(
                     return Ok((ContactMerge::Kept, End::Undo));
                 }
                 if let Some(repair) = repair {
-                    let taken = tx.rows(&TAKEN, &args, |row| row.text("key")).await?;
-                    note(tx, workspace, (from, into), repair, &taken).await?;
+                    let gone = tx
+                        .only(&GONE, &args, |row| {
+                            ContactRecord::read(row, "props", "edited")
+                        })
+                        .await?;
+                    let taken = tx
+                        .rows(&TAKEN, &args, |row| {
+                            Ok((row.text("key")?, row.flag("own")?))
+                        })
+                        .await?;
+                    note(tx, (from, gone), into, repair, &taken).await?;
                 }
                 for sql in [
                     &KEYS,
@@ -169,14 +185,14 @@ async fn runs(tx: &mut Tx, of: RepairPlace) -> Result<bool, StoreError> {
 /// that the other one takes over.
 async fn note(
     tx: &mut Tx,
-    workspace: WorkspaceId,
-    (from, into): (ContactId, ContactId),
+    (from, gone): (ContactId, ContactRecord),
+    into: ContactId,
     of: RepairPlace,
-    taken: &[String],
+    taken: &[(String, bool)],
 ) -> Result<(), StoreError> {
     let row = |row: ContactId, field: &'static str, before: Value, after: Value| {
         Ok::<_, StoreError>(args! {
-            workspace_id: workspace,
+            workspace_id: gone.workspace,
             repair_id: of.repair,
             delivery_id: of.delivery,
             item: place(of.item),
@@ -189,10 +205,18 @@ async fn note(
         })
     };
     let mut rows = Vec::new();
-    if !taken.is_empty() {
-        rows.push(row(into, TAKEN_KEYS, json!([]), json!(taken))?);
+    for (field, own) in [(LOST_KEYS, true), (LOST_SHARED_KEYS, false)] {
+        let keys = taken.iter().filter(|(_, is_own)| *is_own == own);
+        let keys: Vec<&String> = keys.map(|(key, _)| key).collect();
+        if !keys.is_empty() {
+            rows.push(row(from, field, json!(keys), json!([]))?);
+        }
     }
-    rows.push(row(from, MERGED, json!(from), json!(into))?);
+    if !taken.is_empty() {
+        let keys: Vec<&String> = taken.iter().map(|(key, _)| key).collect();
+        rows.push(row(into, TAKEN_KEYS, json!(from), json!(keys))?);
+    }
+    rows.push(row(from, MERGED, gone.before_merge(), json!(into))?);
     tx.run_each(&NEW_CHANGES, &rows).await?;
     Ok(())
 }
@@ -201,6 +225,7 @@ pub const SQL: &[&Sql] = &[
     &RUNS,
     &LOCK,
     &IS_EMPTY,
+    &GONE,
     &TAKEN,
     &KEYS,
     &SHARED_KEYS,

@@ -1,20 +1,22 @@
 //! Repairs and their receipts. A receipt is written by the batches of the repair; it is read, and
 //! forgotten with its repair, here.
 
+use std::collections::BTreeSet;
+
 use uuid::Uuid;
 
-use crate::domain::id::RepairId;
+use crate::domain::id::{ContactId, RepairId, WorkspaceId};
 use crate::domain::repair::{
-    CREATED, MERGED, PERSON, Repair, RepairChange, RepairReceipt, RepairUndone,
+    CREATED, MERGED, PERSON, Repair, RepairChange, RepairReceipt, RepairUndone, SAID,
 };
 use crate::domain::time::Micros;
 use crate::store::database::Database;
 use crate::store::postgres::VisibleRows;
 use crate::store::row::RowColumns as _;
-use crate::store::row::repairs::{change, moved, repair, sum};
+use crate::store::row::repairs::{change, corrected_lead, moved, repair, said_by_lead, sum};
 use crate::store::schema::{self, table::OnConflict};
 use crate::store::sql::{Sql, Tx, args, json, made, sql, steps};
-use crate::store::{RepairChanged, RepairMove, StoreError};
+use crate::store::{CorrectedContact, RepairChanged, RepairMove, StoreError};
 
 // One host at a time, so that two repairs that begin at once are not both open.
 static ONE_AT_A_TIME: Sql = sql("
@@ -271,6 +273,106 @@ pub async fn changes(
             steps!(|tx| {
                 let args = args! { repair, after, limit };
                 tx.rows(&CHANGES, &args, |row| change(row)).await
+            }),
+        )
+        .await
+}
+
+// The first change of each contact.
+static CORRECTED: Sql = sql("
+select number, workspace_id, contact_id
+from repair_changes as change
+where repair_id = :repair
+and number > :after
+and field = :said
+and value_before is not null
+and not exists (
+  select 1 from repair_changes as earlier
+  where earlier.contact_id = change.contact_id
+  and earlier.repair_id = change.repair_id
+  and earlier.field = change.field
+  and earlier.value_before is not null
+  and earlier.number < change.number)
+order by number
+limit 1");
+
+static OF_CONTACT: Sql = sql("
+select row_id, delivery_id, item, value_before, value_after
+from repair_changes
+where contact_id = :contact
+and (workspace_id = :workspace) is true
+and repair_id = :repair
+and field = :said
+and value_before is not null
+order by number");
+
+static LEADS: Sql = sql("
+select d.id, d.delivery_id, d.props -> 'contact' as said, (
+  select min(i.item) from items as i
+  where i.delivery_id = d.delivery_id
+  and i.deal_id = d.id) as item
+from deals as d
+where d.person_id = :contact
+and (d.workspace_id = :workspace) is true   -- sqlite
+and d.workspace_id = :workspace             -- postgres
+and (d.props -> 'contact') is not null
+order by d.id");
+
+static OTHERS: Sql = sql("
+each (workspace_id uuid, key text, contact_id uuid)
+select (
+  select s.contact_id from shared_keys as s
+  where s.workspace_id = each.workspace_id
+  and s.key = each.key
+  and s.contact_id <> each.contact_id
+  order by s.contact_id
+  limit 1) as contact_id
+from each");
+
+/// Returns the next contact, after a number (0: from the first), of which the leads say something else since
+/// a repair, with those of its leads that may belong to others.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
+pub async fn corrected(
+    database: &Database,
+    repair: RepairId,
+    after: i64,
+) -> Result<Option<CorrectedContact>, StoreError> {
+    database
+        .read_many(
+            VisibleRows::All,
+            steps!(|tx| {
+                let args = args! { repair, after, said: SAID };
+                let first: Option<(i64, WorkspaceId, ContactId)> = tx
+                    .row(&CORRECTED, &args, |row| {
+                        let of = (row.id("workspace_id")?, row.id("contact_id")?);
+                        Ok((row.number("number")?, of.0, of.1))
+                    })
+                    .await?;
+                let Some((number, workspace, contact)) = first else {
+                    return Ok(None);
+                };
+                let args = args! { repair, workspace, contact, said: SAID };
+                let changes = tx
+                    .rows(&OF_CONTACT, &args, |row| corrected_lead(row))
+                    .await?;
+                let args = args! { workspace, contact };
+                let leads = tx.rows(&LEADS, &args, |row| said_by_lead(row)).await?;
+                let mut found =
+                    CorrectedContact::new((number, workspace, contact), &changes, leads);
+                let keys: BTreeSet<&String> =
+                    found.leads.iter().flat_map(|(_, keys)| keys).collect();
+                let keys: Vec<_> = keys
+                    .into_iter()
+                    .map(|key| args! { workspace_id: workspace, key, contact_id: contact })
+                    .collect();
+                let others: Vec<Option<ContactId>> = tx
+                    .rows_each(&OTHERS, &keys, |row| row.id_if("contact_id"))
+                    .await?;
+                found.others = others.into_iter().flatten().collect();
+                Ok(Some(found))
             }),
         )
         .await
@@ -551,6 +653,10 @@ pub const SQL: &[&Sql] = &[
     &CHANGE,
     &NEW_CHANGES,
     &CHANGES,
+    &CORRECTED,
+    &OF_CONTACT,
+    &LEADS,
+    &OTHERS,
     &MOVES,
     &TO_UNDO,
     &STAYING,

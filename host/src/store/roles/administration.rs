@@ -22,9 +22,10 @@ use crate::store::operations::{
     rollouts, sketches,
 };
 use crate::store::{
-    Activation, Applied, AuditExtent, AuditFilter, Caller, EraseStep, Erased, Erasure,
-    ErasureFilter, Extent, NewErasure, Person, PersonBy, Plan, PluginRecord, PluginRefusal,
-    PluginRemoval, RepairChanged, RepairMove, StandingDelivery, StoreError, UnlinkedPage,
+    Activation, Applied, AuditExtent, AuditFilter, Caller, CorrectedContact, EraseStep, Erased,
+    Erasure, ErasureFilter, Extent, NewErasure, Person, PersonBy, Plan, PluginRecord,
+    PluginRefusal, PluginRemoval, RepairChanged, RepairMove, StandingDelivery, StoreError,
+    UnlinkedPage,
 };
 
 /// The operations of operators: declarations, keys, plugins and erasures.
@@ -397,6 +398,18 @@ pub trait AdministrationStore: Send + Sync + 'static {
         after: i64,
         limit: u32,
     ) -> Result<Vec<RepairChange>, StoreError>;
+
+    /// Returns the next contact of which leads say something else of the person since a repair, in the order
+    /// of its receipt: after a number (0: from the first).
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
+    async fn corrected_contact(
+        &self,
+        id: RepairId,
+        after: i64,
+    ) -> Result<Option<CorrectedContact>, StoreError>;
 
     /// Returns the deals that moved to other contacts in a repair, in the order of its receipt: those
     /// after a number (0: from the first), at most `limit`.
@@ -850,6 +863,14 @@ impl AdministrationStore for DatabaseStore {
         limit: u32,
     ) -> Result<Vec<RepairChange>, StoreError> {
         repairs::changes(&self.database, id, after, limit).await
+    }
+
+    async fn corrected_contact(
+        &self,
+        id: RepairId,
+        after: i64,
+    ) -> Result<Option<CorrectedContact>, StoreError> {
+        repairs::corrected(&self.database, id, after).await
     }
 
     async fn repair_moves(

@@ -1,8 +1,12 @@
 //! Repairs and their receipts.
 
+use serde_json::Value;
+use uuid::Uuid;
+
 use super::RowColumns;
+use crate::domain::id::DeliveryId;
 use crate::domain::repair::{Repair, RepairChange, RepairSum};
-use crate::store::{RepairMove, StoreError};
+use crate::store::{PartedLead, RepairMove, StoreError};
 
 /// Reads a repair.
 ///
@@ -62,6 +66,39 @@ pub fn moved(row: &impl RowColumns) -> Result<RepairMove, StoreError> {
         from: row.json("value_before")?,
         into: row.json("value_after")?,
     })
+}
+
+/// Reads what a lead said of the person before a repair, and says after it.
+///
+/// # Errors
+///
+/// [`StoreError`] if a column holds an impossible value.
+pub fn corrected_lead(row: &impl RowColumns) -> Result<(PartedLead, Value, Value), StoreError> {
+    let lead = PartedLead {
+        deal: row.id("row_id")?,
+        delivery: row.id("delivery_id")?,
+        item: row.small("item")?,
+    };
+    Ok((lead, row.json("value_before")?, row.json("value_after")?))
+}
+
+/// Reads what the lead of a deal says of the person. A deal without an item has no delivery.
+///
+/// # Errors
+///
+/// [`StoreError`] if a column holds an impossible value.
+pub fn said_by_lead(row: &impl RowColumns) -> Result<(PartedLead, Value), StoreError> {
+    let item = row.small_if("item".into())?;
+    let item = item.and_then(|item| u32::try_from(item).ok());
+    let delivery: Option<DeliveryId> = row.id_if("delivery_id")?;
+    let place = delivery.zip(item);
+    let (delivery, item) = place.unwrap_or((DeliveryId(Uuid::nil()), 0));
+    let lead = PartedLead {
+        deal: row.id("id")?,
+        delivery,
+        item,
+    };
+    Ok((lead, row.json("said")?))
 }
 
 /// Reads the number of changes of a field.

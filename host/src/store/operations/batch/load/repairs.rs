@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use crate::domain::id::{ContactId, DealId, RepairId, WorkspaceId};
+use crate::domain::id::{ContactId, ConversationId, DealId, RepairId, WorkspaceId, time_of};
 use crate::domain::repair::RepairState;
 use crate::store::StoreError;
-use crate::store::decide::WorkingSet;
-use crate::store::row::RowColumns as _;
+use crate::store::decide::{Talk, WorkingSet};
+use crate::store::row::RowColumns;
 use crate::store::sql::{Arg, Sql, Tx, args, sql};
 
 // A change of the state waits until the batch has ended, so nothing is committed for a repair that
@@ -101,7 +101,7 @@ join deals as d -- postgres
   on d.person_id = each.contact_id
   and d.workspace_id = each.workspace_id                    -- postgres
   and (d.workspace_id = each.workspace_id) is true          -- sqlite
-where (d.props -> 'contact') is not null");
+");
 
 /// Loads what the leads of these contacts say of the person. A new lead needs the lock of its contact,
 /// which this transaction holds, so none is missed.
@@ -117,7 +117,8 @@ pub async fn said(
     let rows: Vec<_> = wanted.iter().map(|one| contact(*one)).collect();
     let found: Vec<(ContactId, (DealId, Value))> = tx
         .rows_each(&SAID, &rows, |row| {
-            Ok((row.id("person_id")?, (row.id("id")?, row.json("said")?)))
+            let said = row.json_if("said")?.unwrap_or_default();
+            Ok((row.id("person_id")?, (row.id("id")?, said)))
         })
         .await?;
     for (contact, said) in found {
@@ -144,14 +145,14 @@ join shared_keys as s -- postgres
 
 static TALKS: Sql = sql("
 each (workspace_id uuid, contact_id uuid)
-select distinct c.contact_id, c.deal_id
+select c.contact_id, c.id, c.deal_id, c.first_message_at, c.answered_at, c.messaged_at
 from each
 cross join conversations as c -- sqlite
 join conversations as c -- postgres
   on c.contact_id = each.contact_id
   and (c.workspace_id = each.workspace_id) is true");
 
-/// Loads the match keys of these contacts, and the deals that their conversations are about.
+/// Loads the match keys of these contacts, and their conversations.
 ///
 /// # Errors
 ///
@@ -174,15 +175,31 @@ pub async fn held(
         }
         set.held_keys.entry(contact).or_default().push(key);
     }
-    let found: Vec<(ContactId, Option<DealId>)> = tx
-        .rows_each(&TALKS, &rows, |row| {
-            Ok((row.id("contact_id")?, row.id_if("deal_id")?))
-        })
+    let found: Vec<(ContactId, Talk)> = tx
+        .rows_each(&TALKS, &rows, |row| Ok((row.id("contact_id")?, talk(row)?)))
         .await?;
-    for (contact, deal) in found {
-        set.talks.entry(contact).or_default().push(deal);
+    for (contact, talk) in found {
+        set.talks.entry(contact).or_default().push(talk);
     }
     Ok(())
+}
+
+fn talk(row: &impl RowColumns) -> Result<Talk, StoreError> {
+    let (conversation, deal): (ConversationId, Option<DealId>) =
+        (row.id("id")?, row.id_if("deal_id")?);
+    let (first, ours) = (
+        row.time_if("first_message_at")?,
+        row.time_if("messaged_at")?,
+    );
+    let is_older = deal.is_some_and(|deal| time_of(conversation.0) < time_of(deal.0));
+    let asks = first.is_some_and(|first| ours.is_none_or(|ours| first < ours));
+    Ok(Talk {
+        conversation,
+        deal,
+        is_older,
+        asks,
+        answers: !is_older && !asks && row.time_if("answered_at")?.is_some(),
+    })
 }
 
 fn contact((workspace_id, contact_id): (WorkspaceId, ContactId)) -> [Arg<'static>; 2] {

@@ -29,6 +29,7 @@ pub async fn all(
 ) -> Result<(), StoreError> {
     repairs::remove_undone_keys(tx, set).await?;
     leads::new(tx, set, locked, writes).await?;
+    repairs::inherit_keys(tx, set).await?;
     dialogue::new(tx, set, locked).await?;
 
     leads::changed_deliveries(tx, set).await?;

@@ -35,6 +35,50 @@ pub async fn remove_undone_keys(tx: &mut Tx, set: &WorkingSet) -> Result<(), Sto
     Ok(())
 }
 
+// It becomes the own key of the first contact that shares it.
+static HEIRS: Sql = sql("
+each (workspace_id uuid, key text)
+insert into contact_keys (workspace_id, key, contact_id)
+select s.workspace_id, s.key, s.contact_id
+from each
+cross join shared_keys as s -- sqlite
+join shared_keys as s -- postgres
+  on s.workspace_id = each.workspace_id
+  and s.key = each.key
+where not exists (
+  select 1 from shared_keys as before
+  where before.workspace_id = s.workspace_id
+  and before.key = s.key
+  and before.contact_id < s.contact_id)
+on conflict do nothing");
+
+static INHERITED: Sql = sql("
+each (workspace_id uuid, key text)
+delete from shared_keys
+where (workspace_id, key, contact_id) in (
+  select own.workspace_id, own.key, own.contact_id
+  from each
+  cross join contact_keys as own -- sqlite
+  join contact_keys as own -- postgres
+    on own.workspace_id = each.workspace_id
+    and own.key = each.key)");
+
+/// Gives the match keys that their owners have lost to the next contacts that share them.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
+pub async fn inherit_keys(tx: &mut Tx, set: &WorkingSet) -> Result<(), StoreError> {
+    let lost: Vec<_> = set
+        .removed_contact_keys
+        .iter()
+        .map(|(workspace_id, key)| args! { workspace_id: *workspace_id, key })
+        .collect();
+    tx.run_each(&HEIRS, &lost).await?;
+    tx.run_each(&INHERITED, &lost).await?;
+    Ok(())
+}
+
 static MARKS: Sql = made(|| schema::REPAIR_CHANGES.update(&["undone"]));
 static MOVED_ITEMS: Sql = made(|| schema::ITEMS.update(&["contact_id"]));
 
@@ -163,6 +207,8 @@ pub fn statements() -> Vec<&'static Sql> {
     vec![
         &REMOVED_KEYS,
         &REMOVED_SHARED_KEYS,
+        &HEIRS,
+        &INHERITED,
         &MARKS,
         &HARMED_AGAIN,
         &MOVED_ITEMS,
