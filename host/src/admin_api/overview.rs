@@ -522,7 +522,7 @@ impl ServiceOverview {
             let mut active = self.status.plugins.iter();
             let is_active = active.any(|one| one.name == *name && one.digest == *digest);
             let is_repaired = self.repairs.iter().any(|repair| {
-                let is_applied = repair.apply && repair.state == RepairState::Done;
+                let is_applied = repair.apply && repair.state.has_replayed();
                 is_applied && repair.converted_by == *digest && repair.started_at >= *at
             });
             is_new && !is_active && !is_repaired

@@ -42,6 +42,11 @@ impl RepairState {
     pub fn stands(self) -> bool {
         matches!(self, Self::Done | Self::Incomplete | Self::Cancelled)
     }
+
+    /// Returns whether it has converted all of its deliveries again.
+    pub fn has_replayed(self) -> bool {
+        matches!(self, Self::Done | Self::Incomplete)
+    }
 }
 
 words! {
@@ -348,6 +353,13 @@ mod tests {
         check(RepairField::Listing, "deal.product", true);
         check(RepairField::Message, "deal.props.message", true);
         check(RepairField::Title, "deal.props.contact", false);
+    }
+
+    #[test]
+    fn an_ended_repair_has_replayed_its_deliveries_also_if_some_contacts_stay() {
+        let replayed = RepairState::ALL.iter().filter(|state| state.has_replayed());
+        let expect = [RepairState::Done, RepairState::Incomplete];
+        assert!(replayed.eq(expect.iter()));
     }
 
     #[test]

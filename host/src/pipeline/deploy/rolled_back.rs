@@ -10,7 +10,6 @@ use super::error::{DeployCommand, DeployError};
 use crate::domain::accept::AcceptWord;
 use crate::domain::audit::{ActOutcome, AuditRow, OperatorAct};
 use crate::domain::plugin::Digest;
-use crate::domain::repair::RepairState;
 use crate::limits;
 use crate::pipeline::fleet::FleetError;
 use crate::pipeline::state::Pipeline;
@@ -180,11 +179,6 @@ pub async fn is_discarded(pipeline: &Pipeline, version: &Digest) -> Result<bool,
     )
 }
 
-/// Returns whether a repair has converted all of its deliveries again.
-fn has_replayed(state: RepairState) -> bool {
-    matches!(state, RepairState::Done | RepairState::Incomplete)
-}
-
 /// Returns the versions whose deliveries a repair has converted again.
 async fn repaired(pipeline: &Pipeline) -> Result<HashSet<Digest>, StoreError> {
     let repairs = pipeline
@@ -194,7 +188,7 @@ async fn repaired(pipeline: &Pipeline) -> Result<HashSet<Digest>, StoreError> {
         .await?;
     let applied = repairs
         .into_iter()
-        .filter(|repair| repair.plan.apply && has_replayed(repair.state));
+        .filter(|repair| repair.plan.apply && repair.state.has_replayed());
     Ok(applied.map(|repair| repair.plan.converted_by).collect())
 }
 
