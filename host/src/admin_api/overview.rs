@@ -15,6 +15,7 @@ use super::rollouts::RolloutView;
 use super::status::{DiskView, ServiceStatus};
 use crate::domain::audit::{ActOutcome, AuditRow, LeftVersion, OperatorAct};
 use crate::domain::connection::{ChangeCause, SourceChange};
+use crate::domain::id::ConnectionId;
 use crate::domain::plugin::Digest;
 use crate::domain::repair::RepairState;
 use crate::domain::rollout::RolloutStage;
@@ -42,6 +43,9 @@ pub struct ServiceOverview {
     /// Versions that were rolled back and whose deliveries may be as they converted them, if they were asked
     /// for: [`Self::versions_to_look_for`].
     pub unrepaired: Vec<UnrepairedVersion>,
+    /// Connections whose change is blamed on a version that does not serve and of which no delivery is left:
+    /// others have converted them again.
+    pub past_changes: BTreeSet<ConnectionId>,
     /// Recent deliveries and messages, as this host has them in memory.
     pub last_hour: Activity,
     pub last_day: Activity,
@@ -535,7 +539,8 @@ impl ServiceOverview {
                 let version = stored.iter().find(|version| version.digest == digest)?;
                 Some(UnrepairedVersion {
                     version: version.version.clone(),
-                    stored_at: version.stored_at,
+                    since: version.stored_at,
+                    connection: None,
                     name,
                     digest,
                     served,
@@ -544,19 +549,42 @@ impl ServiceOverview {
         versions.collect()
     }
 
-    /// Returns the versions that were rolled back lately of which deliveries are to be looked for, each by
-    /// [`UnrepairedVersion::deliveries_path`] and then with [`Self::looked_for`]. Further ones count as
-    /// unrepaired without a look.
+    /// Returns the versions that do not serve and are blamed for a change of the leads of a connection.
+    fn blamed_versions(&self) -> impl Iterator<Item = UnrepairedVersion> {
+        let connections = self.connections.connections.iter();
+        connections.filter_map(|one| {
+            let change = one.source_change.as_ref()?;
+            let is_of_version = change.cause == ChangeCause::Version && !change.failing;
+            let blamed = change.digest.as_ref().filter(|_| is_of_version)?;
+            (!self.serves(&one.plugin, blamed)).then(|| UnrepairedVersion {
+                name: one.plugin.clone(),
+                digest: blamed.clone(),
+                version: String::new(),
+                since: change.since,
+                connection: Some(one.id.clone()),
+                served: None,
+            })
+        })
+    }
+
+    /// Returns the versions that were rolled back lately, or are blamed for a change, of which deliveries are
+    /// to be looked for, each by [`UnrepairedVersion::deliveries_path`] and then with [`Self::looked_for`].
+    /// Further ones count as unrepaired without a look.
     pub fn versions_to_look_for(&mut self) -> Vec<UnrepairedVersion> {
         let mut left = self.left_versions();
         let looked_for = left.len().min(limits::LEFT_VERSIONS_LOOKED_FOR);
         self.unrepaired = left.split_off(looked_for);
+        let blamed = self.blamed_versions();
+        left.extend(blamed.take(limits::LEFT_VERSIONS_LOOKED_FOR));
         left
     }
 
     /// Counts a version as unrepaired if this answer may leave deliveries of it.
     pub fn looked_for(&mut self, version: UnrepairedVersion, found: &Deliveries) {
-        if version.may_have_deliveries(found) {
+        let is_left = version.may_have_deliveries(found);
+        if let Some(connection) = version.connection {
+            self.past_changes.extend((!is_left).then_some(connection));
+        } else if is_left {
             // They are named in the order of their names, whether they were looked for or not.
             let key = |one: &UnrepairedVersion| (one.name.clone(), one.digest.clone());
             let after = key(&version);
@@ -617,6 +645,7 @@ impl ServiceOverview {
             // A source that is retired sends nothing any more.
             if let Some(change) = &connection.source_change
                 && !connection.retired
+                && !self.past_changes.contains(&connection.id)
             {
                 let plugin = self.serving(&connection.plugin);
                 found.extend(change_problems(&name, connection, change, plugin));
@@ -973,7 +1002,8 @@ fn left_problem(name: &str, left: &LeftDeliveriesView) -> ServiceProblem {
     ServiceProblem::new(what, command, page)
 }
 
-/// A version that was rolled back, or whose rollout was ended, and that was not repaired.
+/// A version that was rolled back, or whose rollout was ended, and that was not repaired; or one that is
+/// blamed for a change of a connection and does not serve.
 #[derive(Debug)]
 pub struct UnrepairedVersion {
     /// The name of its plugin.
@@ -981,7 +1011,10 @@ pub struct UnrepairedVersion {
     pub digest: Digest,
     /// The version that it gives itself.
     version: String,
-    stored_at: Micros,
+    /// It converted nothing that was received earlier: when it was stored, or when the change began.
+    since: Micros,
+    /// The connection whose change it is blamed for. `None`: the deliveries of all connections count.
+    connection: Option<ConnectionId>,
     /// The deliveries that it converted, if they were counted.
     served: Option<u64>,
 }
@@ -989,15 +1022,17 @@ pub struct UnrepairedVersion {
 impl UnrepairedVersion {
     /// Returns the path of the operation that finds a delivery which this version converted last.
     pub fn deliveries_path(&self) -> String {
-        format!("/deliveries?version={}&limit=1", self.digest)
+        let of = self.connection.as_ref();
+        let of = of.map_or_else(String::new, |id| format!("&connection={id}"));
+        format!("/deliveries?version={}{of}&limit=1", self.digest)
     }
 
-    /// Returns whether the answer has such a delivery, or did not look back to the time at which the
-    /// version was stored. Without one, others have converted all of them since.
+    /// Returns whether the answer has such a delivery, or did not look back far enough. Without one, others
+    /// have converted all of them since.
     fn may_have_deliveries(&self, found: &Deliveries) -> bool {
         let is_cut = found
             .searched_until
-            .is_some_and(|looked| looked > self.stored_at);
+            .is_some_and(|looked| looked > self.since);
         is_cut || !found.deliveries.is_empty()
     }
 
@@ -1273,7 +1308,8 @@ mod tests {
             name: "portal".to_owned(),
             digest: Digest("3f9c01ab42de0".to_owned()),
             version: "1.1.0".to_owned(),
-            stored_at: Micros(7),
+            since: Micros(7),
+            connection: None,
             served: Some(141),
         };
         assert_eq!(

@@ -36,6 +36,7 @@ pub async fn read(
         ended_rollouts: Vec::new(),
         repairs: Vec::new(),
         unrepaired: Vec::new(),
+        past_changes: Default::default(),
         last_hour: client.get("/admin/v1/activity?period=hour").await?.content,
         last_day: client.get("/admin/v1/activity?period=day").await?.content,
         quarantined: Vec::new(),

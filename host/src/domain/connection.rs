@@ -253,6 +253,9 @@ pub struct EndedChange {
     /// About when it began and ended: no delivery that differs is outside.
     pub since: Micros,
     pub until: Micros,
+    /// The version that is blamed: only what it converted is left. `None`: whatever was received then.
+    #[serde(default)]
+    pub digest: Option<Digest>,
     /// What the leads lost: whether that is the lead itself, the name, the phone, the e-mail address, the
     /// external id, the listing.
     pub fields: [bool; 6],
@@ -265,6 +268,10 @@ impl EndedChange {
     pub fn add(&mut self, other: Self) {
         self.since = self.since.min(other.since);
         self.until = self.until.max(other.until);
+        self.digest = self
+            .digest
+            .take()
+            .filter(|own| other.digest.as_ref() == Some(own));
         for (own, other) in self.fields.iter_mut().zip(other.fields) {
             *own |= other;
         }

@@ -1,6 +1,9 @@
 //! Problems on the first page of the console and on the pages behind it: an operator learns what to do.
 
+use leadhost::domain::connection::EndedChange;
+use leadhost::domain::plugin::Digest;
 use leadhost_tests::components::component;
+use leadhost_tests::guests::Variant;
 use leadhost_tests::{Host, On, until};
 use serde_json::{Value, json};
 
@@ -8,10 +11,12 @@ use super::audit::{begin, roll_back};
 use super::console::Browser;
 use super::roles::with_role;
 use super::{Operator, TOKEN, workspace};
+use crate::ingest::harm;
 
 leadhost_tests::on_every_store! {
     the_audit_has_one_sentence_for_each_act,
     a_connection_that_refuses_most_deliveries_is_a_problem,
+    a_change_of_a_version_is_no_problem_any_more_when_none_of_its_deliveries_is_left,
     a_failed_message_has_its_reason_and_is_a_problem,
     a_message_that_an_operator_gave_up_is_no_problem,
     a_waiting_message_says_that_its_instance_is_paused,
@@ -58,6 +63,84 @@ async fn a_connection_that_refuses_most_deliveries_is_a_problem(on: On) {
         .expect("counts");
     let sum: u64 = rejected.iter().filter_map(serde_json::Value::as_u64).sum();
     assert_eq!(sum, 12, "{activity}");
+}
+
+async fn a_change_of_a_version_is_no_problem_any_more_when_none_of_its_deliveries_is_left(on: On) {
+    let host = Host::working(on).await;
+    let key = host.admin_key().await;
+    let operator = Operator { host, key };
+    let host = &operator.host;
+    host.converter(Variant::default().component()).await;
+    let declared = host.declare(&harm("portal", "name", 10)).await;
+    let send = async |deliveries: usize| {
+        for _ in 0..deliveries {
+            let ask = host.post(&declared.address("portal"));
+            ask.json(&json!({"name": "Lia"})).send().await.expect(200);
+        }
+    };
+    send(225).await;
+    let without = Variant {
+        version: "1.1.0",
+        mended: "name",
+        ..Variant::default()
+    };
+    let blamed = host.converter(without.component()).await;
+    send(60).await;
+    let id = declared.id("portal");
+    let change = until("the version is blamed", async || {
+        let mut shapes = host.store().source_shapes().await.expect("a store");
+        let change = shapes.remove(&id)?.change?;
+        (change.digest.as_ref() == Some(&blamed)).then_some(change)
+    })
+    .await;
+    // What is left of a change if only the deliveries of this version count.
+    let left = async |digest: Option<&Digest>| {
+        let connections = host.store().connections(None).await.expect("a store");
+        let connection = connections.iter().find(|one| one.id == id);
+        let change = EndedChange {
+            since: change.since,
+            until: host.app.core.clock.now(),
+            digest: digest.cloned(),
+            fields: [true; 6],
+            differences: Vec::new(),
+        };
+        let found =
+            host.store()
+                .deliveries_left_by(connection.expect("it is there"), &change, 1_000);
+        found.await.expect("a store").lacking
+    };
+    let (browser, says) = (
+        Browser::signed_in(&operator).await,
+        " lack data since about ",
+    );
+    assert!(browser.page("").await.contains(says));
+    let key = &operator.key;
+    assert_eq!(roll_back(&operator, key, "misbehave").await, 200);
+    let page = browser.page("").await;
+    assert!(
+        page.contains(says),
+        "its deliveries are not repaired: {page}"
+    );
+    assert_eq!(left(Some(&blamed)).await, 60);
+
+    let order = json!({"convertedBy": blamed, "apply": true});
+    let begun = operator.post("/repairs", &order).await.json();
+    let path = format!("/repairs/{}", begun["id"].as_str().expect("an id"));
+    until("the repair has ended", async || {
+        let shown = operator.get(&path).await;
+        (!shown["endedAt"].is_null()).then_some(())
+    })
+    .await;
+    let page = browser.page("").await;
+    assert!(!page.contains(says), "{page}");
+    let leads = operator.get("/connections").await;
+    let stands = &leads["connections"][0]["sourceChange"]["cause"];
+    assert_eq!(*stands, "version", "the window is as it was: {leads:#}");
+    assert_eq!(left(Some(&blamed)).await, 0);
+    assert!(
+        left(None).await > 0,
+        "those of the version before lack a listing"
+    );
 }
 
 /// A workspace whose instance is a sandbox, with a message to a contact.

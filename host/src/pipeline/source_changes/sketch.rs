@@ -105,6 +105,7 @@ impl Sketch {
             self.by = verdict.by("reads more in", "both versions read the same");
             change.cause = verdict.cause();
             change.digest = Some(verdict.digest.clone());
+            self.asked.clone_from(&verdict.version);
             self.describe();
         }
     }
@@ -165,6 +166,7 @@ impl Sketch {
         } else if self.open.is_empty() {
             self.end_change();
         } else {
+            self.blame_again(&differences);
             is_asked_again = self.ask_again(&differences);
         }
         let has_news = is_new || is_asked_again;
@@ -246,6 +248,7 @@ impl Sketch {
         let Some(until) = newer.first_at.or(older.first_at) else {
             return;
         };
+        let is_of_version = change.cause == ChangeCause::Version;
         for one in over {
             let Some(field) = one.field() else {
                 continue;
@@ -254,6 +257,7 @@ impl Sketch {
             let mut ended = EndedChange {
                 since: since.unwrap_or(change.since),
                 until,
+                digest: change.digest.clone().filter(|_| is_of_version),
                 fields: [false; 6],
                 differences: vec![one.sentence()],
             };
@@ -339,6 +343,30 @@ impl Sketch {
             cause,
             digest: None,
         });
+        self.describe();
+    }
+
+    /// Takes the blame from a version by which nothing in the window was converted, if leads still lack data
+    /// there.
+    fn blame_again(&mut self, differences: &[Difference]) {
+        let [_, older, newer] = &self.halves;
+        let version = &newer.version;
+        let is_other = !version.is_empty() && *version != self.asked;
+        let is_alone = *version == older.version && !older.mixed && !newer.mixed;
+        let is_lacking = differences.iter().any(|one| one.field().is_some());
+        let change = self
+            .change
+            .as_mut()
+            .filter(|_| is_other && is_alone && is_lacking);
+        let Some(change) = change.filter(|change| change.cause == ChangeCause::Version) else {
+            return;
+        };
+        self.by = format!("{version} reads no more");
+        if *version == self.baseline.version {
+            (change.cause, self.by) = (ChangeCause::Source, "the source changed".to_owned());
+        }
+        change.digest = None;
+        self.asked.clone_from(version);
         self.describe();
     }
 

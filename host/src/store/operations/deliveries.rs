@@ -569,6 +569,7 @@ from (
   limit :rows
 ) as own
 where (own.ran ->> 'replayed') is null
+and (:digest::text is null or own.ran ->> 'digest' = :digest)
 and (own.status = 'rejected'
   or (:lead::boolean and own.status = 'ignored')
   or (own.status = 'converted' and exists (
@@ -624,7 +625,7 @@ pub async fn left(
                 let before = first_uuid_at(change.until.plus(Duration::from_millis(1)));
                 let args = args! {
                     workspace, connection: &connection, from: first_uuid_at(change.since), before, rows,
-                    lead, name, phone, email, external_id, listing
+                    digest: change.digest.as_ref(), lead, name, phone, email, external_id, listing
                 };
                 tx.only(&LEFT, &args, |row| {
                     let (found, lacking): (u64, u64) =

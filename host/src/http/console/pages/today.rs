@@ -134,6 +134,7 @@ async fn overview(visit: &Visit<'_>) -> Result<ServiceOverview, ApiRefusal> {
         ended_rollouts,
         repairs: repairs.repairs,
         unrepaired: Vec::new(),
+        past_changes: Default::default(),
         last_hour: api.get("/activity?period=hour").await?,
         last_day: api.get("/activity?period=day").await?,
         quarantined: Vec::new(),

@@ -15,6 +15,9 @@ pub const USUAL: u64 = 90;
 /// The percentage of deliveries below which a path may well be in none of half a window by chance.
 pub const BY_CHANCE: u64 = 20;
 
+/// The deliveries of the baseline from which a path that was not usual can be missed.
+pub const SEEN: u32 = 5;
+
 /// The percentage points by which the share of a field has to fall.
 pub const FALL: u64 = 30;
 

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use super::bounds::{BACK, BASELINE, BY_CHANCE, FALL, HALF, PATH_BACK, USUAL};
+use super::bounds::{BACK, BASELINE, BY_CHANCE, FALL, HALF, PATH_BACK, SEEN, USUAL};
 use super::counts::{FIELDS, SketchCounts, percent};
 use super::paths::{ANY, Kinds, most};
 use crate::domain::time::Micros;
@@ -41,7 +41,7 @@ impl Difference {
             after,
             ..
         } = self;
-        match before.ends_with('%') && self.path.is_some() {
+        match after.ends_with('%') && self.path.is_some() {
             true => format!("{subject}: in {before} -> {after} of the deliveries"),
             false => format!("{subject}: {before} -> {after}"),
         }
@@ -216,9 +216,11 @@ fn differences_of_paths(
             let gone = is_usual(was[kind], base.read) && is[kind] == 0;
             gone || (was[kind] == 0 && is_usual(is[kind], window.read))
         };
-        let share =
-            |counts: &SketchCounts, kinds: &Kinds| written(percent(kinds[ANY], counts.read));
-        let now = newest.filter(|newest| was[ANY] > 0 && newest.kinds(path)[ANY] == 0);
+        let share = |counts: &SketchCounts, kinds: &Kinds| match percent(kinds[ANY], counts.read) {
+            Some(0) if kinds[ANY] > 0 => format!("{} of {}", kinds[ANY], counts.read),
+            share => written(share),
+        };
+        let now = newest.filter(|newest| was[ANY] >= SEEN && newest.kinds(path)[ANY] == 0);
         let (change, before, after) = if differs(ANY) {
             // A full sketch may have had no room for the path, so its absence proves nothing.
             let without = if is[ANY] == 0 { window } else { base };

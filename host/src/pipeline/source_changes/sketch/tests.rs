@@ -242,6 +242,40 @@ fn each_version_that_converts_while_the_source_is_blamed_is_tried_once() {
 }
 
 #[test]
+fn a_version_by_which_nothing_is_converted_any_more_is_not_blamed_for_what_leads_still_lack() {
+    for (version, cause, by) in [
+        ("1", ChangeCause::Source, "the source changed"),
+        ("3", ChangeCause::Version, "3 reads no more"),
+    ] {
+        let mut sketch = usual();
+        assert_eq!(add(&mut sketch, 75, "2", USUAL_BODY, false), 1);
+        sketch.answer(Some(&verdict(Some("1"), 4)));
+        let digest = |sketch: &Sketch| sketch.change().expect("a change").digest.clone();
+        assert!(digest(&sketch).is_some());
+        // The window still has its leads.
+        add(&mut sketch, 25, version, USUAL_BODY, false);
+        assert!(digest(&sketch).is_some());
+        add(&mut sketch, 25, version, USUAL_BODY, false);
+        let what = format!("leads with a phone: {by}");
+        check(&sketch, &what, "100 %", "0 %");
+        assert_eq!(digest(&sketch), None);
+        assert_eq!(sketch.change().map(|change| change.cause), Some(cause));
+    }
+}
+
+#[test]
+fn only_what_a_blamed_version_converted_is_left_of_its_change() {
+    let mut sketch = usual();
+    add(&mut sketch, 75, "2", USUAL_BODY, false);
+    let verdict = verdict(Some("1"), 4);
+    sketch.answer(Some(&verdict));
+    add(&mut sketch, 75, "1", USUAL_BODY, true);
+    assert_eq!(sketch.change(), None);
+    let blamed = sketch.ended.iter().map(|ended| ended.digest.clone());
+    assert!(blamed.eq([Some(verdict.digest)]), "{:?}", sketch.ended);
+}
+
+#[test]
 fn a_half_of_several_versions_is_in_question_whichever_converted_last() {
     for last in ["1", "2"] {
         let mut sketch = usual();
@@ -436,6 +470,22 @@ fn a_path_that_vanishes_with_a_field_of_leads_is_named_whatever_its_share_was() 
     assert_eq!(sketch.change(), None);
     assert_eq!(add(&mut sketch, 75, "1", without, false), 1);
     check(&sketch, what, "80 %, 80 %", "0 %, 0 %");
+}
+
+#[test]
+fn a_rare_path_is_missed_if_a_handful_had_it_and_is_shown_as_a_count_below_a_percent() {
+    let rare = r#"{"id": "1", "lead": {"phone": "x", "name": "y"}, "note": "z"}"#;
+    let phone = "leads with a phone: 100 % -> 0 %";
+    let note = "path note: in 5 of 1225 -> 0 % of the deliveries";
+    for (seen, expect) in [(1, &[phone][..]), (4, &[phone]), (5, &[phone, note])] {
+        let mut sketch = Sketch::default();
+        add(&mut sketch, seen, "1", rare, true);
+        add(&mut sketch, 1_250 - seen, "1", USUAL_BODY, true);
+        assert_eq!(add(&mut sketch, 75, "2", USUAL_BODY, false), 1);
+        let change = sketch.change().expect("a change");
+        let parts = change.parts.iter().flat_map(|part| &part.differences);
+        assert!(parts.eq(expect), "{seen}: {change:?}");
+    }
 }
 
 #[test]
