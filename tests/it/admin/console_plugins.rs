@@ -113,6 +113,16 @@ async fn a_version_with_concerns_asks_for_acceptance_and_is_activated_with_it(on
     let done = asked.text().find("Recent actions");
     let question = &asked.text()[..done.expect("the list")];
     assert!(!question.contains("--accept"), "{question}");
+    let (_, done) = asked.text().split_once("Recent actions").expect("a list");
+    assert!(done.contains(" UTC</time> "), "{done}");
+    assert!(
+        done.contains(" tried to activate the plugin mapping"),
+        "{done}"
+    );
+    assert!(
+        !done.contains("&#34;") && !done.contains("&quot;"),
+        "{done}"
+    );
 
     let accepted: Vec<&str> = ["fewer-cases", "same-version"]
         .into_iter()

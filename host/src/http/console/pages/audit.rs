@@ -24,12 +24,12 @@ pub struct AuditPage {
 }
 
 /// An act: the row with its outcome, or the one with which it began, if there is no other.
-struct ShownAct {
-    row: AuditRow,
-    said: String,
-    more: String,
+pub struct ShownAct {
+    pub row: AuditRow,
+    pub said: String,
+    pub more: String,
     /// What else its detail has, by name.
-    facts: Vec<(String, String)>,
+    pub facts: Vec<(String, String)>,
 }
 
 /// Values of a detail that are shown, and characters of one.
@@ -37,7 +37,8 @@ const FACTS: usize = 30;
 const FACT_CHARACTERS: usize = 400;
 
 impl ShownAct {
-    fn new(row: AuditRow) -> Self {
+    /// Returns it with its sentence.
+    pub fn new(row: AuditRow) -> Self {
         let mut detail: Value = serde_json::from_str(&row.detail).unwrap_or_default();
         if let Some(detail) = detail.as_object_mut() {
             detail.retain(|name, _| !SAID.contains(&name.as_str()));

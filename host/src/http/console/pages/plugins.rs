@@ -17,6 +17,7 @@ use super::super::{
     visit::Visit,
 };
 use super::{
+    audit::ShownAct,
     filters::{Filtered, status_of},
     words::slot_names,
 };
@@ -147,6 +148,11 @@ impl PluginPage {
             true => RolloutStage::RolledBack.as_str(),
             false => version.state.as_str(),
         }
+    }
+
+    /// Returns the operations on it, as sentences.
+    fn acts(&self) -> Vec<ShownAct> {
+        self.timeline.iter().cloned().map(ShownAct::new).collect()
     }
 
     /// Returns whether a version that is not active was rolled back, by an operator or a guard.
