@@ -287,6 +287,9 @@ async fn a_candidate_that_fetches_from_elsewhere_waits_for_an_operator_and_is_ro
     };
     let shown = rolling.until("it waits for an operator", waits).await;
     assert_eq!((&shown["served"], &shown["saved"]), (&json!(0), &json!(1)));
+    let words = shown["waitsFor"].as_str().expect("a reason");
+    let decides = "; an operator may promote it or roll it back";
+    assert!(words.ends_with(decides), "{words}");
 
     rolling.change("promote").await.expect(200);
     let mut failed = Vec::new();

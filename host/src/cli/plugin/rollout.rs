@@ -512,12 +512,12 @@ fn next(rollout: &RolloutView) -> Vec<(&'static str, String)> {
         RolloutStage::Canary if rollout.paused => vec![
             change("To resume", "resume"),
             change("To activate the candidate now", "promote"),
-            change("To end it", "abort"),
+            change("To roll it back", "abort"),
         ],
         RolloutStage::Canary => vec![
             change("To stay in this step", "pause"),
             change("To activate the candidate now", "promote"),
-            change("To end it", "abort"),
+            change("To roll it back", "abort"),
         ],
         RolloutStage::Probation => vec![change("To activate the stable version again", "abort")],
         // One that differs more than the policy allows has to be fixed first.

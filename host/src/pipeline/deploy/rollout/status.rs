@@ -62,7 +62,7 @@ impl RolloutStatus {
         // A rollout that never had an effect has proved nothing.
         if self.seen.served == 0 && self.seen.saved > 0 {
             return Some(format!(
-                "a first result of the candidate that can be used, of {} that it was chosen for; an operator may promote or abort it",
+                "a first result of the candidate that can be used, of {} that it was chosen for; an operator may promote it or roll it back",
                 self.seen.saved
             ));
         }
@@ -71,7 +71,8 @@ impl RolloutStatus {
         }
         if rollout.percent() < 100 {
             return Some(
-                "an operator to promote or abort it: its last step is below 100 %".to_owned(),
+                "an operator to promote it or roll it back: its last step is below 100 %"
+                    .to_owned(),
             );
         }
         // A version that did nothing has proved nothing: an operator may promote it.
