@@ -203,5 +203,55 @@ pub struct ReplayRequest {
 pub struct Replayed {
     pub id: DeliveryId,
     pub status: DeliveryStatus,
+    /// Why it was not converted. One that has made leads keeps them, and its status. Null if it was.
+    #[serde(default)]
+    pub error: Option<String>,
     pub items: Vec<ItemView>,
+}
+
+impl Replayed {
+    /// Returns why its conversion failed, if it stays as it was.
+    pub fn stays(&self) -> Option<&str> {
+        let error = self.error.as_deref();
+        let has_made = matches!(
+            self.status,
+            DeliveryStatus::Converted | DeliveryStatus::Duplicate
+        );
+        error.filter(|_| has_made)
+    }
+
+    /// Returns what became of it, for people.
+    pub fn sentence(&self) -> String {
+        let (id, status) = (self.id, self.status.as_str());
+        match (self.stays(), &self.error) {
+            (Some(why), _) => format!("{id}: not converted, and stays {status}: {why}"),
+            (None, Some(why)) => format!("{id}: {status}: {why}"),
+            (None, None) => format!("{id}: {status}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::time::Micros;
+
+    #[test]
+    fn a_conversion_that_fails_is_said_whatever_the_delivery_stays() {
+        let id = DeliveryId::new(Micros(0));
+        let check = |status, error: Option<&str>, expect: &str| {
+            let replayed = Replayed {
+                id,
+                status,
+                error: error.map(str::to_owned),
+                items: Vec::new(),
+            };
+            assert_eq!(replayed.sentence(), format!("{id}: {expect}"));
+        };
+        check(DeliveryStatus::Converted, None, "converted");
+        let stays = "not converted, and stays converted: it trapped";
+        check(DeliveryStatus::Converted, Some("it trapped"), stays);
+        let failed = "failed: it trapped";
+        check(DeliveryStatus::Failed, Some("it trapped"), failed);
+    }
 }

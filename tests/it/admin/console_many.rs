@@ -230,6 +230,12 @@ async fn a_conversion_that_fails_again_is_no_success(on: On) {
     let page = browser.follow(&path, &[("apply", "1")]).await;
     let kept = "<p class=\"notice bad\" role=\"status\">The delivery was not converted again, and stays as it was: ";
     assert!(page.contains(kept), "{page}");
+    for apply in [false, true] {
+        let replayed = operator.post(&path, &json!({"apply": apply})).await;
+        let replayed = replayed.expect(200).json();
+        assert_eq!(replayed["status"], "converted", "{replayed:#}");
+        assert!(replayed["error"].is_string(), "{replayed:#}");
+    }
     let form = [("status", "converted"), ("apply", "1")];
     let done = browser.submit("/deliveries/replay", &form).await;
     let done = done.expect(200).text().to_owned();

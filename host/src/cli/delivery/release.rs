@@ -56,7 +56,7 @@ impl ReleaseDeliveries {
             };
             let answer = client.post(&path, &options).await?;
             client.print(&answer, |answer: &Replayed| {
-                say(&format!("{}: {}", answer.id, answer.status.as_str()));
+                say(&safe(&answer.sentence()));
             });
             return Ok(());
         }

@@ -110,11 +110,12 @@ impl ReplayDeliveries {
         };
         let answer = client.post(&format!("{path}/replay"), &options).await?;
         client.print(&answer, |answer: &Replayed| {
-            say(&format!("{}: {}", answer.id, answer.status.as_str()));
+            say(&safe(&answer.sentence()));
             items(&answer.items);
             differences(&answer.items, self.apply);
             let changes_nothing = before.is_some_and(|before| {
                 before.facts.status == answer.status
+                    && answer.stays().is_none()
                     && is_finished(answer.status)
                     && are_unchanged(&before.items, &answer.items)
             });
@@ -147,7 +148,10 @@ impl ReplayDeliveries {
                         say(&answer.json.to_string());
                     }
                     changes.add(&answer.items);
-                    answer.status.as_str()
+                    match answer.stays() {
+                        Some(_) => "failed and stay as they were",
+                        None => answer.status.as_str(),
+                    }
                 }
                 // Another replay holds it, or it no longer exists. Continue with the others.
                 Err(refusal) if refusal.status.is_client_error() => {

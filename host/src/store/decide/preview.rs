@@ -57,7 +57,7 @@ pub(super) fn decide(set: &mut WorkingSet, new: &Reconversion) -> WriteOutcome {
             Some(status) => status,
             None => status_of(&[statuses, others].concat()),
         },
-        error: None,
+        error: new.result.error.clone(),
         items: items
             .iter()
             .map(|(index, item)| item.outcome(*index))

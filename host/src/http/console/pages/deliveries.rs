@@ -202,15 +202,11 @@ pub async fn replay(visit: &Visit<'_>, id: &str, form: &Form) -> Result<FormOutc
         };
         let mut notice = Notice::of_delivery(act, replayed.status, release);
         // A delivery that has made leads keeps its status when its conversion fails.
-        if notice.tone == Tone::Good {
-            let path = format!("/deliveries/{}", encoded(id));
-            let now: Option<DeliveryDetailView> = visit.api().get(&path).await.ok();
-            if let Some(error) = now.and_then(|now| now.facts.error) {
-                notice = Notice {
-                    tone: Tone::Bad,
-                    text: format!("The delivery was not {act}, and stays as it was: {error}"),
-                };
-            }
+        if let Some(error) = replayed.stays() {
+            notice = Notice {
+                tone: Tone::Bad,
+                text: format!("The delivery was not {act}, and stays as it was: {error}"),
+            };
         }
         return Ok(FormOutcome::done(format!("/deliveries/{id}"), notice));
     }

@@ -369,7 +369,7 @@ fn differs() -> Value {
         "applied": false,
         "editedByPerson": false,
     }]);
-    json!({"id": ID, "status": "converted", "items": [item(&diff)]})
+    json!({"id": ID, "status": "converted", "error": null, "items": [item(&diff)]})
 }
 
 fn item(diff: &Value) -> Value {

@@ -49,6 +49,7 @@ pub async fn replay(call: &Call<'_>, id: &str, body: UnreadBody) -> Result<ApiRe
     let answer = Replayed {
         id: outcome.delivery,
         status: outcome.status,
+        error: outcome.error,
         items: outcome.items.into_iter().map(Into::into).collect(),
     };
     reply::json(StatusCode::OK, &answer)
