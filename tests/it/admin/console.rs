@@ -373,6 +373,8 @@ async fn the_text_of_a_sender_is_shown_as_text(on: On) {
         &*format!("/deliveries/{delivery}"),
         "/deals",
         "/deals?q=11+98765-4321",
+        // Its forms begin with the last body.
+        &format!("/connections/{connection}"),
     ] {
         let page = browser.page(path).await;
         assert!(

@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 
 use askama::Template;
 use hyper::StatusCode;
+use serde::de::IgnoredAny;
 
 use super::super::api::ApiRefusal;
 use super::super::form::{Form, encoded};
 use super::super::frame::Frame;
 use super::super::outcome::Notice;
 use super::super::{
-    answer::{FormOutcome, page},
+    answer::{BLANKS, FormOutcome, page},
     visit::Visit,
 };
 use super::change::{self, ChangeForms, Kind};
@@ -21,6 +22,7 @@ use crate::admin_api::connections::{
 };
 use crate::admin_api::deliveries::{Deliveries, DeliveryDetailView};
 use crate::admin_api::tried::{TriedBody, TryRequest};
+use crate::domain::text::written_out;
 
 #[derive(Template)]
 #[template(path = "console/connections.html")]
@@ -107,7 +109,12 @@ async fn last_body(visit: &Visit<'_>, which: &str) -> Result<String, ApiRefusal>
     // It may be removed meanwhile.
     let detail: Result<DeliveryDetailView, _> = visit.api().get(&path).await;
     let body = detail.ok().and_then(|detail| detail.request.body);
-    Ok(body.unwrap_or_default())
+    let body = body.unwrap_or_default();
+    // In JSON these escapes mean the same, and turn nothing around that stands beside them.
+    Ok(match serde_json::from_str::<IgnoredAny>(&body) {
+        Ok(_) => written_out(&body, BLANKS).into_owned(),
+        Err(_) => body,
+    })
 }
 
 /// The action of a form on the page of a connection.
