@@ -56,7 +56,7 @@ The tasks of this repository.
 Tasks:
     run         builds everything and starts the service with a demo workspace
     fleet       starts two hosts on one PostgreSQL database behind a load balancer
-    bad-deploy  deploys a wrong converter, has it stopped, and repairs what it did
+    bad-deploy  deploys wrong converters, has them stopped, and repairs what they did
     monitoring  starts Prometheus on the demo, and shows an alert that fires and clears
     test        builds everything, and runs the tests in one of two sizes
     t           builds what changed, and runs the tests with a word in their names

@@ -1,7 +1,6 @@
 //! The converter of a made-up portal that sends one lead in each request. `cargo xtask bad-deploy`
-//! builds two versions of it from this source. 1.0.0 is right. 1.1.0 reads the phone under a name
-//! that the portal has announced and does not send yet, so every lead loses its phone. The golden
-//! cases do not show it: none of them has a phone.
+//! builds five versions of it from this source. 1.0.0 is right, the others are wrong. The golden
+//! cases do not show it: none of them has a phone, a name or a message.
 
 use leadhost_sdk::{
     Conversion, Converter, Delivery, Description, Item, Lead, NoConfig, Problem, text_at,
@@ -17,6 +16,9 @@ const VERSION: &str = match option_env!("BAD_DEPLOY_VERSION") {
     None => "1.0.0",
 };
 
+/// The phone that 1.3.0 writes into leads.
+const BROKER: &str = "(11) 97777-1234";
+
 impl Converter for Portal {
     type Config = NoConfig;
 
@@ -27,25 +29,40 @@ impl Converter for Portal {
     fn convert(_: &NoConfig, delivery: &Delivery) -> Result<Conversion, Problem> {
         let form = delivery.json()?;
         let text = |name: &str| text_at(&form, &[name]);
-        let phone = match VERSION {
-            "1.0.0" => text("telefone"),
-            _ => text("celular"),
-        };
+        let (mut name, mut phone, mut message) = (text("nome"), text("telefone"), text("mensagem"));
+        match VERSION {
+            // Reads the phone under a name that the portal has announced and does not send yet,
+            // so every lead loses its phone.
+            "1.1.0" => phone = text("celular"),
+            // Gives each phone another last digit.
+            "1.2.0" => phone = phone.map(with_another_last_digit),
+            // Writes one broker's phone into every lead that has a phone.
+            "1.3.0" => phone = phone.map(|_| BROKER.to_owned()),
+            // Takes the name for the message, and the message for the name.
+            "1.4.0" => std::mem::swap(&mut name, &mut message),
+            _ => {}
+        }
         let email = text("email");
         let item = if phone.is_none() && email.is_none() {
             Item::invalid("the lead has neither a phone nor an `email`", "")
         } else {
             let lead = Lead::new()
                 .external_id(text("id"))
-                .name(text("nome"))
+                .name(name)
                 .phone(phone)
                 .email(email)
                 .listing("client", text("imovel"))
-                .message(text("mensagem"));
+                .message(message);
             Item::lead(lead)
         };
         Ok(vec![item].into())
     }
+}
+
+fn with_another_last_digit(mut phone: String) -> String {
+    let digit = phone.pop().and_then(|last| last.to_digit(10));
+    phone.push_str(&digit.map_or(0, |digit| (digit + 5) % 10).to_string());
+    phone
 }
 
 #[cfg(test)]

@@ -1,4 +1,5 @@
-//! The portal that sends leads, to all hosts in turn. Every fifth lead leaves no phone.
+//! The portal that sends leads of many people, to all hosts in turn. Every fifth person leaves no
+//! phone.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -9,28 +10,47 @@ use serde_json::{Value, json};
 use crate::client::{ClientAnswer, ClientRequest};
 use crate::run;
 
-/// The name of the lead with this number at the portal.
-pub fn id(number: u64) -> String {
-    format!("p-{number}")
+/// The name of a person's first lead at the portal. Those of later leads begin with it.
+pub fn id(person: u64) -> String {
+    format!("p-{person}")
 }
 
-/// Returns the phone that the service has to store for a lead.
-pub fn phone(number: u64) -> Option<String> {
-    (!number.is_multiple_of(5)).then(|| format!("+55119{number:08}"))
+/// Returns the person of a lead with this id.
+pub fn person(id: &str) -> Option<u64> {
+    id.split('-').nth(1)?.parse().ok()
 }
 
-/// Returns the body of a lead's request.
-pub fn body(number: u64) -> Value {
+/// Returns the digits of a person's phone after the 9. The last one is 0 for all people, so that
+/// a phone with another last digit is nobody's.
+fn digits(person: u64) -> Option<String> {
+    (!person.is_multiple_of(5)).then(|| format!("{:08}", person * 10))
+}
+
+/// Returns what the service has to store for a person: phone, name, e-mail address and message.
+pub fn values(person: u64) -> [Option<String>; 4] {
+    [
+        digits(person).map(|digits| format!("+55119{digits}")),
+        Some(format!("Marina Teixeira {person}")),
+        Some(format!("marina.{person}@example.com")),
+        Some(format!("Ainda está disponível? Sou a cliente {person}.")),
+    ]
+}
+
+/// Returns the body of the request for a person's lead with this id.
+pub fn body(person: u64, id: &str) -> Value {
+    let [_, name, email, message] = values(person);
     let mut lead = json!({
-        "id": id(number),
-        "nome": format!("Marina Teixeira {number}"),
-        "email": format!("marina.{number}@example.com"),
+        "id": id,
+        "nome": name,
+        "email": email,
         "imovel": "AP-0042",
-        "mensagem": "Ainda está disponível?",
+        "mensagem": message,
     });
-    if phone(number).is_some() {
-        let (first, last) = (number / 10_000, number % 10_000);
-        lead["telefone"] = json!(format!("(11) 9{first:04}-{last:04}"));
+    if let Some((first, last)) = digits(person)
+        .as_deref()
+        .and_then(|all| all.split_at_checked(4))
+    {
+        lead["telefone"] = json!(format!("(11) 9{first}-{last}"));
     }
     lead
 }
@@ -41,6 +61,7 @@ pub struct Portal(Arc<PortalState>);
 struct PortalState {
     gateways: Vec<String>,
     path: String,
+    people: AtomicU64,
     sent: AtomicU64,
     refusals: Mutex<Vec<String>>,
 }
@@ -51,6 +72,7 @@ impl Portal {
         Self(Arc::new(PortalState {
             gateways,
             path,
+            people: AtomicU64::new(0),
             sent: AtomicU64::new(0),
             refusals: Mutex::default(),
         }))
@@ -59,6 +81,11 @@ impl Portal {
     /// Returns how many leads were sent so far, and answered.
     pub fn sent(&self) -> u64 {
         self.0.sent.load(Ordering::SeqCst)
+    }
+
+    /// Returns of how many people leads were sent so far.
+    pub fn people(&self) -> u64 {
+        self.0.people.load(Ordering::SeqCst)
     }
 
     /// Returns the leads that were not accepted, with the reason.
@@ -78,10 +105,30 @@ impl Portal {
         &self.0.gateways[place]
     }
 
-    /// Sends the next lead. Only one is under way at a time.
+    /// Sends the first lead of the next person. Only one lead is under way at a time.
     pub fn send(&self) -> Option<ClientAnswer> {
+        let person = self.people() + 1;
+        self.0.people.store(person, Ordering::SeqCst);
+        self.post(person, &id(person))
+    }
+
+    /// Sends the first leads of so many people.
+    pub fn send_first(&self, people: u64) {
+        for _ in 0..people {
+            self.send();
+        }
+    }
+
+    /// Sends another lead of each of these people.
+    pub fn send_again(&self, people: impl Iterator<Item = u64>) {
+        for person in people {
+            self.post(person, &format!("{}-{}", id(person), self.sent()));
+        }
+    }
+
+    fn post(&self, person: u64, id: &str) -> Option<ClientAnswer> {
         let number = self.sent() + 1;
-        let body = body(number).to_string();
+        let body = body(person, id).to_string();
         let request = ClientRequest {
             address: self.gateway(number),
             method: "POST",
@@ -97,7 +144,7 @@ impl Portal {
         };
         if let Some(why) = refusal {
             let mut refusals = self.0.refusals.lock().expect("the lock is not poisoned");
-            refusals.push(format!("{}: {why}", id(number)));
+            refusals.push(format!("{id}: {why}"));
         }
         self.0.sent.store(number, Ordering::SeqCst);
         answer.ok()
@@ -140,10 +187,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_fifth_lead_leaves_no_phone() {
-        assert_eq!(phone(17).as_deref(), Some("+5511900000017"));
-        assert_eq!(body(17)["telefone"], "(11) 90000-0017");
-        assert_eq!(phone(20), None);
-        assert!(body(20)["telefone"].is_null());
+    fn every_fifth_person_leaves_no_phone() {
+        assert_eq!(values(17)[0].as_deref(), Some("+5511900000170"));
+        assert_eq!(body(17, "p-17-9")["telefone"], "(11) 90000-0170");
+        assert_eq!(person("p-17-9"), Some(17));
+        assert_eq!(values(20)[0], None);
+        assert!(body(20, "p-20")["telefone"].is_null());
     }
 }

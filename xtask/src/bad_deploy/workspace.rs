@@ -25,7 +25,9 @@ pub struct Lead {
     pub id: String,
     /// The id of its deal.
     pub deal: String,
-    pub phone: Option<String>,
+    pub contact: String,
+    /// Phone, name, e-mail address and message.
+    pub values: [Option<String>; 4],
     /// The stamps of the rows of its deal and its contact.
     pub stamps: [String; 2],
 }
@@ -102,11 +104,34 @@ impl Workspace {
                 Ok(Lead {
                     id: text(&deal["external_id"]),
                     deal: text(&deal["id"]),
-                    phone: contact["phone_number"].as_str().map(str::to_owned),
+                    contact: person.to_owned(),
+                    values: [
+                        &contact["phone_number"],
+                        &contact["name"],
+                        &contact["email"],
+                        &deal["props"]["message"],
+                    ]
+                    .map(|value| value.as_str().map(str::to_owned)),
                     stamps: [text(&deal["cursor_at"]), text(&contact["cursor_at"])],
                 })
             })
             .collect()
+    }
+
+    /// Returns the rows of all deals and contacts by their ids, without their stamps.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure`] if the data API does not answer with rows.
+    pub fn snapshot(&self) -> Result<BTreeMap<String, Value>, Failure> {
+        let mut rows = self.rows("deals")?;
+        rows.append(&mut self.rows("contacts")?);
+        let without_stamps = rows.into_iter().map(|mut row| {
+            row["cursor_at"].take();
+            row["updated_at"].take();
+            (text(&row["id"]), row)
+        });
+        Ok(without_stamps.collect())
     }
 
     /// Returns all rows of an export.
@@ -138,10 +163,9 @@ impl Workspace {
 }
 
 impl Lead {
-    /// Returns whether it has another phone than the portal sent.
+    /// Returns whether it has other values than the portal sent.
     pub fn is_harmed(&self) -> bool {
-        let number = self.id.strip_prefix("p-").and_then(|id| id.parse().ok());
-        number.and_then(portal::phone) != self.phone
+        portal::person(&self.id).map(portal::values).as_ref() != Some(&self.values)
     }
 }
 
