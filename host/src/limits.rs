@@ -1251,7 +1251,7 @@ pub const REPAIR_PAUSE: u32 = 4;
 pub const REPAIR_IDS: usize = 250_000;
 
 /// Leads of a contact of which a repair decides at once whose they are.
-pub const REPAIR_PARTED_AT_ONCE: usize = 50;
+pub const REPAIR_PARTED_AT_ONCE: usize = 20;
 
 /// Deals that moved in a repair whose former contacts are looked at in one piece of work.
 pub const REPAIR_MOVES_AT_ONCE: u32 = 100;

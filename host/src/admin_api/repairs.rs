@@ -199,8 +199,9 @@ pub struct RepairedRows {
     /// The number of rows.
     pub rows: u64,
     /// The number of changes of each field: `phone_number`, `props.message`; or `keys` for the match
-    /// keys of a contact, `shared_keys` for those that it shares with others, and `taken_keys` for those
-    /// of a contact that was merged into it.
+    /// keys of a contact, `shared_keys` for those that it shares with others, `lost_keys` and
+    /// `lost_shared_keys` for those that it has no more, and `taken_keys` for those of a contact that was
+    /// merged into it.
     pub fields: BTreeMap<String, u64>,
 }
 
@@ -212,8 +213,7 @@ pub struct RepairUndoView {
     pub undone: u64,
     /// Fields that were changed since, or whose row is gone. They stay as they are.
     pub changed_since: u64,
-    /// Changes that cannot be undone: created deals, merged contacts, and deals that cannot go
-    /// back to one.
+    /// Changes that cannot be undone: created deals, and new contacts that have leads of their own.
     pub stays: u64,
     /// Changes of match keys of which leads of the contact name some by now: these stay.
     pub in_use: u64,

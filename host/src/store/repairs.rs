@@ -61,8 +61,6 @@ pub struct CorrectedContact {
     pub contact: ContactId,
     /// Its leads that may belong to others, in the order of their deals, with the match keys that they name.
     pub leads: Vec<(PartedLead, Vec<String>)>,
-    /// The first other contact that shares each of these keys.
-    pub others: BTreeSet<ContactId>,
     /// The match keys that its leads named before, and do not name any more.
     gone: BTreeSet<String>,
 }
@@ -97,7 +95,6 @@ impl CorrectedContact {
             workspace,
             contact,
             leads: suspects,
-            others: BTreeSet::new(),
             gone,
         }
     }
@@ -131,7 +128,6 @@ impl CorrectedContact {
             place: self.leads.first()?.0,
             leads: leads.iter().map(|(lead, _)| *lead).collect(),
             keys: leads.iter().flat_map(|(_, keys)| keys.clone()).collect(),
-            others: self.others.iter().copied().collect(),
             gone: self.gone.clone(),
             is_last: true,
         })

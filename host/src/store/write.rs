@@ -379,9 +379,8 @@ pub struct ContactParting {
     pub place: PartedLead,
     /// In the order of their deals.
     pub leads: Vec<PartedLead>,
-    /// The match keys that they name, and other contacts that share them.
+    /// The match keys that they name.
     pub keys: Vec<String>,
-    pub others: Vec<ContactId>,
     /// The match keys that leads of the contact named before the repair, and do not name any more.
     pub gone: BTreeSet<String>,
     /// There are no further leads of it.

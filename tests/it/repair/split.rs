@@ -1,6 +1,7 @@
 //! A repair parts the persons that only wrong values of a version made one, and its undo joins them
 //! again.
 
+use leadhost::limits::REPAIR_PARTED_AT_ONCE;
 use leadhost_tests::{Declared, On, guests};
 use serde_json::{Value, json};
 
@@ -9,6 +10,7 @@ use super::{RIGHT, RepairedLead, Repairing, connection, email, id, phone};
 leadhost_tests::on_every_store! {
     people_whom_one_wrong_phone_made_one_come_apart,
     whoever_was_made_one_comes_apart_as_if_it_had_never_happened,
+    many_leads_of_many_people_come_apart_in_parts,
     an_undo_brings_every_row_back,
     a_stranger_who_wrote_first_keeps_the_conversation,
     a_wrong_number_that_a_person_with_other_leads_got_answers_from_leaves_the_repair_incomplete,
@@ -352,6 +354,23 @@ async fn whoever_was_made_one_comes_apart_as_if_it_had_never_happened(on: On) {
         let more = joined.rows("contacts").await.len() - contacts;
         assert_eq!(more, people.len(), "story {number}");
     }
+}
+
+async fn many_leads_of_many_people_come_apart_in_parts(on: On) {
+    let joined = Joined::new(on).await;
+    let mut deals = Vec::new();
+    let people = 10..10 + 2 * REPAIR_PARTED_AT_ONCE / 3;
+    for has in ["pe", "p", "e"] {
+        for person in people.clone() {
+            joined
+                .tell_all(&[(person, has, BROKER)], 0, &mut deals)
+                .await;
+        }
+    }
+    assert_eq!(joined.rows("contacts").await.len(), 1);
+    joined.correct().await;
+    joined.repairing.repaired(json!({"apply": true})).await;
+    joined.check_people(&deals, 0).await;
 }
 
 async fn an_undo_brings_every_row_back(on: On) {

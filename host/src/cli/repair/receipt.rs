@@ -123,9 +123,7 @@ fn changes(repair: &RepairView) -> String {
     }
     if repair.merged > 0 {
         let merged = count(repair.merged, "contact", "contacts");
-        parts.push(format!(
-            "merged {merged} into others, which an undo leaves so"
-        ));
+        parts.push(format!("merged {merged} into others"));
     }
     let kept = repair.facts.kept;
     if kept > 0 {

@@ -65,7 +65,6 @@ pub(super) fn would_part(
         place: lead,
         leads: Vec::new(),
         keys: Vec::new(),
-        others: Vec::new(),
         gone,
         is_last: false,
     };

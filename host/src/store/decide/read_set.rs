@@ -47,8 +47,10 @@ pub struct ReadSet {
     pub repaired: BTreeSet<DeliveryId>,
     /// Other contacts of which the same is needed: a repair parts them, or its undo joins them again.
     pub parted: BTreeSet<(WorkspaceId, ContactId)>,
-    /// Contacts whose open conversations are needed.
-    pub talking: BTreeSet<(WorkspaceId, ContactId)>,
+    /// Match keys of which the first contact besides this one is needed that shares them.
+    pub heirs_of: BTreeSet<(WorkspaceId, String, ContactId)>,
+    /// Those contacts, once they are found: their leads and open conversations are needed too.
+    pub heirs: BTreeSet<(WorkspaceId, ContactId)>,
     /// Contacts of which the leads' values for the person are needed, besides those of `repaired`.
     pub said_by_leads: BTreeSet<(WorkspaceId, ContactId)>,
     /// Workspaces whose first agent takes leads that name no agent.
@@ -476,21 +478,17 @@ impl ReadSet {
         let workspace = part.workspace;
         self.repairs.insert(part.repair.id);
         self.workspaces.insert(workspace);
-        let contacts = part.others.iter().chain([&part.contact]);
-        for contact in contacts {
-            let contact = (workspace, *contact);
-            self.contacts.insert(contact);
-            self.talking.insert(contact);
-            self.said_by_leads.insert(contact);
-        }
+        self.contacts.insert((workspace, part.contact));
         self.parted.insert((workspace, part.contact));
         for lead in &part.leads {
             self.add_deal(workspace, lead.deal);
         }
         self.add_contact_keys(workspace, &part.keys);
         self.add_new_deal_of(workspace, &part.keys);
-        let keys = part.keys.iter().map(|key| (workspace, key.clone()));
-        self.shared_keys.extend(keys);
+        for key in &part.keys {
+            self.shared_keys.insert((workspace, key.clone()));
+            self.heirs_of.insert((workspace, key.clone(), part.contact));
+        }
         self.all_about_deals = true;
     }
 

@@ -130,8 +130,8 @@ impl ReadSet {
             let deal = set.deals.get(&claim.deal?)?;
             Some((claim.workspace, deal.person))
         });
-        let named = self.talking.iter().copied();
-        let found = by_key.chain(of_deals).chain(of_claims).chain(named);
+        let heirs = self.heirs.iter().copied();
+        let found = by_key.chain(of_deals).chain(of_claims).chain(heirs);
         found.collect()
     }
 

@@ -1,8 +1,6 @@
 //! Repairs and their receipts. A receipt is written by the batches of the repair; it is read, and
 //! forgotten with its repair, here.
 
-use std::collections::BTreeSet;
-
 use uuid::Uuid;
 
 use crate::domain::id::{ContactId, RepairId, WorkspaceId};
@@ -318,17 +316,6 @@ and d.workspace_id = :workspace             -- postgres
 and (d.props -> 'contact') is not null
 order by d.id");
 
-static OTHERS: Sql = sql("
-each (workspace_id uuid, key text, contact_id uuid)
-select (
-  select s.contact_id from shared_keys as s
-  where s.workspace_id = each.workspace_id
-  and s.key = each.key
-  and s.contact_id <> each.contact_id
-  order by s.contact_id
-  limit 1) as contact_id
-from each");
-
 /// Returns the next contact, after a number (0: from the first), of which the leads say something else since
 /// a repair, with those of its leads that may belong to others.
 ///
@@ -360,19 +347,8 @@ pub async fn corrected(
                     .await?;
                 let args = args! { workspace, contact };
                 let leads = tx.rows(&LEADS, &args, |row| said_by_lead(row)).await?;
-                let mut found =
-                    CorrectedContact::new((number, workspace, contact), &changes, leads);
-                let keys: BTreeSet<&String> =
-                    found.leads.iter().flat_map(|(_, keys)| keys).collect();
-                let keys: Vec<_> = keys
-                    .into_iter()
-                    .map(|key| args! { workspace_id: workspace, key, contact_id: contact })
-                    .collect();
-                let others: Vec<Option<ContactId>> = tx
-                    .rows_each(&OTHERS, &keys, |row| row.id_if("contact_id"))
-                    .await?;
-                found.others = others.into_iter().flatten().collect();
-                Ok(Some(found))
+                let of = (number, workspace, contact);
+                Ok(Some(CorrectedContact::new(of, &changes, leads)))
             }),
         )
         .await
@@ -656,7 +632,6 @@ pub const SQL: &[&Sql] = &[
     &CORRECTED,
     &OF_CONTACT,
     &LEADS,
-    &OTHERS,
     &MOVES,
     &TO_UNDO,
     &STAYING,

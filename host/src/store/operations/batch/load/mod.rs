@@ -134,6 +134,8 @@ pub async fn all(
     let sends: Vec<_> = sends.collect();
     lock_work(tx, &mut locked, &sends).await?;
     let mut people = leads::keys(tx, &mut set, &mut locked, &read_set).await?;
+    read_set.heirs = repairs::heirs(tx, &read_set.heirs_of).await?;
+    people.extend(&read_set.heirs);
     leads::others(tx, &mut set, &read_set).await?;
     dialogue::names(tx, &mut set, &mut locked, &links).await?;
     let mut deals = deals_that_may_change(&set, &read_set);
@@ -143,7 +145,8 @@ pub async fn all(
     leads::contacts(tx, &mut set, &people, &read_set.contacts).await?;
     repairs::shared_keys(tx, &mut set, &read_set.shared_keys).await?;
     let held = read_set.held_by(&set);
-    let said = read_set.said_by_leads.union(&held).copied().collect();
+    let mut said: BTreeSet<_> = read_set.said_by_leads.union(&held).copied().collect();
+    said.extend(&read_set.heirs);
     repairs::said(tx, &mut set, &said).await?;
     repairs::held(tx, &mut set, &held).await?;
     dialogue::lock_conversations(tx, &mut set, &locked, &links, &read_set).await?;

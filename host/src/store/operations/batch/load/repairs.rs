@@ -92,6 +92,43 @@ pub async fn shared_keys(
     Ok(())
 }
 
+static HEIRS: Sql = sql("
+each (workspace_id uuid, key text, contact_id uuid)
+select each.workspace_id, (
+  select s.contact_id from shared_keys as s
+  where s.workspace_id = each.workspace_id
+  and s.key = each.key
+  and s.contact_id <> each.contact_id
+  order by s.contact_id
+  limit 1) as contact_id
+from each");
+
+/// Returns the first contacts that share these keys, each without the contact that is named.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
+pub async fn heirs(
+    tx: &mut Tx,
+    wanted: &BTreeSet<(WorkspaceId, String, ContactId)>,
+) -> Result<BTreeSet<(WorkspaceId, ContactId)>, StoreError> {
+    let rows: Vec<_> = wanted
+        .iter()
+        .map(|(workspace_id, key, contact_id)| {
+            args! { workspace_id: *workspace_id, key, contact_id: *contact_id }
+        })
+        .collect();
+    let found: Vec<(WorkspaceId, Option<ContactId>)> = tx
+        .rows_each(&HEIRS, &rows, |row| {
+            Ok((row.id("workspace_id")?, row.id_if("contact_id")?))
+        })
+        .await?;
+    let found = found.into_iter();
+    Ok(found
+        .filter_map(|(workspace, id)| Some((workspace, id?)))
+        .collect())
+}
+
 static SAID: Sql = sql("
 each (workspace_id uuid, contact_id uuid)
 select d.person_id, d.id, d.props -> 'contact' as said
@@ -206,4 +243,4 @@ fn contact((workspace_id, contact_id): (WorkspaceId, ContactId)) -> [Arg<'static
     args! { workspace_id, contact_id }
 }
 
-pub const SQL: &[&Sql] = &[&STATES, &SHARED_KEYS, &SAID, &HELD, &TALKS];
+pub const SQL: &[&Sql] = &[&STATES, &SHARED_KEYS, &HEIRS, &SAID, &HELD, &TALKS];
