@@ -255,7 +255,7 @@ fn unsplit(repair: &Repair) -> Option<String> {
         .collect();
     (counts.unsplit > 0).then(|| {
         format!(
-            "{} not wholly parted from {} contact: somebody has answered from the wrong number, which the contact keeps, or the right contact already talks with the same instance, so that the conversation stays: look at contact {}, and correct them by hand",
+            "{} not wholly parted from {} contact: somebody has answered from the wrong number, which the contact keeps, or the right contact already talks with the same instance, so that the conversation stays, or the store failed (see the log): look at contact {}, and correct them by hand",
             counted(counts.unsplit, "lead is", "leads are"),
             if counts.unsplit == 1 { "its" } else { "their" },
             named.join(", ")
