@@ -106,7 +106,7 @@ clauses! {
             an_undo_leaves_what_was_changed_since,
             an_undo_leaves_a_removed_deal_and_its_values_are_gone,
             an_undo_gives_a_deal_back_to_its_former_person,
-            a_deal_of_a_person_who_was_merged_stays_where_it_is,
+            an_undo_makes_a_merged_person_again,
             a_host_that_has_lost_a_repair_merges_no_contacts,
             a_host_that_takes_a_repair_merges_what_the_host_before_left,
             keys_that_a_contact_shares_are_in_the_receipt_and_an_undo_takes_them,

@@ -39,13 +39,16 @@ pub(super) async fn run(pass: &mut RepairPass<'_>) -> Result<bool, StoreError> {
     for step in [Step::Keys, Step::Leads] {
         for receipt in &receipts {
             let (store, mut after) = (&pass.pipeline.core.store, 0);
-            while let Some(contact) = store.corrected_contact(*receipt, after).await? {
+            loop {
                 let began = Instant::now();
+                let Some(contact) = store.corrected_contact(*receipt, after).await? else {
+                    break;
+                };
+                pass.give_way(began).await;
                 after = contact.number;
-                if !pass.goes_on().await? || !part(pass, &contact, step).await? {
+                if !part(pass, &contact, step).await? {
                     return Ok(false);
                 }
-                pass.give_way(began).await;
             }
         }
     }
@@ -95,6 +98,10 @@ async fn part(
         Step::Leads => contact.parts(repair),
     };
     for part in parts {
+        let began = Instant::now();
+        if !pass.goes_on().await? {
+            return Ok(false);
+        }
         let leads = part.leads.len() as u64;
         let write = Write::PartContact(Box::new(part));
         let counts = &mut pass.repair.counts;
@@ -112,6 +119,7 @@ async fn part(
                 note(counts, contact, leads);
             }
         }
+        pass.give_way(began).await;
     }
     Ok(true)
 }

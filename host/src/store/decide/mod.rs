@@ -38,6 +38,7 @@ mod sent;
 mod settle;
 mod status;
 mod ticket;
+mod ties;
 mod undo;
 mod working_set;
 

@@ -2,9 +2,7 @@
 //! their leads say: a lead whose keys do not lead to its contact any more gets the one to which they lead,
 //! or a new one, with what belongs to it.
 //!
-//! Who gave a contact a match key follows from its leads: each deal keeps the phones and addresses that its
-//! lead names ([`contact::SAID`]). A key that none of them names came from a conversation or a person, which
-//! proves that somebody has it.
+//! `ties` says what gives a contact its match keys.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -13,13 +11,14 @@ use serde_json::{Value, json};
 use super::items::ItemContext;
 use super::people::{self, PersonDetails};
 use super::receipt::{self, KeysSoFar};
+use super::ties::Ties;
 use super::working_set::{MovedItem, Talk, WorkingSet};
 use super::{DealRecord, conversation, lead, repair};
 use crate::domain::contact::{self, SAID};
 use crate::domain::deal::DealStatus;
 use crate::domain::id::{ContactId, ConversationId, DealId, WorkspaceId};
 use crate::domain::phone;
-use crate::domain::repair::{LOST_KEYS, LOST_SHARED_KEYS, PERSON};
+use crate::domain::repair::{LOST_KEYS, LOST_SHARED_KEYS, PERSON, RepairedKind};
 use crate::domain::time::Micros;
 use crate::store::{ContactParting, FieldDiff, Mode, PartedLead, RepairWrite, WriteOutcome};
 
@@ -28,16 +27,17 @@ pub(super) fn decide(set: &mut WorkingSet, part: &ContactParting) -> WriteOutcom
     if !repair::runs(set, &part.repair) {
         return WriteOutcome::Stale;
     }
+    let mut ties = Ties::new(set, part);
     let mut unparted = 0;
     for one in &part.leads {
-        unparted += u64::from(!Former::new(part, one).seat(set));
+        unparted += u64::from(!Former::new(part, one).seat(set, &mut ties));
     }
     if part.is_last {
-        let former = Former::new(part, &part.place);
-        former.drop_wrong_keys(set);
+        let gone = ties.without_reason(set);
+        Former::new(part, &part.place).take(set, &gone, part.contact);
+        ties.settle(set);
         // Its leads are one person's and the conversation is another's, or may be.
-        let is_mixed = !set.said_of(part.contact).is_empty() && former.is_strangers(set);
-        unparted = unparted.max(u64::from(is_mixed));
+        unparted = unparted.max(u64::from(ties.has_leads() && ties.is_strangers()));
     }
     WriteOutcome::Parted { unparted }
 }
@@ -69,7 +69,9 @@ pub(super) fn would_part(
         is_last: false,
     };
     let is_edited = deal.edited.iter().any(|field| field == "person");
-    !is_edited && Former::new(&part, &lead).find(set, keys).is_some()
+    let mut ties = Ties::new(set, &part);
+    ties.pass(set, id);
+    !is_edited && Former::new(&part, &lead).find(set, &ties, keys).is_some()
 }
 
 /// Where a lead belongs that is not its contact's.
@@ -86,7 +88,6 @@ struct Former<'a> {
     workspace: WorkspaceId,
     contact: ContactId,
     deal: DealId,
-    gone: &'a BTreeSet<String>,
 }
 
 impl<'a> Former<'a> {
@@ -105,12 +106,11 @@ impl<'a> Former<'a> {
             workspace: part.workspace,
             contact: part.contact,
             deal: lead.deal,
-            gone: &part.gone,
         }
     }
 
     /// Gives the lead the contact that it belongs to. Returns false if it stays with a wrong one.
-    fn seat(&self, set: &mut WorkingSet) -> bool {
+    fn seat(&self, set: &mut WorkingSet, ties: &mut Ties<'_>) -> bool {
         let Some(deal) = set.deals.get(&self.deal) else {
             return true;
         };
@@ -119,25 +119,20 @@ impl<'a> Former<'a> {
             return true;
         }
         let said = deal.props.get(SAID).cloned().unwrap_or_default();
-        let Some(seat) = self.find(set, &contact::said_keys(&said)) else {
+        ties.pass(set, self.deal);
+        let Some(seat) = self.find(set, ties, &contact::said_keys(&said)) else {
             return true;
         };
         // Nobody knows whether the stranger or the person of the lead talks there.
-        let is_open = self.talks(set).any(|talk| talk.answers);
-        if is_open && self.is_strangers(set) {
+        if ties.is_strangers() && self.talks(set).any(|talk| talk.answers) {
             return false;
         }
-        self.move_to(set, seat, &said)
+        self.move_to(set, ties, seat, &said)
     }
 
     /// Returns where a lead with these keys would have come, if its contact had had no keys but those of
     /// older leads and those that prove themselves. `None`: to its contact, or that is nobody else's.
-    fn find(&self, set: &WorkingSet, keys: &[String]) -> Option<Seat> {
-        let leads = set.said_of(self.contact);
-        let older: Vec<_> = leads.iter().filter(|(id, _)| *id < self.deal).collect();
-        let mut known = self.base(set);
-        known.extend(older.iter().flat_map(|(_, said)| contact::said_keys(said)));
-        let has_phone = known.iter().any(|key| contact::strength(key) == 1);
+    fn find(&self, set: &WorkingSet, ties: &Ties<'_>, keys: &[String]) -> Option<Seat> {
         let mut keys: Vec<&String> = keys.iter().collect();
         keys.sort_by_key(|key| contact::strength(key));
         // As for a new lead, an address joins only those who have no phone.
@@ -145,7 +140,7 @@ impl<'a> Former<'a> {
         let joins =
             |key: &str, has_phone: bool| contact::strength(key) < 2 || !decided || !has_phone;
         for key in keys {
-            if known.contains(key) && joins(key, has_phone) {
+            if ties.has(key) && joins(key, ties.has_phone()) {
                 return None;
             }
             let other = self.other(set, key).and_then(|id| {
@@ -157,8 +152,8 @@ impl<'a> Former<'a> {
             }
         }
         let mut talks = set.talks.get(&self.contact).into_iter().flatten();
-        let has_others = !older.is_empty()
-            || self.is_strangers(set)
+        let has_others = ties.has_older()
+            || ties.is_strangers()
             || talks.any(|talk| talk.is_somebodys() && talk.deal != Some(self.deal));
         has_others.then_some(Seat::New)
     }
@@ -184,58 +179,6 @@ impl<'a> Former<'a> {
         owner.filter(|id| *id != self.contact).or_else(heir)
     }
 
-    /// Returns the keys of the contact that it has without its leads.
-    fn base(&self, set: &WorkingSet) -> HashSet<String> {
-        let named = self.named(set, None);
-        let mut base = HashSet::new();
-        for key in held(set, self.contact) {
-            let is_channels = contact::strength(key) == 0;
-            if self.is_wrong(key) {
-                base.extend(self.proves(set, key).then(|| key.clone()));
-            } else if is_channels || !named.contains(key) {
-                base.extend(phone_of(key));
-                base.insert(key.clone());
-            }
-        }
-        if let Some(contact) = set.contacts.get(&self.contact) {
-            let is = |field: &str| contact.edited.iter().any(|edited| edited == field);
-            let phone = contact.phone_number.iter().filter(|_| is("phone_number"));
-            let email = contact.email.iter().filter(|_| is("email"));
-            base.extend(contact::keys_of(phone, email));
-        }
-        base
-    }
-
-    /// Returns the keys that the leads of the contact name, but one.
-    fn named(&self, set: &WorkingSet, but: Option<DealId>) -> HashSet<String> {
-        let leads = set.said_of(self.contact).into_iter();
-        let others = leads.filter(|(id, _)| Some(*id) != but);
-        others
-            .flat_map(|(_, said)| contact::said_keys(&said))
-            .collect()
-    }
-
-    /// Returns whether only a wrong value gave the contact a key, as far as its leads tell. A message to a
-    /// number gives its contact the channel's id of it too.
-    fn is_wrong(&self, key: &String) -> bool {
-        self.gone.contains(key) || phone_of(key).is_some_and(|phone| self.gone.contains(&phone))
-    }
-
-    /// Returns whether somebody talks to the contact from the wrong number of a key.
-    fn proves(&self, set: &WorkingSet, key: &str) -> bool {
-        let mut ids = held(set, self.contact).filter(|key| contact::strength(key) == 0);
-        let is_its = |id: &String| id == key || phone_of(id).as_deref() == Some(key);
-        let mut talks = set.talks.get(&self.contact).into_iter().flatten();
-        ids.any(is_its) && talks.any(Talk::is_somebodys)
-    }
-
-    /// Returns whether somebody else talks to the contact from a wrong number.
-    fn is_strangers(&self, set: &WorkingSet) -> bool {
-        let named = self.named(set, None);
-        let mut held = held(set, self.contact);
-        held.any(|key| self.is_wrong(key) && !named.contains(key) && self.proves(set, key))
-    }
-
     /// Returns the conversations of the contact about the lead.
     fn talks<'s>(&self, set: &'s WorkingSet) -> impl Iterator<Item = &'s Talk> + use<'s, 'a> {
         let deal = Some(self.deal);
@@ -245,17 +188,13 @@ impl<'a> Former<'a> {
 
     /// Moves the lead, with the keys that only it names and its conversations. Returns whether all of them
     /// moved.
-    fn move_to(&self, set: &mut WorkingSet, seat: Seat, said: &Value) -> bool {
+    fn move_to(&self, set: &mut WorkingSet, ties: &mut Ties<'_>, seat: Seat, said: &Value) -> bool {
         let banned_at = set
             .contacts
             .get(&self.contact)
             .and_then(|one| one.banned_at);
-        let (base, named) = (self.base(set), self.named(set, Some(self.deal)));
         let keys = contact::said_keys(said);
-        let own = keys
-            .iter()
-            .filter(|key| !named.contains(*key) && !base.contains(*key));
-        self.take(set, own.cloned().collect());
+        ties.leave(&keys);
         let (phones, emails) = (
             contact::texts(&said["phones"]),
             contact::texts(&said["emails"]),
@@ -270,19 +209,21 @@ impl<'a> Former<'a> {
             phone_number: phone.as_deref(),
             props: None,
         };
+        let to = match seat {
+            Seat::Other(id) => id,
+            Seat::New => people::create(set, self.workspace, &details),
+        };
+        let own = keys.iter().filter(|key| !ties.gives(key));
+        self.take(set, &own.cloned().collect::<Vec<_>>(), to);
         let so_far = KeysSoFar::in_set(set);
-        let (to, before) = match seat {
-            Seat::Other(id) => {
-                let before = set.contacts.get(&id).map(receipt::fields);
-                people::fill(set, id, &details);
-                (id, before)
-            }
+        let before = match seat {
+            Seat::Other(_) => set.contacts.get(&to).map(receipt::fields),
             Seat::New => {
-                let id = people::create(set, self.workspace, &details);
-                receipt::note_split(set, &self.context, self.item, (self.contact, id));
-                (id, None)
+                receipt::note_split(set, &self.context, self.item, (self.contact, to));
+                None
             }
         };
+        people::fill(set, to, &details);
         // Nobody knows which of them wants no messages.
         if let Some(at) = banned_at {
             people::ban(set, to, at);
@@ -293,8 +234,8 @@ impl<'a> Former<'a> {
             receipt::note_filled(set, &self.context, self.item, to, (before, so_far));
         }
         self.seat_at(set, to);
-        let is_whole = self.conversations(set, to);
-        self.fields(set, said);
+        let is_whole = self.conversations(set, ties, to);
+        self.fields(set, said, to);
         is_whole
     }
 
@@ -323,8 +264,8 @@ impl<'a> Former<'a> {
 
     /// Gives the conversations about the deal to its contact. Those that began before it, and those that a
     /// stranger began, are the former contact's: only the wrong keys made them about the deal.
-    fn conversations(&self, set: &mut WorkingSet, to: ContactId) -> bool {
-        let is_strangers = self.is_strangers(set);
+    fn conversations(&self, set: &mut WorkingSet, ties: &mut Ties<'_>, to: ContactId) -> bool {
+        let is_strangers = ties.is_strangers();
         let (mut moved, mut left, mut is_whole) = (Vec::new(), Vec::new(), true);
         let talks: Vec<(ConversationId, bool)> = self
             .talks(set)
@@ -355,34 +296,49 @@ impl<'a> Former<'a> {
         if !moved.is_empty() || !left.is_empty() {
             let place = (self.deal, self.contact);
             receipt::note_conversations(set, &self.context, self.item, place, (&moved, &left));
+            ties.settle(set);
         }
         is_whole
     }
 
     /// Gives the former contact the values of its other leads in place of those of this one.
-    fn fields(&self, set: &mut WorkingSet, said: &Value) {
-        let others = set.said_of(self.contact);
-        let Some(contact) = set.contacts.get_mut(&self.contact) else {
+    fn fields(&self, set: &mut WorkingSet, said: &Value, to: ContactId) {
+        let Some(contact) = set.contacts.get(&self.contact) else {
             return;
         };
-        let mut changes = Vec::new();
-        for (name, field, stands) in [
-            ("name", "name", &mut contact.name),
-            ("email", "emails", &mut contact.email),
-            ("phone_number", "phones", &mut contact.phone_number),
-        ] {
-            let Some(value) = stands.clone() else {
-                continue;
-            };
+        let own = [
+            ("name", "name", &contact.name),
+            ("email", "emails", &contact.email),
+            ("phone_number", "phones", &contact.phone_number),
+        ];
+        let own = own.into_iter().filter_map(|(name, field, stands)| {
+            let value = stands.clone()?;
             let is_edited = contact.edited.iter().any(|edited| edited == name);
             let is_own = contact::texts(&said[field]).contains(&value);
-            let others = others
+            (is_own && !is_edited).then_some((name, field, value))
+        });
+        let own: Vec<_> = own.collect();
+        if own.is_empty() {
+            return;
+        }
+        let leads = set.said_of(self.contact);
+        let mut changes = Vec::new();
+        for (name, field, value) in own {
+            let others = leads
                 .iter()
                 .flat_map(|(_, one)| contact::texts(&one[field]));
             let others: Vec<String> = others.collect();
-            if is_edited || !is_own || others.contains(&value) {
+            let Some(contact) = set.contacts.get_mut(&self.contact) else {
+                continue;
+            };
+            if others.contains(&value) {
                 continue;
             }
+            let stands = match name {
+                "name" => &mut contact.name,
+                "email" => &mut contact.email,
+                _ => &mut contact.phone_number,
+            };
             *stands = others.first().cloned();
             changes.push((format!("contact.{name}"), json!(value), json!(stands)));
         }
@@ -391,29 +347,13 @@ impl<'a> Former<'a> {
         }
         set.touch_contact(self.contact);
         for (field, before, after) in changes {
-            let values = (before, after);
-            receipt::note_contact(set, &self.context, self.item, self.contact, &field, values);
+            self.note(set, &field, to, (before, after));
         }
     }
 
-    /// Takes the wrong keys that nothing gives the contact any more.
-    fn drop_wrong_keys(&self, set: &mut WorkingSet) {
-        let mut named = self.named(set, None);
-        if let Some(contact) = set.contacts.get(&self.contact) {
-            named.extend(contact::keys_of(&contact.phone_number, &contact.email));
-        }
-        let stays = |key: &String| match phone_of(key) {
-            Some(phone) => named.contains(&phone),
-            None => named.contains(key),
-        };
-        let gone = held(set, self.contact);
-        let gone = gone.filter(|key| self.is_wrong(key) && !stays(key) && !self.proves(set, key));
-        let gone = gone.cloned().collect();
-        self.take(set, gone);
-    }
-
-    /// Takes keys from the contact, which owns or shares them, and adds them to the receipt.
-    fn take(&self, set: &mut WorkingSet, keys: Vec<String>) {
+    /// Takes keys from the contact, which owns or shares them, and adds them to the receipt as values of a
+    /// person.
+    fn take(&self, set: &mut WorkingSet, keys: &[String], of: ContactId) {
         let mut taken: BTreeMap<&str, Vec<String>> = BTreeMap::new();
         for key in keys {
             let owner = set.contact_keys.get(&(self.workspace, key.clone()));
@@ -422,30 +362,21 @@ impl<'a> Former<'a> {
                 false => LOST_SHARED_KEYS,
             };
             let held = set.held_keys.entry(self.contact).or_default();
-            if held.contains(&key) {
-                held.retain(|other| *other != key);
+            if let Some(at) = held.iter().position(|other| other == key) {
+                held.swap_remove(at);
                 set.remove_key((self.workspace, self.contact), key.clone());
-                taken.entry(field).or_default().push(key);
+                taken.entry(field).or_default().push(key.clone());
             }
         }
         for (field, keys) in taken {
-            let values = (json!(keys), json!([]));
-            receipt::note_contact(set, &self.context, self.item, self.contact, field, values);
+            self.note(set, field, of, (json!(keys), json!([])));
         }
     }
-}
 
-/// Returns the match keys of a contact.
-fn held(set: &WorkingSet, contact: ContactId) -> impl Iterator<Item = &String> {
-    set.held_keys.get(&contact).into_iter().flatten()
-}
-
-/// Returns the key of the phone that a channel's id of a person stands for.
-fn phone_of(key: &str) -> Option<String> {
-    let id = key
-        .split_once(':')
-        .filter(|_| contact::strength(key) == 0)?
-        .1;
-    let phone = contact::channel_phone(id)?.match_key?;
-    Some(contact::phone_key(&phone))
+    /// Adds a change of the contact to the receipt. The erasure of the person whose values they are empties
+    /// it too.
+    fn note(&self, set: &mut WorkingSet, field: &str, of: ContactId, values: (Value, Value)) {
+        let row = (RepairedKind::Contact, self.contact.0, of);
+        receipt::add(set, &self.context, self.item, row, field, values);
+    }
 }

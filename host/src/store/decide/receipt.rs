@@ -170,7 +170,7 @@ pub(super) fn note_split(
 }
 
 /// Adds a field of a contact to the receipt.
-pub(super) fn note_contact(
+fn note_contact(
     set: &mut WorkingSet,
     context: &ItemContext<'_>,
     item: u32,
@@ -200,7 +200,7 @@ pub(super) fn note_conversations(
 }
 
 /// Adds a row to the receipt, if what is written is part of a repair.
-fn add(
+pub(super) fn add(
     set: &mut WorkingSet,
     context: &ItemContext<'_>,
     item: u32,

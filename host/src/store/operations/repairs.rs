@@ -563,13 +563,17 @@ pub async fn forget(database: &Database, before: Micros, limit: u32) -> Result<u
 }
 
 /// The changes with the values of a contact: all that are about it, those of deals that a repair took from
-/// it, and those of the contact from which a repair parted it, which had its values.
+/// it, and those of the other contacts of its leads, which had or got its values.
 macro_rules! changes_about {
     () => {
         "
     select number
     from repair_changes
     where contact_id = :contact
+    union
+    select number
+    from repair_changes
+    where row_id = :contact
     union
     select c.number
     from repair_changes as moved
@@ -580,18 +584,20 @@ macro_rules! changes_about {
     and moved.field = 'deal.person'
     union
     select c.number
-    from repair_changes as parted
-    join repair_changes as moved
-      on moved.repair_id = parted.repair_id
-      and moved.delivery_id = parted.delivery_id
-      and moved.item = parted.item
+    from (
+      select repair_id, delivery_id, item
+      from repair_changes
+      where contact_id = :contact
+      union
+      select repair_id, delivery_id, item
+      from repair_changes
+      where row_id = :contact
+    ) as own
     join repair_changes as c
-      on c.contact_id = moved.contact_id
-      and c.repair_id = moved.repair_id
-    where parted.contact_id = :contact
-    and parted.field = 'contact.split'
-    and moved.field = 'deal.person'
-    and c.kind = 'contact'"
+      on c.delivery_id = own.delivery_id
+      and c.item = own.item
+      and c.repair_id = own.repair_id
+    where c.kind = 'contact'"
     };
 }
 pub(in crate::store) use changes_about;
