@@ -59,56 +59,71 @@ pub struct CorrectedContact {
     pub number: i64,
     pub workspace: WorkspaceId,
     pub contact: ContactId,
+    /// The lead of that change.
+    place: PartedLead,
     /// Its leads that may belong to others, in the order of their deals, with the match keys that they name.
-    pub leads: Vec<(PartedLead, Vec<String>)>,
-    /// The match keys that its leads named before, and do not name any more.
-    gone: BTreeSet<String>,
+    leads: Vec<(PartedLead, Vec<String>)>,
+    gone: GoneValues,
 }
 
 impl CorrectedContact {
-    /// Returns the contact with these changes of what its leads say, and what they all say now.
+    /// Returns the contact with these changes of what its leads say, and what they all say now. `None`: no
+    /// match key has changed, and no value is missing.
     pub fn new(
         (number, workspace, contact): (i64, WorkspaceId, ContactId),
         changes: &[(PartedLead, Value, Value)],
         leads: Vec<(PartedLead, Value)>,
-    ) -> Self {
-        let (mut changed, mut gone) = (HashMap::new(), BTreeSet::new());
+    ) -> Option<Self> {
+        let (mut changed, mut gone) = (HashMap::new(), GoneValues::default());
         let mut touched = HashSet::new();
         for (lead, before, after) in changes {
+            gone.add(before, after);
             let (before, after) = (contact::said_keys(before), contact::said_keys(after));
             if before != after {
                 changed.insert(lead.deal, *lead);
-                gone.extend(before.iter().filter(|key| !after.contains(key)).cloned());
                 touched.extend(before.into_iter().chain(after));
             }
         }
+        let mut left: Vec<_> = leads
+            .into_iter()
+            .map(|(lead, said)| (lead, contact::said_keys(&said)))
+            .collect();
         let mut suspects = Vec::new();
-        for (lead, said) in leads {
-            let keys = contact::said_keys(&said);
-            let own = changed.get(&lead.deal);
-            if own.is_some() || keys.iter().any(|key| touched.contains(key)) {
-                suspects.push((own.copied().unwrap_or(lead), keys));
+        // A lead that found the contact by a touched key may have brought others by its further keys.
+        loop {
+            let is_touched = |(lead, keys): &mut (PartedLead, Vec<String>)| {
+                changed.contains_key(&lead.deal) || keys.iter().any(|key| touched.contains(key))
+            };
+            let found: Vec<_> = left.extract_if(.., is_touched).collect();
+            if found.is_empty() {
+                break;
             }
+            touched.extend(found.iter().flat_map(|(_, keys)| keys.clone()));
+            suspects.extend(found);
         }
-        Self {
+        for (lead, _) in &mut suspects {
+            *lead = changed.get(&lead.deal).copied().unwrap_or(*lead);
+        }
+        suspects.sort_by_key(|(lead, _)| lead.deal);
+        Some(Self {
             number,
             workspace,
             contact,
+            place: changes.first()?.0,
             leads: suspects,
             gone,
-        }
+        })
     }
 
-    /// Returns the write that takes the match keys from it that nothing gives it any more.
-    pub fn without_wrong_keys(&self, repair: RepairWrite) -> Option<ContactParting> {
-        let is_any = !self.gone.is_empty();
-        self.part(repair, &[]).filter(|_| is_any)
+    /// Returns the write that takes the values and match keys from it that nothing gives it any more.
+    pub fn without_wrong_values(&self, repair: RepairWrite) -> Option<ContactParting> {
+        (!self.gone.are_none()).then(|| self.part(repair, &[]))
     }
 
     /// Returns the writes that give its leads to the people to whom they belong, in order.
     pub fn parts(&self, repair: RepairWrite) -> Vec<ContactParting> {
         let parts = self.leads.chunks(limits::REPAIR_PARTED_AT_ONCE);
-        let mut parts: Vec<_> = parts.filter_map(|leads| self.part(repair, leads)).collect();
+        let mut parts: Vec<_> = parts.map(|leads| self.part(repair, leads)).collect();
         let last = parts.len().saturating_sub(1);
         for part in parts.iter_mut().take(last) {
             part.is_last = false;
@@ -116,21 +131,45 @@ impl CorrectedContact {
         parts
     }
 
-    fn part(
-        &self,
-        repair: RepairWrite,
-        leads: &[(PartedLead, Vec<String>)],
-    ) -> Option<ContactParting> {
-        Some(ContactParting {
+    fn part(&self, repair: RepairWrite, leads: &[(PartedLead, Vec<String>)]) -> ContactParting {
+        ContactParting {
             repair,
             workspace: self.workspace,
             contact: self.contact,
-            place: self.leads.first()?.0,
+            place: self.place,
             leads: leads.iter().map(|(lead, _)| *lead).collect(),
             keys: leads.iter().flat_map(|(_, keys)| keys.clone()).collect(),
             gone: self.gone.clone(),
             is_last: true,
-        })
+        }
+    }
+}
+
+/// What leads said of the person before a repair, and do not say any more.
+#[derive(Clone, Debug, Default)]
+pub struct GoneValues {
+    /// The match keys of phones and addresses.
+    pub keys: BTreeSet<String>,
+    /// The values of fields that a lead does not have at all any more, by the name of the field.
+    pub values: BTreeSet<(&'static str, String)>,
+}
+
+impl GoneValues {
+    /// Adds what a lead said before and does not say after.
+    pub fn add(&mut self, before: &Value, after: &Value) {
+        let now = contact::said_keys(after);
+        let keys = contact::said_keys(before).into_iter();
+        self.keys.extend(keys.filter(|key| !now.contains(key)));
+        for field in ["name", "phones", "emails"] {
+            if contact::texts(&after[field]).is_empty() {
+                let values = contact::texts(&before[field]).into_iter();
+                self.values.extend(values.map(|value| (field, value)));
+            }
+        }
+    }
+
+    fn are_none(&self) -> bool {
+        self.keys.is_empty() && self.values.is_empty()
     }
 }
 

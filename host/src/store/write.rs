@@ -1,6 +1,6 @@
 //! Writes, and their outcomes. The writes of many requests share one transaction.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::HashSet;
 use std::net::IpAddr;
 use std::ops::{Deref, Range};
 use std::sync::Arc;
@@ -25,6 +25,7 @@ use crate::store::messaging::{
     Elapse, Greeted, MessageOutcome, NewEvent, NewGreeting, NewStoredAnswer, Notification,
     Notified, Resolution, SendSettlement, SendStart,
 };
+use crate::store::repairs::GoneValues;
 
 /// One thing to commit. The writes of many requests share one transaction.
 #[derive(Clone, Debug)]
@@ -375,14 +376,13 @@ pub struct ContactParting {
     pub repair: RepairWrite,
     pub workspace: WorkspaceId,
     pub contact: ContactId,
-    /// The lead in whose place the receipt has the match keys that the contact loses.
+    /// The lead in whose place the receipt has the values and match keys that the contact loses.
     pub place: PartedLead,
     /// In the order of their deals.
     pub leads: Vec<PartedLead>,
     /// The match keys that they name.
     pub keys: Vec<String>,
-    /// The match keys that leads of the contact named before the repair, and do not name any more.
-    pub gone: BTreeSet<String>,
+    pub gone: GoneValues,
     /// There are no further leads of it.
     pub is_last: bool,
 }

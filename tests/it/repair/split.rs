@@ -249,6 +249,34 @@ const STORIES: &[Story] = &[
         wrong: &[(ANA, "p", BROKER), (BIA, "p", BROKER)],
         after: &[(ANA, "p", 0), (BIA, "p", 0), (BROKER, "p", 0)],
     },
+    // A lead with the address alone, of somebody whose next lead found nobody.
+    Story {
+        before: &[],
+        wrong: &[(BIA, "p", BROKER), (ANA, "e", BROKER)],
+        after: &[(ANA, "pe", 0)],
+    },
+    // The owner of the wrong number comes twice: the second lead is found by what the first one brought.
+    Story {
+        before: &[],
+        wrong: &[(ANA, "pe", BIA)],
+        after: &[(BIA, "pe", 0), (BIA, "e", 0)],
+    },
+    Story {
+        before: &[],
+        wrong: &[(ANA, "pe", BROKER), (CAIO, "p", BROKER)],
+        after: &[(BROKER, "pe", 0), (BROKER, "e", 0), (CAIO, "pe", 0)],
+    },
+    // A number that the wrong version adds to a lead without one.
+    Story {
+        before: &[],
+        wrong: &[(ANA, "e", BROKER)],
+        after: &[],
+    },
+    Story {
+        before: &[(BIA, "e", 0)],
+        wrong: &[(ANA, "e", BROKER), (BIA, "e", BROKER)],
+        after: &[(BROKER, "p", 0)],
+    },
     // One of them comes back.
     Story {
         before: &[(ANA, "pe", 0)],
@@ -290,7 +318,7 @@ impl Joined {
             "id": format!("lead-{}", self.repairing.host.now().0),
             "nome": format!("Person {person}"),
             "fone": has("p").then(|| phone(*person)),
-            "corretor": has("p").then(|| phone(*wrong)),
+            "corretor": (*wrong % 10 > 0).then(|| phone(*wrong)),
             "email": has("e").then(|| email(*person)),
         });
         let told = self.repairing.tell(&lead).await;

@@ -532,7 +532,7 @@ async fn part(world: &World, repair: &Repair) {
             after = contact.number;
             let parts = match step {
                 0 => contact
-                    .without_wrong_keys(write(repair))
+                    .without_wrong_values(write(repair))
                     .into_iter()
                     .collect(),
                 _ => contact.parts(write(repair)),

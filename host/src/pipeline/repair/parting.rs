@@ -36,7 +36,7 @@ pub(super) async fn run(pass: &mut RepairPass<'_>) -> Result<bool, StoreError> {
     (counts.unsplit, counts.unsplit_contacts) = Default::default();
     let mut receipts = cancelled(pass.pipeline, &pass.repair.plan.converted_by).await?;
     receipts.push(pass.repair.id);
-    for step in [Step::Keys, Step::Leads] {
+    for step in [Step::Values, Step::Leads] {
         for receipt in &receipts {
             let (store, mut after) = (&pass.pipeline.core.store, 0);
             loop {
@@ -59,7 +59,7 @@ pub(super) async fn run(pass: &mut RepairPass<'_>) -> Result<bool, StoreError> {
 /// What is done with all contacts before the next step: a wrong key of another one must lead nowhere.
 #[derive(Clone, Copy)]
 enum Step {
-    Keys,
+    Values,
     Leads,
 }
 
@@ -94,7 +94,7 @@ async fn part(
         apply: true,
     };
     let parts = match step {
-        Step::Keys => contact.without_wrong_keys(repair).into_iter().collect(),
+        Step::Values => contact.without_wrong_values(repair).into_iter().collect(),
         Step::Leads => contact.parts(repair),
     };
     for part in parts {

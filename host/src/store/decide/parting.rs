@@ -20,7 +20,9 @@ use crate::domain::id::{ContactId, ConversationId, DealId, WorkspaceId};
 use crate::domain::phone;
 use crate::domain::repair::{LOST_KEYS, LOST_SHARED_KEYS, PERSON, RepairedKind};
 use crate::domain::time::Micros;
-use crate::store::{ContactParting, FieldDiff, Mode, PartedLead, RepairWrite, WriteOutcome};
+use crate::store::{
+    ContactParting, FieldDiff, GoneValues, Mode, PartedLead, RepairWrite, WriteOutcome,
+};
 
 /// Decides where the leads of a part belong, oldest first.
 pub(super) fn decide(set: &mut WorkingSet, part: &ContactParting) -> WriteOutcome {
@@ -33,8 +35,9 @@ pub(super) fn decide(set: &mut WorkingSet, part: &ContactParting) -> WriteOutcom
         unparted += u64::from(!Former::new(part, one).seat(set, &mut ties));
     }
     if part.is_last {
-        let gone = ties.without_reason(set);
-        Former::new(part, &part.place).take(set, &gone, part.contact);
+        let former = Former::new(part, &part.place);
+        former.drop_values(set, &part.gone.values);
+        former.take(set, &ties.without_reason(set), part.contact);
         ties.settle(set);
         // Its leads are one person's and the conversation is another's, or may be.
         unparted = unparted.max(u64::from(ties.has_leads() && ties.is_strangers()));
@@ -51,8 +54,9 @@ pub(super) fn would_part(
     keys: &[String],
 ) -> bool {
     let said = deal.props.get(SAID).cloned().unwrap_or_default();
-    let mut gone: BTreeSet<String> = contact::said_keys(&said).into_iter().collect();
-    gone.retain(|key| !keys.contains(key));
+    let mut gone = GoneValues::default();
+    gone.add(&said, &Value::Null);
+    gone.keys.retain(|key| !keys.contains(key));
     let lead = PartedLead {
         deal: id,
         delivery: context.delivery,
@@ -143,7 +147,7 @@ impl<'a> Former<'a> {
             if ties.has(key) && joins(key, ties.has_phone()) {
                 return None;
             }
-            let other = self.other(set, key).and_then(|id| {
+            let other = self.other(set, key, decided).and_then(|id| {
                 let has_phone = set.contacts.get(&id)?.phone_number.is_some();
                 joins(key, has_phone).then_some(id)
             });
@@ -158,22 +162,23 @@ impl<'a> Former<'a> {
         has_others.then_some(Seat::New)
     }
 
-    /// Returns the owner of a key, or, if it is the contact, the one that shares it through an older lead.
-    fn other(&self, set: &WorkingSet, key: &str) -> Option<ContactId> {
+    /// Returns the owner of a key, or, if it is the contact, the one that shares it through a lead: an older
+    /// one if the lead has a phone. A lead with an address alone would have been found by a younger one.
+    fn other(&self, set: &WorkingSet, key: &str, decided: bool) -> Option<ContactId> {
         let entry = (self.workspace, key.to_owned());
         let owner = set.contact_keys.get(&entry).copied();
         let shared = set.known_shared_keys.iter().chain(&set.shared_keys);
         let shared =
             shared.filter(|(workspace, shared, _)| (*workspace, shared) == (entry.0, &entry.1));
-        let is_older = |id: &ContactId| {
+        let names = |id: &ContactId| {
             let leads = set.said_of(*id).into_iter();
-            let mut older = leads.take_while(|(deal, _)| *deal < self.deal);
-            older.any(|(_, said)| contact::said_keys(&said).contains(&entry.1))
+            let mut leads = leads.take_while(|(deal, _)| !decided || *deal < self.deal);
+            leads.any(|(_, said)| contact::said_keys(&said).contains(&entry.1))
         };
         let heir = || {
             shared
                 .map(|(.., id)| *id)
-                .filter(|id| *id != self.contact && is_older(id))
+                .filter(|id| *id != self.contact && names(id))
                 .min()
         };
         owner.filter(|id| *id != self.contact).or_else(heir)
@@ -215,6 +220,13 @@ impl<'a> Former<'a> {
         };
         let own = keys.iter().filter(|key| !ties.gives(key));
         self.take(set, &own.cloned().collect::<Vec<_>>(), to);
+        // What it has shared is its own now, which the undo of the loss takes back: that is no new key.
+        let shared = |key: &&String| {
+            let entry = (self.workspace, (*key).clone(), to);
+            set.known_shared_keys.contains(&entry) || set.shared_keys.contains(&entry)
+        };
+        let shared: Vec<String> = keys.iter().filter(shared).cloned().collect();
+        set.add_contact_keys(self.workspace, to, &shared);
         let so_far = KeysSoFar::in_set(set);
         let before = match seat {
             Seat::Other(_) => set.contacts.get(&to).map(receipt::fields),
@@ -303,27 +315,47 @@ impl<'a> Former<'a> {
 
     /// Gives the former contact the values of its other leads in place of those of this one.
     fn fields(&self, set: &mut WorkingSet, said: &Value, to: ContactId) {
+        let is_own = |field: &str, value: &String| contact::texts(&said[field]).contains(value);
+        self.replace(set, to, is_own);
+    }
+
+    /// Gives the contact the values of its leads in place of wrong ones, of which its leads have none any
+    /// more.
+    fn drop_values(&self, set: &mut WorkingSet, gone: &BTreeSet<(&'static str, String)>) {
+        let is_gone = |field: &str, value: &String| {
+            gone.iter()
+                .any(|(name, gone)| *name == field && gone == value)
+        };
+        self.replace(set, self.contact, is_gone);
+    }
+
+    /// Replaces those values of the contact by values of its leads, except what a lead still says or a
+    /// person has edited. The receipt has them as values of a person.
+    fn replace(
+        &self,
+        set: &mut WorkingSet,
+        of: ContactId,
+        is_meant: impl Fn(&str, &String) -> bool,
+    ) {
         let Some(contact) = set.contacts.get(&self.contact) else {
             return;
         };
-        let own = [
+        let meant = [
             ("name", "name", &contact.name),
             ("email", "emails", &contact.email),
             ("phone_number", "phones", &contact.phone_number),
         ];
-        let own = own.into_iter().filter_map(|(name, field, stands)| {
-            let value = stands.clone()?;
+        let meant = meant.into_iter().filter_map(|(name, field, stands)| {
             let is_edited = contact.edited.iter().any(|edited| edited == name);
-            let is_own = contact::texts(&said[field]).contains(&value);
-            (is_own && !is_edited).then_some((name, field, value))
+            let value = stands.clone().filter(|value| is_meant(field, value))?;
+            (!is_edited).then_some((name, field, value))
         });
-        let own: Vec<_> = own.collect();
-        if own.is_empty() {
+        let meant: Vec<_> = meant.collect();
+        if meant.is_empty() {
             return;
         }
         let leads = set.said_of(self.contact);
-        let mut changes = Vec::new();
-        for (name, field, value) in own {
+        for (name, field, value) in meant {
             let others = leads
                 .iter()
                 .flat_map(|(_, one)| contact::texts(&one[field]));
@@ -340,14 +372,9 @@ impl<'a> Former<'a> {
                 _ => &mut contact.phone_number,
             };
             *stands = others.first().cloned();
-            changes.push((format!("contact.{name}"), json!(value), json!(stands)));
-        }
-        if changes.is_empty() {
-            return;
-        }
-        set.touch_contact(self.contact);
-        for (field, before, after) in changes {
-            self.note(set, &field, to, (before, after));
+            let values = (json!(value), json!(stands));
+            set.touch_contact(self.contact);
+            self.note(set, &format!("contact.{name}"), of, values);
         }
     }
 

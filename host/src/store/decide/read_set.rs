@@ -508,8 +508,10 @@ impl ReadSet {
                 .extend(contacts.map(|contact| (workspace, contact)));
             self.add_contact_keys(workspace, &undo::keys_of(change));
             let talks = undo::conversations_of(change).into_iter();
-            self.conversations
-                .extend(talks.map(|conversation| (workspace, conversation)));
+            let talks: Vec<_> = talks.map(|talk| (workspace, talk)).collect();
+            // Their live tickets are about the deal again, too.
+            self.handed.extend(talks.iter().copied());
+            self.conversations.extend(talks);
             let leads = undo::leads_of(change).map(|contact| (workspace, contact));
             self.said_by_leads.extend(leads);
             self.all_about_deals |= [PERSON, CONVERSATIONS].contains(&change.field.as_str())

@@ -40,7 +40,7 @@ impl<'a> Ties<'a> {
         }
         let mut ties = Self {
             contact: part.contact,
-            gone: &part.gone,
+            gone: &part.gone.keys,
             leads: ahead.len(),
             ahead,
             named,

@@ -348,7 +348,7 @@ pub async fn corrected(
                 let args = args! { workspace, contact };
                 let leads = tx.rows(&LEADS, &args, |row| said_by_lead(row)).await?;
                 let of = (number, workspace, contact);
-                Ok(Some(CorrectedContact::new(of, &changes, leads)))
+                Ok(CorrectedContact::new(of, &changes, leads))
             }),
         )
         .await
