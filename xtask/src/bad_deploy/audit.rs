@@ -2,12 +2,12 @@
 
 use serde_json::Value;
 
-use super::{Scenario, WRONG_VALUES};
+use super::Scenario;
 use crate::failure::{Context, Failure};
 
 impl Scenario {
-    /// Every step is in the audit.
-    pub(super) fn audited(&self) -> Result<(), Failure> {
+    /// Every step is in the audit, also of so many stories of wrong values.
+    pub(super) fn audited(&self, repeated: usize) -> Result<(), Failure> {
         let terminal = &self.terminal;
         terminal.chapter("Everything is in the audit");
         let export = terminal.saves("audit --export", "audit.ndjson")?;
@@ -19,7 +19,7 @@ impl Scenario {
         terminal.runs("audit --limit 100")?;
         let acts = acts(&rows);
         let mut left = acts.iter();
-        let again = WRONG_VALUES.iter().flat_map(|_| &REPEATED);
+        let again = std::iter::repeat_n(&REPEATED, repeated).flatten();
         let mut steps = STEPS.iter().chain(again);
         let is_there =
             |step: &(&str, &str)| left.any(|(act, outcome)| (act.as_str(), *outcome) == *step);

@@ -567,13 +567,16 @@ pub async fn forget(database: &Database, before: Micros, limit: u32) -> Result<u
 macro_rules! changes_about {
     () => {
         "
+    with own as (
+      select number, repair_id, delivery_id, item
+      from repair_changes
+      where contact_id = :contact
+      union
+      select number, repair_id, delivery_id, item
+      from repair_changes
+      where row_id = :contact)
     select number
-    from repair_changes
-    where contact_id = :contact
-    union
-    select number
-    from repair_changes
-    where row_id = :contact
+    from own
     union
     select c.number
     from repair_changes as moved
@@ -584,20 +587,23 @@ macro_rules! changes_about {
     and moved.field = 'deal.person'
     union
     select c.number
-    from (
-      select repair_id, delivery_id, item
-      from repair_changes
-      where contact_id = :contact
-      union
-      select repair_id, delivery_id, item
-      from repair_changes
-      where row_id = :contact
-    ) as own
+    from own
     join repair_changes as c
       on c.delivery_id = own.delivery_id
       and c.item = own.item
       and c.repair_id = own.repair_id
-    where c.kind = 'contact'"
+    where c.kind = 'contact'
+    union
+    select c.number
+    from own
+    join repair_changes as moved
+      on moved.delivery_id = own.delivery_id
+      and moved.item = own.item
+      and moved.repair_id = own.repair_id
+    join repair_changes as c
+      on c.row_id = moved.contact_id
+      and c.repair_id = moved.repair_id
+    where moved.field = 'deal.person'"
     };
 }
 pub(in crate::store) use changes_about;
