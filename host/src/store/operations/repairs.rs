@@ -562,29 +562,22 @@ pub async fn forget(database: &Database, before: Micros, limit: u32) -> Result<u
     Ok(removed)
 }
 
-/// The changes with the values of a contact: all that are about it, those of deals that a repair took from
-/// it, and those of the other contacts of its leads, which had or got its values.
+/// The changes with the values of a contact: those of all rows of which one change is about it, such as of
+/// deals that a repair took from it or contacts that lost its keys, and those of other contacts that are of
+/// the same leads.
 macro_rules! changes_about {
     () => {
         "
     with own as (
-      select number, repair_id, delivery_id, item
+      select number, repair_id, delivery_id, item, row_id
       from repair_changes
       where contact_id = :contact
       union
-      select number, repair_id, delivery_id, item
+      select number, repair_id, delivery_id, item, row_id
       from repair_changes
       where row_id = :contact)
     select number
     from own
-    union
-    select c.number
-    from repair_changes as moved
-    join repair_changes as c
-      on c.row_id = moved.row_id
-      and c.repair_id = moved.repair_id
-    where moved.contact_id = :contact
-    and moved.field = 'deal.person'
     union
     select c.number
     from own
@@ -596,14 +589,9 @@ macro_rules! changes_about {
     union
     select c.number
     from own
-    join repair_changes as moved
-      on moved.delivery_id = own.delivery_id
-      and moved.item = own.item
-      and moved.repair_id = own.repair_id
     join repair_changes as c
-      on c.row_id = moved.contact_id
-      and c.repair_id = moved.repair_id
-    where moved.field = 'deal.person'"
+      on c.row_id = own.row_id
+      and c.repair_id = own.repair_id"
     };
 }
 pub(in crate::store) use changes_about;
