@@ -568,30 +568,32 @@ pub async fn forget(database: &Database, before: Micros, limit: u32) -> Result<u
 macro_rules! changes_about {
     () => {
         "
-    with own as (
-      select number, repair_id, delivery_id, item, row_id
+    select number
+    from repair_changes
+    where row_id = :contact
+    union
+    select c.number
+    from repair_changes as own
+    join repair_changes as c
+      on c.row_id = own.row_id
+      and c.repair_id = own.repair_id
+    where own.contact_id = :contact
+    union
+    select c.number
+    from (
+      select repair_id, delivery_id, item
       from repair_changes
       where contact_id = :contact
       union
-      select number, repair_id, delivery_id, item, row_id
+      select repair_id, delivery_id, item
       from repair_changes
-      where row_id = :contact)
-    select number
-    from own
-    union
-    select c.number
-    from own
+      where row_id = :contact
+    ) as own
     join repair_changes as c
       on c.delivery_id = own.delivery_id
       and c.item = own.item
       and c.repair_id = own.repair_id
-    where c.kind = 'contact'
-    union
-    select c.number
-    from own
-    join repair_changes as c
-      on c.row_id = own.row_id
-      and c.repair_id = own.repair_id"
+    where c.kind = 'contact'"
     };
 }
 pub(in crate::store) use changes_about;
