@@ -16,7 +16,7 @@ use super::working_set::{MovedItem, Talk, WorkingSet};
 use super::{DealRecord, conversation, lead, repair};
 use crate::domain::contact::{self, SAID};
 use crate::domain::deal::DealStatus;
-use crate::domain::id::{ContactId, ConversationId, DealId, WorkspaceId};
+use crate::domain::id::{ContactId, ConversationId, DealId};
 use crate::domain::phone;
 use crate::domain::repair::{LOST_KEYS, LOST_SHARED_KEYS, PERSON, RepairedKind};
 use crate::domain::time::Micros;
@@ -89,7 +89,6 @@ enum Seat {
 struct Former<'a> {
     context: ItemContext<'a>,
     item: u32,
-    workspace: WorkspaceId,
     contact: ContactId,
     deal: DealId,
 }
@@ -107,7 +106,6 @@ impl<'a> Former<'a> {
                 used: HashSet::new(),
             },
             item: lead.item,
-            workspace: part.workspace,
             contact: part.contact,
             deal: lead.deal,
         }
@@ -137,23 +135,16 @@ impl<'a> Former<'a> {
     /// Returns where a lead with these keys would have come, if its contact had had no keys but those of
     /// older leads and those that prove themselves. `None`: to its contact, or that is nobody else's.
     fn find(&self, set: &WorkingSet, ties: &Ties<'_>, keys: &[String]) -> Option<Seat> {
-        let mut keys: Vec<&String> = keys.iter().collect();
-        keys.sort_by_key(|key| contact::strength(key));
-        // As for a new lead, an address joins only those who have no phone.
-        let decided = keys.first().is_some_and(|key| contact::strength(key) < 2);
-        let joins =
-            |key: &str, has_phone: bool| contact::strength(key) < 2 || !decided || !has_phone;
-        for key in keys {
-            if ties.has(key) && joins(key, ties.has_phone()) {
-                return None;
+        let found = people::find_by(keys, |key, decided, joins| {
+            if ties.has(key) && joins(ties.has_phone()) {
+                return Some(None);
             }
-            let other = self.other(set, key, decided).and_then(|id| {
-                let has_phone = set.contacts.get(&id)?.phone_number.is_some();
-                joins(key, has_phone).then_some(id)
-            });
-            if let Some(other) = other {
-                return Some(Seat::Other(other));
-            }
+            let other = self.other(set, key, decided)?;
+            let has_phone = set.contacts.get(&other)?.phone_number.is_some();
+            joins(has_phone).then_some(Some(other))
+        });
+        if let Some(contact) = found {
+            return contact.map(Seat::Other);
         }
         let mut talks = set.talks.get(&self.contact).into_iter().flatten();
         let has_others = ties.has_older()
@@ -165,7 +156,7 @@ impl<'a> Former<'a> {
     /// Returns the owner of a key, or, if it is the contact, the one that shares it through a lead: an older
     /// one if the lead has a phone. A lead with an address alone would have been found by a younger one.
     fn other(&self, set: &WorkingSet, key: &str, decided: bool) -> Option<ContactId> {
-        let entry = (self.workspace, key.to_owned());
+        let entry = (self.context.workspace, key.to_owned());
         let owner = set.contact_keys.get(&entry).copied();
         let shared = set.known_shared_keys.iter().chain(&set.shared_keys);
         let shared =
@@ -216,17 +207,17 @@ impl<'a> Former<'a> {
         };
         let to = match seat {
             Seat::Other(id) => id,
-            Seat::New => people::create(set, self.workspace, &details),
+            Seat::New => people::create(set, self.context.workspace, &details),
         };
         let own = keys.iter().filter(|key| !ties.gives(key));
         self.take(set, &own.cloned().collect::<Vec<_>>(), to);
         // What it has shared is its own now, which the undo of the loss takes back: that is no new key.
         let shared = |key: &&String| {
-            let entry = (self.workspace, (*key).clone(), to);
+            let entry = (self.context.workspace, (*key).clone(), to);
             set.known_shared_keys.contains(&entry) || set.shared_keys.contains(&entry)
         };
         let shared: Vec<String> = keys.iter().filter(shared).cloned().collect();
-        set.add_contact_keys(self.workspace, to, &shared);
+        set.add_contact_keys(self.context.workspace, to, &shared);
         let so_far = KeysSoFar::in_set(set);
         let before = match seat {
             Seat::Other(_) => set.contacts.get(&to).map(receipt::fields),
@@ -240,7 +231,7 @@ impl<'a> Former<'a> {
         if let Some(at) = banned_at {
             people::ban(set, to, at);
         }
-        set.add_contact_keys(self.workspace, to, &keys);
+        set.add_contact_keys(self.context.workspace, to, &keys);
         if let Some(before) = before {
             // Before the lead itself: an undo takes the keys when no lead names them any more.
             receipt::note_filled(set, &self.context, self.item, to, (before, so_far));
@@ -264,7 +255,7 @@ impl<'a> Former<'a> {
         lead::remember(set, &self.context, self.deal, &diff);
         receipt::note(set, &self.context, self.item, (self.deal, to), &diff);
         set.moved_items.push(MovedItem {
-            workspace: self.workspace,
+            workspace: self.context.workspace,
             delivery: self.context.delivery,
             item: self.item,
             contact: to,
@@ -383,7 +374,7 @@ impl<'a> Former<'a> {
     fn take(&self, set: &mut WorkingSet, keys: &[String], of: ContactId) {
         let mut taken: BTreeMap<&str, Vec<String>> = BTreeMap::new();
         for key in keys {
-            let owner = set.contact_keys.get(&(self.workspace, key.clone()));
+            let owner = set.contact_keys.get(&(self.context.workspace, key.clone()));
             let field = match owner == Some(&self.contact) {
                 true => LOST_KEYS,
                 false => LOST_SHARED_KEYS,
@@ -391,7 +382,7 @@ impl<'a> Former<'a> {
             let held = set.held_keys.entry(self.contact).or_default();
             if let Some(at) = held.iter().position(|other| other == key) {
                 held.swap_remove(at);
-                set.remove_key((self.workspace, self.contact), key.clone());
+                set.remove_key((self.context.workspace, self.contact), key.clone());
                 taken.entry(field).or_default().push(key.clone());
             }
         }

@@ -59,19 +59,30 @@ pub(super) fn create(
     id
 }
 
-/// Finds a contact. A channel's own id or a phone decides. An address finds a contact
-/// only if the person or the contact has no phone, because people share an address more
-/// often than a phone.
+/// Finds a contact by its strongest key.
 pub(super) fn find(set: &WorkingSet, workspace: WorkspaceId, keys: &[String]) -> Option<ContactId> {
+    find_by(keys, |key, _, joins| {
+        let id = *set.contact_keys.get(&(workspace, key.clone()))?;
+        let contact = set.contacts.get(&id);
+        joins(contact.is_some_and(|one| one.phone_number.is_some())).then_some(id)
+    })
+}
+
+/// Returns the first that is found by one of the keys, the strongest first. A channel's own id or a phone
+/// decides. An address finds a contact only if the person or the contact has no phone, because people share
+/// an address more often than a phone: `found` is told whether the person has more than addresses, and what
+/// to ask about a contact that has the key, with whether it has a phone.
+pub(super) fn find_by<T>(
+    keys: &[String],
+    found: impl Fn(&String, bool, &dyn Fn(bool) -> bool) -> Option<T>,
+) -> Option<T> {
     let is_weak = |key: &str| contact::strength(key) > 1;
     let mut keys: Vec<&String> = keys.iter().collect();
     keys.sort_by_key(|key| contact::strength(key));
     let decided = keys.first().is_some_and(|key| !is_weak(key));
     keys.into_iter().find_map(|key| {
-        let id = *set.contact_keys.get(&(workspace, key.clone()))?;
-        let contact = set.contacts.get(&id);
-        let has_phone = contact.is_some_and(|contact| contact.phone_number.is_some());
-        (!is_weak(key) || !decided || !has_phone).then_some(id)
+        let joins = |has_phone: bool| !is_weak(key) || !decided || !has_phone;
+        found(key, decided, &joins)
     })
 }
 
