@@ -60,24 +60,22 @@ pub struct CorrectedContact {
     pub workspace: WorkspaceId,
     pub contact: ContactId,
     /// The lead of that change.
-    place: PartedLead,
+    pub place: PartedLead,
     /// Its leads that may belong to others, in the order of their deals, with the match keys that they name.
-    leads: Vec<(PartedLead, Vec<String>)>,
-    gone: GoneValues,
+    pub leads: Vec<(PartedLead, Vec<String>)>,
+    pub gone: GoneValues,
 }
 
 impl CorrectedContact {
-    /// Returns the contact with these changes of what its leads say, and what they all say now. `None`: no
-    /// match key has changed, and no value is missing.
-    pub fn new(
-        (number, workspace, contact): (i64, WorkspaceId, ContactId),
+    /// Adds these changes of what its leads say, and chooses the suspects from what they all say now.
+    pub fn know(
+        &mut self,
         changes: &[(PartedLead, Value, Value)],
         leads: Vec<(PartedLead, Value)>,
-    ) -> Option<Self> {
-        let (mut changed, mut gone) = (HashMap::new(), GoneValues::default());
-        let mut touched = HashSet::new();
+    ) {
+        let (mut changed, mut touched) = (HashMap::new(), HashSet::new());
         for (lead, before, after) in changes {
-            gone.add(before, after);
+            self.gone.add(before, after);
             let (before, after) = (contact::said_keys(before), contact::said_keys(after));
             if before != after {
                 changed.insert(lead.deal, *lead);
@@ -88,7 +86,7 @@ impl CorrectedContact {
             .into_iter()
             .map(|(lead, said)| (lead, contact::said_keys(&said)))
             .collect();
-        let mut suspects = Vec::new();
+        let suspects = &mut self.leads;
         // A lead that found the contact by a touched key may have brought others by its further keys.
         loop {
             let is_touched = |(lead, keys): &mut (PartedLead, Vec<String>)| {
@@ -101,18 +99,10 @@ impl CorrectedContact {
             touched.extend(found.iter().flat_map(|(_, keys)| keys.clone()));
             suspects.extend(found);
         }
-        for (lead, _) in &mut suspects {
+        for (lead, _) in suspects.iter_mut() {
             *lead = changed.get(&lead.deal).copied().unwrap_or(*lead);
         }
         suspects.sort_by_key(|(lead, _)| lead.deal);
-        Some(Self {
-            number,
-            workspace,
-            contact,
-            place: changes.first()?.0,
-            leads: suspects,
-            gone,
-        })
     }
 
     /// Returns the write that takes the values and match keys from it that nothing gives it any more.

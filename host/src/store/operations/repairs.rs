@@ -3,7 +3,7 @@
 
 use uuid::Uuid;
 
-use crate::domain::id::{ContactId, RepairId, WorkspaceId};
+use crate::domain::id::RepairId;
 use crate::domain::repair::{
     CREATED, MERGED, PERSON, Repair, RepairChange, RepairReceipt, RepairUndone, SAID,
 };
@@ -11,7 +11,9 @@ use crate::domain::time::Micros;
 use crate::store::database::Database;
 use crate::store::postgres::VisibleRows;
 use crate::store::row::RowColumns as _;
-use crate::store::row::repairs::{change, corrected_lead, moved, repair, said_by_lead, sum};
+use crate::store::row::repairs::{
+    change, corrected_lead, first_change, moved, repair, said_by_lead, sum,
+};
 use crate::store::schema::{self, table::OnConflict};
 use crate::store::sql::{Sql, Tx, args, json, made, sql, steps};
 use crate::store::{CorrectedContact, RepairChanged, RepairMove, StoreError};
@@ -278,7 +280,7 @@ pub async fn changes(
 
 // The first change of each contact.
 static CORRECTED: Sql = sql("
-select number, workspace_id, contact_id
+select number, workspace_id, contact_id, row_id, delivery_id, item
 from repair_changes as change
 where repair_id = :repair
 and number > :after
@@ -332,23 +334,19 @@ pub async fn corrected(
             VisibleRows::All,
             steps!(|tx| {
                 let args = args! { repair, after, said: SAID };
-                let first: Option<(i64, WorkspaceId, ContactId)> = tx
-                    .row(&CORRECTED, &args, |row| {
-                        let of = (row.id("workspace_id")?, row.id("contact_id")?);
-                        Ok((row.number("number")?, of.0, of.1))
-                    })
-                    .await?;
-                let Some((number, workspace, contact)) = first else {
+                let first = tx.row(&CORRECTED, &args, |row| first_change(row)).await?;
+                let Some(mut found) = first else {
                     return Ok(None);
                 };
+                let (workspace, contact) = (found.workspace, found.contact);
                 let args = args! { repair, workspace, contact, said: SAID };
                 let changes = tx
                     .rows(&OF_CONTACT, &args, |row| corrected_lead(row))
                     .await?;
                 let args = args! { workspace, contact };
                 let leads = tx.rows(&LEADS, &args, |row| said_by_lead(row)).await?;
-                let of = (number, workspace, contact);
-                Ok(CorrectedContact::new(of, &changes, leads))
+                found.know(&changes, leads);
+                Ok(Some(found))
             }),
         )
         .await

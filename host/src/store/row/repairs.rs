@@ -6,7 +6,7 @@ use uuid::Uuid;
 use super::RowColumns;
 use crate::domain::id::DeliveryId;
 use crate::domain::repair::{Repair, RepairChange, RepairSum};
-use crate::store::{PartedLead, RepairMove, StoreError};
+use crate::store::{CorrectedContact, GoneValues, PartedLead, RepairMove, StoreError};
 
 /// Reads a repair.
 ///
@@ -68,18 +68,38 @@ pub fn moved(row: &impl RowColumns) -> Result<RepairMove, StoreError> {
     })
 }
 
+/// Reads the first change of what a lead of a contact says of the person.
+///
+/// # Errors
+///
+/// [`StoreError`] if a column holds an impossible value.
+pub fn first_change(row: &impl RowColumns) -> Result<CorrectedContact, StoreError> {
+    Ok(CorrectedContact {
+        number: row.number("number")?,
+        workspace: row.id("workspace_id")?,
+        contact: row.id("contact_id")?,
+        place: changed_lead(row)?,
+        leads: Vec::new(),
+        gone: GoneValues::default(),
+    })
+}
+
 /// Reads what a lead said of the person before a repair, and says after it.
 ///
 /// # Errors
 ///
 /// [`StoreError`] if a column holds an impossible value.
 pub fn corrected_lead(row: &impl RowColumns) -> Result<(PartedLead, Value, Value), StoreError> {
-    let lead = PartedLead {
+    let lead = changed_lead(row)?;
+    Ok((lead, row.json("value_before")?, row.json("value_after")?))
+}
+
+fn changed_lead(row: &impl RowColumns) -> Result<PartedLead, StoreError> {
+    Ok(PartedLead {
         deal: row.id("row_id")?,
         delivery: row.id("delivery_id")?,
         item: row.small("item")?,
-    };
-    Ok((lead, row.json("value_before")?, row.json("value_after")?))
+    })
 }
 
 /// Reads what the lead of a deal says of the person. A deal without an item has no delivery.
