@@ -6,7 +6,7 @@ use crate::store::decide::WorkingSet;
 use crate::store::operations::batch::load::locked::place;
 use crate::store::operations::repairs::NEW_CHANGES;
 use crate::store::schema;
-use crate::store::sql::{Sql, Tx, args, json, made, sql};
+use crate::store::sql::{Arg, Sql, Tx, args, json, made, sql};
 
 static REMOVED_KEYS: Sql = made(|| schema::CONTACT_KEYS.remove());
 static REMOVED_SHARED_KEYS: Sql = made(|| schema::SHARED_KEYS.remove());
@@ -18,12 +18,7 @@ static REMOVED_SHARED_KEYS: Sql = made(|| schema::SHARED_KEYS.remove());
 ///
 /// [`StoreError`] if the database fails.
 pub async fn remove_undone_keys(tx: &mut Tx, set: &WorkingSet) -> Result<(), StoreError> {
-    let gone: Vec<_> = set
-        .removed_contact_keys
-        .iter()
-        .map(|(workspace_id, key)| args! { workspace_id: *workspace_id, key })
-        .collect();
-    tx.run_each(&REMOVED_KEYS, &gone).await?;
+    tx.run_each(&REMOVED_KEYS, &lost_keys(set)).await?;
     let gone: Vec<_> = set
         .removed_shared_keys
         .iter()
@@ -33,6 +28,13 @@ pub async fn remove_undone_keys(tx: &mut Tx, set: &WorkingSet) -> Result<(), Sto
         .collect();
     tx.run_each(&REMOVED_SHARED_KEYS, &gone).await?;
     Ok(())
+}
+
+/// Returns the match keys that their owners lose.
+fn lost_keys(set: &WorkingSet) -> Vec<[Arg<'_>; 2]> {
+    let lost = set.removed_contact_keys.iter();
+    lost.map(|(workspace_id, key)| args! { workspace_id: *workspace_id, key })
+        .collect()
 }
 
 // It becomes the own key of the first contact that shares it.
@@ -69,11 +71,7 @@ where (workspace_id, key, contact_id) in (
 ///
 /// [`StoreError`] if the database fails.
 pub async fn inherit_keys(tx: &mut Tx, set: &WorkingSet) -> Result<(), StoreError> {
-    let lost: Vec<_> = set
-        .removed_contact_keys
-        .iter()
-        .map(|(workspace_id, key)| args! { workspace_id: *workspace_id, key })
-        .collect();
+    let lost = lost_keys(set);
     tx.run_each(&HEIRS, &lost).await?;
     tx.run_each(&INHERITED, &lost).await?;
     Ok(())
