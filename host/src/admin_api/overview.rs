@@ -497,7 +497,7 @@ impl ServiceOverview {
     }
 
     /// Returns the versions that were rolled back within the last week and are not active, unless a
-    /// repair has been applied to them since. Their deliveries may have been converted again.
+    /// repair of all their deliveries has been applied since. Their deliveries may have been converted again.
     fn left_versions(&self) -> Vec<UnrepairedVersion> {
         // By name and version: what it converted, and when it was rolled back.
         let mut left: BTreeMap<(String, Digest), (Option<u64>, Micros)> = BTreeMap::new();
@@ -526,7 +526,7 @@ impl ServiceOverview {
             let mut active = self.status.plugins.iter();
             let is_active = active.any(|one| one.name == *name && one.digest == *digest);
             let is_repaired = self.repairs.iter().any(|repair| {
-                let is_applied = repair.apply && repair.state.has_replayed();
+                let is_applied = repair.apply && repair.is_of_all() && repair.state.has_replayed();
                 is_applied && repair.converted_by == *digest && repair.started_at >= *at
             });
             is_new && !is_active && !is_repaired

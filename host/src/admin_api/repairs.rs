@@ -87,6 +87,11 @@ pub struct RepairFacts {
 }
 
 impl RepairFacts {
+    /// Returns whether it replays all deliveries of its version, not only those of a connection or a time.
+    pub fn is_of_all(&self) -> bool {
+        self.connection_id.is_none() && self.since.is_none() && self.until.is_none()
+    }
+
     /// Returns what it has done with the deliveries of its version, in words that follow its name:
     /// `is running and has converted 3 of 141 deliveries again`.
     pub fn progress(&self) -> String {

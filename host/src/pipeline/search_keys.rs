@@ -205,25 +205,17 @@ fn is_area(name: &str) -> bool {
     name.contains("ddd") || name.contains("area")
 }
 
-/// Returns whether a value of this name looks like an id: `lead_id`, `uuid`, `contact[id]`, `protocolo`.
+/// Returns whether a value of this name looks like an id: `lead_id`, `uuid`, `contact[id]`, `Código do lead`.
 fn is_id(name: &str) -> bool {
-    let words = name
-        .rsplit(' ')
-        .take(1)
-        .flat_map(str::chars)
-        .filter(|c| c.is_alphanumeric());
-    let word: String = words.flat_map(char::to_lowercase).collect();
-    let ends = [
-        "id",
-        "ids",
-        "code",
-        "codigo",
-        "reference",
-        "referencia",
-        "protocol",
-        "protocolo",
-    ];
-    ends.iter().any(|end| word.ends_with(end)) || word.starts_with("id")
+    let name = name.to_lowercase();
+    let last = name.rsplit(' ').take(1).flat_map(str::chars);
+    let word: String = last.filter(|c| c.is_alphanumeric()).collect();
+    let parts = ["codigo", "código", "referenc", "referênc", "protocol"];
+    word.starts_with("id")
+        || ["id", "ids", "code", "ref"]
+            .iter()
+            .any(|end| word.ends_with(end))
+        || parts.iter().any(|part| name.contains(part))
 }
 
 #[cfg(test)]
@@ -283,6 +275,14 @@ mod tests {
             ),
             (
                 "--b\r\nContent-Disposition: form-data; name=\"lead_id\"\r\n\r\nL-7\r\n--b\r\n\r\nrita@example.com\r\n--b\r\n\r\n11 98765 4321\r\n",
+                false,
+            ),
+            (
+                r#"{"codigo_lead":"L-7","emails":["rita@example.com"],"fone":"11987654321"}"#,
+                false,
+            ),
+            (
+                "Código do lead: L-7\nE-mail: rita@example.com\nFone: 11 98765-4321",
                 false,
             ),
             (

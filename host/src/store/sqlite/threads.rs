@@ -466,6 +466,8 @@ select count(*) from numbers";
     fn threads(threads: usize, most_waiting: usize) -> (TempDir, Arc<StoreThreads>) {
         let folder = tempfile::tempdir().expect("a folder");
         let options = SqliteOptions::to_write(folder.path().join("t.db"), Arc::new(SystemClock));
+        // Only one thread at a time can make the file.
+        drop(options.open().expect("the file"));
         let threads =
             StoreThreads::start("t", options, Arc::default(), threads, most_waiting, "begin");
         (folder, Arc::new(threads))
