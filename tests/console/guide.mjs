@@ -8,7 +8,7 @@ import { PORTAL, leads, store } from "./tasks/plugins.mjs";
 import { Window } from "./window.mjs";
 
 /** The most bytes of a screen, so that the guide stays light. */
-const MOST_BYTES = 120 * 1024;
+const MOST_BYTES = 128 * 1024;
 
 /** Has a guard end a canary, so that there is one to show. */
 async function trip() {

@@ -46,7 +46,7 @@ export const tasks = [
     steps: async (own) => {
       await own.click(PORTAL);
       await versionCard(own, await active(PORTAL)).locator(".tag.active").waitFor();
-      await own.page.locator("tr", { hasText: "activate-plugin" }).first().waitFor();
+      await own.page.locator(".acts li", { hasText: `activated the plugin ${PORTAL}` }).first().waitFor();
     },
   },
   {
