@@ -107,6 +107,7 @@ clauses! {
             an_undo_leaves_a_removed_deal_and_its_values_are_gone,
             an_undo_gives_a_deal_back_to_its_former_person,
             an_undo_makes_a_merged_person_again,
+            an_undo_of_two_moves_of_a_deal_ends_with_its_first_person,
             a_host_that_has_lost_a_repair_merges_no_contacts,
             a_host_that_takes_a_repair_merges_what_the_host_before_left,
             keys_that_a_contact_shares_are_in_the_receipt_and_an_undo_takes_them,

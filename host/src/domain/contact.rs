@@ -59,9 +59,22 @@ pub fn keys_of<'a>(
     keys(&phones.collect::<Vec<_>>(), &emails)
 }
 
-/// Returns the match keys of the phones and addresses that a lead gave ([`SAID`]).
-pub fn said_keys(said: &Value) -> Vec<String> {
-    keys_of(&texts(&said["phones"]), &texts(&said["emails"]))
+/// Returns the values of a field that a lead gave of the person ([`SAID`]): `name`, `phones` or `emails`,
+/// without phones and addresses that could not be read. A contact has none of these.
+pub fn said(said: &Value, field: &str) -> Vec<String> {
+    let texts = texts(&said[field]).into_iter();
+    match field {
+        "phones" => texts
+            .filter(|text| phone::normalise(text, "").e164.as_ref() == Some(text))
+            .collect(),
+        "emails" => texts.filter_map(|text| email(&text)).collect(),
+        _ => texts.collect(),
+    }
+}
+
+/// Returns the match keys of the phones and addresses that a lead gave.
+pub fn said_keys(of: &Value) -> Vec<String> {
+    keys_of(&said(of, "phones"), &said(of, "emails"))
 }
 
 /// Returns the key of a contact for the match key of its phone: `phone:` and the match key.

@@ -5,7 +5,6 @@ use serde_json::Value;
 
 use super::contact;
 use super::deal::PersonPart;
-use super::phone;
 
 /// The property of what a notification said with its instructions for the assistant.
 pub const INSTRUCTIONS: &str = "specialInstructions";
@@ -23,13 +22,11 @@ pub struct Said {
 impl Said {
     /// Adds older values, as [`contact::SAID`] holds them. Those that could not be read are left out.
     pub fn add(&mut self, said: &Value) {
-        let texts = |name: &str| contact::texts(&said[name]).into_iter();
-        let is_phone = |text: &String| phone::normalise(text, "").e164.as_ref() == Some(text);
-        self.names.extend(texts("name"));
-        self.phones.extend(texts("phones").filter(is_phone));
-        let emails = texts("emails").filter_map(|text| contact::email(&text));
-        self.emails.extend(emails);
-        self.instructions.extend(texts(INSTRUCTIONS));
+        self.names.extend(contact::said(said, "name"));
+        self.phones.extend(contact::said(said, "phones"));
+        self.emails.extend(contact::said(said, "emails"));
+        self.instructions
+            .extend(contact::texts(&said[INSTRUCTIONS]));
     }
 
     /// Returns the match keys of the phones and addresses.

@@ -151,8 +151,8 @@ impl GoneValues {
         let keys = contact::said_keys(before).into_iter();
         self.keys.extend(keys.filter(|key| !now.contains(key)));
         for field in ["name", "phones", "emails"] {
-            if contact::texts(&after[field]).is_empty() {
-                let values = contact::texts(&before[field]).into_iter();
+            if contact::said(after, field).is_empty() {
+                let values = contact::said(before, field).into_iter();
                 self.values.extend(values.map(|value| (field, value)));
             }
         }

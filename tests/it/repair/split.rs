@@ -179,8 +179,8 @@ async fn people_whom_one_wrong_phone_made_one_come_apart(on: On) {
     assert_eq!(again["deals"]["rows"], 0, "{again:#}");
 }
 
-/// A lead: its person, what it has of the phone (`p`) and the e-mail address (`e`), and the number that the
-/// wrong version reads in place of its phone.
+/// A lead: its person, what it has of the phone (`p`, or `x` for one that cannot be read) and the e-mail
+/// address (`e`, or `y`), and the number that the wrong version reads in place of its phone.
 type Told = (usize, &'static str, usize);
 
 /// Leads of the right version, then of the wrong one, then of the right one again before the repair.
@@ -277,6 +277,21 @@ const STORIES: &[Story] = &[
         wrong: &[(ANA, "e", BROKER), (BIA, "e", BROKER)],
         after: &[(BROKER, "p", 0)],
     },
+    // What they wrote themselves cannot be read.
+    Story {
+        before: &[],
+        wrong: &[(ANA, "xe", BROKER), (BIA, "xe", BROKER)],
+        after: &[(BROKER, "p", 0)],
+    },
+    Story {
+        before: &[],
+        wrong: &[
+            (ANA, "py", BROKER),
+            (BIA, "py", BROKER),
+            (CAIO, "pe", BROKER),
+        ],
+        after: &[],
+    },
     // One of them comes back.
     Story {
         before: &[(ANA, "pe", 0)],
@@ -317,9 +332,9 @@ impl Joined {
         let lead = json!({
             "id": format!("lead-{}", self.repairing.host.now().0),
             "nome": format!("Person {person}"),
-            "fone": has("p").then(|| phone(*person)),
+            "fone": if has("x") { Some("123".to_owned()) } else { has("p").then(|| phone(*person)) },
             "corretor": (*wrong % 10 > 0).then(|| phone(*wrong)),
-            "email": has("e").then(|| email(*person)),
+            "email": if has("y") { Some("none".to_owned()) } else { has("e").then(|| email(*person)) },
         });
         let told = self.repairing.tell(&lead).await;
         self.repairing.host.advance(1).await;
@@ -339,6 +354,10 @@ impl Joined {
             assert_eq!(name, format!("Person {person}"), "story {story}");
             let is_own = stands.is_null() || stands == phone(*person);
             assert!(is_own, "{person} has {stands} in story {story}");
+        }
+        for contact in self.rows("contacts").await {
+            let email = contact["email"].as_str();
+            assert!(email.is_none_or(|email| email.contains('@')), "{contact}");
         }
         let apart: std::collections::BTreeSet<String> =
             people.values().map(Value::to_string).collect();

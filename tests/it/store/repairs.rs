@@ -622,6 +622,19 @@ pub async fn an_undo_gives_a_deal_back_to_its_former_person(world: &World) {
     assert_eq!(detail.items[0].contact_id, Some(of.from));
 }
 
+pub async fn an_undo_of_two_moves_of_a_deal_ends_with_its_first_person(world: &World) {
+    let of = moved(world).await;
+    let (wrong, _) = wrong_and_right(world);
+    replay(world, of.delivery, &of.repair, vec![saying(wrong)]).await;
+    part(world, &of.repair).await;
+    let moves = of.moves(world).await;
+    assert_eq!(moves.len(), 2, "{moves:?}");
+    let done = change(world, &of.repair, RepairState::Done).await;
+    undo(world, &done).await;
+    let detail = world.detail(of.delivery).await;
+    assert_eq!(detail.items[0].contact_id, Some(of.from));
+}
+
 pub async fn an_undo_makes_a_merged_person_again(world: &World) {
     let of = moved(world).await;
     assert_eq!(of.merge(world, &of.repair).await, ContactMerge::Merged);

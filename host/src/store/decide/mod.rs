@@ -49,8 +49,8 @@ pub use dialogue::{
 pub use quarantine::{Quarantine, Quarantined};
 pub use read_set::{Arriving, ItemPlaces, MessageReport, ReadSet, read_set};
 pub use working_set::{
-    Claim, ClaimKey, DeliveryRecord, FetchRecord, ItemRecord, MovedItem, NewHistory, NewLog,
-    NewRepairChange, Others, SettledAnswer, Talk, UndoneChange, WorkingSet,
+    Claim, ClaimKey, DeliveryRecord, FetchRecord, ItemRecord, NewHistory, NewLog, NewRepairChange,
+    Others, SettledAnswer, Talk, UndoneChange, WorkingSet,
 };
 
 pub use super::fed::{

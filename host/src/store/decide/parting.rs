@@ -12,12 +12,11 @@ use super::items::ItemContext;
 use super::people::{self, PersonDetails};
 use super::receipt::{self, KeysSoFar};
 use super::ties::Ties;
-use super::working_set::{MovedItem, Talk, WorkingSet};
+use super::working_set::{Talk, WorkingSet};
 use super::{DealRecord, conversation, lead, repair};
 use crate::domain::contact::{self, SAID};
 use crate::domain::deal::DealStatus;
 use crate::domain::id::{ContactId, ConversationId, DealId};
-use crate::domain::phone;
 use crate::domain::repair::{LOST_KEYS, LOST_SHARED_KEYS, PERSON, RepairedKind};
 use crate::domain::time::Micros;
 use crate::store::{
@@ -191,18 +190,12 @@ impl<'a> Former<'a> {
             .and_then(|one| one.banned_at);
         let keys = contact::said_keys(said);
         ties.leave(&keys);
-        let (phones, emails) = (
-            contact::texts(&said["phones"]),
-            contact::texts(&said["emails"]),
-        );
-        let phone = phones
-            .iter()
-            .find_map(|text| phone::normalise(text, "").e164);
+        let (phones, emails) = (contact::said(said, "phones"), contact::said(said, "emails"));
         let details = PersonDetails {
             keys: &keys,
             name: said["name"].as_str(),
             email: emails.first().map(String::as_str),
-            phone_number: phone.as_deref(),
+            phone_number: phones.first().map(String::as_str),
             props: None,
         };
         let to = match seat {
@@ -254,12 +247,8 @@ impl<'a> Former<'a> {
         let diff = [diff];
         lead::remember(set, &self.context, self.deal, &diff);
         receipt::note(set, &self.context, self.item, (self.deal, to), &diff);
-        set.moved_items.push(MovedItem {
-            workspace: self.context.workspace,
-            delivery: self.context.delivery,
-            item: self.item,
-            contact: to,
-        });
+        let item = (self.context.workspace, self.context.delivery, self.item);
+        set.moved_items.insert(item, to);
         if is_open {
             conversation::adopt(set, self.deal, None);
         }
@@ -306,7 +295,7 @@ impl<'a> Former<'a> {
 
     /// Gives the former contact the values of its other leads in place of those of this one.
     fn fields(&self, set: &mut WorkingSet, said: &Value, to: ContactId) {
-        let is_own = |field: &str, value: &String| contact::texts(&said[field]).contains(value);
+        let is_own = |field: &str, value: &String| contact::said(said, field).contains(value);
         self.replace(set, to, is_own);
     }
 
@@ -347,9 +336,7 @@ impl<'a> Former<'a> {
         }
         let leads = set.said_of(self.contact);
         for (name, field, value) in meant {
-            let others = leads
-                .iter()
-                .flat_map(|(_, one)| contact::texts(&one[field]));
+            let others = leads.iter().flat_map(|(_, one)| contact::said(one, field));
             let others: Vec<String> = others.collect();
             let Some(contact) = set.contacts.get_mut(&self.contact) else {
                 continue;

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::diff::history_name;
 use super::receipt::{LEFT, MOVED, id_of};
-use super::working_set::{MovedItem, UndoneChange, WorkingSet};
+use super::working_set::{UndoneChange, WorkingSet};
 use super::{ContactRecord, conversation, deal, people};
 use crate::domain::contact;
 use crate::domain::deal::TEST;
@@ -142,12 +142,8 @@ fn undo_deal_change(
             for one in taken {
                 conversation::concerns(set, one, None);
             }
-            set.moved_items.push(MovedItem {
-                workspace: change.workspace,
-                delivery: change.delivery,
-                item: change.item,
-                contact: former,
-            });
+            let item = (change.workspace, change.delivery, change.item);
+            set.moved_items.insert(item, former);
             true
         }
         "title" => text(&mut deal.title, before, after),

@@ -97,9 +97,10 @@ pub struct WorkingSet {
     pub removed_contact_keys: Vec<(WorkspaceId, String)>,
     /// Match keys that their contacts share no more.
     pub removed_shared_keys: Vec<(WorkspaceId, String, ContactId)>,
-    pub moved_items: Vec<MovedItem>,
-    /// Conversations whose messages and sends get another contact.
-    pub moved_conversations: Vec<(WorkspaceId, ConversationId, ContactId)>,
+    /// Items of deliveries whose deals belong to another contact now: the last one of several.
+    pub moved_items: BTreeMap<(WorkspaceId, DeliveryId, u32), ContactId>,
+    /// Conversations whose messages and sends get another contact: the last one of several.
+    pub moved_conversations: BTreeMap<(WorkspaceId, ConversationId), ContactId>,
 }
 
 /// A conversation of a contact of `ReadSet::held_by`.
@@ -144,15 +145,6 @@ pub struct UndoneChange {
     pub workspace: WorkspaceId,
     pub number: i64,
     pub undone: RepairUndone,
-}
-
-/// An item whose deal belongs to another contact again.
-#[derive(Debug)]
-pub struct MovedItem {
-    pub workspace: WorkspaceId,
-    pub delivery: DeliveryId,
-    pub item: u32,
-    pub contact: ContactId,
 }
 
 /// A row of a deal's history.
@@ -500,7 +492,7 @@ impl WorkingSet {
         for ticket in own {
             dialogue.touch_ticket(ticket);
         }
-        self.moved_conversations.push((workspace, id, to));
+        self.moved_conversations.insert((workspace, id), to);
         true
     }
 

@@ -174,12 +174,12 @@ pub async fn save(tx: &mut Tx, set: &WorkingSet) -> Result<(), StoreError> {
     let items: Vec<_> = set
         .moved_items
         .iter()
-        .map(|moved| {
+        .map(|((workspace_id, delivery_id, item), contact_id)| {
             args! {
-                delivery_id: moved.delivery,
-                item: place(moved.item),
-                workspace_id: moved.workspace,
-                contact_id: moved.contact,
+                delivery_id: *delivery_id,
+                item: place(*item),
+                workspace_id: *workspace_id,
+                contact_id: *contact_id,
             }
         })
         .collect();
@@ -187,7 +187,7 @@ pub async fn save(tx: &mut Tx, set: &WorkingSet) -> Result<(), StoreError> {
     let conversations: Vec<_> = set
         .moved_conversations
         .iter()
-        .map(|(workspace_id, conversation_id, contact_id)| {
+        .map(|((workspace_id, conversation_id), contact_id)| {
             args! {
                 workspace_id: *workspace_id,
                 conversation_id: *conversation_id,
