@@ -497,7 +497,7 @@ impl ServiceOverview {
     }
 
     /// Returns the versions that were rolled back within the last week and are not active, unless a
-    /// repair of all their deliveries has been applied since. Their deliveries may have been converted again.
+    /// repair of all that they did has been applied since. Their deliveries may have been converted again.
     fn left_versions(&self) -> Vec<UnrepairedVersion> {
         // By name and version: what it converted, and when it was rolled back.
         let mut left: BTreeMap<(String, Digest), (Option<u64>, Micros)> = BTreeMap::new();
@@ -526,7 +526,7 @@ impl ServiceOverview {
             let mut active = self.status.plugins.iter();
             let is_active = active.any(|one| one.name == *name && one.digest == *digest);
             let is_repaired = self.repairs.iter().any(|repair| {
-                let is_applied = repair.apply && repair.is_of_all() && repair.state.has_replayed();
+                let is_applied = repair.apply && repair.is_whole() && repair.state.has_replayed();
                 is_applied && repair.converted_by == *digest && repair.started_at >= *at
             });
             is_new && !is_active && !is_repaired
@@ -1075,7 +1075,7 @@ const UNREPAIRED_SHOWN: Duration = Duration::from_hours(7 * 24);
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
     use crate::admin_api::repairs::RepairedDeliveries;
@@ -1352,6 +1352,30 @@ mod tests {
         );
         assert!(incomplete_problem(&repair("incomplete"), week).is_none());
         assert!(incomplete_problem(&repair("done"), Micros(1)).is_none());
+    }
+
+    #[test]
+    fn a_repair_of_a_field_a_connection_or_a_time_is_not_whole() {
+        let repair = |narrow: Value| -> RepairFacts {
+            let mut facts = json!({
+                "id": uuid::Uuid::nil(), "plugin": "portal", "convertedBy": "3f9c01ab42de", "apply": true,
+                "state": "done", "startedBy": "ana", "startedAt": Micros(0), "kept": 0,
+                "deliveries": RepairedDeliveries::default(),
+            });
+            let more = narrow.as_object().cloned().unwrap_or_default();
+            facts.as_object_mut().expect("an object").extend(more);
+            serde_json::from_value(facts).expect("a repair")
+        };
+        assert!(repair(json!({})).is_whole());
+        let connection = uuid::Uuid::nil();
+        for narrow in [
+            json!({"field": "name"}),
+            json!({"connectionId": connection}),
+            json!({"since": Micros(0)}),
+            json!({"until": Micros(0)}),
+        ] {
+            assert!(!repair(narrow.clone()).is_whole(), "{narrow}");
+        }
     }
 
     #[test]

@@ -87,9 +87,10 @@ pub struct RepairFacts {
 }
 
 impl RepairFacts {
-    /// Returns whether it replays all deliveries of its version, not only those of a connection or a time.
-    pub fn is_of_all(&self) -> bool {
-        self.connection_id.is_none() && self.since.is_none() && self.until.is_none()
+    /// Returns whether it repairs all that its version did: in all fields, of all connections and times.
+    pub fn is_whole(&self) -> bool {
+        let is_of_all_times = self.since.is_none() && self.until.is_none();
+        is_of_all_times && self.connection_id.is_none() && self.field.is_none()
     }
 
     /// Returns what it has done with the deliveries of its version, in words that follow its name:
