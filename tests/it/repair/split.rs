@@ -332,9 +332,9 @@ impl Joined {
         let lead = json!({
             "id": format!("lead-{}", self.repairing.host.now().0),
             "nome": format!("Person {person}"),
-            "fone": if has("x") { Some("123".to_owned()) } else { has("p").then(|| phone(*person)) },
+            "fone": if has("x") { Some("00000000000".to_owned()) } else { has("p").then(|| phone(*person)) },
             "corretor": (*wrong % 10 > 0).then(|| phone(*wrong)),
-            "email": if has("y") { Some("none".to_owned()) } else { has("e").then(|| email(*person)) },
+            "email": if has("y") { Some("none@home".to_owned()) } else { has("e").then(|| email(*person)) },
         });
         let told = self.repairing.tell(&lead).await;
         self.repairing.host.advance(1).await;
