@@ -8,7 +8,7 @@ import { PORTAL, leads, store } from "./tasks/plugins.mjs";
 import { Window } from "./window.mjs";
 
 /** The most bytes of a screen, so that the guide stays light. */
-const MOST_BYTES = 128 * 1024;
+const MOST_BYTES = 120 * 1024;
 
 /** Has a guard end a canary, so that there is one to show. */
 async function trip() {
@@ -51,7 +51,7 @@ export async function writeGuide(browser, folder) {
   await trip();
   await post("/etl/runs");
   await until("the activity is counted", () => get("/activity?period=day"), ({ countedAt }) => countedAt);
-  const window = await Window.open(browser, true, { viewport: { width: 1200, height: 800 } });
+  const window = await Window.open(browser, true, { viewport: { width: 1200, height: 720 } });
   await window.signIn();
   for (const { name, path, from, part } of await screens()) {
     await window.goTo(path);
