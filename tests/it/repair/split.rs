@@ -355,9 +355,12 @@ impl Joined {
             let is_own = stands.is_null() || stands == phone(*person);
             assert!(is_own, "{person} has {stands} in story {story}");
         }
-        for contact in self.rows("contacts").await {
-            let email = contact["email"].as_str();
-            assert!(email.is_none_or(|email| email.contains('@')), "{contact}");
+        let contacts = self.rows("contacts").await;
+        for (person, id) in &people {
+            let contact = contacts.iter().find(|row| row["id"] == *id);
+            let address = &contact.expect("it is exported")["email"];
+            let is_own = address.is_null() || *address == email(*person);
+            assert!(is_own, "{person} has {address} in story {story}");
         }
         let apart: std::collections::BTreeSet<String> =
             people.values().map(Value::to_string).collect();
