@@ -1328,17 +1328,24 @@ mod tests {
         assert!(left.may_have_deliveries(&found(Some(Micros(8)))));
     }
 
+    /// A repair in this state, with further or other fields.
+    fn repair(state: &str, fields: Value) -> RepairFacts {
+        let mut facts = json!({
+            "id": uuid::Uuid::nil(), "plugin": "portal", "convertedBy": "3f9c01ab42de", "apply": true,
+            "state": state, "why": "1 lead is not parted", "startedBy": "ana",
+            "startedAt": Micros(0), "kept": 0, "unsplit": 1,
+            "deliveries": RepairedDeliveries::default(),
+        });
+        let Value::Object(fields) = fields else {
+            panic!("no object: {fields}");
+        };
+        facts.as_object_mut().expect("an object").extend(fields);
+        serde_json::from_value(facts).expect("a repair")
+    }
+
     #[test]
     fn a_repair_that_could_not_repair_everything_is_named_for_a_week() {
-        let repair = |state: &str| -> RepairFacts {
-            let facts = json!({
-                "id": uuid::Uuid::nil(), "plugin": "portal", "convertedBy": "3f9c01ab42de", "apply": true,
-                "state": state, "why": "1 lead is not parted", "startedBy": "ana",
-                "startedAt": Micros(0), "kept": 0, "unsplit": 1,
-                "deliveries": RepairedDeliveries::default(),
-            });
-            serde_json::from_value(facts).expect("a repair")
-        };
+        let repair = |state| repair(state, json!({}));
         let week = Micros(0).plus(UNREPAIRED_SHOWN);
         let found = incomplete_problem(&repair("incomplete"), Micros(1)).expect("a problem");
         assert_eq!(
@@ -1356,17 +1363,7 @@ mod tests {
 
     #[test]
     fn a_repair_of_a_field_a_connection_or_a_time_is_not_whole() {
-        let repair = |narrow: Value| -> RepairFacts {
-            let mut facts = json!({
-                "id": uuid::Uuid::nil(), "plugin": "portal", "convertedBy": "3f9c01ab42de", "apply": true,
-                "state": "done", "startedBy": "ana", "startedAt": Micros(0), "kept": 0,
-                "deliveries": RepairedDeliveries::default(),
-            });
-            let more = narrow.as_object().cloned().unwrap_or_default();
-            facts.as_object_mut().expect("an object").extend(more);
-            serde_json::from_value(facts).expect("a repair")
-        };
-        assert!(repair(json!({})).is_whole());
+        assert!(repair("done", json!({})).is_whole());
         let connection = uuid::Uuid::nil();
         for narrow in [
             json!({"field": "name"}),
@@ -1374,7 +1371,7 @@ mod tests {
             json!({"since": Micros(0)}),
             json!({"until": Micros(0)}),
         ] {
-            assert!(!repair(narrow.clone()).is_whole(), "{narrow}");
+            assert!(!repair("done", narrow.clone()).is_whole(), "{narrow}");
         }
     }
 

@@ -74,7 +74,8 @@ pub fn said(said: &Value, field: &str) -> Vec<String> {
 
 /// Returns the match keys of the phones and addresses that a lead gave.
 pub fn said_keys(of: &Value) -> Vec<String> {
-    keys_of(&said(of, "phones"), &said(of, "emails"))
+    // A phone that could not be read has no key.
+    keys_of(&texts(&of["phones"]), &said(of, "emails"))
 }
 
 /// Returns the key of a contact for the match key of its phone: `phone:` and the match key.

@@ -159,7 +159,8 @@ impl Tx {
     }
 
     /// Runs a statement for each of these rows, which it reads from `each`, and returns how many
-    /// rows it changed. If `rows` is empty, the statement does not run.
+    /// rows it changed. If `rows` is empty, the statement does not run. No two may change the same row of
+    /// the database: PostgreSQL would take either.
     ///
     /// # Errors
     ///
