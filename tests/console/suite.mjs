@@ -1,7 +1,8 @@
 // The tasks of an operator's day, each done in a real browser as the table of docs/console.md describes: first
-// with script, then the whole again without. Fails if tasks do not work or take more clicks than the table
-// says, at a task that only the table or only the suite has, at any finding of axe, at any error in the
-// browser's log, and at any request that leaves the service. The screens are kept in the folder of the run.
+// with script, then the whole again without, on a phone and in the dark. Fails if tasks do not work or take
+// more clicks than the table says, at a task that only the table or only the suite has, at any finding of axe,
+// at any error in the browser's log, and at any request that leaves the service. The screens are kept in the
+// folder of the run.
 //
 //     node suite.mjs WORLD [FOLDER]    a JSON file with the addresses and keys of the running service; a
 //                                      folder that gets the screens of the guide
@@ -56,7 +57,7 @@ const browser = await chromium.launch({
 });
 try {
   for (const withScript of [true, false]) {
-    const window = await Window.open(browser, withScript);
+    const window = await Window.open(browser, withScript, withScript ? {} : { viewport: { width: 390, height: 800 }, colorScheme: "dark" });
     await window.signIn();
     for (const task of tasks) {
       const failure = await attempt(window, task);

@@ -63,11 +63,16 @@ export class Window {
     await this.click(name, "button", within);
   }
 
+  /** The link to a delivery: its id in a wide table, its time on a card. */
+  delivery(id) {
+    return this.page.locator(`a[href='/console/deliveries/${id}']:visible`).first();
+  }
+
   /** Opens the newest delivery of the list with this status, and of this connection if one is named. */
   async open(status, connection) {
     let rows = this.page.locator("tr", { has: this.page.locator(`.tag.${status}`) });
     if (connection) rows = rows.filter({ hasText: connection });
-    await this.clickOn(rows.locator("a.mono"));
+    await this.clickOn(rows.locator("a[href^='/console/deliveries/']:visible"));
   }
 
   /** The part of a page with this name, such as the card of a connection. */

@@ -39,8 +39,8 @@ export const tasks = [
     steps: async (own, { who, delivery }) => {
       await own.page.fill("#q", who.phone);
       await own.press("Find");
-      await own.page.getByRole("link", { name: delivery }).waitFor();
-      assert.equal(await own.page.locator("td a.mono").count(), 1, "no other's");
+      await own.delivery(delivery).waitFor();
+      assert.equal(await own.page.locator(".list tbody tr").count(), 1, "no other's");
     },
   },
   {
@@ -78,7 +78,7 @@ export const tasks = [
     },
     steps: async (own, { who, delivery }) => {
       const name = `${who.first} ${who.last}`;
-      await own.click(delivery);
+      await own.clickOn(own.delivery(delivery));
       await own.press(/^Convert again/);
       const changes = own.card("What a replay would change");
       await own.shows(name, changes);
@@ -97,7 +97,7 @@ export const tasks = [
     },
     steps: async (own, delivery) => {
       await own.click(/failed and will be retried/);
-      await own.click(delivery);
+      await own.clickOn(own.delivery(delivery));
       await own.press("Convert it now");
       await own.shows("The delivery was converted again: converted.");
       assert.equal((await get(`/deliveries/${delivery}`)).status, "converted");
@@ -115,7 +115,7 @@ export const tasks = [
     },
     steps: async (own, delivery) => {
       await own.click(/in quarantine/);
-      await own.click(delivery);
+      await own.clickOn(own.delivery(delivery));
       await own.press(/^Release it/);
       await own.shows("The delivery was released: converted.");
       assert.equal((await get(`/deliveries/${delivery}`)).status, "converted");
@@ -148,7 +148,7 @@ export const tasks = [
     given: (own) => sent(4, own),
     steps: async (own, { who, delivery }) => {
       await own.click("Deliveries");
-      await own.click(delivery);
+      await own.clickOn(own.delivery(delivery));
       const download = own.page.waitForEvent("download");
       await own.press("Download as a golden case");
       const file = await download;
@@ -162,7 +162,7 @@ export const tasks = [
     given: (own) => sent(5, own, { text: "D'água & \"vista\": 50% @mar?\n2 quartos" }),
     steps: async (own, { delivery }) => {
       await own.click("Deliveries");
-      await own.click(delivery);
+      await own.clickOn(own.delivery(delivery));
       const shown = await own.page.locator("#command").textContent();
       let command = shown;
       if (own.withScript) {
@@ -194,7 +194,7 @@ export const tasks = [
     },
     steps: async (own, delivery) => {
       await own.click("Deliveries");
-      await own.click(delivery);
+      await own.clickOn(own.delivery(delivery));
       await own.clickOn(own.page.locator("a[href^='/console/deals/']"));
       await own.shows("History");
       const change = own.card("Change 1");

@@ -195,7 +195,7 @@ export const tasks = [
     steps: async (own) => {
       const who = person(43, own.withScript);
       await own.click("Messages");
-      await own.clickOn(rowOf(own, who).getByRole("link", { name: /^Conversation of/ }));
+      await own.clickOn(rowOf(own, who).locator("a[href^='/console/conversations/']:visible"));
       const said = await own.page.locator(".talk .said").allTextContents();
       assert.deepEqual(said.map((text) => text.split(" ")[0]), ["Olá", "Pode"], "in its order");
       await own.shows("Conversation with");
@@ -206,7 +206,7 @@ export const tasks = [
     steps: async (own) => {
       const who = person(43, own.withScript);
       await own.click("Messages");
-      await own.clickOn(rowOf(own, who).getByRole("link", { name: /^Conversation of/ }));
+      await own.clickOn(rowOf(own, who).locator("a[href^='/console/conversations/']:visible"));
       await own.page.getByLabel("Answer as the contact of the sandbox").fill("Até sábado!");
       await own.press("Write");
       await own.shows("Até sábado!");

@@ -88,7 +88,7 @@ export const tasks = [
     given: (own) => sent(64, own),
     steps: async (own, { who, delivery, contact }) => {
       await own.click("Deliveries");
-      await own.click(delivery);
+      await own.clickOn(own.delivery(delivery));
       await own.click(contact);
       await own.page.getByRole("heading", { name: name(who) }).waitFor();
     },

@@ -42,7 +42,7 @@ export const tasks = [
     given: ({ withScript }) => fail(`found-${withScript}`),
     steps: async (own, failed) => {
       await own.click(/failed and will be retried/);
-      await own.page.getByRole("link", { name: failed }).waitFor();
+      await own.delivery(failed).waitFor();
       await own.page.locator("td .tag.failed").first().waitFor();
     },
   },
