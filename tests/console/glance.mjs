@@ -93,5 +93,6 @@ try {
   page.close();
   chromium.kill();
   await new Promise((ended) => (chromium.exitCode === null ? chromium.on("exit", ended) : ended()));
-  rmSync(profile, { recursive: true, force: true });
+  // Its children may still write for a moment after it has ended.
+  rmSync(profile, { recursive: true, force: true, maxRetries: 20 });
 }
