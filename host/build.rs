@@ -1,6 +1,5 @@
-//! Lists files for the program: the migrations of both databases, so that adding a migration
-//! takes a file and nothing else; and the templates of plugins, with the files of the repository
-//! that their projects get, so that `leadhost plugin new` needs no repository.
+//! Lists the templates of plugins, with the files of the repository that their projects get, so that
+//! `leadhost plugin new` needs no repository.
 
 #![expect(
     clippy::disallowed_methods,
@@ -27,56 +26,8 @@ fn main() {
     let folder =
         PathBuf::from(env::var("CARGO_MANIFEST_DIR").expect("cargo sets CARGO_MANIFEST_DIR"));
     let out = PathBuf::from(env::var("OUT_DIR").expect("cargo sets OUT_DIR"));
-    write(&out.join("migrations.rs"), &migrations(&folder));
-    write(&out.join("templates.rs"), &templates(&folder));
+    fs::write(out.join("templates.rs"), templates(&folder)).expect("OUT_DIR is writable");
 }
-
-fn write(file: &Path, text: &str) {
-    fs::write(file, text).expect("OUT_DIR is writable");
-}
-
-// ---- migrations
-
-fn migrations(folder: &Path) -> String {
-    println!("cargo:rerun-if-changed=migrations");
-    let mut lists = String::new();
-    for (database, name) in [("sqlite", "SQLITE"), ("postgres", "POSTGRES")] {
-        let files = in_order(&folder.join("migrations").join(database));
-        writeln!(lists, "pub const {name}: [&str; {}] = [", files.len())
-            .expect("writing to a string cannot fail");
-        for file in files {
-            writeln!(lists, "    include_str!({file:?}),")
-                .expect("writing to a string cannot fail");
-        }
-        lists.push_str("];\n");
-    }
-    lists
-}
-
-/// Returns the files of a folder in order. They must be numbered from 1 without a gap:
-/// `0001_begin.sql`.
-fn in_order(folder: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(folder).expect("the migrations folder is readable");
-    let mut files: Vec<PathBuf> = entries
-        .map(|entry| entry.expect("the folder entry is readable").path())
-        .collect();
-    files.sort();
-    for (number, file) in (1..).zip(&files) {
-        let name = file
-            .file_name()
-            .expect("a migration has a file name")
-            .to_string_lossy();
-        let expected = format!("{number:04}_");
-        assert!(
-            name.starts_with(&expected) && name.ends_with(".sql"),
-            "{}: expected migration {number}, {expected}….sql",
-            file.display()
-        );
-    }
-    files
-}
-
-// ---- templates
 
 fn templates(folder: &Path) -> String {
     let own = folder.join("templates/plugin");

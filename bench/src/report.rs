@@ -252,8 +252,8 @@ fn machine() -> String {
 }
 
 fn date() -> Result<String, Failure> {
-    use leadhost::clock::Clock as _;
-    let now = leadhost::clock::SystemClock.now().text();
+    use leadhost_domain::clock::Clock as _;
+    let now = leadhost_domain::clock::SystemClock.now().text();
     Ok(now
         .get(..16)
         .ok_or("the clock shows no date")?

@@ -3,9 +3,9 @@
 
 use std::sync::Arc;
 
-use crate::core::Core;
-use crate::http::Http;
-use crate::pipeline::Pipeline;
+use leadhost_http::Http;
+use leadhost_pipeline::Pipeline;
+use leadhost_pipeline::core::Core;
 
 /// One complete host.
 #[derive(Clone)]

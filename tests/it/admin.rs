@@ -18,7 +18,7 @@ mod roles;
 mod search;
 mod workspaces;
 
-use leadhost::domain::key::PlainKey;
+use leadhost_domain::key::PlainKey;
 use leadhost_tests::components::component;
 use leadhost_tests::{Answer, Ask, Host, On, Options};
 use serde_json::{Value, json};

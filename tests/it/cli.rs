@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use leadhost::domain::plugin::Digest;
+use leadhost_domain::plugin::Digest;
 use leadhost_tests::components::target;
 use leadhost_tests::program::binary;
 use leadhost_tests::service::{command, leadhost};
@@ -615,7 +615,7 @@ fn a_component_and_a_folder_of_cases_that_are_missing_are_named() {
 
 /// A well-formed admin key that no service has made.
 fn leadhost_key() -> String {
-    use leadhost::domain::key::{KeyKind, PlainKey};
+    use leadhost_domain::key::{KeyKind, PlainKey};
     PlainKey::generate(KeyKind::Admin).reveal().to_owned()
 }
 

@@ -120,7 +120,7 @@ async fn check_ahead(on: On) {
     let stamps = stamps.expect("rows");
     let later = |one: &str, other: &str| {
         let time = |lead: &str| {
-            leadhost::domain::time::parse(&stamps[lead])
+            leadhost_domain::time::parse(&stamps[lead])
                 .expect("a time")
                 .0
         };

@@ -10,9 +10,9 @@ mod patch;
 
 use std::fmt::Display;
 
-use leadhost::domain::id::{DealId, WorkspaceId};
-use leadhost::domain::key::{KeyKind, PlainKey};
-use leadhost::store::{DealPast, PlannedOwner, PlannedProduct};
+use leadhost_domain::id::{DealId, WorkspaceId};
+use leadhost_domain::key::{KeyKind, PlainKey};
+use leadhost_store::{DealPast, PlannedOwner, PlannedProduct};
 use leadhost_tests::{Answer, Ask, Host, On, Seeded};
 use serde_json::{Value, json};
 

@@ -6,13 +6,13 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use leadhost::clock::SystemClock;
-use leadhost::config::Config;
-use leadhost::domain::channel::EventBody;
-use leadhost::domain::plugin::{ConversionOutcome, PluginDelivery};
-use leadhost::limits;
-use leadhost::plugin::{CallBudget, Plugins, PreparedVersion};
+use leadhost_config::Config;
+use leadhost_domain::channel::EventBody;
+use leadhost_domain::clock::SystemClock;
+use leadhost_domain::limits;
+use leadhost_domain::plugin::{ConversionOutcome, PluginDelivery};
 use leadhost_golden::{Call, Case};
+use leadhost_plugin::{CallBudget, Plugins, PreparedVersion};
 use leadhost_tests::components;
 use serde_json::{Value, json};
 

@@ -3,11 +3,11 @@
 
 use std::sync::Arc;
 
-use leadhost::clock::SystemClock;
-use leadhost::config::Config;
-use leadhost::domain::plugin::{ConversionOutcome, PluginDelivery};
-use leadhost::limits;
-use leadhost::plugin::{CallBudget, Plugins};
+use leadhost_config::Config;
+use leadhost_domain::clock::SystemClock;
+use leadhost_domain::limits;
+use leadhost_domain::plugin::{ConversionOutcome, PluginDelivery};
+use leadhost_plugin::{CallBudget, Plugins};
 use leadhost_tests::components;
 use serde_json::json;
 

@@ -11,8 +11,8 @@ mod validation;
 
 use std::time::Duration;
 
-use leadhost::domain::connection::{Connection, ConnectionPause};
-use leadhost::store::{OutboxFilter, OutboxMessage};
+use leadhost_domain::connection::{Connection, ConnectionPause};
+use leadhost_store::{OutboxFilter, OutboxMessage};
 use leadhost_tests::{Answer, Ask, Declared, Host, On, Options, guests, until};
 use serde_json::{Value, json};
 
@@ -127,7 +127,7 @@ impl Bot {
             .host
             .store()
             .claim(
-                &leadhost::store::ClaimTurns::new(10),
+                &leadhost_store::ClaimTurns::new(10),
                 now,
                 now.plus(Duration::from_secs(60)),
             )

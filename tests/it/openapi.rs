@@ -1,8 +1,8 @@
 //! The OpenAPI document is correct: its examples are sent to a host, and the
 //! answers and refusals are checked against it.
 
-use leadhost::http::openapi::{self, SchemaValidator};
-use leadhost::http::route::Surface;
+use leadhost_http::openapi::{self, SchemaValidator};
+use leadhost_http::route::Surface;
 use leadhost_tests::{Answer, Ask, Declared, Host, On, Options, guests, until};
 use serde_json::{Value, json};
 

@@ -3,13 +3,13 @@
 
 use std::sync::Arc;
 
-use leadhost::domain::delivery::{DeliveryStatus, ItemStatus};
-use leadhost::domain::id::DeliveryId;
-use leadhost::pipeline::connections::Live;
-use leadhost::pipeline::replay::{self, ReplayError, ReplayOptions};
-use leadhost::pipeline::routing::CapturedLive;
-use leadhost::pipeline::verify::{self, CapturedDelivery};
-use leadhost::store::DeliveryOutcome;
+use leadhost_domain::delivery::{DeliveryStatus, ItemStatus};
+use leadhost_domain::id::DeliveryId;
+use leadhost_pipeline::connections::Live;
+use leadhost_pipeline::replay::{self, ReplayError, ReplayOptions};
+use leadhost_pipeline::routing::CapturedLive;
+use leadhost_pipeline::verify::{self, CapturedDelivery};
+use leadhost_store::DeliveryOutcome;
 use leadhost_tests::components::component;
 use leadhost_tests::graph::{GraphDouble, GraphOptions};
 use leadhost_tests::guests::{self, Variant};

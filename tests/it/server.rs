@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use leadhost::store::DeliveryFilter;
+use leadhost_store::DeliveryFilter;
 use leadhost_tests::{Ask, Host, On, Options, figures};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;

@@ -8,7 +8,7 @@ use hyper::body::Bytes;
 use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 use hyper::{Method, Request};
 use hyper_util::rt::TokioIo;
-use leadhost::domain::key::PlainKey;
+use leadhost_domain::key::PlainKey;
 use serde_json::Value;
 use tokio::net::TcpStream;
 

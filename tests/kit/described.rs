@@ -4,8 +4,8 @@
 use std::collections::HashMap;
 use std::sync::{LazyLock, Mutex};
 
-use leadhost::http::openapi::{self, SchemaValidator};
-use leadhost::http::route::Surface;
+use leadhost_http::openapi::{self, SchemaValidator};
+use leadhost_http::route::Surface;
 use serde_json::Value;
 
 use crate::client::Answer;

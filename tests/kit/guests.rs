@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 
-use leadhost::limits;
+use leadhost_domain::limits;
 /// Instructions of core modules by hand.
 pub use wasm_encoder::Instruction;
 use wasm_encoder::{

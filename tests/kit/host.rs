@@ -6,15 +6,15 @@ use std::time::Duration;
 
 use hyper::Method;
 use leadhost::app::App;
-use leadhost::clock::{Clock as _, ManualClock};
-use leadhost::config::Config;
-use leadhost::core::Core;
-use leadhost::domain::time::{self, Micros};
-use leadhost::http::listen::{self, Addresses};
-use leadhost::pipeline::rollup::{self, Round};
-use leadhost::seal::Sealer;
-use leadhost::shutdown::Shutdown;
-use leadhost::store::{self, Store};
+use leadhost_config::Config;
+use leadhost_config::shutdown::Shutdown;
+use leadhost_domain::clock::{Clock as _, ManualClock};
+use leadhost_domain::time::{self, Micros};
+use leadhost_egress::seal::Sealer;
+use leadhost_http::listen::{self, Addresses};
+use leadhost_pipeline::core::Core;
+use leadhost_pipeline::rollup::{self, Round};
+use leadhost_store::{self as store, Store};
 use tempfile::TempDir;
 use tokio::net::TcpStream;
 

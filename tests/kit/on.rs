@@ -6,9 +6,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use leadhost::config::StoreUrl;
-use leadhost::domain::time::Micros;
-use leadhost::store::StoreLocation;
+use leadhost_config::StoreUrl;
+use leadhost_domain::time::Micros;
+use leadhost_store::StoreLocation;
 use rusqlite::{Connection, OpenFlags};
 use sqlx::{AssertSqlSafe, Executor as _};
 use uuid::Uuid;

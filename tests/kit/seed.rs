@@ -3,15 +3,15 @@
 
 use std::collections::BTreeMap;
 
-use leadhost::domain::connection::{ConnectionKind, ConnectionSettings};
-use leadhost::domain::contact;
-use leadhost::domain::delivery::DeliveryStatus;
-use leadhost::domain::id::{ConnectionId, DealId, DeliveryId, KeyId, PartnerId, WorkspaceId};
-use leadhost::domain::key::{KeyKind, KeyRecord, PlainKey, Role};
-use leadhost::domain::lead::Action;
-use leadhost::domain::phone::{self, Phone};
-use leadhost::domain::workspace::AgentKind;
-use leadhost::store::{
+use leadhost_domain::connection::{ConnectionKind, ConnectionSettings};
+use leadhost_domain::contact;
+use leadhost_domain::delivery::DeliveryStatus;
+use leadhost_domain::id::{ConnectionId, DealId, DeliveryId, KeyId, PartnerId, WorkspaceId};
+use leadhost_domain::key::{KeyKind, KeyRecord, PlainKey, Role};
+use leadhost_domain::lead::Action;
+use leadhost_domain::phone::{self, Phone};
+use leadhost_domain::workspace::AgentKind;
+use leadhost_store::{
     Acceptance, ConversionResult, DedupeKey, ItemResult, NewDelivery, NewItem, NewLead, Plan,
     PlannedAgent, PlannedConnection, Write, WriteOutcome,
 };

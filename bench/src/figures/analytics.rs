@@ -9,8 +9,8 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use leadhost::clock::{Clock as _, SystemClock};
-use leadhost::domain::time::{Micros, micros};
+use leadhost_domain::clock::{Clock as _, SystemClock};
+use leadhost_domain::time::{Micros, micros};
 use rusqlite::params;
 use serde_json::{Value, json};
 
@@ -146,7 +146,7 @@ fn midnight(now: Micros, days: i64) -> String {
 
 fn bound(answer: &Value, name: &str) -> Result<i64, Failure> {
     let text = answer[name].as_str().unwrap_or_default();
-    let time = leadhost::domain::time::parse(text);
+    let time = leadhost_domain::time::parse(text);
     Ok(time
         .ok_or_else(|| format!("`{name}` of an answer is {text:?}"))?
         .0)

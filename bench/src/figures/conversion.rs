@@ -12,10 +12,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use converter_grupo_olx::GrupoOlx;
-use leadhost::clock::SystemClock;
-use leadhost::config::Config;
-use leadhost::domain::plugin::PluginDelivery;
-use leadhost::plugin::{CallBudget, Compiler, Loaded, Plugins};
+use leadhost_config::Config;
+use leadhost_domain::clock::SystemClock;
+use leadhost_domain::plugin::PluginDelivery;
+use leadhost_plugin::{CallBudget, Compiler, Loaded, Plugins};
 use leadhost_sdk::__bindings::converter::exports::leadhost::converter::converter::Guest as _;
 use leadhost_sdk::Exported;
 use serde_json::json;

@@ -82,7 +82,7 @@ fn rate(pull: &Pull) -> f64 {
 fn since() -> String {
     let first = MESSAGES - CHANGED + 1;
     let stamp = FIRST + i64::try_from(first).expect("a small number") * 1_000_000;
-    leadhost::domain::time::Micros(stamp).text()
+    leadhost_domain::time::Micros(stamp).text()
 }
 
 /// Checks that both sides return the same before their cursors, at the beginning and since

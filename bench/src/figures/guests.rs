@@ -9,10 +9,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use leadhost::clock::SystemClock;
-use leadhost::config::Config;
-use leadhost::domain::plugin::{ConverterOutput, PluginDelivery};
-use leadhost::plugin::{CallBudget, Compiler, Loaded, Plugins};
+use leadhost_config::Config;
+use leadhost_domain::clock::SystemClock;
+use leadhost_domain::plugin::{ConverterOutput, PluginDelivery};
+use leadhost_plugin::{CallBudget, Compiler, Loaded, Plugins};
 use serde_json::json;
 
 use crate::report::{Report, Table, time};

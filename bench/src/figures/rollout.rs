@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use leadhost::domain::time::parse;
+use leadhost_domain::time::parse;
 use serde_json::{Value, json};
 
 use crate::host::{self, Host};

@@ -10,8 +10,8 @@
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use leadhost::domain::id::ProductId;
-use leadhost::search::{Index, IndexBuilder, Term, fold};
+use leadhost_domain::id::ProductId;
+use leadhost_search::{Index, IndexBuilder, Term, fold};
 use rustix::time::{ClockId, clock_gettime};
 use serde_json::json;
 use sqlx::postgres::PgRow;

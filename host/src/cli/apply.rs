@@ -13,7 +13,7 @@ use super::failure::CommandFailure;
 use super::output::{complain, say};
 use super::table::{list, optional, safe, table};
 use super::workspace_file;
-use crate::admin_api::apply::{ApplyReport, ChangeView, RefusedFile};
+use leadhost_admin_api::apply::{ApplyReport, ChangeView, RefusedFile};
 
 #[derive(Args)]
 pub struct Apply {

@@ -3,16 +3,16 @@
 
 use clap::Args;
 
-use crate::admin_api::audit::Audit as Listed;
 use crate::cli::client::{AdminClient, ServiceAddress, query};
 use crate::cli::failure::CommandFailure;
 use crate::cli::output::{complain, count, is_closed, say};
 use crate::cli::page::{PageFlags, show_next_page};
 use crate::cli::table::{optional, seconds, table};
-use crate::clock::{Clock as _, SystemClock};
-use crate::domain::audit::{AuditCheckpoint, AuditRow};
-use crate::domain::time::{Micros, parse_moment};
-use crate::limits;
+use leadhost_admin_api::audit::Audit as Listed;
+use leadhost_domain::audit::{AuditCheckpoint, AuditRow};
+use leadhost_domain::clock::{Clock as _, SystemClock};
+use leadhost_domain::limits;
+use leadhost_domain::time::{Micros, parse_moment};
 
 #[derive(Args)]
 pub struct ShowAudit {

@@ -11,11 +11,11 @@ use serde_json::json;
 use super::failure::CommandFailure;
 use super::output::{count, say, say_json};
 use super::progress::ProgressLine;
-use crate::clock::{Clock as _, SystemClock};
-use crate::config::Config;
-use crate::domain::size;
-use crate::seal::{self, Environment};
-use crate::store::{self, StoreLocation};
+use leadhost_config::Config;
+use leadhost_domain::clock::{Clock as _, SystemClock};
+use leadhost_domain::size;
+use leadhost_egress::seal::{self, Environment};
+use leadhost_store::{self as store, StoreLocation};
 
 #[derive(Args)]
 pub struct Backup {

@@ -6,9 +6,9 @@ use base64::engine::general_purpose::STANDARD;
 
 use super::client::{AdminAnswer, AdminClient};
 use super::failure::CommandFailure;
-use crate::admin_api::captures::{CaptureRequest, CaptureView, CapturedDeliveries};
-use crate::domain::id::DeliveryId;
-use crate::limits;
+use leadhost_admin_api::captures::{CaptureRequest, CaptureView, CapturedDeliveries};
+use leadhost_domain::id::DeliveryId;
+use leadhost_domain::limits;
 
 /// Asks for the deliveries, as many as fit into one answer. `plugin`: only deliveries of this one.
 ///

@@ -28,12 +28,12 @@ use super::command::{ServiceFlags, is_from_environment};
 use super::failure::CommandFailure;
 use super::output::say_json;
 use super::table::safe;
-use crate::admin_api::error::AdminError;
-use crate::config::Config;
+use leadhost_admin_api::error::AdminError;
+use leadhost_config::Config;
 /// File in the data folder to which `serve` writes the first admin key.
-pub use crate::domain::key::FIRST_KEY as KEY_FILE;
-use crate::domain::key::{KeyKind, PlainKey};
-use crate::limits;
+pub use leadhost_domain::key::FIRST_KEY as KEY_FILE;
+use leadhost_domain::key::{KeyKind, PlainKey};
+use leadhost_domain::limits;
 
 /// File in the data folder to which `serve` writes its addresses.
 pub const ADDRESSES_FILE: &str = "service.json";

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use crate::domain::text::quoted;
+use leadhost_domain::text::quoted;
 
 /// The flags that name the service, each after a space. A value from the environment is left out:
 /// the next command has it too.

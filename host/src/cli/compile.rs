@@ -8,7 +8,7 @@ use clap::Args;
 use rustix::process::{Resource, Rlimit, setrlimit};
 
 use super::failure::CommandFailure;
-use crate::plugin::{COMPILE_EXIT_INVALID, CodeUse, compile_component, lower_priority};
+use leadhost_plugin::{COMPILE_EXIT_INVALID, CodeUse, compile_component, lower_priority};
 
 #[derive(Args)]
 pub struct Compile {

@@ -10,7 +10,7 @@ use rustix::process::Resource;
 
 use super::compile::bound;
 use super::failure::CommandFailure;
-use crate::plugin::{COMPILE_EXIT_INVALID, core_module};
+use leadhost_plugin::{COMPILE_EXIT_INVALID, core_module};
 
 #[derive(Args)]
 pub struct Componentize {

@@ -9,6 +9,6 @@ use super::output::say;
 ///
 /// Never fails; the type is that of every command.
 pub fn run() -> Result<(), CommandFailure> {
-    say(crate::config::DEFAULTS.trim_end());
+    say(leadhost_config::DEFAULTS.trim_end());
     Ok(())
 }

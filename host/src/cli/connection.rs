@@ -3,15 +3,15 @@
 use clap::{Args, Subcommand};
 use serde_json::json;
 
-use crate::admin_api::connections::{
-    BY_AN_OPERATOR, Bound, ConnectionPaused, ConnectionView, Connections, PauseRequest,
-};
 use crate::cli::client::{ServiceAddress, encoded};
 use crate::cli::failure::CommandFailure;
 use crate::cli::output::say;
 use crate::cli::secret::SetSecret;
 use crate::cli::table::{day, list, optional, seconds, table};
-use crate::domain::connection::{LeadFields, SourceChange};
+use leadhost_admin_api::connections::{
+    BY_AN_OPERATOR, Bound, ConnectionPaused, ConnectionView, Connections, PauseRequest,
+};
+use leadhost_domain::connection::{LeadFields, SourceChange};
 
 #[derive(Subcommand)]
 pub enum ConnectionCommand {

@@ -5,12 +5,12 @@ use std::fmt::Display;
 use clap::{Args, Subcommand};
 use serde_json::Value;
 
-use crate::admin_api::deals::{DealChangeView, DealDetail, DealRemoved};
 use crate::cli::client::{ServiceAddress, encoded, query};
 use crate::cli::confirm::confirm;
 use crate::cli::failure::CommandFailure;
 use crate::cli::output::say;
 use crate::cli::table::{cell, optional, safe, seconds, table};
+use leadhost_admin_api::deals::{DealChangeView, DealDetail, DealRemoved};
 
 #[derive(Subcommand)]
 pub enum DealCommand {

@@ -10,9 +10,9 @@ use rustix::process::Resource;
 
 use super::compile::bound;
 use super::failure::CommandFailure;
-use crate::limits;
-use crate::plugin::lower_priority;
-use crate::plugin::schema::{SchemaCheckRequest, check};
+use leadhost_domain::limits;
+use leadhost_plugin::lower_priority;
+use leadhost_plugin::schema::{SchemaCheckRequest, check};
 
 #[derive(Args)]
 pub struct Examine {

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::Path;
 
-use crate::config::ConfigError;
+use leadhost_config::ConfigError;
 
 /// The reason why a command fails, as the user sees it.
 #[derive(Debug)]

@@ -5,16 +5,16 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 use serde_json::json;
 
-use crate::admin_api::connections::{BY_AN_OPERATOR, PauseRequest};
-use crate::admin_api::instances::{
-    ChannelSettings, InstancePaused, InstanceView, Instances, Templates,
-};
 use crate::cli::client::{ServiceAddress, encoded};
 use crate::cli::connection::{change, secrets};
 use crate::cli::failure::CommandFailure;
 use crate::cli::output::say;
 use crate::cli::secret::SetSecret;
 use crate::cli::table::{list, optional, safe, seconds, table};
+use leadhost_admin_api::connections::{BY_AN_OPERATOR, PauseRequest};
+use leadhost_admin_api::instances::{
+    ChannelSettings, InstancePaused, InstanceView, Instances, Templates,
+};
 
 #[derive(Subcommand)]
 pub enum InstanceCommand {

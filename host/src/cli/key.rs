@@ -3,12 +3,12 @@
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use crate::admin_api::keys::{CreateKeyRequest, CreatedKey, KeyRevoked, Keys};
 use crate::cli::client::{ServiceAddress, encoded};
 use crate::cli::failure::CommandFailure;
 use crate::cli::output::{complain, say};
 use crate::cli::table::{optional, seconds, table};
-use crate::domain::key::{KeyKind, Role};
+use leadhost_admin_api::keys::{CreateKeyRequest, CreatedKey, KeyRevoked, Keys};
+use leadhost_domain::key::{KeyKind, Role};
 
 #[derive(Subcommand)]
 pub enum KeyCommand {

@@ -10,14 +10,14 @@ use clap::{Args, Subcommand};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::admin_api::deliveries::DeliveryDetailView;
-use crate::admin_api::tried::{self, TriedItem};
 use crate::cli::failure::CommandFailure;
 use crate::cli::output::{complain, say, say_json};
 use crate::cli::plugin::local::EngineFlags;
 use crate::cli::plugin::run::{Run, field, header, read_body};
 use crate::cli::plugin::shipped;
 use crate::cli::table::{safe, table};
+use leadhost_admin_api::deliveries::DeliveryDetailView;
+use leadhost_admin_api::tried::{self, TriedItem};
 
 /// The file of the converter.
 const CONVERTER: &str = "converter-mapping.wasm";

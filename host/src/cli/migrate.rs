@@ -12,12 +12,12 @@ use super::failure::CommandFailure;
 use super::output::{count, say, say_json};
 use super::progress::ProgressLine;
 use super::table::table;
-use crate::clock::SystemClock;
-use crate::config::StoreUrl;
-use crate::limits;
-use crate::seal;
-use crate::store::moving::{self, MoveOptions, MoveProgress, Moved};
-use crate::store::{StoreError, StoreLocation};
+use leadhost_config::StoreUrl;
+use leadhost_domain::clock::SystemClock;
+use leadhost_domain::limits;
+use leadhost_egress::seal;
+use leadhost_store::moving::{self, MoveOptions, MoveProgress, Moved};
+use leadhost_store::{StoreError, StoreLocation};
 
 #[derive(Args)]
 pub struct Migrate {

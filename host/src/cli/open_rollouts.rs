@@ -2,7 +2,7 @@
 
 use super::output::say;
 use super::table::{optional, rounded, table};
-use crate::admin_api::open_rollouts::OpenRollout;
+use leadhost_admin_api::open_rollouts::OpenRollout;
 
 /// Prints a table of the open rollouts, each with its plugin's name, if there are any.
 pub fn show<'a>(open: impl Iterator<Item = (&'a str, &'a OpenRollout)>) {

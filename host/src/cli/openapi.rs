@@ -4,8 +4,8 @@
 
 use super::failure::CommandFailure;
 use super::output::say;
-use crate::http::openapi;
-use crate::http::route::Surface;
+use leadhost_http::openapi;
+use leadhost_http::route::Surface;
 
 #[derive(clap::Args)]
 pub struct Openapi {

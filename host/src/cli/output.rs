@@ -8,12 +8,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::Value;
 
-use crate::domain::text::written_out;
+use leadhost_domain::text::written_out;
 
 /// Control characters that commands print themselves.
 const LINES: &[char] = &['\n'];
 
-pub use crate::domain::text::counted as count;
+pub use leadhost_domain::text::counted as count;
 
 /// Whether the reader of standard output has closed the pipe.
 static IS_CLOSED: AtomicBool = AtomicBool::new(false);

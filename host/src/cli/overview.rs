@@ -6,8 +6,8 @@ use serde::Deserialize;
 
 use super::client::{AdminAnswer, AdminClient};
 use super::failure::CommandFailure;
-use crate::admin_api::overview::ServiceOverview;
-use crate::admin_api::status::ServiceStatus;
+use leadhost_admin_api::overview::ServiceOverview;
+use leadhost_admin_api::status::ServiceStatus;
 
 /// The answer of `GET /health/ready`.
 #[derive(Debug, Default, Deserialize)]

@@ -4,13 +4,13 @@ use clap::{Args, Subcommand};
 use hyper::StatusCode;
 use serde::Deserialize as _;
 
-use crate::admin_api::apply::RefusedFile;
-use crate::admin_api::workspaces::{OwnerRequest, Owners, PartApplied};
 use crate::cli::client::{ServiceAddress, ServiceRefusal, encoded};
 use crate::cli::failure::CommandFailure;
 use crate::cli::output::say;
 use crate::cli::table::{safe, table};
-use crate::domain::workspace::ChangeKind;
+use leadhost_admin_api::apply::RefusedFile;
+use leadhost_admin_api::workspaces::{OwnerRequest, Owners, PartApplied};
+use leadhost_domain::workspace::ChangeKind;
 
 #[derive(Subcommand)]
 pub enum OwnerCommand {

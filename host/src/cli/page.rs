@@ -5,7 +5,7 @@ use std::fmt::Display;
 use clap::Args;
 
 use super::output::{complain, is_closed};
-use crate::limits;
+use leadhost_domain::limits;
 
 #[derive(Args)]
 pub struct PageFlags {

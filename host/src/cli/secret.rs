@@ -7,11 +7,11 @@ use std::io::{self, IsTerminal as _, Read as _};
 
 use clap::Args;
 
-use crate::admin_api::connections::{ChangeRequest, Changed};
 use crate::cli::client::{ServiceAddress, encoded};
 use crate::cli::failure::CommandFailure;
 use crate::cli::output::{complain, say};
-use crate::limits;
+use leadhost_admin_api::connections::{ChangeRequest, Changed};
+use leadhost_domain::limits;
 
 #[derive(Args)]
 pub struct SetSecret {

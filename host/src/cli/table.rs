@@ -5,8 +5,8 @@ use std::fmt::Display;
 
 use serde_json::Value;
 
-use crate::domain::text::written_out;
-use crate::domain::time::Micros;
+use leadhost_domain::text::written_out;
+use leadhost_domain::time::Micros;
 
 /// Formats rows under headings, with columns two spaces apart; the last column is not padded.
 pub fn table(headings: &[&str], rows: &[Vec<String>]) -> String {
@@ -67,7 +67,7 @@ pub fn day(time: Micros) -> String {
         .map_or(text.clone(), |(day, _)| day.to_owned())
 }
 
-pub use crate::domain::time::rounded;
+pub use leadhost_domain::time::rounded;
 
 /// Formats any JSON value: text as it is, a missing value as a dash.
 pub fn cell(value: &Value) -> String {
@@ -89,7 +89,7 @@ pub fn cell(value: &Value) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::time;
+    use leadhost_domain::time;
 
     #[test]
     fn columns_align_by_characters_and_control_characters_are_escaped() {

@@ -7,17 +7,17 @@ use std::time::Duration;
 use clap::Args;
 use tokio::time::{Instant, sleep, timeout};
 
-use crate::admin_api::deliveries::{Deliveries, DeliveryView};
-use crate::admin_api::senders::WorkspacesOfSenders;
 use crate::cli::client::{AdminClient, ServiceAddress, query};
 use crate::cli::delivery::origin::workspaces_of_senders;
 use crate::cli::failure::CommandFailure;
 use crate::cli::output::{complain, count, is_closed, say};
 use crate::cli::table::{optional, safe, seconds};
-use crate::domain::delivery::DeliveryStatus;
-use crate::domain::id::DeliveryId;
-use crate::domain::time::Micros;
-use crate::limits;
+use leadhost_admin_api::deliveries::{Deliveries, DeliveryView};
+use leadhost_admin_api::senders::WorkspacesOfSenders;
+use leadhost_domain::delivery::DeliveryStatus;
+use leadhost_domain::id::DeliveryId;
+use leadhost_domain::limits;
+use leadhost_domain::time::Micros;
 
 #[derive(Args)]
 pub struct Tail {

@@ -2,11 +2,11 @@
 
 use clap::{Args, Subcommand};
 
-use crate::admin_api::workspaces::Workspaces;
 use crate::cli::client::ServiceAddress;
 use crate::cli::failure::CommandFailure;
 use crate::cli::output::say;
 use crate::cli::table::table;
+use leadhost_admin_api::workspaces::Workspaces;
 
 #[derive(Subcommand)]
 pub enum WorkspaceCommand {

@@ -7,7 +7,7 @@ use std::path::Path;
 use serde_json::{Map, Value, json};
 
 use super::failure::CommandFailure;
-use crate::admin_api::apply;
+use leadhost_admin_api::apply;
 
 /// Returns the file as JSON, with its secrets resolved.
 ///

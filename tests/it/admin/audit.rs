@@ -1,9 +1,9 @@
 //! The audit: what operators did, and what became of it.
 
-use leadhost::domain::audit::{Act, ActOutcome, AuditActor, AuditRow, OperatorAct, SERVICE};
-use leadhost::domain::key::{KeyKind, PlainKey};
-use leadhost::domain::plugin::Digest;
-use leadhost::limits;
+use leadhost_domain::audit::{Act, ActOutcome, AuditActor, AuditRow, OperatorAct, SERVICE};
+use leadhost_domain::key::{KeyKind, PlainKey};
+use leadhost_domain::limits;
+use leadhost_domain::plugin::Digest;
 use leadhost_tests::service::leadhost;
 use leadhost_tests::{On, Service, until};
 use serde_json::{Value, json};

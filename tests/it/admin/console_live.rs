@@ -103,7 +103,7 @@ async fn more_live_pages_than_may_follow_are_refused_until_one_closes(on: On) {
     let operator = Operator::new(on).await;
     let browser = Browser::signed_in(&operator).await;
     let mut streams = Vec::new();
-    for _ in 0..leadhost::limits::CONSOLE_STREAMS {
+    for _ in 0..leadhost_domain::limits::CONSOLE_STREAMS {
         let live = LiveStream::open(&browser).await;
         assert!(live.is_open(), "{}", live.text);
         streams.push(live);

@@ -1,7 +1,7 @@
 //! Problems on the first page of the console and on the pages behind it: an operator learns what to do.
 
-use leadhost::domain::connection::EndedChange;
-use leadhost::domain::plugin::Digest;
+use leadhost_domain::connection::EndedChange;
+use leadhost_domain::plugin::Digest;
 use leadhost_tests::components::component;
 use leadhost_tests::guests::Variant;
 use leadhost_tests::{Host, On, until};

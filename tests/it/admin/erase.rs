@@ -1,6 +1,6 @@
 //! Permanent removal by operators, over the admin API.
 
-use leadhost::domain::key::KeyKind;
+use leadhost_domain::key::KeyKind;
 use leadhost_tests::On;
 use serde_json::{Value, json};
 

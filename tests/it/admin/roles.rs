@@ -1,6 +1,6 @@
 //! Roles of admin keys: what each may do.
 
-use leadhost::domain::key::{KeyKind, PlainKey};
+use leadhost_domain::key::{KeyKind, PlainKey};
 use leadhost_tests::On;
 use leadhost_tests::guests::misbehave;
 use serde_json::{Value, json};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use leadhost::limits;
+use leadhost_domain::limits;
 use leadhost_tests::{Ask, Host, On, Options, Seeded, figures, until};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::time::timeout;

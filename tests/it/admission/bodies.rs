@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use leadhost::domain::id::ConnectionId;
-use leadhost::limits;
+use leadhost_domain::id::ConnectionId;
+use leadhost_domain::limits;
 use leadhost_tests::{Host, Hosts, On, Options, figures, until};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;

@@ -1,6 +1,6 @@
 //! Rate limits: keys that fail, and clients that send too often.
 
-use leadhost::domain::key::{KeyKind, PlainKey};
+use leadhost_domain::key::{KeyKind, PlainKey};
 use leadhost_tests::{Host, On, Options};
 
 leadhost_tests::on_every_store! {

@@ -1,7 +1,7 @@
 //! The rounds that count.
 
-use leadhost::domain::analytics::MetricSet;
-use leadhost::domain::time::{self, Micros};
+use leadhost_domain::analytics::MetricSet;
+use leadhost_domain::time::{self, Micros};
 use leadhost_tests::{Declared, Host, On, Options, guests};
 use serde_json::{Value, json};
 

@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use leadhost::clock::{Clock as _, SystemClock};
-use leadhost::domain::time;
+use leadhost_domain::clock::{Clock as _, SystemClock};
+use leadhost_domain::time;
 use leadhost_tests::load::exported;
 use leadhost_tests::{Service, until};
 use serde_json::Value;

@@ -1,7 +1,7 @@
 //! How a contact's messages and a channel's statuses become conversations,
 //! messages and contacts.
 
-use leadhost::domain::delivery::DeliveryStatus;
+use leadhost_domain::delivery::DeliveryStatus;
 use leadhost_tests::On;
 use serde_json::{Value, json};
 

@@ -1,8 +1,8 @@
 //! A webhook that makes a lead, a deal, a conversation and the first message,
 //! and the fate of a greeting without an answer.
 
-use leadhost::limits;
-use leadhost::store::OutboxFilter;
+use leadhost_domain::limits;
+use leadhost_store::OutboxFilter;
 use leadhost_tests::otlp::OtlpReceiver;
 use leadhost_tests::{Declared, Host, On, Options, guests, until};
 use serde_json::{Value, json};

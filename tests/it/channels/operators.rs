@@ -1,6 +1,6 @@
 //! Operators' actions on instances and messages, over the admin API.
 
-use leadhost::domain::key::PlainKey;
+use leadhost_domain::key::PlainKey;
 use leadhost_tests::{Answer, Declared, Host, On, guests, until};
 use serde_json::{Value, json};
 

@@ -1,8 +1,8 @@
 //! One callback for many numbers: an event goes to the instance that its route names,
 //! whichever address it was sent to.
 
-use leadhost::domain::delivery::DeliveryStatus;
-use leadhost::pipeline::replay::{self, ReplayOptions};
+use leadhost_domain::delivery::DeliveryStatus;
+use leadhost_pipeline::replay::{self, ReplayOptions};
 use leadhost_tests::{Declared, Host, On, guests};
 use serde_json::{Value, json};
 

@@ -1,8 +1,8 @@
 //! A provider's webhook is handled like a source's delivery: durable before the
 //! answer, checked, and kept whatever its outcome.
 
-use leadhost::domain::delivery::DeliveryStatus;
-use leadhost::pipeline::replay::{self, ReplayOptions};
+use leadhost_domain::delivery::DeliveryStatus;
+use leadhost_pipeline::replay::{self, ReplayOptions};
 use leadhost_tests::guests::AdapterVariant;
 use leadhost_tests::{Host, Log, On, guests, until};
 use serde_json::{Value, json};
@@ -181,7 +181,7 @@ async fn a_body_over_the_limit_is_refused(on: On) {
         host.post(&declared.webhook("voice"))
             .body(vec![b' '; bytes])
     };
-    let limit = leadhost::limits::DELIVERY_BYTES;
+    let limit = leadhost_domain::limits::DELIVERY_BYTES;
     ask(limit + 1).send().await.expect(413);
     ask(limit).send().await.expect(400);
 }

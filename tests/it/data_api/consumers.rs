@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use leadhost::domain::time::Micros;
+use leadhost_domain::time::Micros;
 use leadhost_tests::{Host, On, Seeded};
 use serde_json::{Value, json};
 

@@ -1,6 +1,6 @@
 //! Which keys open the data API, and their rate limits.
 
-use leadhost::domain::key::{KeyKind, PlainKey};
+use leadhost_domain::key::{KeyKind, PlainKey};
 use leadhost_tests::{Host, On, Seeded};
 
 use super::export;
@@ -84,7 +84,7 @@ async fn a_key_that_was_unknown_works_a_second_after_it_was_made(on: On) {
         .drain(..)
         .find(|record| record.kind == KeyKind::Workspace)
         .expect("the workspace's key");
-    record.id = leadhost::domain::id::KeyId::new(host.app.core.clock.now());
+    record.id = leadhost_domain::id::KeyId::new(host.app.core.clock.now());
     record.hint = key.hint();
     host.store()
         .create_key(&record, &key.digest())

@@ -7,7 +7,7 @@ mod keys;
 mod pages;
 mod parameters;
 
-use leadhost::domain::id::DealId;
+use leadhost_domain::id::DealId;
 use leadhost_tests::{Ask, Host, Seeded};
 use serde_json::Value;
 

@@ -1,7 +1,7 @@
 //! A pull, page by page, and its cursors.
 
-use leadhost::domain::cursor::Cursor;
-use leadhost::limits;
+use leadhost_domain::cursor::Cursor;
+use leadhost_domain::limits;
 use leadhost_tests::{Host, On};
 use serde_json::Value;
 
@@ -225,7 +225,7 @@ async fn no_row_says_that_it_changed_after_its_stamp(on: On) {
     for row in rows(&page) {
         let time = |key: &str| {
             let text = row[key].as_str().expect("a time");
-            leadhost::domain::time::parse(text).expect("a time")
+            leadhost_domain::time::parse(text).expect("a time")
         };
         assert!(time("updated_at") <= time("cursor_at"), "{row}");
     }

@@ -2,10 +2,10 @@
 //! malformed, of another workspace, and at its bounds. If a parameter is
 //! repeated, only the first value counts and is read.
 
-use leadhost::domain::cursor::{Cursor, ListCursor};
-use leadhost::domain::id::WorkspaceId;
-use leadhost::domain::row::Entity;
-use leadhost::domain::time::{self, Micros};
+use leadhost_domain::cursor::{Cursor, ListCursor};
+use leadhost_domain::id::WorkspaceId;
+use leadhost_domain::row::Entity;
+use leadhost_domain::time::{self, Micros};
 use leadhost_tests::{Answer, Host, On, Seeded};
 use serde_json::Value;
 use uuid::Uuid;

@@ -1,7 +1,7 @@
 //! A deal that is made after its conversation: the conversation belongs to it at once.
 
-use leadhost::domain::delivery::DeliveryStatus;
-use leadhost::pipeline::replay::{self, ReplayOptions};
+use leadhost_domain::delivery::DeliveryStatus;
+use leadhost_pipeline::replay::{self, ReplayOptions};
 use leadhost_tests::graph::{GraphDouble, GraphOptions};
 use leadhost_tests::{On, guests, until};
 use serde_json::{Value, json};

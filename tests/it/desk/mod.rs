@@ -6,8 +6,8 @@ mod later_deals;
 mod listing;
 mod refusals;
 
-use leadhost::domain::id::{PartnerId, WorkspaceId};
-use leadhost::domain::key::{KeyKind, PlainKey};
+use leadhost_domain::id::{PartnerId, WorkspaceId};
+use leadhost_domain::key::{KeyKind, PlainKey};
 use leadhost_tests::{Answer, Ask, Declared, Host, On, guests, until};
 use serde_json::{Value, json};
 

@@ -6,10 +6,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use leadhost::domain::connection::AllowedHost;
-use leadhost::domain::exchange::{HttpRequest, HttpResponse, TextSegment, UrlScheme};
-use leadhost::egress::{Egress, EgressError, EgressSettings};
-use leadhost::seal::Secrets;
+use leadhost_domain::connection::AllowedHost;
+use leadhost_domain::exchange::{HttpRequest, HttpResponse, TextSegment, UrlScheme};
+use leadhost_egress::seal::Secrets;
+use leadhost_egress::{Egress, EgressError, EgressSettings};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use leadhost::domain::exchange::UrlScheme;
-use leadhost::egress::EgressError;
-use leadhost::seal::Secrets;
+use leadhost_domain::exchange::UrlScheme;
+use leadhost_egress::EgressError;
+use leadhost_egress::seal::Secrets;
 use leadhost_tests::until;
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;

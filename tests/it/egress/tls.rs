@@ -4,8 +4,8 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use leadhost::domain::exchange::UrlScheme;
-use leadhost::egress::{Egress, EgressError, EgressSettings};
+use leadhost_domain::exchange::UrlScheme;
+use leadhost_egress::{Egress, EgressError, EgressSettings};
 use tokio::io::AsyncWriteExt as _;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::pki_types::PrivateKeyDer;

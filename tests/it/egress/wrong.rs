@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use leadhost::domain::exchange::UrlScheme;
-use leadhost::egress::{Egress, EgressError};
-use leadhost::seal::Secrets;
+use leadhost_domain::exchange::UrlScheme;
+use leadhost_egress::seal::Secrets;
+use leadhost_egress::{Egress, EgressError};
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpListener;
 

@@ -75,7 +75,7 @@ async fn turn(on: &On, ahead: &Path, seconds: i64) {
 fn span(rows: &[serde_json::Value]) -> Duration {
     let stamps = rows.iter().map(|row| {
         let text = row["cursor_at"].as_str().expect("a stamp");
-        leadhost::domain::time::parse(text).expect("a time").0
+        leadhost_domain::time::parse(text).expect("a time").0
     });
     let (first, last) = (stamps.clone().min(), stamps.max());
     let micros = last.expect("rows") - first.expect("rows");

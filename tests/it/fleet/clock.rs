@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use leadhost::domain::time;
+use leadhost_domain::time;
 use leadhost_tests::program::{binary, preloaded};
 use leadhost_tests::{Hosts, On, Service, until};
 

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use leadhost::domain::id::HostId;
-use leadhost::domain::time::Micros;
-use leadhost::pipeline::fleet::FleetJob;
+use leadhost_domain::id::HostId;
+use leadhost_domain::time::Micros;
+use leadhost_pipeline::fleet::FleetJob;
 use leadhost_tests::{Host, On, until};
 
 use super::fleet;

@@ -1,6 +1,6 @@
 //! An operator's change on one host takes effect on the others.
 
-use leadhost::domain::key::KeyKind;
+use leadhost_domain::key::KeyKind;
 use leadhost_tests::guests;
 use leadhost_tests::until;
 

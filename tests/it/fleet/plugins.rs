@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use leadhost::domain::plugin::Digest;
-use leadhost::pipeline::deploy::{self, AcceptedWords, DeployError};
+use leadhost_domain::plugin::Digest;
+use leadhost_pipeline::deploy::{self, AcceptedWords, DeployError};
 use leadhost_tests::guests::Variant;
 use leadhost_tests::{Host, On, Service, until};
 use serde_json::Value;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use leadhost::domain::key::PlainKey;
+use leadhost_domain::key::PlainKey;
 use leadhost_tests::{Answer, Host};
 
 use super::fleet;

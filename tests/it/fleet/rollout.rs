@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use leadhost::domain::audit::{Act, AuditActor, OperatorAct};
-use leadhost::domain::rollout::RolloutStage;
+use leadhost_domain::audit::{Act, AuditActor, OperatorAct};
+use leadhost_domain::rollout::RolloutStage;
 use leadhost_tests::{Host, Hosts, On, until};
 use serde_json::{Value, json};
 

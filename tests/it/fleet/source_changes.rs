@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use leadhost::domain::id::ConnectionId;
+use leadhost_domain::id::ConnectionId;
 use leadhost_tests::{Host, until};
 use serde_json::{Value, json};
 

@@ -1,7 +1,7 @@
 //! Mistakes of clients, and the limits of valid input: every field of every body, and
 //! everything around the body.
 
-use leadhost::domain::id::DealId;
+use leadhost_domain::id::DealId;
 use leadhost_tests::{Answer, Ask, On};
 use serde_json::{Value, json};
 

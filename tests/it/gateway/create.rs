@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use leadhost::domain::key::KeyKind;
-use leadhost::store::ChangedBy;
+use leadhost_domain::key::KeyKind;
+use leadhost_store::ChangedBy;
 use leadhost_tests::{Answer, Declared, Host, On, Options, guests, until};
 use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt as _;

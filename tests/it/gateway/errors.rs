@@ -1,7 +1,7 @@
 //! What programs read of errors: the code of each cause, in every shape. And parameters that
 //! clients send without a value, on every list.
 
-use leadhost::domain::error_code::ErrorCode;
+use leadhost_domain::error_code::ErrorCode;
 use leadhost_tests::{Answer, Ask, On};
 use serde_json::{Value, json};
 

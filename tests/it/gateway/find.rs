@@ -1,7 +1,7 @@
 //! The search for deals.
 
-use leadhost::domain::id::DealId;
-use leadhost::domain::key::{KeyKind, PlainKey};
+use leadhost_domain::id::DealId;
+use leadhost_domain::key::{KeyKind, PlainKey};
 use leadhost_tests::{Host, On, Seeded};
 use serde_json::Value;
 

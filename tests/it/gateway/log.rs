@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use leadhost::domain::key::KeyKind;
+use leadhost_domain::key::KeyKind;
 use leadhost_tests::{Answer, On};
 use serde_json::{Value, json};
 

@@ -1,8 +1,8 @@
 //! A partner changes a deal: valid changes, their consequences, and the answers.
 
-use leadhost::domain::id::DealId;
-use leadhost::domain::key::KeyKind;
-use leadhost::store::ChangedBy;
+use leadhost_domain::id::DealId;
+use leadhost_domain::key::KeyKind;
+use leadhost_store::ChangedBy;
 use leadhost_tests::{Answer, On};
 use serde_json::{Value, json};
 

@@ -1,8 +1,8 @@
 //! The answer to a sender, and the stored delivery, for each outcome of a
 //! delivery.
 
-use leadhost::domain::delivery::DeliveryStatus;
-use leadhost::pipeline::deploy;
+use leadhost_domain::delivery::DeliveryStatus;
+use leadhost_pipeline::deploy;
 use leadhost_tests::guests::{self, Variant};
 use leadhost_tests::{Host, On, Options};
 use serde_json::json;

@@ -1,6 +1,6 @@
 //! Two connections, one of them with a large backlog: the other is not affected.
 
-use leadhost::domain::delivery::DeliveryStatus;
+use leadhost_domain::delivery::DeliveryStatus;
 use leadhost_tests::guests::{self, Variant};
 use leadhost_tests::{Host, On, Options, until};
 

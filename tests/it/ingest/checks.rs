@@ -1,9 +1,9 @@
 //! Sender checks of converters and of connections, handshakes, and the
 //! quarantine for deliveries that fail the checks.
 
-use leadhost::domain::delivery::DeliveryStatus;
-use leadhost::limits;
-use leadhost::pipeline::replay::{self, ReplayError, ReplayOptions};
+use leadhost_domain::delivery::DeliveryStatus;
+use leadhost_domain::limits;
+use leadhost_pipeline::replay::{self, ReplayError, ReplayOptions};
 use leadhost_tests::host_actions::signature;
 use leadhost_tests::{Declared, Host, On, Options, guests};
 use serde_json::json;

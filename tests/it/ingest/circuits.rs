@@ -2,7 +2,7 @@
 //! connection is no longer called in requests; deliveries are stored and
 //! answered at once.
 
-use leadhost::domain::delivery::DeliveryStatus;
+use leadhost_domain::delivery::DeliveryStatus;
 use leadhost_tests::guests::{self, Variant};
 use leadhost_tests::{Host, On, Options, until};
 use serde_json::Value;

@@ -2,9 +2,9 @@
 
 use std::io::Write as _;
 
-use leadhost::domain::delivery::DeliveryStatus;
-use leadhost::limits;
-use leadhost::pipeline::replay::{self, ReplayOptions};
+use leadhost_domain::delivery::DeliveryStatus;
+use leadhost_domain::limits;
+use leadhost_pipeline::replay::{self, ReplayOptions};
 use leadhost_tests::host_actions::signature;
 use leadhost_tests::{Host, On, guests};
 

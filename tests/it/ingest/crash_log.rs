@@ -4,8 +4,8 @@
 //! The guest is built for `wasm32-wasip2`; without that target these tests print a message
 //! and do nothing.
 
-use leadhost::domain::delivery::DeliveryStatus;
-use leadhost::store::DeliveryDetail;
+use leadhost_domain::delivery::DeliveryStatus;
+use leadhost_store::DeliveryDetail;
 use leadhost_tests::guests::{self, Variant};
 use leadhost_tests::{Declared, Host, On};
 use serde_json::{Value, json};

@@ -3,10 +3,10 @@
 
 use std::time::Duration;
 
-use leadhost::domain::connection::AllowedHost;
-use leadhost::domain::delivery::{DeliveryStatus, ItemStatus};
-use leadhost::domain::exchange::UrlScheme;
-use leadhost::store::Job;
+use leadhost_domain::connection::AllowedHost;
+use leadhost_domain::delivery::{DeliveryStatus, ItemStatus};
+use leadhost_domain::exchange::UrlScheme;
+use leadhost_store::Job;
 use leadhost_tests::graph::GraphDouble;
 use leadhost_tests::guests::{self, Variant};
 use leadhost_tests::{Host, On, Options, until};
@@ -162,7 +162,7 @@ async fn a_claim_of_a_stopped_host_is_taken_over_when_its_lease_ends(on: On) {
     let until = now.plus(Duration::from_secs(60));
     let held = host
         .store()
-        .claim(&leadhost::store::ClaimTurns::new(10), now, until)
+        .claim(&leadhost_store::ClaimTurns::new(10), now, until)
         .await
         .expect("a store");
     assert!(matches!(held[..], [Job::Fetch(_)]));
@@ -220,7 +220,7 @@ async fn the_answer_is_stored_before_the_converter_reads_it(on: On) {
         let jobs = host
             .store()
             .claim(
-                &leadhost::store::ClaimTurns::new(1),
+                &leadhost_store::ClaimTurns::new(1),
                 now,
                 now.plus(Duration::from_secs(60)),
             )

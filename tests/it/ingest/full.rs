@@ -4,10 +4,10 @@
 use std::sync::Arc;
 
 use leadhost::app::App;
-use leadhost::core::Core;
-use leadhost::http::listen;
-use leadhost::shutdown::Shutdown;
-use leadhost::store::open_sqlite;
+use leadhost_config::shutdown::Shutdown;
+use leadhost_http::listen;
+use leadhost_pipeline::core::Core;
+use leadhost_store::open_sqlite;
 use leadhost_tests::{Host, On};
 
 use super::{lead, with_form};

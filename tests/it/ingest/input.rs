@@ -2,8 +2,8 @@
 
 use std::time::Instant;
 
-use leadhost::domain::delivery::DeliveryStatus;
-use leadhost::limits;
+use leadhost_domain::delivery::DeliveryStatus;
+use leadhost_domain::limits;
 use leadhost_tests::{Host, On, guests, until};
 use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt as _;
@@ -186,7 +186,7 @@ async fn an_incomplete_body_leaves_nothing(on: On) {
         .send()
         .await
         .expect(200);
-    let filter = leadhost::store::DeliveryFilter {
+    let filter = leadhost_store::DeliveryFilter {
         limit: 10,
         ..Default::default()
     };

@@ -1,8 +1,8 @@
 //! A delivery with more leads than fit into its request.
 
-use leadhost::domain::delivery::{DeliveryStatus, ItemStatus};
-use leadhost::limits;
-use leadhost::pipeline::replay::{self, ReplayOptions};
+use leadhost_domain::delivery::{DeliveryStatus, ItemStatus};
+use leadhost_domain::limits;
+use leadhost_pipeline::replay::{self, ReplayOptions};
 use leadhost_tests::{Host, Hosts, On, guests};
 
 use super::harm;
@@ -33,7 +33,7 @@ async fn a_large_delivery_is_answered_queued_and_is_complete_at_the_end(on: On) 
     let stored = host.becomes(id, DeliveryStatus::Converted).await;
     assert_eq!(stored.items.len(), 300);
     assert_eq!(stored.summary.error, None);
-    let new = |item: &leadhost::store::ItemOutcome| item.status == ItemStatus::Converted;
+    let new = |item: &leadhost_store::ItemOutcome| item.status == ItemStatus::Converted;
     assert!(stored.items.iter().all(new));
     let deals = host.rows(&declared, "deals").await.len();
     assert_eq!(deals as u64, 300 + most / 2);

@@ -1,9 +1,9 @@
 //! Secrets that a source sends in its body: checked, and masked wherever they
 //! are stored or shown.
 
-use leadhost::domain::delivery::DeliveryStatus;
-use leadhost::pipeline::deploy;
-use leadhost::pipeline::replay::{self, ReplayOptions};
+use leadhost_domain::delivery::DeliveryStatus;
+use leadhost_pipeline::deploy;
+use leadhost_pipeline::replay::{self, ReplayOptions};
 use leadhost_tests::{Declared, Host, On, guests};
 use serde_json::json;
 

@@ -1,10 +1,10 @@
 //! Pointers: a signed webhook names leads, the host fetches them from a double
 //! of the Graph API, and retries or reports failures.
 
-use leadhost::domain::delivery::{DeliveryStatus, ItemStatus};
-use leadhost::domain::id::DeliveryId;
-use leadhost::domain::time::Micros;
-use leadhost::pipeline::replay::{self, ReplayOptions};
+use leadhost_domain::delivery::{DeliveryStatus, ItemStatus};
+use leadhost_domain::id::DeliveryId;
+use leadhost_domain::time::Micros;
+use leadhost_pipeline::replay::{self, ReplayOptions};
 use leadhost_tests::graph::{GraphDouble, GraphOptions, proof};
 
 use leadhost_tests::{Answer, Declared, Host, On, Options, guests, until};
@@ -310,7 +310,7 @@ async fn a_rate_limit_of_the_provider_is_respected_for_the_time_that_it_names(on
     let early = meta
         .host
         .store()
-        .claim(&leadhost::store::ClaimTurns::new(1), now, now)
+        .claim(&leadhost_store::ClaimTurns::new(1), now, now)
         .await
         .expect("a store");
     assert!(early.is_empty(), "Retry-After says one second");

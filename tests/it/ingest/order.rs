@@ -1,8 +1,8 @@
 //! Events of a source that arrive in another order than they happened.
 
-use leadhost::domain::delivery::DeliveryStatus;
-use leadhost::pipeline::replay::{self, ReplayOptions};
-use leadhost::store::DeliveryDetail;
+use leadhost_domain::delivery::DeliveryStatus;
+use leadhost_pipeline::replay::{self, ReplayOptions};
+use leadhost_store::DeliveryDetail;
 use leadhost_tests::{Answer, Declared, Host, On, guests};
 use serde_json::{Value, json};
 

@@ -5,10 +5,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use leadhost::domain::accept::AcceptWord;
-use leadhost::domain::delivery::DeliveryStatus;
-use leadhost::domain::plugin::Digest;
-use leadhost::pipeline::deploy::{self, AcceptedWords, DeployError};
+use leadhost_domain::accept::AcceptWord;
+use leadhost_domain::delivery::DeliveryStatus;
+use leadhost_domain::plugin::Digest;
+use leadhost_pipeline::deploy::{self, AcceptedWords, DeployError};
 use leadhost_tests::guests::{self, Variant};
 use leadhost_tests::{Host, On, Options, until};
 use tempfile::TempDir;

@@ -1,9 +1,9 @@
 //! An operator replays a delivery.
 
-use leadhost::domain::delivery::{DeliveryStatus, ItemStatus};
-use leadhost::domain::id::DeliveryId;
-use leadhost::pipeline::replay::{self, ReplayOptions};
-use leadhost::store::DeliveryOutcome;
+use leadhost_domain::delivery::{DeliveryStatus, ItemStatus};
+use leadhost_domain::id::DeliveryId;
+use leadhost_pipeline::replay::{self, ReplayOptions};
+use leadhost_store::DeliveryOutcome;
 use leadhost_tests::guests::Variant;
 use leadhost_tests::{Host, On, guests};
 

@@ -3,9 +3,9 @@
 use std::ops::Range;
 use std::time::Duration;
 
-use leadhost::domain::connection::{ChangeCause, SourceChange};
-use leadhost::domain::delivery::DeliveryStatus;
-use leadhost::domain::id::ConnectionId;
+use leadhost_domain::connection::{ChangeCause, SourceChange};
+use leadhost_domain::delivery::DeliveryStatus;
+use leadhost_domain::id::ConnectionId;
 use leadhost_tests::graph::GraphDouble;
 use leadhost_tests::guests::Variant;
 use leadhost_tests::{Declared, Host, Log, On, until};

@@ -3,8 +3,8 @@
 
 use std::time::{Duration, Instant};
 
-use leadhost::domain::delivery::DeliveryStatus;
-use leadhost::limits;
+use leadhost_domain::delivery::DeliveryStatus;
+use leadhost_domain::limits;
 use leadhost_tests::otlp::{Behaviour, OtlpReceiver, ReceivedSpan, TraceGaps};
 use leadhost_tests::{Answer, Declared, Host, Log, On, Options, guests, until};
 use serde_json::json;

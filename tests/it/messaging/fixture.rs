@@ -1,7 +1,7 @@
 //! A host with an instance on the WhatsApp double, and a partner that notifies.
 
-use leadhost::domain::id::ConnectionId;
-use leadhost::store::{OutboxFilter, OutboxMessage};
+use leadhost_domain::id::ConnectionId;
+use leadhost_store::{OutboxFilter, OutboxMessage};
 use leadhost_tests::provider::{Callback, CallbackAnswer, Key, Misbehaviour, Taken};
 use leadhost_tests::whatsapp::WhatsApp;
 use leadhost_tests::{Answer, Ask, Declared, Host, On, Options, guests, until};

@@ -53,7 +53,7 @@ async fn a_rate_limit_of_the_number_is_respected_for_the_time_that_it_names(on: 
     let early = desk
         .host
         .store()
-        .claim(&leadhost::store::ClaimTurns::new(9), now, now)
+        .claim(&leadhost_store::ClaimTurns::new(9), now, now)
         .await
         .expect("a store");
     assert!(early.is_empty(), "Retry-After says 17 seconds");

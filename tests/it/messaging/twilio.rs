@@ -304,7 +304,7 @@ async fn a_recipient_who_opted_out_at_the_provider_is_refused(on: On) {
 }
 
 async fn becomes(desk: &TwilioFixture, message: &str, state: &str) {
-    use leadhost::store::OutboxFilter;
+    use leadhost_store::OutboxFilter;
     until(&format!("{message} becomes {state}"), async || {
         let filter = OutboxFilter {
             limit: 10,
@@ -332,7 +332,7 @@ async fn a_limit_is_waited_out(on: On) {
     let early = desk
         .host
         .store()
-        .claim(&leadhost::store::ClaimTurns::new(9), now, now)
+        .claim(&leadhost_store::ClaimTurns::new(9), now, now)
         .await
         .expect("a store");
     assert!(early.is_empty(), "Retry-After says nine seconds");

@@ -1,8 +1,8 @@
 //! Sends with an unknown outcome: they are never repeated automatically, until a
 //! status or an operator settles them.
 
-use leadhost::domain::id::MessageId;
-use leadhost::store::{MessageVerdict, Resolution, Write, WriteOutcome};
+use leadhost_domain::id::MessageId;
+use leadhost_store::{MessageVerdict, Resolution, Write, WriteOutcome};
 use leadhost_tests::provider::{BEGINNING, Misbehaviour, Taken};
 use leadhost_tests::whatsapp::WhatsApp;
 use leadhost_tests::{On, Options};
@@ -126,7 +126,7 @@ async fn resolved(desk: &WhatsAppFixture, message: &str, verdict: MessageVerdict
 
 async fn an_operator_lets_an_unknown_message_be_sent_again(on: On) {
     let (desk, message) = unknown(on).await;
-    let until = leadhost::domain::time::Micros(desk.host.now().0 + 3_600_000_000);
+    let until = leadhost_domain::time::Micros(desk.host.now().0 + 3_600_000_000);
     resolved(&desk, &message, MessageVerdict::SendAgain { until }).await;
     desk.becomes(&message, "accepted").await;
     assert_eq!(desk.whatsapp.accepted_as(&message), 1);

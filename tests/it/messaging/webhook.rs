@@ -1,8 +1,8 @@
 //! An instance's webhook address: who may post to it, and how it handles unexpected
 //! bodies.
 
-use leadhost::domain::delivery::DeliveryStatus;
-use leadhost::store::{DeliveryDetail, DeliveryFilter};
+use leadhost_domain::delivery::DeliveryStatus;
+use leadhost_store::{DeliveryDetail, DeliveryFilter};
 use leadhost_tests::On;
 use leadhost_tests::provider::{BEGINNING, Callback, Flush, Inbound, Key};
 use leadhost_tests::whatsapp::{WhatsApp, WhatsAppOptions};

@@ -5,8 +5,8 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use leadhost::clock::{Clock as _, SystemClock};
-use leadhost::domain::time::{self, Micros};
+use leadhost_domain::clock::{Clock as _, SystemClock};
+use leadhost_domain::time::{self, Micros};
 use leadhost_tests::load::{LoadResult, Targets};
 use leadhost_tests::phones::Phones;
 use leadhost_tests::{On, Service, guests, sized};

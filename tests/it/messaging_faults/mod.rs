@@ -14,7 +14,7 @@ mod provider_failures;
 mod reconciliation;
 mod two_hosts;
 
-use leadhost::clock::{Clock as _, SystemClock};
+use leadhost_domain::clock::{Clock as _, SystemClock};
 use leadhost_tests::load::{Load, Targets, What};
 use leadhost_tests::provider::Callback;
 use leadhost_tests::whatsapp::WhatsApp;

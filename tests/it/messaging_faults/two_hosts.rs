@@ -31,7 +31,7 @@ const SAID: [(&str, u64); 4] = [("sent", 1), ("failed", 2), ("delivered", 3), ("
 fn end(wamid: &str, began: u64) -> Value {
     let at = |after: u64| {
         let micros = i64::try_from((began + after) * 1_000_000).expect("a time");
-        leadhost::domain::time::Micros(micros)
+        leadhost_domain::time::Micros(micros)
     };
     json!({
         "status": "read",

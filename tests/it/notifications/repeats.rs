@@ -3,12 +3,12 @@
 
 use std::time::Duration;
 
-use leadhost::domain::contact;
-use leadhost::domain::id::{AgentId, MessageId};
-use leadhost::domain::key::KeyKind;
-use leadhost::domain::message::TemplateName;
-use leadhost::domain::phone;
-use leadhost::store::{
+use leadhost_domain::contact;
+use leadhost_domain::id::{AgentId, MessageId};
+use leadhost_domain::key::KeyKind;
+use leadhost_domain::message::TemplateName;
+use leadhost_domain::phone;
+use leadhost_store::{
     IdempotencyClaim, IdempotencyKey, NewMessage, Notification, NotificationDetails, Notified,
     Write, WriteOutcome,
 };
@@ -127,7 +127,7 @@ async fn a_repeat_gets_the_same_answer_even_after_the_template_has_changed(on: O
     let connections = &app.pipeline.connections;
     let live = connections.for_instance(workspace, AgentId(instance)).await;
     let live = live.expect("a store").expect("a channel");
-    let list = leadhost::pipeline::templates::sync(&app.pipeline, &live).await;
+    let list = leadhost_pipeline::templates::sync(&app.pipeline, &live).await;
     assert_eq!(list.expect("a store").error, None);
     same(&first, &bot.send_as("k-1", &bot.body()).await);
     issues(&bot.send_as("k-2", &bot.body()).await);
@@ -149,7 +149,7 @@ async fn begun(bot: &Bot, body: &Value) -> MessageId {
     let message = MessageId::new(now);
     let digest = Sha256::digest(body.to_string());
     let write = Write::Notify(Box::new(Notification {
-        by: leadhost::domain::id::PartnerId(uuid::Uuid::nil()),
+        by: leadhost_domain::id::PartnerId(uuid::Uuid::nil()),
         channel: live.channel().expect("a channel"),
         message: NewMessage {
             id: message,

@@ -1,6 +1,6 @@
 //! Checks against the provider's list of templates, before anything is stored.
 
-use leadhost::pipeline::templates;
+use leadhost_pipeline::templates;
 use leadhost_tests::{On, Options, until};
 use serde_json::{Value, json};
 

@@ -3,8 +3,8 @@
 
 use std::time::Duration;
 
-use leadhost::domain::channel::{Category, EventBody, SendAnswer, SendStep};
-use leadhost::plugin::CallError;
+use leadhost_domain::channel::{Category, EventBody, SendAnswer, SendStep};
+use leadhost_plugin::CallError;
 
 use super::adapters::{Adapters, behaving};
 
@@ -262,7 +262,7 @@ async fn a_reply_or_a_check_that_is_not_the_plugins_to_give_is_refused() {
             &adapters.loaded,
             "lane",
             &behaving("sender-checks", "unnamed", 0),
-            leadhost::plugin::CallBudget::Inline,
+            leadhost_plugin::CallBudget::Inline,
         )
         .await;
     rule(checks.unwrap_err(), "without the name of a secret");

@@ -4,13 +4,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use leadhost::domain::channel::{
+use leadhost_domain::channel::{
     Category, EventBody, SendAnswer, SendStep, TemplateSend, TemplateStep,
 };
-use leadhost::domain::exchange::{HttpResponse, InputProblem, TextSegment};
-use leadhost::domain::plugin::{PluginDelivery, PluginKind};
-use leadhost::plugin::{CallBudget, CallError, Loaded};
+use leadhost_domain::exchange::{HttpResponse, InputProblem, TextSegment};
+use leadhost_domain::plugin::{PluginDelivery, PluginKind};
 use leadhost_golden::{append_section, load_dir, pack};
+use leadhost_plugin::{CallBudget, CallError, Loaded};
 use leadhost_tests::guests;
 use serde_json::json;
 
@@ -53,7 +53,7 @@ impl Adapters {
     pub async fn read_webhook(
         &self,
         config: &str,
-    ) -> Result<Result<leadhost::domain::channel::Webhook, InputProblem>, CallError> {
+    ) -> Result<Result<leadhost_domain::channel::Webhook, InputProblem>, CallError> {
         let given = PluginDelivery {
             body: b"their-id".to_vec().into(),
             ..delivery(config)
@@ -79,7 +79,7 @@ impl Adapters {
         config: &str,
         status: u16,
     ) -> Result<
-        Result<leadhost::domain::channel::TemplatePage, leadhost::domain::channel::RefusedSend>,
+        Result<leadhost_domain::channel::TemplatePage, leadhost_domain::channel::RefusedSend>,
         CallError,
     > {
         let answer = response(status, "[]");
@@ -92,7 +92,7 @@ impl Adapters {
     pub async fn routes(
         &self,
         config: &str,
-    ) -> Result<Result<leadhost::domain::exchange::Pairs, InputProblem>, CallError> {
+    ) -> Result<Result<leadhost_domain::exchange::Pairs, InputProblem>, CallError> {
         let plugins = &self.bench.plugins;
         plugins
             .routes(&self.loaded, "lane", config, CallBudget::Worker)

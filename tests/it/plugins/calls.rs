@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use leadhost::domain::exchange::HttpResponse;
-use leadhost::domain::plugin::{ConversionOutcome, FailureCategory, PluginCompletion};
-use leadhost::plugin::{CallBudget, CallError};
+use leadhost_domain::exchange::HttpResponse;
+use leadhost_domain::plugin::{ConversionOutcome, FailureCategory, PluginCompletion};
+use leadhost_plugin::{CallBudget, CallError};
 use serde_json::json;
 
 use super::{Bench, delivery, without_place};

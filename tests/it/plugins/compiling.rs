@@ -4,10 +4,10 @@
 use std::path::PathBuf;
 use std::process::Command;
 
-use leadhost::domain::plugin::Digest;
-use leadhost::limits;
-use leadhost::plugin::{Compiler, LoadError, Plugins};
+use leadhost_domain::limits;
+use leadhost_domain::plugin::Digest;
 use leadhost_golden::{append_section, pack};
+use leadhost_plugin::{Compiler, LoadError, Plugins};
 use leadhost_tests::guests::{self, Instruction, Variant};
 use leadhost_tests::{program, until};
 use tempfile::TempDir;

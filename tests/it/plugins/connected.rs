@@ -455,7 +455,7 @@ fn a_key_goes_only_where_it_is_meant_to() {
     std::fs::write(&file, guests::misbehave()).unwrap();
     let file = file.display().to_string();
     let key = {
-        use leadhost::domain::key::{KeyKind, PlainKey};
+        use leadhost_domain::key::{KeyKind, PlainKey};
         PlainKey::generate(KeyKind::Admin).reveal().to_owned()
     };
     // The key of this folder is for the service of this folder.

@@ -1,9 +1,9 @@
 //! Reasons to refuse an adapter's activation, and the list of plugins.
 
-use leadhost::domain::accept::AcceptWord;
-use leadhost::domain::delivery::DeliveryStatus;
-use leadhost::domain::plugin::PluginKind;
-use leadhost::pipeline::deploy::{self, AcceptedWords, Concern, DeployError};
+use leadhost_domain::accept::AcceptWord;
+use leadhost_domain::delivery::DeliveryStatus;
+use leadhost_domain::plugin::PluginKind;
+use leadhost_pipeline::deploy::{self, AcceptedWords, Concern, DeployError};
 use leadhost_tests::guests::{self, AdapterVariant};
 use leadhost_tests::{Declared, Host, On};
 

@@ -7,8 +7,8 @@ use std::process::{Child, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex};
 
 use hyper::Method;
-use leadhost::domain::plugin::Digest;
-use leadhost::limits;
+use leadhost_domain::limits;
+use leadhost_domain::plugin::Digest;
 use leadhost_golden::{append_section, load_dir, pack};
 use leadhost_tests::guests::{self, Variant};
 use leadhost_tests::service::command;

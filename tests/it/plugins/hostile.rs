@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use leadhost::plugin::{CallBudget, CallError, LoadError, Loaded};
+use leadhost_plugin::{CallBudget, CallError, LoadError, Loaded};
 use leadhost_tests::figures;
 use leadhost_tests::guests::{self, Variant};
 

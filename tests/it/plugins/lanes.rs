@@ -4,9 +4,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use leadhost::domain::exchange::InputProblem;
-use leadhost::domain::plugin::ConverterOutput;
-use leadhost::plugin::{CallBudget, CallError, Loaded};
+use leadhost_domain::exchange::InputProblem;
+use leadhost_domain::plugin::ConverterOutput;
+use leadhost_plugin::{CallBudget, CallError, Loaded};
 use leadhost_tests::figures;
 use tokio::task::JoinHandle;
 

@@ -2,7 +2,7 @@
 //! size and the limit in the message, and golden cases show the same. Of other values, the
 //! lead keeps what fits.
 
-use leadhost::domain::plugin::ConversionOutcome;
+use leadhost_domain::plugin::ConversionOutcome;
 use leadhost_golden::{Call, Case, Delivery, append_section, pack};
 use leadhost_tests::guests;
 use serde_json::{Value, json};

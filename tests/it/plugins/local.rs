@@ -446,7 +446,7 @@ fn a_refusal_names_the_file_and_an_address_in_a_registry_what_takes_it() {
         let said = base.fail(1, &words);
         assert!(said.contains("odd.wasm"), "{said}");
     }
-    let key = leadhost::domain::key::PlainKey::generate(leadhost::domain::key::KeyKind::Admin);
+    let key = leadhost_domain::key::PlainKey::generate(leadhost_domain::key::KeyKind::Admin);
     let address = "oci://registry.example/ana:1";
     let to = ["--to", "http://127.0.0.1:9", "--key", key.reveal()];
     let publish = [&["plugin", "publish", address][..], &to].concat();

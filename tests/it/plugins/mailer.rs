@@ -3,8 +3,8 @@
 
 use std::net::SocketAddr;
 
-use leadhost::domain::key::PlainKey;
-use leadhost::domain::plugin::Digest;
+use leadhost_domain::key::PlainKey;
+use leadhost_domain::plugin::Digest;
 use leadhost_tests::graph::{GraphDouble, GraphOptions};
 use leadhost_tests::guests::AdapterVariant;
 use leadhost_tests::{Answer, Ask, Declared, Host, On, Options, until};

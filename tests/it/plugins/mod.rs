@@ -38,12 +38,12 @@ pub(crate) mod wrong_values;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use leadhost::clock::ManualClock;
-use leadhost::config::{self, Config};
-use leadhost::domain::exchange::InputProblem;
-use leadhost::domain::plugin::{ConverterOutput, PluginDelivery};
-use leadhost::domain::time::Micros;
-use leadhost::plugin::{CallBudget, CallError, Loaded, Plugins};
+use leadhost_config::{self as config, Config};
+use leadhost_domain::clock::ManualClock;
+use leadhost_domain::exchange::InputProblem;
+use leadhost_domain::plugin::{ConverterOutput, PluginDelivery};
+use leadhost_domain::time::Micros;
+use leadhost_plugin::{CallBudget, CallError, Loaded, Plugins};
 use leadhost_tests::compiled::share_compiled_code;
 use leadhost_tests::guests;
 use tempfile::TempDir;

@@ -1,14 +1,14 @@
 //! Ownership of a plugin's name, and what an operator must confirm before another
 //! version takes over.
 
-use leadhost::domain::accept::AcceptWord;
-use leadhost::domain::id::KeyId;
-use leadhost::domain::plugin::Digest;
-use leadhost::domain::publisher::Publisher;
-use leadhost::domain::time::Micros;
-use leadhost::pipeline::deploy::{self, AcceptedWords, ComponentOrigin, Concern, DeployError};
-use leadhost::plugin::signature;
+use leadhost_domain::accept::AcceptWord;
+use leadhost_domain::id::KeyId;
+use leadhost_domain::plugin::Digest;
+use leadhost_domain::publisher::Publisher;
+use leadhost_domain::time::Micros;
 use leadhost_golden::{append_section, load_dir, pack};
+use leadhost_pipeline::deploy::{self, AcceptedWords, ComponentOrigin, Concern, DeployError};
+use leadhost_plugin::signature;
 use leadhost_tests::guests::{self, AdapterVariant, Variant};
 use leadhost_tests::{Host, On};
 use serde_json::{Value, json};

@@ -1,7 +1,7 @@
 //! Components that are refused before they can serve, and the messages.
 
-use leadhost::plugin::{CodeUse, LoadError, PreparedVersion, compile_component};
 use leadhost_golden::{Call, Case, Delivery, append_section, pack};
+use leadhost_plugin::{CodeUse, LoadError, PreparedVersion, compile_component};
 use leadhost_tests::guests;
 use serde_json::{Value, json};
 

@@ -8,7 +8,7 @@ use std::process::Output;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use leadhost::domain::plugin::Digest;
+use leadhost_domain::plugin::Digest;
 use leadhost_tests::guests::Variant;
 use leadhost_tests::registry::{NAME, PASSWORD, Registry};
 use leadhost_tests::service::command;

@@ -2,9 +2,9 @@
 //! step, and guards roll it back. The steps follow the machine's monotonic clock, not that of the
 //! host: they are seconds long here, and the tests wait for them.
 
-use leadhost::domain::connection::ChangeCause;
-use leadhost::domain::key::PlainKey;
-use leadhost::domain::plugin::Digest;
+use leadhost_domain::connection::ChangeCause;
+use leadhost_domain::key::PlainKey;
+use leadhost_domain::plugin::Digest;
 use leadhost_golden::{append_section, pack};
 use leadhost_tests::guests::{self, Variant};
 use leadhost_tests::{Answer, Ask, Declared, Host, On, Options, until};

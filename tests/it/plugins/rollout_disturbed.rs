@@ -1,8 +1,8 @@
 //! Rollouts and verifications while something else changes: the clock of the host steps, a
 //! connection gets another configuration, a person is erased, a stored body is gone.
 
-use leadhost::domain::id::DeliveryId;
-use leadhost::pipeline::rollout;
+use leadhost_domain::id::DeliveryId;
+use leadhost_pipeline::rollout;
 use leadhost_tests::On;
 use serde_json::{Value, json};
 

@@ -1,9 +1,9 @@
 //! Other reasons that end a rollout: other sender checks, far more memory. And the comparisons
 //! besides the usual delivery: many leads at once, and the later answers of a lead that is fetched in steps.
 
-use leadhost::domain::delivery::DeliveryStatus;
-use leadhost::domain::id::DeliveryId;
-use leadhost::domain::plugin::Digest;
+use leadhost_domain::delivery::DeliveryStatus;
+use leadhost_domain::id::DeliveryId;
+use leadhost_domain::plugin::Digest;
 use leadhost_tests::graph::{GraphDouble, GraphOptions};
 use leadhost_tests::guests::Variant;
 use leadhost_tests::{Host, On, until};

@@ -1,6 +1,6 @@
 //! The orders of operators about a rollout: its start, its changes, and the refusals while it is open.
 
-use leadhost::domain::key::{KeyKind, PlainKey};
+use leadhost_domain::key::{KeyKind, PlainKey};
 use leadhost_golden::append_custom;
 use leadhost_tests::components::component;
 use leadhost_tests::{On, guests, until};

@@ -1,9 +1,9 @@
 //! The stages beside the canary: the shadow before it and the probation after it. And a host that
 //! starts again in the middle.
 
-use leadhost::domain::delivery::DeliveryStatus;
-use leadhost::domain::id::HostId;
-use leadhost::domain::rollout::RolloutReport;
+use leadhost_domain::delivery::DeliveryStatus;
+use leadhost_domain::id::HostId;
+use leadhost_domain::rollout::RolloutReport;
 use leadhost_tests::guests::Variant;
 use leadhost_tests::{Host, On, Options, until};
 use serde_json::{Value, json};

@@ -5,7 +5,7 @@
 use std::io::Write as _;
 use std::process::Stdio;
 
-use leadhost::plugin::{Compiler, LoadError, Plugins};
+use leadhost_plugin::{Compiler, LoadError, Plugins};
 use leadhost_tests::guests::Variant;
 use leadhost_tests::{program, service};
 use serde_json::{Value, json};

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use leadhost::domain::key::{KeyKind, PlainKey};
+use leadhost_domain::key::{KeyKind, PlainKey};
 use leadhost_tests::service::command;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::TcpListener;

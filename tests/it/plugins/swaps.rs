@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use leadhost::domain::plugin::Digest;
-use leadhost::plugin::{CallBudget, Loaded, NotInstalled};
+use leadhost_domain::plugin::Digest;
 use leadhost_golden::{append_section, pack};
+use leadhost_plugin::{CallBudget, Loaded, NotInstalled};
 use leadhost_tests::guests;
 
 use super::{Bench, delivery};

@@ -3,8 +3,8 @@
 
 use std::time::Duration;
 
-use leadhost::plugin::{LoadError, Plugins};
 use leadhost_golden::{Call, Case, MAX_CASES, append_section, pack};
+use leadhost_plugin::{LoadError, Plugins};
 use leadhost_tests::guests::{self, Variant};
 use leadhost_tests::{Host, On, Options, until};
 use tokio::io::AsyncWriteExt as _;

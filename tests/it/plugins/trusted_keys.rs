@@ -1,10 +1,10 @@
 //! Trusted keys: only components that one of them has signed are stored, activated or rolled out,
 //! wherever they come from. Versions that served before still serve.
 
-use leadhost::domain::key::PlainKey;
-use leadhost::domain::plugin::Digest;
-use leadhost::pipeline::deploy::{self, AcceptedWords, DeployError};
-use leadhost::plugin::signature;
+use leadhost_domain::key::PlainKey;
+use leadhost_domain::plugin::Digest;
+use leadhost_pipeline::deploy::{self, AcceptedWords, DeployError};
+use leadhost_plugin::signature;
 use leadhost_tests::guests::Variant;
 use leadhost_tests::{Ask, Host, On, Options, Service};
 use serde_json::{Value, json};
@@ -94,7 +94,7 @@ impl TrustingHost {
         let like = store.plugins().await.unwrap().remove(0);
         let mut description = like.description.clone();
         description.version = "9.9.9".to_owned();
-        let record = leadhost::store::PluginRecord {
+        let record = leadhost_store::PluginRecord {
             digest: digest.clone(),
             description,
             ..like

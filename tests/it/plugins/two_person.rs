@@ -1,10 +1,10 @@
 //! The rule of two persons: a version with further permissions than the one before it is activated or rolled
 //! out when two admin keys have accepted that.
 
-use leadhost::domain::accept::AcceptWord;
-use leadhost::domain::key::{KeyKind, PlainKey};
-use leadhost::domain::plugin::Digest;
-use leadhost::pipeline::deploy::{self, AcceptedWords, DeployError};
+use leadhost_domain::accept::AcceptWord;
+use leadhost_domain::key::{KeyKind, PlainKey};
+use leadhost_domain::plugin::Digest;
+use leadhost_pipeline::deploy::{self, AcceptedWords, DeployError};
 use leadhost_tests::guests::Variant;
 use leadhost_tests::{Answer, Ask, Host, On, Options};
 use serde_json::{Value, json};

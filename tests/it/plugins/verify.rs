@@ -2,12 +2,12 @@
 //! Differences are reported, and nothing else changes. Before an activation, differences that harm
 //! leads refuse it.
 
-use leadhost::domain::audit::{Act, ActOutcome, AuditActor, OperatorAct};
-use leadhost::domain::delivery::DeliveryStatus;
-use leadhost::domain::id::DeliveryId;
-use leadhost::domain::plugin::Digest;
-use leadhost::pipeline::deploy::{self, AcceptedWords, ComponentOrigin, DeployError};
-use leadhost::pipeline::fleet::FleetError;
+use leadhost_domain::audit::{Act, ActOutcome, AuditActor, OperatorAct};
+use leadhost_domain::delivery::DeliveryStatus;
+use leadhost_domain::id::DeliveryId;
+use leadhost_domain::plugin::Digest;
+use leadhost_pipeline::deploy::{self, AcceptedWords, ComponentOrigin, DeployError};
+use leadhost_pipeline::fleet::FleetError;
 use leadhost_tests::guests::Variant;
 use leadhost_tests::service::leadhost;
 use leadhost_tests::{Ask, Host, On, Options, Service, until};
@@ -47,7 +47,7 @@ leadhost_tests::on_every_store! {
 /// A host with an operator's key.
 struct Verifier {
     host: Host,
-    key: leadhost::domain::key::PlainKey,
+    key: leadhost_domain::key::PlainKey,
 }
 
 impl Verifier {

@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
-use leadhost::plugin::{Loaded, WarmLoad};
 use leadhost_golden::{Call, Case, Delivery, append_custom, append_section, pack};
+use leadhost_plugin::{Loaded, WarmLoad};
 use leadhost_tests::guests;
 
 use super::Bench;
@@ -90,7 +90,7 @@ async fn a_call_in_a_warm_instance_answers_as_in_a_fresh_one() {
     let loaded = prepared(&warm, guests::misbehave(), &["{}"], PADDING).await;
     assert!(!fresh.may_be_warm());
     warmed(&warm, &loaded).await;
-    let shown = |answer: leadhost::domain::plugin::ConverterOutput| format!("{:?}", answer.items);
+    let shown = |answer: leadhost_domain::plugin::ConverterOutput| format!("{:?}", answer.items);
     let expected = cold.convert(&fresh, "{}").await.unwrap().unwrap();
     let answer = warm.convert(&loaded, "{}").await.unwrap().unwrap();
     assert_eq!(shown(answer), shown(expected));

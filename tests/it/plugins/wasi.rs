@@ -6,9 +6,9 @@
 
 use std::sync::Arc;
 
-use leadhost::domain::plugin::PluginDelivery;
-use leadhost::plugin::{CallBudget, CallError, LoadError, Loaded};
+use leadhost_domain::plugin::PluginDelivery;
 use leadhost_golden::{Call, Case, append_section, pack};
+use leadhost_plugin::{CallBudget, CallError, LoadError, Loaded};
 use leadhost_tests::guests;
 use serde_json::json;
 

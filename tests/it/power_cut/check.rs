@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
-use leadhost::clock::SystemClock;
-use leadhost::seal::{Environment, Sealer};
-use leadhost::store::{self, StoreLocation};
+use leadhost_domain::clock::SystemClock;
+use leadhost_egress::seal::{Environment, Sealer};
+use leadhost_store::{self as store, StoreLocation};
 use leadhost_tests::load::lead;
 use rusqlite::{Connection, OpenFlags};
 use serde_json::Value;

@@ -4,9 +4,9 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use leadhost::domain::id::{HostId, WorkspaceId};
-use leadhost::domain::key::PlainKey;
-use leadhost::limits;
+use leadhost_domain::id::{HostId, WorkspaceId};
+use leadhost_domain::key::PlainKey;
+use leadhost_domain::limits;
 use leadhost_tests::{Ask, Host, On, until};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};

@@ -1,9 +1,9 @@
 //! The index follows the products: new, renamed and removed products show within
 //! two seconds, on every host; and the index stays within its memory limit.
 
-use leadhost::domain::key::PlainKey;
-use leadhost::domain::time::Micros;
-use leadhost::store::{ImportId, PlannedProduct};
+use leadhost_domain::key::PlainKey;
+use leadhost_domain::time::Micros;
+use leadhost_store::{ImportId, PlannedProduct};
 use leadhost_tests::{Ask, Host, On, Options, Seeded};
 use serde_json::Value;
 

@@ -5,7 +5,7 @@ mod import_program;
 mod index;
 mod search;
 
-use leadhost::store::{ImportId, PlannedProduct};
+use leadhost_store::{ImportId, PlannedProduct};
 use leadhost_tests::{Ask, Host, Seeded};
 use serde_json::Value;
 
@@ -26,7 +26,7 @@ async fn put_all(host: &Host, seeded: &Seeded, products: &[PlannedProduct]) -> I
     // Each part is a separate import.
     host.advance(1).await;
     let import = ImportId(host.now());
-    for part in products.chunks(leadhost::limits::IMPORT_ROWS) {
+    for part in products.chunks(leadhost_domain::limits::IMPORT_ROWS) {
         let store = host.store();
         let done = store.import_products(seeded.workspace, import, part).await;
         done.expect("it imports");

@@ -1,6 +1,6 @@
 //! The search by name, and the format of its answer: the same bytes on each store.
 
-use leadhost::domain::key::{KeyKind, PlainKey};
+use leadhost_domain::key::{KeyKind, PlainKey};
 use leadhost_tests::{Host, On};
 use serde_json::{Value, json};
 

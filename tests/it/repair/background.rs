@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use leadhost::domain::repair::{Repair, RepairCounts};
+use leadhost_domain::repair::{Repair, RepairCounts};
 use leadhost_tests::{On, Options, until};
 use serde_json::{Value, json};
 

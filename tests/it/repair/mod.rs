@@ -12,12 +12,12 @@ mod undo;
 
 use std::time::Duration;
 
-use leadhost::domain::id::{ContactId, DealId, DeliveryId};
-use leadhost::domain::key::PlainKey;
-use leadhost::domain::plugin::Digest;
-use leadhost::domain::{contact, phone};
-use leadhost::store::{HeldDelivery, Write};
+use leadhost_domain::id::{ContactId, DealId, DeliveryId};
+use leadhost_domain::key::PlainKey;
+use leadhost_domain::plugin::Digest;
+use leadhost_domain::{contact, phone};
 use leadhost_golden::append_custom;
+use leadhost_store::{HeldDelivery, Write};
 use leadhost_tests::components::component;
 use leadhost_tests::{Answer, Ask, Declared, Host, On, Options, until};
 use serde_json::{Value, json};

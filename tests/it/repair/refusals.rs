@@ -1,6 +1,6 @@
 //! Repairs that are refused, each with what to do.
 
-use leadhost::domain::plugin::Digest;
+use leadhost_domain::plugin::Digest;
 use leadhost_tests::{Answer, On};
 use serde_json::{Value, json};
 

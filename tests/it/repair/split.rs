@@ -1,7 +1,7 @@
 //! A repair parts the persons that only wrong values of a version made one, and its undo joins them
 //! again.
 
-use leadhost::limits::REPAIR_PARTED_AT_ONCE;
+use leadhost_domain::limits::REPAIR_PARTED_AT_ONCE;
 use leadhost_tests::{Declared, On, guests};
 use serde_json::{Value, json};
 

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use leadhost::domain::id::HostId;
-use leadhost::pipeline::replay::{self, ReplayOptions};
-use leadhost::store::RetentionPeriods;
+use leadhost_domain::id::HostId;
+use leadhost_pipeline::replay::{self, ReplayOptions};
+use leadhost_store::RetentionPeriods;
 use leadhost_tests::{On, guests, until};
 use serde_json::{Value, json};
 

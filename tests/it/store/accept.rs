@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use leadhost::domain::delivery::{DeliveryStatus, ItemStatus};
-use leadhost::domain::exchange::InputProblem;
-use leadhost::domain::id::DeliveryId;
-use leadhost::domain::row::Entity;
-use leadhost::store::ItemResult;
+use leadhost_domain::delivery::{DeliveryStatus, ItemStatus};
+use leadhost_domain::exchange::InputProblem;
+use leadhost_domain::id::DeliveryId;
+use leadhost_domain::row::Entity;
+use leadhost_store::ItemResult;
 use serde_json::json;
 
 use super::world::*;

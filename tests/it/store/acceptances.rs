@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use leadhost::domain::accept::AcceptWord;
-use leadhost::domain::acceptance::{AcceptedConcern, FirstAcceptance};
-use leadhost::domain::id::KeyId;
-use leadhost::domain::plugin::Digest;
-use leadhost::limits;
-use leadhost::store::RetentionPeriods;
+use leadhost_domain::accept::AcceptWord;
+use leadhost_domain::acceptance::{AcceptedConcern, FirstAcceptance};
+use leadhost_domain::id::KeyId;
+use leadhost_domain::limits;
+use leadhost_domain::plugin::Digest;
+use leadhost_store::RetentionPeriods;
 
 use super::world::*;
 

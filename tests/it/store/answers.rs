@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use leadhost::domain::delivery::DeliveryStatus;
-use leadhost::domain::exchange::{HttpResponse, TextSegment};
-use leadhost::domain::id::DeliveryId;
-use leadhost::store::{
+use leadhost_domain::delivery::DeliveryStatus;
+use leadhost_domain::exchange::{HttpResponse, TextSegment};
+use leadhost_domain::id::DeliveryId;
+use leadhost_store::{
     FetchAnswer, FetchOutcome, HeldFetch, ItemResult, KeptAnswer, Mode, RetentionPeriods, Write,
     WriteOutcome,
 };

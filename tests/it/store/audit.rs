@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use leadhost::domain::audit::{Act, ActOutcome, AuditCheckpoint, AuditRow};
-use leadhost::domain::id::KeyId;
-use leadhost::domain::key::Role;
-use leadhost::store::AuditFilter;
+use leadhost_domain::audit::{Act, ActOutcome, AuditCheckpoint, AuditRow};
+use leadhost_domain::id::KeyId;
+use leadhost_domain::key::Role;
+use leadhost_store::AuditFilter;
 
 use super::world::World;
 

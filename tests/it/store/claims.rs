@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use leadhost::domain::delivery::DeliveryStatus;
-use leadhost::domain::id::DeliveryId;
-use leadhost::domain::plugin::Digest;
-use leadhost::domain::time::Micros;
-use leadhost::store::{Acceptance, ClaimTurns, ConversionResult, InHand, Job, NewDelivery, Write};
+use leadhost_domain::delivery::DeliveryStatus;
+use leadhost_domain::id::DeliveryId;
+use leadhost_domain::plugin::Digest;
+use leadhost_domain::time::Micros;
+use leadhost_store::{Acceptance, ClaimTurns, ConversionResult, InHand, Job, NewDelivery, Write};
 
 use super::world::*;
 

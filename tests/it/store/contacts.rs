@@ -1,6 +1,6 @@
 //! The contact of a lead.
 
-use leadhost::domain::row::Entity;
+use leadhost_domain::row::Entity;
 use serde_json::json;
 
 use super::world::*;
@@ -75,7 +75,7 @@ pub async fn a_phone_decides_before_an_address(world: &World) {
 
 pub async fn an_impossible_phone_is_no_phone(world: &World) {
     let mut new = world.lead();
-    new.phones.push(leadhost::domain::phone::Phone {
+    new.phones.push(leadhost_domain::phone::Phone {
         raw: "12".to_owned(),
         e164: None,
         match_key: None,

@@ -1,9 +1,9 @@
 //! Declarations of operators.
 
-use leadhost::domain::connection::{AllowedHost, ConnectionPause};
-use leadhost::domain::exchange::UrlScheme;
-use leadhost::domain::id::{AgentId, ConnectionId};
-use leadhost::store::{Plan, PlannedProduct, StoreError};
+use leadhost_domain::connection::{AllowedHost, ConnectionPause};
+use leadhost_domain::exchange::UrlScheme;
+use leadhost_domain::id::{AgentId, ConnectionId};
+use leadhost_store::{Plan, PlannedProduct, StoreError};
 
 use super::world::*;
 
@@ -16,7 +16,7 @@ async fn apply(world: &World, plan: &Plan) -> Vec<String> {
     words(&applied)
 }
 
-fn words(applied: &leadhost::store::Applied) -> Vec<String> {
+fn words(applied: &leadhost_store::Applied) -> Vec<String> {
     applied
         .changes
         .iter()
@@ -233,7 +233,7 @@ pub async fn connections_come_by_name_and_unknown_ones_are_none(world: &World) {
         .apply(&plan("other"), START, false)
         .await
         .unwrap();
-    let names = |connections: Vec<leadhost::domain::connection::Connection>| {
+    let names = |connections: Vec<leadhost_domain::connection::Connection>| {
         let names: Vec<_> = connections.into_iter().map(|c| c.name).collect();
         names.join(" ")
     };

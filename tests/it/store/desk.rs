@@ -1,10 +1,10 @@
 //! The desk: tickets and their conversations.
 
-use leadhost::domain::deal::DealStage;
-use leadhost::domain::id::{ConversationId, DealId, TicketId};
-use leadhost::domain::row::Entity;
-use leadhost::domain::ticket::{TicketStatus, TicketView};
-use leadhost::store::*;
+use leadhost_domain::deal::DealStage;
+use leadhost_domain::id::{ConversationId, DealId, TicketId};
+use leadhost_domain::row::Entity;
+use leadhost_domain::ticket::{TicketStatus, TicketView};
+use leadhost_store::*;
 use serde_json::json;
 use uuid::Uuid;
 

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use leadhost::domain::row::Entity;
-use leadhost::limits;
+use leadhost_domain::limits;
+use leadhost_domain::row::Entity;
 use serde_json::json;
 
 use super::world::*;

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use leadhost::domain::connection::ConnectionPause;
-use leadhost::domain::delivery::{DeliveryStatus, ItemStatus};
-use leadhost::domain::exchange::HttpResponse;
-use leadhost::domain::row::Entity;
-use leadhost::store::{FetchAnswer, FetchOutcome, ItemResult, Job, Mode, Write, WriteOutcome};
+use leadhost_domain::connection::ConnectionPause;
+use leadhost_domain::delivery::{DeliveryStatus, ItemStatus};
+use leadhost_domain::exchange::HttpResponse;
+use leadhost_domain::row::Entity;
+use leadhost_store::{FetchAnswer, FetchOutcome, ItemResult, Job, Mode, Write, WriteOutcome};
 
 use super::world::*;
 
@@ -127,7 +127,7 @@ pub async fn an_answer_is_kept_for_the_attempt_after_a_crash(world: &World) {
         headers: vec![("x".to_owned(), "y".to_owned())],
         body: vec![0, 159, 146, 150],
     };
-    let answer = |held: &leadhost::store::HeldFetch| {
+    let answer = |held: &leadhost_store::HeldFetch| {
         Write::Answer(Box::new(FetchAnswer {
             delivery: held.delivery,
             index: held.index,

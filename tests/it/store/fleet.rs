@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use leadhost::domain::id::{HostId, WorkspaceId};
-use leadhost::domain::plugin::Digest;
-use leadhost::store::{Announcement, Beat, Debt, HostReport, Preparation, Price, Serves};
+use leadhost_domain::id::{HostId, WorkspaceId};
+use leadhost_domain::plugin::Digest;
+use leadhost_store::{Announcement, Beat, Debt, HostReport, Preparation, Price, Serves};
 use leadhost_tests::until;
 
 use super::plugins::plugin;

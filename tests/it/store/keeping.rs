@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use leadhost::domain::delivery::{DeliveryStatus, ItemStatus};
-use leadhost::domain::id::ConnectionId;
-use leadhost::domain::plugin::Digest;
-use leadhost::domain::row::Entity;
-use leadhost::store::{
+use leadhost_domain::delivery::{DeliveryStatus, ItemStatus};
+use leadhost_domain::id::ConnectionId;
+use leadhost_domain::plugin::Digest;
+use leadhost_domain::row::Entity;
+use leadhost_store::{
     ConversionResult, ConvertedFilter, DedupeKey, DeliveryCount, DeliveryFilter, Mode,
     RetentionPeriods,
 };

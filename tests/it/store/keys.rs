@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use leadhost::domain::id::{KeyId, PartnerId, WorkspaceId};
-use leadhost::domain::key::{KeyKind, KeyRecord, PlainKey, Role};
-use leadhost::domain::time::Micros;
-use leadhost::store::StoreError;
+use leadhost_domain::id::{KeyId, PartnerId, WorkspaceId};
+use leadhost_domain::key::{KeyKind, KeyRecord, PlainKey, Role};
+use leadhost_domain::time::Micros;
+use leadhost_store::StoreError;
 
 use super::world::*;
 

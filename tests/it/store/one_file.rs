@@ -3,10 +3,10 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use leadhost::clock::ManualClock;
-use leadhost::domain::delivery::ItemStatus;
-use leadhost::domain::row::Entity;
-use leadhost::store::{Store, StoreError, backup, open_sqlite};
+use leadhost_domain::clock::ManualClock;
+use leadhost_domain::delivery::ItemStatus;
+use leadhost_domain::row::Entity;
+use leadhost_store::{Store, StoreError, backup, open_sqlite};
 use leadhost_tests::{On, figures, until};
 use rusqlite::Connection;
 

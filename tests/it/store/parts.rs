@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use leadhost::domain::delivery::{DeliveryStatus, ItemStatus};
-use leadhost::domain::row::Entity;
-use leadhost::limits;
-use leadhost::store::{
+use leadhost_domain::delivery::{DeliveryStatus, ItemStatus};
+use leadhost_domain::limits;
+use leadhost_domain::row::Entity;
+use leadhost_store::{
     ConversionResult, DeliveryOutcome, FetchOutcome, HeldDelivery, ItemResult, Job, Mode,
     Reconversion, Write, WriteOutcome,
 };
@@ -24,7 +24,7 @@ async fn waiting(world: &World) -> HeldDelivery {
         ..converted(Vec::new())
     };
     let delivery = world.delivery();
-    let acceptance = leadhost::store::Acceptance {
+    let acceptance = leadhost_store::Acceptance {
         keys: Vec::new(),
         delivery,
         peer: None,
@@ -125,7 +125,7 @@ pub async fn a_large_conversion_that_was_cut_off_is_finished_by_the_next(world: 
     assert_eq!(outcome.status, DeliveryStatus::Converted);
     let stored = world.detail(first.delivery.id).await;
     assert_eq!(stored.items.len(), LEADS);
-    let all_new = |item: &leadhost::store::ItemOutcome| item.status == ItemStatus::Converted;
+    let all_new = |item: &leadhost_store::ItemOutcome| item.status == ItemStatus::Converted;
     assert!(stored.items.iter().all(all_new), "{:?}", stored.items);
     assert_eq!(world.all(Entity::Deals).await.len(), LEADS);
 }

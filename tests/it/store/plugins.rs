@@ -1,9 +1,9 @@
 //! Components, activations, refusals.
 
-use leadhost::domain::exchange::SenderChecks;
-use leadhost::domain::plugin::{Description, Digest};
-use leadhost::domain::publisher::Publisher;
-use leadhost::store::{PluginRecord, PluginRefusal, PluginRemoval, PluginUse, StoreError};
+use leadhost_domain::exchange::SenderChecks;
+use leadhost_domain::plugin::{Description, Digest};
+use leadhost_domain::publisher::Publisher;
+use leadhost_store::{PluginRecord, PluginRefusal, PluginRemoval, PluginUse, StoreError};
 
 use super::world::*;
 

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use leadhost::domain::id::ProductId;
-use leadhost::domain::time::Micros;
-use leadhost::limits;
-use leadhost::store::*;
+use leadhost_domain::id::ProductId;
+use leadhost_domain::limits;
+use leadhost_domain::time::Micros;
+use leadhost_store::*;
 
 use super::two_hosts::two_hosts;
 use super::world::*;

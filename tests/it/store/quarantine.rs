@@ -3,10 +3,10 @@
 
 use std::net::IpAddr;
 
-use leadhost::domain::delivery::{DeliveryStatus, ItemStatus};
-use leadhost::domain::id::DeliveryId;
-use leadhost::limits;
-use leadhost::store::{Acceptance, ConversionResult, Mode, Write, WriteOutcome};
+use leadhost_domain::delivery::{DeliveryStatus, ItemStatus};
+use leadhost_domain::id::DeliveryId;
+use leadhost_domain::limits;
+use leadhost_store::{Acceptance, ConversionResult, Mode, Write, WriteOutcome};
 
 use super::world::*;
 

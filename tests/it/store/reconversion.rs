@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use leadhost::domain::contact;
-use leadhost::domain::delivery::{DeliveryStatus, ItemStatus};
-use leadhost::domain::id::{ContactId, DeliveryId};
-use leadhost::domain::lead::Action;
-use leadhost::domain::row::Entity;
-use leadhost::limits;
-use leadhost::store::{
+use leadhost_domain::contact;
+use leadhost_domain::delivery::{DeliveryStatus, ItemStatus};
+use leadhost_domain::id::{ContactId, DeliveryId};
+use leadhost_domain::lead::Action;
+use leadhost_domain::limits;
+use leadhost_domain::row::Entity;
+use leadhost_store::{
     ContactMerge, ConversionResult, DealFilter, ItemResult, Mode, PersonBy, WriteOutcome,
 };
 use serde_json::json;
@@ -367,7 +367,7 @@ pub async fn a_replay_that_meets_the_key_of_another_delivery_links_to_its_deal(w
 pub async fn a_replay_adds_the_items_that_were_not_finished(world: &World) {
     let items = vec![
         lead(world.known_as("L1")),
-        ItemResult::Invalid(leadhost::domain::exchange::InputProblem {
+        ItemResult::Invalid(leadhost_domain::exchange::InputProblem {
             message: "no phone".to_owned(),
             path: String::new(),
         }),

@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use leadhost::domain::channel::Category;
-use leadhost::domain::contact::{self, FoundBy};
-use leadhost::domain::delivery::{DeliveryStatus, ItemStatus};
-use leadhost::domain::exchange::HttpResponse;
-use leadhost::domain::id::{ContactId, DealId, DealLogId, DeliveryId, ErasureId, KeyId};
-use leadhost::domain::row::Entity;
-use leadhost::store::*;
+use leadhost_domain::channel::Category;
+use leadhost_domain::contact::{self, FoundBy};
+use leadhost_domain::delivery::{DeliveryStatus, ItemStatus};
+use leadhost_domain::exchange::HttpResponse;
+use leadhost_domain::id::{ContactId, DealId, DealLogId, DeliveryId, ErasureId, KeyId};
+use leadhost_domain::row::Entity;
+use leadhost_store::*;
 use leadhost_tests::On;
 use serde_json::{Map, Value, json};
 use sqlx::{AssertSqlSafe, Executor as _};
@@ -280,7 +280,7 @@ async fn live(world: &World, new: fn(&World, &str) -> NewLead, name: &str, phone
     let reported = status(
         world,
         &id,
-        at(leadhost::domain::message::MessageState::Read, world.now()),
+        at(leadhost_domain::message::MessageState::Read, world.now()),
     );
     bring(world, name, vec![reported]).await;
     let refused = super::messages::store(world, asked("two")).await;
@@ -303,7 +303,7 @@ async fn live(world: &World, new: fn(&World, &str) -> NewLead, name: &str, phone
     let event = event(line(world), Event::Inbound(Box::new(reply)));
     bring(world, name, vec![event]).await;
     let change = DealPatch {
-        stage: leadhost::domain::deal::DealStage::from_text("transferred"),
+        stage: leadhost_domain::deal::DealStage::from_text("transferred"),
         ..wish(by, deal)
     };
     patch(world, change).await;
@@ -378,9 +378,9 @@ pub async fn a_source_that_repeats_a_lead_brings_no_person_back(world: &World) {
     );
     assert!(held.await.expect("it looks").is_none());
     for action in [
-        leadhost::domain::lead::Action::Create,
-        leadhost::domain::lead::Action::Update,
-        leadhost::domain::lead::Action::Delete,
+        leadhost_domain::lead::Action::Create,
+        leadhost_domain::lead::Action::Update,
+        leadhost_domain::lead::Action::Delete,
     ] {
         let mut again = zulmira(world, "L1");
         again.action = action;
@@ -862,7 +862,7 @@ pub async fn erasures_are_listed_newest_first_without_names(world: &World) {
     let older = world.store.erasures(&page).await.expect("it lists");
     assert_eq!(older, [first]);
     let elsewhere = ErasureFilter {
-        workspace: Some(leadhost::domain::id::WorkspaceId(Uuid::from_u128(3))),
+        workspace: Some(leadhost_domain::id::WorkspaceId(Uuid::from_u128(3))),
         before: None,
         limit: 10,
     };
@@ -888,7 +888,7 @@ pub async fn a_removed_deal_is_referenced_by_nothing(world: &World) {
     let remove = async |id| world.store.remove_deal(world.workspace, id).await;
     assert!(remove(deal).await.expect("it removes"));
     assert!(!remove(deal).await.expect("it looks"), "it is gone");
-    let elsewhere = leadhost::domain::id::WorkspaceId(Uuid::from_u128(3));
+    let elsewhere = leadhost_domain::id::WorkspaceId(Uuid::from_u128(3));
     let other = kept.items[0].deal_id.expect("a deal");
     let foreign = world.store.remove_deal(elsewhere, other).await;
     assert!(!foreign.expect("it looks"), "of another workspace");

@@ -2,17 +2,17 @@
 
 use std::time::Duration;
 
-use leadhost::domain::contact;
-use leadhost::domain::delivery::{DeliveryStatus, ItemStatus};
-use leadhost::domain::id::{ContactId, DealId, DeliveryId, RepairId};
-use leadhost::domain::lead::Action;
-use leadhost::domain::repair::{
+use leadhost_domain::contact;
+use leadhost_domain::delivery::{DeliveryStatus, ItemStatus};
+use leadhost_domain::id::{ContactId, DealId, DeliveryId, RepairId};
+use leadhost_domain::lead::Action;
+use leadhost_domain::repair::{
     CREATED, KEYS, LOST_KEYS, LOST_SHARED_KEYS, MERGED, PERSON, Repair, RepairChange, RepairCounts,
     RepairField, RepairOutcome, RepairPlan, RepairState, RepairSum, RepairUndone, RepairedKind,
     SHARED_KEYS,
 };
-use leadhost::domain::row::Entity;
-use leadhost::store::*;
+use leadhost_domain::row::Entity;
+use leadhost_store::*;
 use serde_json::{Value, json};
 
 use super::deals::{acme, grow, past, patch, wish};

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use leadhost::domain::delivery::{DeliveryStatus, ItemStatus};
-use leadhost::domain::lead::Action;
-use leadhost::domain::row::Entity;
-use leadhost::store::{DedupeKey, NewLead};
+use leadhost_domain::delivery::{DeliveryStatus, ItemStatus};
+use leadhost_domain::lead::Action;
+use leadhost_domain::row::Entity;
+use leadhost_store::{DedupeKey, NewLead};
 use serde_json::json;
 
 use super::world::*;

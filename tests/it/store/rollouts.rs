@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use leadhost::domain::audit::{Act, AuditActor, OperatorAct};
-use leadhost::domain::id::HostId;
-use leadhost::domain::rollout::{Rollout, RolloutMode, RolloutPlan, RolloutReport, RolloutStage};
-use leadhost::limits;
-use leadhost::store::RetentionPeriods;
+use leadhost_domain::audit::{Act, AuditActor, OperatorAct};
+use leadhost_domain::id::HostId;
+use leadhost_domain::limits;
+use leadhost_domain::rollout::{Rollout, RolloutMode, RolloutPlan, RolloutReport, RolloutStage};
+use leadhost_store::RetentionPeriods;
 use serde_json::json;
 
 use super::plugins::plugin;

@@ -1,9 +1,9 @@
 //! Sketches of connections' deliveries.
 
-use leadhost::domain::connection::{
+use leadhost_domain::connection::{
     ChangeCause, ConnectionSketch, LeadFields, SourceChange, SourceChangePart, SourceShape,
 };
-use leadhost::domain::plugin::Digest;
+use leadhost_domain::plugin::Digest;
 use serde_json::json;
 
 use super::world::*;

@@ -8,13 +8,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use leadhost::clock::{Clock as _, SystemClock};
-use leadhost::config::StoreUrl;
-use leadhost::domain::delivery::{DeliveryStatus, ItemStatus};
-use leadhost::domain::id::DeliveryId;
-use leadhost::domain::lead::Action;
-use leadhost::domain::row::Entity;
-use leadhost::store::*;
+use leadhost_config::StoreUrl;
+use leadhost_domain::clock::{Clock as _, SystemClock};
+use leadhost_domain::delivery::{DeliveryStatus, ItemStatus};
+use leadhost_domain::id::DeliveryId;
+use leadhost_domain::lead::Action;
+use leadhost_domain::row::Entity;
+use leadhost_store::*;
 use leadhost_tests::proxy::{Cut, Proxy};
 use leadhost_tests::{On, until};
 use serde_json::Value;
@@ -36,7 +36,7 @@ pub async fn two_hosts() -> Option<(Arc<World>, [Arc<dyn Store>; 2])> {
     let location = on.location(std::path::Path::new("unused"));
     let one = open(&location, clock()).await.expect("it opens");
     let other = open(&location, clock()).await.expect("it opens again");
-    let standing = leadhost::clock::ManualClock::at(SystemClock.now());
+    let standing = leadhost_domain::clock::ManualClock::at(SystemClock.now());
     let mut world = World::with_store(Arc::clone(&one), standing, Box::new(())).await;
     world.on = on;
     Some((Arc::new(world), [one, other]))
@@ -193,7 +193,7 @@ async fn a_piece_of_work_is_held_by_one_host_at_a_time() {
                 let mut taken = Vec::new();
                 loop {
                     let jobs = host
-                        .claim(&leadhost::store::ClaimTurns::new(7), now, until)
+                        .claim(&leadhost_store::ClaimTurns::new(7), now, until)
                         .await
                         .expect("it claims");
                     if jobs.is_empty() {
@@ -267,7 +267,7 @@ async fn cut_connections_lose_no_write_and_repeat_none() {
     let clock = || Arc::new(SystemClock) as _;
     let one = open(&location, clock()).await.expect("it opens");
     let other = open(&location, clock()).await.expect("it opens again");
-    let standing = leadhost::clock::ManualClock::at(SystemClock.now());
+    let standing = leadhost_domain::clock::ManualClock::at(SystemClock.now());
     let world = World::with_store(Arc::clone(&one), standing, Box::new(on.clone())).await;
     let (world, hosts) = (Arc::new(world), [one, other]);
     let ended = Arc::new(AtomicUsize::new(0));
@@ -333,7 +333,7 @@ async fn the_status_of_a_commit_whose_answer_is_lost_is_looked_up() {
     };
     let clock = || Arc::new(SystemClock) as _;
     let direct = open(&on.location(std::path::Path::new("unused")), clock()).await;
-    let standing = leadhost::clock::ManualClock::at(SystemClock.now());
+    let standing = leadhost_domain::clock::ManualClock::at(SystemClock.now());
     let keep = Box::new(on.clone());
     let world = World::with_store(direct.expect("it opens"), standing, keep).await;
     let host = open(&through, clock()).await.expect("it opens");

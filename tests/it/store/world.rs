@@ -5,20 +5,20 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use leadhost::clock::ManualClock;
-use leadhost::domain::connection::{ConnectionKind, ConnectionSettings};
-use leadhost::domain::contact;
-use leadhost::domain::delivery::DeliveryStatus;
-use leadhost::domain::exchange::{HttpRequest, TextSegment, UrlScheme};
-use leadhost::domain::id::{AgentId, ConnectionId, DealId, DeliveryId, KeyId, WorkspaceId};
-use leadhost::domain::key::{KeyKind, KeyRecord, PlainKey};
-use leadhost::domain::lead::Action;
-use leadhost::domain::phone::Phone;
-use leadhost::domain::plugin::{Digest, RanWith};
-use leadhost::domain::row::Entity;
-use leadhost::domain::time::Micros;
-use leadhost::domain::workspace::AgentKind;
-use leadhost::store::*;
+use leadhost_domain::clock::ManualClock;
+use leadhost_domain::connection::{ConnectionKind, ConnectionSettings};
+use leadhost_domain::contact;
+use leadhost_domain::delivery::DeliveryStatus;
+use leadhost_domain::exchange::{HttpRequest, TextSegment, UrlScheme};
+use leadhost_domain::id::{AgentId, ConnectionId, DealId, DeliveryId, KeyId, WorkspaceId};
+use leadhost_domain::key::{KeyKind, KeyRecord, PlainKey};
+use leadhost_domain::lead::Action;
+use leadhost_domain::phone::Phone;
+use leadhost_domain::plugin::{Digest, RanWith};
+use leadhost_domain::row::Entity;
+use leadhost_domain::time::Micros;
+use leadhost_domain::workspace::AgentKind;
+use leadhost_store::*;
 use leadhost_tests::{On, until};
 use serde_json::{Map, Value, json};
 
@@ -118,7 +118,7 @@ impl World {
     }
 
     pub fn now(&self) -> Micros {
-        use leadhost::clock::Clock as _;
+        use leadhost_domain::clock::Clock as _;
         self.clock.now()
     }
 

@@ -2,10 +2,10 @@
 
 use std::sync::{Arc, Mutex};
 
-use leadhost::domain::row::Entity;
-use leadhost::limits;
-use leadhost::store::writer::Writer;
-use leadhost::store::{StoreError, Write, WriteOutcome};
+use leadhost_domain::limits;
+use leadhost_domain::row::Entity;
+use leadhost_store::writer::Writer;
+use leadhost_store::{StoreError, Write, WriteOutcome};
 use leadhost_tests::On;
 use tokio::task::JoinSet;
 

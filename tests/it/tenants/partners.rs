@@ -1,6 +1,6 @@
 //! Several partners in one workspace: no answer shows a partner what only another one brought.
 
-use leadhost::domain::key::{KeyKind, PlainKey};
+use leadhost_domain::key::{KeyKind, PlainKey};
 use leadhost_tests::{Answer, Ask, Declared, Host, On, guests, until};
 use serde_json::{Value, json};
 

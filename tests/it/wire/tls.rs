@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use leadhost::config::Config;
+use leadhost_config::Config;
 use leadhost_tests::service::leadhost;
 use leadhost_tests::{Host, On, Options};
 use rcgen::{CertifiedKey, KeyPair};

@@ -9,9 +9,9 @@ use std::str::FromStr as _;
 use std::sync::{Arc, mpsc};
 use std::thread;
 
-use leadhost::clock::SystemClock;
-use leadhost::domain::time::Micros;
-use leadhost::store::open_postgres;
+use leadhost_domain::clock::SystemClock;
+use leadhost_domain::time::Micros;
+use leadhost_store::open_postgres;
 use sqlx::postgres::{PgConnectOptions, PgConnection};
 use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, Executor as _};
 use tokio::sync::Mutex;

@@ -12,7 +12,7 @@ use std::os::unix::fs::{PermissionsExt as _, chown};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use leadhost::disk::free_bytes;
+use leadhost_config::disk::free_bytes;
 use rustix::process::{Pid, Signal, kill_process};
 use sqlx::postgres::PgConnection;
 use url::Url;

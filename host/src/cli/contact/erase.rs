@@ -3,16 +3,16 @@
 
 use clap::{ArgGroup, Args};
 
-use crate::admin_api::contacts::{EraseReceipt, EraseRequest, ErasedCounts};
-use crate::admin_api::keys::Keys;
 use crate::cli::client::{AdminClient, ServiceAddress};
 use crate::cli::command::ServiceFlags;
 use crate::cli::confirm::confirm;
 use crate::cli::failure::CommandFailure;
 use crate::cli::output::{complain, say};
 use crate::cli::table::{optional, safe, seconds, table};
-use crate::domain::id::{ContactId, KeyId};
-use crate::domain::time::Micros;
+use leadhost_admin_api::contacts::{EraseReceipt, EraseRequest, ErasedCounts};
+use leadhost_admin_api::keys::Keys;
+use leadhost_domain::id::{ContactId, KeyId};
+use leadhost_domain::time::Micros;
 
 #[derive(Args)]
 #[command(group(ArgGroup::new("whom").required(true).args(["id", "phone", "email"])))]

@@ -4,12 +4,12 @@ mod erase;
 
 use clap::{Args, Subcommand};
 
-use crate::admin_api::contacts::{Erasures as Listed, Remaining};
 use crate::cli::client::{ServiceAddress, query};
 use crate::cli::failure::CommandFailure;
 use crate::cli::output::say;
 use crate::cli::page::{PageFlags, show_next_page};
 use crate::cli::table::{seconds, table};
+use leadhost_admin_api::contacts::{Erasures as Listed, Remaining};
 
 #[derive(Subcommand)]
 pub enum ContactCommand {

@@ -6,14 +6,14 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use leadhost_golden::{Case, write_case};
 
-use crate::admin_api::captures::CapturedDeliveries;
 use crate::cli::captures;
 use crate::cli::client::ServiceAddress;
 use crate::cli::failure::CommandFailure;
 use crate::cli::output::{complain, say, say_json};
 use crate::cli::table::safe;
-use crate::domain::id::DeliveryId;
-use crate::golden_export::{ExportError, ExportedCases};
+use leadhost_admin_api::captures::CapturedDeliveries;
+use leadhost_domain::id::DeliveryId;
+use leadhost_http::golden_export::{ExportError, ExportedCases};
 
 #[derive(Args)]
 pub struct ExportDelivery {

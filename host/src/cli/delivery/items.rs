@@ -1,8 +1,8 @@
 //! The items of a delivery, as commands print them.
 
-use crate::admin_api::deliveries::ItemView;
 use crate::cli::output::say;
 use crate::cli::table::{optional, table};
+use leadhost_admin_api::deliveries::ItemView;
 
 /// Prints a table of the result of each item.
 pub fn items(items: &[ItemView]) {

@@ -11,13 +11,13 @@ use clap::{Args, Subcommand};
 
 use self::items::items;
 use self::origin::{origin, workspaces_of_senders};
-use crate::admin_api::deliveries::{Deliveries, DeliveryDetailView};
-use crate::admin_api::senders::WorkspacesOfSenders;
 use crate::cli::client::{ServiceAddress, encoded, query};
 use crate::cli::failure::CommandFailure;
 use crate::cli::output::{count, say};
 use crate::cli::page::{PageFlags, show_next_page};
 use crate::cli::table::{optional, safe, seconds, table};
+use leadhost_admin_api::deliveries::{Deliveries, DeliveryDetailView};
+use leadhost_admin_api::senders::WorkspacesOfSenders;
 
 #[derive(Subcommand)]
 pub enum DeliveryCommand {

@@ -1,10 +1,10 @@
 //! The name of a delivery's sender, for which a command asks for the connections and instances.
 
-use crate::admin_api::connections::Connections;
-use crate::admin_api::deliveries::DeliveryFacts;
-use crate::admin_api::instances::Instances;
-use crate::admin_api::senders::WorkspacesOfSenders;
 use crate::cli::client::AdminClient;
+use leadhost_admin_api::connections::Connections;
+use leadhost_admin_api::deliveries::DeliveryFacts;
+use leadhost_admin_api::instances::Instances;
+use leadhost_admin_api::senders::WorkspacesOfSenders;
 
 /// Reads the workspaces of connections and instances from the service. Empty if they cannot be read:
 /// names are then shown alone.

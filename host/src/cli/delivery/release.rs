@@ -5,13 +5,13 @@
 use clap::{ArgGroup, Args};
 
 use super::replay::summary;
-use crate::admin_api::deliveries::{ReplayRequest, Replayed};
-use crate::admin_api::replays::{ReplayManyRequest, ReplayedMany};
 use crate::cli::client::{ServiceAddress, encoded, query};
 use crate::cli::failure::CommandFailure;
 use crate::cli::output::{complain, count, say};
 use crate::cli::progress::ProgressLine;
 use crate::cli::table::safe;
+use leadhost_admin_api::deliveries::{ReplayRequest, Replayed};
+use leadhost_admin_api::replays::{ReplayManyRequest, ReplayedMany};
 
 #[derive(Args)]
 #[command(group(ArgGroup::new("which").required(true).multiple(true).args(["id", "connection", "since", "all"])))]

@@ -10,20 +10,20 @@ use clap::{ArgGroup, Args};
 use serde_json::json;
 
 use super::items::items;
-use crate::admin_api::deliveries::{
-    Deliveries, DeliveryDetailView, ItemView, ReplayRequest, Replayed,
-};
-use crate::admin_api::repairs::RepairRequest;
-use crate::admin_api::replays::{ChangedRows, ReplayChanges};
 use crate::cli::client::{AdminClient, ServiceAddress, encoded, query};
 use crate::cli::failure::CommandFailure;
 use crate::cli::output::{complain, count, say};
 use crate::cli::progress::ProgressLine;
 use crate::cli::repair;
 use crate::cli::table::{safe, table};
-use crate::domain::delivery::DeliveryStatus;
-use crate::domain::id::DeliveryId;
-use crate::domain::repair::RepairField;
+use leadhost_admin_api::deliveries::{
+    Deliveries, DeliveryDetailView, ItemView, ReplayRequest, Replayed,
+};
+use leadhost_admin_api::repairs::RepairRequest;
+use leadhost_admin_api::replays::{ChangedRows, ReplayChanges};
+use leadhost_domain::delivery::DeliveryStatus;
+use leadhost_domain::id::DeliveryId;
+use leadhost_domain::repair::RepairField;
 
 #[derive(Args)]
 #[command(group(ArgGroup::new("which").required(true).multiple(true).args(["id", "failed", "since", "converted_by"])))]
@@ -331,11 +331,11 @@ mod tests {
     use serde_json::Value;
 
     use super::*;
-    use crate::admin_api::deliveries::DiffView;
-    use crate::domain::delivery::ItemStatus;
-    use crate::domain::id::{ContactId, DealId};
-    use crate::domain::repair::CREATED_MESSAGE;
-    use crate::domain::time::Micros;
+    use leadhost_admin_api::deliveries::DiffView;
+    use leadhost_domain::delivery::ItemStatus;
+    use leadhost_domain::id::{ContactId, DealId};
+    use leadhost_domain::repair::CREATED_MESSAGE;
+    use leadhost_domain::time::Micros;
 
     #[test]
     fn changes_are_counted_by_field() {

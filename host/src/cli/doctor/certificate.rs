@@ -4,10 +4,10 @@ use std::net::SocketAddr;
 
 use super::finding::Findings;
 use crate::cli::client::ServiceFile;
-use crate::clock::{Clock as _, SystemClock};
-use crate::config::ServerSection;
-use crate::http::tls::{self, Tls};
-use crate::limits;
+use leadhost_config::ServerSection;
+use leadhost_domain::clock::{Clock as _, SystemClock};
+use leadhost_domain::limits;
+use leadhost_http::tls::{self, Tls};
 
 const ABOUT: &str = "tls";
 

@@ -7,8 +7,8 @@ use tokio::process::Command;
 use tokio::time::timeout;
 
 use super::finding::Findings;
-use crate::domain::time::Micros;
-use crate::limits;
+use leadhost_domain::limits;
+use leadhost_domain::time::Micros;
 
 const ABOUT: &str = "clock";
 

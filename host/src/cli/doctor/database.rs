@@ -2,8 +2,8 @@
 
 use super::clocks;
 use super::finding::Findings;
-use crate::clock::{Clock as _, SystemClock};
-use crate::store::{self, StoreLocation};
+use leadhost_domain::clock::{Clock as _, SystemClock};
+use leadhost_store::{self as store, StoreLocation};
 
 const ABOUT: &str = "database";
 

@@ -5,11 +5,11 @@ use std::path::Path;
 
 use super::finding::Findings;
 use crate::cli::client;
-use crate::disk;
-use crate::domain::size;
-use crate::domain::text::quoted;
-use crate::limits;
-use crate::seal::{self, Environment};
+use leadhost_config::disk;
+use leadhost_domain::limits;
+use leadhost_domain::size;
+use leadhost_domain::text::quoted;
+use leadhost_egress::seal::{self, Environment};
 
 const ABOUT: &str = "folder";
 

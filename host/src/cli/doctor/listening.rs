@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use super::finding::Findings;
 use crate::cli::client::ServiceFile;
-use crate::config::ServerSection;
-use crate::http::listen;
-use crate::limits;
+use leadhost_config::ServerSection;
+use leadhost_domain::limits;
+use leadhost_http::listen;
 
 const ABOUT: &str = "address";
 

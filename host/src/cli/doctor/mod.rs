@@ -21,8 +21,8 @@ use super::client::{ADDRESSES_FILE, RemoteFlags, ServiceAddress, ServiceFile};
 use super::failure::CommandFailure;
 use super::output::{count, say};
 use super::table::safe;
-use crate::config::{Config, ConfigError};
-use crate::store::StoreLocation;
+use leadhost_config::{Config, ConfigError};
+use leadhost_store::StoreLocation;
 
 #[derive(Args)]
 pub struct Doctor {

@@ -7,12 +7,12 @@ use futures_util::StreamExt as _;
 use futures_util::stream;
 
 use super::finding::Findings;
-use crate::admin_api::overview::ServiceOverview;
-use crate::domain::connection::AllowedHost;
-use crate::domain::exchange::UrlScheme;
-use crate::domain::workspace::name_in_workspace;
-use crate::egress::Egress;
-use crate::limits;
+use leadhost_admin_api::overview::ServiceOverview;
+use leadhost_domain::connection::AllowedHost;
+use leadhost_domain::exchange::UrlScheme;
+use leadhost_domain::limits;
+use leadhost_domain::workspace::name_in_workspace;
+use leadhost_egress::Egress;
 
 const ABOUT: &str = "remote servers";
 

@@ -3,11 +3,11 @@
 use super::clocks;
 use super::finding::Findings;
 use super::remote_servers;
-use crate::admin_api::overview::ServiceOverview;
 use crate::cli::client::AdminClient;
 use crate::cli::failure::CommandFailure;
 use crate::cli::overview;
-use crate::clock::{Clock as _, SystemClock};
+use leadhost_admin_api::overview::ServiceOverview;
+use leadhost_domain::clock::{Clock as _, SystemClock};
 
 const ABOUT: &str = "service";
 

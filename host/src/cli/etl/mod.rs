@@ -7,13 +7,13 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 use serde_json::json;
 
-use crate::admin_api::etl::{EtlRuns, EtlStatus, MetricSetView};
 use crate::cli::client::ServiceAddress;
 use crate::cli::command::ServiceFlags;
 use crate::cli::failure::CommandFailure;
 use crate::cli::output::{count, say};
 use crate::cli::progress::ProgressLine;
 use crate::cli::table::{list, optional, safe, seconds, table};
+use leadhost_admin_api::etl::{EtlRuns, EtlStatus, MetricSetView};
 
 #[derive(Subcommand)]
 pub enum EtlCommand {

@@ -8,12 +8,12 @@ use clap::Args;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::admin_api::etl::{EtlStatus, RebuildRequest, Rebuilds};
 use crate::cli::client::{AdminAnswer, AdminClient, ServiceAddress};
 use crate::cli::failure::CommandFailure;
 use crate::cli::output::say;
 use crate::cli::progress::ProgressLine;
 use crate::cli::table::{optional, safe, seconds};
+use leadhost_admin_api::etl::{EtlStatus, RebuildRequest, Rebuilds};
 
 /// Time between two progress queries.
 const LOOK: Duration = Duration::from_millis(300);

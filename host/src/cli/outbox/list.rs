@@ -2,14 +2,14 @@
 
 use clap::Args;
 
-use crate::admin_api::instances::Instances;
-use crate::admin_api::outbox::{MessageView, Messages};
 use crate::cli::client::{ServiceAddress, query};
 use crate::cli::failure::CommandFailure;
 use crate::cli::output::say;
 use crate::cli::page::{PageFlags, show_next_page};
 use crate::cli::table::{optional, seconds, table};
-use crate::domain::message::MessageState;
+use leadhost_admin_api::instances::Instances;
+use leadhost_admin_api::outbox::{MessageView, Messages};
+use leadhost_domain::message::MessageState;
 
 #[derive(Args)]
 pub struct ListMessages {

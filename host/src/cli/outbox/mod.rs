@@ -6,10 +6,10 @@ mod resolve;
 
 use clap::{Args, Subcommand};
 
-use crate::admin_api::outbox::{ReplyRequest, SimulatedEvent, StatusRequest};
 use crate::cli::client::{ServiceAddress, encoded};
 use crate::cli::failure::CommandFailure;
 use crate::cli::output::say;
+use leadhost_admin_api::outbox::{ReplyRequest, SimulatedEvent, StatusRequest};
 
 use list::ListMessages;
 use resolve::ResolveMessages;

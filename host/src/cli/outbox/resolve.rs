@@ -3,17 +3,17 @@
 
 use clap::{ArgGroup, Args};
 
-use crate::admin_api::outbox::{
-    Messages, ResolveManyRequest, ResolveRequest, Resolved, ResolvedMany, Verdict,
-};
 use crate::cli::client::{AdminClient, ServiceAddress, encoded, query};
 use crate::cli::confirm::confirm;
 use crate::cli::failure::CommandFailure;
 use crate::cli::output::{complain, count, say};
 use crate::cli::progress::ProgressLine;
 use crate::cli::table::safe;
-use crate::domain::id::MessageId;
-use crate::limits;
+use leadhost_admin_api::outbox::{
+    Messages, ResolveManyRequest, ResolveRequest, Resolved, ResolvedMany, Verdict,
+};
+use leadhost_domain::id::MessageId;
+use leadhost_domain::limits;
 
 #[derive(Args)]
 #[command(group(ArgGroup::new("verdict").required(true).args(["send_again", "give_up"])))]

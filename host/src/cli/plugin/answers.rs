@@ -4,13 +4,13 @@ use hyper::StatusCode;
 use serde::Deserialize as _;
 
 use super::verify;
-use crate::admin_api::plugins::{DeployedPlugin, RefusedActivation};
 use crate::cli::client::ServiceRefusal;
 use crate::cli::command::ServiceFlags;
 use crate::cli::failure::CommandFailure;
 use crate::cli::output::say;
 use crate::cli::table::{optional, safe};
-use crate::domain::accept::AcceptWord;
+use leadhost_admin_api::plugins::{DeployedPlugin, RefusedActivation};
+use leadhost_domain::accept::AcceptWord;
 
 /// Returns the words as a request has them.
 pub fn texts(words: &[AcceptWord]) -> Vec<String> {

@@ -7,14 +7,14 @@ use serde_json::json;
 
 use super::local::EngineFlags;
 use super::{component_file, project, verifying};
-use crate::admin_api::plugins::{CheckedPlugin, ConcernView};
 use crate::cli::client::ServiceAddress;
 use crate::cli::failure::CommandFailure;
 use crate::cli::output::{count, say, say_json};
 use crate::cli::progress::ProgressLine;
 use crate::cli::table::safe;
-use crate::domain::plugin::{Digest, PluginKind};
-use crate::plugin::PreparedVersion;
+use leadhost_admin_api::plugins::{CheckedPlugin, ConcernView};
+use leadhost_domain::plugin::{Digest, PluginKind};
+use leadhost_plugin::PreparedVersion;
 
 #[derive(Args)]
 pub struct Check {

@@ -13,8 +13,8 @@ use super::registry::RegistryAddress;
 use super::{project, stale};
 use crate::cli::failure::CommandFailure;
 use crate::cli::output::complain;
-use crate::domain::text::quoted;
-use crate::plugin::{core_module, signature};
+use leadhost_domain::text::quoted;
+use leadhost_plugin::{core_module, signature};
 
 /// The file that the build of every project writes.
 pub const BUILT: &str = "build/plugin.wasm";

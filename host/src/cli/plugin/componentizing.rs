@@ -4,8 +4,8 @@
 use std::io::{Result as IoResult, Write as _};
 use std::process::{Command, Output, Stdio};
 
-use crate::limits;
-use crate::plugin::COMPILE_EXIT_INVALID;
+use leadhost_domain::limits;
+use leadhost_plugin::COMPILE_EXIT_INVALID;
 
 /// Returns the component of a core module.
 ///

@@ -4,16 +4,16 @@ use clap::Args;
 
 use super::verify::GivenOptions;
 use super::{named::stored_only, verify, verifying};
-use crate::admin_api::plugins::{ImpactRequest, VerifiedPlugin};
-use crate::admin_api::repairs::RepairFacts;
 use crate::cli::client::{ServiceAddress, encoded, query};
 use crate::cli::command::ServiceFlags;
 use crate::cli::failure::CommandFailure;
 use crate::cli::output::say;
 use crate::cli::progress::ProgressLine;
 use crate::cli::table::safe;
-use crate::clock::{Clock as _, SystemClock};
-use crate::domain::time::{self, Micros};
+use leadhost_admin_api::plugins::{ImpactRequest, VerifiedPlugin};
+use leadhost_admin_api::repairs::RepairFacts;
+use leadhost_domain::clock::{Clock as _, SystemClock};
+use leadhost_domain::time::{self, Micros};
 
 #[derive(Args)]
 pub struct Impact {

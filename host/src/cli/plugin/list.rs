@@ -4,15 +4,15 @@ use std::collections::BTreeMap;
 
 use clap::Args;
 
-use crate::admin_api::keys::{KeyView, Keys};
-use crate::admin_api::plugins::{PluginList, PluginView};
 use crate::cli::client::ServiceAddress;
 use crate::cli::command::ServiceFlags;
 use crate::cli::failure::CommandFailure;
 use crate::cli::open_rollouts;
 use crate::cli::output::say;
 use crate::cli::table::{optional, safe, seconds, table};
-use crate::domain::publisher::Publisher;
+use leadhost_admin_api::keys::{KeyView, Keys};
+use leadhost_admin_api::plugins::{PluginList, PluginView};
+use leadhost_domain::publisher::Publisher;
 
 #[derive(Args)]
 pub struct List {
@@ -203,8 +203,8 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::domain::plugin::Digest;
-    use crate::domain::time::Micros;
+    use leadhost_domain::plugin::Digest;
+    use leadhost_domain::time::Micros;
 
     #[test]
     fn a_number_that_several_contents_have_is_warned_of() {

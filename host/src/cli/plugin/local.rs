@@ -12,17 +12,17 @@ use leadhost_golden::Case;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::admin_api::status::ServiceStatus;
 use crate::cli::client::AdminClient;
 use crate::cli::failure::CommandFailure;
 use crate::cli::output::complain;
 use crate::cli::table::safe;
-use crate::clock::SystemClock;
-use crate::config::{Config, PluginsSection};
-use crate::domain::plugin::Digest;
-use crate::domain::text::quoted;
-use crate::pipeline::deploy::DeployError;
-use crate::plugin::{EngineError, LoadError, Plugins, PreparedVersion, signature};
+use leadhost_admin_api::status::ServiceStatus;
+use leadhost_config::{Config, PluginsSection};
+use leadhost_domain::clock::SystemClock;
+use leadhost_domain::plugin::Digest;
+use leadhost_domain::text::quoted;
+use leadhost_pipeline::deploy::DeployError;
+use leadhost_plugin::{EngineError, LoadError, Plugins, PreparedVersion, signature};
 
 /// Files of machine code that the cache keeps, the newest ones: each build of a plugin makes one, or two
 /// if its instructions are counted, of several megabytes.

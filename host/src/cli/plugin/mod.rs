@@ -43,15 +43,15 @@ use clap::{Args, Subcommand};
 use self::answers::{explain, say_deployed, texts};
 use self::named::stored;
 use self::unstored::UnstoredComponent;
-use crate::admin_api::plugins::{ActivateRequest, RollbackRequest};
 use crate::cli::client::{ServiceAddress, block_on, encoded, query};
 use crate::cli::failure::CommandFailure;
 use crate::cli::output::say;
 use crate::cli::progress::ProgressLine;
 use crate::cli::table::safe;
-use crate::domain::accept::AcceptWord;
-use crate::domain::plugin::Digest;
-use crate::domain::text::quoted;
+use leadhost_admin_api::plugins::{ActivateRequest, RollbackRequest};
+use leadhost_domain::accept::AcceptWord;
+use leadhost_domain::plugin::Digest;
+use leadhost_domain::text::quoted;
 
 #[derive(Subcommand)]
 pub enum Plugin {

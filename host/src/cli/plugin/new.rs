@@ -12,15 +12,15 @@ use super::project::{PROJECT_FILE, ProjectFile};
 use super::template::{self, NewProject};
 use crate::cli::failure::CommandFailure;
 use crate::cli::output::say;
-use crate::domain::delivery::DeliveryBody;
-use crate::domain::exchange::{Place, ValueLocation};
-use crate::domain::plugin::PluginKind;
-use crate::domain::size;
-use crate::domain::text::quoted;
-use crate::golden_export::with_made_up_persons;
-use crate::pipeline::mask::Mask;
-use crate::plugin::rules;
-use crate::seal::Secrets;
+use leadhost_domain::delivery::DeliveryBody;
+use leadhost_domain::exchange::{Place, ValueLocation};
+use leadhost_domain::plugin::PluginKind;
+use leadhost_domain::size;
+use leadhost_domain::text::quoted;
+use leadhost_egress::seal::Secrets;
+use leadhost_http::golden_export::with_made_up_persons;
+use leadhost_pipeline::mask::Mask;
+use leadhost_plugin::rules;
 
 /// The golden case that a sample replaces.
 const SAMPLE_CASE: &str = "golden/lead";

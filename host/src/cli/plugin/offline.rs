@@ -12,7 +12,7 @@ use leadhost_golden::{SectionError, read_section};
 use super::{component_file, signing_key};
 use crate::cli::failure::CommandFailure;
 use crate::cli::output::{count, say};
-use crate::plugin::signature;
+use leadhost_plugin::signature;
 
 #[derive(Args)]
 pub struct Pack {

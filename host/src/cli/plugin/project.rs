@@ -11,9 +11,9 @@ use super::language::Language;
 use super::template;
 use crate::cli::failure::CommandFailure;
 use crate::cli::table::safe;
-use crate::domain::plugin::PluginKind;
-use crate::domain::text::quoted;
-use crate::plugin::{Loaded, contracts, rules};
+use leadhost_domain::plugin::PluginKind;
+use leadhost_domain::text::quoted;
+use leadhost_plugin::{Loaded, contracts, rules};
 
 /// The name of the file, in the project's folder.
 pub const PROJECT_FILE: &str = "leadhost.lock";

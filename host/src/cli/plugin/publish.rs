@@ -11,14 +11,14 @@ use super::{
     answers::{explain, say_active},
     component_file, project, test, verify, verifying,
 };
-use crate::admin_api::plugins::{CheckedPlugin, DeployedPlugin, VerifiedPlugin};
 use crate::cli::client::{AdminClient, RemoteFlags, ServiceAddress, query};
 use crate::cli::failure::CommandFailure;
 use crate::cli::output::{complain, say, say_json};
 use crate::cli::progress::ProgressLine;
 use crate::cli::table::safe;
-use crate::domain::accept::AcceptWord;
-use crate::domain::plugin::Digest;
+use leadhost_admin_api::plugins::{CheckedPlugin, DeployedPlugin, VerifiedPlugin};
+use leadhost_domain::accept::AcceptWord;
+use leadhost_domain::plugin::Digest;
 
 #[derive(Args)]
 pub struct Publish {

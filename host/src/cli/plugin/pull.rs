@@ -9,7 +9,7 @@ use super::registry::{RegistryAddress, RegistryClient, component_limit};
 use crate::cli::client::block_on;
 use crate::cli::failure::CommandFailure;
 use crate::cli::output::say;
-use crate::domain::size;
+use leadhost_domain::size;
 
 #[derive(Args)]
 pub struct Pull {

@@ -3,11 +3,11 @@
 use clap::Args;
 
 use super::named::stored_only;
-use crate::admin_api::plugins::RemovedPlugin;
 use crate::cli::client::{ServiceAddress, encoded};
 use crate::cli::failure::CommandFailure;
 use crate::cli::output::say;
 use crate::cli::table::safe;
+use leadhost_admin_api::plugins::RemovedPlugin;
 
 #[derive(Args)]
 pub struct Remove {

@@ -13,11 +13,6 @@ use super::component_file::ComponentFile;
 use super::local::{EngineFlags, LocalEngine};
 use super::verify::VersionDifferences;
 use super::{component_file, project, verify};
-use crate::admin_api::captures::{
-    CaptureView, CapturedConnection, CapturedDeliveries, OutcomeView, ServingVersion,
-};
-use crate::admin_api::deliveries::Deliveries;
-use crate::admin_api::plugins::{ComparedVersion, VerifiedPlugin};
 use crate::cli::captures;
 use crate::cli::client::{AdminClient, RemoteFlags, ServiceAddress, query};
 use crate::cli::command::ServiceFlags;
@@ -25,23 +20,29 @@ use crate::cli::failure::CommandFailure;
 use crate::cli::output::{complain, count, say, say_json};
 use crate::cli::progress::ProgressLine;
 use crate::cli::table::{safe, table};
-use crate::config::Config;
-use crate::domain::connection::{Connection, ConnectionKind, ConnectionSettings};
-use crate::domain::delivery::DeliveryStatus;
-use crate::domain::difference::ItemKind;
-use crate::domain::exchange::HttpResponse;
-use crate::domain::id::{ConnectionId, DeliveryId};
-use crate::domain::plugin::{Digest, PluginKind};
-use crate::limits;
-use crate::pipeline::connections::Live;
-use crate::pipeline::routing::CapturedLive;
-use crate::pipeline::verify::compare::{
+use leadhost_admin_api::captures::{
+    CaptureView, CapturedConnection, CapturedDeliveries, OutcomeView, ServingVersion,
+};
+use leadhost_admin_api::deliveries::Deliveries;
+use leadhost_admin_api::plugins::{ComparedVersion, VerifiedPlugin};
+use leadhost_config::Config;
+use leadhost_domain::connection::{Connection, ConnectionKind, ConnectionSettings};
+use leadhost_domain::delivery::DeliveryStatus;
+use leadhost_domain::difference::ItemKind;
+use leadhost_domain::exchange::HttpResponse;
+use leadhost_domain::id::{ConnectionId, DeliveryId};
+use leadhost_domain::limits;
+use leadhost_domain::plugin::{Digest, PluginKind};
+use leadhost_http::endpoints::admin::plugins::comparison;
+use leadhost_pipeline::connections::Live;
+use leadhost_pipeline::routing::CapturedLive;
+use leadhost_pipeline::verify::compare::{
     AnsweredVersions, ComparedOutcomes, ComparedSubject, GainedValues,
 };
-use crate::pipeline::verify::outcome::{FieldValue, OutcomeItem, Reason, VersionOutcome};
-use crate::pipeline::verify::{CapturedDelivery, Subject, Tally, drift, outcome_of};
-use crate::plugin::Loaded;
-use crate::store::{KeptAnswer, NewDelivery};
+use leadhost_pipeline::verify::outcome::{FieldValue, OutcomeItem, Reason, VersionOutcome};
+use leadhost_pipeline::verify::{CapturedDelivery, Subject, Tally, drift, outcome_of};
+use leadhost_plugin::Loaded;
+use leadhost_store::{KeptAnswer, NewDelivery};
 
 /// Deliveries whose results are shown if there is no other version to compare them with.
 const SHOWN_RESULTS: usize = 20;
@@ -456,12 +457,12 @@ impl<'a> ReplayedHere<'a> {
             same: tally.same,
             leads: tally.leads,
             candidate_leads: tally.candidate_leads,
-            newly_failing: tally.newly_failing.into(),
-            no_longer_failing: tally.no_longer_failing.into(),
-            appeared: tally.appeared.into(),
-            vanished: tally.vanished.into(),
-            items: tally.items.into(),
-            fields: tally.fields.into_iter().map(Into::into).collect(),
+            newly_failing: comparison::group(tally.newly_failing),
+            no_longer_failing: comparison::group(tally.no_longer_failing),
+            appeared: comparison::group(tally.appeared),
+            vanished: comparison::group(tally.vanished),
+            items: comparison::group(tally.items),
+            fields: comparison::fields(tally.fields),
             altered: tally.harm.altered,
             sends: None,
             cost: None,
@@ -640,7 +641,7 @@ mod tests {
     use uuid::Uuid;
 
     use super::*;
-    use crate::pipeline::routing::{Reachable, Routing};
+    use leadhost_pipeline::routing::{Reachable, Routing};
 
     fn connection(workspace: u128, name: &str) -> CapturedLive {
         let view = json!({

@@ -9,21 +9,21 @@ use super::answers::{explain, texts};
 use super::named::stored;
 use super::unstored::{self, UnstoredComponent};
 use super::{verify, verifying};
-use crate::admin_api::plugins::DeployedPlugin;
-use crate::admin_api::rollouts::{
-    RolledBack, RolloutChangeRequest, RolloutConnection, RolloutRequest, RolloutView,
-};
 use crate::cli::client::{AdminClient, ServiceAddress, encoded, query};
 use crate::cli::command::ServiceFlags;
 use crate::cli::failure::CommandFailure;
 use crate::cli::output::{count, say};
 use crate::cli::progress::ProgressLine;
 use crate::cli::table::{list, optional, safe, seconds, table};
-use crate::domain::accept::AcceptWord;
-use crate::domain::rollout::{RolloutChange, RolloutMode, RolloutStage};
-use crate::domain::size;
-use crate::domain::time;
-use crate::limits;
+use leadhost_admin_api::plugins::DeployedPlugin;
+use leadhost_admin_api::rollouts::{
+    RolledBack, RolloutChangeRequest, RolloutConnection, RolloutRequest, RolloutView,
+};
+use leadhost_domain::accept::AcceptWord;
+use leadhost_domain::limits;
+use leadhost_domain::rollout::{RolloutChange, RolloutMode, RolloutStage};
+use leadhost_domain::size;
+use leadhost_domain::time;
 
 #[derive(Args)]
 pub struct Shadow {

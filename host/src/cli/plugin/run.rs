@@ -14,16 +14,16 @@ use super::body::BodyFormat;
 use super::component_file::{self, read_bytes};
 use super::local::{ConversionOutput, EngineFlags, LocalEngine};
 use super::project;
-use crate::admin_api::tried;
 use crate::cli::failure::CommandFailure;
 use crate::cli::output::{complain, say_json};
 use crate::cli::progress::ProgressLine;
 use crate::cli::table::{safe, table};
-use crate::domain::json::too_deep;
-use crate::domain::plugin::PluginKind;
-use crate::domain::size;
-use crate::limits;
-use crate::plugin::{CallBudget, CaseAnswer, Loaded};
+use leadhost_admin_api::tried;
+use leadhost_domain::json::too_deep;
+use leadhost_domain::limits;
+use leadhost_domain::plugin::PluginKind;
+use leadhost_domain::size;
+use leadhost_plugin::{CallBudget, CaseAnswer, Loaded};
 
 #[derive(Args)]
 pub struct Run {

@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use super::language::Language;
-use crate::domain::plugin::PluginKind;
-use crate::plugin;
+use leadhost_domain::plugin::PluginKind;
+use leadhost_plugin as plugin;
 
 /// The files of all templates, and those of the repository that projects get.
 mod embedded {

@@ -15,8 +15,8 @@ use crate::cli::failure::CommandFailure;
 use crate::cli::output::{complain, count, say};
 use crate::cli::progress::ProgressLine;
 use crate::cli::table::safe;
-use crate::limits;
-use crate::plugin::{CallError, Loaded};
+use leadhost_domain::limits;
+use leadhost_plugin::{CallError, Loaded};
 
 #[derive(Args)]
 pub struct Test {

@@ -5,11 +5,11 @@ use std::path::Path;
 
 use super::registry::{RegistryAddress, RegistryClient};
 use super::{component_file, project};
-use crate::admin_api::plugins::CheckedPlugin;
 use crate::cli::client::AdminClient;
 use crate::cli::failure::CommandFailure;
 use crate::cli::output::complain;
 use crate::cli::progress::ProgressLine;
+use leadhost_admin_api::plugins::CheckedPlugin;
 
 /// A component for the service.
 pub struct UnstoredComponent {

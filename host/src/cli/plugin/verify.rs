@@ -3,16 +3,16 @@
 use clap::Args;
 
 use super::{check, named::stored, unstored, verifying};
-use crate::admin_api::plugins::{
-    DifferenceView, FieldDifference, SendDifferences, VerifiedPlugin, VerifiedSends, VerifyRequest,
-};
 use crate::cli::client::{ServiceAddress, encoded, query};
 use crate::cli::failure::CommandFailure;
 use crate::cli::output::{count, say};
 use crate::cli::progress::ProgressLine;
 use crate::cli::table::{optional, safe, table};
-use crate::domain::plugin::Digest;
-use crate::limits;
+use leadhost_admin_api::plugins::{
+    DifferenceView, FieldDifference, SendDifferences, VerifiedPlugin, VerifiedSends, VerifyRequest,
+};
+use leadhost_domain::limits;
+use leadhost_domain::plugin::Digest;
 
 const NOT_COVERED: &str =
     "Connections of which none was chosen, because there are too many or the time was over";

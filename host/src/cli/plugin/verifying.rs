@@ -3,9 +3,9 @@
 use std::convert::Infallible;
 use std::time::Duration;
 
-use crate::admin_api::plugins::{RunningVerifications, VerificationView};
 use crate::cli::client::AdminClient;
 use crate::cli::progress::ProgressLine;
+use leadhost_admin_api::plugins::{RunningVerifications, VerificationView};
 
 /// Time between two queries.
 const PERIOD: Duration = Duration::from_secs(1);
@@ -57,8 +57,8 @@ fn line(verification: &VerificationView) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::plugin::Digest;
-    use crate::domain::time::Micros;
+    use leadhost_domain::plugin::Digest;
+    use leadhost_domain::time::Micros;
 
     #[test]
     fn the_line_counts_and_names_the_time_that_is_left() {

@@ -8,13 +8,13 @@ use std::time::{Duration, Instant};
 use clap::{Args, ValueEnum};
 
 use super::send::SentFile;
-use crate::admin_api::workspaces::ImportReport;
 use crate::cli::client::{ServiceAddress, encoded};
 use crate::cli::failure::CommandFailure;
 use crate::cli::output::{complain, count, say};
 use crate::cli::progress::ProgressLine;
 use crate::cli::table::{list, safe};
-use crate::pipeline::import;
+use leadhost_admin_api::workspaces::ImportReport;
+use leadhost_pipeline::import;
 
 /// Refused lines that are printed.
 const SHOWN: usize = 20;

@@ -9,12 +9,12 @@ use clap::{Args, Subcommand};
 use hyper::StatusCode;
 use serde::Serialize;
 
-use crate::admin_api::workspaces::{Owners, ProductRemoved};
 use crate::cli::client::{AdminAnswer, ServiceAddress, encoded};
 use crate::cli::confirm::confirm;
 use crate::cli::failure::CommandFailure;
 use crate::cli::output::say;
 use crate::cli::table::safe;
+use leadhost_admin_api::workspaces::{Owners, ProductRemoved};
 
 #[derive(Subcommand)]
 pub enum ProductsCommand {

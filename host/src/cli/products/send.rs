@@ -16,7 +16,7 @@ use hyper::body::{Body, Bytes, Frame};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::cli::failure::CommandFailure;
-use crate::pipeline::import::{ImportFormat, ImportReader};
+use leadhost_pipeline::import::{ImportFormat, ImportReader};
 
 /// Bytes of one piece, and pieces in flight.
 const PIECE: usize = 64 << 10;
@@ -157,7 +157,7 @@ struct AllRefused {
     path: PathBuf,
     file: BufWriter<File>,
     reader: ImportReader,
-    rows: Vec<crate::pipeline::import::ImportRow>,
+    rows: Vec<leadhost_pipeline::import::ImportRow>,
     hasher: std::hash::RandomState,
     /// The lines of external ids, by their hashes: eight bytes distinguish some millions.
     lines: HashMap<u64, u64>,

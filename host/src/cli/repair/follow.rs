@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use super::path::path;
-use crate::admin_api::repairs::RepairView;
 use crate::cli::client::{AdminAnswer, AdminClient};
 use crate::cli::failure::CommandFailure;
 use crate::cli::progress::ProgressLine;
 use crate::cli::table::optional;
-use crate::domain::repair::RepairState;
+use leadhost_admin_api::repairs::RepairView;
+use leadhost_domain::repair::RepairState;
 
 /// Time between two queries.
 const PERIOD: Duration = Duration::from_millis(300);

@@ -9,16 +9,16 @@ use clap::{Args, Subcommand};
 use serde_json::json;
 
 use self::path::path;
-use crate::admin_api::repairs::{
-    RepairChanges, RepairFacts, RepairList, RepairRequest, RepairView,
-};
 use crate::cli::client::{AdminAnswer, AdminClient, ServiceAddress, query};
 use crate::cli::failure::CommandFailure;
 use crate::cli::output::{complain, say};
 use crate::cli::page::{PageFlags, show_next_page};
 use crate::cli::table::{cell, optional, safe, seconds, table};
-use crate::domain::repair::RepairState;
-use crate::limits;
+use leadhost_admin_api::repairs::{
+    RepairChanges, RepairFacts, RepairList, RepairRequest, RepairView,
+};
+use leadhost_domain::limits;
+use leadhost_domain::repair::RepairState;
 
 #[derive(Subcommand)]
 pub enum RepairCommand {

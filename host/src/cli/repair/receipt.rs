@@ -1,12 +1,12 @@
 //! A repair and the sum of its receipt, in words.
 
-use crate::admin_api::repairs::{
-    RepairFacts, RepairUndoView, RepairView, RepairedDeliveries, RepairedRows,
-};
 use crate::cli::command::ServiceFlags;
 use crate::cli::output::{count, say};
 use crate::cli::table::{optional, safe, seconds};
-use crate::domain::repair::RepairState;
+use leadhost_admin_api::repairs::{
+    RepairFacts, RepairUndoView, RepairView, RepairedDeliveries, RepairedRows,
+};
+use leadhost_domain::repair::RepairState;
 
 /// Prints a repair, and the commands that an operator may want next.
 pub fn show(repair: &RepairView, flags: &ServiceFlags) {
@@ -200,11 +200,11 @@ mod tests {
     use super::*;
     use uuid::Uuid;
 
-    use crate::admin_api::repairs::StayingChange;
-    use crate::domain::id::{RepairId, WorkspaceId};
-    use crate::domain::plugin::Digest;
-    use crate::domain::repair::RepairedKind;
-    use crate::domain::time::Micros;
+    use leadhost_admin_api::repairs::StayingChange;
+    use leadhost_domain::id::{RepairId, WorkspaceId};
+    use leadhost_domain::plugin::Digest;
+    use leadhost_domain::repair::RepairedKind;
+    use leadhost_domain::time::Micros;
 
     fn repair() -> RepairView {
         let fields = |fields: &[(&str, u64)]| -> BTreeMap<String, u64> {

@@ -16,14 +16,14 @@ use crate::cli::client::KEY_FILE;
 use crate::cli::command::ServiceFlags;
 use crate::cli::failure::CommandFailure;
 use crate::cli::workspace_file;
-use crate::domain::connection::{Connection, ConnectionKind};
-use crate::domain::exchange::{Scheme, SenderCheck};
-use crate::domain::key::KeyKind;
-use crate::pipeline::Pipeline;
-use crate::pipeline::apply::{ApplyError, ApplyOutcome, FileExtent, KeyRequest, apply, mint};
-use crate::pipeline::deploy;
-use crate::plugin::CallBudget;
-use crate::seal::Secrets;
+use leadhost_domain::connection::{Connection, ConnectionKind};
+use leadhost_domain::exchange::{Scheme, SenderCheck};
+use leadhost_domain::key::KeyKind;
+use leadhost_egress::seal::Secrets;
+use leadhost_pipeline::Pipeline;
+use leadhost_pipeline::apply::{ApplyError, ApplyOutcome, FileExtent, KeyRequest, apply, mint};
+use leadhost_pipeline::deploy;
+use leadhost_plugin::CallBudget;
 
 /// Applies the workspace file, unless the keys file exists. If hosts share a database, it does not apply
 /// the file either if the workspace exists, or if only another host has the plugins that the file names.
@@ -293,7 +293,7 @@ pub fn fixed_header(check: &SenderCheck, secrets: &Secrets) -> Option<(String, S
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::exchange::{Encoding, Place, ValueLocation};
+    use leadhost_domain::exchange::{Encoding, Place, ValueLocation};
 
     #[test]
     fn plugins_that_the_file_names_and_that_are_not_active_are_missing() {

@@ -7,9 +7,9 @@ use std::sync::Arc;
 use crate::cli::client::KEY_FILE;
 use crate::cli::command::ServiceFlags;
 use crate::cli::failure::CommandFailure;
-use crate::domain::key::{KeyKind, Role};
-use crate::pipeline::Pipeline;
-use crate::pipeline::apply::{KeyRequest, mint};
+use leadhost_domain::key::{KeyKind, Role};
+use leadhost_pipeline::Pipeline;
+use leadhost_pipeline::apply::{KeyRequest, mint};
 
 use super::local_files::write_private;
 

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::cli::client::{ADDRESSES_FILE, ServiceFile};
 use crate::cli::failure::CommandFailure;
-use crate::http::listen::Addresses;
+use leadhost_http::listen::Addresses;
 
 /// The file of addresses, which exists while the service runs.
 pub struct AddressesFile {

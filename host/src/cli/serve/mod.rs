@@ -20,19 +20,19 @@ use super::command::ServiceFlags;
 use super::failure::CommandFailure;
 use super::output::say;
 use crate::app::App;
-use crate::clock::{DatabaseClock, SharedClock, SystemClock};
-use crate::config::Config;
-use crate::core::Core;
-use crate::domain::phone;
-use crate::domain::text::quoted;
-use crate::http::listen::{self, Addresses, StartError};
-use crate::http::metric_export;
-use crate::limits;
-use crate::memory;
-use crate::pipeline::{self, Pipeline, deploy, fleet};
-use crate::shutdown::{self, Shutdown};
-use crate::store::{self, StoreLocation};
-use crate::telemetry::{self, LogExport, LogQueue};
+use leadhost_config::Config;
+use leadhost_config::memory;
+use leadhost_config::shutdown::{self, Shutdown};
+use leadhost_domain::clock::{DatabaseClock, SharedClock, SystemClock};
+use leadhost_domain::limits;
+use leadhost_domain::phone;
+use leadhost_domain::text::quoted;
+use leadhost_http::listen::{self, Addresses, StartError};
+use leadhost_http::metric_export;
+use leadhost_pipeline::core::Core;
+use leadhost_pipeline::{self as pipeline, Pipeline, deploy, fleet};
+use leadhost_store::{self as store, StoreLocation};
+use leadhost_telemetry::{self as telemetry, LogExport, LogQueue};
 
 #[derive(Args)]
 pub struct Serve {

@@ -8,8 +8,8 @@ use std::path::Path;
 
 use crate::cli::command::ServiceFlags;
 use crate::cli::failure::CommandFailure;
-use crate::seal::{self, Environment, KeyError, Sealer};
-use crate::store::{Store, StoreError};
+use leadhost_egress::seal::{self, Environment, KeyError, Sealer};
+use leadhost_store::{Store, StoreError};
 
 /// The hint for a host whose key differs from that of the fleet.
 const HINT: &str = "give this host the sealing key of the other hosts: as LEADHOST_SEALING_KEY in its environment, or as sealing.key in its data folder (and remove sealing.id there)";

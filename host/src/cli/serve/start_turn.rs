@@ -7,8 +7,8 @@ use std::time::Duration;
 use tokio::task::JoinHandle;
 
 use crate::cli::failure::CommandFailure;
-use crate::pipeline::Pipeline;
-use crate::pipeline::fleet::FleetJob;
+use leadhost_pipeline::Pipeline;
+use leadhost_pipeline::fleet::FleetJob;
 
 /// Time between two attempts.
 const AGAIN: Duration = Duration::from_millis(200);

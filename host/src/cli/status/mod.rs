@@ -3,13 +3,6 @@
 use clap::Args;
 use hyper::StatusCode;
 
-use crate::admin_api::audit::Audit;
-use crate::admin_api::deliveries::Deliveries;
-use crate::admin_api::hosts::HostView;
-use crate::admin_api::overview::{ServiceOverview, ServiceProblem};
-use crate::admin_api::repairs::RepairList;
-use crate::admin_api::rollouts::RolloutList;
-use crate::admin_api::status::{ActivePlugin, ServiceStatus};
 use crate::cli::client::{AdminClient, ServiceAddress, ServiceRefusal};
 use crate::cli::command::ServiceFlags;
 use crate::cli::failure::CommandFailure;
@@ -17,8 +10,15 @@ use crate::cli::open_rollouts;
 use crate::cli::output::{count, say};
 use crate::cli::overview;
 use crate::cli::table::{optional, safe, seconds, table};
-use crate::domain::host_names;
-use crate::limits;
+use leadhost_admin_api::audit::Audit;
+use leadhost_admin_api::deliveries::Deliveries;
+use leadhost_admin_api::hosts::HostView;
+use leadhost_admin_api::overview::{ServiceOverview, ServiceProblem};
+use leadhost_admin_api::repairs::RepairList;
+use leadhost_admin_api::rollouts::RolloutList;
+use leadhost_admin_api::status::{ActivePlugin, ServiceStatus};
+use leadhost_domain::host_names;
+use leadhost_domain::limits;
 
 #[derive(Args)]
 pub struct ShowStatus {

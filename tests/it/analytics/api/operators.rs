@@ -1,6 +1,6 @@
 //! The counts of a workspace over the admin API: the same as those of its own data clients.
 
-use leadhost::domain::key::{KeyKind, PlainKey};
+use leadhost_domain::key::{KeyKind, PlainKey};
 use leadhost_tests::{Ask, On};
 use serde_json::{Value, json};
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use leadhost::http::openapi::{self, SchemaValidator};
+use leadhost_http::openapi::{self, SchemaValidator};
 use leadhost_tests::{Host, On, until};
 use serde_json::{Value, json};
 

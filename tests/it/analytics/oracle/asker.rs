@@ -4,9 +4,9 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-use leadhost::domain::id::{AgentId, DealId};
-use leadhost::domain::key::{KeyKind, PlainKey};
-use leadhost::domain::time::{self, Micros};
+use leadhost_domain::id::{AgentId, DealId};
+use leadhost_domain::key::{KeyKind, PlainKey};
+use leadhost_domain::time::{self, Micros};
 use leadhost_tests::{Answer, Host};
 use serde_json::{Value, json};
 

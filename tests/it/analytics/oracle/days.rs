@@ -5,7 +5,7 @@
 
 use chrono::{DateTime, NaiveDate, Offset as _, TimeZone as _};
 use chrono_tz::Tz;
-use leadhost::domain::zone::{self, Day, Zone};
+use leadhost_domain::zone::{self, Day, Zone};
 
 use super::question::{ERAS, Era};
 

@@ -14,7 +14,7 @@ mod seed;
 
 use std::collections::BTreeSet;
 
-use leadhost::domain::analytics::MetricSet;
+use leadhost_domain::analytics::MetricSet;
 use leadhost_tests::{Host, On, Random, sized};
 
 use self::asker::Asker;

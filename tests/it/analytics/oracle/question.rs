@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use chrono::{Datelike as _, Days as Span, NaiveDate};
-use leadhost::domain::time;
+use leadhost_domain::time;
 use leadhost_tests::Random;
 use serde_json::{Value, json};
 use url::form_urlencoded::byte_serialize;

@@ -3,14 +3,14 @@
 
 use std::time::Duration;
 
-use leadhost::domain::contact::channel_keys;
-use leadhost::domain::deal::DealStage;
-use leadhost::domain::id::DealId;
-use leadhost::domain::lead::Action;
-use leadhost::domain::message::MessageState;
-use leadhost::domain::ticket::TicketStatus;
-use leadhost::domain::time::{self, Micros};
-use leadhost::store::*;
+use leadhost_domain::contact::channel_keys;
+use leadhost_domain::deal::DealStage;
+use leadhost_domain::id::DealId;
+use leadhost_domain::lead::Action;
+use leadhost_domain::message::MessageState;
+use leadhost_domain::ticket::TicketStatus;
+use leadhost_domain::time::{self, Micros};
+use leadhost_store::*;
 use leadhost_tests::{Random, sized};
 use serde_json::json;
 

@@ -1,9 +1,9 @@
 //! Partners make deals.
 
-use leadhost::domain::contact;
-use leadhost::domain::id::{DealId, ProductId};
-use leadhost::domain::row::Entity;
-use leadhost::store::*;
+use leadhost_domain::contact;
+use leadhost_domain::id::{DealId, ProductId};
+use leadhost_domain::row::Entity;
+use leadhost_store::*;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -130,7 +130,7 @@ pub async fn a_deal_is_made_with_its_person_and_found_by_its_partner_only(world:
     }
     // Only the partner that made it may change it.
     let won = |by| DealPatch {
-        status: Some(leadhost::domain::deal::DealStatus::Won),
+        status: Some(leadhost_domain::deal::DealStatus::Won),
         ..wish(by, id)
     };
     assert_eq!(patch(world, won(other)).await, DealPatched::NoDeal);

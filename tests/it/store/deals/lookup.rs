@@ -1,10 +1,10 @@
 //! The lookup of deals.
 
-use leadhost::domain::contact::phone_key;
-use leadhost::domain::deal::DealView;
-use leadhost::domain::id::DealId;
-use leadhost::limits;
-use leadhost::store::{DealFilter, StoreError};
+use leadhost_domain::contact::phone_key;
+use leadhost_domain::deal::DealView;
+use leadhost_domain::id::DealId;
+use leadhost_domain::limits;
+use leadhost_store::{DealFilter, StoreError};
 use leadhost_tests::until;
 use serde_json::json;
 

@@ -8,10 +8,10 @@ pub mod patching;
 
 use std::time::Duration;
 
-use leadhost::domain::contact;
-use leadhost::domain::id::{DealId, KeyId, PartnerId};
-use leadhost::domain::row::Entity;
-use leadhost::store::*;
+use leadhost_domain::contact;
+use leadhost_domain::id::{DealId, KeyId, PartnerId};
+use leadhost_domain::row::Entity;
+use leadhost_store::*;
 use uuid::Uuid;
 
 use super::messages::{PHONE, number};

@@ -1,8 +1,8 @@
 //! Partners' notes on deals.
 
-use leadhost::domain::id::{DealId, DealLogId};
-use leadhost::domain::row::Entity;
-use leadhost::store::*;
+use leadhost_domain::id::{DealId, DealLogId};
+use leadhost_domain::row::Entity;
+use leadhost_store::*;
 use serde_json::json;
 use uuid::Uuid;
 

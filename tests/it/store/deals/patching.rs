@@ -1,11 +1,11 @@
 //! Partners change deals while sources keep sending them.
 
-use leadhost::domain::deal::{DealStage, DealStatus};
-use leadhost::domain::delivery::ItemStatus;
-use leadhost::domain::id::{DealId, WorkspaceId};
-use leadhost::domain::lead::Action;
-use leadhost::domain::row::Entity;
-use leadhost::store::*;
+use leadhost_domain::deal::{DealStage, DealStatus};
+use leadhost_domain::delivery::ItemStatus;
+use leadhost_domain::id::{DealId, WorkspaceId};
+use leadhost_domain::lead::Action;
+use leadhost_domain::row::Entity;
+use leadhost_store::*;
 use serde_json::{Value, json};
 use uuid::Uuid;
 

@@ -7,10 +7,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hyper::Method;
-use leadhost::domain::key::PlainKey;
-use leadhost::domain::row::Entity;
-use leadhost::domain::time;
-use leadhost::store::*;
+use leadhost_domain::key::PlainKey;
+use leadhost_domain::row::Entity;
+use leadhost_domain::time;
+use leadhost_store::*;
 use leadhost_tests::Ask;
 use rusqlite::Connection;
 use serde::Deserialize;

@@ -23,9 +23,9 @@ mod writer;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 
-use leadhost::clock::{Clock, SystemClock};
-use leadhost::domain::row::Entity;
-use leadhost::domain::time::Micros;
+use leadhost_domain::clock::{Clock, SystemClock};
+use leadhost_domain::row::Entity;
+use leadhost_domain::time::Micros;
 use leadhost_tests::size::given;
 use leadhost_tests::{On, Random, sized};
 

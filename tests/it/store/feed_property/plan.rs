@@ -6,8 +6,8 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use leadhost::domain::deal::DealStatus;
-use leadhost::domain::row::Entity;
+use leadhost_domain::deal::DealStatus;
+use leadhost_domain::row::Entity;
 use leadhost_tests::Random;
 use serde::Deserialize;
 

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use leadhost::clock::Clock as _;
+use leadhost_domain::clock::Clock as _;
 use leadhost_tests::postgres::Database;
 use leadhost_tests::{On, Random, until};
 use rusqlite::Connection;

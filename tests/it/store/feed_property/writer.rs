@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use leadhost::clock::Clock as _;
-use leadhost::domain::id::{DealId, DeliveryId};
-use leadhost::domain::lead::Action;
-use leadhost::store::*;
+use leadhost_domain::clock::Clock as _;
+use leadhost_domain::id::{DealId, DeliveryId};
+use leadhost_domain::lead::Action;
+use leadhost_store::*;
 use leadhost_tests::{On, Random};
 
 use super::hosts::RunningHosts;

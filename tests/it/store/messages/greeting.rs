@@ -1,8 +1,8 @@
 //! The greeting of a new lead: stored in the commit that creates its deal.
 
-use leadhost::domain::lead::Action;
-use leadhost::domain::row::Entity;
-use leadhost::store::*;
+use leadhost_domain::lead::Action;
+use leadhost_domain::row::Entity;
+use leadhost_store::*;
 use serde_json::json;
 
 use super::super::world::*;

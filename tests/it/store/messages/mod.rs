@@ -14,17 +14,17 @@ pub mod timeouts;
 
 use std::time::Duration;
 
-use leadhost::domain::channel::{AttemptOutcome, Category, ChannelError};
-use leadhost::domain::contact;
-use leadhost::domain::exchange::HttpResponse;
-use leadhost::domain::id::{ContactId, ConversationId, MessageId, PartnerId};
-use leadhost::domain::message::{MessageProgress, MessageState, TemplateName};
-use leadhost::domain::phone::{self, Phone};
-use leadhost::domain::plugin::Digest;
-use leadhost::domain::row::Entity;
-use leadhost::domain::time::Micros;
-use leadhost::domain::workspace::AgentKind;
-use leadhost::store::*;
+use leadhost_domain::channel::{AttemptOutcome, Category, ChannelError};
+use leadhost_domain::contact;
+use leadhost_domain::exchange::HttpResponse;
+use leadhost_domain::id::{ContactId, ConversationId, MessageId, PartnerId};
+use leadhost_domain::message::{MessageProgress, MessageState, TemplateName};
+use leadhost_domain::phone::{self, Phone};
+use leadhost_domain::plugin::Digest;
+use leadhost_domain::row::Entity;
+use leadhost_domain::time::Micros;
+use leadhost_domain::workspace::AgentKind;
+use leadhost_store::*;
 use serde_json::{Value, json};
 
 use super::world::*;

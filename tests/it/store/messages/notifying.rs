@@ -3,10 +3,10 @@
 
 use std::time::Duration;
 
-use leadhost::domain::id::PartnerId;
-use leadhost::domain::message::MessageState;
-use leadhost::domain::row::Entity;
-use leadhost::store::*;
+use leadhost_domain::id::PartnerId;
+use leadhost_domain::message::MessageState;
+use leadhost_domain::row::Entity;
+use leadhost_store::*;
 use serde_json::json;
 
 use super::super::world::*;

@@ -1,10 +1,10 @@
 //! Incoming events: messages, opt-outs, new numbers, changes of templates.
 
-use leadhost::domain::channel::Template;
-use leadhost::domain::contact::{channel_keys, phone_key};
-use leadhost::domain::delivery::ItemStatus;
-use leadhost::domain::row::Entity;
-use leadhost::store::*;
+use leadhost_domain::channel::Template;
+use leadhost_domain::contact::{channel_keys, phone_key};
+use leadhost_domain::delivery::ItemStatus;
+use leadhost_domain::row::Entity;
+use leadhost_store::*;
 use serde_json::json;
 
 use super::super::world::*;

@@ -1,7 +1,7 @@
 //! Messages and failures for readers.
 
-use leadhost::domain::message::{Actor, MessageState};
-use leadhost::store::*;
+use leadhost_domain::message::{Actor, MessageState};
+use leadhost_store::*;
 
 use super::super::world::*;
 use super::*;
@@ -15,7 +15,7 @@ pub async fn failures_are_found_by_each_filter_in_the_order_of_their_stamps(worl
             2 => other_line(world),
             _ => line(world),
         };
-        let keys = [leadhost::domain::contact::phone_key(&to)];
+        let keys = [leadhost_domain::contact::phone_key(&to)];
         let new = Notification {
             channel: channel.clone(),
             contact_keys: keys.to_vec(),
@@ -208,7 +208,7 @@ pub async fn operators_see_messages_newest_first_by_each_filter(world: &World) {
         &[0, 1, 2],
     )
     .await;
-    let nowhere = Some(leadhost::domain::id::WorkspaceId::new(world.now()));
+    let nowhere = Some(leadhost_domain::id::WorkspaceId::new(world.now()));
     check(
         OutboxFilter {
             workspace: nowhere,

@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use leadhost::domain::connection::ConnectionPause;
-use leadhost::domain::delivery::ItemStatus;
-use leadhost::domain::id::WorkspaceId;
-use leadhost::domain::message::MessageState;
-use leadhost::domain::plugin::Digest;
-use leadhost::domain::row::Entity;
-use leadhost::store::*;
+use leadhost_domain::connection::ConnectionPause;
+use leadhost_domain::delivery::ItemStatus;
+use leadhost_domain::id::WorkspaceId;
+use leadhost_domain::message::MessageState;
+use leadhost_domain::plugin::Digest;
+use leadhost_domain::row::Entity;
+use leadhost_store::*;
 use serde_json::{Value, json};
 
 use super::super::world::*;
@@ -133,7 +133,7 @@ pub async fn a_contact_is_also_found_by_the_channels_name_for_it(world: &World) 
     let mut answer = inbound(world, "w2");
     answer.sender_id = "551134567890".to_owned();
     answer.phone = Some(number(line_of_another));
-    answer.contact_keys = leadhost::domain::contact::channel_keys("whatsapp", "551134567890");
+    answer.contact_keys = leadhost_domain::contact::channel_keys("whatsapp", "551134567890");
     let item = receive(world, answer).await;
     assert_eq!(item.contact_id, Some(new.contact));
     let called = store(world, notification(world, line_of_another)).await;

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use leadhost::domain::delivery::{DeliveryStatus, ItemStatus};
-use leadhost::domain::message::MessageState;
-use leadhost::domain::row::Entity;
-use leadhost::limits;
-use leadhost::store::*;
+use leadhost_domain::delivery::{DeliveryStatus, ItemStatus};
+use leadhost_domain::limits;
+use leadhost_domain::message::MessageState;
+use leadhost_domain::row::Entity;
+use leadhost_store::*;
 use serde_json::json;
 
 use super::super::world::*;

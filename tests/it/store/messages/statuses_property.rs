@@ -3,9 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use leadhost::domain::message::MessageState;
-use leadhost::domain::row::Entity;
-use leadhost::store::*;
+use leadhost_domain::message::MessageState;
+use leadhost_domain::row::Entity;
+use leadhost_store::*;
 use leadhost_tests::{On, Random, sized};
 use serde_json::Value;
 

@@ -1,6 +1,6 @@
 //! Timeouts of conversations: no answer, and no activity.
 
-use leadhost::store::*;
+use leadhost_store::*;
 use serde_json::json;
 
 use super::super::world::*;

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use leadhost::domain::exchange::SenderChecks;
-use leadhost::domain::plugin::{Description, Digest};
-use leadhost::domain::publisher::Publisher;
-use leadhost::store::{PluginRecord, RetentionPeriods};
+use leadhost_domain::exchange::SenderChecks;
+use leadhost_domain::plugin::{Description, Digest};
+use leadhost_domain::publisher::Publisher;
+use leadhost_store::{PluginRecord, RetentionPeriods};
 use leadhost_tests::postgres::database;
 
 use super::super::world::{START, plan};

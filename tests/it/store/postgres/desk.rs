@@ -7,14 +7,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use leadhost::clock::{Clock as _, SystemClock};
-use leadhost::domain::deal::{DealStage, DealStatus};
-use leadhost::domain::id::{ContactId, ConversationId, DealId};
-use leadhost::domain::lead::Action;
-use leadhost::domain::message::MessageState;
-use leadhost::domain::row::Entity;
-use leadhost::domain::ticket::{self, TicketView};
-use leadhost::store::*;
+use leadhost_domain::clock::{Clock as _, SystemClock};
+use leadhost_domain::deal::{DealStage, DealStatus};
+use leadhost_domain::id::{ContactId, ConversationId, DealId};
+use leadhost_domain::lead::Action;
+use leadhost_domain::message::MessageState;
+use leadhost_domain::row::Entity;
+use leadhost_domain::ticket::{self, TicketView};
+use leadhost_store::*;
 
 use super::super::deals::{acme, lead_of, wish};
 use super::super::messages::{self, line, notified, sent, stored, urgent};

@@ -6,13 +6,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use leadhost::clock::{Clock as _, SystemClock};
-use leadhost::domain::channel::Category;
-use leadhost::domain::id::{MessageId, PartnerId};
-use leadhost::domain::message::{MessageProgress, MessageState};
-use leadhost::domain::row::Entity;
-use leadhost::domain::time::Micros;
-use leadhost::store::*;
+use leadhost_domain::channel::Category;
+use leadhost_domain::clock::{Clock as _, SystemClock};
+use leadhost_domain::id::{MessageId, PartnerId};
+use leadhost_domain::message::{MessageProgress, MessageState};
+use leadhost_domain::row::Entity;
+use leadhost_domain::time::Micros;
+use leadhost_store::*;
 use serde_json::{Value, json};
 
 use super::super::messages::{
@@ -111,7 +111,7 @@ fn opposing(world: &World, round: usize, out: &[MessageId], writer: usize) -> Ve
                 let mut new = inbound(world, &format!("in-{round}-{number}"));
                 new.reply_to = Some(external(round, number));
                 new.contact_keys =
-                    leadhost::domain::contact::keys(std::slice::from_ref(&phone), &[]);
+                    leadhost_domain::contact::keys(std::slice::from_ref(&phone), &[]);
                 new.phone = Some(phone);
                 new.at = time(40);
                 webhook(vec![event(line(world), Event::Inbound(Box::new(new)))])
@@ -248,7 +248,7 @@ async fn a_send_is_held_by_one_host_at_a_time() {
                 let mut begun = Vec::new();
                 loop {
                     let jobs = host
-                        .claim(&leadhost::store::ClaimTurns::new(7), now, until)
+                        .claim(&leadhost_store::ClaimTurns::new(7), now, until)
                         .await
                         .expect("it claims");
                     if jobs.is_empty() {
@@ -286,7 +286,7 @@ async fn a_send_is_held_by_one_host_at_a_time() {
     // Both hosts' workers die in the middle of their calls.
     let later = until.plus(Duration::from_secs(1));
     let again = later.plus(Duration::from_mins(1));
-    let turns = leadhost::store::ClaimTurns::new(100);
+    let turns = leadhost_store::ClaimTurns::new(100);
     let (one, other) = tokio::join!(
         hosts[0].claim(&turns, later, again),
         hosts[1].claim(&turns, later, again),

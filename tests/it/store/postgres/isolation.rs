@@ -2,8 +2,8 @@
 //! that it names. Every table is filled according to its own columns, so that a table of a
 //! later migration is tested too.
 
-use leadhost::domain::id::WorkspaceId;
-use leadhost::store::StoreError;
+use leadhost_domain::id::WorkspaceId;
+use leadhost_store::StoreError;
 use leadhost_tests::postgres::{Database, database};
 use sqlx::postgres::PgConnection;
 use sqlx::{AssertSqlSafe, Row as _};

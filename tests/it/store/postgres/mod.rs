@@ -13,8 +13,8 @@ mod statements;
 
 use std::sync::Arc;
 
-use leadhost::clock::ManualClock;
-use leadhost::store::{Store, StoreError, open_postgres};
+use leadhost_domain::clock::ManualClock;
+use leadhost_store::{Store, StoreError, open_postgres};
 use leadhost_tests::On;
 use leadhost_tests::postgres::Database;
 use sqlx::postgres::PgConnection;

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use leadhost::clock::SystemClock;
-use leadhost::config::StoreUrl;
-use leadhost::domain::deal::DealStage;
-use leadhost::store::{DealPatch, StoreLocation, Write, open};
+use leadhost_config::StoreUrl;
+use leadhost_domain::clock::SystemClock;
+use leadhost_domain::deal::DealStage;
+use leadhost_store::{DealPatch, StoreLocation, Write, open};
 use leadhost_tests::On;
 use leadhost_tests::proxy::Proxy;
 
@@ -14,7 +14,7 @@ use super::super::messages;
 use super::super::world::{self, World};
 
 /// A world, and a host that reaches its database through the proxy.
-async fn through_proxy() -> Option<(World, Arc<dyn leadhost::store::Store>, Proxy)> {
+async fn through_proxy() -> Option<(World, Arc<dyn leadhost_store::Store>, Proxy)> {
     let on = On::postgres().await?;
     let On::Postgres(database) = &on else {
         unreachable!("it was asked for");
@@ -31,7 +31,7 @@ async fn through_proxy() -> Option<(World, Arc<dyn leadhost::store::Store>, Prox
 
 /// Counts the round trips after its statements are prepared.
 async fn trips(
-    host: &dyn leadhost::store::Store,
+    host: &dyn leadhost_store::Store,
     proxy: &Proxy,
     mut batch: impl FnMut(usize) -> Vec<Write>,
 ) -> usize {
@@ -117,7 +117,7 @@ async fn many_statuses_cost_as_many_round_trips_as_one() {
                 let time = world
                     .now()
                     .plus_seconds(10 - i64::try_from(number).unwrap());
-                let said = messages::at(leadhost::domain::message::MessageState::Read, time);
+                let said = messages::at(leadhost_domain::message::MessageState::Read, time);
                 messages::status(&world, &format!("{messages}-{message}"), said)
             };
             vec![world.accept((0..messages).map(said).collect())]

@@ -1,7 +1,7 @@
 //! Compares the migrated schema with the descriptions of the tables, and refuses schemas
 //! from before the first release.
 
-use leadhost::store::schema::{
+use leadhost_store::schema::{
     TABLES,
     table::{ColumnSchema, TableSchema},
 };
@@ -195,10 +195,12 @@ async fn a_schema_from_before_the_first_release_is_refused() {
 /// Match keys as a host of the former release left them, and what the migration adds.
 #[tokio::test]
 async fn former_keys_of_marked_mobiles_are_found_by_the_new_ones() {
-    const SQLITE: &str =
-        include_str!("../../../../host/migrations/sqlite/0011_keys_without_mobile_marks.sql");
-    const POSTGRES: &str =
-        include_str!("../../../../host/migrations/postgres/0011_keys_without_mobile_marks.sql");
+    const SQLITE: &str = include_str!(
+        "../../../../host/crates/store/migrations/sqlite/0011_keys_without_mobile_marks.sql"
+    );
+    const POSTGRES: &str = include_str!(
+        "../../../../host/crates/store/migrations/postgres/0011_keys_without_mobile_marks.sql"
+    );
     const BEFORE: &str = "
 create temporary table contact_keys (workspace_id text, key text, contact_id text,
   primary key (workspace_id, key));

@@ -1,7 +1,7 @@
 //! Every statement of the store, as the server sees it: it can be prepared against
 //! the schema, and never reads a growing table from end to end.
 
-use leadhost::store::postgres::{HELLO, statements};
+use leadhost_store::postgres::{HELLO, statements};
 use leadhost_tests::postgres::{Database, database};
 use serde_json::Value;
 use sqlx::postgres::PgConnection;

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use leadhost::domain::analytics::{CountKey, Granularity, MetricSet, add};
-use leadhost::domain::id::AgentId;
-use leadhost::domain::lead::Action;
-use leadhost::domain::ticket::TicketStatus;
-use leadhost::domain::zone;
-use leadhost::store::*;
+use leadhost_domain::analytics::{CountKey, Granularity, MetricSet, add};
+use leadhost_domain::id::AgentId;
+use leadhost_domain::lead::Action;
+use leadhost_domain::ticket::TicketStatus;
+use leadhost_domain::zone;
+use leadhost_store::*;
 use serde_json::json;
 
 use super::super::deals::lead_of;

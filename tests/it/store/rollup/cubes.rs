@@ -1,7 +1,7 @@
 //! Cubes of local days: which zone gets one, how it is filled, and when it is
 //! removed.
 
-use leadhost::limits;
+use leadhost_domain::limits;
 
 use super::super::world::*;
 use super::*;

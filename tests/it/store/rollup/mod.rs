@@ -9,16 +9,16 @@ pub mod removals;
 
 use std::collections::BTreeMap;
 
-use leadhost::domain::analytics::{
+use leadhost_domain::analytics::{
     CountKey, Granularity, MeasureBits, MeasureCounts, MetricSet, TimeSlot, add,
 };
-use leadhost::domain::contact;
-use leadhost::domain::id::ConversationId;
-use leadhost::domain::message::MessageState;
-use leadhost::domain::row::Entity;
-use leadhost::domain::time::{self, Micros};
-use leadhost::domain::zone::{self, Day, Zone};
-use leadhost::store::*;
+use leadhost_domain::contact;
+use leadhost_domain::id::ConversationId;
+use leadhost_domain::message::MessageState;
+use leadhost_domain::row::Entity;
+use leadhost_domain::time::{self, Micros};
+use leadhost_domain::zone::{self, Day, Zone};
+use leadhost_store::*;
 use serde_json::Value;
 
 use super::messages::{at, inbound, number, receive, settle_send, store, urgent};

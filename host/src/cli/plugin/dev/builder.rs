@@ -16,7 +16,7 @@ use tokio::process::{Child, Command};
 use crate::cli::output::complain;
 use crate::cli::progress::ProgressLine;
 use crate::cli::table::safe;
-use crate::shutdown::Shutdown;
+use leadhost_config::shutdown::Shutdown;
 
 /// Bytes of a build's output that are kept: the first and the last ones of so many.
 const KEPT_BYTES: usize = 128 << 10;

@@ -13,12 +13,12 @@ use super::sends::{line_within, outcome_lines, step_lines};
 use crate::cli::output::{is_closed, say};
 use crate::cli::plugin::run::milliseconds;
 use crate::cli::table::safe;
-use crate::domain::channel::{EventBody, TemplatePage, TemplateStep};
-use crate::domain::lead::Lead;
-use crate::domain::plugin::{ConversionOutcome, ConvertedItem};
-use crate::domain::size;
-use crate::plugin::{Watched, WatchedCall, WatchedOutput, WatchedSend};
-use crate::store::{DeliveryDetail, Store};
+use leadhost_domain::channel::{EventBody, TemplatePage, TemplateStep};
+use leadhost_domain::lead::Lead;
+use leadhost_domain::plugin::{ConversionOutcome, ConvertedItem};
+use leadhost_domain::size;
+use leadhost_plugin::{Watched, WatchedCall, WatchedOutput, WatchedSend};
+use leadhost_store::{DeliveryDetail, Store};
 
 /// Calls that wait for the answer to their request, and requests that later calls may belong to.
 const WAITING: usize = 64;
@@ -380,10 +380,10 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::domain::exchange::InputProblem;
-    use crate::domain::lead::Action;
-    use crate::domain::plugin::{ConverterOutput, Digest};
-    use crate::plugin::CallUsage;
+    use leadhost_domain::exchange::InputProblem;
+    use leadhost_domain::lead::Action;
+    use leadhost_domain::plugin::{ConverterOutput, Digest};
+    use leadhost_plugin::CallUsage;
 
     fn call(output: Result<WatchedOutput, String>) -> WatchedCall {
         WatchedCall {

@@ -11,7 +11,7 @@ use crate::cli::output::{complain, count};
 use crate::cli::plugin::component_file::{self, ComponentFile, GOLDEN};
 use crate::cli::plugin::test::{is_alike, show_failing};
 use crate::cli::table::safe;
-use crate::plugin::Plugins;
+use leadhost_plugin::Plugins;
 
 /// A component that is to be served.
 pub struct DevCandidate {

@@ -37,16 +37,16 @@ use crate::cli::output::{complain, count, say};
 use crate::cli::serve::first_apply;
 use crate::cli::table::safe;
 use crate::cli::workspace_file;
-use crate::config::Config;
-use crate::domain::connection::Connection;
-use crate::domain::plugin::{Digest, PluginKind};
-use crate::domain::text::quoted;
-use crate::limits;
-use crate::pipeline::apply::ApplyOutcome;
-use crate::pipeline::deploy::DeployError;
-use crate::plugin::{LoadError, Loaded};
-use crate::shutdown::{self, Shutdown};
-use crate::telemetry;
+use leadhost_config::Config;
+use leadhost_config::shutdown::{self, Shutdown};
+use leadhost_domain::connection::Connection;
+use leadhost_domain::limits;
+use leadhost_domain::plugin::{Digest, PluginKind};
+use leadhost_domain::text::quoted;
+use leadhost_pipeline::apply::ApplyOutcome;
+use leadhost_pipeline::deploy::DeployError;
+use leadhost_plugin::{LoadError, Loaded};
+use leadhost_telemetry as telemetry;
 
 /// The file with the fields of the connection, in the project's folder.
 const CONNECTION_FILE: &str = "dev.toml";
@@ -56,7 +56,7 @@ const SANDBOX: &str = "sandbox";
 
 /// Filters the log of the service on standard error. Every concern is accepted, which is the command's
 /// purpose, and calls that fail are shown with their requests.
-const LOG_FILTER: &str = "warn,sqlx_core::pool=error,leadhost::pipeline::deploy=error,leadhost::pipeline::intake=error,leadhost::pipeline::worker=error,leadhost::plugin::breaker=error,leadhost::pipeline::redrive=error,leadhost::pipeline::source_changes=error";
+const LOG_FILTER: &str = "warn,sqlx_core::pool=error,leadhost_pipeline::deploy=error,leadhost_pipeline::intake=error,leadhost_pipeline::worker=error,leadhost_plugin::breaker=error,leadhost_pipeline::redrive=error,leadhost_pipeline::source_changes=error";
 
 /// Timeout for blocking threads, which cannot be cancelled, at the very end.
 const THREAD_PATIENCE: Duration = Duration::from_secs(1);

@@ -3,8 +3,8 @@
 
 use std::collections::VecDeque;
 
-use crate::domain::plugin::Digest;
-use crate::plugin::{WatchedCall, with_innermost_place};
+use leadhost_domain::plugin::Digest;
+use leadhost_plugin::{WatchedCall, with_innermost_place};
 
 /// Failures that are remembered.
 const REMEMBERED: usize = 64;
@@ -89,7 +89,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::plugin::{CallUsage, WatchedOutput};
+    use leadhost_plugin::{CallUsage, WatchedOutput};
 
     fn call(id: &str, error: Option<&str>) -> WatchedCall {
         WatchedCall {

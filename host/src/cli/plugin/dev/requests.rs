@@ -13,7 +13,7 @@ use tracing_subscriber::layer::Context;
 use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::{Layer, Registry};
 
-use crate::limits;
+use leadhost_domain::limits;
 
 /// The target of the line that each request has.
 const ACCESS: &str = "leadhost::access";

@@ -9,10 +9,10 @@ use serde_json::Value;
 use crate::cli::plugin::body::BodyFormat;
 use crate::cli::plugin::component_file::GOLDEN;
 use crate::cli::serve::first_apply::fixed_header;
-use crate::domain::exchange::{Encoding, Scheme, SenderCheck, SignedKind};
-use crate::domain::plugin::PluginKind;
-use crate::domain::text::quoted;
-use crate::seal::Secrets;
+use leadhost_domain::exchange::{Encoding, Scheme, SenderCheck, SignedKind};
+use leadhost_domain::plugin::PluginKind;
+use leadhost_domain::text::quoted;
+use leadhost_egress::seal::Secrets;
 
 /// The case that is the sample if the project has it.
 const FIRST: &str = "lead";
@@ -150,7 +150,7 @@ fn body_file(case: &Path) -> Option<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::exchange::{Place, ValueLocation};
+    use leadhost_domain::exchange::{Place, ValueLocation};
     use serde_json::json;
 
     fn project(cases: &[(&str, Value)]) -> tempfile::TempDir {

@@ -6,9 +6,9 @@ use std::time::Duration;
 use crate::cli::output::count;
 use crate::cli::plugin::run::milliseconds;
 use crate::cli::table::safe;
-use crate::domain::channel::{AcceptedSend, RefusedSend, SendAnswer, SendStep};
-use crate::domain::exchange::{HttpRequest, Slot, SlotArgument, TextSegment};
-use crate::plugin::WatchedSend;
+use leadhost_domain::channel::{AcceptedSend, RefusedSend, SendAnswer, SendStep};
+use leadhost_domain::exchange::{HttpRequest, Slot, SlotArgument, TextSegment};
+use leadhost_plugin::WatchedSend;
 
 /// Characters of a text that are shown: bodies are read here.
 const CHARACTERS: usize = 4_000;
@@ -147,8 +147,8 @@ fn slot_text(slot: &Slot) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::channel::Category;
-    use crate::domain::exchange::{HttpResponse, SlotFunction, UrlScheme};
+    use leadhost_domain::channel::Category;
+    use leadhost_domain::exchange::{HttpResponse, SlotFunction, UrlScheme};
 
     fn literal(text: &str) -> TextSegment {
         TextSegment::Literal(text.to_owned())

@@ -8,7 +8,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::cli::plugin::project::ProjectFile;
 use crate::cli::plugin::stale::is_built;
-use crate::domain::hex;
+use leadhost_domain::hex;
 
 /// The record of the last setup: its state, then the folders, each on a line. The folder is not kept with
 /// the sources.
@@ -77,7 +77,7 @@ fn made_folders(folder: &Path) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::plugin::PluginKind;
+    use leadhost_domain::plugin::PluginKind;
 
     #[test]
     fn a_setup_is_made_once_for_the_same_files() {

@@ -7,9 +7,9 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 
 use crate::cli::failure::CommandFailure;
-use crate::domain::exchange::{Scheme, SenderCheck};
-use crate::domain::plugin::{PluginKind, SecretDeclaration, SecretKind};
-use crate::plugin::{CallBudget, Loaded, Plugins, TRIAL_LANE};
+use leadhost_domain::exchange::{Scheme, SenderCheck};
+use leadhost_domain::plugin::{PluginKind, SecretDeclaration, SecretKind};
+use leadhost_plugin::{CallBudget, Loaded, Plugins, TRIAL_LANE};
 
 /// The name of the workspace, the partner, and the connection or the instance.
 pub const NAME: &str = "dev";

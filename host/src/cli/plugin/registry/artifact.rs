@@ -6,8 +6,8 @@ use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use sha2::Digest as _;
 
-use crate::domain::hex;
-use crate::plugin::interfaces;
+use leadhost_domain::hex;
+use leadhost_plugin::interfaces;
 
 /// The media type of the configuration.
 const CONFIG: &str = "application/vnd.wasm.config.v0+json";

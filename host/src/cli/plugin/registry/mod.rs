@@ -27,8 +27,8 @@ use self::artifact::PackedArtifact;
 use self::credentials::Credentials;
 use self::failure::Exchange;
 use crate::cli::failure::CommandFailure;
-use crate::config::Config;
-use crate::domain::size;
+use leadhost_config::Config;
+use leadhost_domain::size;
 
 /// Timeout of a connection to a registry.
 const CONNECT: Duration = Duration::from_secs(10);

@@ -1,0 +1,50 @@
+//! The hosts that share a store.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use leadhost_domain::id::HostId;
+use leadhost_domain::text::counted;
+use leadhost_domain::time::Micros;
+
+/// A host as the store knows it.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct HostView {
+    /// New at every start of the host.
+    pub id: HostId,
+    /// For display: hosts may share a name.
+    pub name: String,
+    /// The version of its program.
+    pub version: String,
+    pub started_at: Micros,
+    /// The time of its last heartbeat.
+    pub seen_at: Micros,
+    /// Whether the last heartbeat is recent. Without one the host counts as dead.
+    pub alive: bool,
+    /// How many minutes the clock of its machine is ahead of the database's; negative if it is behind. 0 if
+    /// they differ by less than a minute, and on a store that is not shared.
+    pub clock_ahead_minutes: i64,
+}
+
+impl HostView {
+    /// Returns how its clock differs: `3 minutes ahead of the database's`. `None` if it does not.
+    pub fn clock_difference(&self) -> Option<String> {
+        let minutes = self.clock_ahead_minutes;
+        let which = match minutes {
+            0 => return None,
+            1.. => "ahead of",
+            _ => "behind",
+        };
+        let number = counted(minutes.unsigned_abs(), "minute", "minutes");
+        Some(format!("{number} {which} the database's"))
+    }
+}
+
+/// A live host that does not serve the version that it should.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct BehindView {
+    /// The host's name.
+    pub host: String,
+    pub reason: String,
+}

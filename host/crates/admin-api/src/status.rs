@@ -1,0 +1,268 @@
+//! The state of the service.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+use uuid::Uuid;
+
+use super::etl::MetricSetFreshness;
+use super::hosts::{BehindView, HostView};
+use super::open_rollouts::OpenRollout;
+use leadhost_domain::id::{ConnectionId, HostId};
+use leadhost_domain::limits;
+use leadhost_domain::plugin::Digest;
+use leadhost_domain::text::counted;
+use leadhost_domain::time::Micros;
+use leadhost_domain::workspace::name_in_workspace;
+
+/// The state of the service: its hosts, its plugins and its backlog.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ServiceStatus {
+    /// The version of this host's program.
+    pub version: String,
+    /// The beginning of the fingerprint of this host's engine. Engines with the same one run the same
+    /// machine code: `leadhost plugin check --offline --engine` prints that of another machine.
+    pub engine: String,
+    /// The time of this host's clock when it answered.
+    pub now: Micros,
+    /// Assigned when the store was created, and kept when it moves.
+    #[schema(value_type = String, format = "uuid")]
+    pub store_id: Uuid,
+    /// Whether this host is stopping.
+    pub draining: bool,
+    /// The name of the key that seals new secrets.
+    pub sealing_key: String,
+    pub backlog: BacklogView,
+    /// The freshness of each metric set. Empty if it cannot be read.
+    pub analytics: Vec<MetricSetFreshness>,
+    /// The version of the time zone rules, as IANA names it.
+    pub tzdata: String,
+    /// The activated plugins.
+    pub plugins: Vec<ActivePlugin>,
+    /// The host that answers.
+    pub host: ThisHost,
+    /// All hosts of the store, also those without a recent heartbeat. The only host of a file is among them.
+    pub hosts: Vec<HostView>,
+    /// Null if the store has no connections.
+    pub connections: Option<PoolView>,
+    pub plugin_calls: PluginCalls,
+    /// The disk of the data folder of this host. Null from a host of an older release.
+    #[serde(default)]
+    pub disk: Option<DiskView>,
+    /// The requests that this host refused with 507 within the last day, because nothing could be
+    /// written. Null if there were none.
+    #[serde(default)]
+    pub refused_writes: Option<RefusedWritesView>,
+}
+
+impl ServiceStatus {
+    /// Returns when the host that answers was started. It counts since then what it counts in memory.
+    pub fn host_started_at(&self) -> Option<Micros> {
+        let mut hosts = self.hosts.iter();
+        hosts
+            .find(|host| host.id == self.host.id)
+            .map(|host| host.started_at)
+    }
+
+    /// Returns the bytes that may still be written to the disk of the data folder of this host, if it says.
+    pub fn free_disk_bytes(&self) -> Option<u64> {
+        self.disk.as_ref()?.free_bytes
+    }
+
+    /// Returns how many hosts are live.
+    pub fn live_hosts(&self) -> usize {
+        self.hosts.iter().filter(|host| host.alive).count()
+    }
+
+    /// Returns the hosts without a recent heartbeat, except those that were started again under their
+    /// name. If several have one name, it returns the one that was seen last.
+    pub fn silent_hosts(&self) -> impl Iterator<Item = &HostView> {
+        silent(&self.hosts)
+    }
+}
+
+fn silent(hosts: &[HostView]) -> impl Iterator<Item = &HostView> {
+    let is_replaced = move |host: &HostView| {
+        let mut namesakes = hosts.iter().filter(|other| other.name == host.name);
+        namesakes.any(|other| other.alive || (other.seen_at, other.id) > (host.seen_at, host.id))
+    };
+    hosts
+        .iter()
+        .filter(move |host| !host.alive && !is_replaced(host))
+}
+
+/// The disk of the data folder.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DiskView {
+    pub folder: String,
+    /// Null if the system does not say.
+    pub free_bytes: Option<u64>,
+    /// With less free bytes than these, the host is not ready.
+    pub reserve_bytes: u64,
+}
+
+/// Requests that were refused with 507.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RefusedWritesView {
+    pub requests: u64,
+    pub first_at: Micros,
+    pub last_at: Micros,
+    /// The deliveries of senders among the requests, by connection, those with the most first. At most
+    /// 100 connections are counted. Empty from a host of an older release.
+    #[serde(default)]
+    pub deliveries: Vec<RefusedDeliveriesView>,
+    /// The deliveries of senders to further connections.
+    #[serde(default)]
+    pub more_deliveries: u64,
+}
+
+/// Deliveries of one connection that were refused with 507.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RefusedDeliveriesView {
+    pub connection_id: ConnectionId,
+    /// The slug of the connection's workspace.
+    pub workspace: String,
+    /// The connection's name.
+    pub name: String,
+    pub deliveries: u64,
+}
+
+impl RefusedWritesView {
+    /// Returns how many requests were no deliveries of senders.
+    pub fn other_requests(&self) -> u64 {
+        let named: u64 = self.deliveries.iter().map(|one| one.deliveries).sum();
+        self.requests
+            .saturating_sub(named)
+            .saturating_sub(self.more_deliveries)
+    }
+
+    /// Returns whose requests they were, in words: the connections with the most deliveries by name.
+    pub fn senders(&self) -> String {
+        let (named, rest) = self
+            .deliveries
+            .split_at(self.deliveries.len().min(limits::REFUSED_WRITES_NAMED));
+        let deliveries = |number| counted(number, "delivery", "deliveries");
+        let mut words: Vec<String> = named
+            .iter()
+            .map(|one| {
+                let name = name_in_workspace(&one.workspace, &one.name);
+                format!("{} of {name}", deliveries(one.deliveries))
+            })
+            .collect();
+        let rest = rest.iter().map(|one| one.deliveries).sum::<u64>() + self.more_deliveries;
+        if rest > 0 {
+            words.push(format!("{} of other connections", deliveries(rest)));
+        }
+        let others = self.other_requests();
+        if others > 0 {
+            words.push(counted(others, "other request", "other requests"));
+        }
+        words.join(", ")
+    }
+}
+
+/// The work that waits, in the whole store.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct BacklogView {
+    /// Deliveries that wait for their conversion.
+    pub queued: u64,
+    /// Items that wait for a fetch.
+    pub fetches: u64,
+    /// Deliveries whose plugin failed, and that are retried.
+    pub failed: u64,
+    /// Deliveries that failed three times on one version, and wait for another or an operator.
+    pub parked: u64,
+    /// Deliveries whose sender check failed. They are kept for a limited time.
+    pub quarantined: u64,
+    /// Messages that wait to be sent.
+    pub sends: u64,
+    /// Messages whose outcome is unknown.
+    pub unknown: u64,
+    /// Since when the oldest waits. Null if nothing waits.
+    pub oldest_waiting: Option<Micros>,
+}
+
+/// An activated plugin.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ActivePlugin {
+    pub name: String,
+    /// The version that this host serves. Null if it serves none.
+    pub version: Option<String>,
+    /// The active version.
+    pub digest: Digest,
+    /// Grows with every activation.
+    pub generation: i64,
+    pub activated_at: Micros,
+    /// How many live hosts serve the active version. Null if no hosts share the store.
+    pub hosts: Option<usize>,
+    /// The live hosts that do not serve it.
+    pub behind: Vec<BehindView>,
+    /// Null if none is open.
+    pub rollout: Option<OpenRollout>,
+    /// False: no key of `plugins.trusted_keys` has signed the version that this host serves. It served
+    /// before they were set, and continues to serve.
+    pub trusted: bool,
+}
+
+/// The host that answers.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ThisHost {
+    pub id: HostId,
+    pub name: String,
+}
+
+/// The connections of this host to the database.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct PoolView {
+    pub open: u32,
+    pub idle: u32,
+    /// The greatest number of connections.
+    pub most: u32,
+    /// Operations in progress, including those that wait for a connection.
+    pub asked: u32,
+}
+
+/// The calls of plugins on this host.
+#[derive(Debug, Serialize, Deserialize, ToSchema)]
+pub struct PluginCalls {
+    pub waiting: usize,
+    pub running: usize,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_host_that_ended_several_times_is_silent_once_and_not_if_it_is_back() {
+        let host = |name: &str, seen: i64, alive| HostView {
+            id: HostId::new(Micros(seen)),
+            name: name.to_owned(),
+            version: String::new(),
+            started_at: Micros(0),
+            seen_at: Micros(seen),
+            alive,
+            clock_ahead_minutes: 0,
+        };
+        let check = |hosts: &[HostView], expect: &[(&str, i64)]| {
+            let found = silent(hosts).map(|host| (host.name.as_str(), host.seen_at.0));
+            assert!(found.eq(expect.iter().copied()), "{hosts:?}");
+        };
+        let ended = [
+            host("a", 9, true),
+            host("b", 1, false),
+            host("b", 3, false),
+            host("b", 2, false),
+            host("c", 1, false),
+        ];
+        check(&ended, &[("b", 3), ("c", 1)]);
+        let back = [host("b", 3, false), host("b", 2, true)];
+        check(&back, &[]);
+    }
+}

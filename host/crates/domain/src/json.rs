@@ -1,0 +1,219 @@
+//! JSON text as senders write it, and as the service does; measures of it that need no parsing; and
+//! lookups by path in a parsed value.
+
+use std::io;
+
+use memchr::memchr2_iter;
+use serde::Serialize;
+use serde_json::Value;
+
+pub use self::reading::{decode, parse, without_halves};
+
+#[path = "../../../../sdk-guest/src/reading.rs"]
+mod reading;
+
+/// Returns JSON text with U+0085, U+2028 and U+2029 as escapes: many readers of lines end one there.
+/// The usual text is not copied.
+pub fn without_line_ends(json: Vec<u8>) -> Vec<u8> {
+    let mut out = Vec::new();
+    let mut taken = 0;
+    for at in memchr2_iter(0xc2, 0xe2, &json) {
+        let (length, escape) = match &json[at..] {
+            [0xc2, 0x85, ..] => (2, br"\u0085"),
+            [0xe2, 0x80, 0xa8, ..] => (3, br"\u2028"),
+            [0xe2, 0x80, 0xa9, ..] => (3, br"\u2029"),
+            _ => continue,
+        };
+        out.extend_from_slice(&json[taken..at]);
+        out.extend_from_slice(escape);
+        taken = at + length;
+    }
+    if taken == 0 {
+        return json;
+    }
+    out.extend_from_slice(&json[taken..]);
+    out
+}
+
+/// Returns the length of the value as JSON text in bytes, without building the text.
+pub fn length(value: &impl Serialize) -> usize {
+    let mut count = Count(0);
+    // A value that cannot be serialised has length 0.
+    let _ = serde_json::to_writer(&mut count, value);
+    count.0
+}
+
+struct Count(usize);
+
+impl io::Write for Count {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0 += bytes.len();
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Returns the value at a path of member names separated by dots, ignoring case.
+pub fn at<'a>(value: &'a Value, path: &str) -> Option<&'a Value> {
+    path.split('.').try_fold(value, |value, key| {
+        value
+            .as_object()?
+            .iter()
+            .find(|(name, _)| name.eq_ignore_ascii_case(key))
+            .map(|(_, value)| value)
+    })
+}
+
+/// Returns whether brackets and braces nest deeper than `most`; see `depth`.
+pub fn too_deep(text: &[u8], most: usize) -> bool {
+    depth_up_to(text, most) > most
+}
+
+/// Returns how deep brackets and braces nest. It takes one pass over the bytes without
+/// recursion, so it is safe on any input; brackets inside strings do not count. For text
+/// that is not JSON the result is meaningless.
+pub fn depth(text: &[u8]) -> usize {
+    depth_up_to(text, usize::MAX)
+}
+
+/// Stops at `most`.
+fn depth_up_to(text: &[u8], most: usize) -> usize {
+    let mut depth = 0_usize;
+    let mut deepest = 0;
+    let mut bytes = text.iter();
+    while let Some(byte) = bytes.next() {
+        match byte {
+            b'[' | b'{' => {
+                depth += 1;
+                deepest = deepest.max(depth);
+                if depth > most {
+                    break;
+                }
+            }
+            b']' | b'}' => depth = depth.saturating_sub(1),
+            b'"' => skip_string(&mut bytes),
+            _ => {}
+        }
+    }
+    deepest
+}
+
+fn skip_string(bytes: &mut std::slice::Iter<'_, u8>) {
+    while let Some(byte) = bytes.next() {
+        match byte {
+            b'\\' => {
+                bytes.next();
+            }
+            b'"' => return,
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_depth_is_counted_and_the_bound_itself_is_allowed() {
+        let nested = |depth: usize| [vec![b'['; depth], vec![b']'; depth]].concat();
+        assert!(!too_deep(&nested(64), 64));
+        assert!(too_deep(&nested(65), 64));
+        assert!(!too_deep(b"[1],[2],[3]", 1));
+        assert!(too_deep(b"{\"a\":[{}]}", 2));
+        assert!(!too_deep(b"", 0));
+        assert_eq!(depth(&nested(1_000)), 1_000);
+        assert_eq!(depth(b"{\"a\":[1]},[]]]{\"[[[\":2}"), 2);
+    }
+
+    #[test]
+    fn the_length_is_the_length_of_the_json_text() {
+        for value in [
+            serde_json::json!(null),
+            serde_json::json!({"a": ["é\n\u{1}\"", 1.50, -7, true], "": {}}),
+        ] {
+            assert_eq!(length(&value), value.to_string().len());
+        }
+    }
+
+    #[test]
+    fn characters_at_which_readers_end_a_line_are_escaped() {
+        let text = "\u{85}a\u{2028}b\u{2029}\u{2027}é\u{a0}\u{20a8}\u{85}";
+        let plain = serde_json::json!({ text: [text] }).to_string();
+        let written = String::from_utf8(without_line_ends(plain.clone().into_bytes()));
+        let written = written.expect("text");
+        assert!(
+            !written.contains(['\u{85}', '\u{2028}', '\u{2029}']),
+            "{written}"
+        );
+        assert!(written.contains(r"\u0085a\u2028b\u2029"), "{written}");
+        let read = |json: &str| serde_json::from_str::<Value>(json).expect("JSON");
+        assert_eq!(read(&written), read(&plain));
+        for other in [&b""[..], b"\xe2\x80", b"\xc2", "\"é – â€\"".as_bytes()] {
+            assert_eq!(without_line_ends(other.to_vec()), other);
+        }
+    }
+
+    #[test]
+    fn brackets_in_strings_do_not_count() {
+        assert!(!too_deep(br#"{"a":"[[[[\"[[[["}"#, 1));
+        assert!(too_deep(br#"{"a":"\\",  "b":[[]]}"#, 2));
+    }
+
+    #[test]
+    fn bytes_that_are_not_json_are_scanned_to_their_end() {
+        assert!(!too_deep(b"]]]]}}}}", 1));
+        assert!(!too_deep(b"\"never closed [[[[", 1));
+        assert!(!too_deep(&[0xff, b'"', b'\\'], 1));
+    }
+}
+
+#[cfg(test)]
+mod fuzz {
+    use leadhost_fuzz::{damaged, holds, json};
+    use serde_json::Value;
+
+    use super::*;
+
+    fn depth(value: &Value) -> usize {
+        match value {
+            Value::Array(values) => 1 + values.iter().map(depth).max().unwrap_or(0),
+            Value::Object(members) => 1 + members.values().map(depth).max().unwrap_or(0),
+            _ => 0,
+        }
+    }
+
+    #[test]
+    fn fuzz_json_is_too_deep_when_its_values_are() {
+        let seeds = [
+            r#"{"a":[{"b":"]}\\"},[[]],"{[\""],"c":{"d":[1]}}"#,
+            "[[[[[[]]]]]]",
+        ];
+        let words = [
+            "[", "]", "{", "}", "\"", "\\", ",", "[1]", "{\"a\":", "\"[\"",
+        ];
+        holds(4_000, damaged(seeds, &words), |text| {
+            let Ok(value) = serde_json::from_slice::<Value>(text) else {
+                return;
+            };
+            // If a member occurs twice, the parsed value holds only the last one.
+            let plain = value.to_string();
+            assert_eq!(super::depth(plain.as_bytes()), depth(&value));
+            for most in 0..8 {
+                let is_deep = depth(&value) > most;
+                assert_eq!(too_deep(plain.as_bytes(), most), is_deep, "{most}");
+                assert!(too_deep(text, most) || !is_deep, "{most}");
+            }
+        });
+    }
+
+    #[test]
+    fn fuzz_a_length_is_that_of_the_text() {
+        holds(1_000, json(&["a", "é"], &["b"]), |value| {
+            assert_eq!(length(value), value.to_string().len());
+        });
+    }
+}

@@ -1,0 +1,158 @@
+//! The responses of the console: pages, redirects, and the cookie of a session.
+
+use std::time::Duration;
+
+use super::api::ApiRefusal;
+use super::outcome::Notice;
+use askama::Template;
+use hyper::StatusCode;
+use hyper::header::{COOKIE, HeaderValue, LOCATION, SET_COOKIE};
+
+use crate::call::Call;
+use crate::error::ApiError;
+use crate::reply::{self, ApiResponse};
+use leadhost_domain::text::{is_active, written_out};
+
+const HTML: &str = "text/html; charset=utf-8";
+
+/// The name of the session's cookie.
+const SESSION_COOKIE: &str = "leadhost-console";
+
+/// The outcome of a form.
+pub enum FormOutcome {
+    /// To a page, which shows what was done.
+    Done { to: String, notice: Notice },
+    /// To a page of its own.
+    Page(ApiResponse),
+}
+
+impl FormOutcome {
+    /// Returns to a page below `/console`, with a sentence about what was done.
+    pub fn done(to: impl Into<String>, notice: impl Into<Notice>) -> Self {
+        Self::Done {
+            to: to.into(),
+            notice: notice.into(),
+        }
+    }
+}
+
+/// Returns the answer that shows a template.
+///
+/// # Errors
+///
+/// [`ApiRefusal`] if the template cannot be rendered.
+pub fn page(status: StatusCode, template: &impl Template) -> Result<ApiResponse, ApiRefusal> {
+    let text = template.render().map_err(ApiError::internal)?;
+    Ok(reply::bytes_of(status, HTML, readable(text)))
+}
+
+/// Characters that a page may contain although they are active.
+pub const BLANKS: &[char] = &['\n', '\r', '\t'];
+
+/// The attributes whose values a person sees or hears.
+const SHOWN: [&str; 4] = [" data-ask=", " aria-label=", " title=", " placeholder="];
+
+/// Escapes active characters in the text of a page and in the attributes that are [shown](SHOWN), so that no
+/// value of a source turns around or hides what stands beside it. The values of fields, and what a field for
+/// text contains, stay exact: forms send them back.
+fn readable(html: String) -> String {
+    if !html.contains(|c: char| is_active(c) && !BLANKS.contains(&c)) {
+        return html;
+    }
+    let mut out = String::with_capacity(html.len() + 64);
+    let mut rest = html.as_str();
+    while !rest.is_empty() {
+        let (text, tag) = rest.split_at(rest.find('<').unwrap_or(rest.len()));
+        out.push_str(&written_out(text, BLANKS));
+        let end = match tag.starts_with("<textarea") {
+            true => "</textarea>",
+            false => ">",
+        };
+        let end = tag.find(end).map_or(tag.len(), |at| at + end.len());
+        let mut before = "";
+        // Within a value, a quote is an entity.
+        for piece in tag[..end].split_inclusive('"') {
+            match SHOWN.iter().any(|shown| {
+                before
+                    .strip_suffix('"')
+                    .is_some_and(|name| name.ends_with(shown))
+            }) {
+                true => out.push_str(&written_out(piece, BLANKS)),
+                false => out.push_str(piece),
+            }
+            before = piece;
+        }
+        rest = &tag[end..];
+    }
+    out
+}
+
+/// Returns a redirect to a page.
+pub fn see_other(to: &str) -> ApiResponse {
+    let mut reply = reply::empty(StatusCode::SEE_OTHER);
+    let to = HeaderValue::from_str(to).unwrap_or(HeaderValue::from_static("/console"));
+    reply.headers_mut().insert(LOCATION, to);
+    reply
+}
+
+/// Adds the cookie of a session. With no lifetime it removes the cookie.
+pub fn with_cookie(
+    mut reply: ApiResponse,
+    call: &Call<'_>,
+    token: &str,
+    lifetime: Duration,
+) -> ApiResponse {
+    let secure = if call.http.core.config.server.has_tls() {
+        "; Secure"
+    } else {
+        ""
+    };
+    let cookie = format!(
+        "{SESSION_COOKIE}={token}; Path=/console; Max-Age={}; HttpOnly; SameSite=Strict{secure}",
+        lifetime.as_secs()
+    );
+    if let Ok(cookie) = HeaderValue::from_str(&cookie) {
+        reply.headers_mut().insert(SET_COOKIE, cookie);
+    }
+    reply
+}
+
+/// Returns the token that the browser sends.
+pub fn cookie<'a>(call: &'a Call<'_>) -> Option<&'a str> {
+    let lines = call.head.headers.get_all(COOKIE).iter();
+    let pairs = lines
+        .filter_map(|line| line.to_str().ok())
+        .flat_map(|line| line.split(';'));
+    let mut named = pairs.filter_map(|pair| pair.trim().split_once('='));
+    named.find_map(|(name, value)| (name == SESSION_COOKIE).then_some(value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn active_characters_are_escaped_in_text_and_exact_in_what_a_form_sends() {
+        for c in ('\u{202a}'..='\u{202e}')
+            .chain('\u{2066}'..='\u{2069}')
+            .chain("\u{200e}\u{200f}\u{61c}\u{1b}".chars())
+        {
+            let escaped = format!("\\u{:04x}", u32::from(c));
+            let html =
+                format!("<td title=\"{c}\">Ana{c}</td>\t\n<textarea>{c}<\u{2f}textarea>{c}<br>{c}");
+            let expected = format!(
+                "<td title=\"{escaped}\">Ana{escaped}</td>\t\n<textarea>{c}</textarea>{escaped}<br>{escaped}"
+            );
+            assert_eq!(readable(html), expected);
+            let html = format!(
+                "<input value=\"{c}\" data-ask=\"Revoke {c}?\" aria-label=\"{c}\" name=\"{c}\">"
+            );
+            let expected = format!(
+                "<input value=\"{c}\" data-ask=\"Revoke {escaped}?\" aria-label=\"{escaped}\" name=\"{c}\">"
+            );
+            assert_eq!(readable(html), expected);
+        }
+        assert_eq!(readable("<p>Ação\r\n".to_owned()), "<p>Ação\r\n");
+        assert_eq!(readable("\u{202e}<p".to_owned()), "\\u202e<p");
+    }
+}

@@ -1,0 +1,111 @@
+//! The page of the audit: the operations of operators.
+
+use askama::Template;
+use serde_json::Value;
+
+use super::super::api::ApiRefusal;
+use super::super::frame::Frame;
+use super::super::{answer::page, visit::Visit};
+use super::filters::{Filtered, Filters, status_of};
+use super::words::plain;
+use crate::reply::ApiResponse;
+use leadhost_admin_api::audit::Audit;
+use leadhost_domain::audit::{AuditRow, OperatorAct};
+use leadhost_domain::audit_sentence::SAID;
+
+#[derive(Template)]
+#[template(path = "console/audit.html")]
+pub struct AuditPage {
+    frame: Frame,
+    filters: Filters,
+    acts: Vec<ShownAct>,
+    next: Option<String>,
+    problem: Option<ApiRefusal>,
+}
+
+/// An act: the row with its outcome, or the one with which it began, if there is no other.
+pub struct ShownAct {
+    pub row: AuditRow,
+    pub said: String,
+    pub more: String,
+    /// What else its detail has, by name.
+    pub facts: Vec<(String, String)>,
+}
+
+/// Values of a detail that are shown, and characters of one.
+const FACTS: usize = 30;
+const FACT_CHARACTERS: usize = 400;
+
+impl ShownAct {
+    /// Returns it with its sentence.
+    pub fn new(row: AuditRow) -> Self {
+        let mut detail: Value = serde_json::from_str(&row.detail).unwrap_or_default();
+        if let Some(detail) = detail.as_object_mut() {
+            detail.retain(|name, _| !SAID.contains(&name.as_str()));
+        }
+        let mut facts = Vec::new();
+        collect("", &detail, &mut facts);
+        if facts.len() > FACTS {
+            facts.truncate(FACTS);
+            facts.push(("more".to_owned(), "leadhost audit --json".to_owned()));
+        }
+        let (said, more) = row.sentence();
+        Self {
+            row,
+            said,
+            more,
+            facts,
+        }
+    }
+}
+
+/// Adds the values of a detail with their names in words: `changed connections 1 name`.
+fn collect(name: &str, value: &Value, facts: &mut Vec<(String, String)>) {
+    let inner = |key: &str| {
+        let mut words = format!("{name} ");
+        for c in key.chars() {
+            words.extend(c.is_ascii_uppercase().then_some(' '));
+            words.push(c.to_ascii_lowercase());
+        }
+        words.trim().to_owned()
+    };
+    match value {
+        Value::Object(fields) => {
+            for (key, value) in fields {
+                collect(&inner(key), value, facts);
+            }
+        }
+        Value::Array(all) if all.iter().any(|one| one.is_object() || one.is_array()) => {
+            for (index, one) in all.iter().enumerate() {
+                collect(&inner(&(index + 1).to_string()), one, facts);
+            }
+        }
+        Value::Null => {}
+        value => {
+            let text: String = plain(value).chars().take(FACT_CHARACTERS).collect();
+            if !text.is_empty() {
+                facts.push((name.to_owned(), text));
+            }
+        }
+    }
+}
+
+/// Shows the list.
+///
+/// # Errors
+///
+/// [`ApiRefusal`] with 403 if the user's role does not allow it, and 5xx if the store cannot be
+/// read.
+pub async fn list(visit: &Visit<'_>) -> Result<ApiResponse, ApiRefusal> {
+    let filters = Filters::read(visit, &["actor", "act", "since", "before"]);
+    let path = format!("/audit{}", filters.query_with(&[("folded", "true")]));
+    let Filtered { found, problem } = Filtered::<Audit>::list(visit, &path).await?;
+    let shown = AuditPage {
+        frame: visit.frame("audit", "Audit"),
+        next: filters.next_page("/audit", found.next),
+        filters,
+        acts: found.rows.into_iter().map(ShownAct::new).collect(),
+        problem,
+    };
+    page(status_of(shown.problem.as_ref()), &shown)
+}

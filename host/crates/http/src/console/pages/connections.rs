@@ -1,0 +1,259 @@
+//! The connections of sources: their state, pause and resume.
+
+use std::collections::BTreeMap;
+
+use askama::Template;
+use hyper::StatusCode;
+use serde::de::IgnoredAny;
+
+use super::super::api::ApiRefusal;
+use super::super::form::{Form, encoded};
+use super::super::frame::Frame;
+use super::super::outcome::Notice;
+use super::super::{
+    answer::{BLANKS, FormOutcome, page},
+    visit::Visit,
+};
+use super::change::{self, ChangeForms, Kind};
+use super::workspace::has_workspace;
+use leadhost_admin_api::connections::{
+    BY_AN_OPERATOR, ConnectionPaused, ConnectionView, Connections, PauseRequest,
+    TestDeliveryRequest, TestedDelivery,
+};
+use leadhost_admin_api::deliveries::{Deliveries, DeliveryDetailView};
+use leadhost_admin_api::tried::{TriedBody, TryRequest};
+use leadhost_domain::text::written_out;
+
+#[derive(Template)]
+#[template(path = "console/connections.html")]
+pub struct ConnectionsPage {
+    frame: Frame,
+    connections: Vec<ConnectionView>,
+    has_workspace: bool,
+}
+
+/// Returns the list.
+///
+/// # Errors
+///
+/// [`ApiRefusal`] with 5xx if the store cannot be read.
+pub async fn list(visit: &Visit<'_>) -> Result<ConnectionsPage, ApiRefusal> {
+    let list: Connections = visit.api().get("/connections").await?;
+    Ok(ConnectionsPage {
+        frame: visit.frame("connections", "Connections"),
+        connections: list.connections,
+        has_workspace: has_workspace(visit).await?,
+    })
+}
+
+#[derive(Template)]
+#[template(path = "console/connection.html")]
+pub struct ConnectionPage {
+    frame: Frame,
+    connection: ConnectionView,
+    change: ChangeForms,
+    /// The body on which the configuration is tried: first that of the last delivery.
+    body: String,
+    /// The body of the last delivery, with which the form of a test delivery begins.
+    last_body: String,
+    tried: Option<TriedBody>,
+}
+
+/// Returns the connection with this id.
+///
+/// # Errors
+///
+/// [`ApiRefusal`] with 404 if there is none and 5xx if the store cannot be read.
+pub async fn named(visit: &Visit<'_>, which: &str) -> Result<ConnectionView, ApiRefusal> {
+    let list: Connections = visit.api().get("/connections").await?;
+    let mut all = list.connections.into_iter();
+    all.find(|one| one.id.to_string() == which).ok_or_else(|| {
+        ApiRefusal::new(
+            StatusCode::NOT_FOUND,
+            "There is no connection with this id.",
+        )
+    })
+}
+
+/// Returns the page of a connection.
+///
+/// # Errors
+///
+/// [`ApiRefusal`] with 404 if there is none of this id and 5xx if the store cannot be read.
+pub async fn show(visit: &Visit<'_>, which: &str) -> Result<ConnectionPage, ApiRefusal> {
+    let connection = named(visit, which).await?;
+    let page = format!("/connections/{}", connection.id);
+    let is_paused = connection.paused.is_some();
+    let of = (connection.plugin.as_str(), &connection.bound, is_paused);
+    let change = ChangeForms::new(visit, page, of).await?;
+    let last_body = last_body(visit, which).await?;
+    Ok(ConnectionPage {
+        frame: visit.frame("connections", format!("Connection {}", connection.name)),
+        connection,
+        change,
+        body: last_body.clone(),
+        last_body,
+        tried: None,
+    })
+}
+
+/// Returns the body of the last delivery, as operators may see it. Empty if there is none, or if it is no
+/// text.
+async fn last_body(visit: &Visit<'_>, which: &str) -> Result<String, ApiRefusal> {
+    let path = format!("/deliveries?connection={}&limit=1", encoded(which));
+    let list: Deliveries = visit.api().get(&path).await?;
+    let Some(last) = list.deliveries.first() else {
+        return Ok(String::new());
+    };
+    let path = format!("/deliveries/{}", last.facts.id);
+    // It may be removed meanwhile.
+    let detail: Result<DeliveryDetailView, _> = visit.api().get(&path).await;
+    let body = detail.ok().and_then(|detail| detail.request.body);
+    let body = body.unwrap_or_default();
+    // In JSON these escapes mean the same, and turn nothing around that stands beside them.
+    Ok(match serde_json::from_str::<IgnoredAny>(&body) {
+        Ok(_) => written_out(&body, BLANKS).into_owned(),
+        Err(_) => body,
+    })
+}
+
+/// The action of a form on the page of a connection.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Change {
+    Secret,
+    Config,
+    /// Nothing is changed.
+    Try,
+}
+
+/// Sets a secret of a connection, changes its configuration, or tries that. A refusal is shown on its
+/// page.
+///
+/// # Errors
+///
+/// [`ApiRefusal`] with 404 if there is none of this id and 5xx if the store cannot be read.
+pub async fn change(
+    visit: &Visit<'_>,
+    which: &str,
+    form: &Form,
+    what: Change,
+) -> Result<FormOutcome, ApiRefusal> {
+    let done = match what {
+        Change::Secret => change::secret(visit, Kind::Connection, which, form).await,
+        Change::Config => change::config(visit, Kind::Connection, which, form).await,
+        Change::Try => return try_config(visit, which, form).await,
+    };
+    let refusal = match done {
+        Ok(done) => return Ok(done),
+        Err(refusal) => refusal,
+    };
+    let status = refusal.status;
+    let mut shown = show(visit, which).await?;
+    if form.has("body") {
+        form.text("body").clone_into(&mut shown.body);
+    }
+    shown.change.refused(form, refusal);
+    Ok(FormOutcome::Page(page(status, &shown)?))
+}
+
+/// Shows what the converter reads in a body under the configuration that was typed. Nothing is stored.
+async fn try_config(
+    visit: &Visit<'_>,
+    which: &str,
+    form: &Form,
+) -> Result<FormOutcome, ApiRefusal> {
+    let mut shown = show(visit, which).await?;
+    form.text("body").clone_into(&mut shown.body);
+    let status = match tried(visit, &shown.connection.plugin, form).await {
+        Ok(tried) => {
+            shown.change.typed(form);
+            shown.tried = Some(tried);
+            StatusCode::OK
+        }
+        Err(refusal) => {
+            let status = refusal.status;
+            shown.change.refused(form, refusal);
+            status
+        }
+    };
+    Ok(FormOutcome::Page(page(status, &shown)?))
+}
+
+async fn tried(visit: &Visit<'_>, plugin: &str, form: &Form) -> Result<TriedBody, ApiRefusal> {
+    let request = TryRequest {
+        plugin: plugin.to_owned(),
+        config: change::typed_config(form)?,
+        body: form.text("body").to_owned(),
+        content_type: None,
+        query: BTreeMap::new(),
+    };
+    visit.api().post("/connections/try", &request).await
+}
+
+/// Pauses the fetches of a connection.
+///
+/// # Errors
+///
+/// [`ApiRefusal`] with 403 if the user's role does not allow it, 404 if there is no such
+/// connection, and 5xx if the store fails.
+pub async fn pause(visit: &Visit<'_>, which: &str, form: &Form) -> Result<FormOutcome, ApiRefusal> {
+    let reason = form
+        .filled("reason")
+        .unwrap_or_else(|| BY_AN_OPERATOR.to_owned());
+    let path = format!("/connections/{}/pause", encoded(which));
+    let _: ConnectionPaused = visit.api().post(&path, &PauseRequest { reason }).await?;
+    Ok(FormOutcome::done(
+        "/connections",
+        "The connection is paused: its fetches wait. Leads are still accepted.",
+    ))
+}
+
+/// Resumes a connection.
+///
+/// # Errors
+///
+/// [`ApiRefusal`] with 403 if the user's role does not allow it, 404 if there is no such
+/// connection, and 5xx if the store fails.
+pub async fn resume(visit: &Visit<'_>, which: &str) -> Result<FormOutcome, ApiRefusal> {
+    let path = format!("/connections/{}/resume", encoded(which));
+    let _: ConnectionPaused = visit.api().post(&path, &serde_json::json!({})).await?;
+    Ok(FormOutcome::done(
+        "/connections",
+        "The connection is resumed.",
+    ))
+}
+
+#[derive(Template)]
+#[template(path = "console/tested.html")]
+pub struct TestedPage {
+    frame: Frame,
+    tested: TestedDelivery,
+    outcome: Notice,
+    which: String,
+    body: String,
+}
+
+/// Takes a pasted body in, as if the source had sent it, and shows what became of it.
+///
+/// # Errors
+///
+/// [`ApiRefusal`] with 403 if the user's role does not allow it, 404 if there is no such
+/// connection, 409 if no version of its converter is active, 400 if the body is refused, and 5xx if
+/// the store fails.
+pub async fn test(visit: &Visit<'_>, which: &str, form: &Form) -> Result<FormOutcome, ApiRefusal> {
+    let request = TestDeliveryRequest {
+        body: form.text("body").to_owned(),
+        content_type: form.filled("content-type"),
+        query: BTreeMap::new(),
+    };
+    let path = format!("/connections/{}/test", encoded(which));
+    let tested: TestedDelivery = visit.api().post(&path, &request).await?;
+    let shown = TestedPage {
+        frame: visit.frame("connections", "Test delivery"),
+        outcome: Notice::of_delivery("converted", tested.status, false),
+        tested,
+        which: which.to_owned(),
+        body: request.body,
+    };
+    Ok(FormOutcome::Page(page(StatusCode::OK, &shown)?))
+}

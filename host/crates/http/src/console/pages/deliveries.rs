@@ -1,0 +1,551 @@
+//! Deliveries: the list with its filters, one delivery, and its replay.
+
+use std::borrow::Cow;
+use std::iter::Peekable;
+use std::str::Chars;
+
+use askama::Template;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use hyper::StatusCode;
+use hyper::header::{CONTENT_DISPOSITION, HeaderValue};
+
+use super::super::api::ApiRefusal;
+use super::super::archive;
+use super::super::form::{Form, encoded};
+use super::super::frame::Frame;
+use super::super::outcome::{Notice, Tone};
+use super::super::{
+    answer::{BLANKS, FormOutcome, page, see_other},
+    visit::Visit,
+};
+use super::{
+    filters::{Filtered, Filters, status_of},
+    replays,
+};
+use crate::error::ApiError;
+use crate::reply::{self, ApiResponse};
+use leadhost_admin_api::captures::GoldenExport;
+use leadhost_admin_api::connections::{ConnectionView, Connections};
+use leadhost_admin_api::deliveries::{
+    AnswerView, Deliveries, DeliveryDetailView, DeliveryView, ItemView, ReplayRequest, Replayed,
+    RequestView,
+};
+use leadhost_admin_api::instances::Instances;
+use leadhost_admin_api::senders::WorkspacesOfSenders;
+use leadhost_domain::delivery::DeliveryStatus;
+use leadhost_domain::size;
+use leadhost_domain::text::is_active;
+use leadhost_domain::time::Micros;
+
+#[derive(Template)]
+#[template(path = "console/deliveries.html")]
+pub struct DeliveriesPage {
+    frame: Frame,
+    filters: Filters,
+    statuses: [DeliveryStatus; DeliveryStatus::ALL.len()],
+    connections: Vec<ConnectionView>,
+    deliveries: Vec<DeliveryView>,
+    senders: WorkspacesOfSenders,
+    /// Whether the filters are narrow enough for all of their deliveries to be converted again.
+    may_replay: bool,
+    /// Whether it lists those in quarantine, which are released.
+    may_release: bool,
+    /// The address of the next page, below `/console`.
+    next: Option<String>,
+    /// The time back to which the page has looked, if older ones may match too.
+    searched_until: Option<Micros>,
+    /// The time before which only deliveries that became leads are searched.
+    only_leads_before: Option<Micros>,
+    problem: Option<ApiRefusal>,
+}
+
+/// Shows the list, or the one delivery whose id was typed.
+///
+/// # Errors
+///
+/// [`ApiRefusal`] with 5xx if the store cannot be read.
+pub async fn find(visit: &Visit<'_>) -> Result<ApiResponse, ApiRefusal> {
+    let shown = list(visit).await?;
+    match shown.deliveries.as_slice() {
+        [only] if only.facts.id.to_string() == shown.filters.get("q") => {
+            Ok(see_other(&format!("/console/deliveries/{}", only.facts.id)))
+        }
+        _ => page(status_of(shown.problem.as_ref()), &shown),
+    }
+}
+
+async fn list(visit: &Visit<'_>) -> Result<DeliveriesPage, ApiRefusal> {
+    let names = [&replays::FILTERS[..], &["q", "before"]].concat();
+    let filters = Filters::read(visit, &names);
+    let api = visit.api();
+    let connections: Connections = api.get("/connections").await?;
+    let instances: Instances = api.get("/instances").await?;
+    let path = format!("/deliveries{}", filters.query());
+    let Filtered { found, problem } = Filtered::<Deliveries>::list(visit, &path).await?;
+    let next = filters.next_page("/deliveries", found.next);
+    let is_search = !filters.get("q").is_empty();
+    let quarantined = filters.get("status") == DeliveryStatus::Quarantined.as_str();
+    let queued = filters.get("status") == DeliveryStatus::Queued.as_str();
+    let mut narrowing = ["status", "connection", "instance", "version", "since"].into_iter();
+    let is_narrow = narrowing.any(|name| !filters.get(name).is_empty());
+    let is_any = !is_search && !found.deliveries.is_empty();
+    Ok(DeliveriesPage {
+        may_replay: is_any && is_narrow && !quarantined && !queued,
+        may_release: is_any && quarantined,
+        frame: visit.frame("deliveries", "Deliveries"),
+        filters,
+        statuses: DeliveryStatus::ALL,
+        senders: WorkspacesOfSenders::new(&connections.connections, &instances.instances),
+        connections: connections.connections,
+        deliveries: found.deliveries,
+        next,
+        searched_until: found.searched_until,
+        only_leads_before: found.only_leads_before,
+        problem,
+    })
+}
+
+#[derive(Template)]
+#[template(path = "console/delivery.html")]
+pub struct DeliveryPage {
+    frame: Frame,
+    delivery: DeliveryDetailView,
+    body: ShownBody,
+    command: String,
+    /// The stored answers to its fetches, each with its body as people read it.
+    answers: Vec<(AnswerView, ShownBody)>,
+    is_quarantined: bool,
+    /// Whether converting it again counts at once, so that nothing can be shown before.
+    is_tried_again: bool,
+    /// Whether it has made nothing until it is converted again.
+    has_made_nothing: bool,
+    /// The result of a replay that was only tried.
+    replayed: Option<Replayed>,
+}
+
+/// A body as people read it.
+#[derive(Debug, PartialEq, Eq)]
+struct ShownBody {
+    text: String,
+    /// How the text differs from the body, or empty.
+    note: &'static str,
+}
+
+impl DeliveryPage {
+    /// Returns whether `apply` would do anything.
+    fn would_change(&self, replayed: &Replayed) -> bool {
+        let changes = |item: &ItemView| {
+            item.is_fetched() || item.diff.iter().any(|diff| !diff.edited_by_person)
+        };
+        replayed.status != self.delivery.facts.status || replayed.items.iter().any(changes)
+    }
+}
+
+/// Returns the page of a delivery.
+///
+/// # Errors
+///
+/// [`ApiRefusal`] with 404 if there is none with this id and 5xx if the store cannot be read.
+pub async fn show(visit: &Visit<'_>, id: &str) -> Result<DeliveryPage, ApiRefusal> {
+    with_replay(visit, id, None).await
+}
+
+async fn with_replay(
+    visit: &Visit<'_>,
+    id: &str,
+    replayed: Option<Replayed>,
+) -> Result<DeliveryPage, ApiRefusal> {
+    let mut delivery: DeliveryDetailView = visit.api().get(&format!("/deliveries/{id}")).await?;
+    let answers = std::mem::take(&mut delivery.answers).into_iter();
+    let answers = answers.map(|answer| {
+        let (text, note) = text_of(answer.body.as_deref(), answer.body_base64.as_deref());
+        let text = pretty_text(&text);
+        (answer, ShownBody { text, note })
+    });
+    Ok(DeliveryPage {
+        answers: answers.collect(),
+        is_quarantined: delivery.facts.status == DeliveryStatus::Quarantined,
+        frame: visit.frame(
+            "deliveries",
+            format!("Delivery of {}", delivery.facts.connection),
+        ),
+        body: pretty(&delivery.request),
+        command: as_command(&delivery.request),
+        is_tried_again: delivery.facts.status.is_tried_again(),
+        has_made_nothing: delivery.facts.status.has_made_nothing(),
+        delivery,
+        replayed,
+    })
+}
+
+/// Converts a delivery again: first only to show what would change, then with `apply`.
+///
+/// # Errors
+///
+/// [`ApiRefusal`] with 403 if the user's role does not allow it, 404 if there is no such delivery,
+/// 409 or 422 if it cannot be replayed, and 5xx if the store fails.
+pub async fn replay(visit: &Visit<'_>, id: &str, form: &Form) -> Result<FormOutcome, ApiRefusal> {
+    let request = ReplayRequest {
+        apply: form.has("apply"),
+        release: form.has("release"),
+        // An unknown word is of no form of this page.
+        expected: DeliveryStatus::from_text(form.get("status")),
+    };
+    let (apply, release) = (request.apply, request.release);
+    let path = format!("/deliveries/{}/replay", encoded(id));
+    let replayed: Replayed = visit.api().post(&path, &request).await?;
+    if apply || release {
+        let act = match release {
+            true => "released",
+            false => "converted again",
+        };
+        let mut notice = Notice::of_delivery(act, replayed.status, release);
+        // A delivery that has made leads keeps its status when its conversion fails.
+        if let Some(error) = replayed.stays() {
+            notice = Notice {
+                tone: Tone::Bad,
+                text: format!("The delivery was not {act}, and stays as it was: {error}"),
+            };
+        }
+        return Ok(FormOutcome::done(format!("/deliveries/{id}"), notice));
+    }
+    let shown = with_replay(visit, id, Some(replayed)).await?;
+    Ok(FormOutcome::Page(page(StatusCode::OK, &shown)?))
+}
+
+/// Gives a delivery as golden cases, in an archive that the browser stores.
+///
+/// # Errors
+///
+/// [`ApiRefusal`] with 403 if the user's role does not allow it, 404 if there is no such delivery,
+/// 409 if it cannot be written as a golden case, and 5xx if the store fails.
+pub async fn export(visit: &Visit<'_>, id: &str) -> Result<FormOutcome, ApiRefusal> {
+    let path = format!("/deliveries/{}/golden", encoded(id));
+    let exported: GoldenExport = visit.api().post(&path, &serde_json::json!({})).await?;
+    let mut files = Vec::new();
+    for case in &exported.cases {
+        for file in &case.files {
+            files.push((format!("{}/{}", case.name, file.name), file.text.as_str()));
+        }
+    }
+    let now = visit.call.http.core.clock.now();
+    let archive = archive::tar(files, now.since(Micros(0)).as_secs());
+    let archive = archive
+        .ok_or_else(|| ApiRefusal::new(StatusCode::CONFLICT, "The name of a case is too long."))?;
+    let mut reply = reply::bytes_of(StatusCode::OK, "application/x-tar", archive);
+    // The id is one that the operation knows.
+    let named = format!("attachment; filename=\"delivery-{id}.tar\"");
+    let named = HeaderValue::from_str(&named).map_err(ApiError::internal)?;
+    reply.headers_mut().insert(CONTENT_DISPOSITION, named);
+    if !exported.notes.is_empty() {
+        // The browser stays on its page, and the next one shows them.
+        let notice = Notice {
+            tone: Tone::Warn,
+            text: exported.notes.join(" "),
+        };
+        visit.call.http.sessions.notify(visit.session, notice);
+    }
+    Ok(FormOutcome::Page(reply))
+}
+
+/// The note of a body that is mostly text.
+const NOT_UTF8: &str = "The body is not UTF-8. A � stands for bytes that are no text.";
+
+/// The note of a body that is no text.
+const NO_TEXT: &str = "The body is no text. These are its bytes in Base64.";
+
+/// Returns the text of a body, and how that differs from the body.
+fn text_of<'a>(body: Option<&'a str>, base64: Option<&'a str>) -> (Cow<'a, str>, &'static str) {
+    let (None, Some(base64)) = (body, base64) else {
+        return (body.unwrap_or_default().into(), "");
+    };
+    let bytes = STANDARD.decode(base64).unwrap_or_default();
+    let text = String::from_utf8_lossy(&bytes);
+    let is_odd = |c: &char| {
+        let is_blank = matches!(c, '\t' | '\n' | '\r');
+        *c == char::REPLACEMENT_CHARACTER || (c.is_control() && !is_blank)
+    };
+    let odd = text.chars().filter(is_odd).count();
+    match odd * 10 <= text.chars().count() {
+        true => (text.into_owned().into(), NOT_UTF8),
+        false => (base64.into(), NO_TEXT),
+    }
+}
+
+/// Returns the body as a person reads it: a form by its fields, JSON indented, with the digits of its
+/// numbers kept.
+fn pretty(request: &RequestView) -> ShownBody {
+    let (body, note) = text_of(request.body.as_deref(), request.body_base64.as_deref());
+    let mut headers = request.headers.iter();
+    let is_form = headers
+        .any(|(name, value)| name.eq_ignore_ascii_case("content-type") && value.starts_with(FORM));
+    if is_form {
+        let fields = form_urlencoded::parse(body.as_bytes());
+        let lines: Vec<String> = fields
+            .map(|(name, value)| format!("{name} = {value}"))
+            .collect();
+        let text = lines.join("\n");
+        return ShownBody { text, note };
+    }
+    let text = pretty_text(&body);
+    ShownBody { text, note }
+}
+
+fn pretty_text(body: &str) -> String {
+    let raw: Result<Box<serde_json::value::RawValue>, _> = serde_json::from_str(body);
+    match raw {
+        Ok(raw) => indent(raw.get()),
+        Err(_) => body.to_owned(),
+    }
+}
+
+const FORM: &str = "application/x-www-form-urlencoded";
+
+/// Returns the character of an escape such as `\u00ed` whose `\u` was read, and takes it. `None`: it stays
+/// as it is written, because it is none, or its character cannot be seen or would end the string.
+fn unescaped(characters: &mut Peekable<Chars<'_>>) -> Option<char> {
+    let mut ahead = characters.clone();
+    let unit = |ahead: &mut Peekable<Chars<'_>>| {
+        let digits: String = ahead.take(4).collect();
+        u16::from_str_radix(&digits, 16).ok()
+    };
+    let first = unit(&mut ahead)?;
+    let mut units = vec![first];
+    if (0xd800..0xdc00).contains(&first) {
+        if (ahead.next(), ahead.next()) != (Some('\\'), Some('u')) {
+            return None;
+        }
+        units.push(unit(&mut ahead)?);
+    }
+    let decoded = char::decode_utf16(units).next()?.ok()?;
+    let stays = is_active(decoded) || matches!(decoded, '"' | '\\') || decoded.is_whitespace();
+    if stays {
+        return None;
+    }
+    *characters = ahead;
+    Some(decoded)
+}
+
+/// Indents JSON text without reading its values, so that no digit and no order changes. Escaped letters
+/// become readable.
+fn indent(json: &str) -> String {
+    let mut text = String::with_capacity(json.len() * 2);
+    let (mut depth, mut in_string, mut is_escaped) = (0usize, false, false);
+    let line = |text: &mut String, depth: usize| {
+        text.push('\n');
+        text.extend(std::iter::repeat_n("  ", depth));
+    };
+    let mut characters = json.chars().peekable();
+    while let Some(character) = characters.next() {
+        if in_string {
+            if character == '\\' && !is_escaped && characters.peek() == Some(&'u') {
+                characters.next();
+                match unescaped(&mut characters) {
+                    Some(decoded) => text.push(decoded),
+                    None => text.push_str("\\u"),
+                }
+                continue;
+            }
+            text.push(character);
+            in_string = is_escaped || character != '"';
+            is_escaped = !is_escaped && character == '\\';
+            continue;
+        }
+        match character {
+            '"' => {
+                in_string = true;
+                text.push(character);
+            }
+            '{' | '[' => {
+                text.push(character);
+                while characters.next_if(|next| next.is_whitespace()).is_some() {}
+                if characters
+                    .peek()
+                    .is_some_and(|next| matches!(next, '}' | ']'))
+                {
+                    text.extend(characters.next());
+                } else {
+                    depth += 1;
+                    line(&mut text, depth);
+                }
+            }
+            '}' | ']' => {
+                depth = depth.saturating_sub(1);
+                line(&mut text, depth);
+                text.push(character);
+            }
+            ',' => {
+                text.push(character);
+                line(&mut text, depth);
+            }
+            ':' => text.push_str(": "),
+            space if space.is_whitespace() => {}
+            other => text.push(other),
+        }
+    }
+    text
+}
+
+/// Returns the command that sends the request again, as it was sent. Its secrets stay masked.
+fn as_command(request: &RequestView) -> String {
+    let quoted = |text: &str| format!("'{}'", text.replace('\'', r"'\''"));
+    let query: Vec<String> = request
+        .query
+        .iter()
+        .map(|(name, value)| format!("{}={}", encoded(name), encoded(value)))
+        .collect();
+    let query = if query.is_empty() {
+        String::new()
+    } else {
+        format!("?{}", query.join("&"))
+    };
+    let mut command = format!(
+        "curl -X {} {}",
+        request.method,
+        quoted(&format!("$URL{}{query}", request.path)).replace("'$URL", "\"$URL\"'")
+    );
+    let mut has_type = false;
+    for (name, value) in &request.headers {
+        has_type |= name.eq_ignore_ascii_case("content-type");
+        let is_own = ["host", "content-length", "connection", "accept-encoding"];
+        if !is_own.contains(&name.to_ascii_lowercase().as_str()) {
+            // curl leaves out a header whose value is empty, unless a semicolon ends its name.
+            let header = match value.as_str() {
+                "" => format!("{name};"),
+                value => format!("{name}: {value}"),
+            };
+            command += &format!(" \\\n  -H {}", quoted(&header));
+        }
+    }
+    let Some(body) = body(request) else {
+        return command;
+    };
+    if !has_type {
+        // Otherwise curl would call it a form.
+        command += " \\\n  -H 'Content-Type:'";
+    }
+    match body {
+        // With `--data-binary`, a body that begins with `@` would name a file of the operator who runs it.
+        CommandBody::Text(text) => command + &format!(" \\\n  --data-raw {}", quoted(text)),
+        CommandBody::Base64(text) => {
+            format!(
+                "printf %s {} | base64 -d | {command} \\\n  --data-binary @-",
+                quoted(&text)
+            )
+        }
+    }
+}
+
+/// A body as a command line can have it.
+enum CommandBody<'a> {
+    Text(&'a str),
+    Base64(Cow<'a, str>),
+}
+
+fn body(request: &RequestView) -> Option<CommandBody<'_>> {
+    match (&request.body, &request.body_base64) {
+        (Some(text), _) if text.is_empty() => None,
+        // No argument of a program may have U+0000, and the page escapes the others.
+        (Some(text), _) if text.contains(|c: char| is_active(c) && !BLANKS.contains(&c)) => {
+            Some(CommandBody::Base64(STANDARD.encode(text).into()))
+        }
+        (Some(text), _) => Some(CommandBody::Text(text)),
+        (None, Some(base64)) => Some(CommandBody::Base64(base64.into())),
+        (None, None) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_is_indented_with_its_digits_and_its_order() {
+        let check = |json: &str, expect: &str| assert_eq!(indent(json), expect);
+        check(
+            r#"{"b":12345678901234567890,"a":[1.10,{}],"t":"x: \"{,"}"#,
+            "{\n  \"b\": 12345678901234567890,\n  \"a\": [\n    1.10,\n    {}\n  ],\n  \"t\": \"x: \\\"{,\"\n}",
+        );
+        check("[ ]", "[]");
+        check(
+            r#"["n\u00edvel \ud83d\ude00", "\u0022\u202e\ud83d\\u00ed"]"#,
+            "[\n  \"nível 😀\",\n  \"\\u0022\\u202e\\ud83d\\\\u00ed\"\n]",
+        );
+        check("\"text\"", "\"text\"");
+    }
+
+    #[test]
+    fn a_form_is_shown_by_its_fields() {
+        let request = RequestView {
+            method: "POST".to_owned(),
+            path: "/".to_owned(),
+            query: Vec::new(),
+            headers: vec![("Content-Type".to_owned(), format!("{FORM}; charset=utf-8"))],
+            body: Some("first=Rui&text=Quero+visitar%21".to_owned()),
+            body_base64: None,
+        };
+        assert_eq!(pretty(&request).text, "first = Rui\ntext = Quero visitar!");
+    }
+
+    #[test]
+    fn a_body_that_is_not_utf8_says_so() {
+        let check = |bytes: &[u8], expect: (&str, &str)| {
+            let base64 = STANDARD.encode(bytes);
+            let (text, note) = text_of(None, Some(&base64));
+            assert_eq!((text.as_ref(), note), expect);
+        };
+        let latin = b"{\"name\":\"Jo\xe3o Prado\"}";
+        check(latin, ("{\"name\":\"Jo\u{fffd}o Prado\"}", NOT_UTF8));
+        check(b"\x00\x01\xff\xfe", ("AAH//g==", NO_TEXT));
+        assert_eq!(text_of(Some("Jo\u{e3}o"), None), ("Jo\u{e3}o".into(), ""));
+    }
+
+    #[test]
+    fn the_command_quotes_what_a_shell_would_read() {
+        let request = RequestView {
+            method: "POST".to_owned(),
+            path: "/ingest-lead/x".to_owned(),
+            query: vec![("a b".to_owned(), "c&d".to_owned())],
+            headers: vec![
+                ("Host".to_owned(), "old".to_owned()),
+                ("X-Name".to_owned(), "it's".to_owned()),
+            ],
+            body: Some("{\"a\":\"$(id) 'x'\"}".to_owned()),
+            body_base64: None,
+        };
+        let expect = "curl -X POST \"$URL\"'/ingest-lead/x?a%20b=c%26d' \\\n  -H 'X-Name: it'\\''s' \\\n  -H 'Content-Type:' \\\n  --data-raw '{\"a\":\"$(id) '\\''x'\\''\"}'";
+        assert_eq!(as_command(&request), expect);
+    }
+
+    #[test]
+    fn the_command_sends_the_body_and_no_file_of_the_one_who_runs_it() {
+        let request = |body: Option<&str>, base64: Option<&str>| RequestView {
+            method: "POST".to_owned(),
+            path: "/x".to_owned(),
+            query: Vec::new(),
+            headers: vec![
+                ("content-type".to_owned(), "text/plain".to_owned()),
+                ("X-Empty".to_owned(), String::new()),
+            ],
+            body: body.map(str::to_owned),
+            body_base64: base64.map(str::to_owned),
+        };
+        let head =
+            "curl -X POST \"$URL\"'/x' \\\n  -H 'content-type: text/plain' \\\n  -H 'X-Empty;'";
+        let check = |request: RequestView, expect: String| assert_eq!(as_command(&request), expect);
+        check(
+            request(Some("@/etc/hosts"), None),
+            format!("{head} \\\n  --data-raw '@/etc/hosts'"),
+        );
+        check(
+            request(None, Some("/w==")),
+            format!("printf %s '/w==' | base64 -d | {head} \\\n  --data-binary @-"),
+        );
+        check(
+            request(Some("a\0b"), None),
+            format!("printf %s 'YQBi' | base64 -d | {head} \\\n  --data-binary @-"),
+        );
+        check(request(Some(""), None), head.to_owned());
+    }
+}

@@ -1,0 +1,56 @@
+//! The golden cases that a version carries.
+
+use askama::Template;
+
+use super::super::api::ApiRefusal;
+use super::super::form::encoded;
+use super::super::frame::Frame;
+use super::super::visit::Visit;
+use super::filters::Filters;
+use leadhost_admin_api::plugin_calls::CarriedCases;
+use leadhost_domain::size;
+
+#[derive(Template)]
+#[template(path = "console/golden_cases.html")]
+pub struct GoldenCasesPage {
+    frame: Frame,
+    plugin: String,
+    carried: CarriedCases,
+    /// Whether the page shows one case, with its content.
+    is_one: bool,
+}
+
+/// Returns the page: all cases, or the one that its address names.
+///
+/// # Errors
+///
+/// [`ApiRefusal`] with 403 if the user's role does not allow it, 404 if there is no such version or
+/// case, and 5xx if the store fails.
+pub async fn show(
+    visit: &Visit<'_>,
+    name: &str,
+    digest: &str,
+) -> Result<GoldenCasesPage, ApiRefusal> {
+    let filters = Filters::read(visit, &["case"]);
+    let path = format!(
+        "/plugins/{}/versions/{}/golden{}",
+        encoded(name),
+        encoded(digest),
+        filters.query()
+    );
+    let carried: CarriedCases = visit.api().get(&path).await?;
+    let title = format!("Golden cases of {name} {}", carried.version);
+    Ok(GoldenCasesPage {
+        frame: visit.frame("plugins", title),
+        plugin: name.to_owned(),
+        carried,
+        is_one: !filters.get("case").is_empty(),
+    })
+}
+
+impl GoldenCasesPage {
+    /// Returns the expected answer, indented.
+    fn expected(&self, expect: &serde_json::Value) -> String {
+        serde_json::to_string_pretty(expect).unwrap_or_default()
+    }
+}

@@ -1,0 +1,148 @@
+//! Instances: their channels and templates, pause and resume.
+
+use askama::Template;
+
+use super::super::api::ApiRefusal;
+use super::super::form::{Form, encoded};
+use super::super::frame::Frame;
+use super::super::{
+    answer::{FormOutcome, page},
+    visit::Visit,
+};
+use super::change::{self, ChangeForms, Kind};
+use super::workspace::has_workspace;
+use leadhost_admin_api::connections::{BY_AN_OPERATOR, PauseRequest};
+use leadhost_admin_api::instances::{InstancePaused, InstanceView, Instances, Templates};
+
+#[derive(Template)]
+#[template(path = "console/instances.html")]
+pub struct InstancesPage {
+    frame: Frame,
+    instances: Vec<InstanceView>,
+    has_workspace: bool,
+}
+
+/// Returns the list.
+///
+/// # Errors
+///
+/// [`ApiRefusal`] with 5xx if the store cannot be read.
+pub async fn list(visit: &Visit<'_>) -> Result<InstancesPage, ApiRefusal> {
+    let list: Instances = visit.api().get("/instances").await?;
+    Ok(InstancesPage {
+        frame: visit.frame("instances", "Instances"),
+        instances: list.instances,
+        has_workspace: has_workspace(visit).await?,
+    })
+}
+
+#[derive(Template)]
+#[template(path = "console/instance.html")]
+pub struct InstancePage {
+    frame: Frame,
+    instance: InstanceView,
+    templates: Option<Templates>,
+    /// Present if it has an adapter.
+    change: Option<ChangeForms>,
+}
+
+/// Returns the page of an instance, with its templates.
+///
+/// # Errors
+///
+/// [`ApiRefusal`] with 404 if there is none of this name and 5xx if the store cannot be read.
+pub async fn show(visit: &Visit<'_>, which: &str) -> Result<InstancePage, ApiRefusal> {
+    let path = format!("/instances/{}", encoded(which));
+    let mut instance: InstanceView = visit.api().get(&path).await?;
+    let settings = instance.settings.as_mut();
+    let templates = settings.and_then(|settings| settings.templates.take());
+    let change = match (&instance.settings, &instance.adapter) {
+        (Some(settings), Some(adapter)) => {
+            let page = format!("/instances/{}", instance.id);
+            let is_paused = instance.paused.is_some();
+            let of = (adapter.as_str(), &settings.bound, is_paused);
+            Some(ChangeForms::new(visit, page, of).await?)
+        }
+        _ => None,
+    };
+    Ok(InstancePage {
+        change,
+        frame: visit.frame("instances", format!("Instance {}", instance.name)),
+        instance,
+        templates,
+    })
+}
+
+/// Pauses an instance: its messages wait.
+///
+/// # Errors
+///
+/// [`ApiRefusal`] with 403 if the user's role does not allow it, 404 if there is no such instance,
+/// 409 if it has no adapter, and 5xx if the store fails.
+pub async fn pause(visit: &Visit<'_>, which: &str, form: &Form) -> Result<FormOutcome, ApiRefusal> {
+    let reason = form
+        .filled("reason")
+        .unwrap_or_else(|| BY_AN_OPERATOR.to_owned());
+    let path = format!("/instances/{}/pause", encoded(which));
+    let _: InstancePaused = visit.api().post(&path, &PauseRequest { reason }).await?;
+    Ok(FormOutcome::done(
+        "/instances",
+        "The instance is paused: its messages wait.",
+    ))
+}
+
+/// Resumes an instance.
+///
+/// # Errors
+///
+/// [`ApiRefusal`] with 403 if the user's role does not allow it, 404 if there is no such instance,
+/// 409 if it has no adapter, and 5xx if the store fails.
+pub async fn resume(visit: &Visit<'_>, which: &str) -> Result<FormOutcome, ApiRefusal> {
+    let path = format!("/instances/{}/resume", encoded(which));
+    let _: InstancePaused = visit.api().post(&path, &serde_json::json!({})).await?;
+    Ok(FormOutcome::done("/instances", "The instance is resumed."))
+}
+
+/// Reads the templates of an instance from its provider now.
+///
+/// # Errors
+///
+/// [`ApiRefusal`] with 403 if the user's role does not allow it, 404 if there is no such instance,
+/// 409 if it has no adapter, 422 if its provider does not list templates, and 5xx if the store
+/// fails.
+pub async fn sync_templates(visit: &Visit<'_>, which: &str) -> Result<FormOutcome, ApiRefusal> {
+    let path = format!("/instances/{}/sync-templates", encoded(which));
+    let _: serde_json::Value = visit.api().post(&path, &serde_json::json!({})).await?;
+    Ok(FormOutcome::done(
+        "/instances",
+        "The templates were read from the provider.",
+    ))
+}
+
+/// Sets a secret of an instance, or changes its configuration. A refusal is shown on its page.
+///
+/// # Errors
+///
+/// [`ApiRefusal`] with 404 if there is none of this name and 5xx if the store cannot be read.
+pub async fn change(
+    visit: &Visit<'_>,
+    which: &str,
+    form: &Form,
+    is_secret: bool,
+) -> Result<FormOutcome, ApiRefusal> {
+    let done = match is_secret {
+        true => change::secret(visit, Kind::Instance, which, form).await,
+        false => change::config(visit, Kind::Instance, which, form).await,
+    };
+    let refusal = match done {
+        Ok(done) => return Ok(done),
+        Err(refusal) => refusal,
+    };
+    let status = refusal.status;
+    let mut shown = show(visit, which).await?;
+    match &mut shown.change {
+        Some(change) => change.refused(form, refusal),
+        None => return Err(refusal),
+    }
+    Ok(FormOutcome::Page(page(status, &shown)?))
+}

@@ -1,0 +1,184 @@
+//! Keys: the list, a new key, and revocation; and the partners for whom keys are made.
+
+use std::collections::BTreeSet;
+
+use askama::Template;
+use hyper::StatusCode;
+
+use super::super::api::ApiRefusal;
+use super::super::form::{Form, encoded};
+use super::super::frame::Frame;
+use super::super::{
+    answer::{FormOutcome, page},
+    visit::Visit,
+};
+use super::faults::Faults;
+use super::{filters::Filters, part};
+use leadhost_admin_api::connections::Connections;
+use leadhost_admin_api::keys::{CreateKeyRequest, CreatedKey, KeyRevoked, KeyState, KeyView, Keys};
+use leadhost_admin_api::workspaces::Workspaces;
+use leadhost_domain::key::{KeyKind, Role};
+
+#[derive(Template)]
+#[template(path = "console/keys.html")]
+pub struct KeysPage {
+    frame: Frame,
+    keys: Vec<KeyView>,
+    created: Option<CreatedKey>,
+    /// A partner that was declared, as lines of the workspace file.
+    declared: Option<String>,
+    /// The names that the forms suggest.
+    workspaces: Vec<String>,
+    partners: BTreeSet<String>,
+    /// The fields of a form that was refused. A declared partner is that of the next key.
+    typed: Filters,
+    /// Why it was refused.
+    problem: Option<String>,
+}
+
+/// The fields of the form of a new key.
+const FIELDS: [&str; 6] = [
+    "kind",
+    "label",
+    "workspace",
+    "partner",
+    "role",
+    "expires-days",
+];
+
+impl KeysPage {
+    /// Returns the attribute of an option of the form, if that was chosen.
+    fn selected(&self, field: &str, value: &str) -> &'static str {
+        match self.typed.get(field) == value {
+            true => " selected",
+            false => "",
+        }
+    }
+}
+
+/// Returns the list.
+///
+/// # Errors
+///
+/// [`ApiRefusal`] with 5xx if the store cannot be read.
+pub async fn list(visit: &Visit<'_>) -> Result<KeysPage, ApiRefusal> {
+    let api = visit.api();
+    let list: Keys = api.get("/keys").await?;
+    let Workspaces { workspaces } = api.get("/workspaces").await?;
+    let Connections { connections } = api.get("/connections").await?;
+    let of_connections = connections.into_iter().map(|one| one.partner);
+    let of_keys = list.keys.iter().filter_map(|key| key.partner.clone());
+    Ok(KeysPage {
+        workspaces: workspaces.into_iter().map(|one| one.slug).collect(),
+        partners: of_connections.chain(of_keys).collect(),
+        frame: visit.frame("keys", "Keys"),
+        keys: list.keys,
+        created: None,
+        declared: None,
+        typed: Filters(Vec::new()),
+        problem: None,
+    })
+}
+
+/// Creates a key, and shows its text once. If it is refused, the form keeps what was typed.
+///
+/// # Errors
+///
+/// [`ApiRefusal`] with 5xx if the store cannot be read.
+pub async fn create(visit: &Visit<'_>, form: &Form) -> Result<FormOutcome, ApiRefusal> {
+    let created = created(visit, form).await;
+    let mut shown = list(visit).await?;
+    let status = match created {
+        Ok(created) => {
+            shown.created = Some(created);
+            StatusCode::OK
+        }
+        Err(refusal) => {
+            shown.typed = Filters::from_form(form, &FIELDS);
+            shown.problem = Some(refusal.message);
+            refusal.status
+        }
+    };
+    Ok(FormOutcome::Page(page(status, &shown)?))
+}
+
+async fn created(visit: &Visit<'_>, form: &Form) -> Result<CreatedKey, ApiRefusal> {
+    let wrong = |what: &str| ApiRefusal::new(StatusCode::BAD_REQUEST, what.to_owned());
+    let kind =
+        KeyKind::from_text(form.get("kind")).ok_or_else(|| wrong("Choose what the key is for."))?;
+    let role = match form.filled("role").filter(|_| kind == KeyKind::Admin) {
+        None => None,
+        Some(word) => Some(
+            word.parse::<Role>()
+                .map_err(|error| wrong(&error.to_string()))?,
+        ),
+    };
+    let expires_days = match form.filled("expires-days") {
+        None => None,
+        Some(days) => Some(
+            days.parse()
+                .map_err(|_| wrong("Write the days as a whole number."))?,
+        ),
+    };
+    let request = CreateKeyRequest {
+        kind,
+        workspace: form.filled("workspace"),
+        partner: form.filled("partner"),
+        role,
+        label: form.get("label").to_owned(),
+        expires_days,
+    };
+    visit.api().post("/keys", &request).await
+}
+
+/// Declares a partner without a connection. If it is refused, the form keeps what was typed.
+///
+/// # Errors
+///
+/// [`ApiRefusal`] with 5xx if the store cannot be read.
+pub async fn make_partner(visit: &Visit<'_>, form: &Form) -> Result<FormOutcome, ApiRefusal> {
+    let made = partner_made(visit, form).await;
+    let mut shown = list(visit).await?;
+    shown.typed = Filters::from_form(form, &FIELDS);
+    let status = match made {
+        Ok(declaration) => {
+            shown.declared = Some(declaration);
+            StatusCode::OK
+        }
+        Err(refusal) => {
+            let status = refusal.status;
+            // A partner has one field, and the faults need no place.
+            let faults = Faults::from_refusal(refusal, |_| "");
+            shown.problem = Some(faults.all().join("; "));
+            status
+        }
+    };
+    Ok(FormOutcome::Page(page(status, &shown)?))
+}
+
+/// Returns the partner as lines of the workspace file.
+async fn partner_made(visit: &Visit<'_>, form: &Form) -> Result<String, ApiRefusal> {
+    let (slug, name) = (form.get("workspace"), form.get("partner"));
+    let workspace = part::workspace(visit, slug).await?;
+    let file = part::file(&workspace, name, None);
+    let report = part::apply(visit, &file).await?;
+    if !part::makes_partner(&report) {
+        let message = format!("There is a partner `{slug}/{name}` already.");
+        return Err(ApiRefusal::new(StatusCode::CONFLICT, message));
+    }
+    Ok(part::partner_as_file(name))
+}
+
+/// Revokes a key.
+///
+/// # Errors
+///
+/// [`ApiRefusal`] with 403 if the user's role does not allow it, 404 if there is no live key with
+/// this id, 409 if it is the user's own, and 5xx if the store fails.
+pub async fn revoke(visit: &Visit<'_>, id: &str) -> Result<FormOutcome, ApiRefusal> {
+    let _: KeyRevoked = visit
+        .api()
+        .delete(&format!("/keys/{}", encoded(id)))
+        .await?;
+    Ok(FormOutcome::done("/keys", "The key is revoked."))
+}

@@ -1,0 +1,244 @@
+//! Repairs: replays of all deliveries that a version converted, with their receipts.
+
+use askama::Template;
+use hyper::StatusCode;
+use serde_json::{Value, json};
+
+use super::super::api::ApiRefusal;
+use super::super::form::{Form, encoded};
+use super::super::frame::Frame;
+use super::super::outcome::{Notice, Tone};
+use super::super::{
+    answer::{FormOutcome, page},
+    visit::Visit,
+};
+use super::filters::Filters;
+use leadhost_admin_api::connections::{ConnectionView, Connections};
+use leadhost_admin_api::repairs::{
+    RepairChangeView, RepairChanges, RepairFacts, RepairList, RepairRequest, RepairView,
+};
+use leadhost_domain::repair::RepairState;
+use leadhost_domain::text;
+use leadhost_domain::workspace::name_in_workspace;
+
+#[derive(Template)]
+#[template(path = "console/repairs.html")]
+pub struct RepairsPage {
+    frame: Frame,
+    repairs: Vec<RepairFacts>,
+    next: Option<String>,
+}
+
+/// Returns the list.
+///
+/// # Errors
+///
+/// [`ApiRefusal`] with 5xx if the store cannot be read.
+pub async fn list(visit: &Visit<'_>) -> Result<RepairsPage, ApiRefusal> {
+    let filters = Filters::read(visit, &["before"]);
+    let list: RepairList = visit
+        .api()
+        .get(&format!("/repairs{}", filters.query()))
+        .await?;
+    Ok(RepairsPage {
+        frame: visit.frame("repairs", "Repairs"),
+        next: filters.next_page("/repairs", list.next),
+        repairs: list.repairs,
+    })
+}
+
+#[derive(Template)]
+#[template(path = "console/repair.html")]
+pub struct RepairPage {
+    frame: Frame,
+    repair: RepairView,
+    /// The connection to which it is restricted, as operators name it.
+    connection: Option<String>,
+    /// A page of its receipt.
+    changes: Vec<RepairChangeView>,
+    /// The address of the next page of the receipt, below `/console`.
+    next: Option<String>,
+    /// Whether it asks if the changes are to be undone.
+    asks: bool,
+}
+
+/// Returns the page of a repair.
+///
+/// # Errors
+///
+/// [`ApiRefusal`] with 404 if there is none with this id and 5xx if the store cannot be read.
+pub async fn show(visit: &Visit<'_>, id: &str) -> Result<RepairPage, ApiRefusal> {
+    let api = visit.api();
+    let filters = Filters::read(visit, &["after"]);
+    let path = format!("/repairs/{}", encoded(id));
+    let repair: RepairView = api.get(&path).await?;
+    let receipt: RepairChanges = api
+        .get(&format!("{path}/changes{}", filters.query()))
+        .await?;
+    let connection = match &repair.facts.connection_id {
+        None => None,
+        Some(wanted) => {
+            let list: Connections = api.get("/connections").await?;
+            let mut all = list.connections.into_iter();
+            let found = all.find(|one| one.id == *wanted);
+            Some(found.map_or_else(|| wanted.to_string(), named))
+        }
+    };
+    let next = receipt
+        .next
+        .map(|after| format!("/repairs/{}?after={after}", repair.facts.id));
+    Ok(RepairPage {
+        frame: visit.frame("repairs", format!("Repair of {}", repair.facts.plugin)),
+        repair,
+        connection,
+        changes: receipt.changes,
+        next,
+        asks: false,
+    })
+}
+
+fn named(connection: ConnectionView) -> String {
+    name_in_workspace(&connection.workspace, &connection.name)
+}
+
+impl RepairPage {
+    /// Returns whether a host works on it.
+    fn is_open(&self) -> bool {
+        self.repair.facts.state.is_open()
+    }
+
+    /// Returns whether there is something that it changed, or would change.
+    fn is_any(&self) -> bool {
+        let repair = &self.repair;
+        repair.deals.rows + repair.contacts.rows + repair.created > 0
+    }
+
+    /// Returns whether it has ended and was not undone.
+    fn has_ended(&self) -> bool {
+        has_ended(&self.repair.facts)
+    }
+
+    fn may_be_undone(&self) -> bool {
+        self.repair.facts.apply && self.has_ended() && self.is_any()
+    }
+
+    /// Returns whether it only counted, so that the same may be written now.
+    fn may_be_written(&self) -> bool {
+        !self.repair.facts.apply && self.has_ended() && self.is_any()
+    }
+
+    /// Returns the deliveries that were not replayed, by their outcomes.
+    fn others(&self) -> Vec<(u64, &'static str, Tone)> {
+        let counts = &self.repair.facts.deliveries;
+        let all = [
+            (counts.failed, "failed", Tone::Bad),
+            (counts.rejected, "refused by the active version", Tone::Warn),
+            (counts.quarantined, "in quarantine", Tone::Warn),
+            (counts.leased, "held by a host", Tone::Warn),
+            (counts.emptied, "emptied by an erasure", Tone::Warn),
+            (counts.gone, "gone", Tone::Warn),
+        ];
+        all.into_iter().filter(|(count, _, _)| *count > 0).collect()
+    }
+
+    /// Returns what came of it, or of its undo, once that has ended. `None` if it wrote nothing.
+    fn outcome(&self) -> Option<Notice> {
+        let facts = &self.repair.facts;
+        if self.is_open() || !facts.apply || facts.found == Some(0) {
+            return None;
+        }
+        if let Some(undo) = &self.repair.undo {
+            let parts = [
+                (undo.undone, "undone", Tone::Good),
+                (undo.changed_since, "changed since", Tone::Warn),
+                (undo.stays, "cannot be undone", Tone::Warn),
+                (undo.in_use, "of match keys that are in use", Tone::Warn),
+                (undo.left, "left", Tone::Warn),
+            ];
+            return Some(Notice::of_many(("change", "undone"), undo.undone, &parts));
+        }
+        let done = facts.deliveries.replayed;
+        let mut parts = self.others();
+        parts.insert(0, (done, "converted again", Tone::Good));
+        let left = facts.found.unwrap_or_default();
+        let left = left.saturating_sub(facts.deliveries.sum());
+        parts.push((left, "left", Tone::Warn));
+        let mut notice = Notice::of_many(("delivery", "converted again"), done, &parts);
+        if facts.state != RepairState::Done {
+            notice.tone = notice.tone.max(Tone::Warn);
+        }
+        Some(notice)
+    }
+}
+
+/// Returns whether a repair has ended and was not undone.
+fn has_ended(repair: &RepairFacts) -> bool {
+    repair.state.stands()
+}
+
+/// Starts a repair. Without `apply` it only counts.
+///
+/// # Errors
+///
+/// [`ApiRefusal`] with 403 if the user's role does not allow it, 400 if the field is unknown, 404
+/// if the version is, 409 if another repair is open, and 5xx if the store fails.
+pub async fn start(visit: &Visit<'_>, form: &Form) -> Result<FormOutcome, ApiRefusal> {
+    let field = form.filled("field").map(|word| word.parse()).transpose();
+    let request = RepairRequest {
+        converted_by: form.get("converted-by").to_owned(),
+        plugin: form.filled("plugin"),
+        connection: form.filled("connection"),
+        since: form.filled("since"),
+        until: form.filled("until"),
+        field: field.map_err(|_| wrong("Choose the field of leads that is repaired, or none."))?,
+        apply: form.has("apply"),
+    };
+    let begun: RepairView = visit.api().post("/repairs", &request).await?;
+    let notice = match request.apply {
+        true => "The repair has begun. It runs in the background; its receipt can be undone.",
+        false => "The changes of a repair are being counted. Nothing is written.",
+    };
+    Ok(FormOutcome::done(
+        format!("/repairs/{}", begun.facts.id),
+        notice,
+    ))
+}
+
+/// Ends a running repair, or an undo.
+///
+/// # Errors
+///
+/// [`ApiRefusal`] with 403 if the user's role does not allow it, 404 if there is no such repair,
+/// 409 if it is not under way, and 5xx if the store fails.
+pub async fn cancel(visit: &Visit<'_>, id: &str) -> Result<FormOutcome, ApiRefusal> {
+    let path = format!("/repairs/{}/cancel", encoded(id));
+    let _: Value = visit.api().post(&path, &json!({})).await?;
+    Ok(FormOutcome::done(
+        format!("/repairs/{id}"),
+        "The repair has ended. Its changes are kept.",
+    ))
+}
+
+/// Undoes an ended repair. Without `confirmed`, the page asks first.
+///
+/// # Errors
+///
+/// [`ApiRefusal`] with 403 if the user's role does not allow it, 404 if there is no such repair,
+/// 409 if it cannot be undone, and 5xx if the store fails.
+pub async fn undo(visit: &Visit<'_>, id: &str, form: &Form) -> Result<FormOutcome, ApiRefusal> {
+    if !form.has("confirmed") {
+        let mut shown = show(visit, id).await?;
+        shown.asks = true;
+        return Ok(FormOutcome::Page(page(StatusCode::OK, &shown)?));
+    }
+    let path = format!("/repairs/{}/undo", encoded(id));
+    let _: Value = visit.api().post(&path, &json!({})).await?;
+    Ok(FormOutcome::done(
+        format!("/repairs/{id}"),
+        "The changes are being undone.",
+    ))
+}
+
+fn wrong(what: &str) -> ApiRefusal {
+    ApiRefusal::new(StatusCode::BAD_REQUEST, what)
+}

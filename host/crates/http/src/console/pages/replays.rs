@@ -1,0 +1,162 @@
+//! Many deliveries at once: those of a filtered list are converted again, or released from quarantine.
+//! The first form shows what it would do, and the next one does it.
+
+use askama::Template;
+use hyper::StatusCode;
+
+use super::super::api::ApiRefusal;
+use super::super::form::Form;
+use super::super::frame::Frame;
+use super::super::outcome::{Notice, Tone, alike};
+use super::super::{
+    answer::{FormOutcome, page},
+    visit::Visit,
+};
+use super::filters::Filters;
+use leadhost_admin_api::replays::{ReplayManyRequest, ReplayedMany};
+use leadhost_domain::delivery::DeliveryStatus;
+use leadhost_domain::id::DeliveryId;
+use leadhost_domain::text::{self, counted};
+
+/// The filters that the deliveries of a replay may have; the list of deliveries has them too.
+pub const FILTERS: [&str; 6] = [
+    "status",
+    "connection",
+    "instance",
+    "version",
+    "since",
+    "until",
+];
+
+#[derive(Template)]
+#[template(path = "console/replays.html")]
+pub struct ReplaysPage {
+    frame: Frame,
+    filters: Filters,
+    /// Whether it is a release from quarantine.
+    release: bool,
+    /// Whether it has written.
+    applied: bool,
+    replayed: ReplayedMany,
+}
+
+impl ReplaysPage {
+    /// Returns how many deliveries of which connections are meant.
+    fn which(&self) -> String {
+        let number = counted(self.replayed.found(), "delivery", "deliveries");
+        match self.replayed.connections.as_slice() {
+            [] => number,
+            [one] => format!("{number} of {}", one.connection),
+            many => {
+                let parts = many
+                    .iter()
+                    .map(|one| format!("{} of {}", one.deliveries, one.connection));
+                format!("{number}: {}", parts.collect::<Vec<_>>().join(", "))
+            }
+        }
+    }
+
+    /// Returns what came of the deliveries that were handled.
+    fn outcome(&self) -> Notice {
+        let (statuses, refused) = (&self.replayed.statuses, self.replayed.refused);
+        let mut parts: Vec<(u64, &str, Tone)> = statuses
+            .iter()
+            .map(|(word, count)| {
+                let status = DeliveryStatus::from_text(word);
+                (*count, word.as_str(), status.map_or(Tone::Warn, Tone::of))
+            })
+            .collect();
+        let released = statuses.values().sum();
+        let good = parts.iter().filter(|(_, _, tone)| *tone == Tone::Good);
+        let (act, done) = match self.release {
+            true => ("released", released),
+            false => ("converted again", good.map(|(count, _, _)| count).sum()),
+        };
+        let stay = text::noun(&refused, "stays as it is", "stay as they are");
+        parts.push((refused, stay, Tone::of_counts(released, refused)));
+        Notice::of_many(("delivery", act), done, &parts)
+    }
+
+    /// Returns why deliveries stay as they are: each reason with how many have it, and the first of them.
+    fn reasons(&self) -> Vec<(String, u64, DeliveryId)> {
+        let refusals = self.replayed.refusals.iter().map(|one| {
+            let reason = one.reason.replace(&format!("delivery {}", one.id), "it");
+            (reason, one.id)
+        });
+        let reasons = alike(refusals, |(reason, _)| Some(reason.clone())).into_iter();
+        reasons
+            .map(|((reason, first), count)| (reason, count, first))
+            .collect()
+    }
+
+    /// Returns how many more stay as they are than have a reason here.
+    fn more_refused(&self) -> u64 {
+        self.replayed.refused - self.replayed.refusals.len() as u64
+    }
+
+    /// Returns what a click does now, or `None` if nothing is left to do.
+    fn next(&self) -> Option<String> {
+        let (replayed, left) = (&self.replayed, self.replayed.left);
+        match (self.release, self.applied) {
+            (true, false) if left > 0 => Some(format!("Release these {left}")),
+            (true, true) if left > 0 => Some(format!("Release the next of {left}")),
+            (false, false) if !replayed.changes.is_empty() || replayed.unconverted > 0 => {
+                Some("Apply these changes".to_owned())
+            }
+            (false, true) if left > 0 => Some(format!("Convert the next of {left}")),
+            _ => None,
+        }
+    }
+
+    /// Returns the first delivery of the next request, if it is not the first one of all.
+    fn after(&self) -> Option<String> {
+        let from_here = self.applied.then_some(self.replayed.after).flatten();
+        from_here.map(|id| id.to_string())
+    }
+
+    /// Returns the fields that change, each with how often.
+    fn fields(&self) -> Vec<(&'static str, &str, u64)> {
+        let changes = &self.replayed.changes;
+        let rows = [("deal", &changes.deals), ("contact", &changes.contacts)];
+        let fields = rows.into_iter().flat_map(|(of, rows)| {
+            let fields = rows.fields.iter();
+            fields.map(move |(name, count)| (of, name.as_str(), *count))
+        });
+        fields.collect()
+    }
+}
+
+/// Converts the deliveries of the filters again, or releases them: first only to show what would
+/// change, then with `apply`.
+///
+/// # Errors
+///
+/// [`ApiRefusal`] with 403 if the user's role does not allow it, 400 if the filters are invalid or
+/// name too many deliveries, and 5xx if the store fails.
+pub async fn submit(visit: &Visit<'_>, form: &Form) -> Result<FormOutcome, ApiRefusal> {
+    let mut filters = Filters::from_form(form, &FILTERS);
+    let after = form.filled("after").map(|id| id.parse()).transpose();
+    let after = after.map_err(|_| ApiRefusal::new(StatusCode::BAD_REQUEST, "No such delivery."))?;
+    let request = ReplayManyRequest {
+        apply: form.has("apply"),
+        release: form.has("release"),
+        after,
+    };
+    let path = format!("/deliveries/replay{}", filters.query());
+    let replayed: ReplayedMany = visit.api().post(&path, &request).await?;
+    // The time of the preview bounds the next request, so it applies exactly the deliveries that
+    // were shown.
+    filters.put("until", replayed.until.text());
+    let title = match request.release {
+        true => "Release from quarantine",
+        false => "Convert deliveries again",
+    };
+    let shown = ReplaysPage {
+        frame: visit.frame("deliveries", title),
+        filters,
+        release: request.release,
+        applied: request.apply,
+        replayed,
+    };
+    Ok(FormOutcome::Page(page(StatusCode::OK, &shown)?))
+}

@@ -1,0 +1,60 @@
+//! The service: its hosts, its backlog, how far analytics are counted, and the configuration in force.
+
+use std::time::Duration;
+
+use askama::Template;
+
+use super::super::api::ApiRefusal;
+use super::super::frame::{self, Frame};
+use super::super::visit::Visit;
+use leadhost_admin_api::config::EffectiveConfig;
+use leadhost_admin_api::etl::EtlStatus;
+use leadhost_admin_api::status::ServiceStatus;
+use leadhost_domain::limits;
+use leadhost_domain::{size, text};
+
+#[derive(Template)]
+#[template(path = "console/service.html")]
+pub struct ServicePage {
+    frame: Frame,
+    status: ServiceStatus,
+    etl: EtlStatus,
+    config: EffectiveConfig,
+}
+
+impl ServicePage {
+    /// Returns what to do about a disk that runs full, or `None` if it has room.
+    fn disk_advice(&self) -> Option<String> {
+        let disk = self.status.disk.as_ref()?;
+        let free = disk.free_bytes?;
+        if free >= limits::DOCTOR_LOW_DISK_BYTES {
+            return None;
+        }
+        let mut settings = self.config.settings.iter();
+        let days = settings.find(|one| one.key == "retention.deliveries_days")?;
+        Some(format!(
+            "Make room on the disk of the data folder {}: with less than {} free the service is not ready, and it refuses writes with 507 while the files have no room. It needs no restart afterwards. retention.deliveries_days is {}: with fewer days the store keeps fewer bodies, and reuses their room. `leadhost doctor` says what takes the room.",
+            disk.folder,
+            size::readable(disk.reserve_bytes),
+            days.value
+        ))
+    }
+}
+
+/// Returns the page.
+///
+/// # Errors
+///
+/// [`ApiRefusal`] with 5xx if the state of the service cannot be read.
+pub async fn show(visit: &Visit<'_>) -> Result<ServicePage, ApiRefusal> {
+    let api = visit.api();
+    let status = api.get("/status").await?;
+    let etl = api.get("/etl").await?;
+    let config = api.get("/config").await?;
+    Ok(ServicePage {
+        frame: visit.frame("service", "Service"),
+        status,
+        etl,
+        config,
+    })
+}

@@ -1,0 +1,223 @@
+//! `POST /admin/v1/apply?dryRun=&part=`: applies a workspace file, sent as JSON. 422 lists every
+//! problem, and then nothing is changed.
+
+use std::sync::Arc;
+
+use hyper::StatusCode;
+use serde_json::{Value, json};
+
+use super::request::{flag, read_json};
+use crate::body::UnreadBody;
+use crate::call::Call;
+use crate::error::{ApiError, UnprocessableDetails};
+use crate::reply::{self, ApiResponse};
+use leadhost_admin_api::apply::{
+    ApplyReport, ChangeView, ChangedConnectionView, FileProblem, NewKey, RefusedFile,
+};
+use leadhost_domain::audit_text;
+use leadhost_domain::exchange::InputProblem;
+use leadhost_domain::limits;
+use leadhost_domain::workspace::PartKind;
+use leadhost_pipeline as pipeline;
+use leadhost_pipeline::apply::{
+    ApplyError, ApplyOutcome, ChangedConnection, ChangedValue, FileExtent, MadeKey,
+};
+use leadhost_store::AppliedChange;
+
+/// Applies a workspace file, or reports in a dry run what it would change.
+///
+/// # Errors
+///
+/// [`ApiError::BadRequest`] if a parameter is invalid or the body is not JSON,
+/// [`ApiError::Unprocessable`] with all problems of the file, [`ApiError::Conflict`] if a stored secret
+/// that the apply needs cannot be decrypted, and [`ApiError::Store`] if the store fails.
+pub async fn apply(call: &Call<'_>, body: UnreadBody) -> Result<ApiResponse, ApiError> {
+    let dry_run = flag(call, "dryRun")?;
+    let extent = match flag(call, "part")? {
+        true => FileExtent::Part,
+        false => FileExtent::Whole,
+    };
+    let file: Value = read_json(call, body).await?;
+    let http = Arc::clone(call.http);
+    // Runs to its end even if the operator hangs up: keys are made after the commit.
+    let applied = call
+        .http
+        .core
+        .spawn(async move { pipeline::apply::apply(&http.pipeline, &file, extent, dry_run).await });
+    let report = applied
+        .await
+        .map_err(ApiError::internal)?
+        .map_err(refused)?;
+    let before_and_after = changed_values(&report.changed_connections);
+    let report = to_view(report);
+    call.audit(audited(&report));
+    call.audit(json!({ "changedConnections": before_and_after }));
+    reply::json(StatusCode::OK, &report)
+}
+
+/// Returns what the audit shows of an apply. Owners are persons, and products are many: only their
+/// numbers are shown.
+fn audited(report: &ApplyReport) -> Value {
+    let count = |kind: PartKind| {
+        let changes = report.changes.iter();
+        changes.filter(|change| change.kind == kind).count()
+    };
+    let named = report.changes.iter();
+    let named = named.filter(|one| !matches!(one.kind, PartKind::Owner | PartKind::Product));
+    let keys = report.keys.iter();
+    let keys = keys.map(|key| json!({ "kind": key.kind, "label": key.label }));
+    json!({
+        "workspace": report.workspace,
+        "dryRun": report.dry_run,
+        "changes": named.collect::<Vec<_>>(),
+        "owners": count(PartKind::Owner),
+        "products": count(PartKind::Product),
+        "keys": keys.collect::<Value>(),
+    })
+}
+
+/// Returns what the audit shows of the connections that differ: the versions of their configurations, and
+/// the values before and after that are neither secrets nor may be a person.
+fn changed_values(changed: &[ChangedConnection]) -> Value {
+    let connections = changed.iter().enumerate().map(|(index, one)| {
+        let most = match index < limits::AUDITED_CONNECTIONS {
+            true => limits::AUDITED_VALUES,
+            false => 0,
+        };
+        let values = one.values.iter().take(most);
+        let values = values.map(
+            |ChangedValue {
+                 path,
+                 before,
+                 after,
+             }| {
+                let hidden = is_secret_place(path);
+                let shown = |value: Option<&Value>| match value.is_some() && hidden {
+                    true => json!("…"),
+                    false => audit_text::value(value),
+                };
+                json!({
+                    "path": audit_text::place(path),
+                    "before": shown(before.as_ref()),
+                    "after": shown(after.as_ref()),
+                })
+            },
+        );
+        json!({
+            "kind": one.kind,
+            "name": one.name,
+            "fields": one.fields,
+            "removedSecrets": one.removed_secrets,
+            "configVersion": { "before": one.version, "after": one.new_version },
+            "values": values.collect::<Value>(),
+            "moreValues": one.values.len().saturating_sub(most),
+        })
+    });
+    connections.collect()
+}
+
+/// Returns whether a place in a configuration sounds like that of a secret, which a user may have put
+/// there instead of among the secrets.
+fn is_secret_place(path: &str) -> bool {
+    let path = path.to_ascii_lowercase();
+    let is_configured = path.starts_with("config.");
+    let words = ["secret", "token", "passw", "senha", "key", "auth"];
+    is_configured && words.iter().any(|word| path.contains(word))
+}
+
+fn to_view(report: ApplyOutcome) -> ApplyReport {
+    let ApplyOutcome {
+        dry_run,
+        workspace,
+        workspace_id,
+        changes,
+        changed_connections,
+        connections,
+        instances,
+        channels,
+        partners,
+        keys,
+        generated,
+        generated_of_instances,
+        warnings,
+    } = report;
+    ApplyReport {
+        dry_run,
+        workspace,
+        workspace_id,
+        changes: changes.into_iter().map(change_view).collect(),
+        changed_connections: changed_connections
+            .into_iter()
+            .map(changed_connection_view)
+            .collect(),
+        connections,
+        instances,
+        channels,
+        partners,
+        keys: keys.into_iter().map(new_key).collect(),
+        generated,
+        generated_of_instances,
+        warnings: warnings.into_iter().map(file_problem).collect(),
+    }
+}
+
+pub fn change_view(change: AppliedChange) -> ChangeView {
+    let AppliedChange { kind, name, what } = change;
+    ChangeView { kind, name, what }
+}
+
+fn changed_connection_view(changed: ChangedConnection) -> ChangedConnectionView {
+    let ChangedConnection {
+        kind,
+        name,
+        fields,
+        removed_secrets,
+        version: _,
+        new_version: _,
+        values: _,
+    } = changed;
+    ChangedConnectionView {
+        kind,
+        name,
+        fields: fields.into_iter().map(str::to_owned).collect(),
+        removed_secrets,
+    }
+}
+
+pub fn new_key(made: MadeKey) -> NewKey {
+    let MadeKey {
+        kind,
+        label,
+        partner,
+        key,
+    } = made;
+    NewKey {
+        kind,
+        label,
+        partner,
+        key,
+    }
+}
+
+pub fn file_problem(problem: InputProblem) -> FileProblem {
+    let InputProblem { message, path } = problem;
+    FileProblem {
+        path: (!path.is_empty()).then_some(path),
+        message,
+    }
+}
+
+/// Returns the error for declarations that were not applied.
+pub fn refused(error: ApplyError) -> ApiError {
+    let message = error.to_string();
+    match error {
+        ApplyError::Problems(problems) => ApiError::Unprocessable {
+            message,
+            details: Some(UnprocessableDetails::File(RefusedFile {
+                problems: problems.into_iter().map(file_problem).collect(),
+            })),
+        },
+        ApplyError::Sealed { .. } => ApiError::conflict(message),
+        ApplyError::Store(error) => error.into(),
+    }
+}

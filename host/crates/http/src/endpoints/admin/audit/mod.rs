@@ -1,0 +1,152 @@
+//! The audit of the admin surface: every operation that changes something is recorded before it is
+//! done, and another row has its outcome. Refusals before an operation begins are counted.
+
+pub mod list;
+pub mod refused;
+
+use serde_json::{Map, Value, json};
+
+use crate::auth::AdminCaller;
+use crate::call::{Audited, Call};
+use crate::endpoints::admin::request::needs;
+use crate::error::{ApiError, ConflictDetails};
+use crate::reply::ApiResponse;
+use crate::route::AdminRoute;
+use leadhost_domain::audit::{Act, ActOutcome, AuditActor, OperatorAct};
+use leadhost_domain::audit_text::{LABEL_CHARACTERS, named, reason};
+
+/// Runs an operation if the caller may. If it changes something, its rows are stored before and after it.
+///
+/// # Errors
+///
+/// [`ApiError::Forbidden`] if the caller's role does not allow it, and [`ApiError::Store`] if the first row cannot be stored: then the operation does not begin. Otherwise
+/// the error of the operation, if it fails.
+pub async fn recorded(
+    call: &Call<'_>,
+    caller: &AdminCaller,
+    route: AdminRoute<'_>,
+    operation: impl Future<Output = Result<ApiResponse, ApiError>>,
+) -> Result<ApiResponse, ApiError> {
+    let allowed = needs(caller, route.role(), route.act());
+    if !route.changes() {
+        allowed?;
+        return operation.await;
+    }
+    let core = &call.http.core;
+    // A stop waits for the row with the outcome.
+    let _hold = core.shutdown.hold();
+    let activates = call.query().get("activate") == Some("true");
+    let name = match route {
+        AdminRoute::UploadPlugin if activates => OperatorAct::ActivatePlugin.as_str(),
+        _ => route.act(),
+    };
+    debug_assert!(
+        name.parse::<OperatorAct>().is_ok(),
+        "`{name}` is not an act"
+    );
+    let actor = actor(call, caller);
+    let act = Act {
+        at: core.clock.now(),
+        key_id: actor.key,
+        label: actor.label,
+        role: actor.role,
+        address: actor.address,
+        act: name.to_owned(),
+        target: named(&super::request::decoded(&route.target())),
+        outcome: ActOutcome::Begun,
+        begun: None,
+        detail: "{}".to_owned(),
+    };
+    let (begun, result) = match allowed {
+        Ok(()) => {
+            let begun = core.store.add_audit(act.clone()).await?.number;
+            call.audit_begun(begun);
+            (Some(begun), operation.await)
+        }
+        Err(error) => (None, Err(error)),
+    };
+    let Audited {
+        mut detail,
+        is_partly_done,
+        ..
+    } = call.audited();
+    let outcome = match &result {
+        Ok(_) => ActOutcome::Done,
+        Err(error) => match refused(error, route, &mut detail) {
+            ActOutcome::Refused if is_partly_done => ActOutcome::PartlyDone,
+            outcome => outcome,
+        },
+    };
+    // An upload has no name before it is read.
+    let plugin = detail.get("plugin").and_then(Value::as_str);
+    let target = plugin.map_or_else(|| act.target.clone(), str::to_owned);
+    let end = Act {
+        at: core.clock.now(),
+        target,
+        outcome,
+        begun,
+        detail: Value::Object(detail).to_string(),
+        ..act
+    };
+    if begun.is_none() && call.http.refused_acts.counts(caller.key(), name, &end) {
+        return result;
+    }
+    if let Err(error) = core.store.add_audit(end).await {
+        tracing::error!(act = name, begun, %error, "end of an operator's act not stored in the audit");
+    }
+    result
+}
+
+/// Returns the caller as rows name it.
+pub fn actor(call: &Call<'_>, caller: &AdminCaller) -> AuditActor {
+    AuditActor {
+        key: Some(caller.key()),
+        label: caller.label().chars().take(LABEL_CHARACTERS).collect(),
+        role: Some(caller.role()),
+        address: call.peer.to_string(),
+    }
+}
+
+/// Returns the outcome of a failed operation, and adds its status and the reason to the detail.
+fn refused(error: &ApiError, route: AdminRoute<'_>, detail: &mut Map<String, Value>) -> ActOutcome {
+    let (status, message) = error.outside();
+    detail.insert("status".to_owned(), json!(status.as_u16()));
+    if !is_about_persons(route) {
+        detail.insert("reason".to_owned(), json!(reason(&message)));
+    }
+    if let ApiError::Conflict {
+        details: Some(details),
+        ..
+    } = error
+    {
+        match details {
+            ConflictDetails::Activation(activation) => {
+                detail.insert("needsAccept".to_owned(), json!(activation.accept));
+            }
+            ConflictDetails::SecondKey(waits) => {
+                detail.insert("needsSecondKey".to_owned(), json!(waits.second_key.accept));
+            }
+            ConflictDetails::Ambiguous(_) => {}
+        }
+    }
+    match status.is_server_error() {
+        true => ActOutcome::Failed,
+        false => ActOutcome::Refused,
+    }
+}
+
+/// Returns whether the requests of an operation name persons or have secrets. The messages about them
+/// may repeat these, so their rows have only the status.
+fn is_about_persons(route: AdminRoute<'_>) -> bool {
+    matches!(
+        route,
+        AdminRoute::EraseContact
+            | AdminRoute::Apply
+            | AdminRoute::ChangeConnection { .. }
+            | AdminRoute::ChangeInstance { .. }
+            | AdminRoute::ImportProducts { .. }
+            | AdminRoute::PlayReply
+            | AdminRoute::PlayStatus { .. }
+            | AdminRoute::PutPart { .. }
+    )
+}

@@ -1,0 +1,179 @@
+//! `POST /admin/v1/contacts/erase`: removes a person and everything that is known about them. The
+//! person is named by `id`, or by `phone` or `email` within a `workspace`; all of it in the
+//! body, since addresses end up in logs. `dryRun` counts what would be removed.
+//!
+//! The answer is the receipt. The request takes as long as it needs, even if the operator
+//! disconnects. After an interruption, the same request continues the erasure.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper::StatusCode;
+use serde_json::json;
+
+use super::{counts, remaining};
+use crate::auth::AdminCaller;
+use crate::body::UnreadBody;
+use crate::call::Call;
+use crate::endpoints::admin::{request::read_json, workspaces};
+use crate::error::ApiError;
+use crate::reply::{self, ApiResponse};
+use leadhost_admin_api::contacts::{EraseReceipt, EraseRequest};
+use leadhost_domain::contact::FoundBy;
+use leadhost_domain::id::ContactId;
+use leadhost_domain::workspace::Workspace;
+use leadhost_domain::{contact, phone};
+use leadhost_pipeline::erase::{self, EraseError, ErasureRequest};
+use leadhost_store::{Person, PersonBy, Store};
+
+/// Data that the service cannot know or reach. Every receipt lists it.
+pub(super) const NOT_REACHED: [&str; 4] = [
+    "backups of the store, and copies that its database keeps (the log of PostgreSQL, replicas)",
+    "copies that clients exported before: /v1/export/{entity}/ids shows them what was removed",
+    "the person's data that sources, partners and channels keep themselves",
+    "data about the person that arrives from now on: a repeat of a known lead does not restore the contact, but its raw delivery is kept for its retention time",
+];
+
+/// Erases a person, or counts in a dry run what would be removed. Returns the receipt.
+///
+/// # Errors
+///
+/// [`ApiError::BadRequest`] if the body is invalid, [`ApiError::NotFound`] if there is no such
+/// workspace or contact, [`ApiError::Overloaded`] if the service is stopping, and [`ApiError::Store`]
+/// if the store fails.
+pub async fn run(
+    call: &Call<'_>,
+    caller: &AdminCaller,
+    body: UnreadBody,
+) -> Result<ApiResponse, ApiError> {
+    let request: EraseRequest = read_json(call, body).await?;
+    let store = &*call.http.core.store;
+    let (workspace, person, found_by) = find(store, &request).await?;
+    call.audit(json!({
+        "workspace": workspace.slug,
+        "contactId": person.id,
+        "dryRun": request.dry_run,
+    }));
+    let order = ErasureRequest {
+        found_by,
+        key: caller.key(),
+        unconverted: request.unconverted,
+    };
+    if request.dry_run {
+        let preview = erase::preview(&call.http.pipeline, &person, &order)
+            .await
+            .map_err(refused)?;
+        let answer = EraseReceipt {
+            dry_run: true,
+            id: None,
+            workspace: workspace.slug,
+            workspace_id: workspace.id,
+            contact_id: person.id,
+            found_by,
+            key_id: None,
+            began_at: None,
+            done_at: None,
+            erased: counts(preview.erased),
+            remaining: remaining(preview.remaining),
+            others: person.others,
+            not_reached: Vec::new(),
+        };
+        return reply::json(StatusCode::OK, &answer);
+    }
+    let http = Arc::clone(call.http);
+    let others = person.others.clone();
+    let erased = call
+        .http
+        .core
+        .spawn(async move { erase::erase(&http.pipeline, &person, &order).await });
+    let erasure = erased.await.map_err(ApiError::internal)?.map_err(refused)?;
+    let answer = EraseReceipt {
+        dry_run: false,
+        id: Some(erasure.id),
+        workspace: workspace.slug,
+        workspace_id: erasure.workspace_id,
+        contact_id: erasure.contact_id,
+        found_by: erasure.found_by,
+        key_id: Some(erasure.key_id),
+        began_at: Some(erasure.began_at),
+        done_at: erasure.done_at,
+        erased: counts(erasure.erased),
+        remaining: remaining(erasure.remaining),
+        others,
+        not_reached: NOT_REACHED.map(str::to_owned).to_vec(),
+    };
+    reply::json(StatusCode::OK, &answer)
+}
+
+async fn find(
+    store: &dyn Store,
+    request: &EraseRequest,
+) -> Result<(Workspace, Person, FoundBy), ApiError> {
+    let among = match &request.workspace {
+        Some(text) => vec![workspaces::find(store, text).await?],
+        None => store.workspaces().await?,
+    };
+    let named = [&request.id, &request.phone, &request.email];
+    if named.into_iter().flatten().count() != 1 {
+        return Err(ApiError::BadRequest(
+            "Name the person by one of `id`, `phone` and `email`.".to_owned(),
+        ));
+    }
+    if request.id.is_none() && request.found_by.is_some() {
+        return Err(ApiError::BadRequest(
+            "`foundBy` says how an `id` was found: leave it out.".to_owned(),
+        ));
+    }
+    if request.id.is_none() && request.workspace.is_none() {
+        return Err(ApiError::BadRequest(
+            "A phone or an e-mail address identifies a person only within a `workspace`: name it."
+                .to_owned(),
+        ));
+    }
+    for workspace in among {
+        let (by, found_by) = person_by(request, &workspace)?;
+        if let Some(person) = store.person(workspace.id, &by).await? {
+            return Ok((workspace, person, found_by));
+        }
+    }
+    // The error does not repeat the search value: answers may be logged elsewhere.
+    Err(ApiError::NotFound(
+        "There is no such contact. An erased one is found only by the contact's id, which the receipt names. A delivery that has made no contact, such as one in quarantine, is not found by its person: it is removed when its retention ends.".to_owned(),
+    ))
+}
+
+fn person_by(
+    request: &EraseRequest,
+    workspace: &Workspace,
+) -> Result<(PersonBy, FoundBy), ApiError> {
+    if let Some(text) = &request.id {
+        let id: ContactId = text
+            .parse()
+            .map_err(|_| ApiError::BadRequest("`id` is not the id of a contact.".to_owned()))?;
+        return Ok((PersonBy::Id(id), request.found_by.unwrap_or(FoundBy::Id)));
+    }
+    if let Some(text) = &request.phone {
+        let key = phone::normalise(text, &workspace.region).match_key;
+        let key = key.ok_or_else(|| {
+            ApiError::BadRequest(
+                "`phone` is not a number that can be called: write it as +5511987654321."
+                    .to_owned(),
+            )
+        })?;
+        return Ok((PersonBy::Key(contact::phone_key(&key)), FoundBy::Phone));
+    }
+    let text = request.email.as_deref().unwrap_or_default();
+    let email = contact::email(text)
+        .ok_or_else(|| ApiError::BadRequest("`email` is not an e-mail address.".to_owned()))?;
+    Ok((PersonBy::Key(contact::email_key(&email)), FoundBy::Email))
+}
+
+fn refused(error: EraseError) -> ApiError {
+    match error {
+        EraseError::Store(error) => ApiError::Store(error),
+        EraseError::Stopping => ApiError::Overloaded {
+            what: "The service is stopping; send the request again, and it continues where it was.",
+            retry_after: Duration::from_secs(5),
+        },
+    }
+}

@@ -1,0 +1,111 @@
+//! `GET /admin/v1/erasures?workspace=&before=&limit=`, newest first: the erased persons by ids
+//! alone, what was removed, and which of the remaining parts still exist. An erasure without
+//! `doneAt` was interrupted or is still running. `GET /admin/v1/erasures/{id}` is one as a receipt.
+
+use std::collections::BTreeMap;
+
+use hyper::StatusCode;
+
+use super::erase::NOT_REACHED;
+use super::{counts, remaining};
+use crate::call::Call;
+use crate::endpoints::admin::{
+    request::{last_of_full, page_limit},
+    workspaces,
+};
+use crate::error::ApiError;
+use crate::reply::{self, ApiResponse};
+use leadhost_admin_api::contacts::{ErasureRecord, ErasureView, Erasures};
+use leadhost_domain::id::{ErasureId, KeyId, WorkspaceId};
+use leadhost_store::{Erasure, ErasureFilter, Store, StoreError};
+
+/// Returns a page of the erasures.
+///
+/// # Errors
+///
+/// [`ApiError::BadRequest`] if a parameter is invalid, [`ApiError::NotFound`] if there is no such
+/// workspace, and [`ApiError::Store`] if the store cannot be read.
+pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
+    let query = call.query();
+    let mut filter = ErasureFilter {
+        limit: page_limit(&query)?,
+        ..ErasureFilter::default()
+    };
+    if let Some(text) = query.filled(&["workspace"]) {
+        filter.workspace = Some(workspaces::find(&*call.http.core.store, text).await?.id);
+    }
+    if let Some(text) = query.filled(&["before"]) {
+        let id: ErasureId = text
+            .parse()
+            .map_err(|_| ApiError::BadRequest(format!("`{text}` is not the id of an erasure.")))?;
+        filter.before = Some(id);
+    }
+    let erasures = call.http.core.store.erasures(&filter).await?;
+    let next = last_of_full(&erasures, filter.limit).map(|erasure| erasure.id);
+    let names = ErasureNames::load(&*call.http.core.store).await?;
+    let erasures = erasures.into_iter().map(|one| names.view(one)).collect();
+    reply::json(StatusCode::OK, &Erasures { erasures, next })
+}
+
+/// Returns one erasure as a receipt.
+///
+/// # Errors
+///
+/// [`ApiError::NotFound`] if there is none with this id, and [`ApiError::Store`] if the store cannot be read.
+pub async fn show(call: &Call<'_>, id: &str) -> Result<ApiResponse, ApiError> {
+    let unknown = || {
+        ApiError::NotFound(format!(
+            "There is no erasure `{id}`; `leadhost contact erasures` shows those that exist."
+        ))
+    };
+    let erasure: ErasureId = id.parse().map_err(|_| unknown())?;
+    let store = &*call.http.core.store;
+    let erasure = store.erasure(erasure).await?.ok_or_else(unknown)?;
+    let names = ErasureNames::load(store).await?;
+    let answer = ErasureRecord {
+        erasure: names.view(erasure),
+        not_reached: NOT_REACHED.map(str::to_owned).to_vec(),
+    };
+    reply::json(StatusCode::OK, &answer)
+}
+
+/// The names of workspaces and keys.
+struct ErasureNames {
+    workspaces: BTreeMap<WorkspaceId, String>,
+    keys: BTreeMap<KeyId, String>,
+}
+
+impl ErasureNames {
+    async fn load(store: &dyn Store) -> Result<Self, StoreError> {
+        let workspaces = store.workspaces().await?.into_iter();
+        let keys = store.keys(None).await?.into_iter();
+        Ok(Self {
+            workspaces: workspaces.map(|one| (one.id, one.slug)).collect(),
+            keys: keys.map(|key| (key.id, key.shown())).collect(),
+        })
+    }
+
+    fn view(&self, erasure: Erasure) -> ErasureView {
+        to_view(
+            self.workspaces.get(&erasure.workspace_id).cloned(),
+            self.keys.get(&erasure.key_id).cloned(),
+            erasure,
+        )
+    }
+}
+
+fn to_view(workspace: Option<String>, key: Option<String>, erasure: Erasure) -> ErasureView {
+    ErasureView {
+        id: erasure.id,
+        workspace,
+        key,
+        workspace_id: erasure.workspace_id,
+        contact_id: erasure.contact_id,
+        found_by: erasure.found_by,
+        key_id: erasure.key_id,
+        began_at: erasure.began_at,
+        done_at: erasure.done_at,
+        erased: counts(erasure.erased),
+        remaining: remaining(erasure.remaining.for_display()),
+    }
+}

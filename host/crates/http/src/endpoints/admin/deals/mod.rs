@@ -1,0 +1,52 @@
+//! Deals: found, shown with their history, and removed.
+
+pub mod list;
+pub mod show;
+
+use hyper::StatusCode;
+
+use super::workspaces;
+use crate::call::Call;
+use crate::error::ApiError;
+use crate::reply::{self, ApiResponse};
+use leadhost_admin_api::deals::DealRemoved;
+use leadhost_domain::id::DealId;
+use leadhost_domain::workspace::Workspace;
+
+/// `DELETE /admin/v1/deals/{id}?workspace=`: removes the deal with its history and notes. Its
+/// contact stays, and so does its lead's dedupe key: a repeat does not restore it.
+///
+/// # Errors
+///
+/// [`ApiError::NotFound`] if there is no such deal or workspace, and [`ApiError::Store`] if the
+/// store fails.
+pub async fn remove(call: &Call<'_>, id: &str) -> Result<ApiResponse, ApiError> {
+    let deal = parse_id(id)?;
+    let store = &*call.http.core.store;
+    for workspace in among(call).await? {
+        if store.remove_deal(workspace.id, deal).await? {
+            let answer = DealRemoved {
+                id: deal,
+                workspace: workspace.slug,
+                removed: true,
+            };
+            return reply::json(StatusCode::OK, &answer);
+        }
+    }
+    Err(unknown(id))
+}
+
+fn unknown(id: &str) -> ApiError {
+    ApiError::NotFound(format!(
+        "There is no deal `{id}`; `leadhost delivery show` names the deals of a delivery."
+    ))
+}
+
+fn parse_id(text: &str) -> Result<DealId, ApiError> {
+    text.parse().map_err(|_| unknown(text))
+}
+
+/// Returns the workspace that the request names, or all.
+async fn among(call: &Call<'_>) -> Result<Vec<Workspace>, ApiError> {
+    workspaces::among(call, call.query().filled(&["workspace"])).await
+}

@@ -1,0 +1,81 @@
+//! `POST /admin/v1/deliveries/{id}/golden`: a delivery as golden cases, with made-up persons. Nothing is
+//! changed, but the audit has it, as it has captures: what a text says of a person may still be in them.
+
+use hyper::StatusCode;
+use leadhost_golden::{Case, case_files};
+use serde_json::json;
+
+use super::capture::captured;
+use super::{parse_id, unknown};
+use crate::call::Call;
+use crate::error::ApiError;
+use crate::golden_export::{ExportError, ExportedCases};
+use crate::reply::{self, ApiResponse};
+use leadhost_admin_api::captures::{CaptureRequest, ExportedCase, ExportedFile, GoldenExport};
+use leadhost_domain::limits;
+use leadhost_pipeline::offload;
+
+/// Returns the cases of a delivery.
+///
+/// # Errors
+///
+/// [`ApiError::NotFound`] if there is no such delivery, [`ApiError::Conflict`] if it has no body any more
+/// or one that is not text, and [`ApiError::Store`] if the store or the secrets of its connection cannot be
+/// read.
+pub async fn export(call: &Call<'_>, id: &str) -> Result<ApiResponse, ApiError> {
+    let id = parse_id(id)?;
+    let request = CaptureRequest {
+        deliveries: vec![id],
+        plugin: None,
+    };
+    let captured = captured(call, request).await?;
+    if !captured.emptied.is_empty() {
+        return Err(ApiError::conflict(format!(
+            "The delivery {id} has no body any more: it was erased, or removed by its age."
+        )));
+    }
+    let missing = || unknown(&id.to_string());
+    let capture = captured.deliveries.into_iter().next();
+    let capture = capture.ok_or_else(missing)?;
+    let received_by = &capture.facts.connection_id;
+    let mut connections = captured.connections.into_iter();
+    let connection = connections.find(|one| one.id == *received_by);
+    let connection = connection.ok_or_else(missing)?;
+    let is_long =
+        capture.facts.bytes > limits::COMPARED_BYTES as u64 || !capture.answers.is_empty();
+    let exported = offload::run(is_long, move || {
+        let exported = ExportedCases::new(&capture, &connection, false)?;
+        let cases = exported.cases(&format!("delivery-{id}"))?;
+        Ok((cases, exported.notes(), capture.plugin.clone()))
+    });
+    let (cases, notes, plugin) = exported.await.map_err(refusal)?;
+    call.audit(json!({ "cases": cases.len() }));
+    let cases = cases.iter().map(|(case, body)| view(case, body));
+    let answer = GoldenExport {
+        plugin,
+        cases: cases.collect::<Result<_, _>>()?,
+        notes,
+    };
+    reply::json(StatusCode::OK, &answer)
+}
+
+fn view(case: &Case, body: &str) -> Result<ExportedCase, ApiError> {
+    let files = case_files(case, body).map_err(ApiError::internal)?;
+    let files = files.into_iter().map(|(name, content)| {
+        let text = String::from_utf8(content).map_err(ApiError::internal)?;
+        Ok(ExportedFile { name, text })
+    });
+    Ok(ExportedCase {
+        name: case.name.clone(),
+        files: files.collect::<Result<_, ApiError>>()?,
+    })
+}
+
+fn refusal(error: ExportError) -> ApiError {
+    match error {
+        ExportError::NotText => ApiError::conflict(format!(
+            "{error}; `leadhost delivery export --raw` exports it as it is."
+        )),
+        ExportError::NotBase64(_) | ExportError::NoRandomness(_) => ApiError::internal(error),
+    }
+}

@@ -1,0 +1,72 @@
+//! `POST /admin/v1/deliveries/{id}/replay {apply, release}`: converts one delivery again with
+//! the active version. Callers replay many deliveries one by one, so that they see the progress
+//! and can stop at any time without losing anything.
+
+use crate::endpoints::admin::deliveries::item_view;
+use std::sync::Arc;
+
+use hyper::StatusCode;
+use serde_json::json;
+
+use super::parse_id;
+use crate::body::UnreadBody;
+use crate::call::Call;
+use crate::endpoints::admin::request::read_json;
+use crate::error::ApiError;
+use crate::reply::{self, ApiResponse};
+use leadhost_admin_api::deliveries::{ReplayRequest, Replayed};
+use leadhost_pipeline::replay::{self, ReplayError, ReplayOptions};
+
+/// Replays a delivery. Returns its outcome.
+///
+/// # Errors
+///
+/// [`ApiError::BadRequest`] if the body is invalid, [`ApiError::NotFound`] if there is no such
+/// delivery, [`ApiError::Conflict`] if it has not the expected status, is in quarantine, has no body any
+/// more or another attempt has it, [`ApiError::Unprocessable`] if a pointer cannot be completed from its stored answer, and
+/// [`ApiError::Store`] if the store fails.
+pub async fn replay(call: &Call<'_>, id: &str, body: UnreadBody) -> Result<ApiResponse, ApiError> {
+    let id = parse_id(id)?;
+    let request: ReplayRequest = read_json(call, body).await?;
+    let options = ReplayOptions {
+        apply: request.apply,
+        release: request.release,
+        expected: request.expected,
+    };
+    let http = Arc::clone(call.http);
+    let replayed = call
+        .http
+        .core
+        .spawn(async move { replay::one(&http.pipeline, id, options).await });
+    let outcome = replayed
+        .await
+        .map_err(ApiError::internal)?
+        .map_err(refusal)?;
+    call.audit(json!({
+        "apply": request.apply,
+        "release": request.release,
+        "status": outcome.status,
+    }));
+    let answer = Replayed {
+        id: outcome.delivery,
+        status: outcome.status,
+        error: outcome.error,
+        items: outcome.items.into_iter().map(item_view).collect(),
+    };
+    reply::json(StatusCode::OK, &answer)
+}
+
+fn refusal(error: ReplayError) -> ApiError {
+    match error {
+        ReplayError::NotFound(_) => ApiError::NotFound(error.to_string()),
+        ReplayError::Quarantined(_)
+        | ReplayError::StillUnproven { .. }
+        | ReplayError::Busy(_)
+        | ReplayError::Changed { .. }
+        | ReplayError::NotQuarantined { .. }
+        | ReplayError::Emptied(_)
+        | ReplayError::TakenOver(_) => ApiError::conflict(error.to_string()),
+        ReplayError::Completion { .. } => ApiError::unprocessable(error.to_string()),
+        ReplayError::Store(error) => error.into(),
+    }
+}

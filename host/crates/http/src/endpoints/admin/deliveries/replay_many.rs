@@ -1,0 +1,234 @@
+//! `POST /admin/v1/deliveries/replay?status=&connection=&since=… {apply, release, after}`: converts the
+//! deliveries of a list again, or releases them from quarantine, oldest first. A request handles a
+//! bounded number in a bounded time, and says what is left.
+
+use crate::endpoints::admin::deliveries::item_view;
+use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use hyper::StatusCode;
+use serde_json::json;
+
+use super::list;
+use crate::body::UnreadBody;
+use crate::call::Call;
+use crate::endpoints::admin::request::read_json;
+use crate::error::ApiError;
+use crate::reply::{self, ApiResponse};
+use crate::state::Http;
+use leadhost_admin_api::deliveries::ItemView;
+use leadhost_admin_api::replays::{NamedDeliveries, ReplayManyRequest, ReplayedMany};
+use leadhost_domain::delivery::{DeliveryStatus, ItemStatus};
+use leadhost_domain::id::{ConnectionId, DeliveryId};
+use leadhost_domain::limits;
+use leadhost_pipeline::replay::{self, ReplayError, ReplayOptions};
+use leadhost_store::{DeliveryFilter, DeliveryOutcome, DeliverySummary, Store};
+
+/// Replays or releases deliveries. Returns what became of them.
+///
+/// # Errors
+///
+/// [`ApiError::BadRequest`] if the body or a filter is invalid or the filters name too many
+/// deliveries, [`ApiError::NotFound`] or [`ApiError::Conflict`] if a filter names nothing or
+/// several items, and [`ApiError::Store`] if the store fails.
+pub async fn replay(call: &Call<'_>, body: UnreadBody) -> Result<ApiResponse, ApiError> {
+    let request: ReplayManyRequest = read_json(call, body).await?;
+    let mut filter = list::filter(call).await?;
+    if call.query().filled(&["q"]).is_some() {
+        return Err(ApiError::BadRequest(
+            "The deliveries that `q` finds cannot be replayed together: replay each by its id."
+                .to_owned(),
+        ));
+    }
+    match (request.release, filter.status) {
+        (true, None) => filter.status = Some(DeliveryStatus::Quarantined),
+        (true, Some(DeliveryStatus::Quarantined)) => {}
+        (true, Some(_)) => {
+            return Err(ApiError::BadRequest(
+                "`release` takes only deliveries in quarantine: name no other status.".to_owned(),
+            ));
+        }
+        (false, Some(DeliveryStatus::Quarantined)) => {
+            return Err(ApiError::BadRequest(
+                "Deliveries in quarantine are released, not converted again: set `release`."
+                    .to_owned(),
+            ));
+        }
+        (false, _) => {}
+    }
+    let is_narrow = filter.connection.is_some()
+        || filter.since.is_some()
+        || filter.version.is_some()
+        || filter.status.is_some();
+    if !is_narrow {
+        return Err(ApiError::BadRequest(
+            "Name a connection, a status, a version or `since`.".to_owned(),
+        ));
+    }
+    // Deliveries that arrive from now on are converted as usual. The end is exclusive.
+    let next = call.http.core.clock.now().plus(Duration::from_millis(1));
+    let until = filter.until.unwrap_or(next);
+    filter.until = Some(until);
+    let named = find(&*call.http.core.store, filter, request.after).await?;
+    let mut answer = ReplayedMany {
+        connections: by_connection(&*call.http.core.store, &named).await?,
+        until,
+        ..ReplayedMany::default()
+    };
+    let (apply, release) = (request.apply, request.release);
+    let filters: BTreeMap<String, String> = call
+        .query()
+        .pairs()
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .collect();
+    call.audit(json!({ "apply": apply, "release": release, "filters": filters }));
+    if release && !apply {
+        answer.left = named.len() as u64;
+        call.audit(json!({ "handled": 0, "left": answer.left }));
+        return reply::json(StatusCode::OK, &answer);
+    }
+    let http = Arc::clone(call.http);
+    let running = call.http.core.spawn(async move {
+        run(&http, &named, &request, &mut answer)
+            .await
+            .map(|()| answer)
+    });
+    let answer = running.await.map_err(ApiError::internal)??;
+    call.audit(json!({
+        "handled": answer.handled,
+        "statuses": answer.statuses,
+        "refused": answer.refused,
+        "left": answer.left,
+    }));
+    reply::json(StatusCode::OK, &answer)
+}
+
+/// Handles deliveries one by one until the bounds of a request are reached.
+async fn run(
+    http: &Http,
+    named: &[DeliverySummary],
+    request: &ReplayManyRequest,
+    answer: &mut ReplayedMany,
+) -> Result<(), ApiError> {
+    let began = Instant::now();
+    let mut last = None;
+    let mut made = HashSet::new();
+    for summary in named.iter().take(limits::REPLAYED_AT_ONCE) {
+        let is_over = began.elapsed() >= limits::REPLAYED_WITHIN || http.core.shutdown.has_begun();
+        if is_over && answer.handled > 0 {
+            break;
+        }
+        last = Some(summary.id);
+        answer.handled += 1;
+        if summary.status.has_made_nothing() && !request.apply {
+            answer.unconverted += 1;
+            continue;
+        }
+        let options = ReplayOptions {
+            apply: request.apply,
+            release: request.release,
+            // If another operator has converted it meanwhile, what it would change was never shown.
+            expected: summary.status.has_made_nothing().then_some(summary.status),
+        };
+        match replay::one(&http.pipeline, summary.id, options).await {
+            // Its conversion failed, and the leads that it made before stay.
+            Ok(DeliveryOutcome {
+                status: DeliveryStatus::Converted | DeliveryStatus::Duplicate,
+                error: Some(why),
+                ..
+            }) => {
+                let reason = format!("delivery {} stays as it was: {why}", summary.id);
+                answer.refuse(summary.id, reason, limits::REPLAYED_REFUSALS);
+            }
+            Ok(outcome) => {
+                let items: Vec<ItemView> = outcome.items.into_iter().map(item_view).collect();
+                answer.count(outcome.status, &items);
+                if summary.status.has_made_nothing() {
+                    let new = items
+                        .iter()
+                        .filter(|item| item.status == ItemStatus::Converted);
+                    made.extend(new.filter_map(|item| item.deal_id));
+                }
+            }
+            Err(ReplayError::Store(error)) => return Err(error.into()),
+            // A host works on it, it was emptied, or its check still fails: the others go on.
+            Err(error) => answer.refuse(summary.id, error.to_string(), limits::REPLAYED_REFUSALS),
+        }
+    }
+    answer.made_deals = made.len() as u64;
+    answer.left = named.len() as u64 - answer.handled;
+    answer.after = last.filter(|_| answer.left > 0);
+    Ok(())
+}
+
+/// Returns the deliveries of the filters after `after`, the oldest first.
+async fn find(
+    store: &dyn Store,
+    mut filter: DeliveryFilter,
+    after: Option<DeliveryId>,
+) -> Result<Vec<DeliverySummary>, ApiError> {
+    filter.limit = limits::DELIVERIES_PER_PAGE;
+    if list::looks_through(&filter) {
+        filter.from = store
+            .delivery_floor(&filter, limits::LOOKED_THROUGH)
+            .await?;
+    }
+    filter.from = filter.from.max(after);
+    let mut found: Vec<DeliverySummary> = Vec::new();
+    loop {
+        let page = store.deliveries(&filter).await?;
+        let is_last = page.len() < filter.limit as usize;
+        filter.before = page.last().map(|summary| summary.id);
+        found.extend(page);
+        if found.len() > limits::LOOKED_THROUGH as usize {
+            return Err(ApiError::BadRequest(format!(
+                "More than {} deliveries match: name a later `since`, or a connection.",
+                limits::LOOKED_THROUGH
+            )));
+        }
+        if is_last {
+            break;
+        }
+    }
+    // One that waits is converted soon. One in quarantine is released, not converted again.
+    let is_released = filter.status == Some(DeliveryStatus::Quarantined);
+    found.retain(|summary| match summary.status {
+        DeliveryStatus::Queued => false,
+        DeliveryStatus::Quarantined => is_released,
+        _ => true,
+    });
+    found.retain(|summary| Some(summary.id) != after);
+    // Ids sort by the time of receipt: what came last is written last.
+    found.sort_unstable_by_key(|summary| summary.id);
+    Ok(found)
+}
+
+async fn by_connection(
+    store: &dyn Store,
+    named: &[DeliverySummary],
+) -> Result<Vec<NamedDeliveries>, ApiError> {
+    let mut counts: BTreeMap<&ConnectionId, (&str, u64)> = BTreeMap::new();
+    for summary in named {
+        let (_, count) = counts
+            .entry(&summary.connection_id)
+            .or_insert((&summary.connection, 0));
+        *count += 1;
+    }
+    let workspaces = store.workspaces().await?;
+    let connections = store.connections(None).await?;
+    let name = |id: &ConnectionId, name: &str| {
+        let connection = connections.iter().find(|one| one.id == *id);
+        let workspace = connection
+            .and_then(|connection| workspaces.iter().find(|one| one.id == connection.workspace));
+        workspace.map_or_else(|| name.to_owned(), |one| format!("{}/{name}", one.slug))
+    };
+    let counts = counts
+        .into_iter()
+        .map(|(id, (own, count))| NamedDeliveries {
+            connection_id: id.clone(),
+            connection: name(id, own),
+            deliveries: count,
+        });
+    Ok(counts.collect())
+}

@@ -1,0 +1,81 @@
+//! `GET /admin/v1/deliveries/{id}`: the request as it is stored, with its secrets redacted, and
+//! the outcome of each item.
+
+use crate::endpoints::admin::deliveries::item_view;
+use hyper::StatusCode;
+
+use super::{Channels, parse_id, request_view, text_or_base64, unknown};
+use crate::call::Call;
+use crate::error::ApiError;
+use crate::reply::{self, ApiResponse};
+use leadhost_admin_api::deliveries::{AnswerView, DeliveryDetailView, FetchView};
+use leadhost_domain::limits;
+use leadhost_store::{DeliveryDetail, WaitingFetch};
+
+/// Returns a delivery with its request and the outcomes of its items.
+///
+/// # Errors
+///
+/// [`ApiError::NotFound`] if there is no such delivery, and [`ApiError::Store`] if the store
+/// cannot be read.
+pub async fn show(call: &Call<'_>, id: &str) -> Result<ApiResponse, ApiError> {
+    let id = parse_id(id)?;
+    let delivery = call
+        .http
+        .core
+        .store
+        .delivery(id)
+        .await?
+        .ok_or_else(|| unknown(&id.to_string()))?;
+    let channels = Channels::load(&*call.http.core.store).await?;
+    let store = &call.http.core.store;
+    let most = limits::SHOWN_FETCHES;
+    let fetches = store.waiting_fetches(delivery.workspace, id, most).await?;
+    let kept = store.answers(id, 0, most).await?;
+    let mut view = to_view(delivery, &channels);
+    view.fetches = fetches.into_iter().map(fetch).collect();
+    view.answers_left_out = kept.len() == most as usize;
+    let mut room = limits::SHOWN_ANSWER_BYTES;
+    for answer in kept {
+        let Some(left) = room.checked_sub(answer.response.body.len()) else {
+            view.answers_left_out = true;
+            continue;
+        };
+        room = left;
+        let (body, body_base64) = text_or_base64(answer.response.body);
+        view.answers.push(AnswerView {
+            item: answer.index,
+            external_id: answer.external_id,
+            request: answer.request.line(),
+            status: answer.response.status,
+            body,
+            body_base64,
+        });
+    }
+    reply::json(StatusCode::OK, &view)
+}
+
+fn fetch(fetch: WaitingFetch) -> FetchView {
+    FetchView {
+        item: fetch.index,
+        external_id: fetch.external_id,
+        request: fetch.request.line(),
+        attempts: fetch.attempts,
+        next_attempt_at: fetch.due_at,
+        given_up_at: fetch.until,
+    }
+}
+
+fn to_view(delivery: DeliveryDetail, channels: &Channels) -> DeliveryDetailView {
+    DeliveryDetailView {
+        facts: channels.facts(delivery.summary),
+        workspace_id: delivery.workspace,
+        items: delivery.items.into_iter().map(item_view).collect(),
+        notes: delivery.notes,
+        next_attempt_at: delivery.next_attempt_at,
+        fetches: Vec::new(),
+        answers: Vec::new(),
+        answers_left_out: false,
+        request: request_view(delivery.request),
+    }
+}

@@ -1,0 +1,116 @@
+//! The counting of analytics, for operators.
+
+pub mod names;
+pub mod run;
+
+use std::collections::BTreeMap;
+
+use hyper::StatusCode;
+
+use self::names::RebuildWorkspaces;
+use crate::body::UnreadBody;
+use crate::call::Call;
+use crate::endpoints::admin::{request::read_json, workspaces};
+use crate::error::ApiError;
+use crate::reply::{self, ApiResponse};
+use crate::state::Http;
+use leadhost_admin_api::etl::{
+    BuildView, EtlStatus, MetricSetFreshness, MetricSetView, RebuildRequest, Rebuilds,
+    WorkspaceBehind,
+};
+use leadhost_domain::analytics::MetricSet;
+use leadhost_domain::zone;
+use leadhost_pipeline::fleet;
+use leadhost_store::{Announcement, RollupStatus, is_stale};
+
+/// `GET /admin/v1/etl`: how far each metric set is counted, what lags behind, and which builds
+/// are in progress.
+///
+/// # Errors
+///
+/// [`ApiError::Store`] if the store cannot be read.
+pub async fn show(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
+    let http = call.http;
+    let names = RebuildWorkspaces::load(&*http.core.store).await?;
+    let mut metric_sets = Vec::new();
+    for status in http.core.store.rollup_status().await? {
+        let freshness = freshness(http, &status);
+        let behind = status.behind.into_iter();
+        let making = status.making.into_iter();
+        metric_sets.push(MetricSetView {
+            freshness,
+            job: status.set.job().to_owned(),
+            ended_at: status.finished_at,
+            changes: status.changes,
+            behind: behind
+                .map(|(id, as_of)| WorkspaceBehind {
+                    workspace: names.name(id),
+                    as_of,
+                })
+                .collect(),
+            making: making
+                .map(|(build, read_to)| BuildView {
+                    workspace: names.name(build.workspace),
+                    build: build.number,
+                    read_to: (read_to.0 > 0).then_some(read_to),
+                })
+                .collect(),
+            cubes: status.cubes,
+            cubes_making: status.cubes_making,
+        });
+    }
+    let answer = EtlStatus {
+        tzdata: zone::tzdata().to_owned(),
+        refresh_seconds: http.core.config.analytics.refresh_seconds,
+        metric_sets,
+    };
+    reply::json(StatusCode::OK, &answer)
+}
+
+/// `POST /admin/v1/etl/rebuilds {workspace, metricSet}`: begins a new build beside the one that
+/// serves. A name that is left out stands for all.
+///
+/// # Errors
+///
+/// [`ApiError::BadRequest`] if the body is invalid or names an unknown metric set,
+/// [`ApiError::NotFound`] if there is no such workspace, and [`ApiError::Store`] if the store fails.
+pub async fn rebuild(call: &Call<'_>, body: UnreadBody) -> Result<ApiResponse, ApiError> {
+    let request: RebuildRequest = read_json(call, body).await?;
+    let store = &*call.http.core.store;
+    let sets = match &request.metric_set {
+        None => MetricSet::ALL.to_vec(),
+        Some(text) => vec![MetricSet::from_text(text).ok_or_else(|| unknown(text))?],
+    };
+    let workspace = match &request.workspace {
+        None => None,
+        Some(text) => Some(workspaces::find(store, text).await?),
+    };
+    let mut begun = BTreeMap::new();
+    for set in sets {
+        let id = workspace.as_ref().map(|workspace| workspace.id);
+        let count = store.rollup_rebuild(set, id).await?;
+        begun.insert(set, count);
+    }
+    fleet::announce(&call.http.pipeline, Announcement::Analytics).await;
+    let answer = Rebuilds {
+        workspace: workspace.map(|workspace| workspace.slug),
+        begun,
+    };
+    reply::json(StatusCode::ACCEPTED, &answer)
+}
+
+fn unknown(text: &str) -> ApiError {
+    let known = MetricSet::ALL.map(MetricSet::as_str).join(" and ");
+    ApiError::BadRequest(format!(
+        "There is no metric set `{text}`: there are {known}."
+    ))
+}
+
+/// Returns only the freshness of a metric set.
+pub fn freshness(http: &Http, status: &RollupStatus) -> MetricSetFreshness {
+    MetricSetFreshness {
+        metric_set: status.set,
+        as_of: status.as_of,
+        stale: is_stale(status.as_of, http.core.clock.now()),
+    }
+}

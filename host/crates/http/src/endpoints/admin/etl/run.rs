@@ -1,0 +1,74 @@
+//! `POST /admin/v1/etl/runs`: counts everything that was committed before the request, and
+//! answers when that is done. The host that gets the request counts by itself, whichever host
+//! does the periodic runs: counting the same change twice has no effect.
+
+use std::sync::Arc;
+
+use hyper::StatusCode;
+
+use super::names::RebuildWorkspaces;
+use crate::call::Call;
+use crate::error::ApiError;
+use crate::reply::{self, ApiResponse};
+use leadhost_admin_api::etl::{EtlRun, EtlRuns, UncountedWorkspace};
+use leadhost_domain::limits;
+use leadhost_pipeline::rollup::{self, RollupRun, RoundStop};
+
+/// Runs a round of the analytics. Returns its runs.
+///
+/// # Errors
+///
+/// [`ApiError::Overloaded`] if this host cannot count now, and [`ApiError::Store`] if the store
+/// fails.
+pub async fn run(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
+    let http = Arc::clone(call.http);
+    let ran = call
+        .http
+        .core
+        .spawn(async move { rollup::now(&http.pipeline).await });
+    let round = ran.await.map_err(ApiError::internal)?.map_err(refusal)?;
+    let names = RebuildWorkspaces::load(&*call.http.core.store).await?;
+    let runs = round.runs.into_iter().map(|run| etl_run(run, &names));
+    let answer = EtlRuns {
+        runs: runs.collect(),
+        more: round.more,
+    };
+    // The host with the periodic runs continues with what is left to read.
+    if round.more {
+        call.http.pipeline.rollup.hurry();
+    }
+    reply::json(StatusCode::OK, &answer)
+}
+
+fn etl_run(run: RollupRun, names: &RebuildWorkspaces) -> EtlRun {
+    let unfinished = run.unfinished.into_iter().map(|id| names.name(id));
+    let failed = run.failed.into_iter();
+    EtlRun {
+        metric_set: run.set,
+        as_of: run.as_of,
+        changes: run.changes,
+        seconds: run.took.as_secs_f64(),
+        unfinished: unfinished.collect(),
+        failed: failed
+            .map(|(id, error)| UncountedWorkspace {
+                workspace: names.name(id),
+                error,
+            })
+            .collect(),
+    }
+}
+
+fn refusal(cut: RoundStop) -> ApiError {
+    let what = match cut {
+        RoundStop::Store(error) => return error.into(),
+        RoundStop::Stopping => {
+            "This host is stopping; try again when it is back, or on another host."
+        }
+        RoundStop::CutOff => "This host was cut off and is catching up with the others; try again.",
+        RoundStop::AnotherHost => "Another host does the job now; try again.",
+    };
+    ApiError::Overloaded {
+        what,
+        retry_after: limits::READY_AGAIN_AFTER,
+    }
+}

@@ -1,0 +1,281 @@
+//! Instances: messaging bots, and the channels of those that have an adapter.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use hyper::StatusCode;
+
+use super::connections::{bound, requested, set_pause};
+use super::request::{NamedKind, only, read_json};
+use crate::body::UnreadBody;
+use crate::call::Call;
+use crate::error::ApiError;
+use crate::reply::{self, ApiResponse};
+use leadhost_admin_api::connections::PauseRequest;
+use leadhost_admin_api::instances::{
+    ChannelSettings, InstancePaused, InstanceView, Instances, Templates,
+};
+use leadhost_domain::connection::{Connection, ConnectionKind, SourceChange, SourceShape};
+use leadhost_domain::id::{AgentId, ConnectionId};
+use leadhost_domain::time::Micros;
+use leadhost_domain::workspace::Agent;
+use leadhost_pipeline::connections::webhook_path;
+use leadhost_pipeline::templates;
+use leadhost_store::{Store, StoreError, TemplateList};
+
+/// An instance with its workspace and channel.
+pub struct InstanceRecord {
+    /// The workspace's slug.
+    pub workspace: String,
+    pub agent: Agent,
+    /// Present if the instance has an adapter.
+    pub channel: Option<Connection>,
+}
+
+impl InstanceRecord {
+    /// Returns the provider's list of templates as it was last read.
+    async fn templates(&self, store: &dyn Store) -> Result<Option<TemplateList>, StoreError> {
+        match &self.channel {
+            Some(channel) => store.templates(channel).await,
+            None => Ok(None),
+        }
+    }
+
+    /// Returns its channel.
+    ///
+    /// # Errors
+    ///
+    /// [`ApiError::Conflict`] if it has no adapter.
+    pub fn channel(&self) -> Result<&Connection, ApiError> {
+        self.channel.as_ref().ok_or_else(|| {
+            ApiError::conflict(format!(
+                "Instance `{}` has no adapter: it sends nothing. Give it one in the workspace file.",
+                self.agent.name
+            ))
+        })
+    }
+}
+
+/// Returns all instances, by workspace and number.
+///
+/// # Errors
+///
+/// [`StoreError`] if the store cannot be read.
+pub async fn all(store: &dyn Store) -> Result<Vec<InstanceRecord>, StoreError> {
+    let mut instances = Vec::new();
+    for workspace in store.workspaces().await? {
+        let channels: Vec<_> = store
+            .connections(Some(workspace.id))
+            .await?
+            .into_iter()
+            .filter(|one| one.kind == ConnectionKind::Channel)
+            .collect();
+        for agent in store.agents(workspace.id).await? {
+            let channel = channels.iter().find(|one| one.agent == Some(agent.id));
+            instances.push(InstanceRecord {
+                workspace: workspace.slug.clone(),
+                channel: channel.cloned(),
+                agent,
+            });
+        }
+    }
+    Ok(instances)
+}
+
+/// Finds the instance that an operator names: by number, by name, or by `workspace/name` if
+/// several workspaces use the name.
+///
+/// # Errors
+///
+/// [`ApiError::NotFound`] if there is none, [`ApiError::Conflict`] if there are several, and
+/// [`ApiError::Store`] if the store fails.
+pub async fn find(store: &dyn Store, text: &str) -> Result<InstanceRecord, ApiError> {
+    let mut instances = all(store).await?;
+    if let Ok(id) = text.parse().map(AgentId)
+        && let Some(at) = instances.iter().position(|one| one.agent.id == id)
+    {
+        return Ok(instances.swap_remove(at));
+    }
+    let named = instances
+        .into_iter()
+        .map(|one| (one.workspace.clone(), one.agent.name.clone(), one));
+    only(NamedKind::Instance, text, named)
+}
+
+/// The known facts about the webhooks of each channel.
+struct Webhooks {
+    /// When the last one came.
+    last: HashMap<ConnectionId, Micros>,
+    shapes: HashMap<ConnectionId, SourceShape>,
+}
+
+impl Webhooks {
+    async fn read(store: &dyn Store) -> Result<Self, StoreError> {
+        Ok(Self {
+            last: store.last_deliveries().await?,
+            shapes: store.source_shapes().await?,
+        })
+    }
+
+    fn change(&self, channel: &ConnectionId) -> Option<SourceChange> {
+        self.shapes.get(channel)?.change.clone()
+    }
+}
+
+/// Returns an instance as operators see it, with the state of its template list.
+fn to_view(
+    instance: InstanceRecord,
+    templates: Option<Templates>,
+    webhooks: &Webhooks,
+) -> InstanceView {
+    let InstanceRecord {
+        workspace,
+        agent,
+        channel,
+    } = instance;
+    let adapter = channel.as_ref().map(|channel| channel.plugin.clone());
+    let webhook = channel.as_ref();
+    InstanceView {
+        webhook: webhook.map(|channel| webhook_path(agent.id, &channel.id)),
+        id: agent.id,
+        name: agent.name,
+        workspace,
+        number: agent.number,
+        kind: agent.kind,
+        channel: agent.channel,
+        plugin: adapter.clone(),
+        adapter,
+        internal: agent.internal,
+        paused: channel.as_ref().and_then(|channel| channel.paused.clone()),
+        settings: channel.map(|channel| ChannelSettings {
+            bound: bound(&channel),
+            unanswered_after_seconds: channel.settings.unanswered_after.as_secs(),
+            idle_after_seconds: channel.settings.idle_after.as_secs(),
+            keep_for_seconds: channel.settings.kept_for.as_secs(),
+            language: channel.settings.language,
+            last_delivery_at: webhooks.last.get(&channel.id).copied(),
+            source_change: webhooks.change(&channel.id),
+            templates,
+        }),
+    }
+}
+
+/// Returns the state of a template list, without the templates.
+fn summary(list: &TemplateList) -> Templates {
+    let approved = list.templates.iter().filter(|one| one.is_approved());
+    Templates {
+        count: list.templates.len(),
+        approved: approved.count(),
+        synced_at: list.synced_at,
+        error: list.error.clone(),
+        unlisted: list.is_unlisted,
+        list: None,
+    }
+}
+
+/// `GET /admin/v1/instances`.
+///
+/// # Errors
+///
+/// [`ApiError::Store`] if the store cannot be read.
+pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
+    let store = &*call.http.core.store;
+    let webhooks = Webhooks::read(store).await?;
+    let mut instances = Vec::new();
+    for instance in all(store).await? {
+        let templates = instance.templates(store).await?;
+        let templates = templates.map(|list| summary(&list));
+        instances.push(to_view(instance, templates, &webhooks));
+    }
+    reply::json(StatusCode::OK, &Instances { instances })
+}
+
+/// `GET /admin/v1/instances/{number or name}`: one instance with its templates.
+///
+/// # Errors
+///
+/// [`ApiError::NotFound`] if the name matches no instance, [`ApiError::Conflict`] if it matches
+/// several, and [`ApiError::Store`] if the store fails.
+pub async fn show(call: &Call<'_>, which: &str) -> Result<ApiResponse, ApiError> {
+    let store = &*call.http.core.store;
+    let instance = find(store, which).await?;
+    let templates = instance.templates(store).await?;
+    let templates = templates.map(|list| {
+        let summary = summary(&list);
+        Templates {
+            list: Some(list.templates),
+            ..summary
+        }
+    });
+    let webhooks = Webhooks::read(store).await?;
+    let view = to_view(instance, templates, &webhooks);
+    reply::json(StatusCode::OK, &view)
+}
+
+/// `POST /admin/v1/instances/{number or name}/pause`: stops its sending. Messages from partners
+/// are still accepted, and wait; webhooks are still taken in.
+///
+/// # Errors
+///
+/// [`ApiError::BadRequest`] if the body is invalid, and the errors of [`resume`].
+pub async fn pause(
+    call: &Call<'_>,
+    which: &str,
+    body: UnreadBody,
+) -> Result<ApiResponse, ApiError> {
+    let request: PauseRequest = read_json(call, body).await?;
+    let instance = find(&*call.http.core.store, which).await?;
+    let pause = requested(request, call.http.core.clock.now())?;
+    set_pause(call, instance.channel()?, Some(&pause)).await?;
+    let answer = InstancePaused {
+        id: instance.agent.id,
+        paused: true,
+    };
+    reply::json(StatusCode::OK, &answer)
+}
+
+/// `POST /admin/v1/instances/{number or name}/resume`: sends its messages again, the waiting
+/// ones first.
+///
+/// # Errors
+///
+/// [`ApiError::NotFound`] if the name matches no instance, [`ApiError::Conflict`] if it matches
+/// several or the instance has no adapter, and [`ApiError::Store`] if the store fails.
+pub async fn resume(call: &Call<'_>, which: &str) -> Result<ApiResponse, ApiError> {
+    let instance = find(&*call.http.core.store, which).await?;
+    set_pause(call, instance.channel()?, None).await?;
+    let answer = InstancePaused {
+        id: instance.agent.id,
+        paused: false,
+    };
+    reply::json(StatusCode::OK, &answer)
+}
+
+/// `POST /admin/v1/instances/{number or name}/sync-templates`: reads the templates from its
+/// provider now.
+///
+/// # Errors
+///
+/// [`ApiError::Unprocessable`] if the provider does not list its templates, and the errors of
+/// [`resume`]. [`ApiError::Internal`] if the instance cannot be loaded.
+pub async fn sync_templates(call: &Call<'_>, which: &str) -> Result<ApiResponse, ApiError> {
+    let instance = find(&*call.http.core.store, which).await?;
+    let channel = instance.channel()?;
+    let live = call.http.pipeline.connections.get(&channel.id).await;
+    let live = live.map_err(ApiError::internal)?.ok_or_else(|| {
+        ApiError::NotFound(format!("Instance `{}` no longer exists.", channel.name))
+    })?;
+    let http = Arc::clone(call.http);
+    let asked = call
+        .http
+        .core
+        .spawn(async move { templates::sync(&http.pipeline, &live).await });
+    let list = asked.await.map_err(ApiError::internal)??;
+    if let Some(error) = &list.error {
+        return Err(ApiError::unprocessable(format!(
+            "The templates of `{}` cannot be listed: {error}",
+            channel.name
+        )));
+    }
+    reply::json(StatusCode::OK, &summary(&list))
+}

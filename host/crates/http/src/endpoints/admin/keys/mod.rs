@@ -1,0 +1,137 @@
+//! Keys of partners, workspaces and operators.
+
+pub mod create;
+
+use std::collections::BTreeMap;
+
+use hyper::StatusCode;
+
+use crate::auth::AdminCaller;
+use crate::call::Call;
+use crate::error::ApiError;
+use crate::reply::{self, ApiResponse};
+use leadhost_admin_api::keys::{KeyRevoked, KeyState, KeyView, Keys};
+use leadhost_domain::id::KeyId;
+use leadhost_domain::key::KeyRecord;
+use leadhost_domain::time::Micros;
+use leadhost_pipeline::fleet;
+use leadhost_store::Announcement;
+
+/// `GET /admin/v1/keys?workspace=`: all keys, including revoked and expired ones, without their texts.
+///
+/// # Errors
+///
+/// [`ApiError::NotFound`] if there is no such workspace, and [`ApiError::Store`] if the store
+/// cannot be read.
+pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
+    let store = &call.http.core.store;
+    let query = call.query();
+    let wanted = query.filled(&["workspace"]);
+    let workspaces = store.workspaces().await?;
+    let only = match wanted {
+        None => None,
+        Some(slug) => Some(
+            workspaces
+                .iter()
+                .find(|one| one.slug == slug)
+                .ok_or_else(|| {
+                    ApiError::NotFound(format!(
+                        "There is no workspace `{slug}`; `leadhost workspace list` shows those that exist."
+                    ))
+                })?
+                .id,
+        ),
+    };
+    let mut partners = BTreeMap::new();
+    for workspace in &workspaces {
+        for partner in store.partners(workspace.id).await? {
+            partners.insert(partner.id, partner.name);
+        }
+    }
+    let now = call.http.core.clock.now();
+    let keys = store
+        .keys(only)
+        .await?
+        .into_iter()
+        .map(|key| {
+            let workspace = workspaces
+                .iter()
+                .find(|one| Some(one.id) == key.workspace)
+                .map(|one| one.slug.clone());
+            let partner = key.partner.and_then(|id| partners.get(&id)).cloned();
+            to_view(key, workspace, partner, now)
+        })
+        .collect();
+    reply::json(StatusCode::OK, &Keys { keys })
+}
+
+/// `DELETE /admin/v1/keys/{id}`: within a second the key stops working. A key cannot revoke
+/// itself: otherwise no key might be left to make another.
+///
+/// # Errors
+///
+/// [`ApiError::NotFound`] if there is no live key with this id, [`ApiError::Conflict`] if it is the
+/// caller's own key, and [`ApiError::Store`] if the store fails.
+pub async fn revoke(
+    call: &Call<'_>,
+    caller: &AdminCaller,
+    id: &str,
+) -> Result<ApiResponse, ApiError> {
+    let missing = || {
+        ApiError::NotFound(format!(
+            "There is no live key `{id}`; `leadhost key list` shows those that exist."
+        ))
+    };
+    let key: KeyId = id.parse().map_err(|_| missing())?;
+    if key == caller.key() {
+        return Err(ApiError::conflict(
+            "This request was made with the key itself: revoke it with another admin key."
+                .to_owned(),
+        ));
+    }
+    if !call
+        .http
+        .core
+        .store
+        .revoke_key(key, call.http.core.clock.now())
+        .await?
+    {
+        return Err(missing());
+    }
+    fleet::announce(&call.http.pipeline, Announcement::Keys).await;
+    let answer = KeyRevoked {
+        id: key,
+        revoked: true,
+    };
+    reply::json(StatusCode::OK, &answer)
+}
+
+/// Returns a key as operators see it: everything but its text.
+fn to_view(
+    key: KeyRecord,
+    workspace: Option<String>,
+    partner: Option<String>,
+    now: Micros,
+) -> KeyView {
+    let state = if key.revoked_at.is_some() {
+        KeyState::Revoked
+    } else if key.is_live(now) {
+        KeyState::Live
+    } else {
+        KeyState::Expired
+    };
+    KeyView {
+        id: key.id,
+        kind: key.kind,
+        workspace,
+        partner,
+        role: key.role,
+        label: key.label,
+        hint: key.hint,
+        state,
+        created_at: key.created_at,
+        expires_at: key.expires_at,
+        revoked_at: key.revoked_at,
+        last_used_at: key.last_used_at,
+    }
+}

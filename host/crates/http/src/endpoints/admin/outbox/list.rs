@@ -1,0 +1,115 @@
+//! `GET /admin/v1/outbox?instance=&conversation=&contact=&state=&before=&limit=`, newest first: outgoing
+//! and incoming messages.
+
+use hyper::StatusCode;
+
+use super::parse_id;
+use crate::call::Call;
+use crate::endpoints::admin::{
+    contacts, instances,
+    request::{last_of_full, page_limit},
+};
+use crate::error::ApiError;
+use crate::reply::{self, ApiResponse};
+use leadhost_admin_api::outbox::{MessageView, Messages};
+use leadhost_domain::id::ContactId;
+use leadhost_domain::limits;
+use leadhost_domain::message::MessageState;
+use leadhost_store::{OutboxFilter, OutboxMessage};
+
+/// Returns a page of the messages.
+///
+/// # Errors
+///
+/// [`ApiError::BadRequest`] if a parameter is invalid, [`ApiError::NotFound`] if the instance is
+/// unknown, [`ApiError::Conflict`] if its name matches several, and [`ApiError::Store`] if the store
+/// cannot be read.
+pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
+    let filter = filter(call).await?;
+    let messages = call.http.core.store.outbox(&filter).await?;
+    let next = last_of_full(&messages, filter.limit).map(|message| message.id);
+    let messages = messages.into_iter().map(to_view).collect();
+    reply::json(StatusCode::OK, &Messages { messages, next })
+}
+
+fn to_view(message: OutboxMessage) -> MessageView {
+    MessageView {
+        id: message.id,
+        workspace_id: message.workspace_id,
+        conversation_id: message.conversation_id,
+        contact_id: message.contact_id,
+        contact_name: message.contact_name,
+        phone_number: message.phone_number,
+        instance_id: message.instance_id,
+        created_at: message.created_at,
+        actor: message.actor,
+        kind: message.kind,
+        content: message.content,
+        metadata: message.metadata,
+        delivered_at: message.delivered_at,
+        read_at: message.read_at,
+        ran: message.ran,
+        next_attempt_at: message.next_attempt_at,
+    }
+}
+
+async fn filter(call: &Call<'_>) -> Result<OutboxFilter, ApiError> {
+    let query = call.query();
+    let mut filter = OutboxFilter {
+        limit: page_limit(&query)?,
+        ..OutboxFilter::default()
+    };
+    if let Some(word) = query.filled(&["state"]) {
+        let state = MessageState::from_text(word).ok_or_else(|| {
+            let words = MessageState::ALL.map(MessageState::as_str).join(", ");
+            ApiError::BadRequest(format!("`state={word}` is not a state; there are {words}."))
+        })?;
+        filter.state = Some(state);
+    }
+    if let Some(text) = query.filled(&["instance"]) {
+        let agent = instances::find(&*call.http.core.store, text).await?.agent;
+        filter.workspace = Some(agent.workspace);
+        filter.agent = Some(agent.id);
+    }
+    if let Some(text) = query.filled(&["conversation"]) {
+        let conversation = text.parse().map_err(|_| {
+            ApiError::BadRequest(format!(
+                "`conversation={text}` is not the id of a conversation."
+            ))
+        })?;
+        filter.conversation = Some(conversation);
+    }
+    if let Some(text) = query.filled(&["contact"]) {
+        filter.contacts = Some(contacts_of(call, &filter, text.trim()).await?);
+    }
+    if let Some(text) = query.filled(&["before"]) {
+        filter.before = Some(parse_id(text)?);
+    }
+    Ok(filter)
+}
+
+/// Returns the contacts that a phone or an e-mail address names, in the workspace of the instance or in
+/// all.
+async fn contacts_of(
+    call: &Call<'_>,
+    filter: &OutboxFilter,
+    text: &str,
+) -> Result<Vec<ContactId>, ApiError> {
+    if let Ok(id) = text.parse() {
+        return Ok(vec![id]);
+    }
+    let store = &*call.http.core.store;
+    let mut among = store.workspaces().await?;
+    among.retain(|one| filter.workspace.is_none_or(|wanted| wanted == one.id));
+    if among.len() > limits::SEARCHED_WORKSPACES {
+        return Err(ApiError::BadRequest(format!(
+            "A search looks in at most {} workspaces: choose an instance.",
+            limits::SEARCHED_WORKSPACES
+        )));
+    }
+    let mut found = Vec::new();
+    for workspace in among {
+        found.extend(contacts::named(store, &workspace, text).await?);
+    }
+    Ok(found)
+}

@@ -1,0 +1,80 @@
+//! `POST /admin/v1/outbox/{message}/resolve {verdict}`: an operator decides about a message that
+//! waits or whose outcome is unknown: `send-again` (it was not sent) or `give-up`.
+
+use hyper::StatusCode;
+use serde_json::json;
+
+use super::{channel_of, find, parse_id};
+use crate::body::UnreadBody;
+use crate::call::Call;
+use crate::endpoints::admin::request::read_json;
+use crate::error::ApiError;
+use crate::reply::{self, ApiResponse};
+use crate::state::Http;
+use leadhost_admin_api::outbox::{ResolveRequest, Resolved, Verdict};
+use leadhost_store::{self as store, OutboxMessage, Resolution, Write, WriteOutcome};
+
+/// Sends a message again, or gives it up.
+///
+/// # Errors
+///
+/// [`ApiError::BadRequest`] if the body is invalid, [`ApiError::NotFound`] if there is no such message,
+/// [`ApiError::Conflict`] if it neither waits nor has an unknown outcome or its instance has no adapter
+/// any more, and [`ApiError::Store`] if the store fails.
+pub async fn resolve(call: &Call<'_>, id: &str, body: UnreadBody) -> Result<ApiResponse, ApiError> {
+    let request: ResolveRequest = read_json(call, body).await?;
+    let http = call.http;
+    let id = parse_id(id)?;
+    call.audit(json!({ "message": id, "verdict": request.verdict }));
+    let message = find(&*http.core.store, id).await?;
+    call.audit(json!({
+        "workspace": message.workspace_id,
+        "state": message.metadata.status,
+    }));
+    let resolved = settle(http, &message, request.verdict).await?;
+    http.pipeline.wake();
+    call.audit(json!({ "state": resolved.state }));
+    reply::json(StatusCode::OK, &resolved)
+}
+
+/// Writes a decision about a message.
+///
+/// # Errors
+///
+/// [`ApiError::Conflict`] if the message neither waits nor has an unknown outcome or its instance has
+/// no adapter any more, and [`ApiError::Store`] if the store fails.
+pub async fn settle(
+    http: &Http,
+    message: &OutboxMessage,
+    verdict: Verdict,
+) -> Result<Resolved, ApiError> {
+    let verdict = match verdict {
+        Verdict::GiveUp => store::MessageVerdict::GiveUp,
+        Verdict::SendAgain => {
+            let channel = channel_of(&*http.core.store, message).await?;
+            let now = http.core.clock.now();
+            store::MessageVerdict::SendAgain {
+                until: now.plus(channel.settings.kept_for),
+            }
+        }
+    };
+    let write = Write::Resolve(Resolution {
+        workspace: message.workspace_id,
+        message: message.id,
+        verdict,
+    });
+    match http.core.writer.submit(write).await? {
+        WriteOutcome::Message(outcome) => Ok(Resolved {
+            id: outcome.message,
+            state: outcome.state,
+        }),
+        _ => {
+            // Another operator or the worker may have changed it since it was read.
+            let now = find(&*http.core.store, message.id).await?;
+            Err(ApiError::conflict(format!(
+                "Message {} is {} by now: only a message that waits, or whose outcome is unknown, can be resolved.",
+                now.id, now.metadata.status
+            )))
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! `POST /admin/v1/outbox/resolve {verdict, messages}`: an operator decides about several messages whose
+//! outcome is unknown. The request names each of them, so it resolves what the operator saw and
+//! nothing that came since.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use hyper::StatusCode;
+use serde_json::json;
+
+use super::find;
+use super::resolve::settle;
+use crate::body::UnreadBody;
+use crate::call::Call;
+use crate::endpoints::admin::request::read_json;
+use crate::error::ApiError;
+use crate::reply::{self, ApiResponse};
+use crate::state::Http;
+use leadhost_admin_api::outbox::{
+    RefusedMessage, ResolveManyRequest, Resolved, ResolvedMany, Verdict,
+};
+use leadhost_domain::id::MessageId;
+use leadhost_domain::limits;
+use leadhost_domain::message::MessageState;
+use leadhost_store::StoreError;
+
+/// Sends messages again, or gives them up. Those whose outcome is known stay as they are.
+///
+/// # Errors
+///
+/// [`ApiError::BadRequest`] if the body is invalid or names no message or too many, and
+/// [`ApiError::Store`] if the store fails.
+pub async fn resolve(call: &Call<'_>, body: UnreadBody) -> Result<ApiResponse, ApiError> {
+    let request: ResolveManyRequest = read_json(call, body).await?;
+    let named = request.messages.len();
+    if named == 0 || named > limits::RESOLVED_AT_ONCE {
+        return Err(ApiError::BadRequest(format!(
+            "`messages` names {named} messages: name 1 to {}.",
+            limits::RESOLVED_AT_ONCE
+        )));
+    }
+    // Goes on to its end even if the operator hangs up.
+    let http = Arc::clone(call.http);
+    let verdict = request.verdict;
+    let running = call
+        .http
+        .core
+        .spawn(async move { run(&http, &request).await });
+    let run = running.await.map_err(ApiError::internal)?;
+    call.audit(json!({
+        "verdict": verdict,
+        "messages": run.resolved,
+        "states": run.answer.states,
+        "refused": run.answer.refused,
+        "left": run.answer.left,
+    }));
+    if let Some(error) = run.failure {
+        call.audit_partly_done();
+        return Err(error.into());
+    }
+    reply::json(StatusCode::OK, &run.answer)
+}
+
+/// The work that a request had done when it ended.
+#[derive(Default)]
+struct ResolveRun {
+    answer: ResolvedMany,
+    resolved: Vec<MessageId>,
+    /// The failure of the store that ended it.
+    failure: Option<StoreError>,
+}
+
+/// Resolves messages one by one until the time of a request is up.
+async fn run(http: &Http, request: &ResolveManyRequest) -> ResolveRun {
+    let mut run = ResolveRun::default();
+    let began = Instant::now();
+    for (place, id) in request.messages.iter().enumerate() {
+        let is_over = began.elapsed() >= limits::RESOLVED_WITHIN || http.core.shutdown.has_begun();
+        if is_over && place > 0 {
+            run.answer.left = (request.messages.len() - place) as u64;
+            break;
+        }
+        match unknown_one(http, *id, request.verdict).await {
+            Ok(Resolved { id, state }) => {
+                run.resolved.push(id);
+                let number = run.answer.states.entry(state.as_str().to_owned());
+                *number.or_default() += 1;
+            }
+            Err(ApiError::Store(error)) => {
+                run.failure = Some(error);
+                break;
+            }
+            // It was settled in the meantime, or its instance is gone: the others go on.
+            Err(error) => {
+                run.answer.refused += 1;
+                if run.answer.refusals.len() < limits::RESOLVED_REFUSALS {
+                    let reason = error.to_string();
+                    run.answer.refusals.push(RefusedMessage { id: *id, reason });
+                }
+            }
+        }
+    }
+    http.pipeline.wake();
+    run
+}
+
+/// Resolves one message whose outcome is unknown.
+async fn unknown_one(http: &Http, id: MessageId, verdict: Verdict) -> Result<Resolved, ApiError> {
+    let message = find(&*http.core.store, id).await?;
+    if message.metadata.status != MessageState::Unknown.as_str() {
+        return Err(ApiError::conflict(format!(
+            "Message {id} is {}: its outcome is not unknown.",
+            message.metadata.status
+        )));
+    }
+    settle(http, &message, verdict).await
+}

@@ -1,0 +1,47 @@
+//! `POST /admin/v1/outbox/{message}/status {status}`: simulates a status report of a sandbox's
+//! message.
+
+use hyper::StatusCode;
+use serde_json::{Value, json};
+
+use super::{find, parse_id, play, sandbox_of, simulated};
+use crate::body::UnreadBody;
+use crate::call::Call;
+use crate::endpoints::admin::request::read_json;
+use crate::error::ApiError;
+use crate::reply::{self, ApiResponse};
+use leadhost_admin_api::outbox::StatusRequest;
+use leadhost_store::OutboxMessage;
+
+/// Simulates a status report of a message.
+///
+/// # Errors
+///
+/// [`ApiError::BadRequest`] if the body is invalid, [`ApiError::NotFound`] if there is no such message,
+/// [`ApiError::Conflict`] if its instance has another adapter than the sandbox or checks of its own,
+/// [`ApiError::Unprocessable`] if the sandbox refuses the event, and [`ApiError::Store`] if the store
+/// fails.
+pub async fn status(call: &Call<'_>, id: &str, body: UnreadBody) -> Result<ApiResponse, ApiError> {
+    let request: StatusRequest = read_json(call, body).await?;
+    if !StatusRequest::WORDS.contains(&request.status.as_str()) {
+        return Err(ApiError::BadRequest(format!(
+            "`{}` is not a status; there are {}.",
+            request.status,
+            StatusRequest::WORDS.join(", ")
+        )));
+    }
+    let store = &*call.http.core.store;
+    let message = find(store, parse_id(id)?).await?;
+    let channel = sandbox_of(store, &message).await?;
+    let outcome = play(call, &channel, event(&message, &request.status)).await?;
+    reply::json(StatusCode::OK, &simulated(outcome))
+}
+
+fn event(message: &OutboxMessage, status: &str) -> Value {
+    let mut simulated = json!({ "messageId": message.id, "status": status });
+    if status == "failed" {
+        simulated["code"] = json!("undeliverable");
+        simulated["text"] = json!("The message cannot be delivered: simulated by an operator");
+    }
+    json!({ "status": simulated })
+}

@@ -1,0 +1,85 @@
+//! `GET /admin/v1/plugins/{name}/calls?period=hour|day|week`: the outcomes of the calls of each version, and what they
+//! needed on this host.
+
+use std::collections::BTreeMap;
+
+use hyper::StatusCode;
+
+use crate::call::Call;
+use crate::endpoints::admin::activity::{PeriodSlots, period};
+use crate::error::ApiError;
+use crate::reply::{self, ApiResponse};
+use leadhost_admin_api::plugin_calls::{AllowedPerCall, PluginCallHistory, VersionCallHistory};
+use leadhost_plugin::{CallCounts, VersionCalls};
+
+/// Returns the calls of a period.
+///
+/// # Errors
+///
+/// [`ApiError::BadRequest`] if the period is not one, [`ApiError::NotFound`] if there is no such plugin,
+/// and [`ApiError::Store`] if the store cannot be read.
+pub async fn show(call: &Call<'_>, name: &str) -> Result<ApiResponse, ApiError> {
+    let period = period(&call.query())?;
+    let core = &call.http.core;
+    let stored = core.store.plugins().await?;
+    if !stored.iter().any(|one| one.description.name == name) {
+        return Err(ApiError::NotFound(format!(
+            "There is no plugin `{name}`; `leadhost plugin list` shows those that exist."
+        )));
+    }
+    let slots = PeriodSlots::ending_at(period, core.clock.now());
+    let all = core.plugins.calls_of(name);
+    let mut versions: Vec<_> = all.iter().filter_map(|one| view(one, &slots)).collect();
+    versions.sort_by(|a, b| b.calls.cmp(&a.calls).then_with(|| a.digest.cmp(&b.digest)));
+    let config = &core.config.plugins;
+    let answer = PluginCallHistory {
+        host: call.http.pipeline.fleet.name().to_owned(),
+        counted_since: core.plugins.calls_counted_since(),
+        period,
+        slots: slots.starts(),
+        allowed: AllowedPerCall {
+            processor_ms: config.deadline_ms,
+            inline_processor_ms: config.inline_ms,
+            memory_bytes: (config.memory_mib as u64) << 20,
+            output_bytes: (config.output_mib as u64) << 20,
+        },
+        versions,
+    };
+    reply::json(StatusCode::OK, &answer)
+}
+
+/// Returns the calls of a version. `None` if it was not called in this time.
+fn view(calls: &VersionCalls, slots: &PeriodSlots) -> Option<VersionCallHistory> {
+    let counted = if slots.of_hours {
+        &calls.hours
+    } else {
+        &calls.slots
+    };
+    let zeros = vec![0; slots.len()];
+    let mut sums = vec![CallCounts::default(); slots.len()];
+    let mut outcomes: BTreeMap<String, Vec<u64>> = BTreeMap::new();
+    let mut all = 0;
+    for (place, counts) in slots.within(counted) {
+        sums[place].merge(counts);
+        for (outcome, count) in &counts.outcomes {
+            let of_it = outcomes.entry(outcome.to_string());
+            of_it.or_insert_with(|| zeros.clone())[place] += count;
+            all += count;
+        }
+    }
+    let micros = |time: std::time::Duration| u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
+    let longest = sums.iter().map(|one| one.longest).max();
+    (all > 0).then(|| VersionCallHistory {
+        version: calls.version.clone(),
+        digest: calls.digest.clone(),
+        outcomes,
+        mean_processor_micros: sums
+            .iter()
+            .map(|one| micros(one.processor) / one.ran.max(1))
+            .collect(),
+        most_memory_bytes: sums.iter().map(|one| one.memory).collect(),
+        calls: all,
+        longest_processor_micros: longest.map_or(0, micros),
+        largest_memory_bytes: sums.iter().map(|one| one.memory).max().unwrap_or_default(),
+    })
+}

@@ -1,0 +1,25 @@
+//! The names of connections, beside which a plugin's circuits and comparisons are shown.
+
+use std::collections::HashMap;
+
+use crate::error::ApiError;
+use leadhost_domain::connection::Connection;
+use leadhost_domain::workspace::{Workspace, name_in_workspace};
+use leadhost_store::Store;
+
+/// Returns the names of connections by id, as `leadhost connection list` shows them.
+///
+/// # Errors
+///
+/// [`ApiError::Store`] if the store cannot be read.
+pub async fn connection_names(store: &dyn Store) -> Result<HashMap<String, String>, ApiError> {
+    let workspaces = store.workspaces().await?;
+    let named = |connection: Connection| {
+        let of_it = |workspace: &&Workspace| workspace.id == connection.workspace;
+        let workspace = workspaces.iter().find(of_it)?;
+        let name = name_in_workspace(&workspace.slug, &connection.name);
+        Some((connection.id.to_string(), name))
+    };
+    let connections = store.connections(None).await?;
+    Ok(connections.into_iter().filter_map(named).collect())
+}

@@ -1,0 +1,143 @@
+//! The answers to an activation: the version that serves now, or why it is refused.
+
+use std::time::Duration;
+
+use super::comparison;
+use crate::error::{ApiError, ConflictDetails, UnprocessableDetails};
+use crate::state::Http;
+use leadhost_admin_api::hosts::BehindView;
+use leadhost_admin_api::plugins::{
+    AwaitsSecondKey, ConcernView, DeployedPlugin, RefusedActivation, RefusedComponent, SecondKey,
+};
+use leadhost_domain::accept::AcceptWord;
+use leadhost_domain::limits;
+use leadhost_pipeline::deploy::{Activated, Concern, DeployError};
+use leadhost_pipeline::fleet::{Behind, FleetError};
+use leadhost_plugin::LoadError;
+use leadhost_store::PluginRecord;
+
+/// Returns the answer to an activation.
+///
+/// # Errors
+///
+/// [`ApiError::Store`] if the store cannot be read.
+pub async fn activated(http: &Http, activated: Activated) -> Result<DeployedPlugin, ApiError> {
+    let record = http.core.store.plugin(&activated.activation.digest).await?;
+    Ok(to_view(activated, record))
+}
+
+/// Returns an activation as the response shows it.
+pub fn to_view(activated: Activated, record: Option<PluginRecord>) -> DeployedPlugin {
+    let Activated {
+        activation,
+        before,
+        behind,
+        verified,
+        first_acceptance: _,
+        accepted: _,
+    } = activated;
+    DeployedPlugin {
+        name: activation.name,
+        golden: record.as_ref().map(|record| record.golden),
+        version: record.map(|record| record.description.version),
+        digest: activation.digest,
+        previous: before,
+        generation: Some(activation.generation),
+        activated_at: Some(activation.activated_at),
+        active: true,
+        behind: Some(behind.into_iter().map(behind_view).collect()),
+        verification: verified.map(|verified| comparison::to_view(*verified)),
+    }
+}
+
+pub fn behind_view(behind: Behind) -> BehindView {
+    let Behind { host, reason } = behind;
+    BehindView { host, reason }
+}
+
+pub fn concern_view(concern: Concern) -> ConcernView {
+    let Concern { accept, what } = concern;
+    ConcernView { accept, what }
+}
+
+/// Returns why a version is not deployed, as the response says it.
+pub fn refusal(error: DeployError) -> ApiError {
+    let message = error.to_string();
+    match error {
+        DeployError::Load(LoadError::Busy { .. }) => ApiError::Overloaded {
+            what: "Other components already wait for their trial; try again when they are done.",
+            retry_after: Duration::from_secs(10),
+        },
+        DeployError::Load(error) if error.is_temporary() => ApiError::Overloaded {
+            what: "The host could not try the component just now; its log says why. Try again.",
+            retry_after: Duration::from_secs(1),
+        },
+        DeployError::Load(error) => ApiError::Unprocessable {
+            message,
+            details: Some(UnprocessableDetails::Component(RefusedComponent {
+                kind: error.kind().to_owned(),
+                hosts: None,
+            })),
+        },
+        DeployError::Untrusted { signer, .. } => {
+            let kind = match signer {
+                None => "unsigned",
+                Some(_) => "unknown_signer",
+            };
+            ApiError::Unprocessable {
+                message,
+                details: Some(UnprocessableDetails::Component(RefusedComponent {
+                    kind: kind.to_owned(),
+                    hosts: None,
+                })),
+            }
+        }
+        DeployError::Refused {
+            concerns, verified, ..
+        } => {
+            let refused = RefusedActivation {
+                accept: AcceptWord::in_order(concerns.iter().filter_map(|one| one.accept)),
+                concerns: concerns.into_iter().map(concern_view).collect(),
+                verification: verified.map(|verified| comparison::to_view(*verified)),
+            };
+            ApiError::Conflict {
+                message,
+                details: Some(ConflictDetails::Activation(Box::new(refused))),
+            }
+        }
+        DeployError::SecondKey { concerns, .. } => {
+            let waits = AwaitsSecondKey {
+                second_key: SecondKey {
+                    accept: AcceptWord::in_order(concerns.iter().filter_map(|one| one.accept)),
+                    within_seconds: limits::ACCEPTANCE_LIFETIME.as_secs(),
+                },
+            };
+            ApiError::Conflict {
+                message,
+                details: Some(ConflictDetails::SecondKey(waits)),
+            }
+        }
+        DeployError::UnknownDigest(_) | DeployError::UnknownPlugin(_) => {
+            ApiError::NotFound(message)
+        }
+        DeployError::Widening { .. } | DeployError::NoKey { .. } => ApiError::Forbidden(message),
+        DeployError::AnotherName { .. }
+        | DeployError::Named { .. }
+        | DeployError::NothingBefore(_)
+        | DeployError::NothingToCompare(_)
+        | DeployError::CanaryOpen { .. }
+        | DeployError::Rollout(_) => ApiError::conflict(message),
+        DeployError::Fleet(FleetError::NotPrepared(hosts)) => {
+            let refused = RefusedComponent {
+                kind: "host".to_owned(),
+                hosts: Some(hosts.into_iter().map(behind_view).collect()),
+            };
+            ApiError::Unprocessable {
+                message,
+                details: Some(UnprocessableDetails::Component(refused)),
+            }
+        }
+        DeployError::Fleet(_) => ApiError::conflict(message),
+        DeployError::Store(error) => error.into(),
+    }
+}

@@ -1,0 +1,359 @@
+//! `POST /admin/v1/plugins/{name}/rollout` starts a rollout of a stored version, `GET` shows the
+//! last one, `GET /admin/v1/rollouts` that of each plugin, and `PATCH` with `{change}` pauses, resumes, promotes or aborts it.
+
+use crate::endpoints::admin::plugins::outcome::behind_view;
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper::StatusCode;
+use serde_json::{Value, json};
+
+use super::connection_names::connection_names;
+use super::{
+    comparison,
+    order::{accepted, audit_accepted, audit_first, while_wanted, whole},
+    outcome::refusal,
+};
+use crate::auth::AdminCaller;
+use crate::body::UnreadBody;
+use crate::call::Call;
+use crate::endpoints::admin::audit::actor;
+use crate::endpoints::admin::outbox::SANDBOX;
+use crate::endpoints::admin::request::read_json;
+use crate::error::ApiError;
+use crate::reply::{self, ApiResponse};
+use leadhost_admin_api::open_rollouts::{OpenRollout, RolloutVersion};
+use leadhost_admin_api::rollouts::{
+    CheckDifferences, HourView, RolledBack, RolloutChangeRequest, RolloutConnection, RolloutList,
+    RolloutPlanView, RolloutRequest, RolloutView,
+};
+use leadhost_domain::limits;
+use leadhost_domain::plugin::Digest;
+use leadhost_domain::rollout::{Rollout, RolloutMode, RolloutPlan, RolloutStage};
+use leadhost_domain::time::{self, whole_seconds};
+use leadhost_pipeline::deploy::rollout::{self, RolloutOrder, RolloutStatus, StartedRollout};
+use leadhost_pipeline::deploy::{self, Verified};
+
+/// The steps of a canary, unless the operator names others.
+const STEPS: [u8; 4] = [1, 10, 50, 100];
+
+/// How long a step of a canary lasts, unless the operator names another time.
+const STEP: Duration = Duration::from_mins(5);
+
+/// How long a shadow and the probation last, unless the operator names another time.
+const HOUR: Duration = Duration::from_hours(1);
+
+/// Starts a rollout. Returns its status.
+///
+/// # Errors
+///
+/// [`ApiError::BadRequest`] if the body is invalid, the digest is too short or matches several
+/// versions, or the client leaves during the trial; [`ApiError::NotFound`] if no stored version
+/// matches; [`ApiError::Unprocessable`] if the component is refused; [`ApiError::Conflict`] if the
+/// rollout is refused or a concern is not accepted; and [`ApiError::Store`] if the store fails.
+pub async fn start(
+    call: &Call<'_>,
+    caller: &AdminCaller,
+    name: &str,
+    body: UnreadBody,
+) -> Result<ApiResponse, ApiError> {
+    let request: RolloutRequest = read_json(call, body).await?;
+    let digest = whole(call.http, name, &request.digest).await?.digest;
+    call.audit(json!({ "digest": digest, "mode": request.mode }));
+    let accept = accepted(call, caller, request.accept.iter().map(String::as_str))?;
+    let order = RolloutOrder {
+        plan: plan(&request)?,
+        by: actor(call, caller),
+    };
+    call.audit(json!({ "plan": order.plan }));
+    let http = Arc::clone(call.http);
+    let begun = if request.mode == RolloutMode::Shadow {
+        let shadow = async move { rollout::operate::shadow(&http.pipeline, &digest, order).await };
+        call.http.core.spawn(shadow)
+    } else {
+        // Its comparison takes seconds.
+        let may_begin = rollout::operate::may_begin_canary(&http.pipeline, name).await;
+        may_begin.map_err(refusal)?;
+        let tried = deploy::try_stored(&http.pipeline, name, &digest);
+        let tried = while_wanted(call, tried).await?;
+        let canary =
+            async move { rollout::operate::canary(&http.pipeline, tried, &accept, order).await };
+        call.http.core.spawn(canary)
+    };
+    let StartedRollout {
+        status,
+        rolled_back,
+        verified,
+        first_acceptance,
+        accepted,
+    } = begun.await.map_err(ApiError::internal)?.map_err(refusal)?;
+    audit_accepted(call, &accepted);
+    audit_first(call, first_acceptance.as_ref());
+    let mut view = to_view(call, status, verified).await?;
+    view.rolled_back = rolled_back.map(|last| RolledBack {
+        at: last.stage_at,
+        why: last.why,
+    });
+    reply::json(StatusCode::CREATED, &view)
+}
+
+/// Returns the status of a plugin's last rollout.
+///
+/// # Errors
+///
+/// [`ApiError::NotFound`] if the plugin never had a rollout, and [`ApiError::Store`] if the store
+/// fails.
+pub async fn show(call: &Call<'_>, name: &str) -> Result<ApiResponse, ApiError> {
+    let status = rollout::status::latest(&call.http.pipeline, name).await?;
+    let status = status.ok_or_else(|| {
+        ApiError::NotFound(format!(
+            "There was no rollout of `{name}`; `leadhost plugin list` shows the plugins."
+        ))
+    })?;
+    reply::json(StatusCode::OK, &to_view(call, status, None).await?)
+}
+
+/// Returns the last rollout of every plugin that had one, by name.
+///
+/// # Errors
+///
+/// [`ApiError::Store`] if the store cannot be read.
+pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
+    let mut rollouts = Vec::new();
+    for last in call.http.core.store.rollouts().await? {
+        let status = rollout::status::load(&call.http.pipeline, last).await?;
+        rollouts.push(to_view(call, status, None).await?);
+    }
+    reply::json(StatusCode::OK, &RolloutList { rollouts })
+}
+
+/// Pauses, resumes, promotes or aborts a rollout. Returns its status.
+///
+/// # Errors
+///
+/// [`ApiError::BadRequest`] if the body is invalid; [`ApiError::Conflict`] if no rollout is open, its
+/// stage does not allow the change, or another host cannot follow it; and [`ApiError::Store`] if the
+/// store fails.
+pub async fn change(
+    call: &Call<'_>,
+    caller: &AdminCaller,
+    name: &str,
+    body: UnreadBody,
+) -> Result<ApiResponse, ApiError> {
+    let request: RolloutChangeRequest = read_json(call, body).await?;
+    call.audit(json!({ "change": request.change }));
+    let rollouts = call.http.core.store.rollouts().await?;
+    if let Some(before) = rollouts.iter().find(|one| one.name == name) {
+        call.audit(json!({ "candidate": before.candidate, "before": audited_state(before) }));
+    }
+    let (http, name, by) = (Arc::clone(call.http), name.to_owned(), actor(call, caller));
+    let changed =
+        async move { rollout::operate::change(&http.pipeline, &name, request.change, &by).await };
+    let status = call
+        .http
+        .core
+        .spawn(changed)
+        .await
+        .map_err(ApiError::internal)?
+        .map_err(refusal)?;
+    call.audit(json!({ "after": audited_state(&status.rollout) }));
+    reply::json(StatusCode::OK, &to_view(call, status, None).await?)
+}
+
+/// Returns what an operator's change can change, for the audit.
+fn audited_state(rollout: &Rollout) -> Value {
+    json!({ "stage": rollout.stage, "percent": rollout.share(), "paused": rollout.paused })
+}
+
+/// Returns the open rollouts, by plugin.
+///
+/// # Errors
+///
+/// [`ApiError::Store`] if the store cannot be read.
+pub async fn open(call: &Call<'_>) -> Result<HashMap<String, OpenRollout>, ApiError> {
+    let core = &call.http.core;
+    let now = core.clock.now();
+    let mut open = HashMap::new();
+    for rollout in core.store.rollouts().await? {
+        let Some(left) = rollout.left(now) else {
+            continue;
+        };
+        let status = rollout::status::load(&call.http.pipeline, rollout).await?;
+        let rollout = &status.rollout;
+        let view = OpenRollout {
+            candidate: version(call, &rollout.candidate).await?,
+            stage: rollout.stage,
+            paused: rollout.paused,
+            percent: rollout.share(),
+            seconds_left: whole_seconds(left),
+            waits_for: status.waits_for(rollout.spent(now)),
+        };
+        open.insert(status.rollout.name, view);
+    }
+    Ok(open)
+}
+
+fn rollout_plan_view(plan: RolloutPlan) -> RolloutPlanView {
+    let RolloutPlan {
+        mode,
+        steps,
+        every,
+        probation,
+        guards,
+        step_comparisons,
+    } = plan;
+    RolloutPlanView {
+        mode,
+        steps,
+        every_seconds: every.as_secs(),
+        probation_seconds: probation.as_secs(),
+        guards,
+        step_comparisons,
+    }
+}
+
+/// Reads the plan, with its defaults.
+fn plan(request: &RolloutRequest) -> Result<RolloutPlan, ApiError> {
+    if let Some(fault) = request.fault() {
+        return Err(ApiError::BadRequest(format!("{fault}.")));
+    }
+    let is_shadow = request.mode == RolloutMode::Shadow;
+    let (steps, every) = match is_shadow {
+        true => (vec![100], HOUR),
+        false => (STEPS.to_vec(), STEP),
+    };
+    Ok(RolloutPlan {
+        mode: request.mode,
+        steps: request.steps.clone().unwrap_or(steps),
+        every: request.every_seconds.map_or(every, Duration::from_secs),
+        probation: request.probation_seconds.map_or(HOUR, Duration::from_secs),
+        guards: request.guards.unwrap_or(true),
+        step_comparisons: match is_shadow {
+            true => 0,
+            false => request
+                .step_comparisons
+                .unwrap_or(limits::ROLLOUT_STEP_COMPARISONS),
+        },
+    })
+}
+
+async fn to_view(
+    call: &Call<'_>,
+    status: RolloutStatus,
+    verified: Option<Box<Verified>>,
+) -> Result<RolloutView, ApiError> {
+    let core = &call.http.core;
+    let drift = status.drift(&core.config.verify);
+    let step_compared = status.step_compared();
+    let spent = status.rollout.spent(core.clock.now());
+    let waits_for = status.waits_for(spent);
+    let warning = traffic_warning(call, &status.rollout).await?;
+    let RolloutStatus {
+        rollout,
+        seen,
+        hosts,
+        behind,
+    } = status;
+    let candidate = version(call, &rollout.candidate).await?;
+    let stable = version(call, &rollout.stable).await?;
+    let mean = seen.mean_times();
+    let micros = |took: Duration| time::micros(took).unsigned_abs();
+    let tally = seen.tally;
+    let mean_memory = |total: u64| total.checked_div(seen.measured);
+    let (sends, checks) = (seen.sends, seen.checks);
+    let names = match tally.connections.is_empty() {
+        true => HashMap::new(),
+        false => connection_names(core.store.as_ref()).await?,
+    };
+    let connections = tally.connections.into_iter();
+    let hour = seen.hour.deliveries();
+    Ok(RolloutView {
+        rolled_back: None,
+        percent: match rollout.stage {
+            RolloutStage::Verified => 0,
+            _ => rollout.percent(),
+        },
+        spent_seconds: spent.as_secs(),
+        step_compared,
+        waits_for,
+        warning,
+        name: rollout.name,
+        candidate,
+        stable,
+        stage: rollout.stage,
+        paused: rollout.paused,
+        plan: rollout_plan_view(rollout.plan),
+        generation: rollout.generation,
+        started_by: rollout.started_by,
+        started_at: rollout.started_at,
+        stage_at: rollout.stage_at,
+        why: rollout.why,
+        compared: tally.compared,
+        same: tally.same,
+        served: seen.served,
+        saved: seen.saved,
+        dropped: seen.dropped,
+        waiting: seen.waiting,
+        leads: tally.leads,
+        candidate_leads: tally.candidate_leads,
+        stable_us: mean.map(|mean| micros(mean.stable)),
+        candidate_us: mean.map(|mean| micros(mean.candidate)),
+        stable_bytes: mean_memory(seen.stable_bytes),
+        candidate_bytes: mean_memory(seen.candidate_bytes),
+        newly_failing: comparison::group(tally.newly_failing),
+        no_longer_failing: comparison::group(tally.no_longer_failing),
+        appeared: comparison::group(tally.appeared),
+        vanished: comparison::group(tally.vanished),
+        items: comparison::group(tally.items),
+        fields: comparison::fields(tally.fields),
+        sends: (sends.compared > 0).then(|| comparison::send_differences(sends)),
+        checks: (checks.compared > 0).then(|| CheckDifferences {
+            compared: checks.compared,
+            refused: comparison::group(checks.newly_failing),
+        }),
+        hour: hour.map(|(before, since)| HourView { before, since }),
+        connections: connections
+            .map(|(connection_id, counts)| RolloutConnection {
+                name: names.get(&connection_id.to_string()).cloned(),
+                connection_id,
+                compared: counts.compared,
+                failing: counts.failing,
+                lost: counts.lost,
+                altered: counts.altered,
+                vanished: counts.vanished,
+                appeared: counts.appeared,
+            })
+            .collect(),
+        drift,
+        hosts,
+        behind: behind.into_iter().map(behind_view).collect(),
+        verification: verified.map(|verified| comparison::to_view(*verified)),
+    })
+}
+
+/// Returns why an open rollout gets no traffic, or none that the candidate may serve.
+async fn traffic_warning(call: &Call<'_>, rollout: &Rollout) -> Result<Option<String>, ApiError> {
+    let name = &rollout.name;
+    if !rollout.stage.is_open() {
+        return Ok(None);
+    }
+    let using = call.http.pipeline.connections_using(name).await?;
+    if !using.iter().any(|one| !one.settings.retired) {
+        let why = format!("No connection or instance uses `{name}`, so nothing is compared.");
+        return Ok(Some(why));
+    }
+    let begins = matches!(rollout.stage, RolloutStage::Verified | RolloutStage::Canary);
+    let is_of_sandbox = name == SANDBOX && begins;
+    Ok(is_of_sandbox.then(|| SANDBOX_WARNING.to_owned()))
+}
+
+const SANDBOX_WARNING: &str = "The sandbox makes no requests, so the candidate sends no message: both versions are compared on each, and the stable one sends it.";
+
+async fn version(call: &Call<'_>, digest: &Digest) -> Result<RolloutVersion, ApiError> {
+    let record = call.http.core.store.plugin(digest).await?;
+    Ok(RolloutVersion {
+        version: record.map(|record| record.description.version),
+        digest: digest.clone(),
+    })
+}

@@ -1,0 +1,142 @@
+//! The operations whose body is a component: it is checked without a trace, or stored and activated.
+
+use crate::endpoints::admin::plugins::outcome::concern_view;
+use std::sync::Arc;
+
+use hyper::StatusCode;
+use serde_json::json;
+
+use super::{
+    order::{accepted, audit_accepted, audit_first, component, while_wanted},
+    outcome::{refusal, to_view},
+};
+use crate::auth::AdminCaller;
+use crate::body::UnreadBody;
+use crate::call::Call;
+use crate::endpoints::admin::request::flag;
+use crate::error::ApiError;
+use crate::query::Query;
+use crate::reply::{self, ApiResponse};
+use leadhost_admin_api::plugins::{CheckedPlugin, DeployedPlugin};
+use leadhost_domain::limits;
+use leadhost_domain::plugin::Digest;
+use leadhost_pipeline::deploy::{self, ComponentOrigin};
+
+/// `POST /admin/v1/plugins/check`: the body is a component. It is compiled, tried and compared with the
+/// active version, and nothing is kept. Returns its description and the concerns about it.
+///
+/// # Errors
+///
+/// [`ApiError::BodyTooLarge`] or another error of [`UnreadBody::read`] if the body cannot be read,
+/// [`ApiError::Unprocessable`] if the component is refused, [`ApiError::Overloaded`] if too many trials
+/// wait, [`ApiError::BadRequest`] if the client leaves, and [`ApiError::Store`] if the store fails.
+pub async fn check(
+    call: &Call<'_>,
+    caller: &AdminCaller,
+    body: UnreadBody,
+) -> Result<ApiResponse, ApiError> {
+    let wasm = component(call, body).await?;
+    let http = Arc::clone(call.http);
+    let origin = ComponentOrigin::upload(caller.key());
+    let report = while_wanted(call, deploy::check(&http.pipeline, wasm, origin)).await?;
+    let checked = CheckedPlugin {
+        name: report.description.name,
+        version: report.description.version,
+        digest: report.digest,
+        kind: report.kind,
+        contract: report.contract,
+        golden: report.golden,
+        publisher: report.publisher,
+        concerns: report.concerns.into_iter().map(concern_view).collect(),
+    };
+    reply::json(StatusCode::OK, &checked)
+}
+
+/// `POST /admin/v1/plugins?activate=true&accept=..&source=..`: stores a component, and activates it if the
+/// request asks for it and raises no concern that is not accepted. Returns the version.
+///
+/// # Errors
+///
+/// [`ApiError::BadRequest`] if a parameter is invalid or the client leaves during the trial; an error
+/// of [`UnreadBody::read`] if the body cannot be read; [`ApiError::Unprocessable`] if the component is
+/// refused; [`ApiError::Forbidden`] if the role does not allow a word of `accept`;
+/// [`ApiError::Conflict`] if a concern is not accepted; [`ApiError::Overloaded`] if too many trials
+/// wait; and [`ApiError::Store`] if the store fails.
+pub async fn upload(
+    call: &Call<'_>,
+    caller: &AdminCaller,
+    body: UnreadBody,
+) -> Result<ApiResponse, ApiError> {
+    let activate = flag(call, "activate")?;
+    let query = call.query();
+    let accept = accepted(call, caller, query.all("accept"))?;
+    let source = source(&query)?;
+    let wasm = component(call, body).await?;
+    let http = Arc::clone(call.http);
+    let origin = ComponentOrigin::upload(caller.key()).from_registry(source);
+    let tried = deploy::try_out(&http.pipeline, wasm.clone(), activate);
+    let tried = while_wanted(call, tried)
+        .await
+        .inspect_err(|_| call.audit(json!({ "digest": Digest::compute(&wasm) })))?;
+    let candidate = tried.version();
+    call.audit(json!({
+        "plugin": candidate.description.name,
+        "version": candidate.description.version,
+        "digest": candidate.digest,
+    }));
+    if let Some(source) = source {
+        call.audit(json!({ "source": source }));
+    }
+    let deployed = call
+        .http
+        .core
+        .spawn(async move { deploy::admit(&http.pipeline, tried, wasm, origin, &accept).await });
+    let deployed = deployed
+        .await
+        .map_err(ApiError::internal)?
+        .map_err(refusal)?;
+    let record = deployed.record;
+    let activation = deployed.activation.as_ref();
+    call.audit(json!({
+        "activated": activation.is_some(),
+        "previous": activation.map(|one| &one.before),
+    }));
+    audit_accepted(call, activation.map_or(&[], |one| one.accepted.as_slice()));
+    audit_first(
+        call,
+        activation.and_then(|one| one.first_acceptance.as_ref()),
+    );
+    let answer = match deployed.activation {
+        Some(activated) => to_view(activated, Some(record)),
+        None => DeployedPlugin {
+            name: record.description.name,
+            version: Some(record.description.version),
+            digest: record.digest,
+            previous: None,
+            generation: None,
+            activated_at: None,
+            golden: Some(record.golden),
+            active: false,
+            behind: None,
+            verification: None,
+        },
+    };
+    reply::json(StatusCode::CREATED, &answer)
+}
+
+/// Reads the address in a registry from which the client has pulled the component.
+fn source<'q>(query: &'q Query<'_>) -> Result<Option<&'q str>, ApiError> {
+    let Some(source) = query.get("source") else {
+        return Ok(None);
+    };
+    let is_pinned = source.starts_with("oci://") && source.contains("@sha256:");
+    let is_text =
+        source.len() <= limits::SOURCE_BYTES && source.bytes().all(|byte| byte.is_ascii_graphic());
+    if is_pinned && is_text {
+        return Ok(Some(source));
+    }
+    Err(ApiError::BadRequest(format!(
+        "`source` is not the address of a component in a registry: expected oci://REGISTRY/NAME@sha256:DIGEST of at most {} bytes.",
+        limits::SOURCE_BYTES
+    )))
+}

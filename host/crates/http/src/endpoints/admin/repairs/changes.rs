@@ -1,0 +1,66 @@
+//! `GET /admin/v1/repairs/{id}/changes?after=&limit=`: the receipt of a repair, in the order of the
+//! changes.
+
+use hyper::StatusCode;
+use serde_json::Value;
+
+use super::view::find;
+use crate::call::Call;
+use crate::endpoints::admin::request::{last_of_full, page_limit};
+use crate::error::ApiError;
+use crate::query::Query;
+use crate::reply::{self, ApiResponse};
+use leadhost_admin_api::repairs::{RepairChangeView, RepairChanges};
+use leadhost_domain::repair::RepairChange;
+
+/// Returns a page of the receipt.
+///
+/// # Errors
+///
+/// [`ApiError::BadRequest`] if a parameter is invalid, [`ApiError::NotFound`] if there is no such
+/// repair, and [`ApiError::Store`] if the store cannot be read.
+pub async fn list(call: &Call<'_>, id: &str) -> Result<ApiResponse, ApiError> {
+    let query = call.query();
+    let limit = page_limit(&query)?;
+    let after = after(&query)?;
+    let id = find(call, id).await?.id;
+    let changes = call
+        .http
+        .core
+        .store
+        .repair_changes(id, after, limit)
+        .await?;
+    let next = last_of_full(&changes, limit).map(|change| change.number);
+    let answer = RepairChanges {
+        changes: changes.into_iter().map(repair_change_view).collect(),
+        next,
+    };
+    reply::json(StatusCode::OK, &answer)
+}
+
+fn after(query: &Query<'_>) -> Result<i64, ApiError> {
+    let Some(text) = query.filled(&["after"]) else {
+        return Ok(0);
+    };
+    text.parse().map_err(|_| {
+        ApiError::BadRequest(format!("`after={text}`: expected the number of a change."))
+    })
+}
+
+fn repair_change_view(change: RepairChange) -> RepairChangeView {
+    let erased = change.values.is_none();
+    let (before, after) = change.values.unwrap_or((Value::Null, Value::Null));
+    RepairChangeView {
+        number: change.number,
+        workspace_id: change.workspace,
+        delivery_id: change.delivery,
+        item: change.item,
+        kind: change.kind,
+        row_id: change.row,
+        field: change.field,
+        before,
+        after,
+        erased,
+        undone: change.undone,
+    }
+}

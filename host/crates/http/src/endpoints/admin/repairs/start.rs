@@ -1,0 +1,105 @@
+//! `POST /admin/v1/repairs {convertedBy, plugin, connection, since, until, field, apply}`: replays
+//! all deliveries that a version converted, in the background. The answer is the repair at its
+//! beginning; if the version converted nothing, it has ended already.
+
+use std::sync::Arc;
+
+use hyper::StatusCode;
+use serde_json::json;
+
+use super::view::{refusal, to_view};
+use crate::auth::AdminCaller;
+use crate::body::UnreadBody;
+use crate::call::Call;
+use crate::endpoints::admin::{
+    connections,
+    request::{moment_of, read_json},
+};
+use crate::error::ApiError;
+use crate::reply::{self, ApiResponse};
+use leadhost_admin_api::repairs::RepairRequest;
+use leadhost_domain::plugin::Digest;
+use leadhost_domain::repair::RepairPlan;
+use leadhost_pipeline::repair::{RepairOrder, operate};
+use leadhost_store::{PluginRecord, Store};
+
+/// Begins a repair.
+///
+/// # Errors
+///
+/// [`ApiError::BadRequest`] if the body is invalid or the version is ambiguous, [`ApiError::NotFound`]
+/// if the version is unknown, [`ApiError::Conflict`] if it is active or another repair is open, and
+/// [`ApiError::Store`] if the store fails.
+pub async fn start(
+    call: &Call<'_>,
+    caller: &AdminCaller,
+    body: UnreadBody,
+) -> Result<ApiResponse, ApiError> {
+    let request: RepairRequest = read_json(call, body).await?;
+    let store = &*call.http.core.store;
+    let version = version(store, &request).await?;
+    let connection = match &request.connection {
+        Some(text) => Some(connections::find(store, text).await?.id),
+        None => None,
+    };
+    let moment =
+        |name: &str, text: Option<&str>| text.map(|text| moment_of(call, name, text)).transpose();
+    let plan = RepairPlan {
+        plugin: version.description.name.clone(),
+        converted_by: version.digest.clone(),
+        connection,
+        since: moment("since", request.since.as_deref())?,
+        until: moment("until", request.until.as_deref())?,
+        field: request.field,
+        apply: request.apply,
+    };
+    call.audit(json!({ "plugin": plan.plugin, "plan": plan }));
+    let order = RepairOrder {
+        plan,
+        started_by: caller.label(),
+    };
+    let http = Arc::clone(call.http);
+    let begun = async move { operate::begin(&http.pipeline, &version, order).await };
+    let begun = call.http.core.spawn(begun).await;
+    let repair = begun.map_err(ApiError::internal)?.map_err(refusal)?;
+    call.audit(json!({ "repair": repair.id }));
+    reply::json(StatusCode::CREATED, &to_view(call, repair).await?)
+}
+
+/// Returns the one stored version that the request names: by its number or the beginning of its digest,
+/// alone or after `NAME@`.
+async fn version(store: &dyn Store, request: &RepairRequest) -> Result<PluginRecord, ApiError> {
+    let wanted = request.converted_by.trim();
+    let (plugin, number_or_digest) = match wanted.rsplit_once('@') {
+        Some((plugin, version)) => (Some(plugin), version),
+        None => (None, wanted),
+    };
+    let start = number_or_digest.to_ascii_lowercase();
+    let is_digest =
+        start.len() >= Digest::SHORTEST && start.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let is_meant = |record: &PluginRecord| {
+        record.description.version == number_or_digest
+            || (is_digest && record.digest.0.starts_with(&start))
+    };
+    let plugins = [plugin, request.plugin.as_deref()];
+    let is_of_plugin = |name: &str| plugins.iter().flatten().all(|wanted| *wanted == name);
+    let mut found = store.plugins().await?;
+    found.retain(|record| is_meant(record) && is_of_plugin(&record.description.name));
+    let names: Vec<String> = found
+        .iter()
+        .map(|record| format!("{}@{}", record.description.name, record.digest.short()))
+        .collect();
+    let Some(first) = found.pop() else {
+        return Err(ApiError::NotFound(format!(
+            "There is no version `{wanted}`; `leadhost plugin list` shows those that exist."
+        )));
+    };
+    if found.is_empty() {
+        return Ok(first);
+    }
+    let message = format!(
+        "`convertedBy={wanted}` may be any of {}: write one of these.",
+        names.join(", ")
+    );
+    Err(ApiError::BadRequest(message))
+}

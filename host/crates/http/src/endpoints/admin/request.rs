@@ -1,0 +1,189 @@
+//! The parts of a request that several operations read: bodies, names, times, pages. And the check of a role.
+
+use std::borrow::Cow;
+
+use percent_encoding::percent_decode_str;
+use serde::de::DeserializeOwned;
+
+use crate::auth::AdminCaller;
+use crate::body::UnreadBody;
+use crate::call::Call;
+use crate::error::{AmbiguousName, ApiError, ConflictDetails};
+use crate::json;
+use crate::query::Query;
+use leadhost_domain::key::Role;
+use leadhost_domain::limits;
+use leadhost_domain::time::{self, Micros};
+use leadhost_domain::workspace::name_in_workspace;
+
+/// Checks that the caller's key has this role.
+///
+/// # Errors
+///
+/// [`ApiError::Forbidden`] if it has a lesser one.
+pub fn needs(caller: &AdminCaller, role: Role, what: &str) -> Result<(), ApiError> {
+    if caller.role() >= role {
+        return Ok(());
+    }
+    Err(ApiError::Forbidden(format!(
+        "This key has the role {}, and `{what}` needs the role {role}: `leadhost key create --kind admin --role {role}`, run with a key of the role admin, makes such a key.",
+        caller.role()
+    )))
+}
+
+/// Returns a segment of a path without percent-encoding.
+pub fn decoded(segment: &str) -> Cow<'_, str> {
+    percent_decode_str(segment).decode_utf8_lossy()
+}
+
+/// The kinds of items that a request may name with or without their workspace.
+#[derive(Clone, Copy)]
+pub enum NamedKind {
+    Connection,
+    Instance,
+}
+
+impl NamedKind {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Connection => "connection",
+            Self::Instance => "instance",
+        }
+    }
+}
+
+/// Returns the only item with this name. Each item comes with its workspace and its own name.
+///
+/// # Errors
+///
+/// [`ApiError::NotFound`] if there is none, and [`ApiError::Conflict`] if there are several.
+pub fn only<T>(
+    kind: NamedKind,
+    text: &str,
+    all: impl Iterator<Item = (String, String, T)>,
+) -> Result<T, ApiError> {
+    let what = kind.as_str();
+    let mut found: Vec<_> = all
+        .filter(|(workspace, name, _)| name == text || name_in_workspace(workspace, name) == text)
+        .collect();
+    match found.len() {
+        0 => Err(ApiError::NotFound(format!(
+            "There is no {what} `{text}`; `leadhost {what} list` shows those that exist."
+        ))),
+        1 => Ok(found.remove(0).2),
+        _ => {
+            let names: Vec<String> = found
+                .iter()
+                .map(|(workspace, name, _)| name_in_workspace(workspace, name))
+                .collect();
+            let message = format!(
+                "`{text}` is in several workspaces: write one of {}.",
+                names.join(", ")
+            );
+            let names = match kind {
+                NamedKind::Connection => AmbiguousName::Connections(names),
+                NamedKind::Instance => AmbiguousName::Instances(names),
+            };
+            Err(ApiError::Conflict {
+                message,
+                details: Some(ConflictDetails::Ambiguous(names)),
+            })
+        }
+    }
+}
+
+/// Reads a JSON body. An empty body counts as an empty object.
+///
+/// # Errors
+///
+/// [`ApiError::BadRequest`] if the body is compressed, is not JSON or has other members, and the error of
+/// reading it.
+pub async fn read_json<T: DeserializeOwned>(
+    call: &Call<'_>,
+    body: UnreadBody,
+) -> Result<T, ApiError> {
+    json::refuse_compressed(&call.head.headers)?;
+    let body = body.read(call.http, limits::ADMIN_BODY_BYTES).await?;
+    let bytes: &[u8] = if body.bytes.is_empty() {
+        b"{}"
+    } else {
+        &body.bytes
+    };
+    serde_json::from_slice(bytes).map_err(|error| {
+        let what = if error.is_data() {
+            "not as expected"
+        } else {
+            "not JSON"
+        };
+        ApiError::BadRequest(format!("The body is {what}: {error}."))
+    })
+}
+
+/// Refuses a short text that is longer than a name may be.
+///
+/// # Errors
+///
+/// [`ApiError::BadRequest`] if the text is longer than [`limits::NAME_CHARACTERS`].
+pub fn check_length(field: &str, text: &str) -> Result<(), ApiError> {
+    let (has, most) = (text.chars().count(), limits::NAME_CHARACTERS);
+    if has <= most {
+        return Ok(());
+    }
+    Err(ApiError::BadRequest(format!(
+        "`{field}` has {has} characters: at most {most} are allowed."
+    )))
+}
+
+/// Reads the `limit` of a paged list.
+///
+/// # Errors
+///
+/// [`ApiError::Coded`] if it is no whole number.
+pub fn page_limit(query: &Query<'_>) -> Result<u32, ApiError> {
+    query.limit(limits::ROWS_PER_PAGE, limits::DELIVERIES_PER_PAGE)
+}
+
+/// Returns the row before which the next page begins, or `None` if the page is not full and so
+/// the last.
+pub fn last_of_full<T>(rows: &[T], limit: u32) -> Option<&T> {
+    rows.last().filter(|_| rows.len() >= limit as usize)
+}
+
+/// Reads a time of the query.
+///
+/// # Errors
+///
+/// [`ApiError::BadRequest`] if the parameter is no time.
+pub fn moment(call: &Call<'_>, name: &str) -> Result<Option<Micros>, ApiError> {
+    let query = call.query();
+    let text = query.filled(&[name]);
+    text.map(|text| moment_of(call, name, text)).transpose()
+}
+
+/// Reads the time that a parameter names: as such, or by how long ago it was.
+///
+/// # Errors
+///
+/// [`ApiError::BadRequest`] if the text is no time.
+pub fn moment_of(call: &Call<'_>, name: &str, text: &str) -> Result<Micros, ApiError> {
+    time::parse_moment(text, call.http.core.clock.now()).ok_or_else(|| {
+        ApiError::BadRequest(format!(
+            "`{name}={text}` is not a time: write 2026-01-31, 2026-01-31T12:00:00Z, or how long ago it was, such as 24h."
+        ))
+    })
+}
+
+/// Reads a boolean of the query. Absent means false.
+///
+/// # Errors
+///
+/// [`ApiError::BadRequest`] if it is neither `true` nor `false`.
+pub fn flag(call: &Call<'_>, name: &str) -> Result<bool, ApiError> {
+    match call.query().get(name) {
+        None | Some("" | "false") => Ok(false),
+        Some("true") => Ok(true),
+        Some(other) => Err(ApiError::BadRequest(format!(
+            "`{name}={other}`: expected true or false."
+        ))),
+    }
+}

@@ -1,0 +1,230 @@
+//! `GET /admin/v1/status`: what is running and what is waiting.
+
+use crate::endpoints::admin::plugins::outcome::behind_view;
+use std::cmp::Reverse;
+
+use hyper::StatusCode;
+
+use super::etl;
+use super::plugins::rollout;
+use crate::call::Call;
+use crate::error::ApiError;
+use crate::refused_writes::RefusedWrites;
+use crate::reply::{self, ApiResponse};
+use crate::state::Http;
+use leadhost_admin_api::etl::MetricSetFreshness;
+use leadhost_admin_api::hosts::HostView;
+use leadhost_admin_api::status::{
+    ActivePlugin, BacklogView, DiskView, PluginCalls, PoolView, RefusedDeliveriesView,
+    RefusedWritesView, ServiceStatus, ThisHost,
+};
+use leadhost_config::disk;
+use leadhost_domain::limits;
+use leadhost_domain::zone;
+use leadhost_pipeline::{deploy, fleet};
+use leadhost_store::{Backlog, PoolUsage, SeenHost, Store, StoreError};
+
+/// Returns the state of the service.
+///
+/// # Errors
+///
+/// [`ApiError::Store`] if the store cannot be read.
+pub async fn show(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
+    let http = call.http;
+    let backlog = http.core.store.backlog().await?;
+    let hosts = http.core.store.hosts().await?;
+    let mut rollouts = rollout::open(call).await?;
+    let plugins = http
+        .core
+        .store
+        .activations()
+        .await?
+        .into_iter()
+        .map(|activation| {
+            let loaded = http.core.plugins.active(&activation.name);
+            let (serving, behind) = fleet::hosts_that_serve(&hosts, &activation);
+            let untrusted = loaded
+                .as_ref()
+                .is_some_and(|loaded| !deploy::is_trusted(&http.pipeline, loaded));
+            ActivePlugin {
+                trusted: !untrusted,
+                rollout: rollouts.remove(&activation.name),
+                name: activation.name,
+                version: loaded.map(|loaded| loaded.description.version.clone()),
+                digest: activation.digest,
+                generation: activation.generation,
+                activated_at: activation.activated_at,
+                hosts: http.core.store.is_shared().then_some(serving.len()),
+                behind: behind.into_iter().map(behind_view).collect(),
+            }
+        })
+        .collect();
+    let (waiting, running) = http.core.plugins.load();
+    let now = http.core.clock.now();
+    let own = http.pipeline.fleet.host();
+    let mut hosts: Vec<HostView> = hosts.into_iter().map(host_view).collect();
+    // A host alone on its store sends no heartbeats, and one that has just started has sent none yet.
+    if hosts.iter().all(|host| host.id != own) {
+        hosts.push(HostView {
+            id: own,
+            name: http.pipeline.fleet.name().to_owned(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            started_at: http.core.plugins.calls_counted_since(),
+            seen_at: now,
+            alive: true,
+            clock_ahead_minutes: 0,
+        });
+    }
+    let refused = match http.refused_writes.recent(now) {
+        Some(refused) => Some(refused_view(&*http.core.store, refused).await?),
+        None => None,
+    };
+    let status = ServiceStatus {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        engine: http.core.plugins.short_fingerprint().to_owned(),
+        now,
+        store_id: http.core.store.id(),
+        draining: http.core.shutdown.has_begun(),
+        sealing_key: http.core.sealer.key_id(),
+        backlog: backlog_view(backlog),
+        analytics: analytics(http).await,
+        tzdata: zone::tzdata().to_owned(),
+        plugins,
+        host: ThisHost {
+            id: own,
+            name: http.pipeline.fleet.name().to_owned(),
+        },
+        hosts,
+        connections: http.core.store.pool().map(pool_view),
+        plugin_calls: PluginCalls { waiting, running },
+        disk: Some(disk_view(http)),
+        refused_writes: refused,
+    };
+    reply::json(StatusCode::OK, &status)
+}
+
+/// Returns the refused requests with the names of the connections.
+async fn refused_view(
+    store: &dyn Store,
+    refused: RefusedWrites,
+) -> Result<RefusedWritesView, StoreError> {
+    let RefusedWrites {
+        requests,
+        deliveries: counts,
+        mut more_deliveries,
+        first_at,
+        last_at,
+    } = refused;
+    let mut deliveries = Vec::new();
+    if !counts.is_empty() {
+        let workspaces = store.workspaces().await?;
+        let connections = store.connections(None).await?;
+        for (id, count) in counts {
+            let connection = connections.iter().find(|one| one.id == id);
+            let named = connection.and_then(|connection| {
+                let mut workspaces = workspaces.iter();
+                let workspace = workspaces.find(|one| one.id == connection.workspace)?;
+                Some((workspace.slug.clone(), connection.name.clone()))
+            });
+            match named {
+                Some((workspace, name)) => deliveries.push(RefusedDeliveriesView {
+                    connection_id: id,
+                    workspace,
+                    name,
+                    deliveries: count,
+                }),
+                None => more_deliveries += count,
+            }
+        }
+    }
+    deliveries.sort_by_key(|one| Reverse(one.deliveries));
+    Ok(RefusedWritesView {
+        requests,
+        first_at,
+        last_at,
+        deliveries,
+        more_deliveries,
+    })
+}
+
+fn disk_view(http: &Http) -> DiskView {
+    let folder = &http.core.config.store.data_dir;
+    DiskView {
+        folder: folder.display().to_string(),
+        free_bytes: disk::free_bytes(folder),
+        reserve_bytes: limits::DISK_RESERVE_BYTES,
+    }
+}
+
+/// Returns the freshness of each metric set. If it cannot be read, the rest of the status is
+/// still shown.
+async fn analytics(http: &Http) -> Vec<MetricSetFreshness> {
+    let rollups = match http.core.store.rollup_status().await {
+        Ok(rollups) => rollups,
+        Err(error) => {
+            tracing::warn!(%error, "freshness of analytics not read");
+            Vec::new()
+        }
+    };
+    let rollups = rollups.iter();
+    rollups.map(|status| etl::freshness(http, status)).collect()
+}
+
+fn backlog_view(backlog: Backlog) -> BacklogView {
+    let Backlog {
+        queued,
+        fetches,
+        failed,
+        parked,
+        quarantined,
+        sends,
+        unknown,
+        oldest_waiting,
+    } = backlog;
+    BacklogView {
+        queued,
+        fetches,
+        failed,
+        parked,
+        quarantined,
+        sends,
+        unknown,
+        oldest_waiting,
+    }
+}
+
+pub fn host_view(host: SeenHost) -> HostView {
+    let SeenHost {
+        id,
+        name,
+        version,
+        started_at,
+        seen_at,
+        alive,
+        report,
+    } = host;
+    HostView {
+        id,
+        name,
+        version,
+        started_at,
+        seen_at,
+        alive,
+        clock_ahead_minutes: report.clock_ahead_minutes,
+    }
+}
+
+fn pool_view(pool: PoolUsage) -> PoolView {
+    let PoolUsage {
+        open,
+        idle,
+        most,
+        asked,
+    } = pool;
+    PoolView {
+        open,
+        idle,
+        most,
+        asked,
+    }
+}

@@ -1,0 +1,127 @@
+//! `GET /admin/v1/tickets?status=&contact=&deal=&workspace=&before=&limit=`, newest first: what the desk has
+//! to do and has done. `contact` is the id, the phone or the e-mail address of the person to answer.
+
+use std::cmp::Reverse;
+
+use hyper::StatusCode;
+
+use super::people::WorkspaceNames;
+use super::{
+    contacts,
+    request::{last_of_full, page_limit},
+    workspaces,
+};
+use crate::call::Call;
+use crate::error::ApiError;
+use crate::reply::{self, ApiResponse};
+use leadhost_admin_api::people::Tickets;
+use leadhost_domain::id::{ContactId, TicketId};
+use leadhost_domain::ticket::TicketStatus;
+use leadhost_domain::workspace::Workspace;
+use leadhost_store::{Store, StoreError, TicketFilter};
+
+/// Returns a page of the tickets.
+///
+/// # Errors
+///
+/// [`ApiError::BadRequest`] if a parameter is invalid or no workspace is named and there are too many
+/// to search, [`ApiError::NotFound`] if there is no such workspace, and [`ApiError::Store`] if the
+/// store cannot be read.
+pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
+    let query = call.query();
+    let filter = filter(call)?;
+    let among = workspaces::among(call, query.filled(&["workspace"])).await?;
+    workspaces::few_enough(&among)?;
+    let contact = query.filled(&["contact"]).map(str::trim);
+    let store = &*call.http.core.store;
+    let mut tickets = Vec::new();
+    for workspace in &among {
+        let names = WorkspaceNames::load(store, workspace).await?;
+        for contact in contacts_of(store, workspace, contact).await? {
+            let filter = TicketFilter {
+                contact,
+                ..filter.clone()
+            };
+            let found = store.search_tickets(workspace.id, &filter).await?;
+            tickets.extend(found.into_iter().map(|one| names.ticket(one)));
+        }
+    }
+    tickets.sort_by_key(|ticket| Reverse(ticket.id));
+    tickets.dedup_by_key(|ticket| ticket.id);
+    tickets.truncate(usize::try_from(filter.limit).unwrap_or(usize::MAX));
+    let next = last_of_full(&tickets, filter.limit).map(|ticket| ticket.id);
+    reply::json(StatusCode::OK, &Tickets { tickets, next })
+}
+
+/// `GET /admin/v1/tickets/{id}?workspace=`: one ticket.
+///
+/// # Errors
+///
+/// [`ApiError::NotFound`] if there is no such ticket or workspace, and [`ApiError::Store`] if the
+/// store cannot be read.
+pub async fn show(call: &Call<'_>, id: &str) -> Result<ApiResponse, ApiError> {
+    let unknown = || ApiError::NotFound(format!("There is no ticket `{id}`."));
+    let ticket: TicketId = id.parse().map_err(|_| unknown())?;
+    let filter = TicketFilter {
+        ticket: Some(ticket),
+        limit: 1,
+        ..TicketFilter::default()
+    };
+    let store = &*call.http.core.store;
+    let named = call.query();
+    for workspace in workspaces::among(call, named.filled(&["workspace"])).await? {
+        let found = store.search_tickets(workspace.id, &filter).await?.pop();
+        if let Some(found) = found {
+            let names = WorkspaceNames::load(store, &workspace).await?;
+            return reply::json(StatusCode::OK, &names.ticket(found));
+        }
+    }
+    Err(unknown())
+}
+
+/// Returns the contacts that a text names. Without a text, none in particular.
+async fn contacts_of(
+    store: &dyn Store,
+    workspace: &Workspace,
+    text: Option<&str>,
+) -> Result<Vec<Option<ContactId>>, StoreError> {
+    let Some(text) = text else {
+        return Ok(vec![None]);
+    };
+    if let Ok(id) = text.parse() {
+        return Ok(vec![Some(id)]);
+    }
+    let named = contacts::named(store, workspace, text).await?;
+    Ok(named.into_iter().map(Some).collect())
+}
+
+fn filter(call: &Call<'_>) -> Result<TicketFilter, ApiError> {
+    let query = call.query();
+    let mut filter = TicketFilter {
+        limit: page_limit(&query)?,
+        ..TicketFilter::default()
+    };
+    if let Some(word) = query.filled(&["status"]) {
+        let status = TicketStatus::from_text(word).ok_or_else(|| {
+            let words = TicketStatus::ALL.map(TicketStatus::as_str).join(", ");
+            ApiError::BadRequest(format!(
+                "`status={word}` is not a status; there are {words}."
+            ))
+        })?;
+        filter.status = Some(status);
+    }
+    if let Some(text) = query.filled(&["deal"]) {
+        let id = text
+            .trim()
+            .parse()
+            .map_err(|_| ApiError::BadRequest(format!("`deal={text}` is not the id of a deal.")))?;
+        filter.deal = Some(id);
+    }
+    if let Some(text) = query.filled(&["before"]) {
+        let id = text.parse().map_err(|_| {
+            ApiError::BadRequest(format!("`before={text}` is not the id of a ticket."))
+        })?;
+        filter.before = Some(id);
+    }
+    Ok(filter)
+}

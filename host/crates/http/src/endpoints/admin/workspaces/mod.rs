@@ -1,0 +1,59 @@
+//! Workspaces, and the parts of them that operators may change without the workspace's whole
+//! file.
+
+pub mod analytics;
+pub mod list;
+pub mod parts;
+pub mod products;
+
+use crate::call::Call;
+use crate::error::ApiError;
+use leadhost_domain::id::WorkspaceId;
+use leadhost_domain::limits;
+use leadhost_domain::workspace::Workspace;
+use leadhost_store::Store;
+
+/// Finds the workspace that an operator names, by id or slug.
+///
+/// # Errors
+///
+/// [`ApiError::NotFound`] if there is none, and [`ApiError::Store`] if the store fails.
+pub async fn find(store: &dyn Store, text: &str) -> Result<Workspace, ApiError> {
+    let id: Option<WorkspaceId> = text.parse().ok();
+    let all = store.workspaces().await?;
+    all.into_iter()
+        .find(|one| one.slug == text || Some(one.id) == id)
+        .ok_or_else(|| {
+            ApiError::NotFound(format!(
+                "There is no workspace `{text}`; `leadhost workspace list` shows those that exist."
+            ))
+        })
+}
+
+/// Returns the workspace that a request names, or all.
+///
+/// # Errors
+///
+/// [`ApiError::NotFound`] if there is none of this name, and [`ApiError::Store`] if the store fails.
+pub async fn among(call: &Call<'_>, named: Option<&str>) -> Result<Vec<Workspace>, ApiError> {
+    let store = &*call.http.core.store;
+    match named {
+        Some(text) => Ok(vec![find(store, text).await?]),
+        None => Ok(store.workspaces().await?),
+    }
+}
+
+/// Checks that there are not too many workspaces for a search.
+///
+/// # Errors
+///
+/// [`ApiError::BadRequest`] if there are more than `limits::SEARCHED_WORKSPACES`.
+pub fn few_enough(among: &[Workspace]) -> Result<(), ApiError> {
+    if among.len() <= limits::SEARCHED_WORKSPACES {
+        return Ok(());
+    }
+    Err(ApiError::BadRequest(format!(
+        "A search looks in at most {} workspaces: choose a workspace.",
+        limits::SEARCHED_WORKSPACES
+    )))
+}

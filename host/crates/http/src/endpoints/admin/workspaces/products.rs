@@ -1,0 +1,240 @@
+//! `PUT /admin/v1/workspaces/{id}/products`: imports a catalogue, as NDJSON or CSV. The body
+//! may have any length: it is read as fast as it is stored.
+//!
+//! The answer counts the outcomes of the lines, and reports the refused ones. `?replace=true`
+//! removes the products that the catalogue does not name, if every line was accepted;
+//! `?replace=force` removes them in any case.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper::header::{CONTENT_TYPE, HeaderValue};
+use hyper::{HeaderMap, StatusCode};
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+
+use super::find;
+use crate::body::UnreadBody;
+use crate::call::Call;
+use crate::error::ApiError;
+use crate::json::refuse_compressed;
+use crate::reply::{self, ApiResponse};
+use crate::state::Http;
+use leadhost_admin_api::workspaces::{ImportReport, ProductRemoved, RefusedLine};
+use leadhost_domain::hex;
+use leadhost_domain::workspace::Workspace;
+use leadhost_pipeline::import::{
+    ImportError, ImportFormat, ImportOutcome, ImportReader, ProductImport, Replace,
+};
+
+/// Imports a catalogue. Returns the report of the import.
+///
+/// # Errors
+///
+/// [`ApiError::NotFound`] if there is no such workspace, [`ApiError::UnsupportedMediaType`] if the
+/// format is not supported, [`ApiError::BadRequest`] if a parameter is invalid or the catalogue as a
+/// whole cannot be read, [`ApiError::Conflict`] if another import is under way,
+/// [`ApiError::Overloaded`] if the service is stopping, and [`ApiError::Store`] if the store fails.
+pub async fn import(
+    call: &Call<'_>,
+    which: &str,
+    body: UnreadBody,
+) -> Result<ApiResponse, ApiError> {
+    let format = format(&call.head.headers)?;
+    let replace = replace(call)?;
+    let workspace = find(&*call.http.core.store, which).await?;
+    call.audit(json!({ "workspace": workspace.slug, "format": word(format) }));
+    let http = Arc::clone(call.http);
+    // If the operator hangs up, the body ends early, and so does the import.
+    let import = call
+        .http
+        .core
+        .spawn(async move { run(&http, &workspace, format, replace, body).await });
+    let (report, read) = import.await.map_err(ApiError::internal)?;
+    call.audit(audited(&report));
+    match read {
+        Ok(file) => {
+            call.audit(json!({ "bytes": file.bytes, "sha256": file.sha256 }));
+            reply::json(StatusCode::OK, &import_report(report))
+        }
+        Err(error) => {
+            if report.has_changed() {
+                call.audit_partly_done();
+            }
+            Err(error)
+        }
+    }
+}
+
+/// Returns what the audit shows of an import, also of one that failed.
+fn audited(report: &ImportOutcome) -> Value {
+    json!({
+        "created": report.created,
+        "changed": report.changed,
+        "kept": report.kept,
+        "removed": report.removed,
+        "refused": report.refused,
+        "replaced": report.replaced,
+    })
+}
+
+/// `DELETE /admin/v1/workspaces/{id}/products/{externalId}`: removes a product. Searches no
+/// longer find it within two seconds, and deals that were linked to it show none.
+///
+/// # Errors
+///
+/// [`ApiError::NotFound`] if there is no such workspace or product, and [`ApiError::Store`] if
+/// the store fails.
+pub async fn remove(
+    call: &Call<'_>,
+    which: &str,
+    external_id: &str,
+) -> Result<ApiResponse, ApiError> {
+    let store = &*call.http.core.store;
+    let workspace = find(store, which).await?;
+    let named = [external_id.to_owned()];
+    if store.remove_products(workspace.id, &named).await? == 0 {
+        return Err(ApiError::NotFound(format!(
+            "The workspace `{}` has no product `{external_id}`.",
+            workspace.slug
+        )));
+    }
+    let answer = ProductRemoved {
+        workspace: workspace.slug,
+        external_id: external_id.to_owned(),
+        removed: true,
+    };
+    reply::json(StatusCode::OK, &answer)
+}
+
+fn import_report(report: ImportOutcome) -> ImportReport {
+    let problems = report.problems.into_iter().map(|problem| RefusedLine {
+        line: problem.line,
+        message: problem.message,
+    });
+    ImportReport {
+        created: report.created,
+        changed: report.changed,
+        kept: report.kept,
+        removed: report.removed,
+        refused: report.refused,
+        problems: problems.collect(),
+        ignored: report.ignored,
+        replaced: report.replaced,
+        note: report.note.map(str::to_owned),
+    }
+}
+
+fn word(format: ImportFormat) -> &'static str {
+    match format {
+        ImportFormat::Ndjson => "ndjson",
+        ImportFormat::Csv => "csv",
+    }
+}
+
+fn format(headers: &HeaderMap) -> Result<ImportFormat, ApiError> {
+    refuse_compressed(headers)?;
+    let text = headers.get(CONTENT_TYPE).map(HeaderValue::to_str);
+    let text = text.and_then(Result::ok).unwrap_or_default();
+    let mut parts = text.split(';').map(str::trim);
+    let essence = parts.next().unwrap_or_default().to_ascii_lowercase();
+    let charset = parts.find_map(|part| {
+        let (name, value) = part.split_once('=')?;
+        let is_it = name.trim().eq_ignore_ascii_case("charset");
+        is_it.then(|| value.trim().trim_matches('"').to_ascii_lowercase())
+    });
+    if charset.is_some_and(|charset| !matches!(charset.as_str(), "utf-8" | "utf8" | "us-ascii")) {
+        return Err(ApiError::UnsupportedMediaType(
+            "The catalogue has to be UTF-8.".to_owned(),
+        ));
+    }
+    match essence.as_str() {
+        "application/x-ndjson" | "application/ndjson" | "application/jsonl" => {
+            Ok(ImportFormat::Ndjson)
+        }
+        "text/csv" => Ok(ImportFormat::Csv),
+        _ => Err(ApiError::UnsupportedMediaType(
+            "Send the catalogue with Content-Type: text/csv or application/x-ndjson.".to_owned(),
+        )),
+    }
+}
+
+fn replace(call: &Call<'_>) -> Result<Replace, ApiError> {
+    match call.query().get("replace") {
+        None | Some("" | "false") => Ok(Replace::No),
+        Some("true") => Ok(Replace::Yes),
+        Some("force") => Ok(Replace::Force),
+        Some(other) => Err(ApiError::BadRequest(format!(
+            "`replace={other}`: expected true, false or force."
+        ))),
+    }
+}
+
+/// A catalogue that was read to its end.
+struct CatalogueFile {
+    bytes: usize,
+    /// By which an operator recognises the file, in hexadecimal.
+    sha256: String,
+}
+
+/// Returns the outcome, and the file, or the reason for which the import ended early.
+async fn run(
+    http: &Http,
+    workspace: &Workspace,
+    format: ImportFormat,
+    replace: Replace,
+    body: UnreadBody,
+) -> (ImportOutcome, Result<CatalogueFile, ApiError>) {
+    let mut import = match ProductImport::begin(&http.pipeline, workspace.id).await {
+        Ok(import) => import,
+        Err(stopped) => return (ImportOutcome::default(), Err(refused(stopped))),
+    };
+    let mut reader = ImportReader::new(format);
+    let mut result = read(http, &mut import, &mut reader, body).await;
+    if result.is_ok()
+        && let Err(stopped) = import.finish(replace, reader.ignored()).await
+    {
+        result = Err(refused(stopped));
+    }
+    (import.leave().await, result)
+}
+
+async fn read(
+    http: &Http,
+    import: &mut ProductImport<'_>,
+    reader: &mut ImportReader,
+    mut body: UnreadBody,
+) -> Result<CatalogueFile, ApiError> {
+    let time = http.core.config.server.body_time();
+    let mut rows = Vec::new();
+    let (mut size, mut hash) = (0, Sha256::new());
+    while let Some(bytes) = body.next(time).await? {
+        size += bytes.len();
+        hash.update(&bytes);
+        let pushed = reader.push(&bytes, &mut rows);
+        // The rows before a mistake count.
+        import.take(&mut rows).await.map_err(refused)?;
+        pushed.map_err(|wrong| refused(wrong.into()))?;
+    }
+    let ended = reader.end(&mut rows);
+    import.take(&mut rows).await.map_err(refused)?;
+    ended.map_err(|wrong| refused(wrong.into()))?;
+    Ok(CatalogueFile {
+        bytes: size,
+        sha256: hex::encode(&hash.finalize()),
+    })
+}
+
+fn refused(stopped: ImportError) -> ApiError {
+    match stopped {
+        ImportError::File(fault) => ApiError::BadRequest(fault.0),
+        ImportError::Taken => ApiError::conflict(
+            "Another import of this workspace's products is under way; wait for its end.",
+        ),
+        ImportError::Stopping => ApiError::Overloaded {
+            what: "The service is stopping; send the whole catalogue again.",
+            retry_after: Duration::from_secs(5),
+        },
+        ImportError::Store(error) => ApiError::Store(error),
+    }
+}

@@ -1,0 +1,191 @@
+//! `GET /v1/analytics/{set}/{granularity}`: counts by the local days, weeks or months of a time
+//! zone, and by who handled them. `GET /v1/analytics/freshness`: up to when everything is
+//! counted.
+//!
+//! An answer is as of one moment: its body, `X-Data-As-Of` and freshness take it from one
+//! value. Its tag stands for the question, with its range in whole quarters of an hour, and for
+//! the state of the counts. A client that names the tag in `If-None-Match` is answered without
+//! reading the counts.
+
+mod answer;
+pub mod fresh;
+pub mod freshness;
+pub mod query;
+pub mod range;
+pub mod table;
+
+use hyper::StatusCode;
+use hyper::header::{CACHE_CONTROL, ETAG, HeaderName, HeaderValue, VARY};
+
+use self::fresh::Fresh;
+use self::query::AnalyticsQuery;
+use self::table::AnalyticsTable;
+use crate::auth::WorkspaceCaller;
+use crate::call::Call;
+use crate::conditional;
+use crate::error::ApiError;
+use crate::lines::{self, NDJSON};
+use crate::reply::{self, ApiResponse};
+use leadhost_domain::analytics::{Granularity, MetricSet};
+use leadhost_domain::limits;
+use leadhost_domain::time::Micros;
+use leadhost_domain::zone;
+use leadhost_store::{RollupCells, RollupState};
+
+/// Increased when the same counts are answered in another shape.
+const SHAPE: u32 = 1;
+
+const AS_OF: HeaderName = HeaderName::from_static("x-data-as-of");
+
+/// Returns the counts of a metric set.
+///
+/// # Errors
+///
+/// [`ApiError::NotFound`] for an unknown granularity, [`ApiError::BadRequest`] for an invalid
+/// parameter or too large an answer, and [`ApiError::Store`] if the store cannot be read.
+pub async fn counts(
+    call: &Call<'_>,
+    caller: &WorkspaceCaller,
+    set: MetricSet,
+    granularity: &str,
+) -> Result<ApiResponse, ApiError> {
+    let granularity = self::granularity(granularity)?;
+    let now = call.http.core.clock.now();
+    let question = AnalyticsQuery::read(&call.query(), set, granularity, now)?;
+    // Even if the answer is 304: the zone is in use.
+    let used = &call.http.pipeline.rollup;
+    used.used(caller.scope().workspace(), question.zone.name(), now);
+    let store = &*call.http.core.store;
+    let state = store.rollup_state(caller.scope(), set).await?;
+    let tag = tag(call, caller, &question, &state, now);
+    if conditional::is_known(&call.head.headers, &tag) {
+        let reply = reply::empty(StatusCode::NOT_MODIFIED);
+        return Ok(marked(reply, tag, Fresh::from_state(&state, now).as_of));
+    }
+    let cells = match range::pieces(&question, now) {
+        Some(pieces) => {
+            let query = pieces.query(&question);
+            store.rollup_cells(caller.scope(), &query).await?
+        }
+        None => RollupCells {
+            state,
+            ..RollupCells::default()
+        },
+    };
+    // The counts may have continued since: everything is answered for the state they have now.
+    let fresh = Fresh::from_state(&cells.state, now);
+    let tag = self::tag(call, caller, &question, &cells.state, now);
+    let in_lines = lines::are_wanted(&call.head.headers);
+    let body = combined(cells, move |cells| {
+        let table = added_up(&question, cells)?;
+        Ok(answer::write(&question, &table, fresh, in_lines))
+    });
+    let body = body.await?;
+    let content_type = if in_lines { NDJSON } else { reply::JSON };
+    let reply = reply::bytes_of(StatusCode::OK, content_type, body);
+    Ok(marked(reply, tag, fresh.as_of))
+}
+
+/// Reads the length of a period.
+///
+/// # Errors
+///
+/// [`ApiError::NotFound`] with those that exist, if there is no such granularity.
+pub fn granularity(text: &str) -> Result<Granularity, ApiError> {
+    Granularity::from_text(text).ok_or_else(|| {
+        let known = Granularity::ALL.map(Granularity::as_str).join(", ");
+        ApiError::NotFound(format!("There is no such granularity; use one of {known}."))
+    })
+}
+
+/// Makes an answer of counts: many of them on a thread of their own.
+///
+/// # Errors
+///
+/// Those of `combine`, and [`ApiError::Internal`] if it panics.
+pub async fn combined<T: Send + 'static>(
+    cells: RollupCells,
+    combine: impl FnOnce(RollupCells) -> Result<T, ApiError> + Send + 'static,
+) -> Result<T, ApiError> {
+    if cells.cells.len() > limits::ANALYTICS_INLINE_CELLS {
+        tokio::task::spawn_blocking(move || combine(cells))
+            .await
+            .map_err(ApiError::internal)?
+    } else {
+        combine(cells)
+    }
+}
+
+/// Adds counts up to the rows of an answer.
+///
+/// # Errors
+///
+/// [`ApiError::Coded`] if there are too many counts, or too many rows.
+pub fn added_up(question: &AnalyticsQuery, cells: RollupCells) -> Result<AnalyticsTable, ApiError> {
+    if cells.too_many {
+        return Err(ApiError::parameter(
+            "The range has too many sources: ask for a shorter range.",
+        ));
+    }
+    table::rows(question, cells, limits::ANALYTICS_ROWS).map_err(|table::TooMany| too_many_rows())
+}
+
+/// Returns the refusal of an answer with too many rows.
+pub fn too_many_rows() -> ApiError {
+    ApiError::parameter(format!(
+        "The answer has more than {} rows: ask for a shorter range, longer periods, fewer dimensions, or some \
+         agents or sources only.",
+        limits::ANALYTICS_ROWS
+    ))
+}
+
+fn tag(
+    call: &Call<'_>,
+    caller: &WorkspaceCaller,
+    question: &AnalyticsQuery,
+    state: &RollupState,
+    now: Micros,
+) -> HeaderValue {
+    // After a restore, a version may have other counts.
+    let whose = (call.http.core.store.id(), caller.scope().workspace());
+    let stale = Fresh::from_state(state, now).stale;
+    let counts = (state.version, &state.internal, stale);
+    let text = serde_json::to_vec(&(SHAPE, whose, zone::tzdata(), question.words(), counts));
+    conditional::tag(&text.expect("texts and numbers are JSON"))
+}
+
+/// Returns the reply with the headers by which a copy of it is kept.
+fn marked(mut reply: ApiResponse, tag: HeaderValue, as_of: Option<Micros>) -> ApiResponse {
+    let headers = reply.headers_mut();
+    headers.insert(ETAG, tag);
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("private, no-cache"));
+    headers.insert(VARY, HeaderValue::from_static("accept, accept-encoding"));
+    if let Some(as_of) = as_of {
+        let text = HeaderValue::from_str(&as_of.text()).expect("digits and plain signs");
+        headers.insert(AS_OF, text);
+    }
+    reply
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HOUR: i64 = 3_600 * 1_000_000;
+
+    #[test]
+    fn counts_are_stale_past_twelve_hours_or_when_nothing_is_known() {
+        let check = |as_of: Option<i64>, now: i64, expect: bool| {
+            let state = RollupState {
+                as_of: as_of.map(Micros),
+                ..RollupState::default()
+            };
+            assert_eq!(Fresh::from_state(&state, Micros(now)).stale, expect);
+        };
+        check(None, 0, true);
+        check(Some(0), 0, false);
+        check(Some(0), 12 * HOUR, false);
+        check(Some(0), 12 * HOUR + 1, true);
+        check(Some(HOUR), 0, false);
+    }
+}

@@ -1,0 +1,250 @@
+//! `GET /deal`: the partner's deals by phone, e-mail, id or external id; a deal has to match
+//! all that are given. The newest come first, at most a hundred, and fewer if they are long.
+//! Headers lead to the next ones. A value that cannot exist, such as an impossible phone
+//! number, matches nothing; only an invalid e-mail address is refused, as the interface
+//! requires.
+
+use hyper::StatusCode;
+use hyper::header::{HeaderName, HeaderValue, LINK};
+
+use crate::auth::PartnerCaller;
+use crate::call::Call;
+use crate::error::ApiError;
+use crate::payload::Payload;
+use crate::query::Query;
+use crate::reply::{self, ApiResponse};
+use crate::streamed_list::{ListFrame, StreamedList};
+use crate::zod::is_email;
+use leadhost_domain::contact;
+use leadhost_domain::deal::DealView;
+use leadhost_domain::error_code::ErrorCode;
+use leadhost_domain::id::DealId;
+use leadhost_domain::json;
+use leadhost_domain::limits;
+use leadhost_domain::phone;
+use leadhost_store::{DealFilter, DealPage};
+
+/// The parameters of the query.
+pub const PARAMETERS: [&str; 9] = [
+    "phoneNumber",
+    "phone",
+    "email",
+    "dealId",
+    "id",
+    "externalId",
+    "externalIntegrationId",
+    "limit",
+    "cursor",
+];
+
+const NEXT_CURSOR: HeaderName = HeaderName::from_static("x-next-cursor");
+
+/// Returns a page of the partner's deals.
+///
+/// # Errors
+///
+/// [`ApiError::Coded`] for a missing or invalid parameter, and [`ApiError::Store`] if the
+/// store cannot be read.
+pub async fn run(call: &Call<'_>, caller: &PartnerCaller) -> Result<ApiResponse, ApiError> {
+    let query = call.query();
+    let most = limits::DEALS_PER_LOOKUP;
+    let limit = query.limit(most, most)?;
+    let before = before(&query)?;
+    let page = match filter(&query, &caller.workspace().region)? {
+        Some(filter) => {
+            let filter = DealFilter {
+                partner: Some(caller.partner().id),
+                before,
+                ..filter
+            };
+            let store = &call.http.core.store;
+            store.deals(caller.scope(), &filter, limit).await?
+        }
+        None => DealPage::default(),
+    };
+    let next = page.deals.last().filter(|_| page.more);
+    let next = next.map(|deal| deal.deal.id.clone());
+    let mut reply = reply::with_payload(StatusCode::OK, reply::JSON, payload(page.deals));
+    if let Some(next) = next {
+        let link = format!("<{}>; rel=\"next\"", address(&query, &next));
+        let headers = reply.headers_mut();
+        headers.insert(LINK, value(&link)?);
+        headers.insert(NEXT_CURSOR, value(&next)?);
+    }
+    Ok(reply)
+}
+
+fn value(text: &str) -> Result<HeaderValue, ApiError> {
+    HeaderValue::from_str(text).map_err(ApiError::internal)
+}
+
+/// Reads the last deal of the previous page.
+fn before(query: &Query<'_>) -> Result<Option<DealId>, ApiError> {
+    let Some(text) = query.cursor()? else {
+        return Ok(None);
+    };
+    let id = text.parse().map_err(|_| {
+        ApiError::coded(
+            ErrorCode::InvalidCursor,
+            "`cursor` has to be the `X-Next-Cursor` of the previous page, unchanged.",
+        )
+    })?;
+    Ok(Some(id))
+}
+
+/// Returns the address of the same question for the next page.
+fn address(query: &Query<'_>, next: &str) -> String {
+    let asked = query.pairs().filter(|(name, _)| *name != "cursor");
+    let path = "/deal?";
+    form_urlencoded::Serializer::for_suffix(path.to_owned(), path.len())
+        .extend_pairs(asked)
+        .append_pair("cursor", next)
+        .finish()
+}
+
+fn payload(deals: Vec<DealView>) -> Payload {
+    let frame = ListFrame {
+        begin: b"[",
+        between: b',',
+        end: b"]".to_vec(),
+    };
+    // Written twice: not all deals are in memory as bytes at once.
+    StreamedList::new(
+        frame,
+        deals,
+        |deal| written(deal).len(),
+        |deal, piece| piece.extend(written(deal)),
+    )
+    .into_payload()
+}
+
+fn written(deal: &DealView) -> Vec<u8> {
+    json::without_line_ends(serde_json::to_vec(deal).expect("a deal is JSON"))
+}
+
+/// Returns `None` if nothing can match. A blank value counts as not given.
+fn filter(query: &Query<'_>, region: &str) -> Result<Option<DealFilter>, ApiError> {
+    let phone = query.filled(&["phoneNumber", "phone"]);
+    let email = query.filled(&["email"]);
+    let deal = query.filled(&["dealId", "id"]);
+    let external_id = query.filled(&["externalId", "externalIntegrationId"]);
+    let mut filter = DealFilter::default();
+    if phone.or(email).or(deal).or(external_id).is_none() {
+        return Err(ApiError::parameter(
+            "Give at least one of phoneNumber, email, dealId and externalId.",
+        ));
+    }
+    if let Some(text) = email {
+        // Sources send addresses that the gateway does not accept for a new contact.
+        let known = contact::email(text).or_else(|| is_email(text).then(|| text.to_lowercase()));
+        let email =
+            known.ok_or_else(|| ApiError::parameter("`email` is not a valid e-mail address."))?;
+        filter.email = Some(email);
+    }
+    if let Some(text) = phone {
+        // A plus that was not percent-encoded arrives as a space.
+        let text = match text.strip_prefix(' ') {
+            Some(digits) => format!("+{}", digits.trim_start()),
+            None => text.to_owned(),
+        };
+        let Some(key) = phone::normalise(&text, region).match_key else {
+            return Ok(None);
+        };
+        filter.phone_key = Some(contact::phone_key(&key));
+    }
+    if let Some(text) = deal {
+        let Ok(id) = text.trim().parse() else {
+            return Ok(None);
+        };
+        filter.deal = Some(id);
+    }
+    if let Some(text) = external_id {
+        if text.len() > limits::LEAD_WORD_BYTES {
+            return Err(ApiError::parameter(format!(
+                "`externalId` is longer than the {} bytes that an external id may have.",
+                limits::LEAD_WORD_BYTES
+            )));
+        }
+        // No id contains it, and not every store accepts it in a query.
+        if text.contains('\0') {
+            return Ok(None);
+        }
+        filter.external_id = Some(text.trim().to_owned());
+    }
+    Ok(Some(filter))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(query: &str) -> Result<Option<DealFilter>, ApiError> {
+        filter(&Query::parse(query), "BR")
+    }
+
+    #[test]
+    fn a_request_without_a_filter_or_with_an_invalid_email_is_refused() {
+        let long = format!("externalId={}", "x".repeat(5_000));
+        for query in [
+            "",
+            "phoneNumber=",
+            "email=%20",
+            "unknown=1",
+            "email=ana",
+            &long,
+        ] {
+            assert!(
+                matches!(read(query), Err(ApiError::Coded { .. })),
+                "{query}"
+            );
+        }
+    }
+
+    #[test]
+    fn an_impossible_value_matches_nothing() {
+        for query in [
+            "phoneNumber=12",
+            "dealId=17",
+            "dealId=17&email=a@b.co",
+            "externalId=a%00",
+        ] {
+            assert_eq!(read(query).expect("accepted"), None, "{query}");
+        }
+    }
+
+    #[test]
+    fn a_phone_number_matches_in_any_notation() {
+        let key = |query: &str| {
+            read(query)
+                .expect("accepted")
+                .expect("can match")
+                .phone_key
+                .expect("a phone")
+        };
+        let expect = key("phoneNumber=%2B5511987654321");
+        for query in [
+            "phoneNumber=+5511987654321",
+            "phone=11987654321",
+            "phoneNumber=(11)%2098765-4321",
+            "phoneNumber=&phone=%2B55%2011%2098765-4321",
+        ] {
+            assert_eq!(key(query), expect, "{query}");
+        }
+    }
+
+    #[test]
+    fn every_parameter_counts_under_either_name() {
+        let filter = read("email=Ana@Example.com&externalIntegrationId=x-1")
+            .expect("accepted")
+            .expect("can match");
+        assert_eq!(filter.email.as_deref(), Some("ana@example.com"));
+        let long = format!("{}@Example.com", "a".repeat(65));
+        for email in ["ana@x.c", "joão@example.com", &long] {
+            let filter = read(&format!("email={email}")).expect("accepted");
+            let filter = filter.expect("can match");
+            assert_eq!(filter.email, Some(email.to_lowercase()));
+        }
+        assert_eq!(filter.external_id.as_deref(), Some("x-1"));
+        assert_eq!(filter.deal, None);
+    }
+}

@@ -1,0 +1,22 @@
+//! The id of a deal in a path.
+
+use crate::error::ApiError;
+use leadhost_domain::error_code::ErrorCode;
+use leadhost_domain::id::DealId;
+
+/// Reads the deal id of a path. A text that is not an id counts as unknown.
+///
+/// # Errors
+///
+/// [`ApiError::Coded`] if the text is not an id.
+pub fn parse_id(text: &str) -> Result<DealId, ApiError> {
+    text.parse().map_err(|_| not_found())
+}
+
+/// Returns the refusal of an unknown id.
+pub fn not_found() -> ApiError {
+    ApiError::coded(
+        ErrorCode::DealNotFound,
+        "Deal not found: none of this partner's deals has this id.",
+    )
+}

@@ -1,0 +1,106 @@
+//! `GET /api/v1/deals/{dealId}/log`: the notes of a deal, newest first, in pages. A cursor names
+//! the last note of its page and is valid for its deal.
+
+use hyper::StatusCode;
+use serde::Serialize;
+use serde_json::{Map, Value};
+use utoipa::ToSchema;
+
+use super::id::{not_found, parse_id};
+use crate::auth::PartnerCaller;
+use crate::call::Call;
+use crate::error::ApiError;
+use crate::reply::{self, ApiResponse};
+use leadhost_domain::cursor::ListCursor;
+use leadhost_domain::id::DealLogId;
+use leadhost_domain::limits;
+use leadhost_domain::time::Micros;
+use leadhost_store::{DealFilter, DealLog};
+
+/// The number of this list in its cursors.
+const LIST: u8 = 2;
+
+/// The parameters of the query.
+pub const PARAMETERS: [&str; 2] = ["cursor", "limit"];
+
+/// A page of a deal's notes.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DealLogsPage {
+    logs: Vec<DealNote>,
+    /// Null if there are no older notes.
+    next_cursor: Option<String>,
+    count: usize,
+}
+
+/// A note, as it was added.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct DealNote {
+    id: DealLogId,
+    #[serde(rename = "type")]
+    kind: String,
+    subject: String,
+    description: Option<String>,
+    #[schema(value_type = Object)]
+    metadata: Map<String, Value>,
+    created_at: Micros,
+}
+
+/// Returns a page of the notes of a deal.
+///
+/// # Errors
+///
+/// [`ApiError::BadRequest`] for an invalid parameter, [`ApiError::NotFound`] if the partner has no
+/// such deal, and [`ApiError::Store`] if the store cannot be read.
+pub async fn run(
+    call: &Call<'_>,
+    caller: &PartnerCaller,
+    deal: &str,
+) -> Result<ApiResponse, ApiError> {
+    let deal = parse_id(deal)?;
+    let query = call.query();
+    let limit = query.limit(limits::DEAL_LOGS_PAGE_DEFAULT, limits::DEAL_LOGS_PAGE_MAX)?;
+    let workspace = caller.scope().workspace();
+    let own = deal.to_string();
+    let cursor = query.list_cursor(workspace, LIST, |filter| filter == own)?;
+    let filter = DealFilter {
+        partner: Some(caller.partner().id),
+        deal: Some(deal),
+        ..DealFilter::default()
+    };
+    let before = cursor.map(|cursor| DealLogId(cursor.before));
+    // One more row shows whether there is another page.
+    let store = &call.http.core.store;
+    let found = store.deal_logs(caller.scope(), &filter, before, limit + 1);
+    let mut found = found.await?.ok_or_else(not_found)?;
+    let has_more = found.len() > limit as usize;
+    found.truncate(limit as usize);
+    let last = found.last().filter(|_| has_more);
+    let next_cursor = last.map(|last| {
+        let cursor = ListCursor {
+            workspace,
+            list: LIST,
+            before: last.id.into(),
+            filter: own,
+        };
+        cursor.encode()
+    });
+    let page = DealLogsPage {
+        next_cursor,
+        count: found.len(),
+        logs: found.into_iter().map(note).collect(),
+    };
+    reply::json(StatusCode::OK, &page)
+}
+
+fn note(log: DealLog) -> DealNote {
+    DealNote {
+        id: log.id,
+        kind: log.kind,
+        subject: log.subject,
+        description: log.description,
+        metadata: log.metadata,
+        created_at: log.created_at,
+    }
+}

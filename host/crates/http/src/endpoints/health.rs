@@ -1,0 +1,130 @@
+//! `GET /health/live`, `GET /health/ready` and `GET /metrics`. Live: the process answers.
+//! Ready: it can do its work and is not about to stop; otherwise the answer names the reasons.
+
+use hyper::StatusCode;
+use hyper::header::{ACCEPT, HeaderValue, RETRY_AFTER, VARY};
+use serde_json::json;
+use tokio::time::timeout;
+
+use crate::accept::weight;
+use crate::call::Call;
+use crate::error::ApiError;
+use crate::gauges;
+use crate::reply::{self, ApiResponse};
+use crate::state::Http;
+use leadhost_config::disk;
+use leadhost_domain::limits;
+
+/// The media type by which a client asks for OpenMetrics.
+const OPENMETRICS: &str = "application/openmetrics-text";
+
+/// Answers `GET /health/live`: 200 whenever the process answers.
+pub fn live() -> ApiResponse {
+    reply::bytes_of(StatusCode::OK, reply::JSON, r#"{"status":"live"}"#)
+}
+
+/// Returns whether this host can serve now, and the reasons if not.
+///
+/// # Errors
+///
+/// [`ApiError::Internal`] if the answer cannot be serialised, which only a defect causes.
+pub async fn ready(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
+    let reasons = reasons(call).await;
+    if reasons.is_empty() {
+        return reply::json(StatusCode::OK, &json!({"status": "ready"}));
+    }
+    let mut reply = reply::json(
+        StatusCode::SERVICE_UNAVAILABLE,
+        &json!({"status": "unavailable", "reasons": reasons}),
+    )?;
+    let again = HeaderValue::from(limits::READY_AGAIN_AFTER.as_secs());
+    reply.headers_mut().insert(RETRY_AFTER, again);
+    Ok(reply)
+}
+
+/// Returns why this host cannot serve now. Nothing if it can.
+pub async fn reasons(call: &Call<'_>) -> Vec<String> {
+    let http = call.http;
+    let mut reasons: Vec<String> = Vec::new();
+    if http.core.shutdown.has_begun() {
+        reasons.push("draining".into());
+    }
+    if http.core.store.outage().is_some() {
+        reasons.push("the database is lost".into());
+    } else {
+        let patience = limits::READY_PATIENCE;
+        match timeout(patience, http.core.store.ping()).await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => {
+                if !error.is_logged() {
+                    tracing::warn!(%error, "not ready");
+                }
+                reasons.push("store".into());
+            }
+            Err(_) => reasons.push("store too slow".into()),
+        }
+    }
+    if let Some(reason) = cannot_write(http).await {
+        reasons.push(format!("nothing can be written: {reason}"));
+    }
+    if !http.pipeline.fleet.is_current() && !http.core.shutdown.has_begun() {
+        reasons.push("catching up with the other hosts".into());
+    }
+    if !has_room(&http.core.config.store.data_dir) {
+        reasons.push("no room left on the disk of the data folder".into());
+    }
+    reasons
+}
+
+/// Returns why the last commit failed, unless the store can be written to by now. It tries a
+/// write, since a host without requests would never notice the recovery.
+async fn cannot_write(http: &Http) -> Option<String> {
+    let reason = http.core.writer.trouble()?;
+    if http.core.store.outage().is_some() {
+        return Some(reason);
+    }
+    let patience = limits::READY_PATIENCE;
+    match timeout(patience, http.core.store.try_write()).await {
+        Ok(Ok(())) => {
+            http.core.writer.is_well();
+            None
+        }
+        Ok(Err(error)) => Some(error.to_string()),
+        Err(_) => Some(reason),
+    }
+}
+
+/// Returns whether the disk has room for what the next minutes bring. If the disk cannot be
+/// queried, it counts as having room.
+fn has_room(folder: &std::path::Path) -> bool {
+    disk::free_bytes(folder).is_none_or(|free| free >= limits::DISK_RESERVE_BYTES)
+}
+
+/// Answers `GET /metrics` in the OpenMetrics format. If the store does not answer in time, its
+/// metrics keep their last values.
+///
+/// # Errors
+///
+/// Never fails; the type is that of every endpoint.
+pub async fn metrics(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
+    let http = call.http;
+    gauges::refresh(http).await;
+    let wants_open =
+        weight(&call.head.headers, &ACCEPT, OPENMETRICS).is_some_and(|weight| weight > 0);
+    let (content_type, text) = if wants_open {
+        (
+            "application/openmetrics-text; version=1.0.0; charset=utf-8",
+            http.core.metrics.text(),
+        )
+    } else {
+        (
+            "text/plain; version=0.0.4; charset=utf-8",
+            http.core.metrics.classic_text(),
+        )
+    };
+    let mut reply = reply::bytes_of(StatusCode::OK, content_type, text);
+    reply
+        .headers_mut()
+        .append(VARY, HeaderValue::from_static("accept"));
+    Ok(reply)
+}

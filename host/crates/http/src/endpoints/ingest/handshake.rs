@@ -1,0 +1,49 @@
+//! `GET /ingest-lead/{connection}`: answers a source's handshake.
+
+use std::time::Duration;
+
+use hyper::body::Bytes;
+
+use crate::call::Call;
+use crate::error::ApiError;
+use crate::reply::ApiResponse;
+use leadhost_pipeline::intake::{self, Address, Handshake};
+
+/// Answers a source's handshake.
+///
+/// # Errors
+///
+/// [`ApiError::NotFound`] for an unknown address, and the errors of [`answer`].
+pub async fn run(call: &Call<'_>, connection: &str) -> Result<ApiResponse, ApiError> {
+    answer(call, super::inbound::address(connection)?).await
+}
+
+/// Answers the handshake of a source or a channel's provider.
+///
+/// # Errors
+///
+/// [`ApiError::NoHandshake`] if the request is not one, [`ApiError::Forbidden`] or
+/// [`ApiError::BadRequest`] if it is refused, and [`ApiError::Overloaded`] if the plugin is not
+/// available.
+pub async fn answer(call: &Call<'_>, address: Address) -> Result<ApiResponse, ApiError> {
+    let inbound = super::inbound::inbound(call, address, Bytes::new());
+    match intake::handshake(&call.http.pipeline, inbound).await? {
+        Handshake::Answer(reply) => Ok(super::post::filled(reply)),
+        Handshake::None => Err(ApiError::NoHandshake),
+        Handshake::Refused => Err(ApiError::Forbidden(
+            "The token does not match this address.".to_owned(),
+        )),
+        Handshake::Withheld => Err(ApiError::Forbidden(
+            "The plugin's answer to this handshake is not allowed; the host's log says why."
+                .to_owned(),
+        )),
+        Handshake::Invalid(message) => Err(ApiError::BadRequest(message)),
+        Handshake::Unavailable(reason) => {
+            tracing::warn!(%reason, "handshake not answered");
+            Err(ApiError::Overloaded {
+                what: "The plugin behind this address is not available now; try again.",
+                retry_after: Duration::from_secs(5),
+            })
+        }
+    }
+}

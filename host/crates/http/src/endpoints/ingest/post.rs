@@ -1,0 +1,236 @@
+//! `POST /ingest-lead/{connection}`: takes a delivery in.
+
+use std::sync::Arc;
+
+use hyper::StatusCode;
+use hyper::header::{CONTENT_TYPE, HeaderValue};
+use serde::Serialize;
+use utoipa::ToSchema;
+use utoipa::openapi::schema::{ObjectBuilder, Type};
+
+use super::origins;
+use crate::body::UnreadBody;
+use crate::call::Call;
+use crate::decoding;
+use crate::error::{ApiError, Challenge};
+use crate::reply::{self, ApiResponse};
+use leadhost_domain::content_coding::BodyCoding;
+use leadhost_domain::delivery::{DeliveryStatus, ItemStatus};
+use leadhost_domain::error_code::ErrorCode;
+use leadhost_domain::id::{ContactId, DealId, DeliveryId};
+use leadhost_domain::limits;
+use leadhost_pipeline::answering::FilledReply;
+use leadhost_pipeline::intake::{self, Address, IntakeError, Received};
+use leadhost_store::DeliveryOutcome;
+use leadhost_telemetry::Shed;
+use leadhost_trace::{self as trace, SpanKind};
+
+/// The answer to a sender whose converter composes no reply.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct IngestAnswer {
+    /// Always true: the delivery is stored.
+    success: bool,
+    delivery_id: DeliveryId,
+    #[schema(schema_with = answered)]
+    status: DeliveryStatus,
+    leads: Vec<LeadAnswer>,
+    problems: Vec<ProblemAnswer>,
+}
+
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct LeadAnswer {
+    /// Its place in the body, from 0.
+    item: u32,
+    #[schema(schema_with = lead_status)]
+    status: ItemStatus,
+    external_id: Option<String>,
+    deal_id: Option<DealId>,
+    contact_id: Option<ContactId>,
+    duplicate: bool,
+    /// Why a value of the lead was not taken: newer ones are known.
+    message: Option<String>,
+}
+
+#[derive(Serialize, ToSchema)]
+struct ProblemAnswer {
+    /// Its place in the body, from 0.
+    item: u32,
+    #[schema(schema_with = problem_status)]
+    status: ItemStatus,
+    message: String,
+}
+
+/// The statuses of a delivery that a sender can get.
+fn answered() -> ObjectBuilder {
+    let mut words: Vec<_> = DeliveryStatus::ALL
+        .iter()
+        .map(|status| status.answered().as_str())
+        .collect();
+    words.sort_unstable();
+    words.dedup();
+    one_of(words)
+}
+
+fn lead_status() -> ObjectBuilder {
+    item_status(false)
+}
+
+fn problem_status() -> ObjectBuilder {
+    item_status(true)
+}
+
+fn item_status(problems: bool) -> ObjectBuilder {
+    let all = ItemStatus::ALL.into_iter();
+    let words = all.filter(|status| is_problem(*status) == problems);
+    one_of(words.map(ItemStatus::as_str).collect())
+}
+
+fn one_of(words: Vec<&'static str>) -> ObjectBuilder {
+    ObjectBuilder::new()
+        .schema_type(Type::String)
+        .enum_values(Some(words))
+}
+
+/// Takes a delivery in. Returns the answer to its sender.
+///
+/// # Errors
+///
+/// [`ApiError::NotFound`] if the address cannot exist. Other refusals are returned as the
+/// answer, which a page may read.
+pub async fn run(
+    call: &Call<'_>,
+    connection: &str,
+    body: UnreadBody,
+) -> Result<ApiResponse, ApiError> {
+    // An address that cannot exist is refused before its body is read.
+    let address = super::inbound::address(connection)?;
+    let answered = match take(call, address.clone(), body).await {
+        Ok((_, Some(reply))) => Ok(filled(reply)),
+        Ok((outcome, None)) => reply::json(StatusCode::OK, &answer(outcome)),
+        Err(error) => Err(error),
+    };
+    // A page may read a refusal too.
+    let mut reply = answered.unwrap_or_else(|error| call.refuse(&error));
+    origins::share(call, &address, &mut reply).await;
+    Ok(reply)
+}
+
+/// Takes a delivery in, for a source or a channel. Returns its outcome, and the plugin's own
+/// reply.
+///
+/// # Errors
+///
+/// A refusal of the connection, its rate or the body, [`ApiError::BadRequest`] if the plugin
+/// cannot read the body, and [`ApiError::Unauthorized`] if the sender check fails.
+pub async fn take(
+    call: &Call<'_>,
+    address: Address,
+    body: UnreadBody,
+) -> Result<(DeliveryOutcome, Option<FilledReply>), ApiError> {
+    let http = call.http;
+    // Checked before the body is read: deliveries to unknown addresses, or past the rate, cost
+    // nothing.
+    let finding = intake::expect(&http.pipeline, &address);
+    let connection = match trace::step("find connection", finding).await {
+        Err(error @ IntakeError::UnknownAddress(_)) => {
+            http.core.metrics.http.address_unknown();
+            return Err(error.into());
+        }
+        found => found?,
+    };
+    let charged = http.connection_rate.ask(&connection, http.core.clock.now());
+    charged.map_err(|wait| {
+        http.core.metrics.http.shed(Shed::RateOfOneConnection);
+        ApiError::TooManyRequests { retry_after: wait }
+    })?;
+    let body = body.going_to(&connection);
+    let limit = limits::DELIVERY_BYTES;
+    let reading = trace::span("read body", SpanKind::Internal);
+    let (sent, mut held) = body.read(http, limit).await?.into_parts();
+    reading.set("http.request.body.size", sent.len());
+    let mut inbound = super::inbound::inbound(call, address, sent);
+    if let BodyCoding::Coded(coding) = BodyCoding::of(&inbound.headers, &inbound.body) {
+        let sent = inbound.body.clone();
+        let work = decoding::decode(http, &connection, coding, sent, limit, held);
+        let (body, share) = work.await?;
+        held = share;
+        if let Some(body) = body {
+            inbound = inbound.decoded(body.into());
+        }
+    }
+    drop(reading);
+
+    // From here on, the delivery is processed even if the sender hangs up.
+    let task_app = Arc::clone(http);
+    let work = http.core.spawn(async move {
+        let received = intake::receive(&task_app.pipeline, inbound).await;
+        drop(held);
+        received
+    });
+    match work.await.map_err(ApiError::internal)?? {
+        Received::Stored { outcome, reply } => Ok((outcome, reply)),
+        Received::Rejected { delivery, message } => Err(ApiError::coded(
+            ErrorCode::DeliveryRejected,
+            format!("The body cannot be read: {message}. It is kept as delivery {delivery}."),
+        )),
+        Received::Unproven => Err(ApiError::Unauthorized(Challenge::Sender)),
+    }
+}
+
+/// Returns whether an item had no result. Its message then says why.
+fn is_problem(status: ItemStatus) -> bool {
+    match status {
+        ItemStatus::Ignored | ItemStatus::Invalid | ItemStatus::Unrouted | ItemStatus::Failed => {
+            true
+        }
+        ItemStatus::Waiting
+        | ItemStatus::Converted
+        | ItemStatus::Duplicate
+        | ItemStatus::Updated => false,
+    }
+}
+
+fn answer(outcome: DeliveryOutcome) -> IngestAnswer {
+    let mut leads = Vec::new();
+    let mut problems = Vec::new();
+    for item in outcome.items {
+        if is_problem(item.status) {
+            problems.push(ProblemAnswer {
+                item: item.index,
+                status: item.status,
+                message: item.message.unwrap_or_default(),
+            });
+        } else {
+            leads.push(LeadAnswer {
+                item: item.index,
+                status: item.status,
+                external_id: item.external_id,
+                deal_id: item.deal_id,
+                contact_id: item.contact_id,
+                duplicate: item.status == ItemStatus::Duplicate,
+                message: item.message.filter(|_| item.status != ItemStatus::Waiting),
+            });
+        }
+    }
+    IngestAnswer {
+        success: true,
+        delivery_id: outcome.delivery,
+        status: outcome.status.answered(),
+        leads,
+        problems,
+    }
+}
+
+/// Returns the source's own answer, as its plugin composed it.
+pub fn filled(filled: FilledReply) -> ApiResponse {
+    let mut reply = reply::text(
+        StatusCode::from_u16(filled.status).unwrap_or(StatusCode::OK),
+        filled.body,
+    );
+    if let Ok(value) = HeaderValue::from_str(&filled.content_type) {
+        reply.headers_mut().insert(CONTENT_TYPE, value);
+    }
+    reply
+}

@@ -1,0 +1,24 @@
+//! `GET /tickets/{id}`: shows one ticket.
+
+use hyper::StatusCode;
+
+use super::view::{parse_id, view};
+use crate::auth::PartnerCaller;
+use crate::call::Call;
+use crate::error::ApiError;
+use crate::reply::{self, ApiResponse};
+
+/// Returns a ticket.
+///
+/// # Errors
+///
+/// [`ApiError::NotFound`] if the partner sees no such ticket, and [`ApiError::Store`] if the
+/// store cannot be read.
+pub async fn run(
+    call: &Call<'_>,
+    caller: &PartnerCaller,
+    ticket: &str,
+) -> Result<ApiResponse, ApiError> {
+    let ticket = view(call, caller, parse_id(ticket)?).await?;
+    reply::json(StatusCode::OK, &ticket)
+}

@@ -1,0 +1,52 @@
+//! A ticket as the desk shows it, and its id in a path.
+
+use crate::auth::PartnerCaller;
+use crate::call::Call;
+use crate::error::ApiError;
+use leadhost_domain::error_code::ErrorCode;
+use leadhost_domain::id::TicketId;
+use leadhost_domain::ticket::TicketView;
+use leadhost_store::TicketFilter;
+
+/// Reads the ticket id of a path. A text that is not an id counts as unknown.
+///
+/// # Errors
+///
+/// [`ApiError::Coded`] if the text is not an id.
+pub fn parse_id(text: &str) -> Result<TicketId, ApiError> {
+    text.parse().map_err(|_| not_found())
+}
+
+/// Returns the refusal of an unknown id.
+pub fn not_found() -> ApiError {
+    ApiError::coded(
+        ErrorCode::TicketNotFound,
+        "Ticket not found: the partner has none with this id.",
+    )
+}
+
+/// Returns the ticket as it is now.
+///
+/// # Errors
+///
+/// [`ApiError::Coded`] if the partner sees no such ticket, and [`ApiError::Store`] if the store cannot be
+/// read.
+pub async fn view(
+    call: &Call<'_>,
+    caller: &PartnerCaller,
+    ticket: TicketId,
+) -> Result<TicketView, ApiError> {
+    let filter = TicketFilter {
+        partner: Some(caller.partner().id),
+        ticket: Some(ticket),
+        limit: 1,
+        ..TicketFilter::default()
+    };
+    let mut found = call
+        .http
+        .core
+        .store
+        .tickets(caller.scope(), &filter)
+        .await?;
+    found.pop().ok_or_else(not_found)
+}

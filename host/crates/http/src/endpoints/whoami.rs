@@ -1,0 +1,31 @@
+//! `GET /v1/whoami`: the workspace of a key.
+
+use hyper::StatusCode;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::auth::WorkspaceCaller;
+use crate::error::ApiError;
+use crate::reply::{self, ApiResponse};
+use leadhost_domain::id::WorkspaceId;
+
+#[derive(Serialize, ToSchema)]
+pub struct Whoami<'a> {
+    /// The id, which the rows of an export call `workspace_id`.
+    workspace: WorkspaceId,
+    workspace_name: &'a str,
+}
+
+/// Returns the workspace of the caller's key.
+///
+/// # Errors
+///
+/// [`ApiError::Internal`] if the answer cannot be serialised, which only a defect causes.
+pub fn show(caller: &WorkspaceCaller) -> Result<ApiResponse, ApiError> {
+    let workspace = caller.workspace();
+    let body = Whoami {
+        workspace: workspace.id,
+        workspace_name: &workspace.name,
+    };
+    reply::json(StatusCode::OK, &body)
+}

@@ -1,0 +1,326 @@
+//! Golden cases of stored deliveries: a delivery becomes one case, and each answer to its fetches another
+//! one. Persons are replaced by made-up ones. The expectation is written afterwards by `leadhost
+//! plugin test --write`: only the plugin itself can give it. Nothing here reads or writes: the command and
+//! the service make the same cases of what was captured.
+
+mod made_up;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use leadhost_golden::{Call, Case, Completion, Delivery, Response};
+use serde_json::Value;
+
+use self::made_up::MadeUp;
+use leadhost_admin_api::captures::{CaptureView, CapturedAnswerView, CapturedConnection};
+use leadhost_domain::exchange::{Pairs, first};
+
+/// Why a delivery cannot become a golden case.
+#[derive(Debug, thiserror::Error)]
+pub enum ExportError {
+    #[error("the delivery has a body that is not text, so persons in it cannot be replaced")]
+    NotText,
+    #[error("the service sent a body that is not base64: {0}")]
+    NotBase64(base64::DecodeError),
+    #[error("cannot read random bytes from the operating system: {0}")]
+    NoRandomness(getrandom::Error),
+}
+
+/// Replaces the persons in a body by made-up ones.
+///
+/// # Errors
+///
+/// [`ExportError::NoRandomness`] if the system gives no random bytes.
+pub fn with_made_up_persons(body: &str, is_form: bool) -> Result<String, ExportError> {
+    let mut persons = no_persons()?;
+    persons.learn_from(body, is_form);
+    Ok(persons.body(body, is_form))
+}
+
+/// Returns made-up persons that have learned no name yet.
+fn no_persons() -> Result<MadeUp, ExportError> {
+    let mut salt = [0; 32];
+    getrandom::fill(&mut salt).map_err(ExportError::NoRandomness)?;
+    Ok(MadeUp::new(&salt))
+}
+
+/// Learns the persons of the delivery: from its values, and from the leads that it became.
+fn persons(capture: &CaptureView) -> Result<MadeUp, ExportError> {
+    let mut persons = no_persons()?;
+    let outcome = capture.outcome.as_ref();
+    let items = outcome.and_then(|outcome| outcome.items.as_ref());
+    for (name, values) in items.into_iter().flatten().flat_map(|item| &item.fields) {
+        for value in values {
+            persons.learn(name, value);
+        }
+    }
+    let request = &capture.request;
+    persons.learn_from(
+        text(request.body.as_deref(), request.body_base64.as_deref())?,
+        is_form(&request.headers),
+    );
+    for (name, value) in request.query.iter().chain(&request.headers) {
+        persons.learn(name, value);
+    }
+    for answer in &capture.answers {
+        let body = text(answer.body.as_deref(), answer.body_base64.as_deref())?;
+        persons.learn_from(body, is_form(&answer.headers));
+    }
+    Ok(persons)
+}
+
+/// Returns a body as text. Only in a text can persons be replaced.
+fn text<'a>(body: Option<&'a str>, base64: Option<&str>) -> Result<&'a str, ExportError> {
+    match (body, base64) {
+        (Some(text), _) => Ok(text),
+        (None, None) => Ok(""),
+        (None, Some(_)) => Err(ExportError::NotText),
+    }
+}
+
+/// Returns a body as it is.
+fn plain(body: Option<&str>, base64: Option<&str>) -> Result<Vec<u8>, ExportError> {
+    match (body, base64) {
+        (Some(text), _) => Ok(text.as_bytes().to_vec()),
+        (None, Some(encoded)) => STANDARD.decode(encoded).map_err(ExportError::NotBase64),
+        (None, None) => Ok(Vec::new()),
+    }
+}
+
+fn content_type(headers: &[(String, String)]) -> &str {
+    first(headers, "content-type").unwrap_or_default()
+}
+
+fn is_form(headers: &[(String, String)]) -> bool {
+    content_type(headers).starts_with("application/x-www-form-urlencoded")
+}
+
+/// Headers of proxies and of the connection: no plugin needs them, and some name persons.
+const LEFT_OUT: [&str; 14] = [
+    "accept-encoding",
+    "cf-connecting-ip",
+    "cf-ray",
+    "connection",
+    "content-length",
+    "forwarded",
+    "host",
+    "traceparent",
+    "tracestate",
+    "transfer-encoding",
+    "true-client-ip",
+    "via",
+    "x-real-ip",
+    "x-request-id",
+];
+
+/// The cases that a delivery becomes.
+pub struct ExportedCases<'a> {
+    capture: &'a CaptureView,
+    connection: &'a CapturedConnection,
+    /// `None`: everything stays as it is.
+    persons: Option<MadeUp>,
+}
+
+impl<'a> ExportedCases<'a> {
+    /// Returns the cases of a delivery that this connection received. `is_raw`: personal data stays as it
+    /// is.
+    ///
+    /// # Errors
+    ///
+    /// [`ExportError`] if persons cannot be replaced.
+    pub fn new(
+        capture: &'a CaptureView,
+        connection: &'a CapturedConnection,
+        is_raw: bool,
+    ) -> Result<Self, ExportError> {
+        let persons = match is_raw {
+            true => None,
+            false => Some(persons(capture)?),
+        };
+        Ok(Self {
+            capture,
+            connection,
+            persons,
+        })
+    }
+
+    /// Returns the cases, each with the name of the file of its body.
+    ///
+    /// # Errors
+    ///
+    /// [`ExportError`] if a body cannot be read.
+    pub fn cases(&self, name: &str) -> Result<Vec<(Case, String)>, ExportError> {
+        let mut cases = vec![self.request(name)?];
+        let answers = self.capture.answers.iter();
+        for (answer, state) in answers.filter_map(|answer| Some((answer, state(answer)?))) {
+            let name = format!("{name}-answer-{}", cases.len());
+            cases.push(self.answer(name, answer, &state)?);
+        }
+        Ok(cases)
+    }
+
+    fn request(&self, name: &str) -> Result<(Case, String), ExportError> {
+        let request = &self.capture.request;
+        let call = match self.connection.instance_id {
+            None => Call::Convert,
+            Some(_) => Call::ReadWebhook,
+        };
+        let body = self.body(
+            (request.body.as_deref(), request.body_base64.as_deref()),
+            &request.headers,
+        )?;
+        let file = body_file(&body, &request.headers);
+        let case = Case {
+            about: self.about("A delivery"),
+            delivery: Delivery {
+                method: request.method.clone(),
+                query: self.pairs(&request.query),
+                headers: self.headers(&request.headers),
+                ..self.delivery()
+            },
+            body,
+            ..Case::new(name, call)
+        };
+        Ok((case, file))
+    }
+
+    fn answer(
+        &self,
+        name: String,
+        answer: &CapturedAnswerView,
+        state: &str,
+    ) -> Result<(Case, String), ExportError> {
+        let body = self.body(
+            (answer.body.as_deref(), answer.body_base64.as_deref()),
+            &answer.headers,
+        )?;
+        let file = body_file(&body, &answer.headers);
+        let case = Case {
+            about: self.about("The answer to a fetch"),
+            delivery: self.delivery(),
+            body,
+            completion: Completion {
+                // The source may name the lead by a person.
+                external_id: answer.external_id.as_deref().map(|id| self.value("", id)),
+                state: Value::String(match &self.persons {
+                    Some(persons) => persons.body(state, false),
+                    None => state.to_owned(),
+                }),
+                hop: answer.hop,
+                response: Response {
+                    status: answer.status,
+                    headers: self.headers(&answer.headers),
+                },
+            },
+            ..Case::new(name, Call::Complete)
+        };
+        Ok((case, file))
+    }
+
+    /// Returns what all calls of the delivery have in common. The path is left out: it has the
+    /// address of the connection, to which anyone may post.
+    fn delivery(&self) -> Delivery {
+        let connection = self.connection;
+        Delivery {
+            received_at: self.capture.facts.received_at.text(),
+            config: connection.config.clone(),
+            context: vec![
+                ("time-zone".to_owned(), connection.time_zone.clone()),
+                ("region".to_owned(), connection.region.clone()),
+            ],
+            ..Delivery::default()
+        }
+    }
+
+    fn about(&self, what: &str) -> String {
+        let persons = match &self.persons {
+            Some(_) => "made-up persons",
+            None => "its personal data",
+        };
+        format!("{what} of {}, with {persons}", self.connection.name)
+    }
+
+    fn body(
+        &self,
+        (body, base64): (Option<&str>, Option<&str>),
+        headers: &[(String, String)],
+    ) -> Result<Vec<u8>, ExportError> {
+        match &self.persons {
+            None => plain(body, base64),
+            Some(persons) => {
+                let made = persons.body(text(body, base64)?, is_form(headers));
+                Ok(made.into_bytes())
+            }
+        }
+    }
+
+    fn headers(&self, headers: &[(String, String)]) -> Pairs {
+        if self.persons.is_none() {
+            return headers.to_vec();
+        }
+        let is_kept = |name: &str| {
+            let name = name.to_ascii_lowercase();
+            !LEFT_OUT.contains(&name.as_str()) && !name.starts_with("x-forwarded-")
+        };
+        let kept = headers.iter().filter(|(name, _)| is_kept(name));
+        self.pairs(&kept.cloned().collect::<Pairs>())
+    }
+
+    fn pairs(&self, pairs: &[(String, String)]) -> Pairs {
+        let pairs = pairs.iter();
+        pairs
+            .map(|(name, value)| (name.clone(), self.value(name, value)))
+            .collect()
+    }
+
+    fn value(&self, name: &str, value: &str) -> String {
+        match &self.persons {
+            Some(persons) => persons.value(name, value),
+            None => value.to_owned(),
+        }
+    }
+
+    /// Returns what the person should know about the cases.
+    pub fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        let ran = self.capture.facts.ran.as_ref();
+        if ran.is_some_and(|ran| ran.config_version != self.connection.config_version) {
+            notes.push(
+                "The configuration of the connection has changed since: the case has the current one."
+                    .to_owned(),
+            );
+        }
+        let answers = self.capture.answers.iter();
+        let without = answers.filter(|answer| state(answer).is_none()).count();
+        if without > 0 {
+            let answers = match without {
+                1 => "answer to a fetch is",
+                _ => "answers to fetches are",
+            };
+            notes.push(format!(
+                "{without} {answers} without a case: the active version would not ask for it, or its state is not text.",
+            ));
+        }
+        if self.capture.answers_left_out {
+            notes.push("Further answers to fetches are left out: they are too large.".to_owned());
+        }
+        notes
+    }
+}
+
+/// Returns the state of the fetch, if it is text: another one cannot be written in a case.
+fn state(answer: &CapturedAnswerView) -> Option<String> {
+    let bytes = STANDARD.decode(answer.state_base64.as_ref()?).ok()?;
+    String::from_utf8(bytes).ok()
+}
+
+/// Returns the name of the file for a body.
+fn body_file(body: &[u8], headers: &[(String, String)]) -> String {
+    let end = match body.trim_ascii_start().first() {
+        _ if std::str::from_utf8(body).is_err() => "bin",
+        Some(b'{' | b'[') => "json",
+        Some(b'<') if content_type(headers).contains("html") => "html",
+        Some(b'<') => "xml",
+        _ => "txt",
+    };
+    format!("body.{end}")
+}

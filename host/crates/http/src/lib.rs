@@ -1,0 +1,56 @@
+//! The surfaces, on hyper itself: gateway, data API and admin API.
+//!
+//! A request passes one plain chain of functions: `server` (connection), `answer` (request id,
+//! deadline, log, metrics), `route` (which operation), `router` (authentication, then the
+//! endpoint). An endpoint returns a reply or an [`error::ApiError`], which one match turns into
+//! the shape of its family.
+
+pub mod accept;
+pub mod answer;
+mod asset;
+pub mod auth;
+pub mod body;
+mod budget;
+pub mod call;
+mod closing;
+mod conditional;
+mod connection_limit;
+mod console;
+pub mod decoding;
+mod docs;
+mod encoding;
+pub mod endpoints;
+pub mod error;
+mod failures;
+mod feed;
+mod gauges;
+pub mod golden_export;
+mod head;
+mod http2;
+mod idempotency;
+mod io;
+mod json;
+mod lines;
+pub mod listen;
+pub mod metric_export;
+pub mod openapi;
+mod operators;
+pub mod payload;
+mod peer;
+pub mod presence;
+pub mod query;
+pub mod rate;
+mod refused_writes;
+pub mod reply;
+pub mod request_id;
+mod response;
+pub mod route;
+pub mod router;
+pub mod server;
+pub mod state;
+mod streamed_list;
+mod terms;
+pub mod tls;
+pub mod zod;
+
+pub use state::Http;

@@ -1,0 +1,55 @@
+//! The admin surface's connections, on a thread of their own. Operators' requests are answered by
+//! the serving threads, but sockets are accepted, read and written here, and liveness probes are
+//! answered here. Even if the serving threads are busy, a liveness probe gets a true answer and
+//! operators are let in. Nothing on this thread waits, writes to the log or asks the store.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use hyper::body::Incoming;
+use hyper::{Request, StatusCode};
+use tokio::runtime::Handle;
+
+use super::answer::{answer, is_well_formed, live};
+use super::io::ConnectionProgress;
+use super::presence::ClientPresence;
+use super::reply::{self, ApiResponse};
+use super::route::{self, OpenRoute, Route, Surface};
+use crate::state::Http;
+
+/// Answers a liveness probe here, and any other request through `serving`. A client that leaves
+/// does not end its request, unless the request's own code watches for that.
+pub async fn answered(
+    http: &Arc<Http>,
+    serving: &Handle,
+    peer: SocketAddr,
+    progress: &ConnectionProgress,
+    request: Request<Incoming>,
+) -> ApiResponse {
+    let probes = matches!(
+        Route::find(
+            Surface::Admin,
+            request.method(),
+            &route::plain(request.uri().path())
+        ),
+        Ok(Route::Open(OpenRoute::Live))
+    ) && is_well_formed(request.headers(), request.version()).is_ok();
+    if probes {
+        let (head, _) = request.into_parts();
+        return live(http, &head);
+    }
+    let (guard, client) = ClientPresence::new();
+    let (http, progress) = (Arc::clone(http), progress.clone());
+    let work = serving
+        .spawn(async move { answer(&http, Surface::Admin, peer, &progress, client, request).await })
+        .await;
+    drop(guard);
+    // If it panicked, its own thread has logged that.
+    work.unwrap_or_else(|_| {
+        reply::bytes_of(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            reply::JSON,
+            r#"{"error":"The service failed on this request; its log has more."}"#,
+        )
+    })
+}

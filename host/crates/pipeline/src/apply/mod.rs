@@ -1,0 +1,141 @@
+//! Makes a workspace match its file. The whole file is read, and all its problems are reported at
+//! once; only a file without problems reaches the store, in one transaction. Entries of the file
+//! are created or changed, by name; entries that it leaves out stay. Applying the same file again
+//! is a no-op: connections keep their ids, keys are recognised by their label, and secrets that the
+//! host generated (`generate:`) are kept.
+//!
+//! The text of a key and a generated secret are only in the report of the apply that created them.
+
+mod address;
+mod binding;
+mod carrying;
+mod change;
+mod changed;
+mod configurations;
+mod connection;
+mod declaration;
+mod formats;
+mod greeting;
+mod instance;
+mod key;
+mod left_out;
+mod names;
+mod outcome;
+mod part;
+mod plan;
+mod reader;
+#[cfg(test)]
+mod tests;
+
+use serde_json::Value;
+
+pub use change::{ChangeOutcome, ConnectionChange, change};
+pub use changed::{ChangedConnection, ChangedValue};
+pub use declaration::{DEFAULT_RATE_LIMIT, DEFAULT_REGION, RATE_LIMIT_MOST};
+pub use key::{KeyRequest, check_label, mint};
+pub use outcome::{ApplyError, ApplyOutcome, FileExtent, MadeKey};
+pub use part::{DeclarationPart, apply_part};
+
+use plan::Generated;
+
+use self::carrying::carry_out;
+use self::configurations::{active_plugins, check_configurations, try_configurations};
+use crate::connections::webhook_path;
+use crate::state::Pipeline;
+use leadhost_domain::connection::Connection;
+use leadhost_domain::exchange::InputProblem;
+use leadhost_domain::workspace::Agent;
+use leadhost_store::{Store, StoreError};
+
+/// Applies a file, or reports what it would change. A change takes effect on this host at once, and
+/// on the other hosts when they receive the announcement.
+///
+/// # Errors
+///
+/// [`ApplyError`] if the file has problems, a generated secret cannot be decrypted, or the store
+/// fails.
+pub async fn apply(
+    pipeline: &Pipeline,
+    file: &Value,
+    extent: FileExtent,
+    dry_run: bool,
+) -> Result<ApplyOutcome, ApplyError> {
+    let slug = file["workspace"]["slug"].as_str().unwrap_or_default();
+    let stored = instances_of(&*pipeline.core.store, slug).await?;
+    let reading = declaration::read(file, &active_plugins(pipeline), &stored);
+    let checked = check_configurations(pipeline, &reading.unchecked).await;
+    let named = |error: ApplyError| error.with_names(file);
+    let mut declaration = reading
+        .checked(checked)
+        .map_err(|problems| named(ApplyError::Problems(problems)))?;
+    let store = &*pipeline.core.store;
+    let before = connections_of(store, &declaration.slug).await?;
+    let mut warnings = try_configurations(pipeline, &mut declaration, &before)
+        .await
+        .map_err(named)?;
+    if extent == FileExtent::Whole {
+        warnings.extend(left_out::left_out(&declaration, &before));
+    }
+    let keys = declaration.keys.clone();
+    let now = pipeline.core.clock.now();
+    let planned = plan::plan(declaration, &before, &pipeline.core.sealer, now)?;
+    let applied = carry_out(pipeline, &planned.plan, dry_run).await?;
+    let mut changed_connections =
+        changed::changed_connections(&planned.plan, &applied, &before, &pipeline.core.sealer);
+    if !dry_run && !changed_connections.is_empty() {
+        let after = connections_of(store, &planned.plan.slug).await?;
+        changed::note_versions(&mut changed_connections, &after);
+    }
+    let made = key::make_missing(store, &applied, &keys, now, dry_run).await?;
+    let generated = if dry_run {
+        Generated::default()
+    } else {
+        planned.generated
+    };
+    for warning in warnings.iter().filter(|_| !dry_run) {
+        let InputProblem { path, message } = warning;
+        tracing::warn!(
+            workspace = planned.plan.slug,
+            path,
+            warning = message,
+            "declaration applied with a warning"
+        );
+    }
+    let channels = applied.channels.iter().filter_map(|(name, token)| {
+        let instance = applied.instances.get(name)?;
+        Some((name.clone(), webhook_path(*instance, token)))
+    });
+    Ok(ApplyOutcome {
+        dry_run,
+        channels: channels.collect(),
+        workspace: planned.plan.slug,
+        workspace_id: applied.workspace_id,
+        changes: applied.changes,
+        changed_connections,
+        connections: applied.connections,
+        instances: applied.instances,
+        partners: applied.partners,
+        keys: made,
+        generated: generated.connections,
+        generated_of_instances: generated.instances,
+        warnings,
+    })
+}
+
+/// Returns the connections that a workspace has so far.
+async fn connections_of(store: &dyn Store, slug: &str) -> Result<Vec<Connection>, StoreError> {
+    let workspaces = store.workspaces().await?;
+    match workspaces.iter().find(|workspace| workspace.slug == slug) {
+        Some(workspace) => store.connections(Some(workspace.id)).await,
+        None => Ok(Vec::new()),
+    }
+}
+
+/// Returns the instances of a workspace: none if it does not exist yet.
+async fn instances_of(store: &dyn Store, slug: &str) -> Result<Vec<Agent>, StoreError> {
+    let workspaces = store.workspaces().await?;
+    match workspaces.iter().find(|workspace| workspace.slug == slug) {
+        Some(workspace) => store.agents(workspace.id).await,
+        None => Ok(Vec::new()),
+    }
+}

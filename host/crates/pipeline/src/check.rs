@@ -1,0 +1,602 @@
+//! Sender checks: the rules that a plugin declares and a connection adds, run over the raw
+//! bytes. Secrets are compared in constant time. A check whose secret the connection lacks is
+//! skipped; all others must pass.
+
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+use serde_json::Value;
+use subtle::ConstantTimeEq as _;
+
+use leadhost_domain::delivery::DeliveryBody;
+use leadhost_domain::exchange::{
+    Encoding, Place, Scheme, SenderCheck, SignedKind, ValueLocation, first,
+};
+use leadhost_domain::hex;
+use leadhost_domain::json;
+use leadhost_domain::time::Micros;
+use leadhost_egress::seal::Secrets;
+
+/// The request of a sender, before anything in it is masked.
+#[derive(Clone, Copy)]
+pub struct Presented<'a> {
+    pub method: &'a str,
+    /// The address as the sender sees it, including the query.
+    pub public_url: &'a str,
+    pub query: &'a [(String, String)],
+    pub headers: &'a [(String, String)],
+    /// The decompressed body.
+    pub body: &'a DeliveryBody,
+    /// The bytes as received, over which a signature is computed.
+    pub sent: &'a [u8],
+}
+
+/// Why a sender check failed. The text is for the operator; it reveals neither the secret
+/// nor how much of the proof was right.
+#[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
+pub enum CheckError {
+    #[error("no proof in {place} `{name}`")]
+    Missing { place: Place, name: String },
+    #[error("the proof in {place} `{name}` does not match the secret `{secret}`")]
+    Wrong {
+        place: Place,
+        name: String,
+        secret: String,
+    },
+    #[error(
+        "the time of signing in header `{header}` is missing, unreadable or more than {tolerance_seconds} s away"
+    )]
+    Stale {
+        header: String,
+        tolerance_seconds: u32,
+    },
+}
+
+/// Runs the checks whose secret the connection has.
+///
+/// # Errors
+///
+/// The [`CheckError`] of the first check that fails, if one does.
+pub fn verify(
+    checks: &[SenderCheck],
+    secrets: &Secrets,
+    sent: Presented<'_>,
+    now: Micros,
+) -> Result<(), CheckError> {
+    for check in checks {
+        if let Some(secret) = secrets.get(&check.secret) {
+            verify_one(check, secret, sent, now)?;
+        }
+    }
+    Ok(())
+}
+
+fn verify_one(
+    check: &SenderCheck,
+    secret: &str,
+    sent: Presented<'_>,
+    now: Micros,
+) -> Result<(), CheckError> {
+    let missing = || CheckError::Missing {
+        place: check.proof.place,
+        name: check.proof.name.clone(),
+    };
+    let wrong = || CheckError::Wrong {
+        place: check.proof.place,
+        name: check.proof.name.clone(),
+        secret: check.secret.clone(),
+    };
+    let proof = find(&check.proof, sent).ok_or_else(missing)?;
+    let proof = strip_prefix(&proof, &check.prefix).ok_or_else(wrong)?;
+    let timestamp = fresh_timestamp(check, sent, now)?;
+
+    let signature: fn(&str, &SignedMessage<'_>) -> Vec<u8> = match check.scheme {
+        Scheme::HmacSha256 => hmac_of::<hmac::Hmac<sha2::Sha256>>,
+        Scheme::HmacSha1 => hmac_of::<hmac::Hmac<sha1::Sha1>>,
+        Scheme::Basic => {
+            let credential = strip_scheme(proof, "Basic").ok_or_else(wrong)?;
+            let came = STANDARD.decode(credential.trim()).map_err(|_| wrong())?;
+            return same(&came, secret.as_bytes())
+                .then_some(())
+                .ok_or_else(wrong);
+        }
+        Scheme::Bearer => {
+            let token = strip_scheme(proof, "Bearer").ok_or_else(wrong)?;
+            return same(token.trim().as_bytes(), secret.as_bytes())
+                .then_some(())
+                .ok_or_else(wrong);
+        }
+        Scheme::Equals => {
+            return same(proof.as_bytes(), secret.as_bytes())
+                .then_some(())
+                .ok_or_else(wrong);
+        }
+    };
+    let came = decode(check.encoding, proof).ok_or_else(wrong)?;
+    let signs_url = check
+        .signed
+        .iter()
+        .any(|part| part.kind == SignedKind::PublicUrl);
+    let urls = match signs_url {
+        true => url_forms(sent.public_url, sent.sent.len()),
+        false => vec![sent.public_url.to_owned()],
+    };
+    // All are compared, so that the duration does not tell which one is right.
+    let holds = urls.iter().fold(false, |holds, public_url| {
+        let sent = Presented { public_url, ..sent };
+        let expected = signature(secret, &|take| signed(check, sent, timestamp, take));
+        holds | same(&came, &expected)
+    });
+    holds.then_some(()).ok_or_else(wrong)
+}
+
+/// Passes the parts of a signed message on, one after the other.
+type SignedMessage<'a> = dyn Fn(&mut dyn FnMut(&[u8])) + 'a;
+
+/// Returns the signature with this secret over what `message` passes on.
+fn hmac_of<M: hmac::Mac + hmac::KeyInit>(secret: &str, message: &SignedMessage<'_>) -> Vec<u8> {
+    let mut mac = <M as hmac::KeyInit>::new_from_slice(secret.as_bytes())
+        .expect("HMAC takes keys of any length");
+    message(&mut |bytes| mac.update(bytes));
+    mac.finalize().into_bytes().to_vec()
+}
+
+/// The longest body and the most fields of a query for which the orders of the fields are tried.
+const ORDERED_BYTES: usize = 64 << 10;
+const ORDERED_FIELDS: usize = 4;
+
+/// Returns the forms in which senders sign an address: as it is, and with its port left out or the default
+/// port added, which programs and proxies do; each with its query in every order, since Twilio signs it in the
+/// order in which it was given and then sorts it.
+fn url_forms(url: &str, body: usize) -> Vec<String> {
+    let (address, query) = match url.split_once('?') {
+        Some((address, query)) => (address, Some(query)),
+        None => (url, None),
+    };
+    let mut addresses = vec![address.to_owned()];
+    if let Some((scheme, rest)) = address.split_once("://") {
+        let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+        let is_port =
+            |port: &str| !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit());
+        addresses.push(match authority.rsplit_once(':') {
+            Some((host, port)) if is_port(port) => format!("{scheme}://{host}{path}"),
+            _ => {
+                let port = if scheme == "https" { 443 } else { 80 };
+                format!("{scheme}://{authority}:{port}{path}")
+            }
+        });
+    }
+    let Some(query) = query else {
+        return addresses;
+    };
+    let fields: Vec<&str> = query.split('&').collect();
+    let orders = match fields.len() <= ORDERED_FIELDS && body <= ORDERED_BYTES {
+        true => orders(&fields),
+        false => vec![query.to_owned()],
+    };
+    let with = |address: &String| {
+        let orders = orders.iter();
+        orders
+            .map(|query| format!("{address}?{query}"))
+            .collect::<Vec<_>>()
+    };
+    addresses.iter().flat_map(with).collect()
+}
+
+/// Returns these fields in every order, first as they are.
+fn orders(fields: &[&str]) -> Vec<String> {
+    if fields.len() < 2 {
+        return vec![fields.join("&")];
+    }
+    let begun = |at: usize| {
+        let mut others = fields.to_vec();
+        let first = others.remove(at);
+        orders(&others)
+            .into_iter()
+            .map(move |rest| format!("{first}&{rest}"))
+    };
+    (0..fields.len()).flat_map(begun).collect()
+}
+
+/// Returns the proof at its location: a header, a query or form field, or a JSON path.
+fn find(location: &ValueLocation, sent: Presented<'_>) -> Option<String> {
+    match location.place {
+        Place::Header => first(sent.headers, &location.name).map(str::to_owned),
+        Place::Query => first(sent.query, &location.name).map(str::to_owned),
+        Place::Form => form_urlencoded::parse(sent.body)
+            .find(|(name, _)| name.eq_ignore_ascii_case(&location.name))
+            .map(|(_, value)| value.into_owned()),
+        Place::Json => {
+            if sent.body.depth() > leadhost_domain::limits::JSON_DEPTH {
+                return None;
+            }
+            let body: Value = json::parse(&json::decode(sent.body)).ok()?;
+            let found = json::at(&body, &location.name)?;
+            match found {
+                Value::String(text) => Some(text.clone()),
+                Value::Number(number) => Some(number.to_string()),
+                _ => None,
+            }
+        }
+    }
+}
+
+fn strip_prefix<'a>(proof: &'a str, prefix: &str) -> Option<&'a str> {
+    let head = proof.get(..prefix.len())?;
+    head.eq_ignore_ascii_case(prefix)
+        .then(|| &proof[prefix.len()..])
+}
+
+fn strip_scheme<'a>(proof: &'a str, scheme: &str) -> Option<&'a str> {
+    let (word, rest) = proof.trim().split_once(' ')?;
+    word.eq_ignore_ascii_case(scheme).then_some(rest)
+}
+
+fn fresh_timestamp<'a>(
+    check: &SenderCheck,
+    sent: Presented<'a>,
+    now: Micros,
+) -> Result<&'a str, CheckError> {
+    if check.timestamp_header.is_empty() {
+        return Ok("");
+    }
+    let stale = || CheckError::Stale {
+        header: check.timestamp_header.clone(),
+        tolerance_seconds: check.tolerance_seconds,
+    };
+    let text = first(sent.headers, &check.timestamp_header).ok_or_else(stale)?;
+    if check.tolerance_seconds > 0 {
+        let number: i64 = text.trim().parse().map_err(|_| stale())?;
+        // A value that would be later than the year 5138 in seconds is in milliseconds.
+        let seconds = if number > 100_000_000_000 {
+            number / 1_000
+        } else {
+            number
+        };
+        let signed_at = Micros(0).plus_seconds(seconds);
+        // Senders write whole seconds, so the fraction of the present second does not count.
+        let now = now.second();
+        let away = now.since(signed_at).max(signed_at.since(now));
+        if away > Duration::from_secs(check.tolerance_seconds.into()) {
+            return Err(stale());
+        }
+    }
+    Ok(text)
+}
+
+fn signed(check: &SenderCheck, sent: Presented<'_>, timestamp: &str, take: &mut dyn FnMut(&[u8])) {
+    if check.signed.is_empty() {
+        return take(sent.sent);
+    }
+    for part in &check.signed {
+        match part.kind {
+            SignedKind::Literal => take(part.value.as_bytes()),
+            SignedKind::Method => take(sent.method.as_bytes()),
+            SignedKind::PublicUrl => take(sent.public_url.as_bytes()),
+            SignedKind::Header => take(
+                first(sent.headers, &part.value)
+                    .unwrap_or_default()
+                    .as_bytes(),
+            ),
+            SignedKind::Timestamp => take(timestamp.as_bytes()),
+            SignedKind::SortedForm => {
+                let mut fields: Vec<_> = form_urlencoded::parse(sent.body).collect();
+                fields.sort();
+                for (name, value) in fields {
+                    take(name.as_bytes());
+                    take(value.as_bytes());
+                }
+            }
+            SignedKind::Body => take(sent.sent),
+        }
+    }
+}
+
+fn decode(encoding: Encoding, proof: &str) -> Option<Vec<u8>> {
+    let proof = proof.trim();
+    match encoding {
+        Encoding::Base64 => STANDARD.decode(proof).ok(),
+        Encoding::Base64Url => URL_SAFE_NO_PAD.decode(proof.trim_end_matches('=')).ok(),
+        Encoding::Plain => Some(proof.as_bytes().to_vec()),
+        Encoding::Hex => hex::decode(proof),
+    }
+}
+
+/// Compares in constant time: the duration does not depend on where they differ.
+pub fn same(left: &[u8], right: &[u8]) -> bool {
+    left.ct_eq(right).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use hmac::{KeyInit as _, Mac as _};
+
+    use super::*;
+    use leadhost_domain::exchange::{Pairs, SignedPart};
+
+    const BODY: &[u8] = br#"{"n":"\u00e9"}"#;
+
+    fn check(scheme: Scheme, header: &str, encoding: Encoding, prefix: &str) -> SenderCheck {
+        SenderCheck {
+            secret: "s".into(),
+            scheme,
+            proof: ValueLocation {
+                place: Place::Header,
+                name: header.into(),
+            },
+            encoding,
+            prefix: prefix.into(),
+            timestamp_header: String::new(),
+            tolerance_seconds: 0,
+            signed: vec![],
+        }
+    }
+
+    fn run(
+        check: &SenderCheck,
+        secret: &str,
+        headers: &[(&str, &str)],
+        body: &[u8],
+        now: Micros,
+    ) -> Result<(), CheckError> {
+        let secrets = Secrets::from_iter([("s".to_owned(), secret.to_owned())]);
+        let headers: Pairs = headers
+            .iter()
+            .map(|(k, v)| ((*k).to_owned(), (*v).to_owned()))
+            .collect();
+        let sent = Presented {
+            method: "POST",
+            public_url: "https://x.example/h",
+            query: &[],
+            headers: &headers,
+            body: &body.to_vec().into(),
+            sent: body,
+        };
+        verify(std::slice::from_ref(check), &secrets, sent, now)
+    }
+
+    fn mac(secret: &str, message: &[u8]) -> Vec<u8> {
+        let mut mac =
+            hmac::Hmac::<sha2::Sha256>::new_from_slice(secret.as_bytes()).expect("any length");
+        mac.update(message);
+        mac.finalize().into_bytes().to_vec()
+    }
+
+    #[test]
+    fn a_signature_over_the_raw_bytes_passes_and_any_other_does_not() {
+        let check = check(
+            Scheme::HmacSha256,
+            "X-Hub-Signature-256",
+            Encoding::Hex,
+            "sha256=",
+        );
+        let good = format!("sha256={}", hex::encode(&mac("key", BODY)));
+        assert_eq!(
+            run(
+                &check,
+                "key",
+                &[("x-hub-signature-256", &good)],
+                BODY,
+                Micros(0)
+            ),
+            Ok(())
+        );
+        assert!(
+            run(
+                &check,
+                "other",
+                &[("x-hub-signature-256", &good)],
+                BODY,
+                Micros(0)
+            )
+            .is_err()
+        );
+        assert!(
+            run(
+                &check,
+                "key",
+                &[("x-hub-signature-256", &good)],
+                b"{}",
+                Micros(0)
+            )
+            .is_err()
+        );
+        assert!(
+            run(
+                &check,
+                "key",
+                &[("x-hub-signature-256", &good[7..])],
+                BODY,
+                Micros(0)
+            )
+            .is_err()
+        );
+        assert!(
+            run(
+                &check,
+                "key",
+                &[("x-hub-signature-256", "sha256=zz")],
+                BODY,
+                Micros(0)
+            )
+            .is_err()
+        );
+        assert!(matches!(
+            run(&check, "key", &[], BODY, Micros(0)),
+            Err(CheckError::Missing { .. })
+        ));
+    }
+
+    #[test]
+    fn basic_and_bearer_credentials_are_compared_with_the_secret() {
+        let basic = check(Scheme::Basic, "Authorization", Encoding::Hex, "");
+        let good = format!("Basic {}", STANDARD.encode("portal:pw"));
+        assert_eq!(
+            run(
+                &basic,
+                "portal:pw",
+                &[("authorization", &good)],
+                b"",
+                Micros(0)
+            ),
+            Ok(())
+        );
+        assert!(
+            run(
+                &basic,
+                "portal:other",
+                &[("authorization", &good)],
+                b"",
+                Micros(0)
+            )
+            .is_err()
+        );
+        assert!(
+            run(
+                &basic,
+                "portal:pw",
+                &[("authorization", "Basic %%%")],
+                b"",
+                Micros(0)
+            )
+            .is_err()
+        );
+        let bearer = check(Scheme::Bearer, "Authorization", Encoding::Hex, "");
+        assert_eq!(
+            run(
+                &bearer,
+                "tok",
+                &[("authorization", "bearer tok")],
+                b"",
+                Micros(0)
+            ),
+            Ok(())
+        );
+        assert!(run(&bearer, "tok", &[("authorization", "tok")], b"", Micros(0)).is_err());
+    }
+
+    #[test]
+    fn a_signed_time_out_of_tolerance_is_refused() {
+        let mut check = check(Scheme::HmacSha256, "X-Signature", Encoding::Base64, "");
+        check.timestamp_header = "X-Time".into();
+        check.tolerance_seconds = 300;
+        let part = |kind: SignedKind| SignedPart {
+            kind,
+            value: String::new(),
+        };
+        check.signed = vec![
+            part(SignedKind::Method),
+            part(SignedKind::PublicUrl),
+            part(SignedKind::Body),
+            part(SignedKind::Timestamp),
+        ];
+        let message = [
+            b"POSThttps://x.example/h".as_slice(),
+            BODY,
+            b"1000000000000",
+        ]
+        .concat();
+        let proof = STANDARD.encode(mac("key", &message));
+        let headers = [("x-signature", proof.as_str()), ("x-time", "1000000000000")];
+        let signed_at = Micros(0).plus_seconds(1_000_000_000);
+        let (tolerance, fraction) = (Duration::from_mins(5), Duration::from_micros(1));
+        let second = Duration::from_secs(1);
+        let run = |now: Micros| run(&check, "key", &headers, BODY, now);
+        for now in [
+            signed_at,
+            signed_at.plus(tolerance),
+            signed_at.plus(tolerance + second).minus(fraction),
+            signed_at.minus(tolerance),
+        ] {
+            assert_eq!(run(now), Ok(()), "{now}");
+        }
+        for now in [
+            signed_at.plus(tolerance + second),
+            signed_at.minus(tolerance + fraction),
+            Micros(i64::MAX),
+            Micros(0),
+        ] {
+            let stale = matches!(run(now), Err(CheckError::Stale { .. }));
+            assert!(stale, "{now}");
+        }
+    }
+
+    #[test]
+    fn an_address_is_tried_with_and_without_its_port_and_with_its_query_in_every_order() {
+        let check = |url: &str, expect: &[&str]| assert_eq!(url_forms(url, 0), expect, "{url}");
+        check(
+            "https://a.example:8443/x",
+            &["https://a.example:8443/x", "https://a.example/x"],
+        );
+        check(
+            "https://a.example:443",
+            &["https://a.example:443", "https://a.example"],
+        );
+        check(
+            "https://a.example/x",
+            &["https://a.example/x", "https://a.example:443/x"],
+        );
+        check("http://[::1]/", &["http://[::1]/", "http://[::1]:80/"]);
+        check(
+            "http://[::1]:8080/",
+            &["http://[::1]:8080/", "http://[::1]/"],
+        );
+        check(
+            "https://a.example:1/x?b=%20&a",
+            &[
+                "https://a.example:1/x?b=%20&a",
+                "https://a.example:1/x?a&b=%20",
+                "https://a.example/x?b=%20&a",
+                "https://a.example/x?a&b=%20",
+            ],
+        );
+        let count =
+            |query: &str, body| url_forms(&format!("https://a.example/?{query}"), body).len();
+        assert_eq!(count("a&b&c&d", ORDERED_BYTES), 2 * 24);
+        assert_eq!(count("a&b&c&d", ORDERED_BYTES + 1), 2);
+        assert_eq!(count("a&b&c&d&e", 0), 2);
+    }
+
+    #[test]
+    fn a_signed_time_that_no_clock_shows_is_refused() {
+        let mut check = check(Scheme::HmacSha256, "X-Signature", Encoding::Base64, "");
+        check.timestamp_header = "X-Time".into();
+        check.tolerance_seconds = u32::MAX;
+        let proof = STANDARD.encode(mac("key", BODY));
+        for time in [i64::MIN, i64::MAX] {
+            let time = time.to_string();
+            let headers = [("x-signature", proof.as_str()), ("x-time", time.as_str())];
+            let run = run(&check, "key", &headers, BODY, Micros(0));
+            assert!(matches!(run, Err(CheckError::Stale { .. })), "{time}");
+        }
+    }
+
+    #[test]
+    fn a_secret_in_the_body_is_found_in_any_case_of_its_field() {
+        let mut check = check(Scheme::Equals, "", Encoding::Plain, "");
+        check.proof = ValueLocation {
+            place: Place::Json,
+            name: "google_key".into(),
+        };
+        assert_eq!(
+            run(&check, "k1", &[], br#"{"Google_key":"k1"}"#, Micros(0)),
+            Ok(())
+        );
+        for damaged in [
+            br#"{"name":"Ana \ud83d","google_key":"k1"}"#.as_slice(),
+            b"\xef\xbb\xbf{\"google_key\":\"k1\"}",
+            b"{\"name\":\"Jos\xe9\",\"google_key\":\"k1\"}",
+            b"{\"name\":\"Jos\xc3\xa9 \xf0\x9f\",\"google_key\":\"k1\"}",
+        ] {
+            let text = String::from_utf8_lossy(damaged);
+            assert_eq!(run(&check, "k1", &[], damaged, Micros(0)), Ok(()), "{text}");
+            assert!(
+                run(&check, "k2", &[], damaged, Micros(0)).is_err(),
+                "{text}"
+            );
+        }
+        assert!(run(&check, "k1", &[], br#"{"google_key":"k2"}"#, Micros(0)).is_err());
+        assert!(run(&check, "k1", &[], b"not json", Micros(0)).is_err());
+    }
+}

@@ -1,0 +1,328 @@
+//! One conversion, from a stored or fresh request to the items for the store: leads of a
+//! source, events of a channel. It is the same for intake, worker and replay, which decide
+//! what to do with the result.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::connections::Live;
+use super::failure::{ConvertError, empty};
+use super::routing::{Reachable, Routing, RoutingCaller};
+use super::{events, greeting, normalise, plugin_log, props, templates};
+use crate::state::Pipeline;
+use crate::verify::outcome::{Reason, VersionOutcome};
+use leadhost_domain::connection::ConnectionKind;
+use leadhost_domain::content_coding::BodyCoding;
+use leadhost_domain::delivery::DeliveryStatus;
+use leadhost_domain::exchange::{InputProblem, PluginReply};
+use leadhost_domain::limits;
+use leadhost_domain::plugin::{PluginDelivery, RanWith};
+use leadhost_domain::time::Micros;
+use leadhost_plugin::{CallBudget, Loaded};
+use leadhost_store::{ConversionResult, NewDelivery, NewItem};
+use leadhost_telemetry::CallSubject;
+
+/// A completed conversion.
+pub struct Converted {
+    pub result: ConversionResult,
+    pub reply: Option<PluginReply>,
+    /// The converter refused the body as a whole.
+    pub problem: Option<InputProblem>,
+    /// The memory that the call needed, in bytes. Zero if it gave no items.
+    pub memory: u64,
+    /// The processor time of the call. Zero if it gave no items.
+    pub processor: Duration,
+}
+
+impl Converted {
+    /// Returns whether the host could make the call. Otherwise the result says nothing about the
+    /// version.
+    pub fn was_made(converted: &Result<Self, ConvertError>) -> bool {
+        match converted {
+            Err(ConvertError::Call(error)) => !error.is_not_made(),
+            Err(ConvertError::Connection(_) | ConvertError::Undecoded(_)) => false,
+            Ok(_) | Err(ConvertError::Configuration(_)) => true,
+        }
+    }
+
+    /// Returns what the version makes of the delivery, for comparison. `None`: the host could not
+    /// make the call.
+    pub fn outcome(converted: &Result<Self, ConvertError>) -> Option<VersionOutcome> {
+        if !Self::was_made(converted) {
+            return None;
+        }
+        Some(match converted {
+            Ok(converted) => match &converted.problem {
+                Some(problem) => VersionOutcome::Refused(Reason::Plugin(problem.to_string())),
+                None => VersionOutcome::from_items(
+                    converted.result.items.iter().map(|item| &item.result),
+                ),
+            },
+            Err(error) => VersionOutcome::Failed(Reason::from(error)),
+        })
+    }
+
+    /// Returns whether it takes long to compare this result of a delivery: not on a thread that
+    /// serves requests.
+    pub fn is_large(converted: &Result<Self, ConvertError>, delivery: &NewDelivery) -> bool {
+        let Ok(converted) = converted else {
+            return false;
+        };
+        converted.result.items.len() > limits::COMPARED_ITEMS
+            || converted.memory > limits::COMPARED_MEMORY
+            || delivery.body.len() > limits::COMPARED_BYTES
+    }
+
+    /// Counts the items in the metrics of the connection.
+    pub fn count(&self, pipeline: &Pipeline, live: &Live) {
+        live.content(&pipeline.core.metrics)
+            .conversion(&self.result.items);
+    }
+}
+
+/// Converts a delivery whose sender was checked.
+///
+/// # Errors
+///
+/// [`ConvertError`] if the plugin cannot be called or fails, or the connection cannot be
+/// read.
+pub async fn convert(
+    pipeline: &Arc<Pipeline>,
+    live: &Arc<Live>,
+    plugin: &Arc<Loaded>,
+    delivery: &NewDelivery,
+    budget: CallBudget,
+) -> Result<Converted, ConvertError> {
+    let converted = uncounted(pipeline, live, plugin, delivery, budget).await?;
+    // An operator's replay is not counted again.
+    if budget.has_effects() && budget != CallBudget::Operator && converted.problem.is_none() {
+        converted.count(pipeline, live);
+    }
+    Ok(converted)
+}
+
+/// Converts a delivery without counting its items for the connection, because another version may convert
+/// it too.
+///
+/// # Errors
+///
+/// [`ConvertError`] as for [`convert`].
+pub async fn uncounted(
+    pipeline: &Arc<Pipeline>,
+    live: &Arc<Live>,
+    plugin: &Arc<Loaded>,
+    delivery: &NewDelivery,
+    budget: CallBudget,
+) -> Result<Converted, ConvertError> {
+    let ran = plugin.ran_with(live.connection.config_version);
+    if let Some(problem) = too_deep(delivery) {
+        return Ok(refused(ran, problem));
+    }
+    match BodyCoding::of(&delivery.headers, &delivery.body) {
+        BodyCoding::Plain => {}
+        BodyCoding::Coded(_) => {
+            let problem = InputProblem {
+                message: "the body cannot be decompressed as its Content-Encoding says".to_owned(),
+                path: String::new(),
+            };
+            return Ok(refused(ran, problem));
+        }
+        BodyCoding::Unknown(coding) => return Err(ConvertError::Undecoded(coding)),
+    }
+    let read = match live.connection.kind {
+        ConnectionKind::Source => leads(pipeline, live, plugin, delivery, budget).await?,
+        ConnectionKind::Channel => events(pipeline, live, plugin, delivery, budget).await?,
+    };
+    let read = match read {
+        Ok(read) => read,
+        Err(problem) => return Ok(refused(ran, problem)),
+    };
+    let metrics = &pipeline.core.metrics.plugins;
+    // Conversions for a comparison are not counted.
+    let produced = if budget.has_effects() {
+        read.items.as_slice()
+    } else {
+        &[]
+    };
+    metrics.produced(plugin, produced, read.memory);
+    Ok(Converted {
+        result: ConversionResult {
+            status: None,
+            items: read.items,
+            ran: Some(ran),
+            error: None,
+            notes: read.notes,
+            attempts: 0,
+            next_attempt_at: None,
+            presented: None,
+        },
+        reply: read.reply,
+        problem: None,
+        memory: read.memory,
+        processor: read.processor,
+    })
+}
+
+/// Returns the problem of a body that no plugin gets, because it is nested too deep.
+pub fn too_deep(delivery: &NewDelivery) -> Option<InputProblem> {
+    (delivery.body.depth() > limits::JSON_DEPTH).then(|| InputProblem {
+        message: format!(
+            "the body is nested deeper than {} levels",
+            limits::JSON_DEPTH
+        ),
+        path: String::new(),
+    })
+}
+
+/// The output of a plugin, in the form for the store.
+struct NormalisedOutput {
+    items: Vec<NewItem>,
+    reply: Option<PluginReply>,
+    notes: Vec<String>,
+    memory: u64,
+    processor: Duration,
+}
+
+/// Converts a source's delivery with its converter.
+async fn leads(
+    pipeline: &Arc<Pipeline>,
+    live: &Arc<Live>,
+    plugin: &Arc<Loaded>,
+    delivery: &NewDelivery,
+    budget: CallBudget,
+) -> Result<Result<NormalisedOutput, InputProblem>, ConvertError> {
+    let lane = live.lane(budget);
+    let convert = pipeline
+        .core
+        .plugins
+        .convert(plugin, lane, input(live, delivery), budget);
+    let conversion = match pipeline
+        .core
+        .metrics
+        .plugins
+        .calling_for(budget, plugin, CallSubject::Delivery(delivery.id), convert)
+        .await?
+    {
+        Ok(conversion) => conversion,
+        Err(problem) => return Ok(Err(problem)),
+    };
+    let caller = RoutingCaller {
+        pipeline,
+        plugin,
+        budget,
+    };
+    let routing = Routing {
+        received_by: live,
+        among: Reachable::Stored(caller),
+    };
+    let mut items = normalise::items(
+        &routing,
+        conversion.items,
+        pipeline.core.clock.now(),
+        fetch_until(pipeline, delivery.received_at),
+    )
+    .await?;
+    let mut notes = conversion.notes;
+    plugin_log::hide(&mut notes, &live.secrets);
+    let results = items.iter_mut().map(|item| &mut item.result);
+    if budget.has_effects() {
+        greeting::add(pipeline, results, &mut notes).await?;
+    }
+    let results = || items.iter().map(|item| &item.result);
+    props::note_properties(results(), &mut notes);
+    props::note_unread(results(), &mut notes);
+    Ok(Ok(NormalisedOutput {
+        items,
+        reply: conversion.reply,
+        notes,
+        memory: conversion.memory,
+        processor: conversion.processor,
+    }))
+}
+
+/// Converts a channel's webhook with its adapter.
+async fn events(
+    pipeline: &Arc<Pipeline>,
+    live: &Arc<Live>,
+    plugin: &Arc<Loaded>,
+    delivery: &NewDelivery,
+    budget: CallBudget,
+) -> Result<Result<NormalisedOutput, InputProblem>, ConvertError> {
+    let lane = live.lane(budget);
+    let ask = pipeline
+        .core
+        .plugins
+        .read_webhook(plugin, lane, input(live, delivery), budget);
+    let mut webhook = match pipeline
+        .core
+        .metrics
+        .plugins
+        .calling_for(budget, plugin, CallSubject::Delivery(delivery.id), ask)
+        .await?
+    {
+        Ok(webhook) => webhook,
+        Err(problem) => return Ok(Err(problem)),
+    };
+    plugin_log::hide(&mut webhook.notes, &live.secrets);
+    let caller = RoutingCaller {
+        pipeline,
+        plugin,
+        budget,
+    };
+    let routing = Routing {
+        received_by: live,
+        among: Reachable::Stored(caller),
+    };
+    let read = events::read(&routing, webhook.events, delivery.received_at).await?;
+    let stale = read.stale_templates.into_iter();
+    for channel in stale.filter(|_| budget.has_effects()) {
+        let task_app = Arc::clone(pipeline);
+        // Runs in the background: the delivery does not wait for it.
+        pipeline.core.spawn(async move {
+            if let Err(error) = templates::sync(&task_app, &channel).await {
+                tracing::warn!(instance = %channel.connection.name, %error, "template list not stored");
+            }
+        });
+    }
+    Ok(Ok(NormalisedOutput {
+        items: read.items,
+        reply: webhook.reply,
+        notes: webhook.notes,
+        memory: webhook.memory,
+        processor: webhook.processor,
+    }))
+}
+
+/// Returns a stored delivery as its converter gets it.
+pub fn input(live: &Live, delivery: &NewDelivery) -> PluginDelivery {
+    PluginDelivery {
+        id: delivery.id.to_string(),
+        received_at: delivery.received_at.text(),
+        method: delivery.method.clone(),
+        path: delivery.path.clone(),
+        query: delivery.query.clone(),
+        headers: delivery.headers.clone(),
+        body: delivery.body.shared(),
+        config: live.connection.config.clone(),
+        context: live.context(),
+    }
+}
+
+/// Returns the time after which fetches of this delivery are given up.
+pub fn fetch_until(pipeline: &Pipeline, received_at: Micros) -> Micros {
+    received_at.plus(pipeline.core.config.worker.fetched_for())
+}
+
+fn refused(ran: RanWith, problem: InputProblem) -> Converted {
+    Converted {
+        result: ConversionResult {
+            ran: Some(ran),
+            error: Some(problem.to_string()),
+            ..empty(DeliveryStatus::Rejected)
+        },
+        reply: None,
+        problem: Some(problem),
+        memory: 0,
+        processor: Duration::ZERO,
+    }
+}

@@ -1,0 +1,94 @@
+//! The base layer that everything above the store and the plugins shares. It knows neither
+//! HTTP nor the pipeline.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::task::JoinHandle;
+use tracing::Instrument as _;
+
+use leadhost_config::Config;
+use leadhost_config::shutdown::Shutdown;
+use leadhost_domain::clock::SharedClock;
+use leadhost_domain::id::HostId;
+use leadhost_egress::Egress;
+use leadhost_egress::seal::Sealer;
+use leadhost_plugin::{EngineError, Plugins};
+use leadhost_store::Store;
+use leadhost_store::writer::Writer;
+use leadhost_telemetry::{Metrics, TraceExport};
+use leadhost_trace::{self as trace, Tracer};
+
+/// The parts that every request and every job shares, one per host.
+pub struct Core {
+    pub config: Config,
+    pub clock: SharedClock,
+    pub store: Arc<dyn Store>,
+    /// Joins the writes of many requests into one commit.
+    pub writer: Writer,
+    pub sealer: Arc<Sealer>,
+    pub plugins: Plugins,
+    /// Makes the outgoing calls.
+    pub egress: Egress,
+    pub metrics: Arc<Metrics>,
+    /// Exports traces, if that is configured.
+    pub traces: TraceExport,
+    pub shutdown: Shutdown,
+}
+
+impl Core {
+    /// Assembles the parts, and starts the writer and the threads of the plugins.
+    ///
+    /// # Errors
+    ///
+    /// [`EngineError`] if the plugin engine cannot be set up.
+    pub fn new(
+        config: Config,
+        clock: SharedClock,
+        store: Arc<dyn Store>,
+        sealer: Arc<Sealer>,
+        shutdown: Shutdown,
+    ) -> Result<Self, EngineError> {
+        let plugins = Plugins::new(&config.plugins, &config.store.data_dir, Arc::clone(&clock))?;
+        let metrics = Arc::new(Metrics::new());
+        Ok(Self {
+            writer: Writer::watched(Arc::clone(&store), config.store.writes_per_commit, {
+                let metrics = Arc::clone(&metrics);
+                move |commit| metrics.store.commit(commit)
+            }),
+            egress: Egress::new(Duration::from_secs(config.worker.fetch_seconds)),
+            traces: TraceExport::start(&config.telemetry, HostId::new(clock.now())),
+            plugins,
+            metrics,
+            config,
+            clock,
+            store,
+            sealer,
+            shutdown,
+        })
+    }
+
+    /// Returns what begins traces.
+    pub fn tracer(&self) -> &Tracer {
+        &self.traces.tracer
+    }
+
+    /// Runs a piece of work to its end even if the caller stops waiting for it: a sender that
+    /// disconnects does not cancel it, and a shutdown waits for it. The work is a part of the caller's
+    /// trace, and its log lines name the caller's request.
+    pub fn spawn<F>(&self, work: F) -> JoinHandle<F::Output>
+    where
+        F: Future + Send + 'static,
+        F::Output: Send + 'static,
+    {
+        let hold = self.shutdown.hold();
+        // Boxed, because spawning moves the future several times, and this one is large.
+        let work = trace::carried(Box::pin(work));
+        let working = async move {
+            let output = work.await;
+            drop(hold);
+            output
+        };
+        tokio::spawn(working.in_current_span())
+    }
+}

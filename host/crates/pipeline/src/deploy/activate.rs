@@ -1,0 +1,74 @@
+//! The activation of a stored version, and what it needs to be accepted.
+
+use std::sync::Arc;
+
+use super::concern::AcceptedWords;
+use super::error::{DeployCommand, DeployError};
+use super::outcome::Activated;
+use super::review::{Agreed, TriedStored, reviewed};
+use super::rollout::step::OVERTAKEN;
+use super::swap::swap;
+use super::{rollout, two_person};
+use crate::state::Pipeline;
+use leadhost_plugin::Loaded;
+use leadhost_store::Activation;
+
+/// The second half of an activation of a stored version, which must run to its end.
+///
+/// # Errors
+///
+/// [`DeployError`] if a concern is not accepted, another version was activated meanwhile, or the
+/// store or the fleet fails.
+pub async fn activate(
+    pipeline: &Arc<Pipeline>,
+    tried: TriedStored,
+    accept: &AcceptedWords,
+) -> Result<Activated, DeployError> {
+    let (agreed, _alone) = reviewed(pipeline, tried, accept, DeployCommand::Activate).await?;
+    switch(pipeline, agreed).await
+}
+
+/// Activates a version in place of the one that it was compared with.
+///
+/// # Errors
+///
+/// [`DeployError`] if another version was activated meanwhile, or the store or the fleet fails.
+pub async fn switch(pipeline: &Arc<Pipeline>, agreed: Agreed) -> Result<Activated, DeployError> {
+    let Agreed {
+        verified,
+        first_acceptance,
+        accepted,
+    } = agreed;
+    let (candidate, instead_of) = (&verified.candidate, verified.active.as_ref());
+    let activated = swap(pipeline, candidate, instead_of, None).await?;
+    two_person::used(pipeline, first_acceptance.as_ref()).await;
+    close_overtaken(pipeline, &activated, OVERTAKEN).await;
+    if instead_of != Some(&candidate.digest) {
+        overtake_refusals(pipeline, candidate).await;
+    }
+    Ok(Activated {
+        verified: Some(Box::new(verified)),
+        first_acceptance,
+        accepted,
+        ..activated
+    })
+}
+
+/// Ends a shadow or a probation that an activation overtakes. The activation stands if that fails.
+pub async fn close_overtaken(pipeline: &Arc<Pipeline>, activated: &Activated, why: &str) {
+    let Activation { name, digest, .. } = &activated.activation;
+    let replaced = activated.before.as_ref();
+    let closed = rollout::operate::close_overtaken(pipeline, name, digest, replaced, why).await;
+    if let Err(error) = closed {
+        tracing::warn!(plugin = %name, %error, "rollout not ended yet by the activation of another version");
+    }
+}
+
+/// Marks the refusals of the activated bytes, so that they are no longer shown.
+async fn overtake_refusals(pipeline: &Pipeline, activated: &Loaded) {
+    let (name, digest) = (&activated.description.name, &activated.digest);
+    let (store, now) = (&pipeline.core.store, pipeline.core.clock.now());
+    if let Err(error) = store.overtake_refusals_of_bytes(digest, now).await {
+        tracing::warn!(plugin = %name, %error, "earlier refusals of the plugin not marked as superseded");
+    }
+}

@@ -1,0 +1,138 @@
+//! A concern about a version, and the words by which operators accept it.
+
+use std::collections::BTreeSet;
+
+use crate::state::Pipeline;
+use leadhost_domain::accept::AcceptWord;
+use leadhost_domain::audit::AuditActor;
+use leadhost_domain::publisher::Publisher;
+use leadhost_store::StoreError;
+
+/// The origin of a component that `leadhost plugin activate FILE` sends.
+pub const UPLOAD: &str = "upload";
+
+/// The words by which an operator accepts concerns.
+#[derive(Clone, Debug, Default)]
+pub struct AcceptedWords {
+    pub words: BTreeSet<AcceptWord>,
+    /// The operator who accepts them. `None` for the service itself.
+    pub by: Option<AuditActor>,
+}
+
+impl AcceptedWords {
+    /// Names the operator.
+    #[must_use]
+    pub fn by(self, operator: AuditActor) -> Self {
+        Self {
+            by: Some(operator),
+            ..self
+        }
+    }
+
+    /// Returns the operator who accepts, unless it is the service itself.
+    pub fn operator(&self) -> Option<&AuditActor> {
+        self.by.as_ref()
+    }
+
+    /// Returns the words, in a fixed order.
+    pub fn words(&self) -> impl Iterator<Item = AcceptWord> {
+        self.words.iter().copied()
+    }
+
+    /// Returns an accepted word that only an administrator may accept, if there is one; of several
+    /// the first in the alphabet.
+    pub fn for_admins(&self) -> Option<AcceptWord> {
+        let words = self
+            .words
+            .iter()
+            .copied()
+            .filter(|word| word.is_for_admins());
+        words.min_by_key(|word| word.as_str())
+    }
+
+    /// Returns whether the operator accepts this concern. Some cannot be accepted.
+    pub fn has(&self, concern: &Concern) -> bool {
+        let is_among = |word: AcceptWord| self.words.contains(&word);
+        concern
+            .accept
+            .is_some_and(|word| is_among(word) || is_among(AcceptWord::All))
+    }
+}
+
+impl FromIterator<AcceptWord> for AcceptedWords {
+    fn from_iter<I: IntoIterator<Item = AcceptWord>>(words: I) -> Self {
+        Self {
+            words: words.into_iter().collect(),
+            by: None,
+        }
+    }
+}
+
+/// A change that an activation would bring and that no operator has accepted yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Concern {
+    /// The word that accepts it. `None` if it cannot be accepted.
+    pub accept: Option<AcceptWord>,
+    pub what: String,
+}
+
+impl Concern {
+    /// Returns a concern that this word accepts.
+    pub fn new(accept: AcceptWord, what: String) -> Self {
+        Self {
+            accept: Some(accept),
+            what,
+        }
+    }
+
+    /// Returns whether the version could do more than the one before it.
+    pub fn lets_do_more(&self) -> bool {
+        self.accept.is_some_and(AcceptWord::is_widening)
+    }
+
+    /// Returns whether only an admin may accept it: the version could do more than the one before
+    /// it, or comes from another publisher.
+    pub fn is_for_admins(&self) -> bool {
+        self.accept.is_some_and(AcceptWord::is_for_admins)
+    }
+}
+
+/// Returns the concerns in one line.
+pub fn list(concerns: &[Concern]) -> String {
+    let whats = concerns.iter().map(|concern| concern.what.as_str());
+    whats.collect::<Vec<_>>().join("; ")
+}
+
+/// Returns the options that accept the concerns, each after a space.
+pub fn options(concerns: &[Concern]) -> String {
+    let words = AcceptWord::in_order(concerns.iter().filter_map(|one| one.accept));
+    let options = words.into_iter().map(|word| format!(" --accept {word}"));
+    options.collect()
+}
+
+/// Returns the concerns in one line, each with the option that accepts it.
+pub fn describe(concerns: &[Concern]) -> String {
+    let line = |concern: &Concern| match concern.accept {
+        None => concern.what.clone(),
+        Some(word) => format!("{} (accept with --accept {word})", concern.what),
+    };
+    concerns.iter().map(line).collect::<Vec<_>>().join("; ")
+}
+
+/// Returns the publisher as a person knows it: an admin key with its label.
+///
+/// # Errors
+///
+/// [`StoreError`] if the keys cannot be read.
+pub async fn with_label(pipeline: &Pipeline, publisher: &Publisher) -> Result<String, StoreError> {
+    let Publisher::AdminKey(id) = publisher else {
+        return Ok(publisher.to_string());
+    };
+    let keys = pipeline.core.store.keys(None).await?;
+    let key = keys.into_iter().find(|key| key.id == *id);
+    let label = key.map(|key| key.label).filter(|label| !label.is_empty());
+    Ok(match label {
+        Some(label) => format!("{publisher} ({label})"),
+        None => publisher.to_string(),
+    })
+}

@@ -1,0 +1,84 @@
+//! Where a component came from, and the result of its deployment.
+
+use super::super::fleet::Behind;
+use super::concern::Concern;
+use super::verified::Verified;
+use leadhost_domain::acceptance::FirstAcceptance;
+use leadhost_domain::id::KeyId;
+use leadhost_domain::plugin::{Description, Digest, PluginKind};
+use leadhost_domain::publisher::Publisher;
+use leadhost_store::{Activation, PluginRecord};
+
+/// The origin of a component that has just arrived.
+#[derive(Clone, Debug)]
+pub struct ComponentOrigin {
+    /// `upload`, the address in a registry with its digest, or the file name.
+    pub name: String,
+    /// The publisher, unless the component is signed.
+    pub publisher: Publisher,
+}
+
+impl ComponentOrigin {
+    /// The origin of an upload with this admin key.
+    pub fn upload(key: KeyId) -> Self {
+        Self {
+            name: "upload".to_owned(),
+            publisher: Publisher::AdminKey(key),
+        }
+    }
+
+    /// Returns the same publisher with the address in a registry from which the component was
+    /// pulled, if it was.
+    #[must_use]
+    pub fn from_registry(self, address: Option<&str>) -> Self {
+        Self {
+            name: address.map_or(self.name, str::to_owned),
+            ..self
+        }
+    }
+}
+
+impl From<&str> for ComponentOrigin {
+    fn from(name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            publisher: Publisher::from_origin(name),
+        }
+    }
+}
+
+/// A version that was activated.
+#[derive(Debug)]
+pub struct Activated {
+    pub activation: Activation,
+    /// The version that was active before: the same one, if that was activated again.
+    pub before: Option<Digest>,
+    /// Live hosts that had not switched when the time for it was up.
+    pub behind: Vec<Behind>,
+    /// The comparison with the version that was active before. A rollback makes none.
+    pub verified: Option<Box<Verified>>,
+    /// The acceptance by the first of two keys, if two were needed.
+    pub first_acceptance: Option<FirstAcceptance>,
+    /// The concerns that were accepted.
+    pub accepted: Vec<Concern>,
+}
+
+/// A component that was checked and not stored.
+#[derive(Debug)]
+pub struct CheckReport {
+    pub digest: Digest,
+    pub description: Description,
+    pub kind: PluginKind,
+    pub contract: String,
+    pub golden: u32,
+    pub publisher: Publisher,
+    /// The concerns that an activation would raise.
+    pub concerns: Vec<Concern>,
+}
+
+/// A component that is stored, and active if that was requested.
+#[derive(Debug)]
+pub struct Deployed {
+    pub record: PluginRecord,
+    pub activation: Option<Activated>,
+}

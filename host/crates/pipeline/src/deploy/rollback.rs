@@ -1,0 +1,87 @@
+//! The rollback to the version that was active before.
+
+use std::sync::Arc;
+
+use super::super::fleet::FleetError;
+use super::super::versions::activation;
+use super::activate::close_overtaken;
+use super::concern::{AcceptedWords, Concern};
+use super::error::{DeployCommand, DeployError};
+use super::outcome::Activated;
+use super::review::no_canary;
+use super::stored::stored_version;
+use super::swap::swap;
+use super::{concerns, rolled_back, trust};
+use crate::state::Pipeline;
+use leadhost_plugin::PreparedVersion;
+
+/// Activates the version that was active before. The version was accepted before, so only two
+/// concerns are raised: a change of kind, and, unless `may_widen`, permissions that the active
+/// version lacks.
+///
+/// # Errors
+///
+/// [`DeployError`] if there is no such plugin or no version before, a canary or another rollback is under way,
+/// that version was itself rolled back and this is not accepted, no trusted key has signed it, it cannot be
+/// loaded or has another kind while the name is in use, or the store or the fleet fails.
+pub async fn rollback(
+    pipeline: &Arc<Pipeline>,
+    name: &str,
+    may_widen: bool,
+    accept: &AcceptedWords,
+    begun: Option<i64>,
+) -> Result<Activated, DeployError> {
+    no_canary(pipeline, name).await?;
+    let serves = activation(pipeline, name).await?;
+    let serves = serves.ok_or_else(|| DeployError::UnknownPlugin(name.to_owned()))?;
+    let previous = serves.previous.clone();
+    let previous = previous.ok_or_else(|| DeployError::NothingBefore(name.to_owned()))?;
+    // Before the lock: a version that is not in memory needs the turn of a trial, and those that
+    // have one wait for the lock.
+    let (loaded, record) = stored_version(pipeline, &previous).await?;
+    trust::stored(pipeline, &loaded)?;
+    let _alone = pipeline.deploying.lock().await;
+    let now = activation(pipeline, name).await?;
+    if now.is_none_or(|now| now.generation != serves.generation) {
+        return Err(FleetError::Changed(name.to_owned()).into());
+    }
+    // Under the lock: what another operator or a guard of this host took back is recorded by now.
+    rolled_back::check_rollback(pipeline, &serves, accept, begun).await?;
+    // Even a rollback must not change the kind of a plugin that is in use.
+    let old = pipeline.core.store.plugin(&serves.digest).await?;
+    if let Some(kind) = old.and_then(|old| old.kind())
+        && let Some(concern) = concerns::about_kind(pipeline, name, kind, loaded.kind).await?
+    {
+        return Err(DeployError::Refused {
+            name: name.to_owned(),
+            version: loaded.description.version.clone(),
+            command: DeployCommand::Activate,
+            concerns: vec![concern],
+            verified: None,
+        });
+    }
+    if !may_widen {
+        let prepared = PreparedVersion {
+            loaded: Arc::clone(&loaded),
+            golden: record.golden,
+            checks: record.checks,
+        };
+        let mut concerns = concerns::find(pipeline, &prepared, &record.publisher, None).await?;
+        concerns.retain(Concern::lets_do_more);
+        if !concerns.is_empty() {
+            let what: Vec<String> = concerns.into_iter().map(|concern| concern.what).collect();
+            return Err(DeployError::Widening {
+                name: name.to_owned(),
+                what: what.join("; "),
+            });
+        }
+    }
+    let activated = swap(pipeline, &loaded, Some(&serves.digest), None).await?;
+    close_overtaken(
+        pipeline,
+        &activated,
+        "an operator rolled the active version back",
+    )
+    .await;
+    Ok(activated)
+}

@@ -1,0 +1,630 @@
+//! Judges the open rollouts, on one host at a time: a guard that trips ends a rollout, time and
+//! a fleet that follows take it to its next step.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::error::RolloutError;
+use super::status::{self, RolloutStatus};
+use super::step::{OVERTAKEN, RolloutStep, noted, service};
+use crate::deploy::{
+    error::DeployError,
+    stored::{rollout_of, stored_version},
+    swap::replace,
+    trust,
+};
+use crate::fleet::FleetJob;
+use crate::rollout::guard::{self, Part};
+use crate::rollout::hour::HourComparison;
+use crate::rollout::{Observations, SLOWER, TIMES_SLOWER};
+use crate::rounds::Rounds;
+use crate::state::Pipeline;
+use crate::verify::compare::ComparisonCounts;
+use crate::versions::serving;
+use leadhost_config as config;
+use leadhost_config::shutdown::Shutdown;
+use leadhost_domain::audit::{AuditActor, OperatorAct};
+use leadhost_domain::id::ConnectionId;
+use leadhost_domain::limits;
+use leadhost_domain::rollout::{RECORDED, Rollout, RolloutStage};
+use leadhost_domain::size;
+use leadhost_domain::time::Micros;
+use leadhost_store::StoreError;
+
+/// Moments from which a new count of the evidence begins, so that the good results of a version
+/// before do not excuse the bad ones now.
+const MOMENTS: usize = 60;
+
+/// Timed or measured conversions without which their duration or memory is not judged.
+const ENOUGH: u64 = 50;
+
+/// Between two rounds at most, if nothing is wrong: they begin a second after each other, and each asks
+/// the store a few things.
+const ROUND: Duration = Duration::from_secs(5);
+
+/// The judge of all rollouts, while this host has the job.
+struct Judge {
+    job: FleetJob,
+    watched: HashMap<i64, JudgedRollout>,
+}
+
+impl Default for Judge {
+    fn default() -> Self {
+        Self {
+            job: FleetJob::new("rollouts"),
+            watched: HashMap::new(),
+        }
+    }
+}
+
+/// A rollout as the judge remembers it.
+struct JudgedRollout {
+    /// When the stage or step began.
+    stage_at: Micros,
+    /// The time for which it lasted while a host judged it and it was not paused.
+    spent: Duration,
+    /// The last round that judged it. `None` if that failed.
+    looked: Option<Instant>,
+    recorded: Instant,
+    moments: VecDeque<Moment>,
+    /// The same of the comparison with the hour before.
+    hours: VecDeque<HourComparison>,
+    /// Whether the log has what the step waits for after its time.
+    has_said: bool,
+    /// Since when another version than the candidate is active in the probation.
+    overtaken: Option<Instant>,
+}
+
+/// The counts at a moment, by the places of [`Part::ALL`].
+type Moment = [PartCounts; Part::ALL.len()];
+
+/// The counts of a part: all, and by connection.
+#[derive(Clone, Default)]
+struct PartCounts {
+    all: ComparisonCounts,
+    connections: BTreeMap<ConnectionId, ComparisonCounts>,
+}
+
+impl JudgedRollout {
+    fn new(rollout: &Rollout) -> Self {
+        Self {
+            stage_at: rollout.stage_at,
+            spent: rollout.recorded_spent,
+            looked: Some(Instant::now()),
+            recorded: Instant::now(),
+            moments: VecDeque::new(),
+            hours: VecDeque::new(),
+            has_said: false,
+            overtaken: None,
+        }
+    }
+
+    /// Logs once for each step what it waits for after its time.
+    fn say(&mut self, status: &RolloutStatus) {
+        // Hosts prepare a version in a few seconds.
+        let is_preparing = status.rollout.stage == RolloutStage::Verified
+            && self.spent < limits::CONVERGE_PATIENCE;
+        let waits_for = status.waits_for(self.spent).filter(|_| !is_preparing);
+        if let Some(waits_for) = &waits_for
+            && !self.has_said
+        {
+            let rollout = &status.rollout;
+            tracing::info!(plugin = %rollout.name, candidate = rollout.candidate.short(), percent = rollout.share(), waits_for, "rollout stays in its step");
+        }
+        self.has_said = waits_for.is_some();
+    }
+}
+
+/// Returns the time that a round adds to a step, which looks at it now: none if the round before failed,
+/// or was so long ago that no host judged it meanwhile.
+fn since(looked: Option<Instant>, now: Instant) -> Duration {
+    let gap = looked.map(|looked| now.duration_since(looked));
+    gap.filter(|gap| *gap <= ROUND).unwrap_or_default()
+}
+
+/// Judges the rollouts until shutdown. A swap of versions may take long: hosts follow meanwhile.
+pub async fn run(pipeline: Arc<Pipeline>, shutdown: Shutdown) {
+    let mut judge = Judge::default();
+    let mut rounds = Rounds::new("rollouts not judged");
+    while !shutdown.has_begun() {
+        let round = Box::pin(judge.step(&pipeline)).await;
+        rounds
+            .ended(round, &pipeline.rollouts.judge, &shutdown)
+            .await;
+    }
+    judge.job.leave(&pipeline).await;
+}
+
+impl Judge {
+    /// Judges each open rollout, if this host has the job. Returns whether one is open.
+    async fn step(&mut self, pipeline: &Arc<Pipeline>) -> Result<bool, StoreError> {
+        let held = self.held(pipeline).await;
+        if held.is_err() {
+            // No host judged until the next round that succeeds.
+            self.watched.values_mut().for_each(|one| one.looked = None);
+        }
+        let Some(open) = held? else {
+            return Ok(true);
+        };
+        let mut failed = None;
+        for rollout in &open {
+            // One that cannot be judged does not hold the others.
+            if let Err(error) = self.judge(pipeline, rollout).await {
+                failed = Some(error);
+            }
+        }
+        failed.map_or(Ok(!open.is_empty()), Err)
+    }
+
+    /// Returns the open rollouts, or `None` if another host judges them.
+    async fn held(&mut self, pipeline: &Pipeline) -> Result<Option<Vec<Rollout>>, StoreError> {
+        let mut open = pipeline.core.store.rollouts().await?;
+        open.retain(|rollout| rollout.stage.is_open());
+        self.watched
+            .retain(|number, _| open.iter().any(|one| one.number == *number));
+        if open.is_empty() {
+            self.job.leave(pipeline).await;
+        } else if self.job.hold(pipeline).await?.is_none() {
+            self.watched.clear();
+            return Ok(None);
+        }
+        Ok(Some(open))
+    }
+
+    async fn judge(
+        &mut self,
+        pipeline: &Arc<Pipeline>,
+        rollout: &Rollout,
+    ) -> Result<(), StoreError> {
+        let watched = self
+            .watched
+            .entry(rollout.number)
+            .or_insert_with(|| JudgedRollout::new(rollout));
+        if watched.stage_at != rollout.stage_at {
+            watched.stage_at = rollout.stage_at;
+            watched.spent = rollout.recorded_spent;
+            watched.looked = Some(Instant::now());
+        }
+        let (looked, now) = (watched.looked.take(), Instant::now());
+        let status = status::load(pipeline, rollout.clone()).await?;
+        if !rollout.paused {
+            watched.spent += since(looked, now);
+        }
+        let tripped = if rollout.plan.guards {
+            tripped(pipeline, watched, &status).await
+        } else {
+            None
+        };
+        watched.say(&status);
+        let spent = watched.spent;
+        if watched.recorded.elapsed() >= RECORDED {
+            watched.recorded = Instant::now();
+            let mut now = rollout.clone();
+            now.recorded_spent = spent;
+            now.spent_at = Some(pipeline.core.clock.now());
+            pipeline.core.store.spend_rollout(&now).await?;
+        }
+        decide(pipeline, &status, tripped, spent, &mut watched.overtaken).await?;
+        watched.looked = Some(now);
+        Ok(())
+    }
+}
+
+/// Returns why a guard trips.
+async fn tripped(
+    pipeline: &Pipeline,
+    watched: &mut JudgedRollout,
+    status: &RolloutStatus,
+) -> Option<String> {
+    let policy = &pipeline.core.config.verify;
+    let seen = &status.seen;
+    let now: Moment = Part::ALL.map(|part| {
+        let tally = seen.part(part);
+        PartCounts {
+            all: tally.harm,
+            connections: tally.connections.clone(),
+        }
+    });
+    let (mut is_harmful, mut harmed, mut is_everywhere) = (seen.tripped, Vec::new(), true);
+    for (place, part) in Part::ALL.into_iter().enumerate() {
+        let counts = &now[place];
+        let recently = |counts: ComparisonCounts,
+                        then: &dyn Fn(&PartCounts) -> ComparisonCounts| {
+            let mut moments = watched.moments.iter();
+            moments.any(|moment| {
+                let since = counts.since(then(&moment[place]));
+                guard::trips_recently(part, &since, policy)
+            })
+        };
+        let is_whole =
+            guard::trips(part, &counts.all, policy) || recently(counts.all, &|then| then.all);
+        let on = counts.connections.iter().filter(|(id, counts)| {
+            let then = |then: &PartCounts| then.connections.get(*id).copied().unwrap_or_default();
+            guard::trips(part, counts, policy) || recently(**counts, &then)
+        });
+        let on: Vec<ConnectionId> = on.map(|(id, _)| id.clone()).collect();
+        is_harmful |= is_whole || !on.is_empty();
+        if !on.is_empty() {
+            is_everywhere &= on.len() == counts.connections.len();
+        }
+        for id in on {
+            if !harmed.contains(&id) {
+                harmed.push(id);
+            }
+        }
+    }
+    watched.moments.push_back(now);
+    if watched.moments.len() > MOMENTS {
+        watched.moments.pop_front();
+    }
+    // A host that sees a guard trip by itself gives the candidate no more deliveries.
+    if is_harmful {
+        let mut why = status.drift(policy);
+        if !harmed.is_empty() && !is_everywhere {
+            let mut names = Vec::new();
+            for id in harmed.iter().take(NAMED) {
+                names.push(name_of(pipeline, id).await);
+            }
+            why.push(format!("only on connection {}", names.join(", ")));
+        }
+        if why.is_empty() {
+            why.push(most_harm(seen));
+        }
+        return Some(why.join("; "));
+    }
+    if let Some(why) = slow(seen).or_else(|| large(seen, policy)) {
+        return Some(why);
+    }
+    worse_than_before(pipeline, watched, status).await
+}
+
+/// Returns why the candidate is worse than the hour before its activation.
+async fn worse_than_before(
+    pipeline: &Pipeline,
+    watched: &mut JudgedRollout,
+    status: &RolloutStatus,
+) -> Option<String> {
+    if status.rollout.stage != RolloutStage::Probation {
+        return None;
+    }
+    let hour = &status.seen.hour;
+    let worse = hour.worse(watched.hours.iter(), &pipeline.core.config.verify);
+    watched.hours.push_back(hour.moment());
+    if watched.hours.len() > MOMENTS {
+        watched.hours.pop_front();
+    }
+    let worse = worse?;
+    Some(worse.sentence(&name_of(pipeline, &worse.connection).await))
+}
+
+/// Returns a sentence about harm that does not exceed the policy as a whole.
+fn most_harm(seen: &Observations) -> String {
+    let harms = Part::ALL.into_iter().flat_map(|part| {
+        let harm = seen.part(part).harm;
+        [
+            (harm.failing, "fail only with it"),
+            (harm.lost, "lose or change what is guarded"),
+            (harm.altered, "change what identifies a lead"),
+            (harm.vanished, "lose a lead, an event or a request"),
+            (harm.appeared, "gain a lead, an event or a request"),
+        ]
+        .map(|(many, how)| (many, harm.compared, part, how))
+    });
+    let most = harms.max_by_key(|(many, ..)| *many);
+    let (most, of, part, how) = most.unwrap_or((0, 0, Part::Deliveries, "show harm"));
+    let what = match part {
+        Part::Deliveries => "deliveries",
+        Part::Sends => "sends",
+        Part::Checks => "sender checks",
+    };
+    format!("{most} of {of} {what} {how}")
+}
+
+/// Connections that a reason names.
+const NAMED: usize = 5;
+
+/// Returns the name of a connection. Its id is part of its address, so only a part of it is shown.
+async fn name_of(pipeline: &Pipeline, id: &ConnectionId) -> String {
+    match pipeline.connections.get(id).await {
+        Ok(Some(live)) => format!("`{}`", live.connection.name),
+        _ => format!("{}…", id.as_str().get(..4).unwrap_or_default()),
+    }
+}
+
+/// Returns why the candidate is too slow: for most deliveries, so that a pause of the host is no
+/// reason.
+fn slow(seen: &Observations) -> Option<String> {
+    let mean = seen.mean_times()?;
+    let (stable, candidate) = (mean.stable.as_micros(), mean.candidate.as_micros());
+    (seen.timed >= ENOUGH && seen.slower * 2 > seen.timed).then(|| {
+        format!(
+            "{} of {} conversions took more than {TIMES_SLOWER} times as long and {} ms longer with it: {candidate} µs on average, {stable} µs with the stable version",
+            seen.slower,
+            seen.timed,
+            SLOWER.as_millis(),
+        )
+    })
+}
+
+/// Returns why the candidate needs too much memory: for most deliveries, so that a rare large one is
+/// no reason.
+fn large(seen: &Observations, policy: &config::VerifySection) -> Option<String> {
+    let mean = |total: u64| size::readable(total / seen.measured.max(1));
+    (seen.measured >= ENOUGH && seen.larger * 2 > seen.measured).then(|| {
+        format!(
+            "{} of {} conversions needed more than {} times the memory and {} MiB more with it: {} on average, {} with the stable version",
+            seen.larger,
+            seen.measured,
+            policy.memory_times,
+            policy.memory_mib,
+            mean(seen.candidate_bytes),
+            mean(seen.stable_bytes),
+        )
+    })
+}
+
+/// How long the host of an operator who activates another version has to end the probation, with the
+/// operator's reason. It waits for the other hosts before it.
+const UNRECORDED: Duration = limits::CONVERGE_PATIENCE.saturating_add(Duration::from_secs(5));
+
+/// Takes the rollout to where it belongs. Returns whether it was changed. `overtaken`: since when another
+/// version than the candidate is active in the probation.
+async fn decide(
+    pipeline: &Arc<Pipeline>,
+    status: &RolloutStatus,
+    tripped: Option<String>,
+    spent: Duration,
+    overtaken: &mut Option<Instant>,
+) -> Result<bool, StoreError> {
+    let rollout = &status.rollout;
+    let active = serving(pipeline, &rollout.name).await?;
+    let is_active = |digest| active.as_ref() == Some(digest);
+    let is_time = spent >= rollout.plan.every;
+    let (now, by) = (pipeline.core.clock.now(), service());
+    let is_overtaken = rollout.stage == RolloutStage::Probation && !is_active(&rollout.candidate);
+    if !is_overtaken {
+        *overtaken = None;
+    } else if pipeline.core.store.is_shared()
+        && overtaken.get_or_insert_with(Instant::now).elapsed() < UNRECORDED
+    {
+        return Ok(false);
+    }
+    match rollout.stage {
+        RolloutStage::Probation if is_overtaken => {
+            // An operator who activates another version here records that first.
+            let _alone = pipeline.deploying.lock().await;
+            let why = OVERTAKEN.to_owned();
+            end(pipeline, rollout, RolloutStage::Aborted, why).await
+        }
+        RolloutStage::Probation if tripped.is_some() => {
+            let why = tripped.unwrap_or_default();
+            match Box::pin(take_back(pipeline, rollout, status, why)).await {
+                Ok(()) => Ok(true),
+                Err(error) => failed(rollout, "rollback", error),
+            }
+        }
+        RolloutStage::Verified | RolloutStage::Canary if tripped.is_some() => {
+            let why = tripped.unwrap_or_default();
+            roll_back(pipeline, rollout, status, why).await
+        }
+        RolloutStage::Verified | RolloutStage::Shadow | RolloutStage::Canary
+            if !is_active(&rollout.stable) =>
+        {
+            let why = OVERTAKEN.to_owned();
+            end(pipeline, rollout, RolloutStage::Aborted, why).await
+        }
+        RolloutStage::Verified if status.behind.is_empty() => {
+            first_step(pipeline, rollout, &by).await
+        }
+        RolloutStage::Shadow if is_time => {
+            let why = "its time is over".to_owned();
+            end(pipeline, rollout, RolloutStage::Done, why).await
+        }
+        RolloutStage::Probation if spent >= rollout.plan.probation => {
+            let why = match rollout.plan.guards {
+                true => "no guard has tripped",
+                false => "its time is over; guards were off",
+            };
+            let why = why.to_owned();
+            end(pipeline, rollout, RolloutStage::Done, why).await
+        }
+        RolloutStage::Canary if is_time && !rollout.paused && status.waits_for(spent).is_none() => {
+            let is_last = rollout.step + 1 >= rollout.plan.steps.len();
+            if !is_last {
+                let mut next = rollout.in_stage(RolloutStage::Canary, now, None);
+                next.step += 1;
+                return change(pipeline, &next, OperatorAct::NextRolloutStep, &by).await;
+            }
+            match Box::pin(promote(pipeline, rollout, &by)).await {
+                Ok(()) => Ok(true),
+                Err(error) => failed(rollout, "activation", error),
+            }
+        }
+        _ => Ok(false),
+    }
+}
+
+/// Begins the first step of a canary, because every live host has prepared both versions. Returns false
+/// if the rollout was changed meanwhile.
+///
+/// # Errors
+///
+/// [`StoreError`] if the store fails.
+pub async fn first_step(
+    pipeline: &Arc<Pipeline>,
+    rollout: &Rollout,
+    by: &AuditActor,
+) -> Result<bool, StoreError> {
+    let next = rollout.in_stage(RolloutStage::Canary, pipeline.core.clock.now(), None);
+    change(pipeline, &next, OperatorAct::NextRolloutStep, by).await
+}
+
+/// Activates the candidate for an operator, or for the judge itself: the probation begins.
+///
+/// # Errors
+///
+/// [`DeployError`] if the rollout was changed, another version is active, the candidate cannot be
+/// loaded or no trusted key has signed it, or the store or the fleet fails.
+pub async fn promote(
+    pipeline: &Arc<Pipeline>,
+    rollout: &Rollout,
+    by: &AuditActor,
+) -> Result<(), DeployError> {
+    // The keys may have been set since it began.
+    let (candidate, _) = stored_version(pipeline, &rollout.candidate).await?;
+    trust::stored(pipeline, &candidate)?;
+    let now = pipeline.core.clock.now();
+    let next = match rollout.plan.probation {
+        Duration::ZERO => {
+            rollout.in_stage(RolloutStage::Done, now, Some("it is activated".to_owned()))
+        }
+        // The candidate has all deliveries, also if an operator left steps out.
+        _ => Rollout {
+            step: rollout.plan.steps.len(),
+            ..rollout.in_stage(RolloutStage::Probation, now, None)
+        },
+    };
+    let act = OperatorAct::PromoteRollout;
+    let step = RolloutStep { next, act, by };
+    replace(pipeline, &rollout.candidate, &rollout.stable, step).await?;
+    Ok(())
+}
+
+/// Activates the stable version again, because a guard has tripped in the probation.
+async fn take_back(
+    pipeline: &Arc<Pipeline>,
+    rollout: &Rollout,
+    status: &RolloutStatus,
+    why: String,
+) -> Result<(), DeployError> {
+    let now = pipeline.core.clock.now();
+    let by = service();
+    let step = RolloutStep {
+        next: rollout.in_stage(RolloutStage::RolledBack, now, Some(why.clone())),
+        act: OperatorAct::RollBackRollout,
+        by: &by,
+    };
+    replace(pipeline, &rollout.stable, &rollout.candidate, step).await?;
+    report_rollback(pipeline, status, &why);
+    Ok(())
+}
+
+/// Ends a rollout whose guard has tripped in the canary. If an operator has promoted it since the judge
+/// looked, its stable version is activated again. Returns false if it was changed otherwise.
+async fn roll_back(
+    pipeline: &Arc<Pipeline>,
+    rollout: &Rollout,
+    status: &RolloutStatus,
+    why: String,
+) -> Result<bool, StoreError> {
+    if end(pipeline, rollout, RolloutStage::RolledBack, why.clone()).await? {
+        report_rollback(pipeline, status, &why);
+        return Ok(true);
+    }
+    let now = rollout_of(pipeline, &rollout.name).await?;
+    let promoted =
+        |one: &Rollout| one.number == rollout.number && one.stage == RolloutStage::Probation;
+    match now.filter(promoted) {
+        Some(promoted) => match Box::pin(take_back(pipeline, &promoted, status, why)).await {
+            Ok(()) => Ok(true),
+            Err(error) => failed(rollout, "rollback", error),
+        },
+        None => Ok(false),
+    }
+}
+
+/// Logs and counts a rollback, with an example of a failure.
+fn report_rollback(pipeline: &Pipeline, status: &RolloutStatus, why: &str) {
+    let rollout = &status.rollout;
+    let (plugin, candidate) = (&rollout.name, rollout.candidate.short());
+    let example = status.failure().map(|one| one.subject.to_string());
+    pipeline.core.metrics.rollouts.rolled_back(plugin);
+    tracing::error!(%plugin, candidate, why, example, "rollout rolled back, stable version active");
+}
+
+/// Ends a rollout, as the service itself. Returns false if it was changed meanwhile.
+///
+/// # Errors
+///
+/// [`StoreError`] if the store fails.
+pub async fn end(
+    pipeline: &Arc<Pipeline>,
+    rollout: &Rollout,
+    stage: RolloutStage,
+    why: String,
+) -> Result<bool, StoreError> {
+    end_by(pipeline, rollout, stage, why, &service()).await
+}
+
+/// Ends a rollout for an operator, or for the service itself. Returns whether nothing else was
+/// changed meanwhile.
+///
+/// # Errors
+///
+/// [`StoreError`] if the store fails.
+pub async fn end_by(
+    pipeline: &Arc<Pipeline>,
+    rollout: &Rollout,
+    stage: RolloutStage,
+    why: String,
+    by: &AuditActor,
+) -> Result<bool, StoreError> {
+    let now = pipeline.core.clock.now();
+    let ended = rollout.in_stage(stage, now, Some(why));
+    let act = match stage {
+        RolloutStage::RolledBack => OperatorAct::RollBackRollout,
+        _ => OperatorAct::EndRollout,
+    };
+    change(pipeline, &ended, act, by).await
+}
+
+/// Stores a change, unless another one was faster.
+async fn change(
+    pipeline: &Arc<Pipeline>,
+    next: &Rollout,
+    act: OperatorAct,
+    by: &AuditActor,
+) -> Result<bool, StoreError> {
+    let Some(stored) = pipeline.core.store.change_rollout(next).await? else {
+        return Ok(false);
+    };
+    noted(pipeline, &stored, act, by).await?;
+    Ok(true)
+}
+
+/// Logs a swap that failed; the judge tries again.
+fn failed(rollout: &Rollout, what: &str, error: DeployError) -> Result<bool, StoreError> {
+    match error {
+        DeployError::Store(error) => Err(error),
+        // Its text may have the label of a key, which may be a name.
+        DeployError::Rollout(RolloutError::Changed { .. }) => {
+            tracing::warn!(plugin = %rollout.name, candidate = rollout.candidate.short(), step = what, error = "the rollout was changed meanwhile", "rollout step failed, retrying");
+            Ok(false)
+        }
+        error => {
+            tracing::warn!(plugin = %rollout.name, candidate = rollout.candidate.short(), step = what, %error, "rollout step failed, retrying");
+            Ok(false)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_time_between_rounds_that_succeeded_counts() {
+        let began = Instant::now();
+        let after = |seconds| began + Duration::from_secs(seconds);
+        let check = |looked: Option<u64>, now: u64, counts: u64| {
+            let since = since(looked.map(after), after(now));
+            assert_eq!(since.as_secs(), counts, "{looked:?}");
+        };
+        check(Some(3), 4, 1);
+        check(Some(3), 8, 5);
+        // The store did not answer, or another host had the job.
+        check(Some(3), 9, 0);
+        check(None, 9, 0);
+    }
+}

@@ -1,0 +1,82 @@
+//! Compares both versions on deliveries that were answered, in the shadow stage and in the
+//! probation, and on sends whose outcome was stored, in every stage. The calls run in the lane of
+//! trials, so that live deliveries keep their share of the threads, and have no effect.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Weak};
+
+use crate::rollout::guard::Part;
+use crate::rollout::state::{AnsweredDelivery, Next, SentSend, Turn, Waiting};
+use crate::rollout::{self, Cost, LiveRollout, served};
+use crate::state::Pipeline;
+use crate::verify::{self, conversion::Compared};
+
+/// Deliveries that are not compared again.
+const RECENT: usize = 64;
+
+/// Compares what arrives in the queues, until the rollout has ended.
+pub async fn run(pipeline: Weak<Pipeline>, plugin: String, number: i64, mut waiting: Waiting) {
+    let mut recent = VecDeque::new();
+    while let Some(next) = waiting.next().await {
+        let Some(pipeline) = pipeline.upgrade() else {
+            return;
+        };
+        if pipeline.core.shutdown.has_begun() {
+            return;
+        }
+        let live = pipeline.rollouts.get(&plugin);
+        let Some(live) = live.filter(|live| live.rollout.number == number) else {
+            return;
+        };
+        // A delivery with several pointers is offered after each fetch.
+        if let Next::Delivery(AnsweredDelivery { id, .. }) = next {
+            if recent.contains(&id) {
+                live.observed.pass_over();
+                continue;
+            }
+            recent.push_back(id);
+            if recent.len() > RECENT {
+                recent.pop_front();
+            }
+        }
+        match next {
+            Next::Delivery(answered) => delivery(&pipeline, &live, answered).await,
+            Next::Send(sent) => send(&pipeline, &live, *sent).await,
+        }
+    }
+}
+
+async fn delivery(pipeline: &Arc<Pipeline>, live: &LiveRollout, answered: AnsweredDelivery) {
+    let compared = verify::one(pipeline, &live.stable, &live.candidate, answered.id);
+    match compared.await {
+        Ok(compared) => {
+            if let (Compared::Both(both), Some(flaws)) = (&compared, &answered.served) {
+                served::explain(live, &both.comparison, flaws);
+            }
+            add(pipeline, live, Part::Deliveries, compared);
+        }
+        Err(_) => live.observed.drop_one(Turn::Waited),
+    }
+}
+
+async fn send(pipeline: &Arc<Pipeline>, live: &LiveRollout, sent: SentSend) {
+    let of = (sent.message, &sent.connection);
+    let (stable, candidate) = (&live.stable, &live.candidate);
+    let both = verify::sends::both(pipeline, stable, candidate, of, &sent.send, sent.response);
+    add(pipeline, live, Part::Sends, both.await);
+}
+
+/// Adds a comparison to what this host has seen.
+fn add(pipeline: &Pipeline, live: &LiveRollout, part: Part, compared: Compared) {
+    match compared {
+        Compared::Both(both) => {
+            let cost = Cost {
+                took: None,
+                memory: both.memory,
+            };
+            rollout::observed::record(pipeline, live, (part, Turn::Waited), both.comparison, cost);
+        }
+        // Its person may have been erased while it waited.
+        Compared::Emptied | Compared::NotTried => live.observed.drop_one(Turn::Waited),
+    }
+}

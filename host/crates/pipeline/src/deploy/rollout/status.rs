@@ -1,0 +1,187 @@
+//! The status of a rollout: the sum of the observations of all hosts, and which of them act on it.
+
+use std::collections::HashSet;
+use std::time::Duration;
+
+use crate::deploy::stored::rollout_of;
+use crate::fleet::Behind;
+use crate::rollout::Observations;
+use crate::rollout::guard::Part;
+use crate::state::Pipeline;
+use crate::verify;
+use crate::verify::compare::Example;
+use leadhost_config as config;
+use leadhost_domain::host_names;
+use leadhost_domain::id::HostId;
+use leadhost_domain::rollout::{Rollout, RolloutStage};
+use leadhost_store::StoreError;
+
+/// A rollout, with the sum of the hosts' observations.
+#[derive(Debug)]
+pub struct RolloutStatus {
+    pub rollout: Rollout,
+    pub seen: Observations,
+    /// Live hosts that act on its current generation.
+    pub hosts: Vec<String>,
+    /// Live hosts that do not, with the reason.
+    pub behind: Vec<Behind>,
+}
+
+impl RolloutStatus {
+    /// Returns the comparisons that were made in the current step of a canary.
+    pub fn step_compared(&self) -> u64 {
+        self.seen.in_step(self.rollout.percent())
+    }
+
+    /// Returns why a stage or step that has lasted for this time goes on, in words that follow
+    /// "waits for". `None`: it has not lasted for its time, or it ends now.
+    pub fn waits_for(&self, spent: Duration) -> Option<String> {
+        let rollout = &self.rollout;
+        let plan = &rollout.plan;
+        if rollout.stage == RolloutStage::Verified && !self.behind.is_empty() {
+            return Some("every host to prepare the versions".to_owned());
+        }
+        if rollout.stage != RolloutStage::Canary || rollout.paused || spent < plan.every {
+            return None;
+        }
+        if !self.behind.is_empty() {
+            return Some("every host to follow".to_owned());
+        }
+        let (made, needed) = (self.step_compared(), plan.step_comparisons);
+        if made < needed {
+            let more = needed - made;
+            let comparisons = if more == 1 {
+                "comparison"
+            } else {
+                "comparisons"
+            };
+            return Some(format!(
+                "{more} more {comparisons}: {made} of {needed} in this step"
+            ));
+        }
+        // A rollout that never had an effect has proved nothing.
+        if self.seen.served == 0 && self.seen.saved > 0 {
+            return Some(format!(
+                "a first result of the candidate that can be used, of {} that it was chosen for; an operator may promote it or roll it back",
+                self.seen.saved
+            ));
+        }
+        if rollout.step + 1 < plan.steps.len() {
+            return None;
+        }
+        if rollout.percent() < 100 {
+            return Some(
+                "an operator to promote it or roll it back: its last step is below 100 %"
+                    .to_owned(),
+            );
+        }
+        // A version that did nothing has proved nothing: an operator may promote it.
+        let compared = self.seen.tally.compared + self.seen.sends.compared;
+        (compared == 0).then(|| "a first comparison".to_owned())
+    }
+
+    /// Returns an example of a delivery or a send on which only the candidate failed.
+    pub fn failure(&self) -> Option<&Example> {
+        let parts = Part::ALL.into_iter();
+        let mut examples = parts.flat_map(|part| &self.seen.part(part).newly_failing.examples);
+        examples.next()
+    }
+
+    /// Returns the differences that exceed the policy, each in a sentence.
+    pub fn drift(&self, policy: &config::VerifySection) -> Vec<String> {
+        let mut drift = verify::drift(&self.seen.tally, policy);
+        drift.extend(verify::drift_of_sends(&self.seen.sends, policy));
+        drift.extend(verify::drift_of_checks(&self.seen.checks, policy));
+        drift
+    }
+}
+
+/// Returns the status of a plugin's last rollout, or `None` if there was none.
+///
+/// # Errors
+///
+/// [`StoreError`] if the store fails.
+pub async fn latest(
+    pipeline: &Pipeline,
+    plugin: &str,
+) -> Result<Option<RolloutStatus>, StoreError> {
+    match rollout_of(pipeline, plugin).await? {
+        Some(rollout) => Ok(Some(load(pipeline, rollout).await?)),
+        None => Ok(None),
+    }
+}
+
+/// Returns the status of a rollout, by adding up the reports of the hosts.
+///
+/// # Errors
+///
+/// [`StoreError`] if the store fails.
+pub async fn load(pipeline: &Pipeline, rollout: Rollout) -> Result<RolloutStatus, StoreError> {
+    let store = &pipeline.core.store;
+    let reports = store.rollout_reports(&rollout.name, rollout.number).await?;
+    let mut live: Vec<(HostId, String)> = if store.is_shared() {
+        let hosts = store.hosts().await?;
+        let live = hosts.into_iter().filter(|host| host.alive);
+        live.map(|host| (host.id, host.name)).collect()
+    } else {
+        Vec::new()
+    };
+    let own = pipeline.fleet.host();
+    // Before its first heartbeat a host is not among them.
+    if !live.iter().any(|(id, _)| *id == own) {
+        live.push((own, pipeline.fleet.name().to_owned()));
+    }
+    let names = host_names::distinct(live.iter().map(|(id, name)| (*id, name.as_str())));
+    for ((_, name), distinct) in live.iter_mut().zip(names) {
+        *name = distinct;
+    }
+    let is_open = rollout.stage.is_open();
+    let mut status = RolloutStatus {
+        rollout,
+        seen: Observations::default(),
+        hosts: Vec::new(),
+        behind: Vec::new(),
+    };
+    let mut known = HashSet::new();
+    for report in reports {
+        let is_live = live.iter().any(|(id, _)| *id == report.host);
+        if let Some((_, host)) = live.iter().find(|(id, _)| *id == report.host) {
+            known.insert(report.host);
+            let reason = match &report.error {
+                // An error of a host that does not follow an ended rollout does not matter any
+                // more.
+                Some(_) if !is_open => None,
+                Some(error) => Some(error.clone()),
+                None if report.generation < status.rollout.generation => {
+                    Some(format!("it still acts on generation {}", report.generation))
+                }
+                None => None,
+            };
+            match reason {
+                None => status.hosts.push(host.clone()),
+                Some(reason) => status.behind.push(Behind {
+                    host: host.clone(),
+                    reason,
+                }),
+            }
+        }
+        // Reports of hosts that have stopped count too.
+        let seen = serde_json::from_value(report.seen);
+        let mut seen: Observations = seen.map_err(|error| StoreError::Inconsistent {
+            what: format!("a report on a rollout cannot be read: {error}"),
+        })?;
+        // Waiting comparisons were in the memory of the host, so they are lost.
+        if !is_open || !is_live {
+            seen.drop_waiting();
+        }
+        status.seen.merge(seen);
+    }
+    live.retain(|(id, _)| is_open && !known.contains(id));
+    status
+        .behind
+        .extend(live.into_iter().map(|(_, host)| Behind {
+            host,
+            reason: "it has not prepared the versions yet".to_owned(),
+        }));
+    Ok(status)
+}

@@ -1,0 +1,81 @@
+//! A change of a rollout, with its row of the audit, its line of the log and its announcement.
+
+use serde_json::json;
+
+use crate::fleet;
+use crate::state::Pipeline;
+use leadhost_domain::audit::{Act, AuditActor, OperatorAct, SERVICE};
+use leadhost_domain::rollout::{Rollout, RolloutStage};
+use leadhost_domain::time::Micros;
+use leadhost_store::{Announcement, StoreError};
+
+/// Why a rollout ended whose plugin has another active version by now.
+pub const OVERTAKEN: &str = "another version was activated";
+
+/// Announces a change of a rollout to every host.
+pub async fn announce(pipeline: &Pipeline) {
+    fleet::announce(pipeline, Announcement::Plugins).await;
+}
+
+/// The service itself, which judges rollouts.
+pub fn service() -> AuditActor {
+    AuditActor::service(SERVICE)
+}
+
+/// A change of a rollout, as an act of the audit.
+pub struct RolloutStep<'a> {
+    /// How the rollout is to stand, with the generation that was read.
+    pub next: Rollout,
+    pub act: OperatorAct,
+    pub by: &'a AuditActor,
+}
+
+/// Adds a change of a rollout that is stored to the audit, logs it, and announces it to every host.
+///
+/// # Errors
+///
+/// [`StoreError`] if the store fails.
+pub async fn noted(
+    pipeline: &Pipeline,
+    stored: &Rollout,
+    act: OperatorAct,
+    by: &AuditActor,
+) -> Result<(), StoreError> {
+    let act = act_of(stored, act, by, pipeline.core.clock.now());
+    pipeline.core.store.add_audit(act).await?;
+    announced(pipeline, stored, by).await;
+    Ok(())
+}
+
+/// Logs a change of a rollout that is stored and in the audit, and announces it to every host.
+pub async fn announced(pipeline: &Pipeline, stored: &Rollout, by: &AuditActor) {
+    let (plugin, candidate) = (&stored.name, stored.candidate.short());
+    // The reason of an operator has the label of a key, which may be a name.
+    let why = match (&by.key, stored.stage) {
+        (Some(_), RolloutStage::Aborted) => "an operator ended it",
+        _ => stored.why.as_deref().unwrap_or_default(),
+    };
+    // A rollback is logged as an error.
+    if stored.stage != RolloutStage::RolledBack {
+        tracing::info!(%plugin, candidate, stage = stored.stage.as_str(), percent = stored.share(), why, "rollout changed");
+    }
+    announce(pipeline).await;
+}
+
+/// Returns the act of the audit for a change of a rollout, by the service or by an operator. A rollback names
+/// the guard that tripped.
+pub fn act_of(rollout: &Rollout, act: OperatorAct, by: &AuditActor, now: Micros) -> Act {
+    let why = match rollout.stage {
+        RolloutStage::RolledBack => "guard",
+        _ => "why",
+    };
+    let detail = json!({
+        "mode": rollout.plan.mode,
+        "candidate": rollout.candidate,
+        "stable": rollout.stable,
+        "stage": rollout.stage,
+        "percent": rollout.last_share(),
+        why: rollout.why,
+    });
+    Act::done(by.clone(), now, (act, &rollout.name), &detail)
+}

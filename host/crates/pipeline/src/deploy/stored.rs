@@ -1,0 +1,69 @@
+//! Versions and rollouts as the store has them.
+
+use std::sync::Arc;
+
+use super::super::versions::loaded;
+use super::error::DeployError;
+use super::outcome::ComponentOrigin;
+use crate::state::Pipeline;
+use leadhost_domain::plugin::Digest;
+use leadhost_domain::publisher::Publisher;
+use leadhost_domain::rollout::Rollout;
+use leadhost_plugin::Loaded;
+use leadhost_store::{PluginRecord, StoreError};
+
+/// Returns the publisher of a component: its signer; otherwise the origin that first
+/// brought these bytes. So a file of the inbox still belongs to the inbox if an operator
+/// accepts its concerns and activates it.
+///
+/// # Errors
+///
+/// [`StoreError`] if the store cannot be read.
+pub async fn publisher_of(
+    pipeline: &Pipeline,
+    loaded: &Loaded,
+    origin: ComponentOrigin,
+) -> Result<Publisher, StoreError> {
+    if let Some(key) = loaded.signer {
+        return Ok(Publisher::Signer(key));
+    }
+    if let Some(record) = pipeline.core.store.plugin(&loaded.digest).await? {
+        return Ok(record.publisher);
+    }
+    // Refusals are stored only for files of the inbox.
+    let refusals = pipeline.core.store.refusals().await?;
+    let is_refused = refusals
+        .iter()
+        .any(|refusal| refusal.digest.as_ref() == Some(&loaded.digest));
+    Ok(if is_refused {
+        Publisher::Inbox
+    } else {
+        origin.publisher
+    })
+}
+
+/// Loads a stored version, with its record.
+///
+/// # Errors
+///
+/// [`DeployError::UnknownDigest`] if it is not stored, and [`DeployError`] if it cannot be loaded or the
+/// store cannot be read.
+pub async fn stored_version(
+    pipeline: &Pipeline,
+    digest: &Digest,
+) -> Result<(Arc<Loaded>, PluginRecord), DeployError> {
+    let unknown = || DeployError::UnknownDigest(digest.clone());
+    let loaded = loaded(pipeline, digest).await?.ok_or_else(unknown)?;
+    let record = pipeline.core.store.plugin(digest).await?;
+    Ok((loaded, record.ok_or_else(unknown)?))
+}
+
+/// Returns the last rollout of a name, as the store has it.
+///
+/// # Errors
+///
+/// [`StoreError`] if the store cannot be read.
+pub async fn rollout_of(pipeline: &Pipeline, name: &str) -> Result<Option<Rollout>, StoreError> {
+    let rollouts = pipeline.core.store.rollouts().await?;
+    Ok(rollouts.into_iter().find(|one| one.name == name))
+}

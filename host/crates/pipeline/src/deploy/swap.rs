@@ -1,0 +1,146 @@
+//! The swap of the active version: in the store, then on all hosts.
+
+use std::sync::Arc;
+
+use super::super::fleet::{self, FleetError};
+use super::super::redrive;
+use super::super::versions::serving;
+use super::error::DeployError;
+use super::outcome::Activated;
+use super::rollout::error::RolloutError;
+use super::rollout::step::{RolloutStep, act_of, announced};
+use super::stored::{rollout_of, stored_version};
+use crate::state::Pipeline;
+use leadhost_domain::plugin::Digest;
+use leadhost_domain::rollout::Rollout;
+use leadhost_plugin::Loaded;
+use leadhost_store::Activation;
+
+/// Activates a version of a rollout in place of the other one, and takes the rollout to its next stage, both
+/// or neither: `next`, of the generation that was read. Both versions were accepted when it began.
+///
+/// # Errors
+///
+/// [`DeployError`] if another version is active by now, the rollout was changed, the version
+/// cannot be loaded, or the store or the fleet fails.
+pub async fn replace(
+    pipeline: &Arc<Pipeline>,
+    digest: &Digest,
+    instead_of: &Digest,
+    next: RolloutStep<'_>,
+) -> Result<Activated, DeployError> {
+    let (loaded, _) = stored_version(pipeline, digest).await?;
+    let _alone = pipeline.deploying.lock().await;
+    let name = &loaded.description.name;
+    if serving(pipeline, name).await?.as_ref() != Some(instead_of) {
+        return Err(FleetError::Changed(name.clone()).into());
+    }
+    swap(pipeline, &loaded, Some(instead_of), Some(next)).await
+}
+
+/// New calls by this name begin on this version.
+///
+/// # Errors
+///
+/// [`DeployError::UnknownDigest`] if the version is not installed on this host.
+pub fn serve(pipeline: &Pipeline, activation: &Activation) -> Result<(), DeployError> {
+    pipeline
+        .fleet
+        .serve(&pipeline.core.plugins, activation)
+        .map(|_news| ())
+        .map_err(|missing| DeployError::UnknownDigest(missing.0))
+}
+
+/// Switches the version: first in the store, then for every new call, on this host and on
+/// the others. `instead_of` is the active version that the concerns were compared with. `step`: the change
+/// of the rollout that the activation belongs to.
+///
+/// # Errors
+///
+/// [`DeployError`] if another version or another stage came first, or the store or the fleet fails.
+pub async fn swap(
+    pipeline: &Arc<Pipeline>,
+    loaded: &Arc<Loaded>,
+    instead_of: Option<&Digest>,
+    step: Option<RolloutStep<'_>>,
+) -> Result<Activated, DeployError> {
+    let name = loaded.description.name.clone();
+    pipeline.core.plugins.install(loaded);
+    let (activation, changed) = switched(pipeline, loaded, instead_of, step.as_ref()).await?;
+    serve(pipeline, &activation)?;
+    tracing::info!(
+        plugin = %name,
+        version = %loaded.description.version,
+        digest = loaded.digest.short(),
+        generation = activation.generation,
+        "plugin version activated"
+    );
+    if let Some(before) = instead_of.filter(|before| **before != loaded.digest)
+        && let Ok(Some(before)) = pipeline.core.store.plugin(before).await
+        && before.description.version == loaded.description.version
+    {
+        tracing::warn!(
+            plugin = %name,
+            version = %loaded.description.version,
+            digest = loaded.digest.short(),
+            before = before.digest.short(),
+            "plugin version has the number of the one before it, and other content"
+        );
+    }
+    if let Some((step, changed)) = step.zip(changed) {
+        announced(pipeline, &changed, step.by).await;
+    }
+    pipeline.wake();
+    let (task_app, digest) = (Arc::clone(pipeline), loaded.digest.clone());
+    pipeline
+        .core
+        .spawn(async move { redrive::run(&task_app, &name, &digest).await });
+    let behind = if pipeline.core.store.is_shared() {
+        fleet::converged(pipeline, &activation).await
+    } else {
+        Vec::new()
+    };
+    Ok(Activated {
+        activation,
+        before: instead_of.cloned(),
+        behind,
+        verified: None,
+        first_acceptance: None,
+        accepted: Vec::new(),
+    })
+}
+
+/// Switches the version in the store, changes the rollout that it belongs to, and adds that to the audit, all
+/// or nothing: a rollback at the same moment would otherwise bring back what a guard or an operator takes back.
+///
+/// # Errors
+///
+/// [`DeployError`] if another version or another stage came first, or the store or the fleet fails.
+pub async fn switched(
+    pipeline: &Pipeline,
+    loaded: &Loaded,
+    instead_of: Option<&Digest>,
+    step: Option<&RolloutStep<'_>>,
+) -> Result<(Activation, Option<Rollout>), DeployError> {
+    let name = &loaded.description.name;
+    let (store, now) = (&pipeline.core.store, pipeline.core.clock.now());
+    let Some(step) = step else {
+        let activation = match store.is_shared() {
+            true => fleet::flip(pipeline, loaded, instead_of).await?,
+            false => store.activate(name, &loaded.digest, now).await?,
+        };
+        return Ok((activation, None));
+    };
+    let act = act_of(&step.next, step.act, step.by, now);
+    let (digest, changed) = (&loaded.digest, (&step.next, &act));
+    let switched = match store.is_shared() {
+        true => fleet::flip_in_rollout(pipeline, loaded, instead_of, changed).await?,
+        false => store.activate_in_rollout(digest, changed, now).await?,
+    };
+    let Some((activation, changed)) = switched else {
+        let last = rollout_of(pipeline, name).await?;
+        let (name, last) = (name.clone(), last.map(Box::new));
+        return Err(RolloutError::Changed { name, last }.into());
+    };
+    Ok((activation, Some(changed)))
+}

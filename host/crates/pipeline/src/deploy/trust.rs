@@ -1,0 +1,59 @@
+//! The trusted keys, `plugins.trusted_keys`: with them, a component is stored, activated or rolled out only
+//! if one of them has signed it. Versions that served before continue to serve, with a warning.
+
+use super::error::DeployError;
+use crate::state::Pipeline;
+use leadhost_domain::plugin::Digest;
+use leadhost_plugin::{LoadError, Loaded, signature};
+
+/// Returns a component that has arrived, if it may serve. This comes before anything of it is compiled
+/// or run. A broken signature is left for its trial, which refuses it.
+///
+/// # Errors
+///
+/// [`DeployError::Untrusted`] if no trusted key has signed it, or [`DeployError`] if the host has no
+/// thread to read it.
+pub(super) async fn arrived(pipeline: &Pipeline, wasm: Vec<u8>) -> Result<Vec<u8>, DeployError> {
+    let keys = pipeline.core.config.plugins.trusted_keys.clone();
+    if keys.are_all() {
+        return Ok(wasm);
+    }
+    // All of its bytes are hashed.
+    let read = tokio::task::spawn_blocking(move || {
+        let untrusted = match signature::signer(&wasm) {
+            Ok(signer) if !keys.trust(signer) => Some((Digest::compute(&wasm), signer)),
+            _ => None,
+        };
+        (wasm, untrusted)
+    });
+    match read.await {
+        Ok((wasm, None)) => Ok(wasm),
+        Ok((_, Some((digest, signer)))) => Err(DeployError::Untrusted { digest, signer }),
+        Err(error) => Err(LoadError::Host(error.to_string()).into()),
+    }
+}
+
+/// Refuses a stored version that may not serve.
+///
+/// # Errors
+///
+/// [`DeployError::Untrusted`] if no trusted key has signed it.
+pub(super) fn stored(pipeline: &Pipeline, loaded: &Loaded) -> Result<(), DeployError> {
+    if is_trusted(pipeline, loaded) {
+        return Ok(());
+    }
+    Err(DeployError::Untrusted {
+        digest: loaded.digest.clone(),
+        signer: loaded.signer,
+    })
+}
+
+/// Returns whether a trusted key has signed a version, or every version is trusted.
+pub fn is_trusted(pipeline: &Pipeline, loaded: &Loaded) -> bool {
+    pipeline
+        .core
+        .config
+        .plugins
+        .trusted_keys
+        .trust(loaded.signer)
+}

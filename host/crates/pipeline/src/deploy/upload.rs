@@ -1,0 +1,186 @@
+//! The upload of a component: its trial, and its storage with or without its activation.
+
+use std::sync::Arc;
+
+use super::activate::switch;
+use super::concern::AcceptedWords;
+use super::error::{DeployCommand, DeployError};
+use super::outcome::{CheckReport, ComponentOrigin, Deployed};
+use super::review::agree;
+use super::stored::publisher_of;
+use super::verified::Verified;
+use super::{concerns, trust, verify};
+use crate::state::Pipeline;
+use leadhost_domain::publisher::Publisher;
+use leadhost_plugin::{Loaded, PreparedVersion};
+use leadhost_store::PluginRecord;
+
+/// Checks a component and changes nothing.
+///
+/// # Errors
+///
+/// [`DeployError`] if no trusted key has signed the component, it cannot be loaded, its trial fails, or
+/// the store fails.
+pub async fn check(
+    pipeline: &Arc<Pipeline>,
+    wasm: Vec<u8>,
+    origin: impl Into<ComponentOrigin>,
+) -> Result<CheckReport, DeployError> {
+    let wasm = trust::arrived(pipeline, wasm).await?;
+    let mut trial = pipeline.core.plugins.trial().await?;
+    let prepared = trial.prepare(wasm).await?;
+    let origin = origin.into();
+    let name = origin.name.clone();
+    let publisher = publisher_of(pipeline, &prepared.loaded, origin).await?;
+    let concerns = trial.within(concerns::find(pipeline, &prepared, &publisher, Some(&name)));
+    let mut concerns = concerns.await??;
+    drop(trial);
+    let verified = verify::before_activation(pipeline, &prepared).await?;
+    concerns.extend(verified.drift_concerns());
+    let loaded = &prepared.loaded;
+    Ok(CheckReport {
+        digest: loaded.digest.clone(),
+        description: loaded.description.clone(),
+        kind: loaded.kind,
+        contract: loaded.contract.clone(),
+        golden: prepared.golden,
+        publisher,
+        concerns,
+    })
+}
+
+/// A version that has passed its trial, and its comparison with the active version if it is to be
+/// activated.
+pub struct Tried {
+    pub prepared: PreparedVersion,
+    pub verified: Option<Verified>,
+}
+
+impl Tried {
+    /// Returns the version.
+    pub fn version(&self) -> &Loaded {
+        &self.prepared.loaded
+    }
+}
+
+/// The first half of an upload. It changes nothing and may be cancelled. `activate`: whether the
+/// component is to be activated.
+///
+/// # Errors
+///
+/// [`DeployError`] if no trusted key has signed the component, it cannot be loaded, its trial fails, or
+/// the store fails.
+pub async fn try_out(
+    pipeline: &Arc<Pipeline>,
+    wasm: Vec<u8>,
+    activate: bool,
+) -> Result<Tried, DeployError> {
+    let wasm = trust::arrived(pipeline, wasm).await?;
+    let prepared = pipeline.core.plugins.prepare(wasm).await?;
+    let verified = if activate {
+        Some(verify::before_activation(pipeline, &prepared).await?)
+    } else {
+        None
+    };
+    Ok(Tried { prepared, verified })
+}
+
+/// Tries a component, stores it, and activates it if that is requested and every concern is
+/// accepted.
+///
+/// # Errors
+///
+/// [`DeployError`] if no trusted key has signed the component, it cannot be loaded, its trial fails, a
+/// concern is not accepted, or the store or the fleet fails.
+pub async fn upload(
+    pipeline: &Arc<Pipeline>,
+    wasm: Vec<u8>,
+    origin: impl Into<ComponentOrigin>,
+    activate: bool,
+    accept: &AcceptedWords,
+) -> Result<Deployed, DeployError> {
+    let tried = Box::pin(try_out(pipeline, wasm.clone(), activate)).await?;
+    Box::pin(admit(pipeline, tried, wasm, origin.into(), accept)).await
+}
+
+/// The second half of an upload, which must run to its end.
+///
+/// # Errors
+///
+/// [`DeployError`] if a concern is not accepted, another version was activated meanwhile, or the
+/// store or the fleet fails.
+pub async fn admit(
+    pipeline: &Arc<Pipeline>,
+    tried: Tried,
+    wasm: Vec<u8>,
+    origin: ComponentOrigin,
+    accept: &AcceptedWords,
+) -> Result<Deployed, DeployError> {
+    let Tried { prepared, verified } = tried;
+    // Waits for its turn first: a deployment that waits for it does not block others.
+    let trial = match &verified {
+        Some(_) => Some(pipeline.core.plugins.trial().await?),
+        None => None,
+    };
+    let _alone = pipeline.deploying.lock().await;
+    let name = origin.name.clone();
+    let publisher = publisher_of(pipeline, &prepared.loaded, origin).await?;
+    let agreed = match verified.zip(trial) {
+        Some((verified, mut trial)) => {
+            let objections = concerns::find(pipeline, &prepared, &publisher, Some(&name));
+            let objections = trial.within(objections).await??;
+            match agree(
+                pipeline,
+                verified,
+                objections,
+                accept,
+                DeployCommand::Activate,
+            )
+            .await
+            {
+                Ok(agreed) => Some(agreed),
+                Err(error) => {
+                    // The other key, or both of them, name the stored version.
+                    if matches!(
+                        error,
+                        DeployError::SecondKey { .. } | DeployError::NoKey { .. }
+                    ) {
+                        keep(pipeline, &prepared, wasm, name, publisher).await?;
+                    }
+                    return Err(error);
+                }
+            }
+        }
+        None => None,
+    };
+    let record = keep(pipeline, &prepared, wasm, name, publisher).await?;
+    let activation = match agreed {
+        Some(agreed) => Some(switch(pipeline, agreed).await?),
+        None => None,
+    };
+    Ok(Deployed { record, activation })
+}
+
+async fn keep(
+    pipeline: &Pipeline,
+    prepared: &PreparedVersion,
+    wasm: Vec<u8>,
+    origin: String,
+    publisher: Publisher,
+) -> Result<PluginRecord, DeployError> {
+    let loaded = &prepared.loaded;
+    let record = PluginRecord {
+        digest: loaded.digest.clone(),
+        description: loaded.description.clone(),
+        contract: loaded.contract.clone(),
+        bytes: u64::try_from(wasm.len()).unwrap_or(u64::MAX),
+        checks: prepared.checks.clone(),
+        golden: prepared.golden,
+        origin,
+        publisher,
+        stored_at: pipeline.core.clock.now(),
+    };
+    pipeline.core.store.put_plugin(&record, &wasm).await?;
+    pipeline.core.plugins.install(loaded);
+    Ok(record)
+}

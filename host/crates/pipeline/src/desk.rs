@@ -1,0 +1,23 @@
+//! Changes to tickets by the desk: each is one commit.
+
+use crate::state::Pipeline;
+use leadhost_store::{StoreError, TicketPatch, TicketPatched, Write, WriteOutcome};
+
+/// Changes a ticket.
+///
+/// # Errors
+///
+/// [`StoreError`] if the write fails.
+pub async fn patch(pipeline: &Pipeline, patch: TicketPatch) -> Result<TicketPatched, StoreError> {
+    match pipeline
+        .core
+        .writer
+        .submit(Write::PatchTicket(Box::new(patch)))
+        .await?
+    {
+        WriteOutcome::TicketPatched(patched) => Ok(patched),
+        other => Err(StoreError::Inconsistent {
+            what: format!("the store answered a ticket change with {other:?}"),
+        }),
+    }
+}

@@ -1,0 +1,58 @@
+//! Periodic jobs, each run by one host at a time. The host that holds a job renews its
+//! lease; another host takes the job over when the lease expires.
+
+use std::time::Duration;
+
+use crate::state::Pipeline;
+use leadhost_domain::limits;
+use leadhost_store::{Fence, StoreError};
+
+/// A job, and this host's lease on it.
+pub struct FleetJob {
+    name: &'static str,
+    held: Option<Fence>,
+}
+
+impl FleetJob {
+    /// Returns a job that this host does not hold yet. All hosts call it by the same name.
+    pub fn new(name: &'static str) -> Self {
+        Self { name, held: None }
+    }
+
+    /// Acquires the job or renews the lease. `None` if another host holds it.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the store fails.
+    pub async fn hold(&mut self, pipeline: &Pipeline) -> Result<Option<Fence>, StoreError> {
+        let host = pipeline.fleet.host();
+        let held = pipeline
+            .core
+            .store
+            .hold_job(self.name, host, limits::JOB_LEASE)
+            .await?;
+        if pipeline.core.store.is_shared() && held.is_some() && held != self.held {
+            tracing::info!(job = self.name, "job acquired");
+        }
+        self.held = held;
+        Ok(held)
+    }
+
+    /// Releases the job, so that another host can take it at once.
+    pub async fn leave(&mut self, pipeline: &Pipeline) {
+        if self.held.take().is_some()
+            && let Err(error) = pipeline
+                .core
+                .store
+                .leave_job(self.name, pipeline.fleet.host())
+                .await
+        {
+            tracing::debug!(job = self.name, %error, "job not released, its lease will expire");
+        }
+    }
+
+    /// Returns the time between renewals of the lease.
+    pub fn period() -> Duration {
+        limits::JOB_LEASE / 3
+    }
+}

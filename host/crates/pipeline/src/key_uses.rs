@@ -1,0 +1,24 @@
+//! Periodically stores when each key was last used.
+
+use std::sync::Arc;
+
+use super::state::Pipeline;
+use leadhost_domain::limits;
+
+/// Runs until the service ends.
+pub async fn run(pipeline: Arc<Pipeline>) {
+    loop {
+        let ends = tokio::select! {
+            () = tokio::time::sleep(limits::KEY_USES_EVERY) => false,
+            () = pipeline.core.shutdown.ended() => true,
+        };
+        if let Err(error) = pipeline.keys.write_uses(&*pipeline.core.store).await
+            && !error.is_logged()
+        {
+            tracing::warn!(%error, "last use of keys not stored");
+        }
+        if ends {
+            return;
+        }
+    }
+}

@@ -1,0 +1,458 @@
+//! Removes secrets from the stored and shown parts of a request. A plugin gets the request
+//! with the values of the connection's secrets masked; in the store, fields that commonly
+//! carry credentials are masked by name as well.
+
+use std::borrow::Cow;
+use std::cell::OnceCell;
+use std::cmp::Reverse;
+
+use memchr::memchr_iter;
+use memchr::memmem::Finder;
+
+use leadhost_domain::delivery::DeliveryBody;
+use leadhost_domain::exchange::{HttpResponse, Pairs, Place, ValueLocation};
+use leadhost_domain::json;
+use leadhost_domain::limits;
+use leadhost_egress::seal::Secrets;
+
+/// Replaces a secret.
+pub const MASK: &str = "***";
+
+/// Headers that carry credentials for every sender.
+const HEADERS: [&str; 7] = [
+    "authorization",
+    "proxy-authorization",
+    "cookie",
+    "x-api-key",
+    "x-service-api-key",
+    "x-auth-token",
+    "x-access-token",
+];
+
+/// Query fields that carry credentials for every sender.
+const FIELDS: [&str; 13] = [
+    "token",
+    "access_token",
+    "auth",
+    "auth_token",
+    "api_key",
+    "api-key",
+    "apikey",
+    "secret",
+    "client_secret",
+    "password",
+    "pwd",
+    "verify_token",
+    "hub.verify_token",
+];
+
+/// Shorter secrets are not searched for by value: they would mask ordinary text.
+const SHORTEST: usize = 6;
+
+/// The secrets of a connection, to be searched for in a whole request.
+pub struct Mask<'s> {
+    secrets: &'s Secrets,
+    /// The secrets to find by value, longest first: if one is the beginning of another,
+    /// masking it first would leave the other's end.
+    by_value: Vec<Pattern<'s>>,
+}
+
+/// A secret to find by value. Each has a searcher of its own: a connection has few secrets,
+/// and an automaton for all would hold copies that remain when the secrets are wiped.
+struct Pattern<'s> {
+    secret: &'s str,
+    finder: Finder<'s>,
+}
+
+impl Pattern<'_> {
+    fn is_in(&self, bytes: &[u8]) -> bool {
+        self.finder.find(bytes).is_some()
+    }
+}
+
+impl<'s> Mask<'s> {
+    /// Returns a mask for these secrets. A secret that is too short to find by its value is
+    /// masked by name only.
+    pub fn new(secrets: &'s Secrets) -> Self {
+        let mut by_value: Vec<_> = secrets
+            .iter()
+            .filter(|(_, secret)| secret.len() >= SHORTEST)
+            .map(|(_, secret)| Pattern {
+                secret,
+                finder: Finder::new(secret),
+            })
+            .collect();
+        by_value.sort_by_key(|wanted| Reverse(wanted.secret.len()));
+        Self { secrets, by_value }
+    }
+
+    /// Masks the values of the secrets in a text.
+    pub fn text<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        let mut masked = Cow::Borrowed(text);
+        for wanted in &self.by_value {
+            if wanted.is_in(masked.as_bytes()) {
+                masked = Cow::Owned(masked.replace(wanted.secret, MASK));
+            }
+        }
+        masked
+    }
+
+    /// Like [`Mask::text`] for an owned text; the usual text is not copied.
+    pub fn own(&self, text: &mut String) {
+        if let Some(masked) = changed(self.text(text)) {
+            *text = masked;
+        }
+    }
+
+    /// Masks values that are credentials: those in the source's declared places at `place`
+    /// (`None`: an answer), known headers and fields, and the values of the secrets.
+    pub fn pairs(&self, place: Option<Place>, pairs: &mut Pairs, carried: &[ValueLocation]) {
+        let known: &[&str] = match place {
+            Some(Place::Header) => &HEADERS,
+            Some(Place::Query) => &FIELDS,
+            Some(Place::Form | Place::Json) | None => &[],
+        };
+        for (name, value) in pairs.iter_mut() {
+            let name = name.as_str();
+            let declared = carried
+                .iter()
+                .any(|at| Some(at.place) == place && at.name.eq_ignore_ascii_case(name));
+            let known = known.iter().any(|known| known.eq_ignore_ascii_case(name));
+            // In a place of its own a secret is masked however short it is.
+            let whole = self
+                .secrets
+                .iter()
+                .any(|(_, secret)| secret == value.as_str());
+            if declared || known || whole {
+                MASK.clone_into(value);
+            } else {
+                self.own(value);
+            }
+        }
+    }
+
+    /// Returns the body for a plugin and the store: the values of the secrets masked, and
+    /// the values of declared fields of a JSON or urlencoded body. `None` if nothing
+    /// changed.
+    pub fn body(&self, body: &DeliveryBody, carried: &[ValueLocation]) -> Option<Vec<u8>> {
+        let names: Vec<&str> = carried
+            .iter()
+            .filter(|at| at.place.is_in_body())
+            .map(|at| at.name.as_str())
+            .collect();
+        let has_secret = self.by_value.iter().any(|wanted| wanted.is_in(body));
+        if names.is_empty() && !has_secret {
+            return None;
+        }
+        let Ok(content) = std::str::from_utf8(body) else {
+            return self.bytes(body, &names);
+        };
+        let content = if has_secret {
+            self.text(content)
+        } else {
+            Cow::Borrowed(content)
+        };
+        changed(fields(content, &names, body)).map(String::into_bytes)
+    }
+
+    /// Masks a body that is not UTF-8: each byte becomes one character and back, so that the other
+    /// bytes stay unchanged.
+    fn bytes(&self, body: &DeliveryBody, names: &[&str]) -> Option<Vec<u8>> {
+        let latin = |bytes: &[u8]| bytes.iter().copied().map(char::from).collect::<String>();
+        let mut content = latin(&body[..]);
+        for wanted in &self.by_value {
+            content = content.replace(&latin(wanted.secret.as_bytes()), MASK);
+        }
+        let masked: Vec<u8> = fields(Cow::Owned(content), names, body)
+            .chars()
+            .filter_map(|character| u8::try_from(u32::from(character)).ok())
+            .collect();
+        (*body != masked).then_some(masked)
+    }
+}
+
+/// Masks the secrets in an answer, because some remote servers repeat them.
+pub fn response(response: HttpResponse, secrets: &Secrets) -> HttpResponse {
+    let mask = Mask::new(secrets);
+    let mut headers = response.headers;
+    mask.pairs(None, &mut headers, &[]);
+    let body = DeliveryBody::from(response.body);
+    HttpResponse {
+        status: response.status,
+        headers,
+        body: mask.body(&body, &[]).unwrap_or_else(|| body.into()),
+    }
+}
+
+/// Masks the values of the secrets in a text.
+pub fn text<'t>(text: &'t str, secrets: &Secrets) -> Cow<'t, str> {
+    Mask::new(secrets).text(text)
+}
+
+/// Returns `None` if the text did not change.
+fn changed(text: Cow<'_, str>) -> Option<String> {
+    match text {
+        Cow::Borrowed(_) => None,
+        Cow::Owned(text) => Some(text),
+    }
+}
+
+/// A borrowed content is the whole unchanged body.
+fn fields<'c>(mut content: Cow<'c, str>, names: &[&str], body: &DeliveryBody) -> Cow<'c, str> {
+    for name in names {
+        let masked = match name.rsplit_once('.') {
+            None => json_member(&content, name, |_| true),
+            Some((_, last)) => {
+                let secret = OnceCell::new();
+                // Members elsewhere may have the same name, for example an id.
+                json_member(&content, last, |raw| {
+                    let secret = secret.get_or_init(|| {
+                        let depth = match &content {
+                            Cow::Borrowed(_) => body.depth(),
+                            Cow::Owned(text) => json::depth(text.as_bytes()),
+                        };
+                        let is_read = depth <= limits::JSON_DEPTH;
+                        is_read.then(|| value_at(&content, name)).flatten()
+                    });
+                    secret
+                        .as_ref()
+                        .is_some_and(|secret| unescaped(raw) == *secret)
+                })
+            }
+        };
+        if let Some(masked) = masked {
+            content = Cow::Owned(masked);
+        }
+        if let Some(masked) = form_field(&content, name) {
+            content = Cow::Owned(masked);
+        }
+    }
+    content
+}
+
+/// Returns the text at this path of a JSON body.
+fn value_at(content: &str, path: &str) -> Option<String> {
+    let body: serde_json::Value = json::parse(content).ok()?;
+    json::at(&body, path)?.as_str().map(str::to_owned)
+}
+
+/// Decodes the escapes between the quotes of a JSON string.
+fn unescaped(raw: &str) -> String {
+    json::parse(&format!("\"{raw}\"")).unwrap_or_default()
+}
+
+/// Masks the string values of members of this name, in any case, for which `is_secret`
+/// returns true for the raw text between the quotes. It does not parse, so text that is not
+/// JSON is masked as well. `None` if there are none.
+fn json_member(content: &str, name: &str, is_secret: impl Fn(&str) -> bool) -> Option<String> {
+    let mut out = String::new();
+    // The text before it is in `out`.
+    let mut taken = 0;
+    let mut at = 0;
+    while let Some(after) = after_name(content, at, name) {
+        at = after;
+        let rest = &content[after..];
+        let value = rest.trim_start();
+        let Some(value) = value.strip_prefix(':').map(str::trim_start) else {
+            continue;
+        };
+        let Some(inner) = value.strip_prefix('"') else {
+            continue;
+        };
+        let mut escaped = false;
+        let end = inner.find(|c: char| {
+            let closes = c == '"' && !escaped;
+            escaped = c == '\\' && !escaped;
+            closes
+        });
+        let start = content.len() - inner.len();
+        let stop = start + end.unwrap_or(inner.len());
+        if is_secret(&content[start..stop]) {
+            out.push_str(&content[taken..start]);
+            out.push_str(MASK);
+            taken = stop;
+        }
+        at = stop;
+    }
+    if taken == 0 {
+        return None;
+    }
+    out.push_str(&content[taken..]);
+    Some(out)
+}
+
+/// Returns the position after the next occurrence of this name in quotes, in any case.
+fn after_name(content: &str, from: usize, name: &str) -> Option<usize> {
+    let bytes = content.as_bytes();
+    memchr_iter(b'"', &bytes[from..]).find_map(|quote| {
+        let begin = from + quote + 1;
+        let end = begin + name.len();
+        let found = bytes.get(begin..end)?;
+        let is_it =
+            found.eq_ignore_ascii_case(name.as_bytes()) && bytes.get(end).copied() == Some(b'"');
+        is_it.then_some(end + 1)
+    })
+}
+
+/// Masks the value of a form field. `None` if there is none.
+fn form_field(content: &str, name: &str) -> Option<String> {
+    if content.trim_start().starts_with(['{', '[', '<']) {
+        return None;
+    }
+    let is_it = |field: &str| {
+        let key = field.split_once('=').map(|(key, _)| key);
+        key.is_some_and(|key| key.eq_ignore_ascii_case(name))
+    };
+    if !content.split('&').any(is_it) {
+        return None;
+    }
+    let masked: Vec<_> = content
+        .split('&')
+        .map(|field| match field.split_once('=') {
+            Some((key, _)) if is_it(field) => Cow::Owned(format!("{key}={MASK}")),
+            _ => Cow::Borrowed(field),
+        })
+        .collect();
+    Some(masked.join("&"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(place: Place, name: &str) -> ValueLocation {
+        ValueLocation {
+            place,
+            name: name.into(),
+        }
+    }
+
+    fn none() -> Secrets {
+        Secrets::from_iter(Vec::<(String, String)>::new())
+    }
+
+    fn body(body: &[u8], carried: &[ValueLocation], secrets: &Secrets) -> Option<Vec<u8>> {
+        Mask::new(secrets).body(&body.to_vec().into(), carried)
+    }
+
+    fn value(place: Place, name: &str, value: &str, secrets: &Secrets) -> String {
+        let mut pairs = vec![(name.to_owned(), value.to_owned())];
+        Mask::new(secrets).pairs(Some(place), &mut pairs, &[]);
+        pairs.remove(0).1
+    }
+
+    #[test]
+    fn a_body_without_a_secret_is_left_as_it_is() {
+        let secrets = Secrets::from_iter([
+            ("a".to_owned(), "hunter2hunter2".to_owned()),
+            ("b".to_owned(), "short".to_owned()),
+        ]);
+        let carried = [
+            at(Place::Json, "key"),
+            at(Place::Json, "auth.id"),
+            at(Place::Form, "key"),
+        ];
+        for plain in [
+            &b""[..],
+            b"{\"lead\":{\"id\":\"1\"},\"keys\":\"hunter2\"}",
+            b"{\"auth\":{\"id\":7},\"id\":\"7\"}",
+            b"name=Ana&short=keys",
+            b"\xff{\"id\":\"\xe9\"}",
+        ] {
+            assert_eq!(body(plain, &carried, &secrets), None, "{plain:?}");
+        }
+        // Without a declaration no member is searched for.
+        let named = br#"{"key":"abc"}"#;
+        assert_eq!(body(named, &[], &secrets), None);
+        let held = br#"{"key":"hunter2hunter2"}"#;
+        let masked = body(held, &[], &secrets).expect("a mask");
+        assert_eq!(masked, br#"{"key":"***"}"#);
+    }
+
+    #[test]
+    fn no_path_is_read_in_a_body_that_is_nested_too_deep() {
+        let deep = |depth: usize| {
+            let nested = [vec![b'['; depth], vec![b']'; depth]].concat();
+            let nested = String::from_utf8(nested).expect("text");
+            format!(r#"{{"auth":{{"id":"abc"}},"x":{nested}}}"#).into_bytes()
+        };
+        let carried = [at(Place::Json, "auth.id")];
+        assert!(body(&deep(limits::JSON_DEPTH - 1), &carried, &none()).is_some());
+        assert!(body(&deep(limits::JSON_DEPTH), &carried, &none()).is_none());
+    }
+
+    #[test]
+    fn a_declared_member_is_masked_whatever_its_case() {
+        let check = |body: &str, expect: &str| {
+            let masked = self::body(body.as_bytes(), &[at(Place::Json, "google_key")], &none());
+            let masked = masked.unwrap_or_else(|| body.into());
+            assert_eq!(String::from_utf8(masked).expect("text"), expect);
+        };
+        check(
+            r#"{"Google_key" : "a\"b", "x": 1}"#,
+            r#"{"Google_key" : "***", "x": 1}"#,
+        );
+        check(r#"{"google_key":"abc"#, r#"{"google_key":"***"#);
+        check(
+            r#"{"google_key":5,"é":"google_key"}"#,
+            r#"{"google_key":5,"é":"google_key"}"#,
+        );
+    }
+
+    #[test]
+    fn a_path_masks_its_own_member_and_no_other_of_that_name() {
+        let check = |body: &str, expect: &str| {
+            let masked = self::body(body.as_bytes(), &[at(Place::Json, "auth.id")], &none());
+            let masked = masked.unwrap_or_else(|| body.into());
+            assert_eq!(String::from_utf8(masked).expect("text"), expect);
+        };
+        check(
+            r#"{"id":"lead-1","Auth":{"id":"a\u0062c"},"x":{"id":"abc"}}"#,
+            r#"{"id":"lead-1","Auth":{"id":"***"},"x":{"id":"***"}}"#,
+        );
+        check(
+            r#"{"name":"Ana \ud83d","id":"lead-1","auth":{"id":"abc\ude00"}}"#,
+            r#"{"name":"Ana \ud83d","id":"lead-1","auth":{"id":"***"}}"#,
+        );
+        check(r#"{"id":"lead-1"}"#, r#"{"id":"lead-1"}"#);
+    }
+
+    #[test]
+    fn bytes_that_are_not_utf_8_are_unchanged_around_the_mask() {
+        let secrets = Secrets::from_iter([("a".to_owned(), "hunter2é".to_owned())]);
+        let raw = [b"\xff{\"key\":\"abc\"} hunter2\xc3\xa9 \xe9".as_slice()].concat();
+        let masked = body(&raw, &[at(Place::Json, "key")], &secrets).expect("a mask");
+        assert_eq!(masked, b"\xff{\"key\":\"***\"} *** \xe9");
+    }
+
+    #[test]
+    fn a_secret_that_is_the_beginning_of_another_does_not_expose_it() {
+        let secrets = Secrets::from_iter([
+            ("a".to_owned(), "hunter2".to_owned()),
+            ("b".to_owned(), "hunter2-and-more".to_owned()),
+            ("c".to_owned(), "abc".to_owned()),
+        ]);
+        assert_eq!(text("x hunter2-and-more y", &secrets), "x *** y");
+        assert_eq!(value(Place::Query, "word", "abc", &secrets), MASK);
+    }
+
+    #[test]
+    fn a_form_field_is_masked() {
+        let masked = body(b"a=1&Token=abc&b=2", &[at(Place::Form, "token")], &none());
+        assert_eq!(masked.expect("a mask"), b"a=1&Token=***&b=2");
+    }
+
+    #[test]
+    fn a_secret_is_masked_by_value_wherever_it_stands() {
+        let secrets =
+            Secrets::from_iter([("verify-token".to_owned(), "hunter2hunter2".to_owned())]);
+        assert_eq!(text("x hunter2hunter2 y", &secrets), "x *** y");
+        let check = |place: Place, name: &str, given: &str, secrets: &Secrets| {
+            assert_eq!(value(place, name, given, secrets), MASK, "{name}");
+        };
+        check(Place::Query, "hub.verify_token", "hunter2hunter2", &secrets);
+        check(Place::Query, "q", "hunter2hunter2", &secrets);
+        check(Place::Query, "API_KEY", "anything", &none());
+        check(Place::Header, "Authorization", "Basic abc", &none());
+    }
+}

@@ -1,0 +1,182 @@
+//! The work of one host on the open repair, which the replay and the undo share: the lease on the job,
+//! the pauses for live traffic, and the end.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::fleet::FleetJob;
+use crate::state::Pipeline;
+use leadhost_config::shutdown::Shutdown;
+use leadhost_domain::audit::{Act, AuditActor, OperatorAct, SERVICE};
+use leadhost_domain::limits;
+use leadhost_domain::repair::{Repair, RepairOutcome, RepairReceipt, RepairState, RepairUndone};
+use leadhost_store::{RepairChanged, StoreError};
+
+/// The longest pause after a piece of work.
+const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+
+/// The work of this host on a repair.
+pub(super) struct RepairPass<'a> {
+    pub pipeline: &'a Arc<Pipeline>,
+    shutdown: &'a Shutdown,
+    job: &'a mut FleetJob,
+    pub repair: Repair,
+    /// The number of the last moved deal in the receipt whose former contact was looked at.
+    pub merged: i64,
+    /// When the lease on the job was renewed.
+    held: Instant,
+}
+
+impl<'a> RepairPass<'a> {
+    /// Returns the work on a repair that this host has just taken. It holds the job.
+    pub fn new(
+        pipeline: &'a Arc<Pipeline>,
+        shutdown: &'a Shutdown,
+        job: &'a mut FleetJob,
+        repair: Repair,
+    ) -> Self {
+        Self {
+            pipeline,
+            shutdown,
+            job,
+            repair,
+            merged: 0,
+            held: Instant::now(),
+        }
+    }
+
+    /// Returns whether this host goes on: the service does not stop, and the job is this host's.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the lease on the job cannot be renewed.
+    pub async fn goes_on(&mut self) -> Result<bool, StoreError> {
+        if self.shutdown.has_begun() {
+            return Ok(false);
+        }
+        if self.held.elapsed() < FleetJob::period() {
+            return Ok(true);
+        }
+        self.held = Instant::now();
+        Ok(self.job.hold(self.pipeline).await?.is_some())
+    }
+
+    /// Waits this long, or until shutdown.
+    pub async fn wait(&self, span: Duration) {
+        tokio::select! {
+            () = tokio::time::sleep(span) => {}
+            () = self.shutdown.begun() => {}
+        }
+    }
+
+    /// Gives way to live traffic for some times as long as a piece of work took.
+    pub async fn give_way(&self, began: Instant) {
+        let pause = began.elapsed() * limits::REPAIR_PAUSE;
+        self.wait(pause.min(LONGEST_PAUSE)).await;
+    }
+
+    /// Returns whether this host still works on the repair.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the store fails.
+    pub async fn stands(&self) -> Result<bool, StoreError> {
+        let now = self.pipeline.core.store.repair(self.repair.id).await?;
+        let own = (self.repair.state, self.repair.generation);
+        Ok(now.is_some_and(|now| (now.state, now.generation) == own))
+    }
+
+    /// Ends the repair, unless it was changed meanwhile.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the store fails.
+    pub async fn end(&self, state: RepairState, why: Option<String>) -> Result<(), StoreError> {
+        let now = self.pipeline.core.clock.now();
+        let ended = self.repair.in_state(state, now, why);
+        match self.pipeline.core.store.change_repair(&ended).await? {
+            RepairChanged::Done(repair) => {
+                let receipt = log_end(self.pipeline, &repair).await?;
+                let undo = match self.repair.state {
+                    RepairState::Undoing => undo_detail(&receipt),
+                    _ => Value::Null,
+                };
+                record_end(self.pipeline, &repair, &receipt, undo).await
+            }
+            RepairChanged::Open(_) | RepairChanged::Stale => Ok(()),
+        }
+    }
+}
+
+/// Adds the end of a repair, or of its undo, to the audit with what it has done. The row of its start has
+/// only the plan. `undo`: what became of the changes, if an undo ends.
+///
+/// # Errors
+///
+/// [`StoreError`] if the row cannot be stored.
+async fn record_end(
+    pipeline: &Pipeline,
+    repair: &Repair,
+    receipt: &RepairReceipt,
+    undo: Value,
+) -> Result<(), StoreError> {
+    let by = AuditActor::service(SERVICE);
+    let detail = json!({
+        "repair": repair.id,
+        "state": repair.state,
+        "convertedBy": repair.plan.converted_by,
+        "deliveries": repair.counts.dealt(),
+        "deals": receipt.deals,
+        "contacts": receipt.contacts,
+        "undo": undo,
+        "why": repair.why,
+    });
+    let now = pipeline.core.clock.now();
+    let row = Act::done(
+        by,
+        now,
+        (OperatorAct::EndRepair, &repair.plan.plugin),
+        &detail,
+    );
+    pipeline.core.store.add_audit(row).await.map(|_row| ())
+}
+
+/// Returns what became of the changes of a repair by its undo, for the audit.
+fn undo_detail(receipt: &RepairReceipt) -> Value {
+    json!({
+        "undone": receipt.changes(Some(RepairUndone::Undone)),
+        "changedSince": receipt.changes(Some(RepairUndone::ChangedSince)),
+        "stays": receipt.changes(Some(RepairUndone::Stays)),
+        "inUse": receipt.changes(Some(RepairUndone::InUse)),
+        "left": receipt.changes(None),
+    })
+}
+
+/// Logs the end of a repair or of its undo. Returns its receipt in numbers.
+///
+/// # Errors
+///
+/// [`StoreError`] if its receipt cannot be read.
+pub(super) async fn log_end(
+    pipeline: &Pipeline,
+    repair: &Repair,
+) -> Result<RepairReceipt, StoreError> {
+    let receipt = pipeline.core.store.repair_receipt(repair.id).await?;
+    let count = |outcome| repair.counts.deliveries.get(&outcome).copied();
+    tracing::info!(
+        repair = %repair.id,
+        plugin = %repair.plan.plugin,
+        converted_by = repair.plan.converted_by.short(),
+        state = repair.state.as_str(),
+        why = repair.why.as_deref().unwrap_or_default(),
+        deliveries = repair.counts.dealt(),
+        replayed = count(RepairOutcome::Replayed).unwrap_or_default(),
+        failed = count(RepairOutcome::Failed).unwrap_or_default(),
+        deals = receipt.deals,
+        contacts = receipt.contacts,
+        "repair ended"
+    );
+    Ok(receipt)
+}

@@ -1,0 +1,341 @@
+//! Converts a delivery again on an operator's request, with the active version. It shows
+//! what would be made or changed, and does it only with `apply`; a failed or parked delivery is tried
+//! again at once. A fetched lead
+//! is completed from the stored answer. One replay of a delivery runs at a time. A repair
+//! replays deliveries in the same way ([`in_repair`]), one after the other.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use serde_json::{Value, json};
+
+use super::replay_answers::{self, CompletionError, ReplayAnswerError};
+use super::{greeting, parts, worker};
+use crate::state::Pipeline;
+use leadhost_domain::delivery::{DeliveryStatus, status_of};
+use leadhost_domain::id::{ContactId, DeliveryId, WorkspaceId};
+use leadhost_domain::repair::{MERGED, PERSON};
+use leadhost_plugin::CallBudget;
+use leadhost_store::{
+    ContactMerge, ConversionResult, DeliveryOutcome, FieldDiff, HeldDelivery, Mode, Reconversion,
+    RepairWrite, StoreError, Write, WriteOutcome,
+};
+
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ReplayOptions {
+    /// Write what the conversion makes, and the differences except where a person has edited since.
+    /// Without it, nothing is made or changed, unless the delivery failed or is parked: its replay is
+    /// another try.
+    pub apply: bool,
+    /// Release a quarantined delivery if its sender check passes now.
+    pub release: bool,
+    /// Refuse the replay if the delivery has another status by now: another operator may have converted it
+    /// since it was looked at.
+    pub expected: Option<DeliveryStatus>,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum ReplayError {
+    #[error("there is no delivery {0}")]
+    NotFound(DeliveryId),
+    #[error("a host is working on delivery {0}: try again in a moment")]
+    Busy(DeliveryId),
+    #[error("delivery {delivery} is {} by now, and not {}: look at it again first", .status.as_str(), .expected.as_str())]
+    Changed {
+        delivery: DeliveryId,
+        status: DeliveryStatus,
+        expected: DeliveryStatus,
+    },
+    #[error("delivery {delivery} is not in quarantine: it is {}", .status.as_str())]
+    NotQuarantined {
+        delivery: DeliveryId,
+        status: DeliveryStatus,
+    },
+    #[error(
+        "delivery {0} is quarantined: correct the secret, then run `leadhost delivery replay {0} --release`"
+    )]
+    Quarantined(DeliveryId),
+    #[error("delivery {delivery} stays in quarantine: {why}")]
+    StillUnproven { delivery: DeliveryId, why: String },
+    #[error(
+        "delivery {0} was emptied by the erasure of one of its people: there is nothing to replay"
+    )]
+    Emptied(DeliveryId),
+    #[error("delivery {0} was taken over by another host meanwhile; try again")]
+    TakenOver(DeliveryId),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error(
+        "item {item} of delivery {delivery} cannot be completed from its stored answer: {source}; nothing was changed"
+    )]
+    Completion {
+        delivery: DeliveryId,
+        item: u32,
+        #[source]
+        source: CompletionError,
+    },
+}
+
+/// Replays one delivery.
+///
+/// # Errors
+///
+/// [`ReplayError`] if the delivery cannot be claimed, was emptied, has not the expected status or stays
+/// in quarantine, a stored answer cannot be completed, or the store fails.
+pub async fn one(
+    pipeline: &Arc<Pipeline>,
+    id: DeliveryId,
+    options: ReplayOptions,
+) -> Result<DeliveryOutcome, ReplayError> {
+    let held = claim(pipeline, id).await?;
+    let (delivery, status) = (id, held.status);
+    let quarantined = status == DeliveryStatus::Quarantined;
+    let refused = match options.expected {
+        Some(expected) if !is_still(expected, status) => Some(ReplayError::Changed {
+            delivery,
+            status,
+            expected,
+        }),
+        _ if options.release && !quarantined => {
+            Some(ReplayError::NotQuarantined { delivery, status })
+        }
+        _ => None,
+    };
+    if let Some(refused) = refused {
+        release(pipeline, &held).await;
+        return Err(refused);
+    }
+    // The conversion itself repeats a failed sender check; without `release` the delivery
+    // goes back unchanged.
+    let mut result = if quarantined && !options.release {
+        let mut same = super::failure::empty(DeliveryStatus::Quarantined);
+        same.presented.clone_from(&held.presented);
+        same.error = Some("the sender check failed".to_owned());
+        same
+    } else {
+        worker::reconvert(pipeline, &held, CallBudget::Operator).await
+    };
+    complete(pipeline, &held, &mut result).await?;
+    let why = result.error.clone().unwrap_or_default();
+    let still = result.status == Some(DeliveryStatus::Quarantined);
+    let is_asked_for = options.release || quarantined || held.status.is_tried_again();
+    let mode = match options.apply || is_asked_for {
+        true => Mode::Replay {
+            apply: options.apply,
+        },
+        false => Mode::Preview,
+    };
+    let is_preview = mode == Mode::Preview;
+    let conversion = reconversion(&held, mode, result);
+    let is_large = conversion.result.is_large();
+    let written = if is_large {
+        parts::commit(pipeline, conversion).await?
+    } else {
+        let write = Write::Convert(Box::new(conversion));
+        let committing = Instant::now();
+        let written = pipeline.core.writer.submit(write).await?;
+        if let WriteOutcome::Done(outcome) = &written {
+            greeting::trace_stored(&outcome.greeted, committing);
+        }
+        written
+    };
+    if let WriteOutcome::Done(outcome) = &written {
+        pipeline
+            .core
+            .metrics
+            .intake
+            .quarantine_evicted(outcome.evicted);
+    }
+    match written {
+        WriteOutcome::Done(mut outcome) if is_preview => {
+            if is_large {
+                let statuses: Vec<_> = outcome.items.iter().map(|item| item.status).collect();
+                outcome.status = status_of(&statuses);
+            }
+            Ok(outcome)
+        }
+        WriteOutcome::Done(_) if still && !options.release => Err(ReplayError::Quarantined(id)),
+        WriteOutcome::Done(_) if still => Err(ReplayError::StillUnproven { delivery: id, why }),
+        WriteOutcome::Done(mut outcome) => {
+            pipeline.wake();
+            merge(pipeline, held.delivery.workspace, &mut outcome).await?;
+            Ok(outcome)
+        }
+        _ => Err(ReplayError::TakenOver(id)),
+    }
+}
+
+/// Returns whether a delivery has the status that it had. The next try of a failed one may have parked it.
+fn is_still(expected: DeliveryStatus, status: DeliveryStatus) -> bool {
+    status == expected || status.is_tried_again() && expected.is_tried_again()
+}
+
+/// The outcome of a delivery in a repair.
+#[derive(Debug)]
+pub enum InRepair {
+    /// It was converted again, and the changes of the repair are committed.
+    Replayed(DeliveryOutcome),
+    /// The active version failed on it. It is as it was.
+    Failed(String),
+    /// The active version refuses its body. It is as it was.
+    Rejected,
+    /// It is in quarantine, as it was.
+    Quarantined,
+    /// The version could not be called just now: the host is busy or stops. It is as it was.
+    Later(String),
+    /// The repair has ended, or another host has the delivery.
+    Stale,
+}
+
+/// Replays a delivery as part of a repair. A delivery that cannot be converted stays as it is.
+///
+/// # Errors
+///
+/// [`ReplayError`] if the delivery cannot be claimed or was emptied, a stored answer cannot be
+/// completed, or the store fails.
+pub async fn in_repair(
+    pipeline: &Arc<Pipeline>,
+    id: DeliveryId,
+    repair: RepairWrite,
+) -> Result<InRepair, ReplayError> {
+    let held = claim(pipeline, id).await?;
+    if held.status == DeliveryStatus::Quarantined {
+        release(pipeline, &held).await;
+        return Ok(InRepair::Quarantined);
+    }
+    if let Ok(None) = pipeline.connections.get(&held.delivery.connection).await {
+        release(pipeline, &held).await;
+        return Ok(InRepair::Failed(
+            "its connection no longer exists".to_owned(),
+        ));
+    }
+    let mut result = worker::reconvert(pipeline, &held, CallBudget::Operator).await;
+    complete(pipeline, &held, &mut result).await?;
+    if let Some(status) = result.status {
+        release(pipeline, &held).await;
+        let why = result.error.unwrap_or_default();
+        return Ok(match status {
+            DeliveryStatus::Queued => InRepair::Later(why),
+            DeliveryStatus::Rejected => InRepair::Rejected,
+            DeliveryStatus::Quarantined => InRepair::Quarantined,
+            _ => InRepair::Failed(why),
+        });
+    }
+    // A fetch that is queued now would bring its lead later, outside of the repair and its receipt.
+    if result.has_fetch() {
+        release(pipeline, &held).await;
+        let why = "no answer is stored for a lead that it has to fetch";
+        return Ok(InRepair::Failed(why.to_owned()));
+    }
+    let conversion = reconversion(&held, Mode::Repair(repair), result);
+    match parts::commit(pipeline, conversion).await {
+        Ok(WriteOutcome::Done(outcome)) => {
+            pipeline.wake();
+            Ok(InRepair::Replayed(outcome))
+        }
+        Ok(_) => {
+            release(pipeline, &held).await;
+            Ok(InRepair::Stale)
+        }
+        Err(error) => {
+            // Release the delivery, or the lease of this attempt would block the next one.
+            release(pipeline, &held).await;
+            Err(error.into())
+        }
+    }
+}
+
+/// Claims a delivery that was not emptied.
+async fn claim(pipeline: &Pipeline, id: DeliveryId) -> Result<HeldDelivery, ReplayError> {
+    let now = pipeline.core.clock.now();
+    let until = now.plus(pipeline.core.config.worker.lease());
+    let store = &pipeline.core.store;
+    let Some(held) = store.claim_delivery(id, now, until).await? else {
+        return Err(match store.delivery(id).await? {
+            Some(_) => ReplayError::Busy(id),
+            None => ReplayError::NotFound(id),
+        });
+    };
+    if held.delivery.is_emptied() {
+        release(pipeline, &held).await;
+        return Err(ReplayError::Emptied(id));
+    }
+    Ok(held)
+}
+
+/// Completes pointers from stored answers. The delivery is released if that fails.
+async fn complete(
+    pipeline: &Pipeline,
+    held: &HeldDelivery,
+    result: &mut ConversionResult,
+) -> Result<(), ReplayError> {
+    let completed = replay_answers::complete(pipeline, &held.delivery, result).await;
+    let Err(error) = completed else {
+        return Ok(());
+    };
+    release(pipeline, held).await;
+    Err(match error {
+        ReplayAnswerError::Store(error) => error.into(),
+        ReplayAnswerError::Completion { item, source } => ReplayError::Completion {
+            delivery: held.delivery.id,
+            item,
+            source,
+        },
+    })
+}
+
+fn reconversion(held: &HeldDelivery, mode: Mode, result: ConversionResult) -> Reconversion {
+    Reconversion {
+        delivery: held.delivery.id,
+        lease: held.lease,
+        mode,
+        result,
+        part: None,
+    }
+}
+
+/// Merges contacts that a version created because it lost a key, if their deals have moved
+/// by now, so that no contact without data is left behind. A repair does so by its receipt.
+async fn merge(
+    pipeline: &Pipeline,
+    workspace: WorkspaceId,
+    outcome: &mut DeliveryOutcome,
+) -> Result<(), StoreError> {
+    for item in &mut outcome.items {
+        let Some((from, into)) = item.diff.iter().find_map(moved) else {
+            continue;
+        };
+        let store = &pipeline.core.store;
+        let merged = store.merge_contact(workspace, from, into, None).await?;
+        if merged == ContactMerge::Merged {
+            item.diff.push(FieldDiff {
+                field: MERGED.to_owned(),
+                before: json!(from),
+                after: json!(into),
+                applied: true,
+                edited_by_person: false,
+            });
+        }
+    }
+    Ok(())
+}
+
+/// Returns the contacts between which a deal moved.
+fn moved(diff: &FieldDiff) -> Option<(ContactId, ContactId)> {
+    let id = |value: &Value| value.as_str()?.parse().ok();
+    (diff.applied && diff.field == PERSON)
+        .then(|| Some((id(&diff.before)?, id(&diff.after)?)))
+        .flatten()
+}
+
+/// Releases the delivery unchanged, so that other hosts need not wait for the lease to
+/// expire.
+async fn release(pipeline: &Pipeline, held: &HeldDelivery) {
+    let write = Write::Release {
+        delivery: held.delivery.id,
+        lease: held.lease,
+    };
+    if let Err(error) = pipeline.core.writer.submit(write).await {
+        tracing::warn!(delivery = %held.delivery.id, %error, "delivery not released, its lease will expire");
+    }
+}

@@ -1,0 +1,499 @@
+//! Decides which version converts a delivery while a rollout is open, and records the comparison.
+//! The sends of an adapter are in [`sends`], the sender checks in [`checks`].
+//!
+//! In the canary stage the stable version converts every delivery first. Its result names the
+//! lead, so one lead keeps one version over retries and hosts; it is the fallback if the
+//! candidate fails; and the candidate is compared with it on the same delivery. A source that changes its
+//! payloads changes both results, and trips no guard.
+
+pub(super) mod checks;
+pub(super) mod guard;
+pub(super) mod hour;
+pub(super) mod sends;
+pub(super) mod served;
+pub(super) mod state;
+
+pub mod observed;
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use sha2::{Digest as _, Sha256};
+
+pub use self::state::{Cost, LiveRollout, Observations, SLOWER, TIMES_SLOWER};
+
+use self::guard::Part;
+use self::observed::{CONTROL, Winner, record};
+use self::state::{AnsweredDelivery, CallTimes, Turn};
+use super::connections::Live;
+use super::convert::{self, Converted};
+use super::failure::ConvertError;
+use super::offload;
+use crate::state::Pipeline;
+use crate::verify::compare::{
+    AnsweredVersions, ComparedOutcomes, ComparedSubject, Memory, Subject,
+};
+use crate::verify::flaws::Flaws;
+use crate::verify::outcome::{ItemFields, Reason, VersionOutcome};
+use leadhost_domain::difference::ItemKind;
+use leadhost_domain::hex;
+use leadhost_domain::id::{ConnectionId, DeliveryId};
+use leadhost_domain::limits;
+use leadhost_domain::plugin::FetchFailure;
+use leadhost_domain::rollout::RolloutStage;
+use leadhost_plugin::{CallBudget, CallError, Loaded};
+use leadhost_store::{ItemResult, NewDelivery};
+
+/// The result of a conversion, and the version that it is of.
+pub struct Chosen {
+    pub plugin: Arc<Loaded>,
+    pub converted: Result<Converted, ConvertError>,
+    /// Whether both versions were compared on it already.
+    pub compared: bool,
+    /// Whether it is of the version before the stable one, so that it says nothing about those of the
+    /// rollout.
+    pub is_older: bool,
+    /// The flaws of the stable version's result, if that of another version was chosen in a canary.
+    pub stable: Option<Flaws>,
+}
+
+impl Chosen {
+    /// Returns whether it can be compared after the answer: not before its fetches.
+    pub fn is_complete(&self) -> bool {
+        let has_fetch = self.converted.iter().any(|one| one.result.has_fetch());
+        !self.compared && !has_fetch
+    }
+}
+
+/// Converts a delivery with the version that the rollout of the plugin chooses, or with the
+/// active one. If the candidate fails or, with guards, does harm, the result is that of the
+/// stable version.
+pub async fn convert(
+    pipeline: &Arc<Pipeline>,
+    live: &Arc<Live>,
+    active: &Arc<Loaded>,
+    delivery: &NewDelivery,
+    budget: CallBudget,
+) -> Chosen {
+    let rollout = match budget {
+        // An operator's replay is for the active version.
+        CallBudget::Inline | CallBudget::Leased => pipeline.rollouts.get(&live.connection.plugin),
+        _ => None,
+    };
+    let Some(rollout) = rollout else {
+        return Chosen {
+            plugin: Arc::clone(active),
+            converted: convert::convert(pipeline, live, active, delivery, budget).await,
+            compared: false,
+            is_older: false,
+            stable: None,
+        };
+    };
+    let conversion = RolloutConversion {
+        pipeline,
+        live,
+        delivery,
+        budget,
+    };
+    let chosen = match rollout.rollout.stage {
+        RolloutStage::Canary if active.digest == rollout.stable.digest => {
+            Box::pin(conversion.canary(&rollout)).await
+        }
+        // The activation may be a moment ahead of the stage.
+        RolloutStage::Verified | RolloutStage::Canary | RolloutStage::Probation
+            if active.digest == rollout.candidate.digest =>
+        {
+            Box::pin(conversion.probation(&rollout)).await
+        }
+        _ => conversion.with(active).await,
+    };
+    if let Ok(converted) = &chosen.converted
+        && converted.problem.is_none()
+    {
+        converted.count(pipeline, live);
+    }
+    chosen
+}
+
+/// Has a delivery compared whose sender was answered, if the rollout of the plugin samples it. `served`: its
+/// flaws by the version that served it, if they are known.
+pub fn answered(pipeline: &Pipeline, plugin: &str, delivery: DeliveryId, served: Option<Flaws>) {
+    let Some(rollout) = pipeline.rollouts.get(plugin) else {
+        return;
+    };
+    let active = pipeline.core.plugins.active(plugin);
+    let is_active = active.is_some_and(|active| active.digest == rollout.candidate.digest);
+    let is_counted = rollout.observed.has_counted(Subject::Delivery(delivery));
+    if !is_counted && rollout.samples(delivery, is_active) {
+        rollout.observed.offer(AnsweredDelivery {
+            id: delivery,
+            served,
+        });
+    }
+}
+
+/// The conversion of one delivery.
+struct RolloutConversion<'a> {
+    pipeline: &'a Arc<Pipeline>,
+    live: &'a Arc<Live>,
+    delivery: &'a NewDelivery,
+    budget: CallBudget,
+}
+
+impl RolloutConversion<'_> {
+    async fn with(&self, plugin: &Arc<Loaded>) -> Chosen {
+        self.within(plugin, self.budget).await
+    }
+
+    async fn within(&self, plugin: &Arc<Loaded>, budget: CallBudget) -> Chosen {
+        let converted = convert::uncounted(self.pipeline, self.live, plugin, self.delivery, budget);
+        Chosen {
+            plugin: Arc::clone(plugin),
+            converted: converted.await,
+            compared: false,
+            is_older: false,
+            stable: None,
+        }
+    }
+
+    async fn canary(&self, rollout: &LiveRollout) -> Chosen {
+        let began = Instant::now();
+        let mut stable = self.with(&rollout.stable).await;
+        // It was not asked. It may convert this one, and then the candidate is compared with it.
+        if rollout.rollout.plan.guards
+            && is_skipped(&stable)
+            && rollout.takes(&affinity(&stable.converted, self.delivery))
+        {
+            let asked = self.within(&rollout.stable, CallBudget::Control).await;
+            if asked.converted.is_ok() {
+                stable = asked;
+            }
+        }
+        let stable_took = began.elapsed();
+        // The worker converts it again.
+        if matches!(
+            stable.converted,
+            Err(ConvertError::Call(CallError::OutOfTime {
+                inline: true,
+                ..
+            }))
+        ) {
+            return stable;
+        }
+        // A second call must not outlast the lease of the work.
+        if stable_took > PATIENCE
+            || !Converted::was_made(&stable.converted)
+            || !rollout.takes(&affinity(&stable.converted, self.delivery))
+        {
+            return stable;
+        }
+        let candidate = self.with(&rollout.candidate).await;
+        let took = CallTimes {
+            stable: stable_took,
+            candidate: began.elapsed().saturating_sub(stable_took),
+        };
+        let is_compared = match &candidate.converted {
+            // An open circuit was counted when it opened; a shortage of processor time is not the
+            // fault of the candidate.
+            Err(ConvertError::Call(CallError::CircuitOpen { .. })) => false,
+            Err(ConvertError::Call(CallError::OutOfTime {
+                inline: true,
+                budget,
+                ..
+            })) if stable_took * CONTROL > *budget => false,
+            converted => Converted::was_made(converted),
+        };
+        if !is_compared {
+            rollout.observed.drop_one(Turn::AtOnce);
+            return self.or_previous(rollout, stable, began).await;
+        }
+        let cost = Cost {
+            took: Some(took),
+            memory: memory(&stable, &candidate),
+        };
+        let mut both = self.compared(stable, candidate).await;
+        // Also if the candidate is activated before the answer.
+        both.stable.compared = true;
+        both.candidate.compared = true;
+        let harmful = record(
+            self.pipeline,
+            rollout,
+            (Part::Deliveries, Turn::AtOnce),
+            both.comparison,
+            cost,
+        );
+        let guards = rollout.rollout.plan.guards;
+        let is_worse = both.failed || guards && (harmful || both.fetches_differ);
+        rollout.observed.chosen(!is_worse);
+        match is_worse {
+            true => self.or_previous(rollout, both.stable, began).await,
+            false => Chosen {
+                stable: served::flaws(&both.stable.converted),
+                ..both.candidate
+            },
+        }
+    }
+
+    /// Returns the result of the version before the stable one, if the stable one has failed and that one
+    /// does not.
+    async fn or_previous(&self, rollout: &LiveRollout, stable: Chosen, began: Instant) -> Chosen {
+        let has_failed = match &stable.converted {
+            Err(ConvertError::Call(error)) => {
+                let is_skipped = matches!(
+                    error,
+                    CallError::CircuitOpen {
+                        inline_only: false,
+                        ..
+                    }
+                );
+                error.is_fault() || is_skipped
+            }
+            _ => false,
+        };
+        let Some(previous) = rollout.previous.as_ref() else {
+            return stable;
+        };
+        if !has_failed || began.elapsed() > PATIENCE {
+            return stable;
+        }
+        let mut previous = self.with(previous).await;
+        previous.is_older = true;
+        previous.stable = served::flaws(&stable.converted);
+        match &previous.converted {
+            Ok(converted) if converted.problem.is_none() => previous,
+            _ => stable,
+        }
+    }
+
+    /// Compares both results: if they are large, on a thread that serves no requests.
+    async fn compared(&self, stable: Chosen, candidate: Chosen) -> BothChosen {
+        let is_large = [&stable, &candidate]
+            .into_iter()
+            .any(|one| Converted::is_large(&one.converted, self.delivery));
+        let (id, connection) = (self.delivery.id, self.delivery.connection.clone());
+        offload::run(is_large, move || {
+            let compared = ComparedSubject {
+                subject: Subject::Delivery(id),
+                connection: &connection,
+                answered: AnsweredVersions::default(),
+            };
+            let before = Converted::outcome(&stable.converted);
+            let after = Converted::outcome(&candidate.converted);
+            let (comparison, fetches_differ) = match (&before, &after) {
+                (Some(before), Some(after)) => (
+                    ComparedOutcomes::compare(&compared, before, after),
+                    fetches(before) != fetches(after),
+                ),
+                _ => (ComparedOutcomes::default(), false),
+            };
+            BothChosen {
+                failed: !matches!(after, Some(VersionOutcome::Converted(_))),
+                fetches_differ,
+                comparison,
+                stable,
+                candidate,
+            }
+        })
+        .await
+    }
+
+    /// The candidate is active; the version before it is the fallback.
+    async fn probation(&self, rollout: &LiveRollout) -> Chosen {
+        // A guard has tripped here, and the rollback is under way.
+        if rollout.observed.is_stopped() {
+            return self.with(&rollout.stable).await;
+        }
+        let candidate = self.with(&rollout.candidate).await;
+        let failed = match &candidate.converted {
+            Ok(converted) => converted.problem.is_some(),
+            Err(ConvertError::Call(error)) => {
+                error.is_fault() || matches!(error, CallError::CircuitOpen { .. })
+            }
+            Err(ConvertError::Configuration(_)) => true,
+            Err(ConvertError::Connection(_) | ConvertError::Undecoded(_)) => false,
+        };
+        let overrun = match &candidate.converted {
+            Err(ConvertError::Call(CallError::OutOfTime {
+                inline: true,
+                budget,
+                ..
+            })) => Some(*budget),
+            _ => None,
+        };
+        if !failed && overrun.is_none() {
+            if candidate.converted.is_ok() {
+                rollout.observed.chosen(true);
+            }
+            return candidate;
+        }
+        let began = Instant::now();
+        let mut stable = self.with(&rollout.stable).await;
+        // The host may be slow for both, so both are compared after the answer, with more time.
+        if overrun.is_some_and(|budget| began.elapsed() * CONTROL > budget) {
+            return match stable.converted {
+                Ok(_) => stable,
+                Err(_) => candidate,
+            };
+        }
+        stable.compared = true;
+        if !Converted::was_made(&stable.converted) || !Converted::was_made(&candidate.converted) {
+            return candidate;
+        }
+        let cost = Cost {
+            took: None,
+            memory: memory(&stable, &candidate),
+        };
+        let both = self.compared(stable, candidate).await;
+        record(
+            self.pipeline,
+            rollout,
+            (Part::Deliveries, Turn::AtOnce),
+            both.comparison,
+            cost,
+        );
+        let is_converted = matches!(&both.stable.converted, Ok(one) if one.problem.is_none());
+        if is_converted {
+            rollout.observed.chosen(false);
+            return both.stable;
+        }
+        both.candidate
+    }
+}
+
+/// Returns whether the version was not called, because it has just failed on others of the connection. One
+/// that was only too slow for a request is called by the worker.
+fn is_skipped(chosen: &Chosen) -> bool {
+    matches!(
+        &chosen.converted,
+        Err(ConvertError::Call(CallError::CircuitOpen {
+            inline_only: false,
+            ..
+        }))
+    )
+}
+
+/// The results of both versions, and how they compare.
+struct BothChosen {
+    stable: Chosen,
+    candidate: Chosen,
+    comparison: ComparedOutcomes,
+    /// Whether the candidate refuses the delivery or fails on it.
+    failed: bool,
+    /// Whether they have different pointers.
+    fetches_differ: bool,
+}
+
+/// Returns the memory that both versions needed, if both converted the delivery.
+fn memory(stable: &Chosen, candidate: &Chosen) -> Option<Memory> {
+    let needed = |one: &Chosen| {
+        let memory = one.converted.as_ref().ok()?.memory;
+        (memory > 0).then_some(memory)
+    };
+    Some(Memory {
+        serving: needed(stable)?,
+        candidate: needed(candidate)?,
+    })
+}
+
+/// Returns the fallback of this version, while it is in its probation.
+pub fn fallback(pipeline: &Pipeline, plugin: &Loaded) -> Option<Arc<Loaded>> {
+    let rollout = pipeline.rollouts.get(&plugin.description.name)?;
+    (rollout.candidate.digest == plugin.digest).then(|| Arc::clone(&rollout.stable))
+}
+
+/// The longest conversion by the stable version after which the candidate converts too.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Returns the pointers of a conversion: a call that differs may fail where the other one does
+/// not, and then there is no answer to compare.
+fn fetches(outcome: &VersionOutcome) -> Vec<&ItemFields> {
+    let VersionOutcome::Converted(items) = outcome else {
+        return Vec::new();
+    };
+    let pointers = items.iter().filter(|item| item.kind == ItemKind::Fetch);
+    pointers.map(|item| &item.fields).collect()
+}
+
+/// The answer of a version to a completion: items for the store.
+pub type Completed = Result<Result<Vec<ItemResult>, FetchFailure>, CallError>;
+
+/// Compares what both versions make of the answer to a fetch: in a canary always, in a probation if the
+/// candidate fails. Returns the result of the stable version if it is to be used, or else that of the
+/// candidate, and which one it is.
+pub async fn better(
+    pipeline: &Pipeline,
+    rollout: &LiveRollout,
+    (delivery, connection): (DeliveryId, &ConnectionId),
+    stable: Completed,
+    candidate: Completed,
+) -> (Completed, Winner) {
+    if !was_made(&stable) || !was_made(&candidate) {
+        return (candidate, Winner::Candidate);
+    }
+    let items = |completed: &Completed| match completed {
+        Ok(Ok(items)) => items.len(),
+        _ => 0,
+    };
+    let is_large = items(&stable).max(items(&candidate)) > limits::COMPARED_ITEMS;
+    let connection = connection.clone();
+    let compared = offload::run(is_large, move || {
+        let compared = ComparedSubject {
+            subject: Subject::Delivery(delivery),
+            connection: &connection,
+            answered: AnsweredVersions::default(),
+        };
+        let (before, after) = (outcome(&stable), outcome(&candidate));
+        let is_converted = |one: &VersionOutcome| matches!(one, VersionOutcome::Converted(_));
+        let fails = is_converted(&before) && !is_converted(&after);
+        let both_convert = is_converted(&before) && is_converted(&after);
+        let comparison = ComparedOutcomes::compare(&compared, &before, &after);
+        (stable, candidate, comparison, fails, both_convert)
+    });
+    let (stable, candidate, comparison, fails, both_convert) = compared.await;
+    // In a probation a fetch is compared because it failed, and perhaps again at its next attempt.
+    let is_first =
+        rollout.is_canary() || rollout.observed.counts_at_once(Subject::Delivery(delivery));
+    let turn = (Part::Deliveries, Turn::AtOnce);
+    let harmful = is_first && record(pipeline, rollout, turn, comparison, Cost::default());
+    let is_worse = fails || both_convert && harmful && rollout.rollout.plan.guards;
+    rollout.observed.chosen(!is_worse);
+    match is_worse {
+        true => (stable, Winner::Stable),
+        false => (candidate, Winner::Candidate),
+    }
+}
+
+fn was_made(completed: &Completed) -> bool {
+    !completed.as_ref().is_err_and(CallError::is_not_made)
+}
+
+fn outcome(completed: &Completed) -> VersionOutcome {
+    match completed {
+        Ok(Ok(items)) => VersionOutcome::from_items(items),
+        Ok(Err(failure)) => VersionOutcome::Refused(Reason::Plugin(failure.message.clone())),
+        Err(error) => VersionOutcome::Failed(error.into()),
+    }
+}
+
+/// Returns what identifies the lead of a delivery: the external id, phone or e-mail address of the
+/// first lead or event, or else the delivery's body.
+fn affinity(converted: &Result<Converted, ConvertError>, delivery: &NewDelivery) -> String {
+    let items = converted.iter().flat_map(|one| &one.result.items);
+    let key = items.into_iter().find_map(|item| match &item.result {
+        ItemResult::Lead(lead) => lead
+            .external_id
+            .clone()
+            .or_else(|| Some(lead.phones.first()?.best().to_owned()))
+            .or_else(|| lead.emails.first().cloned()),
+        ItemResult::Fetch(fetch) => fetch.external_id.clone(),
+        _ => None,
+    });
+    let within = delivery.connection.as_str();
+    match key {
+        Some(key) => format!("{within} {key}"),
+        None => {
+            let body = hex::encode(&Sha256::digest(delivery.body.shared()));
+            format!("{within} {body}")
+        }
+    }
+}

@@ -1,0 +1,431 @@
+//! The choice of the version that sends a message while a rollout of its adapter is open, and the
+//! comparison of both.
+//!
+//! In the canary stage the stable version makes the request of every send first, as the fallback. The
+//! contact decides whether the candidate makes the request too, and then its request is sent. A
+//! request is sent once: that of the stable version takes the place of the candidate's only if the
+//! candidate makes none, if its request could not be sent, or if the provider has refused it for good
+//! and both versions read the refusal. With guards, the stable version reads
+//! the answer to the candidate's request too, and its result counts where the two differ, so that a
+//! wrong reading neither repeats nor loses a message.
+//!
+//! While a request waits for the send, the candidate has the short time of a call within a request:
+//! it may loop, and the stable version needs the rest of the time.
+//!
+//! Afterwards both versions are asked about the same send and the same answer once more, in the lane
+//! of trials and without effect: so sends that only the stable version made are compared too.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::guard::Part;
+use super::observed::{CONTROL, Winner, observe};
+use super::state::{LiveRollout, SentSend};
+use crate::connections::Live;
+use crate::state::Pipeline;
+use crate::verify::compare::Subject;
+use crate::verify::composed;
+use crate::verify::outcome::{Reason, VersionOutcome};
+use leadhost_domain::channel::{Category, SendAnswer, SendStep, TemplateSend};
+use leadhost_domain::exchange::{HttpRequest, HttpResponse};
+use leadhost_domain::id::ContactId;
+use leadhost_domain::rollout::RolloutStage;
+use leadhost_plugin::{CallBudget, CallError, Loaded};
+use leadhost_telemetry::CallSubject;
+
+/// The step of a send, and the version that it is of.
+pub struct ChosenStep {
+    pub plugin: Arc<Loaded>,
+    pub step: Result<SendStep, CallError>,
+}
+
+impl ChosenStep {
+    /// Returns whether the message can go out by it: by a request, or because the version has sent
+    /// it in its own way.
+    fn sends(&self) -> bool {
+        matches!(
+            self.step,
+            Ok(SendStep::Call(_) | SendStep::Answer(SendAnswer::Accepted(_)))
+        )
+    }
+
+    fn is_call(&self) -> bool {
+        matches!(self.step, Ok(SendStep::Call(_)))
+    }
+}
+
+/// Asks the version that the rollout of the adapter chooses, or the active one, for the step by
+/// which a message is sent. If the candidate makes no request, it is the step of the stable version.
+/// `budget`: that of the candidate.
+pub async fn compose(
+    pipeline: &Pipeline,
+    live: &Live,
+    active: &Arc<Loaded>,
+    send: &TemplateSend,
+    (contact, budget): (ContactId, CallBudget),
+) -> ChosenStep {
+    let composing = Composing {
+        pipeline,
+        live,
+        send,
+    };
+    let Some(rollout) = pipeline.rollouts.get(&live.connection.plugin) else {
+        return composing.with(active).await;
+    };
+    match rollout.rollout.stage {
+        RolloutStage::Canary if active.digest == rollout.stable.digest => {
+            Box::pin(composing.canary(&rollout, contact, budget)).await
+        }
+        // The activation may be a moment ahead of the stage.
+        RolloutStage::Verified | RolloutStage::Canary | RolloutStage::Probation
+            if active.digest == rollout.candidate.digest =>
+        {
+            Box::pin(composing.probation(&rollout, budget)).await
+        }
+        _ => composing.with(active).await,
+    }
+}
+
+/// The request of one send.
+struct Composing<'a> {
+    pipeline: &'a Pipeline,
+    live: &'a Live,
+    send: &'a TemplateSend,
+}
+
+impl Composing<'_> {
+    async fn with(&self, plugin: &Arc<Loaded>) -> ChosenStep {
+        self.within(plugin, CallBudget::Worker).await
+    }
+
+    async fn within(&self, plugin: &Arc<Loaded>, budget: CallBudget) -> ChosenStep {
+        let core = &self.pipeline.core;
+        let lane = self.live.connection.id.as_str();
+        let call = core.plugins.send(plugin, lane, self.send.clone(), budget);
+        ChosenStep {
+            plugin: Arc::clone(plugin),
+            step: core
+                .metrics
+                .plugins
+                .calling(plugin, CallSubject::Message(&self.send.message_id), call)
+                .await,
+        }
+    }
+
+    async fn canary(
+        &self,
+        rollout: &LiveRollout,
+        contact: ContactId,
+        budget: CallBudget,
+    ) -> ChosenStep {
+        let began = Instant::now();
+        let stable = self.with(&rollout.stable).await;
+        let stable_took = began.elapsed();
+        let key = format!("{} {contact}", self.live.connection.id.as_str());
+        if !stable.is_call() || !rollout.takes(&key) {
+            return stable;
+        }
+        let candidate = self.within(&rollout.candidate, budget).await;
+        if candidate.is_call() {
+            // It is counted when the answer was read.
+            return candidate;
+        }
+        self.no_request(rollout, &candidate, stable_took);
+        rollout.observed.chosen(false);
+        stable
+    }
+
+    /// Counts a candidate whose call for a request fails, where the stable version took so long to make one.
+    fn no_request(&self, rollout: &LiveRollout, candidate: &ChosenStep, stable_took: Duration) {
+        let Err(error) = &candidate.step else {
+            return;
+        };
+        let has_failed = match error {
+            // A shortage of processor time is not the fault of the candidate.
+            CallError::OutOfTime {
+                inline: true,
+                budget,
+                ..
+            } => stable_took * CONTROL <= *budget,
+            error => error.is_fault(),
+        };
+        let Ok(message) = self.send.message_id.parse() else {
+            return;
+        };
+        if has_failed && rollout.observed.counts_at_once(Subject::Message(message)) {
+            let (pipeline, live) = (self.pipeline, self.live);
+            failed(
+                pipeline,
+                live,
+                &candidate.plugin,
+                self.send,
+                Reason::from(error),
+            );
+        }
+    }
+
+    /// The candidate is active; the version before it is the fallback.
+    async fn probation(&self, rollout: &LiveRollout, budget: CallBudget) -> ChosenStep {
+        // A guard has tripped here, and the rollback is under way.
+        if rollout.observed.is_stopped() {
+            return self.with(&rollout.stable).await;
+        }
+        let candidate = self.within(&rollout.candidate, budget).await;
+        if candidate.sends() {
+            // A request is counted when the answer was read.
+            if !candidate.is_call() {
+                rollout.observed.chosen(true);
+            }
+            return candidate;
+        }
+        let began = Instant::now();
+        let stable = self.with(&rollout.stable).await;
+        if stable.sends() {
+            self.no_request(rollout, &candidate, began.elapsed());
+            rollout.observed.chosen(false);
+            return stable;
+        }
+        candidate
+    }
+}
+
+/// Returns the rollout in which this version is the candidate and has an effect.
+fn rollout_of(pipeline: &Pipeline, plugin: &Loaded) -> Option<Arc<LiveRollout>> {
+    let rollout = pipeline.rollouts.get(&plugin.description.name)?;
+    (rollout.candidate.digest == plugin.digest).then_some(rollout)
+}
+
+/// Returns the request of the stable version for a send whose request by the candidate could not
+/// be sent, for this reason. `None` if the version is no candidate, or the stable version makes no
+/// request either.
+pub async fn instead(
+    pipeline: &Pipeline,
+    live: &Live,
+    plugin: &Loaded,
+    send: &TemplateSend,
+    why: Reason,
+) -> Option<(Arc<Loaded>, Box<HttpRequest>)> {
+    let rollout = rollout_of(pipeline, plugin)?;
+    let composing = Composing {
+        pipeline,
+        live,
+        send,
+    };
+    let stable = composing.with(&rollout.stable).await;
+    let Ok(SendStep::Call(request)) = stable.step else {
+        return None;
+    };
+    failed(pipeline, live, plugin, send, why);
+    rollout.observed.chosen(false);
+    Some((stable.plugin, request))
+}
+
+/// Counts a send whose request was the candidate's, if this version is the candidate: whether its result
+/// is stored.
+pub fn counted(pipeline: &Pipeline, plugin: &Loaded, served: bool) {
+    if let Some(rollout) = rollout_of(pipeline, plugin) {
+        rollout.observed.chosen(served);
+    }
+}
+
+/// Returns the request of the stable version for a send whose request by the candidate the provider has
+/// refused, and the reason. `budget`: that of the candidate. `None` if the version is no candidate; if one
+/// of the versions does not read a refusal of the request, because then the message may have been sent; or
+/// if the stable version makes no other request.
+pub async fn after_refusal(
+    pipeline: &Pipeline,
+    live: &Live,
+    (plugin, send, request): (&Arc<Loaded>, &TemplateSend, &HttpRequest),
+    response: &HttpResponse,
+    budget: CallBudget,
+) -> Option<(Arc<Loaded>, Box<HttpRequest>, Reason)> {
+    let rollout = rollout_of(pipeline, plugin)?;
+    let mut category = None;
+    let versions = [(&rollout.stable, CallBudget::Worker), (plugin, budget)];
+    for (version, budget) in versions {
+        let reading = AnswerReading {
+            pipeline,
+            live,
+            send,
+            response,
+        };
+        let read = reading.with(version, budget).await;
+        category = Some(refused_request(&read.ok()?)?);
+    }
+    let why = Reason::Service(format!(
+        "the provider refused its request ({}), and not that of the stable version",
+        category?.as_str()
+    ));
+    let composing = Composing {
+        pipeline,
+        live,
+        send,
+    };
+    let stable = composing.with(&rollout.stable).await;
+    match stable.step {
+        Ok(SendStep::Call(other)) if *other != *request => Some((stable.plugin, other, why)),
+        _ => None,
+    }
+}
+
+/// Returns the category of a refusal that another request might not get. Others are about the contact
+/// or the moment.
+fn refused_request(answer: &SendAnswer) -> Option<Category> {
+    let SendAnswer::Refused(refused) = answer else {
+        return None;
+    };
+    let is_so = matches!(
+        refused.category,
+        Category::Request
+            | Category::Template
+            | Category::UnknownTemplate
+            | Category::Recipient
+            | Category::Account
+            | Category::Connection
+    );
+    is_so.then_some(refused.category)
+}
+
+/// Counts a send as a failure of the candidate that the stable version does not have.
+pub fn failed(
+    pipeline: &Pipeline,
+    live: &Live,
+    candidate: &Loaded,
+    send: &TemplateSend,
+    why: Reason,
+) {
+    let Some(rollout) = rollout_of(pipeline, candidate) else {
+        return;
+    };
+    let Ok(message) = send.message_id.parse() else {
+        return;
+    };
+    let of = (Subject::Message(message), &live.connection.id);
+    let failed = VersionOutcome::Failed(why);
+    observe(pipeline, &rollout, Part::Sends, of, &failed);
+}
+
+/// Has a version read the provider's answer to its request, and counts the send if it is a candidate. If
+/// it is one that cannot, or in a canary with guards reads another result than the stable version or misses
+/// an id of the provider, it is the reading of the stable version. `budget`: that of the candidate.
+///
+/// # Errors
+///
+/// [`CallError`] if the version cannot read it, and there is no fallback.
+pub async fn read(
+    pipeline: &Pipeline,
+    live: &Live,
+    plugin: &Arc<Loaded>,
+    send: &TemplateSend,
+    (response, budget): (HttpResponse, CallBudget),
+) -> Result<SendAnswer, CallError> {
+    let reading = AnswerReading {
+        pipeline,
+        live,
+        send,
+        response: &response,
+    };
+    let Some(rollout) = rollout_of(pipeline, plugin) else {
+        return reading.with(plugin, CallBudget::Worker).await;
+    };
+    let (answer, winner) = reading.read_by_candidate(&rollout, budget).await;
+    rollout.observed.chosen(winner == Winner::Candidate);
+    answer
+}
+
+/// The provider's answer to a send.
+struct AnswerReading<'a> {
+    pipeline: &'a Pipeline,
+    live: &'a Live,
+    send: &'a TemplateSend,
+    response: &'a HttpResponse,
+}
+
+impl AnswerReading<'_> {
+    /// Returns the reading of the candidate, or that of the stable version if it is to be used.
+    async fn read_by_candidate(
+        &self,
+        rollout: &LiveRollout,
+        budget: CallBudget,
+    ) -> (Result<SendAnswer, CallError>, Winner) {
+        let own = self.with(&rollout.candidate, budget).await;
+        let compares = rollout.rollout.plan.guards && rollout.rollout.stage == RolloutStage::Canary;
+        if own.is_ok() && !compares {
+            return (own, Winner::Candidate);
+        }
+        let stable = self.with(&rollout.stable, CallBudget::Worker).await;
+        match (&own, &stable) {
+            // The outcome of the message depends on it: it gets all the time that there is.
+            (Err(_), Err(_)) if budget != CallBudget::Worker => {
+                let own = self.with(&rollout.candidate, CallBudget::Worker).await;
+                (own, Winner::Candidate)
+            }
+            (_, Err(_)) => (own, Winner::Candidate),
+            (Ok(own_read), Ok(stable_read)) if composed::is_harmless(stable_read, own_read) => {
+                (own, Winner::Candidate)
+            }
+            _ => (stable, Winner::Stable),
+        }
+    }
+
+    async fn with(
+        &self,
+        plugin: &Arc<Loaded>,
+        budget: CallBudget,
+    ) -> Result<SendAnswer, CallError> {
+        let core = &self.pipeline.core;
+        let lane = self.live.connection.id.as_str();
+        let (send, response) = (self.send.clone(), self.response.clone());
+        let read = core
+            .plugins
+            .read_answer(plugin, lane, send, response, budget);
+        core.metrics
+            .plugins
+            .calling(plugin, CallSubject::Message(&self.send.message_id), read)
+            .await
+    }
+}
+
+/// Has a send compared whose outcome was stored, if the rollout of the adapter samples it.
+pub fn answered(pipeline: &Pipeline, adapter: &str, sent: SentSend) {
+    if let Some(rollout) = pipeline.rollouts.get(adapter)
+        && rollout.samples_send(sent.message)
+        && !rollout.observed.has_counted(Subject::Message(sent.message))
+    {
+        rollout.observed.offer_send(sent);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use leadhost_domain::channel::RefusedSend;
+
+    #[test]
+    fn a_refusal_about_the_contact_or_the_moment_is_none_of_the_request() {
+        let others = [
+            Category::Window,
+            Category::OptOut,
+            Category::ThrottledRecipient,
+            Category::ThrottledNumber,
+            Category::ThrottledAccount,
+            Category::Transient,
+            Category::Expired,
+            Category::GivenUp,
+        ];
+        for category in Category::ALL {
+            let answer = SendAnswer::Refused(RefusedSend {
+                category,
+                code: String::new(),
+                title: String::new(),
+                text: String::new(),
+                details: String::new(),
+                retry_after: None,
+            });
+            let expect = (!others.contains(&category)).then_some(category);
+            assert_eq!(refused_request(&answer), expect, "{}", category.as_str());
+        }
+        let unknown = SendAnswer::Unknown(String::new());
+        assert_eq!(refused_request(&unknown), None);
+    }
+}

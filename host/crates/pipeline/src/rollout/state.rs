@@ -1,0 +1,673 @@
+//! The rollouts that this host acts on, and its observations of each.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use arc_swap::ArcSwap;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+use tokio::sync::{Notify, mpsc};
+
+use super::guard::{self, Part};
+use super::hour::{FlawCounts, HourComparison, LastHour};
+use crate::verify::compare::{ComparedOutcomes, GainedValues, Memory, Subject, Tally};
+use crate::verify::flaws::Flaws;
+use leadhost_config as config;
+use leadhost_domain::channel::TemplateSend;
+use leadhost_domain::exchange::HttpResponse;
+use leadhost_domain::id::{ConnectionId, DeliveryId, MessageId};
+use leadhost_domain::limits;
+use leadhost_domain::rollout::{Rollout, RolloutStage};
+use leadhost_domain::time;
+use leadhost_plugin::Loaded;
+
+/// The open rollouts by the plugin's name. Readers see one consistent table.
+#[derive(Default)]
+pub struct Rollouts {
+    /// The deliveries of the last hour, which a candidate is compared with after its activation.
+    pub hour: LastHour,
+    live: ArcSwap<HashMap<String, Arc<LiveRollout>>>,
+    /// Signals that a rollout was changed, or that a guard tripped here: to follow it.
+    pub look: Notify,
+    /// The same: to judge it.
+    pub judge: Notify,
+}
+
+impl Rollouts {
+    /// Has the rollouts looked at now.
+    pub fn hurry(&self) {
+        self.look.notify_one();
+        self.judge.notify_one();
+    }
+
+    /// Returns the rollout of a plugin, if both versions are loaded here.
+    pub fn get(&self, plugin: &str) -> Option<Arc<LiveRollout>> {
+        self.live.load().get(plugin).cloned()
+    }
+
+    /// Returns whether this host acts on none.
+    pub fn is_empty(&self) -> bool {
+        self.live.load().is_empty()
+    }
+
+    /// Returns all rollouts that this host acts on.
+    pub fn all(&self) -> Vec<Arc<LiveRollout>> {
+        self.live.load().values().cloned().collect()
+    }
+
+    /// Acts on a rollout from now on.
+    pub fn follow(&self, rollout: Arc<LiveRollout>) {
+        self.live.rcu(|live| {
+            let mut live = HashMap::clone(live);
+            live.insert(rollout.rollout.name.clone(), Arc::clone(&rollout));
+            live
+        });
+    }
+
+    /// Stops acting on a plugin's rollout.
+    pub fn leave(&self, plugin: &str) {
+        self.live.rcu(|live| {
+            let mut live = HashMap::clone(live);
+            live.remove(plugin);
+            live
+        });
+    }
+}
+
+/// A rollout with its loaded versions.
+pub struct LiveRollout {
+    pub rollout: Rollout,
+    pub candidate: Arc<Loaded>,
+    pub stable: Arc<Loaded>,
+    /// The version before the stable one, for what both others fail on. Known in a canary.
+    pub previous: Option<Arc<Loaded>>,
+    pub observed: Arc<Observed>,
+}
+
+impl LiveRollout {
+    /// Returns whether the candidate converts a part of the deliveries, and no guard has tripped
+    /// here.
+    pub fn is_canary(&self) -> bool {
+        self.rollout.stage == RolloutStage::Canary && !self.observed.is_stopped()
+    }
+
+    /// Returns whether the candidate converts the delivery with this key: the same on every host,
+    /// and at any time, as long as the percentage does not shrink.
+    pub fn takes(&self, key: &str) -> bool {
+        self.is_canary() && self.is_in_share(key.as_bytes())
+    }
+
+    /// Returns whether a delivery is compared after its answer. `is_active`: whether the candidate is
+    /// active on this host.
+    pub fn samples(&self, delivery: DeliveryId, is_active: bool) -> bool {
+        match self.rollout.stage {
+            RolloutStage::Shadow => self.is_in_share(delivery.0.as_bytes()),
+            RolloutStage::Probation => true,
+            // The activation may be a moment ahead of the stage.
+            RolloutStage::Verified | RolloutStage::Canary => is_active,
+            _ => false,
+        }
+    }
+
+    /// Returns whether a send is compared after its outcome was stored. In a canary every one is: it
+    /// costs no time of the sender, and shows sends that the candidate does not make yet.
+    pub fn samples_send(&self, message: MessageId) -> bool {
+        match self.rollout.stage {
+            RolloutStage::Shadow => self.is_in_share(message.0.as_bytes()),
+            RolloutStage::Canary | RolloutStage::Probation => true,
+            _ => false,
+        }
+    }
+
+    fn is_in_share(&self, key: &[u8]) -> bool {
+        let mut hash = Sha256::new();
+        hash.update(self.candidate.digest.0.as_bytes());
+        hash.update(key);
+        let hash = hash.finalize();
+        let place = u16::from_be_bytes([hash[0], hash[1]]);
+        u32::from(place) * 100 < u32::from(self.rollout.percent()) << 16
+    }
+}
+
+/// The observations of a rollout by one host.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Observations {
+    /// The comparisons of deliveries.
+    pub tally: Tally,
+    /// The comparisons of the sends of an adapter.
+    pub sends: Tally,
+    /// The comparisons of the sender checks, if those of the candidate differ: a sender that passes
+    /// only those of the stable version is a failure.
+    pub checks: Tally,
+    /// Deliveries that the candidate converted, and whose result was stored.
+    pub served: u64,
+    /// Deliveries that the candidate was chosen for, and whose result was that of the stable
+    /// version, because the candidate failed or did harm.
+    pub saved: u64,
+    /// Deliveries and sends that were not compared, because too many waited, the host was busy, they
+    /// were erased or the rollout ended before their comparison.
+    pub dropped: u64,
+    /// Deliveries and sends that wait to be compared, and those whose comparison is under way.
+    pub waiting: u64,
+    /// A guard tripped by what one host has seen.
+    pub tripped: bool,
+    /// Comparisons of deliveries and sends in the steps of a canary, by the percentage of the step.
+    pub steps: BTreeMap<u8, u64>,
+    /// Conversions of both versions one after the other, and how long they took in total.
+    pub timed: u64,
+    #[serde(rename = "stableUs", with = "time::microseconds")]
+    pub stable_time: Duration,
+    #[serde(rename = "candidateUs", with = "time::microseconds")]
+    pub candidate_time: Duration,
+    /// The number of them for which the candidate took far longer.
+    pub slower: u64,
+    /// Conversions whose memory is known for both versions, and the bytes in total.
+    pub measured: u64,
+    pub stable_bytes: u64,
+    pub candidate_bytes: u64,
+    /// Those for which the candidate needed far more.
+    pub larger: u64,
+    /// The deliveries since the activation, and those of the hour before.
+    pub hour: HourComparison,
+}
+
+impl Observations {
+    /// Adds those of another host.
+    pub fn merge(&mut self, other: Self) {
+        self.tally.merge(other.tally);
+        self.sends.merge(other.sends);
+        self.checks.merge(other.checks);
+        self.served += other.served;
+        self.saved += other.saved;
+        self.dropped += other.dropped;
+        self.waiting += other.waiting;
+        self.tripped |= other.tripped;
+        for (percent, compared) in other.steps {
+            *self.steps.entry(percent).or_default() += compared;
+        }
+        self.timed += other.timed;
+        self.stable_time += other.stable_time;
+        self.candidate_time += other.candidate_time;
+        self.slower += other.slower;
+        self.measured += other.measured;
+        self.stable_bytes += other.stable_bytes;
+        self.candidate_bytes += other.candidate_bytes;
+        self.larger += other.larger;
+        self.hour.merge(other.hour);
+    }
+
+    /// Counts what waits as dropped: it is not compared any more.
+    pub fn drop_waiting(&mut self) {
+        self.dropped += std::mem::take(&mut self.waiting);
+    }
+
+    /// Returns the mean time of a conversion by each version, in whole microseconds. `None` if none
+    /// was timed.
+    pub fn mean_times(&self) -> Option<CallTimes> {
+        let mean = |total: Duration| {
+            let micros = u64::try_from(total.as_micros()).unwrap_or(u64::MAX);
+            micros.checked_div(self.timed).map(Duration::from_micros)
+        };
+        Some(CallTimes {
+            stable: mean(self.stable_time)?,
+            candidate: mean(self.candidate_time)?,
+        })
+    }
+
+    /// Returns the number of comparisons in the step of a canary with this percentage.
+    pub fn in_step(&self, percent: u8) -> u64 {
+        self.steps.get(&percent).copied().unwrap_or_default()
+    }
+
+    /// Returns the comparisons of a part.
+    pub fn part(&self, part: Part) -> &Tally {
+        match part {
+            Part::Deliveries => &self.tally,
+            Part::Sends => &self.sends,
+            Part::Checks => &self.checks,
+        }
+    }
+
+    fn part_mut(&mut self, part: Part) -> &mut Tally {
+        match part {
+            Part::Deliveries => &mut self.tally,
+            Part::Sends => &mut self.sends,
+            Part::Checks => &mut self.checks,
+        }
+    }
+
+    fn add_cost(&mut self, cost: Cost, policy: &config::VerifySection) {
+        if let Some(took) = cost.took {
+            self.timed += 1;
+            self.stable_time += took.stable;
+            self.candidate_time += took.candidate;
+            self.slower += u64::from(took.is_slower());
+        }
+        if let Some(memory) = cost.memory {
+            self.measured += 1;
+            self.stable_bytes += memory.serving;
+            self.candidate_bytes += memory.candidate;
+            self.larger += u64::from(is_larger(memory, policy));
+        }
+    }
+}
+
+/// The time and memory that both versions used for one delivery, as far as they are known.
+#[derive(Clone, Copy, Default)]
+pub struct Cost {
+    pub took: Option<CallTimes>,
+    pub memory: Option<Memory>,
+}
+
+/// Returns whether the candidate needed far more memory.
+fn is_larger(memory: Memory, policy: &config::VerifySection) -> bool {
+    let Memory { serving, candidate } = memory;
+    candidate > serving.saturating_mul(policy.memory_times)
+        && candidate >= serving.saturating_add(policy.memory_mib << 20)
+}
+
+/// The times that both versions took for one delivery.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CallTimes {
+    pub stable: Duration,
+    pub candidate: Duration,
+}
+
+impl CallTimes {
+    /// Returns whether the candidate took far longer.
+    fn is_slower(self) -> bool {
+        self.candidate > self.stable * TIMES_SLOWER + SLOWER
+    }
+}
+
+/// A candidate is far slower if it takes more than so many times the time of the stable version…
+pub const TIMES_SLOWER: u32 = 3;
+
+/// …and so much longer.
+pub const SLOWER: Duration = Duration::from_millis(5);
+
+/// A send with its answer, to be compared.
+pub struct SentSend {
+    pub message: MessageId,
+    pub connection: ConnectionId,
+    pub send: TemplateSend,
+    /// Without the secrets of the instance. `None` if there was none, or it was too long.
+    pub response: Option<HttpResponse>,
+}
+
+/// A delivery whose sender was answered, to be compared.
+#[derive(Clone, Copy)]
+pub struct AnsweredDelivery {
+    pub id: DeliveryId,
+    /// Its flaws by the version that served it. `None` if they are not known.
+    pub served: Option<Flaws>,
+}
+
+/// The delivery or send that is to be compared next.
+pub enum Next {
+    Delivery(AnsweredDelivery),
+    Send(Box<SentSend>),
+}
+
+/// The other end of the queues of a rollout.
+pub struct Waiting {
+    deliveries: mpsc::Receiver<AnsweredDelivery>,
+    sends: mpsc::Receiver<Box<SentSend>>,
+}
+
+impl Waiting {
+    /// Waits for the delivery or send that is to be compared next. Returns `None` when the rollout has ended here.
+    pub async fn next(&mut self) -> Option<Next> {
+        tokio::select! {
+            delivery = self.deliveries.recv() => delivery.map(Next::Delivery),
+            send = self.sends.recv() => send.map(Next::Send),
+        }
+    }
+}
+
+/// When a delivery or a send was compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Turn {
+    /// While it was converted or sent.
+    AtOnce,
+    /// Afterwards: it came from a queue, and counted as waiting until now.
+    Waited,
+}
+
+/// The counts of [`Observed`].
+#[derive(Default)]
+struct Counted {
+    /// `waiting` includes what was taken out of a queue and is being compared.
+    seen: Observations,
+    /// The last report is made: what comes later counts nowhere.
+    has_ended: bool,
+    /// The newest deliveries and sends that were counted before their outcome, because the candidate failed.
+    failed: VecDeque<Subject>,
+    gained: GainedValues,
+}
+
+/// This host's observations of a rollout since it follows it.
+pub struct Observed {
+    counted: Mutex<Counted>,
+    /// A guard tripped here: the candidate gets no more deliveries until the judge decides.
+    stopped: AtomicBool,
+    /// A version is being asked for its sender checks.
+    asking: AtomicBool,
+    deliveries: mpsc::Sender<AnsweredDelivery>,
+    sends: mpsc::Sender<Box<SentSend>>,
+}
+
+impl Observed {
+    /// Returns it without observations, and the other end of its queues.
+    pub fn new() -> (Self, Waiting) {
+        let (deliveries, waiting_deliveries) = mpsc::channel(limits::ROLLOUT_WAITING);
+        let (sends, waiting_sends) = mpsc::channel(limits::ROLLOUT_SENDS_WAITING);
+        let observed = Self {
+            counted: Mutex::default(),
+            stopped: AtomicBool::new(false),
+            asking: AtomicBool::new(false),
+            deliveries,
+            sends,
+        };
+        let waiting = Waiting {
+            deliveries: waiting_deliveries,
+            sends: waiting_sends,
+        };
+        (observed, waiting)
+    }
+
+    /// Returns a comparison as it is added and stored.
+    pub fn stored(&self, one: ComparedOutcomes) -> Tally {
+        one.into_stored(&mut self.lock().gained)
+    }
+
+    /// Adds a comparison, in this step of a canary if there is one. Returns whether the guards trip by
+    /// what this host has seen. `None`: the last report is made, and it is not counted.
+    pub fn add(
+        &self,
+        (part, step, turn): (Part, Option<u8>, Turn),
+        one: Tally,
+        cost: Cost,
+        policy: &config::VerifySection,
+    ) -> Option<bool> {
+        let may_trip = one.harm.is_harmful() || one.harm.changed > 0;
+        let mut counted = self.lock();
+        if counted.has_ended {
+            return None;
+        }
+        let seen = &mut counted.seen;
+        if turn == Turn::Waited {
+            seen.waiting = seen.waiting.saturating_sub(1);
+        }
+        // Sender checks are compared on every delivery, also if the candidate converts none.
+        if let Some(percent) = step.filter(|_| part != Part::Checks) {
+            *seen.steps.entry(percent).or_default() += one.compared;
+        }
+        seen.add_cost(cost, policy);
+        seen.part_mut(part).merge(one);
+        Some(may_trip && guard::trips(part, &seen.part(part).harm, policy))
+    }
+
+    /// Counts a delivery that the candidate was chosen for: whether its result was stored.
+    pub fn chosen(&self, served: bool) {
+        let seen = &mut self.lock().seen;
+        match served {
+            true => seen.served += 1,
+            false => seen.saved += 1,
+        }
+    }
+
+    /// Remembers a delivery or a send that is counted before its outcome. Returns false if it was counted
+    /// already.
+    pub fn counts_at_once(&self, subject: Subject) -> bool {
+        let failed = &mut self.lock().failed;
+        if failed.contains(&subject) {
+            return false;
+        }
+        if failed.len() >= limits::ROLLOUT_FAILED {
+            failed.pop_front();
+        }
+        failed.push_back(subject);
+        true
+    }
+
+    /// Returns whether a delivery or a send was counted before its outcome.
+    pub fn has_counted(&self, subject: Subject) -> bool {
+        self.lock().failed.contains(&subject)
+    }
+
+    /// Puts a delivery into the queue of those to compare, if there is room.
+    pub fn offer(&self, delivery: AnsweredDelivery) {
+        self.put(&self.deliveries, delivery);
+    }
+
+    /// Puts a send into the queue of those to compare, if there is room.
+    pub fn offer_send(&self, sent: SentSend) {
+        self.put(&self.sends, Box::new(sent));
+    }
+
+    /// Puts one into a queue. It is counted under the same lock, so before it can be compared.
+    fn put<T>(&self, queue: &mpsc::Sender<T>, one: T) {
+        let mut counted = self.lock();
+        if counted.has_ended {
+            return;
+        }
+        match queue.try_send(one) {
+            Ok(()) => counted.seen.waiting += 1,
+            Err(_) => counted.seen.dropped += 1,
+        }
+    }
+
+    /// The probation begins: what comes is compared with these deliveries of the hour before, if it has not
+    /// begun yet.
+    pub fn begin_probation(&self, before: BTreeMap<ConnectionId, FlawCounts>) {
+        let seen = &mut self.lock().seen;
+        if seen.hour == HourComparison::default() {
+            seen.hour.before = before;
+        }
+    }
+
+    /// Changes the comparison with the hour before.
+    pub fn with_hour(&self, change: impl FnOnce(&mut HourComparison)) {
+        change(&mut self.lock().seen.hour);
+    }
+
+    /// Counts a delivery or a send that is not compared.
+    pub fn drop_one(&self, turn: Turn) {
+        let seen = &mut self.lock().seen;
+        if turn == Turn::Waited {
+            seen.waiting = seen.waiting.saturating_sub(1);
+        }
+        seen.dropped += 1;
+    }
+
+    /// One that came from a queue needs no comparison of its own: it was compared already.
+    pub fn pass_over(&self) {
+        let seen = &mut self.lock().seen;
+        seen.waiting = seen.waiting.saturating_sub(1);
+    }
+
+    /// Returns the number of deliveries and sends that were not compared.
+    pub fn dropped(&self) -> u64 {
+        self.lock().seen.dropped
+    }
+
+    /// Stops giving deliveries to the candidate. Returns whether it got deliveries until now.
+    pub fn stop(&self) -> bool {
+        !self.stopped.swap(true, Ordering::Relaxed)
+    }
+
+    /// Returns whether a version may be asked for its sender checks now: one question at a time.
+    pub fn begin_asking(&self) -> bool {
+        !self.asking.swap(true, Ordering::Relaxed)
+    }
+
+    /// Ends the question that [`Self::begin_asking`] allowed.
+    pub fn end_asking(&self) {
+        self.asking.store(false, Ordering::Relaxed);
+    }
+
+    /// Returns whether a guard has tripped here.
+    pub fn is_stopped(&self) -> bool {
+        self.stopped.load(Ordering::Relaxed)
+    }
+
+    /// Returns the observations so far.
+    pub fn so_far(&self) -> Observations {
+        let mut seen = self.lock().seen.clone();
+        seen.tripped = self.is_stopped();
+        seen
+    }
+
+    /// Returns the observations at the end of the rollout. What waits, or is being compared, counts as
+    /// dropped, and comparisons count no more.
+    pub fn at_end(&self) -> Observations {
+        let mut counted = self.lock();
+        counted.has_ended = true;
+        counted.seen.drop_waiting();
+        drop(counted);
+        self.so_far()
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Counted> {
+        self.counted.lock().expect("the lock is not poisoned")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_stored_in_microseconds_and_their_mean_is_that_of_one_conversion() {
+        let millis = Duration::from_millis;
+        let mut seen = Observations::default();
+        assert_eq!(seen.mean_times(), None);
+        for (stable, candidate) in [(2, 3), (4, 9)] {
+            let took = CallTimes {
+                stable: millis(stable),
+                candidate: millis(candidate),
+            };
+            let cost = Cost {
+                took: Some(took),
+                memory: None,
+            };
+            seen.add_cost(cost, &config::VerifySection::STRICT);
+        }
+        let stored = serde_json::to_value(&seen).expect("it is JSON");
+        assert_eq!(stored["timed"], 2);
+        assert_eq!(stored["stableUs"], 6_000);
+        assert_eq!(stored["candidateUs"], 12_000);
+        let read: Observations = serde_json::from_value(stored).expect("it was written");
+        assert_eq!(read, seen);
+        let mean = CallTimes {
+            stable: millis(3),
+            candidate: millis(6),
+        };
+        assert_eq!(read.mean_times(), Some(mean));
+        let without: Observations = serde_json::from_str("{}").expect("every field has a default");
+        assert_eq!(without, Observations::default());
+    }
+
+    #[test]
+    fn comparisons_count_for_the_step_in_which_they_were_made_on_every_host() {
+        let (observed, _waiting) = Observed::new();
+        let one = || Tally {
+            compared: 1,
+            ..Tally::default()
+        };
+        let add = |part, step| {
+            let policy = config::VerifySection::STRICT;
+            observed.add((part, step, Turn::AtOnce), one(), Cost::default(), &policy)
+        };
+        add(Part::Deliveries, Some(1));
+        add(Part::Deliveries, Some(10));
+        add(Part::Sends, Some(10));
+        add(Part::Checks, Some(10));
+        add(Part::Deliveries, None);
+        let stored = serde_json::to_value(observed.so_far()).expect("it is JSON");
+        let mut seen: Observations = serde_json::from_value(stored).expect("it was written");
+        seen.merge(observed.so_far());
+        let in_steps = [1, 10, 50].map(|percent| seen.in_step(percent));
+        assert_eq!(in_steps, [2, 4, 0]);
+    }
+
+    #[test]
+    fn comparisons_that_wait_when_a_rollout_ends_count_as_dropped() {
+        let (observed, _waiting) = Observed::new();
+        for _ in 0..limits::ROLLOUT_WAITING + 2 {
+            observed.offer(AnsweredDelivery {
+                id: DeliveryId(uuid::Uuid::nil()),
+                served: None,
+            });
+        }
+        let seen = observed.so_far();
+        let waiting = limits::ROLLOUT_WAITING as u64;
+        assert_eq!((seen.waiting, seen.dropped), (waiting, 2));
+        let seen = observed.at_end();
+        assert_eq!((seen.waiting, seen.dropped), (0, waiting + 2));
+    }
+
+    #[tokio::test]
+    async fn a_running_comparison_waits_until_it_is_counted_and_is_dropped_at_the_end() {
+        let (observed, mut queues) = Observed::new();
+        let offer = || {
+            observed.offer(AnsweredDelivery {
+                id: DeliveryId(uuid::Uuid::nil()),
+                served: None,
+            });
+        };
+        let compare = || {
+            let one = Tally {
+                compared: 1,
+                ..Tally::default()
+            };
+            let policy = config::VerifySection::STRICT;
+            let of = (Part::Deliveries, None, Turn::Waited);
+            observed.add(of, one, Cost::default(), &policy)
+        };
+        let check = |seen: &Observations, expect: [u64; 3]| {
+            let counts = [seen.tally.compared, seen.waiting, seen.dropped];
+            assert_eq!(counts, expect);
+        };
+        for _ in 0..5 {
+            offer();
+        }
+        assert!(queues.next().await.is_some());
+        check(&observed.so_far(), [0, 5, 0]);
+        assert_eq!(compare(), Some(false));
+        check(&observed.so_far(), [1, 4, 0]);
+        assert!(queues.next().await.is_some());
+        observed.drop_one(Turn::Waited);
+        check(&observed.so_far(), [1, 3, 1]);
+        assert!(queues.next().await.is_some());
+        observed.pass_over();
+        check(&observed.so_far(), [1, 2, 1]);
+        assert!(queues.next().await.is_some());
+        check(&observed.at_end(), [1, 0, 3]);
+        // It is compared too late, and another one comes too late.
+        assert_eq!(compare(), None);
+        offer();
+        check(&observed.at_end(), [1, 0, 3]);
+    }
+
+    #[test]
+    fn memory_is_far_more_only_past_a_factor_and_a_difference() {
+        let policy = config::VerifySection::STRICT;
+        let check = |serving: u64, candidate: u64, expect: bool| {
+            let memory = Memory {
+                serving: serving << 20,
+                candidate: candidate << 20,
+            };
+            assert_eq!(is_larger(memory, &policy), expect, "{serving} {candidate}");
+        };
+        check(1, 1, false);
+        check(1, 16, false);
+        check(1, 17, true);
+        check(10, 40, false);
+        check(10, 41, true);
+    }
+}

@@ -1,0 +1,69 @@
+//! A message that is being sent, and its next attempt.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::super::connections::Live;
+use super::super::lease::LeaseDeadline;
+use crate::state::Pipeline;
+use leadhost_domain::channel::{Category, RefusedSend, SendAnswer};
+use leadhost_domain::id::{ContactId, ConversationId, MessageId};
+use leadhost_domain::limits;
+use leadhost_domain::time::Micros;
+use leadhost_plugin::CallBudget;
+use leadhost_store::{Channel, Lease};
+
+/// A message that is being sent, by the request that brought it or by the worker.
+pub struct Outgoing {
+    pub live: Arc<Live>,
+    pub channel: Channel,
+    pub message: MessageId,
+    pub conversation: ConversationId,
+    pub contact: ContactId,
+    pub recipient: String,
+    pub payload: String,
+    /// Attempts before this one.
+    pub attempts: u32,
+    pub until: Micros,
+    pub lease: Lease,
+    pub held: LeaseDeadline,
+    /// Whether a request waits for it.
+    pub is_awaited: bool,
+}
+
+impl Outgoing {
+    /// Returns the budget of the candidate of a rollout: short while a request waits, because the stable
+    /// version may have to take over within its time.
+    pub fn candidate_budget(&self) -> CallBudget {
+        match self.is_awaited {
+            true => CallBudget::Brief,
+            false => CallBudget::Worker,
+        }
+    }
+}
+
+/// Returns a refusal by the host itself, before anything was sent.
+pub fn not_sent(category: Category, code: &str, reason: String) -> SendAnswer {
+    SendAnswer::Refused(RefusedSend {
+        category,
+        code: code.to_owned(),
+        title: "Not sent".to_owned(),
+        text: reason,
+        details: String::new(),
+        retry_after: None,
+    })
+}
+
+/// Returns the time of the next attempt: after the backoff, or after the provider's retry-after
+/// if that is longer, up to a bound.
+pub fn next(pipeline: &Pipeline, outgoing: &Outgoing, retry_after: Option<Duration>) -> Micros {
+    let asked = retry_after.unwrap_or_default();
+    let messages = &pipeline.core.config.messages;
+    let backoff = crate::backoff::doubled(
+        messages.backoff_first(),
+        messages.backoff_longest(),
+        outgoing.attempts + 1,
+    );
+    let wait = backoff.max(asked).min(limits::HOLD_LONGEST);
+    pipeline.core.clock.now().plus(wait)
+}

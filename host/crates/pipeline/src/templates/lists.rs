@@ -1,0 +1,64 @@
+//! The lists in memory.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use leadhost_domain::id::ConnectionId;
+use leadhost_store::TemplateList;
+use leadhost_store::singleflight::SingleFlight;
+
+/// The age up to which the store's answer on a list is used.
+const FRESH: Duration = Duration::from_secs(1);
+
+/// Bound of the cache. Above it the cache is cleared.
+const ENTRIES: usize = 1_000;
+
+/// The lists as last read. One per host.
+#[derive(Default)]
+pub struct TemplateCache {
+    pub(super) lists: Mutex<HashMap<ConnectionId, (Instant, Arc<TemplateList>)>>,
+    pub(super) asked: SingleFlight<ConnectionId, Arc<TemplateList>>,
+    /// Limits requests to a provider to one at a time for each instance.
+    pub(super) syncing: Mutex<HashMap<ConnectionId, Arc<tokio::sync::Mutex<()>>>>,
+}
+
+impl TemplateCache {
+    /// Clears the cache after a change to instances or their lists.
+    pub fn forget(&self) {
+        self.asked.forget();
+        self.lists().clear();
+    }
+
+    /// Returns the cached list, or `None` if it is not cached or older than a second.
+    pub(super) fn known(&self, id: &ConnectionId) -> Option<Arc<TemplateList>> {
+        let lists = self.lists();
+        let (since, list) = lists.get(id)?;
+        (since.elapsed() < FRESH).then(|| Arc::clone(list))
+    }
+
+    /// Caches a list. A full cache is cleared first.
+    pub(super) fn keep(&self, id: &ConnectionId, list: &Arc<TemplateList>) {
+        let mut lists = self.lists();
+        if lists.len() >= ENTRIES {
+            lists.clear();
+        }
+        lists.insert(id.clone(), (Instant::now(), Arc::clone(list)));
+    }
+
+    /// Returns the mutex that an instance's requests to its provider hold, one at a time.
+    pub(super) fn turn(&self, id: &ConnectionId) -> Arc<tokio::sync::Mutex<()>> {
+        let mut syncing = self.syncing.lock().unwrap_or_else(PoisonError::into_inner);
+        if syncing.len() >= ENTRIES {
+            syncing.retain(|_, turn| Arc::strong_count(turn) > 1);
+        }
+        Arc::clone(syncing.entry(id.clone()).or_default())
+    }
+
+    /// Locks the cache, also after a panic of its holder.
+    pub(super) fn lists(
+        &self,
+    ) -> MutexGuard<'_, HashMap<ConnectionId, (Instant, Arc<TemplateList>)>> {
+        self.lists.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

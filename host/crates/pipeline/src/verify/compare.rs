@@ -1,0 +1,440 @@
+//! Compares what two versions make of the same deliveries: decides what differs and what does harm.
+//! `tally.rs` adds the differences up by outcome, and by field and kind of change, each with a few
+//! masked examples.
+
+mod counts;
+mod examples;
+mod gained;
+mod masks;
+mod pairs;
+mod reasons;
+mod subject;
+mod tally;
+#[cfg(test)]
+mod tests;
+mod values;
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+
+pub use self::counts::ComparisonCounts;
+pub use self::examples::{DifferenceGroup, Example};
+pub use self::gained::GainedValues;
+pub use self::subject::{AnsweredVersions, ComparedSubject, Subject};
+pub use self::tally::Tally;
+
+use self::gained::{Gain, gains};
+use self::masks::{masked, shortened};
+use self::pairs::pairs;
+use self::reasons::stored_reason;
+use self::values::difference;
+use super::composed::{IDS, RESULT};
+use super::flaws::Flaws;
+use super::outcome::{FieldValue, OutcomeItem, Reason, VersionOutcome};
+use leadhost_domain::difference::{DifferenceKind, ItemKind};
+use leadhost_domain::id::ConnectionId;
+use leadhost_domain::limits;
+use leadhost_plugin::without_place;
+
+/// The fields whose loss or change harms a lead.
+pub const GUARDED: [&str; 6] = ["name", "phone", "email", "externalId", "listing", "action"];
+
+/// The guarded fields without whose value the lead is lost too: another one is another lead's.
+const IDENTITY: [&str; 2] = ["externalId", "action"];
+
+/// The fields of events whose loss harms, as the harm is counted: with [`OF_EVENTS`] before their
+/// names.
+pub const GUARDED_OF_EVENTS: [&str; 7] = [
+    "event.externalId",
+    "event.contact",
+    "event.template",
+    "event.sender",
+    "event.text",
+    "event.state",
+    "event.optOut",
+];
+
+/// The prefix by which the guarded fields of events differ from those of leads.
+const OF_EVENTS: &str = "event.";
+
+/// The only guarded field of events that may change.
+const TEXT: &str = "event.text";
+
+/// The memory that both versions needed for one delivery, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Memory {
+    pub serving: u64,
+    pub candidate: u64,
+}
+
+/// The comparison of one delivery or send.
+#[derive(Debug, Default)]
+pub struct ComparedOutcomes {
+    tally: Tally,
+    /// Why the candidate makes nothing of it.
+    reason: Option<Reason>,
+    /// The flaws of the stable version's outcome.
+    stable: Flaws,
+    gains: Vec<Gain>,
+}
+
+impl ComparedOutcomes {
+    /// Compares the outcomes of one delivery or send.
+    pub fn compare(
+        compared: &ComparedSubject<'_>,
+        stable: &VersionOutcome,
+        candidate: &VersionOutcome,
+    ) -> Self {
+        Self {
+            tally: Tally::from_one(compared, stable, candidate),
+            reason: reason(candidate).cloned(),
+            stable: Flaws::from(stable),
+            gains: gains(compared, stable, candidate),
+        }
+    }
+
+    /// Returns the connection of the delivery or send.
+    pub fn connections(&self) -> impl Iterator<Item = &ConnectionId> {
+        self.tally.connections.keys()
+    }
+
+    /// Returns the flaws of the delivery under the stable version.
+    pub fn stable_flaws(&self) -> Flaws {
+        self.stable
+    }
+
+    /// Returns the differences with the reasons of plugins, which may name a person: they are shown
+    /// to an operator, and not stored. `gained`: the values of the comparisons before it.
+    pub fn into_shown(self, gained: &mut GainedValues) -> Tally {
+        let mut tally = self.tally;
+        for gain in self.gains {
+            if gained.add(&gain) {
+                tally.alter(gain);
+            }
+        }
+        tally
+    }
+
+    /// Returns the differences without texts that may name a person: the reasons of plugins, and
+    /// numbers in the names of attributes. The deliveries that the examples name have both. No
+    /// delivery has the failures of the candidate, so their texts by the service stay.
+    pub fn into_stored(mut self, gained: &mut GainedValues) -> Tally {
+        let reason = self.reason.take();
+        let mut tally = self.into_shown(gained);
+        let forget = |group: &mut DifferenceGroup| {
+            for example in &mut group.examples {
+                example.before = None;
+                example.after = None;
+            }
+        };
+        for example in &mut tally.newly_failing.examples {
+            example.before = None;
+            example.after = reason.as_ref().map(stored_reason);
+        }
+        forget(&mut tally.no_longer_failing);
+        for ((field, change), mut group) in std::mem::take(&mut tally.fields) {
+            if ["error", "reason"].contains(&field.as_str()) {
+                forget(&mut group);
+            }
+            let name = field.chars().take(limits::VERIFY_NAME_CHARACTERS);
+            let name = name.map(|one| if one.is_ascii_digit() { '#' } else { one });
+            tally.group_of(name.collect(), change).merge(group);
+        }
+        tally
+    }
+}
+
+impl Tally {
+    /// Compares the outcomes of one delivery or send.
+    fn from_one(
+        compared: &ComparedSubject<'_>,
+        stable: &VersionOutcome,
+        candidate: &VersionOutcome,
+    ) -> Self {
+        let mut one = Self::default();
+        one.compare(compared, stable, candidate);
+        let once = |found: bool| u64::from(found);
+        let mut harm = one.harm;
+        harm.compared = 1;
+        harm.failing = once(one.newly_failing.count > 0);
+        harm.lost = once(!one.lost.is_empty());
+        harm.altered = once(!one.altered.is_empty());
+        harm.vanished = once(harm.vanished + one.vanished.count > 0);
+        harm.appeared = once(harm.appeared + one.appeared.count > 0);
+        harm.changed = once(harm.changed > 0);
+        one.harm = harm;
+        one.connections.insert(compared.connection.clone(), harm);
+        one
+    }
+
+    /// Counts a lead of this one delivery that gains what is nobody's own.
+    fn alter(&mut self, gain: Gain) {
+        let altered = self.altered.entry(Cow::Borrowed(gain.counted));
+        altered.or_default().merge(gain.difference);
+        let harms = std::iter::once(&mut self.harm).chain(self.connections.values_mut());
+        harms.for_each(|harm| harm.altered = 1);
+    }
+
+    fn compare(
+        &mut self,
+        compared: &ComparedSubject<'_>,
+        stable: &VersionOutcome,
+        candidate: &VersionOutcome,
+    ) {
+        self.compared += 1;
+        self.leads += many(stable, ItemKind::is_lead);
+        self.candidate_leads += many(candidate, ItemKind::is_lead);
+        let is_event = |kind| kind == ItemKind::Event;
+        self.events += many(stable, is_event);
+        self.candidate_events += many(candidate, is_event);
+        let is_same = match (stable, candidate) {
+            (VersionOutcome::Converted(before), VersionOutcome::Converted(after)) => {
+                self.items(compared, before, after)
+            }
+            (VersionOutcome::Converted(_), other) => {
+                self.newly_failing
+                    .add(compared, None, why(other).map(shortened));
+                false
+            }
+            (other, VersionOutcome::Converted(_)) => {
+                self.no_longer_failing
+                    .add(compared, why(other).map(shortened), None);
+                false
+            }
+            (before, after) if is_same_crash(before, after) => true,
+            // Both fail, for different reasons.
+            (before, after) => {
+                let value = |outcome| why(outcome).map(|why| FieldValue::One(why.to_owned()));
+                let (before, after) = (value(before), value(after));
+                self.field(compared, "error", before.as_ref(), after.as_ref())
+            }
+        };
+        self.same += u64::from(is_same);
+    }
+
+    /// Returns whether the items are the same.
+    fn items(
+        &mut self,
+        compared: &ComparedSubject<'_>,
+        before: &[OutcomeItem],
+        after: &[OutcomeItem],
+    ) -> bool {
+        let mut is_same = true;
+        let pairs = pairs(before, after);
+        let other_requests = OtherRequests::find(compared.answered, &pairs);
+        for (old, new) in pairs {
+            match (old, new) {
+                (Some(old), Some(new)) if old.kind == new.kind => {
+                    is_same &= self.item(compared, old, new);
+                }
+                // The difference of its request is counted already.
+                (Some(one), None) | (None, Some(one)) if one.kind == ItemKind::Answer => {
+                    is_same = false;
+                }
+                (old, new) if other_requests.has(old, new) => {
+                    let named = |item: Option<&OutcomeItem>| {
+                        item.map(|item| match item.kind {
+                            ItemKind::Fetch => "another request, not compared".to_owned(),
+                            kind => kind.as_str().to_owned(),
+                        })
+                    };
+                    self.items.add(compared, named(old), named(new));
+                    // A candidate whose own request was answered has shown that it works.
+                    let is_unanswered = new.is_some_and(|new| new.kind == ItemKind::Fetch);
+                    self.harm.changed += u64::from(is_unanswered);
+                    is_same = false;
+                }
+                (old, new) => {
+                    let is_lead =
+                        |item: Option<&OutcomeItem>| item.is_some_and(|item| item.kind.is_lead());
+                    let is_event = |item: Option<&OutcomeItem>| {
+                        let kinds = [ItemKind::Event, ItemKind::Send];
+                        item.is_some_and(|item| kinds.contains(&item.kind))
+                    };
+                    self.harm.vanished += u64::from(is_event(old));
+                    self.harm.appeared += u64::from(is_event(new));
+                    let kind =
+                        |item: Option<&OutcomeItem>| item.map(|item| item.kind.as_str().to_owned());
+                    let is_event_of_delivery = |item: Option<&OutcomeItem>| {
+                        item.is_some_and(|item| item.kind == ItemKind::Event)
+                    };
+                    if is_event_of_delivery(old) {
+                        self.vanished_events.add(compared, kind(old), kind(new));
+                    }
+                    if is_event_of_delivery(new) {
+                        self.appeared_events.add(compared, kind(old), kind(new));
+                    }
+                    let group = match (is_lead(old), is_lead(new)) {
+                        (true, _) => &mut self.vanished,
+                        (_, true) => &mut self.appeared,
+                        _ => &mut self.items,
+                    };
+                    group.add(compared, kind(old), kind(new));
+                    is_same = false;
+                }
+            }
+        }
+        is_same
+    }
+
+    /// Returns whether the fields are the same.
+    fn item(
+        &mut self,
+        compared: &ComparedSubject<'_>,
+        old: &OutcomeItem,
+        new: &OutcomeItem,
+    ) -> bool {
+        for field in GUARDED.iter().filter(|_| old.kind == ItemKind::Lead) {
+            let found = difference(old.fields.get(*field), new.fields.get(*field), masked);
+            match found {
+                Some((DifferenceKind::Lost, gone, _)) => {
+                    let lost = self.lost.entry(Cow::Borrowed(*field)).or_default();
+                    lost.add(compared, gone, None);
+                }
+                // A changed identity counts as a lost lead: its deal is not found, or another
+                // lead's deal is.
+                Some((DifferenceKind::Changed, before, after)) => {
+                    let harmed = match IDENTITY.contains(field) {
+                        true => &mut self.lost,
+                        false => &mut self.altered,
+                    };
+                    let harmed = harmed.entry(Cow::Borrowed(*field)).or_default();
+                    harmed.add(compared, before, after);
+                }
+                _ => {}
+            }
+        }
+        for counted in GUARDED_OF_EVENTS
+            .iter()
+            .filter(|_| old.kind == ItemKind::Event)
+        {
+            let name = counted.strip_prefix(OF_EVENTS).unwrap_or(counted);
+            let found = difference(old.fields.get(name), new.fields.get(name), masked);
+            match found {
+                Some((DifferenceKind::Gained, ..)) | None => {}
+                Some((DifferenceKind::Changed, ..)) if *counted == TEXT => {}
+                Some((DifferenceKind::Lost | DifferenceKind::Changed, before, after)) => {
+                    let lost = self.lost.entry(Cow::Borrowed(*counted)).or_default();
+                    lost.add(compared, before, after);
+                }
+            }
+        }
+        if old.kind == ItemKind::Answer {
+            let (before, after) = (old.fields.get(RESULT), new.fields.get(RESULT));
+            // The result of the send differs.
+            if let Some((_, before, after)) = difference(before, after, shortened) {
+                let lost = self.lost.entry(Cow::Borrowed(RESULT)).or_default();
+                lost.add(compared, before, after);
+            } else if let Some((DifferenceKind::Lost | DifferenceKind::Changed, before, after)) =
+                difference(old.fields.get(IDS), new.fields.get(IDS), masked)
+            {
+                // Without this id, later statuses and replies would not find their message.
+                let lost = self.lost.entry(Cow::Borrowed(IDS)).or_default();
+                lost.add(compared, before, after);
+            }
+        }
+        let mut is_same = true;
+        let names: BTreeSet<&String> = old.fields.keys().chain(new.fields.keys()).collect();
+        for name in names {
+            is_same &= self.field(compared, name, old.fields.get(name), new.fields.get(name));
+        }
+        if old.kind == ItemKind::Send && !is_same {
+            self.harm.changed += 1;
+        }
+        is_same
+    }
+
+    /// Returns whether the values are the same.
+    fn field(
+        &mut self,
+        compared: &ComparedSubject<'_>,
+        name: &str,
+        before: Option<&FieldValue>,
+        after: Option<&FieldValue>,
+    ) -> bool {
+        // Reasons are not masked: operators see them with each delivery too. The other fields of
+        // this list have words of the adapter, the host and the provider.
+        let show: fn(&str) -> String = match name {
+            "error" | "reason" => shortened,
+            "request.method" | "request.host" => shortened,
+            RESULT | "answer.category" | "answer.code" | "answer.retryAfter" => shortened,
+            _ => masked,
+        };
+        let Some((change, before, after)) = difference(before, after, show) else {
+            return true;
+        };
+        self.group_of(name.to_owned(), change)
+            .add(compared, before, after);
+        false
+    }
+}
+
+/// Returns how many items of the outcome are of such a kind.
+fn many(outcome: &VersionOutcome, is_counted: impl Fn(ItemKind) -> bool) -> u64 {
+    match outcome {
+        VersionOutcome::Converted(items) => {
+            let counted = items.iter().filter(|item| is_counted(item.kind));
+            counted.count() as u64
+        }
+        VersionOutcome::Refused(_) | VersionOutcome::Failed(_) => 0,
+    }
+}
+
+/// The sides of a comparison whose leads came by another request than the other version makes.
+#[derive(Clone, Copy)]
+struct OtherRequests {
+    serving: bool,
+    candidate: bool,
+}
+
+impl OtherRequests {
+    /// Finds them: one version has a lead by a stored answer where the other one has a pointer without an
+    /// answer.
+    fn find(
+        answered: AnsweredVersions,
+        pairs: &[(Option<&OutcomeItem>, Option<&OutcomeItem>)],
+    ) -> Self {
+        let has = |kinds: (ItemKind, ItemKind)| {
+            pairs.iter().any(|(old, new)| match (old, new) {
+                (Some(old), Some(new)) => (old.kind, new.kind) == kinds,
+                _ => false,
+            })
+        };
+        Self {
+            serving: answered.serving && has((ItemKind::Lead, ItemKind::Fetch)),
+            candidate: answered.candidate && has((ItemKind::Fetch, ItemKind::Lead)),
+        }
+    }
+
+    /// Returns whether a pair is of such a request. An answer may have several leads.
+    fn has(self, old: Option<&OutcomeItem>, new: Option<&OutcomeItem>) -> bool {
+        let kind = |item: Option<&OutcomeItem>| item.map(|item| item.kind);
+        match (kind(old), kind(new)) {
+            (Some(ItemKind::Lead), Some(ItemKind::Fetch) | None) => self.serving,
+            (Some(ItemKind::Fetch) | None, Some(ItemKind::Lead)) => self.candidate,
+            _ => false,
+        }
+    }
+}
+
+/// Returns whether both versions failed in the same way, wherever in their code: builds of the same
+/// sources may have other functions.
+fn is_same_crash(before: &VersionOutcome, after: &VersionOutcome) -> bool {
+    match (before, after) {
+        (VersionOutcome::Failed(before), VersionOutcome::Failed(after)) => {
+            without_place(before.as_str()) == without_place(after.as_str())
+        }
+        _ => false,
+    }
+}
+
+fn reason(outcome: &VersionOutcome) -> Option<&Reason> {
+    match outcome {
+        VersionOutcome::Converted(_) => None,
+        VersionOutcome::Refused(reason) | VersionOutcome::Failed(reason) => Some(reason),
+    }
+}
+
+fn why(outcome: &VersionOutcome) -> Option<&str> {
+    reason(outcome).map(Reason::as_str)
+}

@@ -1,0 +1,515 @@
+//! Differences and harm, through whole comparisons.
+
+use super::tally::OTHER;
+use super::*;
+use leadhost_domain::id::DeliveryId;
+use leadhost_domain::time::Micros;
+
+#[test]
+fn crashes_are_compared_without_their_frames() {
+    let failed = |words: &str| VersionOutcome::Failed(Reason::Plugin(words.to_owned()));
+    let served = failed("the plugin call failed: unreachable, in form::read < form::convert");
+    let check = |other: VersionOutcome, expect: bool| {
+        assert_eq!(is_same_crash(&served, &other), expect, "{other:?}");
+        assert_eq!(tally(&served, &other).same, u64::from(expect), "{other:?}");
+    };
+    check(failed("the plugin call failed: unreachable, in a"), true);
+    check(failed("the plugin call failed: unreachable"), true);
+    check(failed("the plugin call failed: out of bounds, in a"), false);
+    check(VersionOutcome::Converted(Vec::new()), false);
+}
+
+fn lead(key: Option<&str>, fields: &[(&str, &str)]) -> OutcomeItem {
+    let fields = fields.iter();
+    OutcomeItem {
+        kind: ItemKind::Lead,
+        key: key.map(str::to_owned),
+        fields: fields
+            .map(|(name, value)| ((*name).to_owned(), FieldValue::One((*value).to_owned())))
+            .collect(),
+    }
+}
+
+fn tally(before: &VersionOutcome, after: &VersionOutcome) -> Tally {
+    answered_tally(AnsweredVersions::default(), before, after)
+}
+
+fn answered_tally(
+    answered: AnsweredVersions,
+    before: &VersionOutcome,
+    after: &VersionOutcome,
+) -> Tally {
+    let connection = ConnectionId::generate();
+    let compared = ComparedSubject {
+        subject: Subject::Delivery(DeliveryId::new(Micros(0))),
+        connection: &connection,
+        answered,
+    };
+    Tally::from_one(&compared, before, after)
+}
+
+fn item(kind: ItemKind, fields: &[(&str, &str)]) -> OutcomeItem {
+    OutcomeItem {
+        kind,
+        ..lead(None, fields)
+    }
+}
+
+#[test]
+fn a_different_request_is_counted_without_harm_and_a_different_result_is_harm() {
+    let request = |body: &str| item(ItemKind::Send, &[("body.name", body)]);
+    let answer = |result: &str| item(ItemKind::Answer, &[(RESULT, result)]);
+    let sent =
+        |body: &str, result: &str| VersionOutcome::Converted(vec![request(body), answer(result)]);
+    let found = tally(&sent("a", "accepted"), &sent("b", "accepted"));
+    assert_eq!((found.harm.changed, found.harm.is_harmful()), (1, false));
+    assert_eq!(
+        found.fields[&("body.name".to_owned(), DifferenceKind::Changed)].count,
+        1
+    );
+    let found = tally(&sent("a", "accepted"), &sent("a", "retried"));
+    assert_eq!((found.harm.changed, found.harm.lost), (0, 1));
+    let read = found.lost(RESULT).expect("the results differ");
+    assert_eq!(read.examples[0].after.as_deref(), Some("retried"));
+    // Without a request the host sends nothing.
+    let found = tally(
+        &sent("a", "accepted"),
+        &VersionOutcome::Converted(vec![answer("accepted")]),
+    );
+    assert_eq!(found.harm.vanished, 1);
+    assert_eq!((found.items.count, found.vanished.count), (1, 0));
+}
+
+#[test]
+fn a_lead_that_the_candidate_would_fetch_by_another_request_is_not_compared() {
+    let of = |items: Vec<OutcomeItem>| VersionOutcome::Converted(items);
+    let fetched = of(vec![lead(Some("1"), &[("phone", "1")])]);
+    let mut pointer = item(ItemKind::Fetch, &[("request", "v2")]);
+    pointer.key = Some("1".to_owned());
+    let pointer = of(vec![pointer]);
+    let answered = AnsweredVersions {
+        serving: true,
+        candidate: false,
+    };
+    let found = answered_tally(answered, &fetched, &pointer);
+    assert!(!found.harm.is_harmful());
+    assert_eq!((found.vanished.count, found.items.count), (0, 1));
+    let example = &found.items.examples[0];
+    assert_eq!(example.before.as_deref(), Some("lead"));
+    let after = example.after.as_deref();
+    assert_eq!(after, Some("another request, not compared"));
+    let gone = answered_tally(answered, &fetched, &of(Vec::new()));
+    assert_eq!(gone.vanished.count, 1);
+    // Without an answer the serving version makes the lead of the delivery itself.
+    assert_eq!(tally(&fetched, &pointer).vanished.count, 1);
+}
+
+#[test]
+fn a_lead_that_the_candidate_has_fetched_by_another_request_is_not_compared() {
+    let of = |items: Vec<OutcomeItem>| VersionOutcome::Converted(items);
+    let mut pointer = item(ItemKind::Fetch, &[("request", "v1")]);
+    pointer.key = Some("1".to_owned());
+    let pointer = of(vec![pointer]);
+    let fetched = of(vec![
+        lead(Some("1"), &[("phone", "1")]),
+        lead(Some("2"), &[("phone", "2")]),
+    ]);
+    let answered = AnsweredVersions {
+        serving: false,
+        candidate: true,
+    };
+    let found = answered_tally(answered, &pointer, &fetched);
+    assert!(!found.harm.is_harmful());
+    assert_eq!((found.harm.changed, found.same), (0, 0));
+    assert_eq!((found.vanished.count, found.appeared.count), (0, 0));
+    let example = &found.items.examples[0];
+    let before = example.before.as_deref();
+    assert_eq!(before, Some("another request, not compared"));
+    assert_eq!(example.after.as_deref(), Some("lead"));
+    // A lead more is one more if the stable version's own request was answered.
+    let one = of(vec![lead(Some("1"), &[("phone", "1")])]);
+    assert_eq!(answered_tally(answered, &one, &fetched).appeared.count, 1);
+}
+
+#[test]
+fn an_id_of_the_provider_that_an_accepted_answer_loses_or_changes_is_harm() {
+    let accepted = |ids: &[&str]| {
+        let mut answer = item(ItemKind::Answer, &[(RESULT, "accepted")]);
+        if !ids.is_empty() {
+            let ids = ids.iter().map(|&id| id.to_owned()).collect();
+            answer.fields.insert(IDS.to_owned(), FieldValue::Many(ids));
+        }
+        VersionOutcome::Converted(vec![answer])
+    };
+    for (before, after, harm) in [
+        (&["w1"][..], &[][..], 1),
+        (&["w1"], &["w2"], 1),
+        (&["w1", "w2"], &["w1"], 1),
+        (&["w1"], &["w1", "w2"], 0),
+        (&[], &["w1"], 0),
+    ] {
+        let found = tally(&accepted(before), &accepted(after));
+        assert_eq!(found.harm.lost, harm, "{before:?} {after:?}");
+        assert_eq!(found.lost(IDS).is_some(), harm > 0);
+    }
+}
+
+#[test]
+fn events_that_vanish_or_appear_are_counted_apart_from_leads() {
+    let event = || item(ItemKind::Event, &[]);
+    let invalid = || item(ItemKind::Invalid, &[]);
+    let of = |items: Vec<OutcomeItem>| VersionOutcome::Converted(items);
+    for gone in [vec![event()], vec![event(), invalid()]] {
+        let found = tally(&of(vec![event(), event()]), &of(gone));
+        assert_eq!((found.events, found.candidate_events), (2, 1));
+        assert_eq!((found.vanished_events.count, found.vanished.count), (1, 0));
+        assert_eq!((found.harm.vanished, found.items.count), (1, 1));
+    }
+    let found = tally(&of(Vec::new()), &of(vec![event()]));
+    assert_eq!((found.appeared_events.count, found.appeared.count), (1, 0));
+    assert_eq!(found.harm.appeared, 1);
+}
+
+#[test]
+fn every_kind_of_harm_has_its_own_name_in_the_metrics() {
+    let of = |items: Vec<OutcomeItem>| VersionOutcome::Converted(items);
+    let event = || of(vec![item(ItemKind::Event, &[])]);
+    let lead = || of(vec![lead(None, &[])]);
+    let failed = || VersionOutcome::Failed(Reason::Plugin("no".to_owned()));
+    let none = || of(Vec::new());
+    let mut found = tally(&event(), &none());
+    for (before, after) in [
+        (none(), event()),
+        (lead(), none()),
+        (none(), lead()),
+        (lead(), failed()),
+        (failed(), lead()),
+    ] {
+        found.merge(tally(&before, &after));
+    }
+    let names: Vec<(&str, u64)> = found.differences().collect();
+    assert_eq!(names.len(), 6, "{names:?}");
+    let fields = GUARDED.into_iter().chain(GUARDED_OF_EVENTS);
+    let fields = fields.map(|field| field.strip_prefix(OF_EVENTS).unwrap_or(field));
+    let names = names.into_iter().map(|(name, _)| name);
+    for name in fields.chain([RESULT, IDS]).chain(names) {
+        assert!(leadhost_telemetry::DIFFERENCES.contains(&name), "{name}");
+    }
+}
+
+#[test]
+fn a_guarded_field_that_an_event_loses_is_harm_and_a_changed_one_except_the_text_too() {
+    let check = |before: &[(&str, &str)], after: &[(&str, &str)], expect: Option<&str>| {
+        let of = |fields| VersionOutcome::Converted(vec![item(ItemKind::Event, fields)]);
+        let found = tally(&of(before), &of(after));
+        let lost: Vec<&str> = found.lost.keys().map(AsRef::as_ref).collect();
+        assert_eq!(lost, Vec::from_iter(expect), "{before:?} {after:?}");
+        assert_eq!(found.harm.lost, u64::from(expect.is_some()));
+    };
+    let id = Some("event.externalId");
+    check(&[("externalId", "w1")], &[("externalId", "xw1")], id);
+    check(&[("externalId", "w1")], &[], id);
+    check(&[("text", "hello")], &[], Some("event.text"));
+    check(&[("text", "hello")], &[("text", "hi")], None);
+    check(&[], &[("text", "hi")], None);
+    check(&[("sender", "1")], &[("sender", "2")], Some("event.sender"));
+    let state = Some("event.state");
+    check(&[("state", "failed")], &[("state", "delivered")], state);
+    check(
+        &[("optOut", "true")],
+        &[("optOut", "false")],
+        Some("event.optOut"),
+    );
+    check(&[("name", "Ana")], &[], None);
+}
+
+#[test]
+fn a_lost_a_gained_and_a_changed_field_are_counted_apart_with_masked_examples() {
+    let before = VersionOutcome::Converted(vec![lead(
+        Some("1"),
+        &[("name", "Ana Lima"), ("phone", "+5511987654321")],
+    )]);
+    let after = VersionOutcome::Converted(vec![lead(
+        Some("1"),
+        &[("name", "Ana"), ("email", "ana@example.com")],
+    )]);
+    let found = tally(&before, &after);
+    let counts: Vec<_> = found
+        .fields
+        .iter()
+        .map(|((name, change), group)| (name.as_str(), *change, group.count))
+        .collect();
+    let expected = [
+        ("email", DifferenceKind::Gained, 1),
+        ("name", DifferenceKind::Changed, 1),
+        ("phone", DifferenceKind::Lost, 1),
+    ];
+    assert_eq!(counts, expected);
+    assert_eq!(found.lost("phone").map(|lost| lost.count), Some(1));
+    assert_eq!((found.compared, found.same, found.leads), (1, 0, 1));
+    let phone = &found.fields[&("phone".to_owned(), DifferenceKind::Lost)].examples[0];
+    assert_eq!(phone.before.as_deref(), Some("+***********21"));
+    assert_eq!(phone.after, None);
+    let name = &found.fields[&("name".to_owned(), DifferenceKind::Changed)].examples[0];
+    assert_eq!(name.before.as_deref(), Some("A** L***"));
+    let email = &found.fields[&("email".to_owned(), DifferenceKind::Gained)].examples[0];
+    assert_eq!(email.after.as_deref(), Some("a**@*******.***"));
+}
+
+#[test]
+fn another_value_of_a_guarded_field_alters_the_lead_and_another_identity_loses_it() {
+    for (field, altered, lost) in [
+        ("name", 1, 0),
+        ("phone", 1, 0),
+        ("email", 1, 0),
+        ("listing", 1, 0),
+        ("externalId", 0, 1),
+        ("action", 0, 1),
+        ("message", 0, 0),
+    ] {
+        let of = |value| VersionOutcome::Converted(vec![lead(Some("1"), &[(field, value)])]);
+        let found = tally(&of("one"), &of("two"));
+        let harm = (found.harm.altered, found.harm.lost);
+        assert_eq!(harm, (altered, lost), "{field}");
+        let connection = found.connections.values().next().expect("its connection");
+        assert_eq!(*connection, found.harm, "{field}");
+        assert_eq!(found.harm.is_harmful(), field != "message", "{field}");
+        let counted = found.altered.get(field).map(|group| group.count);
+        assert_eq!(counted, (altered > 0).then_some(1), "{field}");
+        assert!(!tally(&of("one"), &of("one")).harm.is_harmful());
+    }
+}
+
+#[test]
+fn a_sum_that_was_stored_before_leads_could_be_altered_is_read() {
+    let of = |name| VersionOutcome::Converted(vec![lead(None, &[("name", name)])]);
+    let found = tally(&of("Ana"), &of("Bia"));
+    let mut stored = serde_json::to_value(&found).expect("it is JSON");
+    let read: Tally = serde_json::from_value(stored.clone()).expect("it was written");
+    assert_eq!(read, found);
+    for part in [&[][..], &["harm"]] {
+        let part = part.iter().fold(&mut stored, |part, key| &mut part[*key]);
+        part.as_object_mut().expect("an object").remove("altered");
+    }
+    let read: Tally = serde_json::from_value(stored).expect("it is read");
+    assert_eq!((read.harm.altered, read.altered.len()), (0, 0));
+}
+
+/// Returns the sum of the comparisons of these deliveries of one connection.
+fn gained_tally(deliveries: &[(VersionOutcome, VersionOutcome)]) -> Tally {
+    let connection = ConnectionId::generate();
+    let (mut sum, mut gained) = (Tally::default(), GainedValues::default());
+    for (before, after) in deliveries {
+        let compared = ComparedSubject {
+            subject: Subject::Delivery(DeliveryId::new(Micros(0))),
+            connection: &connection,
+            answered: AnsweredVersions::default(),
+        };
+        let one = ComparedOutcomes::compare(&compared, before, after);
+        sum.merge(one.into_stored(&mut gained));
+    }
+    assert_eq!(sum.connections[&connection], sum.harm);
+    sum
+}
+
+type Fields<'a> = Vec<(&'a str, &'a str)>;
+
+/// Returns in how many of these deliveries the candidate alters a lead by what it gains. Each has the fields
+/// of its lead by both versions.
+fn altered_by_gains(deliveries: &[(Fields<'_>, Fields<'_>)]) -> u64 {
+    let of = |fields: &Fields<'_>| VersionOutcome::Converted(vec![lead(None, fields)]);
+    let deliveries = deliveries.iter();
+    let deliveries: Vec<_> = deliveries
+        .map(|(before, after)| (of(before), of(after)))
+        .collect();
+    gained_tally(&deliveries).harm.altered
+}
+
+#[test]
+fn a_value_that_leads_of_three_people_gain_alters_them() {
+    let check = |known: &str, field: &str, many: usize, expect: u64| {
+        let of = ["Ana", "Bia", "Caio", "Davi", "Eva"].map(|own| [(known, own)]);
+        let deliveries: Vec<_> = of[..many]
+            .iter()
+            .map(|before| (before.to_vec(), vec![before[0], (field, "the same")]))
+            .collect();
+        assert_eq!(altered_by_gains(&deliveries), expect, "{field} {many}");
+    };
+    for (known, field) in [
+        ("name", "phone"),
+        ("phone", "email"),
+        ("email", "externalId"),
+        ("email", "name"),
+    ] {
+        check(known, field, 2, 0);
+        check(known, field, 3, 1);
+        check(known, field, 5, 3);
+    }
+    // Many people ask for the same listing.
+    check("name", "listing", 5, 0);
+    // Nobody knows whose leads these are.
+    check("message", "phone", 5, 0);
+}
+
+#[test]
+fn a_phone_beside_the_own_one_of_each_lead_alters_them() {
+    let deliveries = ["1", "2", "3", "4"].map(|own| {
+        let phones = |phones: &[&str]| {
+            let mut lead = lead(None, &[]);
+            let phones = phones.iter().map(|&phone| phone.to_owned()).collect();
+            lead.fields
+                .insert("phone".to_owned(), FieldValue::Many(phones));
+            VersionOutcome::Converted(vec![lead])
+        };
+        (phones(&[own]), phones(&[own, "broker"]))
+    });
+    let found = gained_tally(&deliveries);
+    assert_eq!(found.harm.altered, 2);
+    let example = &found.altered["gained.phone"].examples[0];
+    assert_eq!(
+        (&example.before, example.after.as_deref()),
+        (&None, Some("b*****"))
+    );
+}
+
+#[test]
+fn leads_of_one_person_own_values_and_names_that_some_share_alter_none() {
+    let ana = vec![("name", "Ana")];
+    let with_phone = vec![("name", "Ana"), ("phone", "1")];
+    assert_eq!(altered_by_gains(&vec![(ana, with_phone.clone()); 9]), 0);
+    // Both versions read the value in some of them.
+    assert_eq!(
+        altered_by_gains(&vec![(with_phone.clone(), with_phone); 9]),
+        0
+    );
+    // The third Ana is one of seven people whose names are read now.
+    let names = ["Bia", "Ana", "Caio", "Ana", "Davi", "Eva", "Ana"];
+    let people = ["a", "b", "c", "d", "e", "f", "g"].into_iter().zip(names);
+    let people = people.map(|(email, name)| (("email", email), ("name", name)));
+    let people: Vec<_> = people
+        .map(|(email, name)| (vec![email], vec![email, name]))
+        .collect();
+    assert_eq!(altered_by_gains(&people), 0);
+}
+
+#[test]
+fn leads_that_only_the_candidate_makes_are_altered_by_nothing() {
+    let of = |name| VersionOutcome::Converted(vec![lead(None, &[("name", name), ("phone", "1")])]);
+    let failed = || VersionOutcome::Failed(Reason::Plugin("no".to_owned()));
+    let mended = ["Ana", "Bia", "Caio", "Davi"].map(|name| (failed(), of(name)));
+    let found = gained_tally(&mended);
+    assert_eq!((found.no_longer_failing.count, found.harm.altered), (4, 0));
+}
+
+#[test]
+fn the_gained_values_that_are_remembered_are_bounded_and_those_of_several_people_stay() {
+    let connection = ConnectionId::generate();
+    let mut gained = GainedValues::default();
+    let mut gains = |person: usize, phone: &str| {
+        let name = person.to_string();
+        let compared = ComparedSubject {
+            subject: Subject::Delivery(DeliveryId::new(Micros(0))),
+            connection: &connection,
+            answered: AnsweredVersions::default(),
+        };
+        let of = |fields: &[_]| VersionOutcome::Converted(vec![lead(None, fields)]);
+        let before = [("name", name.as_str())];
+        let after = [("name", name.as_str()), ("phone", phone)];
+        let one = ComparedOutcomes::compare(&compared, &of(&before), &of(&after));
+        one.into_shown(&mut gained).harm.altered
+    };
+    assert_eq!((gains(0, "shared"), gains(1, "shared")), (0, 0));
+    for person in 2..limits::VERIFY_GAINED * 2 {
+        assert_eq!(gains(person, &format!("own {person}")), 0);
+    }
+    assert_eq!(gains(1, "shared") + gains(2, "shared"), 1);
+    assert!(gained.0.len() <= limits::VERIFY_GAINED);
+}
+
+#[test]
+fn a_missing_one_of_several_values_counts_as_lost_and_their_order_does_not_matter() {
+    let phones = |phones: &[&str]| {
+        let mut lead = lead(Some("1"), &[]);
+        let phones = phones.iter().map(|&phone| phone.to_owned()).collect();
+        lead.fields
+            .insert("phone".to_owned(), FieldValue::Many(phones));
+        VersionOutcome::Converted(vec![lead])
+    };
+    let two = phones(&["+5511987654321", "+5511912345678"]);
+    let found = tally(&two, &phones(&["+5511912345678"]));
+    assert_eq!(found.lost("phone").map(|lost| lost.count), Some(1));
+    let phone = &found.fields[&("phone".to_owned(), DifferenceKind::Lost)].examples[0];
+    assert_eq!(phone.before.as_deref(), Some("+***********21"));
+    assert_eq!(phone.after, None);
+    let found = tally(&two, &phones(&["+5511912345678", "+5511987654321"]));
+    assert_eq!(found.same, 1);
+    let found = tally(&two, &phones(&["+5511912345678", "+5511900000000"]));
+    assert_eq!(
+        found.fields[&("phone".to_owned(), DifferenceKind::Changed)].count,
+        1
+    );
+}
+
+#[test]
+fn leads_are_paired_by_their_external_id_and_the_others_by_their_order() {
+    let one = |key, name| lead(key, &[("name", name)]);
+    let before = VersionOutcome::Converted(vec![
+        one(Some("1"), "Ana"),
+        one(Some("2"), "Bia"),
+        one(None, "Caio"),
+    ]);
+    let turned = VersionOutcome::Converted(vec![
+        one(Some("2"), "Bia"),
+        one(None, "Caio"),
+        one(Some("1"), "Ana"),
+    ]);
+    assert!(tally(&before, &turned).fields.is_empty());
+    let without_keys =
+        VersionOutcome::Converted(vec![one(None, "Ana"), one(None, "Bia"), one(None, "Caio")]);
+    let found = tally(&before, &without_keys);
+    assert!(found.fields.is_empty() && found.vanished.count == 0);
+}
+
+#[test]
+fn leads_that_vanish_or_appear_and_deliveries_that_fail_or_recover_are_counted() {
+    let two = VersionOutcome::Converted(vec![lead(Some("1"), &[]), lead(Some("2"), &[])]);
+    let one = VersionOutcome::Converted(vec![lead(Some("1"), &[])]);
+    assert_eq!(tally(&two, &one).vanished.count, 1);
+    assert_eq!(tally(&one, &two).appeared.count, 1);
+    let failed = VersionOutcome::Failed(Reason::Service("it trapped".to_owned()));
+    assert_eq!(tally(&one, &failed).newly_failing.count, 1);
+    assert_eq!(tally(&failed, &one).no_longer_failing.count, 1);
+    let refused = VersionOutcome::Refused(Reason::Plugin("not JSON".to_owned()));
+    let both = tally(&failed, &refused);
+    assert_eq!((both.newly_failing.count, both.compared), (0, 1));
+    assert_eq!(tally(&one, &one).same, 1);
+}
+
+#[test]
+fn a_lost_phone_shows_beside_any_number_of_other_changes() {
+    let names: Vec<String> = (0..limits::VERIFY_FIELDS + 50)
+        .map(|number| format!("a{number:04}"))
+        .collect();
+    let mut fields: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), "x")).collect();
+    fields.push(("phone", "+5511987654321"));
+    let before = VersionOutcome::Converted(vec![lead(None, &fields)]);
+    let after = VersionOutcome::Converted(vec![lead(None, &[])]);
+    let found = tally(&before, &after);
+    assert_eq!(found.lost("phone").map(|lost| lost.count), Some(1));
+    assert!(found.lost("name").is_none());
+}
+
+#[test]
+fn the_number_of_counted_fields_is_bounded() {
+    let many = |value: &str| {
+        let names: Vec<String> = (0..limits::VERIFY_FIELDS + 50)
+            .map(|number| format!("a{number:04}"))
+            .collect();
+        let fields: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), value)).collect();
+        VersionOutcome::Converted(vec![lead(None, &fields)])
+    };
+    let found = tally(&many("x"), &many("y"));
+    assert!(found.fields.len() <= limits::VERIFY_FIELDS + 3);
+    let other = &found.fields[&(OTHER.to_owned(), DifferenceKind::Changed)];
+    assert_eq!(other.count, 50);
+}

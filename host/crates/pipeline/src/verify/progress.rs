@@ -1,0 +1,131 @@
+//! The progress of the verifications of this host, for those who wait for one. They are few:
+//! `limits::VERIFICATIONS_AT_ONCE`.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use leadhost_domain::plugin::Digest;
+use leadhost_domain::time::Micros;
+
+/// The verifications that run now.
+#[derive(Default)]
+pub struct Verifications {
+    running: Mutex<Vec<Arc<Progress>>>,
+}
+
+/// The progress of a verification.
+pub struct Progress {
+    /// The plugin's name.
+    pub name: String,
+    pub candidate: Digest,
+    pub since: Micros,
+    deadline: Instant,
+    chosen: AtomicU64,
+    done: AtomicU64,
+}
+
+/// A verification that runs until this is dropped.
+pub struct Running<'a> {
+    among: &'a Verifications,
+    progress: Arc<Progress>,
+}
+
+impl Verifications {
+    /// Adds a verification of this version, which ends at the deadline at the latest.
+    pub fn begin(
+        &self,
+        name: &str,
+        candidate: &Digest,
+        since: Micros,
+        deadline: Instant,
+    ) -> Running<'_> {
+        let progress = Arc::new(Progress {
+            name: name.to_owned(),
+            candidate: candidate.clone(),
+            since,
+            deadline,
+            chosen: AtomicU64::new(0),
+            done: AtomicU64::new(0),
+        });
+        self.running().push(Arc::clone(&progress));
+        Running {
+            among: self,
+            progress,
+        }
+    }
+
+    /// Returns the verifications that run now, in the order in which they began.
+    pub fn list(&self) -> Vec<Arc<Progress>> {
+        self.running().clone()
+    }
+
+    fn running(&self) -> MutexGuard<'_, Vec<Arc<Progress>>> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Progress {
+    /// Returns how many deliveries and sends were chosen. Zero while they are being chosen.
+    pub fn chosen(&self) -> u64 {
+        self.chosen.load(Ordering::Relaxed)
+    }
+
+    /// Returns how many of them were dealt with.
+    pub fn done(&self) -> u64 {
+        self.done.load(Ordering::Relaxed)
+    }
+
+    /// Returns how long it may still last.
+    pub fn left(&self) -> Duration {
+        self.deadline.saturating_duration_since(Instant::now())
+    }
+}
+
+impl Running<'_> {
+    /// Notes how many deliveries and sends were chosen.
+    pub fn chose(&self, many: usize) {
+        self.progress.chosen.store(many as u64, Ordering::Relaxed);
+    }
+
+    /// Notes that one of them was dealt with.
+    pub fn one_done(&self) {
+        self.progress.done.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        let own = |one: &Arc<Progress>| Arc::ptr_eq(one, &self.progress);
+        self.among.running().retain(|one| !own(one));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_verification_is_listed_while_it_runs() {
+        let all = Verifications::default();
+        let digest = Digest::compute(b"a version");
+        let deadline = Instant::now() + Duration::from_secs(30);
+        let begin = || all.begin("portal", &digest, Micros(1), deadline);
+        let (first, second) = (begin(), begin());
+        first.chose(10);
+        first.one_done();
+        let listed = all.list();
+        let numbers: Vec<_> = listed
+            .iter()
+            .map(|one| (one.done(), one.chosen()))
+            .collect();
+        assert_eq!(numbers, [(1, 10), (0, 0)]);
+        assert!(listed[0].left() <= Duration::from_secs(30));
+        drop(first);
+        assert_eq!(all.list().len(), 1);
+        drop(second);
+        assert!(all.list().is_empty());
+    }
+}

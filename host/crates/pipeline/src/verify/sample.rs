@@ -1,0 +1,270 @@
+//! Chooses the stored deliveries and kept sends that a verification takes: the newest of each
+//! connection and outcome, so that a rare connection is not lost among busy ones. Failed and parked
+//! deliveries take at most half of the places, unless there are too few others: an outage must not
+//! hide what worked before. Deliveries in quarantine are left out: their senders proved nothing. Sends
+//! have places of their own, as many as deliveries.
+//!
+//! Deliveries that failed, are parked or have no route are found through the queue, however old they
+//! are. No index leads to the other outcomes of a connection, so that a rare one is looked for among a
+//! bounded number of its newest deliveries.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use tokio::time::Instant;
+
+use crate::state::Pipeline;
+use leadhost_domain::connection::{Connection, ConnectionKind};
+use leadhost_domain::delivery::DeliveryStatus;
+use leadhost_domain::id::{DeliveryId, MessageId, WorkspaceId};
+use leadhost_domain::limits;
+use leadhost_domain::plugin::Digest;
+use leadhost_domain::time::Micros;
+use leadhost_store::{ConvertedFilter, DeliveryCount, DeliveryFilter, KeptSendFilter, StoreError};
+
+/// Outcomes that a better version may change for the better.
+const FAILED: [DeliveryStatus; 2] = [DeliveryStatus::Failed, DeliveryStatus::Parked];
+
+/// The other outcomes of a conversion.
+const DONE: [DeliveryStatus; 5] = [
+    DeliveryStatus::Converted,
+    DeliveryStatus::Rejected,
+    DeliveryStatus::Unrouted,
+    DeliveryStatus::Duplicate,
+    DeliveryStatus::Ignored,
+];
+
+/// The criteria by which deliveries are chosen.
+#[derive(Clone, Debug)]
+pub struct Choice {
+    /// The greatest number of deliveries, and of sends.
+    pub last: u32,
+    /// Only deliveries received, and messages sent, since then.
+    pub since: Option<Micros>,
+    /// Only failed and parked deliveries, and sends that the provider did not accept.
+    pub failed: bool,
+    /// Only deliveries that this version converted last, and sends whose request it made.
+    pub converted_by: Option<Digest>,
+}
+
+/// A delivery or a kept send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sampled {
+    Delivery(DeliveryId),
+    Send(WorkspaceId, MessageId),
+}
+
+/// The chosen deliveries and sends: deliveries, failed and other ones in turn, and sends between them.
+#[derive(Debug, Default)]
+pub struct Sample {
+    pub chosen: Vec<Sampled>,
+    /// The number of deliveries among them.
+    pub deliveries: usize,
+    /// The number of sends among them.
+    pub sends: usize,
+    /// The deliveries from which they were chosen.
+    pub total: Total,
+    /// Connections of the plugin, with those that are not covered.
+    pub connections: usize,
+    /// Connections beyond [`limits::VERIFY_CONNECTIONS`], and those that were not reached in time.
+    pub not_covered: usize,
+}
+
+/// A number of deliveries.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Total {
+    pub deliveries: u64,
+    /// There may be more: only some connections, or only the newest deliveries, were counted.
+    pub is_least: bool,
+}
+
+/// Chooses deliveries and sends of the connections that use the plugin. Connections that are not
+/// reached before the deadline are not covered.
+///
+/// # Errors
+///
+/// [`StoreError`] if the store cannot be read.
+pub async fn choose(
+    pipeline: &Pipeline,
+    plugin: &str,
+    choice: &Choice,
+    deadline: Instant,
+) -> Result<Sample, StoreError> {
+    let connections = pipeline.connections_using(plugin).await?;
+    let (mut failed, mut done, mut sends) = (Vec::new(), Vec::new(), Vec::new());
+    let most = usize::try_from(choice.last).unwrap_or(usize::MAX);
+    let mut total = Total::default();
+    let mut left = limits::VERIFY_COUNTED;
+    let rows = looked_at(connections.len());
+    let mut covered = 0;
+    for connection in connections.iter().take(limits::VERIFY_CONNECTIONS) {
+        if Instant::now() > deadline {
+            break;
+        }
+        let (mut found, mut is_whole) = (0, true);
+        for status in FAILED {
+            let newest = newest(pipeline, connection, Some(status), choice).await?;
+            found += newest.len();
+            is_whole &= newest.len() < most;
+            failed.push(ids(newest));
+        }
+        if !choice.failed {
+            let newest = newest(pipeline, connection, None, choice).await?;
+            found += newest.len();
+            let has_all = newest.len() < most;
+            is_whole &= has_all;
+            let older = match has_all {
+                true => Vec::new(),
+                false => newest_of_each_outcome(pipeline, connection, choice, rows).await?,
+            };
+            done.extend(by_outcome(newest.into_iter().chain(older).collect()));
+        }
+        let found = found as u64;
+        if is_whole {
+            total.deliveries += found;
+        } else {
+            let counted = count(pipeline, connection, choice, left).await?;
+            // Some were stored or swept meanwhile.
+            total.deliveries += counted.found.max(found);
+            total.is_least |= counted.looked >= left.into();
+            left = left.saturating_sub(u32::try_from(counted.looked).unwrap_or(u32::MAX));
+        }
+        if connection.kind == ConnectionKind::Channel {
+            sends.extend(newest_sends(pipeline, connection, choice).await?);
+        }
+        covered += 1;
+    }
+    total.is_least |= covered < connections.len();
+    let done = in_turn(done, most);
+    let failed = in_turn(
+        failed,
+        most.saturating_sub(done.len()).max(most.div_ceil(2)),
+    );
+    let deliveries = in_turn(vec![failed, done], most);
+    let sends = in_turn(sends, most);
+    Ok(Sample {
+        deliveries: deliveries.len(),
+        sends: sends.len(),
+        total,
+        chosen: in_turn(vec![deliveries, sends], usize::MAX),
+        connections: connections.len(),
+        not_covered: connections.len() - covered,
+    })
+}
+
+/// Returns the newest deliveries of a connection, at most as many as are chosen in total.
+async fn newest(
+    pipeline: &Pipeline,
+    connection: &Connection,
+    status: Option<DeliveryStatus>,
+    choice: &Choice,
+) -> Result<Vec<(DeliveryId, DeliveryStatus)>, StoreError> {
+    let filter = DeliveryFilter {
+        workspace: Some(connection.workspace),
+        connection: Some(connection.id.clone()),
+        status,
+        converted: status.is_none(),
+        since: choice.since,
+        version: choice.converted_by.as_ref().map(|digest| digest.0.clone()),
+        limit: choice.last,
+        ..DeliveryFilter::default()
+    };
+    let found = pipeline.core.store.deliveries(&filter).await?;
+    Ok(found.into_iter().map(|one| (one.id, one.status)).collect())
+}
+
+/// Returns the number of deliveries of each connection among which rare outcomes are looked for.
+fn looked_at(connections: usize) -> u32 {
+    let connections = connections.clamp(1, limits::VERIFY_CONNECTIONS);
+    let connections = u32::try_from(connections).unwrap_or(u32::MAX);
+    (limits::VERIFY_LOOKED / connections).min(limits::VERIFY_LOOKED_EACH)
+}
+
+/// Returns the newest deliveries of each outcome of a conversion that has ended, also of those that the
+/// newest deliveries of the connection do not have: among its newest `rows`, and those without a route
+/// among all.
+async fn newest_of_each_outcome(
+    pipeline: &Pipeline,
+    connection: &Connection,
+    choice: &Choice,
+    rows: u32,
+) -> Result<Vec<(DeliveryId, DeliveryStatus)>, StoreError> {
+    let filter = converted(connection, choice);
+    let store = &pipeline.core.store;
+    let mut found = store.newest_of_outcomes(&filter, rows, choice.last).await?;
+    found.extend(newest(pipeline, connection, Some(DeliveryStatus::Unrouted), choice).await?);
+    Ok(found)
+}
+
+/// Counts the deliveries of a connection that could be chosen, among its newest `rows`.
+async fn count(
+    pipeline: &Pipeline,
+    connection: &Connection,
+    choice: &Choice,
+    rows: u32,
+) -> Result<DeliveryCount, StoreError> {
+    let filter = converted(connection, choice);
+    pipeline.core.store.count_deliveries(&filter, rows).await
+}
+
+fn converted(connection: &Connection, choice: &Choice) -> ConvertedFilter {
+    ConvertedFilter {
+        workspace: connection.workspace,
+        connection: connection.id.clone(),
+        failed: choice.failed,
+        since: choice.since,
+        digest: choice.converted_by.clone(),
+    }
+}
+
+/// Returns the newest kept sends of an instance by their outcomes, at most as many as are chosen in
+/// total.
+async fn newest_sends(
+    pipeline: &Pipeline,
+    connection: &Connection,
+    choice: &Choice,
+) -> Result<Vec<Vec<Sampled>>, StoreError> {
+    let filter = KeptSendFilter {
+        workspace: connection.workspace,
+        connection: connection.id.clone(),
+        since: choice.since,
+        digest: choice.converted_by.clone(),
+        failed: choice.failed,
+        limit: choice.last,
+    };
+    let mut outcomes: BTreeMap<&'static str, Vec<Sampled>> = BTreeMap::new();
+    for (message, outcome) in pipeline.core.store.kept_sends(&filter).await? {
+        let send = Sampled::Send(connection.workspace, message);
+        outcomes.entry(outcome.as_str()).or_default().push(send);
+    }
+    Ok(outcomes.into_values().collect())
+}
+
+fn ids(found: impl IntoIterator<Item = (DeliveryId, DeliveryStatus)>) -> Vec<Sampled> {
+    let found = found.into_iter();
+    found.map(|(id, _)| Sampled::Delivery(id)).collect()
+}
+
+/// Returns the deliveries of each outcome, the newest first and each once.
+fn by_outcome(mut found: Vec<(DeliveryId, DeliveryStatus)>) -> [Vec<Sampled>; DONE.len()] {
+    found.sort_by_key(|one| Reverse(one.0));
+    found.dedup_by_key(|one| one.0);
+    DONE.map(|status| ids(found.iter().filter(|one| one.1 == status).copied()))
+}
+
+/// Takes at most `most`, one of each stratum in turn, the newest first.
+fn in_turn(strata: Vec<Vec<Sampled>>, most: usize) -> Vec<Sampled> {
+    let mut strata: Vec<_> = strata.into_iter().map(Vec::into_iter).collect();
+    let mut chosen = Vec::new();
+    while chosen.len() < most && !strata.is_empty() {
+        strata.retain_mut(|stratum| match stratum.next() {
+            Some(id) => {
+                chosen.push(id);
+                true
+            }
+            None => false,
+        });
+    }
+    chosen.truncate(most);
+    chosen
+}

@@ -1,0 +1,59 @@
+//! The versions of plugins that the store has: which one is active, and loading them when they are
+//! needed.
+
+use std::sync::Arc;
+
+use super::state::Pipeline;
+use leadhost_domain::plugin::Digest;
+use leadhost_plugin::{LoadError, Loaded};
+use leadhost_store::{Activation, StoreError};
+
+/// Why a stored version cannot be loaded.
+#[derive(Debug, thiserror::Error)]
+pub enum VersionError {
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Returns the activation of a name, as the store has it.
+///
+/// # Errors
+///
+/// [`StoreError`] if the store fails.
+pub async fn activation(pipeline: &Pipeline, name: &str) -> Result<Option<Activation>, StoreError> {
+    let activations = pipeline.core.store.activations().await?;
+    Ok(activations.into_iter().find(|one| one.name == name))
+}
+
+/// Returns the active version of a name, as the store has it.
+///
+/// # Errors
+///
+/// [`StoreError`] if the store fails.
+pub async fn serving(pipeline: &Pipeline, name: &str) -> Result<Option<Digest>, StoreError> {
+    let active = activation(pipeline, name).await?;
+    Ok(active.map(|active| active.digest))
+}
+
+/// Returns a stored version, and loads it first if it is not in memory. `None`: the store
+/// does not have it.
+///
+/// # Errors
+///
+/// [`VersionError`] if the store fails or the component does not load here.
+pub async fn loaded(
+    pipeline: &Pipeline,
+    digest: &Digest,
+) -> Result<Option<Arc<Loaded>>, VersionError> {
+    if let Some(loaded) = pipeline.core.plugins.by_digest(digest) {
+        return Ok(Some(loaded));
+    }
+    let Some(wasm) = pipeline.core.store.plugin_wasm(digest).await? else {
+        return Ok(None);
+    };
+    let prepared = pipeline.core.plugins.prepare(wasm).await?;
+    pipeline.core.plugins.install(&prepared.loaded);
+    Ok(Some(prepared.loaded))
+}

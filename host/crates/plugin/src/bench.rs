@@ -1,0 +1,116 @@
+//! For benchmarks only: a conversion on the calling thread, and one in an
+//! instance that is kept, which the service never does. Engine, linking and limits are
+//! those of the service.
+
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+
+use wasmtime::Store;
+
+use super::abi::guest::{Fault, KeptInstance};
+use super::imports::CallEnvironment;
+use super::instance::{self, Allowance, CallHandle};
+use super::instance_state::InstanceState;
+use super::{CallError, Loaded, runtime::Plugins};
+use leadhost_domain::exchange::InputProblem;
+use leadhost_domain::plugin::{ConverterOutput, PluginDelivery};
+
+impl Plugins {
+    /// Converts in a fresh instance like the service, without the queue and the thread
+    /// before it.
+    ///
+    /// # Errors
+    /// Returns [`CallError`] if the guest fails, exceeds a limit, or breaks a rule of the host.
+    pub fn convert_here(
+        &self,
+        plugin: &Loaded,
+        delivery: PluginDelivery,
+    ) -> Result<Result<ConverterOutput, InputProblem>, CallError> {
+        let handle = Arc::new(CallHandle::default());
+        let allowance = self.allowance();
+        let environment = environment(plugin);
+        let mut store = instance::store(
+            &self.0.engine,
+            allowance.memory,
+            &self.0.pool,
+            environment.as_ref(),
+        );
+        instance::begin(&mut store, allowance, &handle);
+        let answer = at_once(async {
+            let guest = plugin.guest.converter("convert")?;
+            guest.convert(&mut store, delivery).await
+        });
+        instance::conclude(&store, allowance, answer).map(|(answer, _)| answer)
+    }
+
+    /// Returns an instance that is kept between calls.
+    ///
+    /// # Errors
+    /// Returns an error if the instance cannot be created.
+    pub fn keep_instance(&self, plugin: &Loaded) -> Result<ReusedInstance, String> {
+        let handle = Arc::new(CallHandle::default());
+        let allowance = self.allowance();
+        let environment = environment(plugin);
+        let mut store = instance::store(
+            &self.0.engine,
+            allowance.memory,
+            &self.0.pool,
+            environment.as_ref(),
+        );
+        instance::begin(&mut store, allowance, &handle);
+        let guest = at_once(async {
+            let guest = plugin.guest.converter("convert")?;
+            Ok::<_, Fault>(guest.keep(&mut store).await?)
+        });
+        let guest = guest.map_err(|fault| format!("{fault:?}"))?;
+        Ok(ReusedInstance { store, guest })
+    }
+
+    fn allowance(&self) -> Allowance {
+        Allowance {
+            memory: self.0.memory,
+            output: self.0.output,
+            // The time of a kept instance adds up over its calls.
+            time: std::time::Duration::from_secs(3_600),
+            inline: true,
+            code: self.0.code,
+        }
+    }
+}
+
+fn environment(plugin: &Loaded) -> Option<CallEnvironment> {
+    plugin
+        .imports_wasi
+        .then(|| CallEnvironment::new("018f0000-0000-7000-8000-000000000001", ""))
+}
+
+/// Runs a call on the calling thread, slice by slice.
+fn at_once<T>(call: impl Future<Output = T>) -> T {
+    let mut call = pin!(call);
+    let mut context = Context::from_waker(Waker::noop());
+    loop {
+        if let Poll::Ready(answer) = call.as_mut().poll(&mut context) {
+            return answer;
+        }
+    }
+}
+
+/// A kept instance.
+pub struct ReusedInstance {
+    store: Store<InstanceState>,
+    guest: Box<dyn KeptInstance>,
+}
+
+impl ReusedInstance {
+    /// Converts in this instance.
+    ///
+    /// # Errors
+    /// Returns an error if the guest fails.
+    pub fn convert(
+        &mut self,
+        delivery: PluginDelivery,
+    ) -> Result<Result<ConverterOutput, InputProblem>, String> {
+        at_once(self.guest.convert(&mut self.store, delivery)).map_err(|fault| format!("{fault:?}"))
+    }
+}

@@ -1,0 +1,149 @@
+//! Shows the calls of this process to a watcher: what each used, and what the plugin made. Only
+//! `leadhost plugin dev` watches, for the author of the plugin; a service has no watcher, and counts only
+//! the time and memory of its calls (`history.rs`).
+
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use tokio::sync::mpsc;
+
+use super::instance::CallHandle;
+use super::usage::CallUsage;
+use leadhost_domain::channel::{
+    RefusedSend, SendAnswer, SendStep, TemplatePage, TemplateStep, Webhook,
+};
+use leadhost_domain::exchange::{HttpResponse, InputProblem};
+use leadhost_domain::limits;
+use leadhost_domain::plugin::{ConverterOutput, Digest};
+
+/// An event that a watcher is shown.
+#[derive(Debug)]
+pub enum Watched {
+    Call(WatchedCall),
+    Send(WatchedSend),
+}
+
+/// An attempt to send a message that has ended, by a call to the provider or without one.
+#[derive(Debug)]
+pub struct WatchedSend {
+    /// The name of the adapter.
+    pub plugin: String,
+    /// The time that the provider took.
+    pub took: Duration,
+    /// The answer of the provider, without secrets. `None` if there was none, or it is long.
+    pub response: Option<HttpResponse>,
+    pub answer: SendAnswer,
+    /// The time until the next attempt, if there will be one.
+    pub next: Option<Duration>,
+    /// Whether the messages of the instance wait until it is resumed.
+    pub is_paused: bool,
+}
+
+/// A call that has ended.
+#[derive(Debug)]
+pub struct WatchedCall {
+    /// The version.
+    pub digest: Digest,
+    /// The name of the plugin, by its description.
+    pub plugin: String,
+    /// The name of the function, as the contract has it.
+    pub function: &'static str,
+    /// The id of the delivery or of the message; the version's digest if the call is for neither.
+    pub id: String,
+    /// The time from the request for the call to its answer, with the wait for a thread.
+    pub elapsed: Duration,
+    pub usage: CallUsage,
+    /// The output, or why there is none.
+    pub output: Result<WatchedOutput, String>,
+}
+
+/// The output of a call, as far as it is shown.
+#[derive(Debug)]
+pub enum WatchedOutput {
+    Conversion(ConverterOutput),
+    Webhook(Webhook),
+    /// The first step of reading the provider's list of templates.
+    TemplateStep(TemplateStep),
+    /// A page of the provider's list of templates.
+    Templates(TemplatePage),
+    /// The request that sends a message, or its outcome without one.
+    SendStep(SendStep),
+    /// The plugin refused the body, or the configuration.
+    Refused(InputProblem),
+    /// The output of another function.
+    Other,
+}
+
+impl WatchedOutput {
+    /// Copies the output of `convert`.
+    pub(super) fn from_conversion(answer: &Result<ConverterOutput, InputProblem>) -> Self {
+        match answer {
+            Ok(output) => Self::Conversion(output.clone()),
+            Err(problem) => Self::Refused(problem.clone()),
+        }
+    }
+
+    /// Copies the output of `read-webhook`.
+    pub(super) fn from_webhook(answer: &Result<Webhook, InputProblem>) -> Self {
+        match answer {
+            Ok(webhook) => Self::Webhook(webhook.clone()),
+            Err(problem) => Self::Refused(problem.clone()),
+        }
+    }
+
+    /// Copies the output of `list-templates`.
+    pub(super) fn from_template_step(answer: &Result<TemplateStep, InputProblem>) -> Self {
+        match answer {
+            Ok(step) => Self::TemplateStep(step.clone()),
+            Err(problem) => Self::Refused(problem.clone()),
+        }
+    }
+
+    /// Copies the output of `read-templates`. A refusal of the provider is shown by the service.
+    pub(super) fn from_templates(answer: &Result<TemplatePage, RefusedSend>) -> Self {
+        match answer {
+            Ok(page) => Self::Templates(page.clone()),
+            Err(_) => Self::Other,
+        }
+    }
+
+    /// Copies the output of `send`.
+    pub(super) fn from_send(step: &SendStep) -> Self {
+        Self::SendStep(step.clone())
+    }
+
+    /// The output of any other function.
+    pub(super) fn from_other<T>(_: &T) -> Self {
+        Self::Other
+    }
+}
+
+/// The watcher of the calls, if there is one.
+#[derive(Default)]
+pub(super) struct CallWatch(OnceLock<mpsc::Sender<Watched>>);
+
+impl CallWatch {
+    /// Returns the calls and the sends that end from now on. The first watcher is the only one: later ones get
+    /// nothing. Those that it does not take in time are left out.
+    pub(super) fn begin(&self) -> mpsc::Receiver<Watched> {
+        let (sender, receiver) = mpsc::channel(limits::WATCHED_CALLS);
+        // The receiver of a second watcher ends at once.
+        let _ = self.0.set(sender);
+        receiver
+    }
+
+    /// Returns the handle for a call, which measures it if a watcher is set.
+    pub(super) fn handle(&self) -> Arc<CallHandle> {
+        match self.0.get() {
+            Some(_) => Arc::new(CallHandle::measured()),
+            None => Arc::default(),
+        }
+    }
+
+    /// Shows what has ended to the watcher, if one is set.
+    pub(super) fn tell(&self, ended: impl FnOnce() -> Watched) {
+        if let Some(watcher) = self.0.get() {
+            let _ = watcher.try_send(ended());
+        }
+    }
+}

@@ -1,0 +1,351 @@
+//! The conversations and messages that a batch is decided on: loaded under the write
+//! lock, changed in memory, saved by the store. Stamped rows are saved in the order in
+//! which they first changed: for example, a conversation that closes comes before the
+//! next one of the same contact and instance that opens.
+//!
+//! The methods of [`ReadSet`](super::ReadSet) that are named beside each field say which rows
+//! a store loads into it.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use super::{ConversationRecord, MessageErrorRecord, MessageRecord, TicketRecord};
+use crate::change::RowChange;
+use crate::{IdempotencyKey, KeptSend, StoredAnswer};
+use leadhost_domain::channel::Template;
+use leadhost_domain::id::{
+    AgentId, ConnectionId, ContactId, ConversationId, DealId, MessageErrorId, MessageId, TicketId,
+    WorkspaceId,
+};
+use leadhost_domain::message::{MessageProgress, MessageState};
+use leadhost_domain::time::Micros;
+
+/// A channel's id of a message, within its instance's connection.
+pub type ReferenceKey = (ConnectionId, String);
+
+#[derive(Debug, Default)]
+pub struct Dialogue {
+    /// `ReadSet::conversations_of`, `ReadSet::contact_conversations_of`, and the open conversations of
+    /// `ReadSet::deal_conversations`, added by [`Dialogue::know_conversation`].
+    pub conversations: HashMap<ConversationId, ConversationRecord>,
+    /// The open conversation of a contact and an instance, if there is one.
+    pub open: HashMap<(ContactId, AgentId), ConversationId>,
+    /// `ReadSet::messages_of`.
+    pub messages: HashMap<MessageId, MessageRecord>,
+    /// The sends of the messages, if there are any.
+    pub sends: HashMap<MessageId, SendRecord>,
+    /// `ReadSet::references`.
+    pub references: HashMap<ReferenceKey, Reference>,
+    /// `ReadSet::errors_of`.
+    pub errors: HashMap<MessageErrorId, MessageErrorRecord>,
+    /// `ReadSet::idempotency`.
+    pub idempotency: HashMap<IdempotencyKey, IdempotencyRecord>,
+    /// The ends of holds on a contact or on the whole number: `ReadSet::holds_of`. Some may
+    /// have passed.
+    pub holds: HashMap<(ConnectionId, Option<ContactId>), Micros>,
+    /// The newest open deal of a contact, if there is one, for the contacts of
+    /// `ReadSet::contact_conversations_of`.
+    pub newest_deals: HashMap<ContactId, DealId>,
+    /// `ReadSet::tickets`, and the live tickets of `ReadSet::handed_of` and
+    /// `ReadSet::handed_deals_of`, added by [`Dialogue::know_ticket`].
+    pub tickets: HashMap<TicketId, TicketRecord>,
+    /// The unresolved ticket of a conversation, if there is one.
+    pub live_tickets: HashMap<ConversationId, TicketId>,
+    /// The unresolved ticket of a deal, without a conversation.
+    pub live_deal_tickets: HashMap<DealId, TicketId>,
+
+    // The results, besides the rows above.
+    pub changed_conversations: Vec<ConversationId>,
+    pub changed_messages: Vec<MessageId>,
+    pub changed_errors: Vec<MessageErrorId>,
+    pub changed_tickets: Vec<TicketId>,
+    /// Sends to keep. A later attempt replaces an earlier one.
+    pub kept_sends: BTreeMap<MessageId, KeptSend>,
+    /// New holds, or new ends of known ones. The later end is kept.
+    pub new_holds: Vec<NewHold>,
+    /// Applied to the stored lists in this order: [`TemplateState::change`].
+    pub template_changes: Vec<TemplateState>,
+}
+
+#[derive(Clone, Debug)]
+pub struct NewHold {
+    pub workspace: WorkspaceId,
+    pub connection: ConnectionId,
+    /// None: the whole number.
+    pub contact: Option<ContactId>,
+    pub until: Micros,
+}
+
+/// A message that is not out yet or whose outcome is unknown.
+#[derive(Clone, Debug)]
+pub struct SendRecord {
+    pub workspace: WorkspaceId,
+    pub conversation: ConversationId,
+    pub contact: ContactId,
+    pub connection: ConnectionId,
+    pub recipient: String,
+    pub payload: String,
+    pub state: SendState,
+    pub attempts: u32,
+    /// When a waiting send is due, or when the lease of a running send ends.
+    pub due_at: Option<Micros>,
+    pub until: Micros,
+    pub lease: i64,
+    /// The end of its lease, which may have passed.
+    pub lease_until: Option<Micros>,
+    pub change: RowChange,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SendState {
+    Waiting,
+    Sending,
+    Unknown,
+}
+
+impl SendState {
+    /// Returns the word that the store keeps.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Waiting => "waiting",
+            Self::Sending => "sending",
+            Self::Unknown => "unknown",
+        }
+    }
+
+    /// Reads a word of the store. `None` if it is not a state.
+    pub fn from_text(text: &str) -> Option<Self> {
+        [Self::Waiting, Self::Sending, Self::Unknown]
+            .into_iter()
+            .find(|state| state.as_str() == text)
+    }
+}
+
+/// The message of a channel's id, or what was reported about an id whose message is not
+/// known.
+#[derive(Clone, Debug)]
+pub struct Reference {
+    pub workspace: WorkspaceId,
+    pub message: Option<MessageId>,
+    /// Collected while the message is not known.
+    pub progress: MessageProgress,
+    pub recipient_id: Option<String>,
+    /// Removed at this time, unless the message is known by then.
+    pub until: Option<Micros>,
+    pub change: RowChange,
+}
+
+/// A request with an idempotency key.
+#[derive(Clone, Debug)]
+pub struct IdempotencyRecord {
+    pub fingerprint: String,
+    pub message: Option<MessageId>,
+    /// None while it is running.
+    pub answer: Option<StoredAnswer>,
+    /// Removed at this time.
+    pub until: Micros,
+    pub change: RowChange,
+}
+
+/// A template's state that the provider reported, before the list is fetched again.
+#[derive(Clone, Debug)]
+pub struct TemplateState {
+    pub connection: ConnectionId,
+    pub name: String,
+    pub language: String,
+    pub status: String,
+    pub reason: String,
+}
+
+impl TemplateState {
+    /// Changes the template in a stored list. Returns whether the list changed.
+    pub fn change(&self, templates: &mut [Template]) -> bool {
+        let mut changed = false;
+        for template in templates {
+            let is_meant = template.name == self.name
+                && (self.language.is_empty() || template.language == self.language);
+            if is_meant && (template.status != self.status || template.reason != self.reason) {
+                template.status.clone_from(&self.status);
+                template.reason.clone_from(&self.reason);
+                changed = true;
+            }
+        }
+        changed
+    }
+}
+
+impl MessageRecord {
+    /// Returns the state that the message records.
+    pub fn state(&self) -> MessageState {
+        MessageState::from_text(&self.metadata.status).unwrap_or(MessageState::Unknown)
+    }
+
+    /// Returns whether it came in: such a message has no statuses.
+    pub fn is_incoming(&self) -> bool {
+        self.state() == MessageState::Received
+    }
+
+    /// Returns the progress that statuses have reported.
+    pub fn progress(&self) -> MessageProgress {
+        MessageProgress {
+            accepted_at: self.metadata.accepted_at,
+            sent_at: self.metadata.sent_at,
+            delivered_at: self.delivered_at,
+            read_at: self.read_at,
+            failed_at: self.metadata.failed_at,
+            errors: self.metadata.errors.clone(),
+        }
+    }
+
+    /// Adds what a status reports, and updates the state. Returns whether it was new.
+    pub fn absorb(&mut self, said: &MessageProgress) -> bool {
+        let mut progress = self.progress();
+        if !progress.merge(said) {
+            return false;
+        }
+        if let Some(state) = progress.state() {
+            state.as_str().clone_into(&mut self.metadata.status);
+        }
+        self.metadata.accepted_at = progress.accepted_at;
+        self.metadata.sent_at = progress.sent_at;
+        self.metadata.failed_at = progress.failed_at;
+        self.metadata.errors = progress.errors;
+        self.metadata.reason = None;
+        self.delivered_at = progress.delivered_at;
+        self.read_at = progress.read_at;
+        true
+    }
+}
+
+impl Dialogue {
+    /// Returns the send of a message, unless it is over.
+    pub fn live_send(&self, id: MessageId) -> Option<&SendRecord> {
+        self.sends
+            .get(&id)
+            .filter(|send| send.change != RowChange::Removed)
+    }
+
+    /// Adds a conversation as it is stored.
+    pub fn know_conversation(&mut self, id: ConversationId, conversation: ConversationRecord) {
+        if let (Some(agent), None) = (conversation.agent, conversation.closed_at) {
+            self.open.insert((conversation.contact, agent), id);
+        }
+        self.conversations.insert(id, conversation);
+    }
+
+    /// Returns the open conversations of a deal, oldest first, including those that are
+    /// about it since this batch.
+    pub fn open_conversations(&self, deal: DealId) -> Vec<ConversationId> {
+        let is_open = |conversation: &&ConversationRecord| {
+            conversation.deal == Some(deal) && conversation.closed_at.is_none()
+        };
+        let mut conversations: Vec<_> = self
+            .conversations
+            .iter()
+            .filter(|(_, conversation)| is_open(conversation))
+            .map(|(id, _)| *id)
+            .collect();
+        conversations.sort_unstable();
+        conversations
+    }
+
+    /// Marks the conversation as changed. It gets a stamp after those that changed before
+    /// it.
+    pub fn touch_conversation(&mut self, id: ConversationId) {
+        if let Some(conversation) = self.conversations.get_mut(&id) {
+            if conversation.change == RowChange::None {
+                self.changed_conversations.push(id);
+            }
+            conversation.change.touch();
+        }
+    }
+
+    /// Marks what analytics counts of a deal as changed: its conversations and its
+    /// tickets. The order is the same on every store.
+    pub fn touch_counted_of(&mut self, deal: DealId) {
+        let conversations = self.conversations.iter();
+        let conversations =
+            conversations.filter(|(_, conversation)| conversation.deal == Some(deal));
+        let conversations: BTreeSet<_> = conversations.map(|(id, _)| *id).collect();
+        for id in conversations {
+            self.touch_conversation(id);
+        }
+        let tickets = self.tickets.iter();
+        let tickets = tickets.filter(|(_, ticket)| ticket.deal == Some(deal));
+        let tickets: BTreeSet<_> = tickets.map(|(id, _)| *id).collect();
+        for id in tickets {
+            self.touch_ticket(id);
+        }
+    }
+
+    /// Marks the message as changed. It gets a stamp after those that changed before it.
+    pub fn touch_message(&mut self, id: MessageId) {
+        if let Some(message) = self.messages.get_mut(&id) {
+            if message.change == RowChange::None {
+                self.changed_messages.push(id);
+            }
+            message.change.touch();
+        }
+    }
+
+    /// Marks the row of the report as changed. It gets a stamp after those that changed
+    /// before it.
+    pub fn touch_error(&mut self, id: MessageErrorId) {
+        if let Some(error) = self.errors.get_mut(&id) {
+            if error.change == RowChange::None {
+                self.changed_errors.push(id);
+            }
+            error.change.touch();
+        }
+    }
+
+    /// Adds a new conversation, which gets a stamp.
+    pub fn add_conversation(&mut self, id: ConversationId, conversation: ConversationRecord) {
+        self.know_conversation(id, conversation);
+        self.changed_conversations.push(id);
+    }
+
+    /// Adds a new message, which gets a stamp.
+    pub fn add_message(&mut self, id: MessageId, message: MessageRecord) {
+        self.messages.insert(id, message);
+        self.changed_messages.push(id);
+    }
+
+    /// Adds a ticket as it is stored, or a new one.
+    pub fn know_ticket(&mut self, id: TicketId, ticket: TicketRecord) {
+        if ticket.resolved_at.is_none() {
+            match (ticket.conversation, ticket.deal) {
+                (Some(conversation), _) => {
+                    self.live_tickets.insert(conversation, id);
+                }
+                (None, Some(deal)) => {
+                    self.live_deal_tickets.insert(deal, id);
+                }
+                (None, None) => {}
+            }
+        }
+        self.tickets.insert(id, ticket);
+    }
+
+    /// Adds a new ticket, which gets a stamp. If it is not resolved, it becomes the live
+    /// ticket of its conversation, or of its deal if it has no conversation.
+    pub fn add_ticket(&mut self, id: TicketId, ticket: TicketRecord) {
+        self.know_ticket(id, ticket);
+        self.changed_tickets.push(id);
+    }
+
+    /// Marks the ticket as changed. It gets a stamp after those that changed before it.
+    pub fn touch_ticket(&mut self, id: TicketId) {
+        if let Some(ticket) = self.tickets.get_mut(&id) {
+            if ticket.change == RowChange::None {
+                self.changed_tickets.push(id);
+            }
+            ticket.change.touch();
+        }
+    }
+
+    /// Adds a new row of the report, which gets a stamp.
+    pub fn add_error(&mut self, id: MessageErrorId, error: MessageErrorRecord) {
+        self.errors.insert(id, error);
+        self.changed_errors.push(id);
+    }
+}

@@ -1,0 +1,551 @@
+//! A lead: a duplicate, a change of a known lead, or a new deal.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::DealRecord;
+use super::diff::{Compared, Comparison};
+use super::items::{ItemContext, free_place, stored};
+use super::people::{self, PersonDetails};
+use super::receipt::KeysSoFar;
+use super::working_set::{Claim, ClaimKey, ItemRecord, WorkingSet};
+use super::{conversation, diff, notify, parting, receipt};
+use crate::change::RowChange;
+use crate::{ChangedBy, FieldDiff, Mode, NewLead};
+use leadhost_domain::delivery::ItemStatus;
+use leadhost_domain::id::{ContactId, DealId, WorkspaceId};
+use leadhost_domain::lead::Action;
+use leadhost_domain::provenance::Provenance;
+use leadhost_domain::repair::{CREATED, PERSON};
+
+/// The message of an item that did not change values which are newer.
+const OLDER: &str = "older than what is known";
+
+const DELETED_UNKNOWN: &str = "the source deleted a lead that is not known here";
+
+/// A lead's key and its owner.
+struct ClaimedKey {
+    key: Option<ClaimKey>,
+    claim: Option<Claim>,
+    /// No item of this conversion has used the key before.
+    first_use: bool,
+}
+
+impl ClaimedKey {
+    fn new(set: &WorkingSet, context: &mut ItemContext<'_>, lead: &NewLead) -> Self {
+        let key = lead
+            .dedupe
+            .as_ref()
+            .map(|dedupe| (lead.connection.clone(), dedupe.key.clone()));
+        let first_use = key
+            .as_ref()
+            .is_none_or(|key| context.used.insert(key.clone()));
+        let claim = key
+            .as_ref()
+            .and_then(|key| set.live_claim(key, context.received_at))
+            .cloned();
+        Self {
+            key,
+            claim,
+            first_use,
+        }
+    }
+
+    /// Returns the finished item that the lead repeats, with its place, and the mode of its replay.
+    fn finished(
+        &self,
+        set: &WorkingSet,
+        context: &ItemContext<'_>,
+        index: u32,
+        lead: &NewLead,
+    ) -> Option<(u32, ItemRecord, Mode)> {
+        let mode = context.mode.filter(|_| self.first_use)?;
+        let (index, item) = finished(set, context, index, lead, self.claim.as_ref())?;
+        Some((index, item, mode))
+    }
+
+    /// Returns the owner of the key, unless it is the lead itself, which has no deal yet: its fetch
+    /// was answered, or it is retried, possibly at another place because another version converted
+    /// it.
+    fn owner(&self, context: &ItemContext<'_>, index: u32) -> Option<Claim> {
+        let again = context.mode.is_some() && self.first_use;
+        self.claim.clone().filter(|claim| {
+            !(claim.delivery == context.delivery
+                && (claim.item == index || again)
+                && claim.deal.is_none())
+        })
+    }
+}
+
+/// Returns the item's place and its outcome.
+pub(super) fn decide(
+    set: &mut WorkingSet,
+    context: &mut ItemContext<'_>,
+    index: u32,
+    lead: &NewLead,
+) -> (u32, ItemRecord) {
+    let known = ClaimedKey::new(set, context, lead);
+    if let Some((index, item, mode)) = known.finished(set, context, index, lead) {
+        return (index, again(set, context, (index, item), lead, mode));
+    }
+    let claim = known.owner(context, index);
+    let key = known.key;
+    let index = free_place(set, context.delivery, index);
+    let item = match (lead.action, claim) {
+        (
+            Action::Delete,
+            Some(Claim {
+                deal: Some(deal),
+                contact,
+                ..
+            }),
+        ) => delete(set, context, index, (deal, contact), lead),
+        (Action::Delete, _) => ItemRecord::with_message(
+            ItemStatus::Ignored,
+            lead.external_id.clone(),
+            DELETED_UNKNOWN,
+        ),
+        (
+            Action::Update,
+            Some(Claim {
+                deal: Some(deal),
+                contact,
+                ..
+            }),
+        ) => update(set, context, index, (deal, contact), lead),
+        (
+            Action::Create,
+            Some(Claim {
+                deal: Some(deal),
+                contact,
+                ..
+            }),
+        ) if is_uncreated(set, deal) => complete(set, context, index, (deal, contact), lead),
+        (_, Some(claim)) => duplicate(set, &claim, lead),
+        (_, None) => create(set, context, index, lead, key.as_ref()),
+    };
+    (index, item)
+}
+
+/// Returns whether the source has only changed the lead of a deal so far, and not announced it.
+fn is_uncreated(set: &WorkingSet, deal: DealId) -> bool {
+    let deal = set.deals.get(&deal);
+    deal.is_some_and(|deal| deal.provenance.uncreated)
+}
+
+/// Decides a lead in a repair that creates nothing. Returns a finished item with its place and its
+/// differences. An unfinished one comes without a contact and, if it would be a new deal, without a
+/// deal; it is not to be stored.
+pub(super) fn look(
+    set: &mut WorkingSet,
+    context: &mut ItemContext<'_>,
+    index: u32,
+    lead: &NewLead,
+) -> (u32, ItemRecord) {
+    let known = ClaimedKey::new(set, context, lead);
+    if let Some((index, item, mode)) = known.finished(set, context, index, lead) {
+        return (index, again(set, context, (index, item), lead, mode));
+    }
+    let id = || lead.external_id.clone();
+    let item = match (lead.action, known.owner(context, index)) {
+        (Action::Delete, _) => ItemRecord::new(ItemStatus::Ignored, id()),
+        (_, Some(_)) => ItemRecord::new(ItemStatus::Duplicate, id()),
+        (_, None) => ItemRecord::new(ItemStatus::Converted, id()),
+    };
+    (index, item)
+}
+
+/// Decides a lead of a replay that is only shown, and changes nothing. Returns the outcome, with the
+/// item's place if it is a finished one. A new deal is the difference [`CREATED`].
+pub(super) fn preview(
+    set: &mut WorkingSet,
+    context: &mut ItemContext<'_>,
+    index: u32,
+    lead: &NewLead,
+) -> (Option<u32>, ItemRecord) {
+    let known = ClaimedKey::new(set, context, lead);
+    if let Some((index, item, mode)) = known.finished(set, context, index, lead) {
+        let item = again(set, context, (index, item), lead, mode);
+        return (Some(index), item);
+    }
+    let id = || lead.external_id.clone();
+    let of_deal = |deal, contact, diff: Vec<FieldDiff>| {
+        let status = match diff.iter().any(|field| !field.edited_by_person) {
+            true => ItemStatus::Updated,
+            false => ItemStatus::Duplicate,
+        };
+        ItemRecord {
+            deal: Some(deal),
+            contact,
+            diff,
+            ..ItemRecord::new(status, id())
+        }
+    };
+    let owner = known.owner(context, index);
+    let item = match (lead.action, owner) {
+        (
+            Action::Delete,
+            Some(Claim {
+                deal: Some(deal),
+                contact,
+                ..
+            }),
+        ) => {
+            let diff = diff::deleted_mark(set, deal).into_iter().collect();
+            of_deal(deal, contact, diff)
+        }
+        (Action::Delete, _) => ItemRecord::with_message(ItemStatus::Ignored, id(), DELETED_UNKNOWN),
+        (
+            Action::Update,
+            Some(Claim {
+                deal: Some(deal),
+                contact,
+                ..
+            }),
+        ) => {
+            let comparison = context.mode.and_then(Comparison::in_mode);
+            let compared = comparison.map(|comparison| {
+                diff::compare(set, context, index, (deal, None), lead, comparison)
+            });
+            of_deal(deal, contact, compared.unwrap_or_default().diff)
+        }
+        (_, Some(claim)) => duplicate(set, &claim, lead),
+        // An item before it would own the key.
+        (_, None) if !known.first_use => ItemRecord::new(ItemStatus::Duplicate, id()),
+        (_, None) => ItemRecord {
+            diff: vec![diff::created(CREATED)],
+            ..ItemRecord::new(ItemStatus::Converted, id())
+        },
+    };
+    (None, item)
+}
+
+/// Makes this item the owner of a key.
+pub(super) fn claim(
+    set: &mut WorkingSet,
+    context: &ItemContext<'_>,
+    index: u32,
+    key: &ClaimKey,
+    window: Option<Duration>,
+    made: Option<(DealId, ContactId)>,
+) {
+    let change = match set.claims.get(key) {
+        Some(_) => RowChange::Changed,
+        None => RowChange::New,
+    };
+    set.claims.insert(
+        key.clone(),
+        Claim {
+            workspace: context.workspace,
+            delivery: context.delivery,
+            item: index,
+            until: window.map(|window| context.received_at.plus(window)),
+            deal: made.map(|(deal, _)| deal),
+            contact: made.map(|(_, contact)| contact),
+            change,
+        },
+    );
+}
+
+/// Returns the finished item that this lead repeats: the owner of its key, or the one at
+/// its place unless their external ids differ.
+fn finished(
+    set: &WorkingSet,
+    context: &ItemContext<'_>,
+    index: u32,
+    lead: &NewLead,
+    claim: Option<&Claim>,
+) -> Option<(u32, ItemRecord)> {
+    let owner = claim
+        .filter(|claim| claim.delivery == context.delivery)
+        .and_then(|claim| Some((claim.item, stored(set, context.delivery, claim.item)?)));
+    let at_place = || {
+        let item = stored(set, context.delivery, index)?;
+        let same = match (&item.external_id, &lead.external_id) {
+            (Some(before), Some(now)) => before == now,
+            _ => true,
+        };
+        same.then_some((index, item))
+    };
+    owner
+        .filter(|(_, item)| item.is_finished())
+        .or_else(|| at_place().filter(|(_, item)| item.is_finished()))
+}
+
+fn again(
+    set: &mut WorkingSet,
+    context: &ItemContext<'_>,
+    (index, item): (u32, ItemRecord),
+    lead: &NewLead,
+    mode: Mode,
+) -> ItemRecord {
+    let Some(comparison) = Comparison::in_mode(mode) else {
+        return item;
+    };
+    let Some(deal) = item.deal else {
+        return item;
+    };
+    // If a version lost a key, it made a new contact for a person who was already known. A repair first
+    // corrects what all leads say, and then decides whose they are (`parting`).
+    let person = match context.repair() {
+        Some(_) => None,
+        None => people::find(set, context.workspace, &lead.contact_keys),
+    };
+    let person = person.filter(|_| comparison.moves());
+    let parted = match (mode, set.deals.get(&deal)) {
+        (Mode::Repair(repair), Some(own)) if !repair.apply && comparison.moves() => {
+            let stays = person.is_none_or(|person| person == own.person);
+            let keys = &lead.contact_keys;
+            let is_parted = stays && parting::would_part(set, context, repair, (deal, own), keys);
+            is_parted.then_some(own.person)
+        }
+        _ => None,
+    };
+    let Compared { mut diff, is_older } =
+        compare(set, context, index, (deal, person), lead, comparison);
+    // It would get a contact.
+    diff.extend(parted.map(|former| FieldDiff::unwritten(PERSON, json!(former), Value::Null)));
+    let contact = set.deals.get(&deal).map(|deal| deal.person);
+    ItemRecord {
+        diff,
+        contact: contact.or(item.contact),
+        message: is_older.then(|| OLDER.to_owned()).or(item.message),
+        ..item
+    }
+}
+
+/// Compares a lead with its deal, and records the written differences.
+fn compare(
+    set: &mut WorkingSet,
+    context: &ItemContext<'_>,
+    index: u32,
+    (deal, person): (DealId, Option<ContactId>),
+    lead: &NewLead,
+    comparison: Comparison,
+) -> Compared {
+    let of_deal = set.deals.get(&deal).map(|deal| deal.person);
+    let keys = KeysSoFar::in_set(set);
+    let compared = diff::compare(set, context, index, (deal, person), lead, comparison);
+    let diff = &compared.diff;
+    remember(set, context, deal, diff);
+    if let Some(contact) = person.or(of_deal) {
+        receipt::note_keys(set, context, index, contact, keys);
+        receipt::note(set, context, index, (deal, contact), diff);
+    }
+    compared
+}
+
+fn duplicate(set: &WorkingSet, claim: &Claim, lead: &NewLead) -> ItemRecord {
+    let deal = claim.deal.and_then(|deal| set.deals.get(&deal));
+    ItemRecord {
+        deal: claim.deal,
+        contact: deal.map(|deal| deal.person).or(claim.contact),
+        ..ItemRecord::new(ItemStatus::Duplicate, lead.external_id.clone())
+    }
+}
+
+/// The outcome has the original contact: the deal may be gone by now, and the contact
+/// too.
+fn update(
+    set: &mut WorkingSet,
+    context: &ItemContext<'_>,
+    index: u32,
+    (deal, contact): (DealId, Option<ContactId>),
+    lead: &NewLead,
+) -> ItemRecord {
+    let person = better_person(set, context, deal, lead);
+    let Compared { diff, is_older } =
+        compare(set, context, index, (deal, person), lead, Comparison::WHOLE);
+    let status = if diff.iter().any(|field| field.applied) {
+        ItemStatus::Updated
+    } else {
+        ItemStatus::Duplicate
+    };
+    ItemRecord {
+        deal: Some(deal),
+        contact: set.deals.get(&deal).map(|deal| deal.person).or(contact),
+        diff,
+        message: is_older.then(|| OLDER.to_owned()),
+        ..ItemRecord::new(status, lead.external_id.clone())
+    }
+}
+
+/// Returns the contact that the lead finds, if that of the deal has neither a phone nor an address: it
+/// was made by a change of the lead that named nobody.
+fn better_person(
+    set: &WorkingSet,
+    context: &ItemContext<'_>,
+    deal: DealId,
+    lead: &NewLead,
+) -> Option<ContactId> {
+    let person = set.contacts.get(&set.deals.get(&deal)?.person)?;
+    let is_nobody = person.phone_number.is_none() && person.email.is_none();
+    people::find(set, context.workspace, &lead.contact_keys).filter(|_| is_nobody)
+}
+
+/// Completes a deal that a change of its lead made, now that the source announces the lead: fills what
+/// is empty, and greets the person.
+fn complete(
+    set: &mut WorkingSet,
+    context: &ItemContext<'_>,
+    index: u32,
+    (deal, contact): (DealId, Option<ContactId>),
+    lead: &NewLead,
+) -> ItemRecord {
+    let item = update(set, context, index, (deal, contact), lead);
+    if let Some(deal) = set.deals.get_mut(&deal) {
+        deal.provenance.uncreated = false;
+    }
+    set.touch_deal(deal);
+    if let Some(person) = item.contact {
+        greet(set, context, (deal, person), (lead, true));
+    }
+    item
+}
+
+/// Stores the greeting of a new lead, if there is one. Returns whether there was. It goes to a phone that
+/// the source gave: in this lead, or before if the lead completes its deal.
+fn greet(
+    set: &mut WorkingSet,
+    context: &ItemContext<'_>,
+    (deal, contact): (DealId, ContactId),
+    (lead, completes): (&NewLead, bool),
+) -> bool {
+    let Some(greeting) = lead.greeting.as_ref() else {
+        return false;
+    };
+    let has_phone = match completes {
+        true => set
+            .contacts
+            .get(&contact)
+            .is_some_and(|one| one.phone_number.is_some()),
+        false => lead.phone_number().is_some(),
+    };
+    if !has_phone {
+        let why = "the lead has no phone to send it to";
+        let note = format!("no greeting `{}`: {why}", greeting.template);
+        set.note(context.delivery, &[note]);
+        return false;
+    }
+    let greeted = notify::greet(set, contact, deal, greeting);
+    let is_greeted = greeted.is_some();
+    if let Some(delivery) = set.deliveries.get_mut(&context.delivery) {
+        delivery.greeted.extend(greeted);
+    }
+    is_greeted
+}
+
+fn delete(
+    set: &mut WorkingSet,
+    context: &ItemContext<'_>,
+    index: u32,
+    (deal, contact): (DealId, Option<ContactId>),
+    lead: &NewLead,
+) -> ItemRecord {
+    let age = diff::age_of(context, index, lead);
+    let is_older = set
+        .deals
+        .get(&deal)
+        .is_some_and(|deal| deal.provenance.has_newer(age, context.arrives));
+    let diff = match is_older {
+        true => Vec::new(),
+        false => diff::mark_deleted(set, deal),
+    };
+    remember(set, context, deal, &diff);
+    if let Some(contact) = set.deals.get(&deal).map(|deal| deal.person) {
+        receipt::note(set, context, index, (deal, contact), &diff);
+    }
+    let status = if diff.is_empty() {
+        ItemStatus::Duplicate
+    } else {
+        ItemStatus::Updated
+    };
+    ItemRecord {
+        deal: Some(deal),
+        contact: set.deals.get(&deal).map(|deal| deal.person).or(contact),
+        diff,
+        message: is_older.then(|| OLDER.to_owned()),
+        ..ItemRecord::new(status, lead.external_id.clone())
+    }
+}
+
+/// Adds the source's changes of a deal to the deal's history.
+pub(super) fn remember(
+    set: &mut WorkingSet,
+    context: &ItemContext<'_>,
+    deal: DealId,
+    diff: &[FieldDiff],
+) {
+    let changes = diff::deal_changes(diff);
+    if !changes.is_empty() {
+        let by = ChangedBy::Source {
+            delivery_id: context.delivery,
+            replayed: context.mode == Some(Mode::Replay { apply: true }),
+            repair_id: context.repair(),
+        };
+        super::deal::edit::history(set, context.workspace, deal, by, changes);
+    }
+}
+
+fn create(
+    set: &mut WorkingSet,
+    context: &ItemContext<'_>,
+    index: u32,
+    lead: &NewLead,
+    key: Option<&ClaimKey>,
+) -> ItemRecord {
+    let before = receipt::person_before(set, context, lead);
+    let keys = KeysSoFar::in_set(set);
+    let contact = contact_of(set, context.workspace, lead);
+    let deal = DealId::new(set.now);
+    let product = set.product(context.workspace, &lead.products);
+    let agent = lead
+        .agent
+        .or_else(|| set.first_agents.get(&context.workspace).copied());
+    set.add_deal(
+        deal,
+        DealRecord {
+            agent,
+            title: lead.title.clone(),
+            props: lead.deal_props.clone(),
+            product,
+            external_id: lead.external_id.clone(),
+            connection: Some(lead.connection.clone()),
+            delivery: Some(context.delivery),
+            provenance: Provenance::new(
+                diff::age_of(context, index, lead),
+                lead.action == Action::Update,
+            ),
+            ..DealRecord::new(context.workspace, contact)
+        },
+    );
+    if let (Some(key), Some(dedupe)) = (key, &lead.dedupe) {
+        let made = Some((deal, contact));
+        claim(set, context, index, key, dedupe.window, made);
+    }
+    if !greet(set, context, (deal, contact), (lead, false)) {
+        conversation::adopt(set, deal, lead.agent);
+    }
+    if let Some(before) = before {
+        receipt::note_filled(set, context, index, contact, (before, keys));
+    }
+    receipt::note_created(set, context, index, (deal, contact));
+    ItemRecord {
+        deal: Some(deal),
+        contact: Some(contact),
+        ..ItemRecord::new(ItemStatus::Converted, lead.external_id.clone())
+    }
+}
+
+/// Returns the contact of the lead: found by its strongest key, or new.
+fn contact_of(set: &mut WorkingSet, workspace: WorkspaceId, lead: &NewLead) -> ContactId {
+    let details = PersonDetails {
+        keys: &lead.contact_keys,
+        name: lead.name.as_deref(),
+        email: lead.emails.first().map(String::as_str),
+        phone_number: lead.phone_number(),
+        props: Some(&lead.contact_props),
+    };
+    people::find_or_create(set, workspace, &details)
+}

@@ -1,0 +1,105 @@
+//! Acceptances of versions that wait for a second admin key. There are few.
+
+use crate::StoreError;
+use crate::database::Database;
+use crate::postgres::VisibleRows;
+use crate::row::acceptances::acceptance;
+use crate::sql::{Sql, args, json, sql, steps};
+use leadhost_domain::acceptance::FirstAcceptance;
+use leadhost_domain::limits;
+use leadhost_domain::plugin::Digest;
+use leadhost_domain::time::Micros;
+
+static ADD: Sql = sql("
+insert into acceptances (digest, key_id, label, name, concerns, accepted_at, expires_at)
+values (:digest, :key_id, :label, :name, :concerns, :accepted_at, :expires_at)
+on conflict (digest, key_id) do update
+set label = excluded.label, name = excluded.name, concerns = excluded.concerns,
+  accepted_at = excluded.accepted_at, expires_at = excluded.expires_at");
+
+static FORGET_OLDEST: Sql = sql("
+delete from acceptances
+where accepted_at < (
+  select min(newest.accepted_at)
+  from (
+    select accepted_at from acceptances
+    order by accepted_at desc
+    limit :kept
+  ) newest)");
+
+/// Stores an acceptance, in place of an earlier one of the same version by the same key. If there
+/// are more than `limits::ACCEPTANCES`, the oldest are removed.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
+pub async fn add(database: &Database, new: FirstAcceptance) -> Result<(), StoreError> {
+    database
+        .write(
+            VisibleRows::Exempt,
+            steps!(|tx| {
+                let args = args! {
+                    digest: &new.digest,
+                    key_id: new.key,
+                    label: &new.label,
+                    name: &new.name,
+                    concerns: json(&new.concerns)?,
+                    accepted_at: new.at,
+                    expires_at: new.until,
+                };
+                tx.run(&ADD, &args).await?;
+                let args = args! { kept: limits::ACCEPTANCES };
+                tx.run(&FORGET_OLDEST, &args).await?;
+                Ok(())
+            }),
+        )
+        .await
+}
+
+static LIST: Sql = sql("
+select digest, key_id, label, name, concerns, accepted_at, expires_at
+from acceptances
+where digest = :digest
+and expires_at > :now
+order by accepted_at, key_id");
+
+/// Returns the acceptances of a version that have not expired, oldest first.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
+pub async fn list(
+    database: &Database,
+    digest: Digest,
+    now: Micros,
+) -> Result<Vec<FirstAcceptance>, StoreError> {
+    database
+        .read(
+            VisibleRows::Exempt,
+            steps!(|tx| {
+                let args = args! { digest: &digest, now };
+                tx.rows(&LIST, &args, |row| acceptance(row)).await
+            }),
+        )
+        .await
+}
+
+static FORGET: Sql = sql("
+delete from acceptances
+where digest = :digest");
+
+/// Removes the acceptances of a version.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
+pub async fn forget(database: &Database, digest: Digest) -> Result<(), StoreError> {
+    database
+        .write_alone(steps!(|tx| {
+            tx.run(&FORGET, &args! { digest: &digest }).await?;
+            Ok(())
+        }))
+        .await
+}
+
+pub const SQL: &[&Sql] = &[&ADD, &FORGET_OLDEST, &LIST, &FORGET];

@@ -1,0 +1,117 @@
+//! Workspaces, their partners, their agents and the owners of their deals.
+
+use crate::StoreError;
+use crate::database::Database;
+use crate::postgres::VisibleRows;
+use crate::row::RowColumns as _;
+use crate::row::agents::{agent, owner, partner, workspace as workspace_of};
+use crate::sql::{Sql, Tx, args, sql, steps};
+use leadhost_domain::id::WorkspaceId;
+use leadhost_domain::workspace::{Agent, Owner, Partner, Workspace};
+
+static WORKSPACES: Sql = sql("
+select id, slug, name, region, time_zone, rate_limit
+from workspaces
+order by slug collate \"C\"");
+
+/// Returns all workspaces, ordered by slug.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
+pub async fn workspaces(database: &Database) -> Result<Vec<Workspace>, StoreError> {
+    database
+        .read(
+            VisibleRows::Exempt,
+            steps!(|tx| tx.rows(&WORKSPACES, &[], |row| workspace_of(row)).await),
+        )
+        .await
+}
+
+static WORKSPACE_IDS: Sql = sql("
+select id
+from workspaces
+order by id");
+
+/// Returns the ids of all workspaces, for callers that name them in parts.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
+pub async fn workspace_ids(tx: &mut Tx) -> Result<Vec<WorkspaceId>, StoreError> {
+    tx.rows(&WORKSPACE_IDS, &[], |row| row.id("id")).await
+}
+
+static PARTNERS: Sql = sql("
+select id, workspace_id, name
+from partners
+where workspace_id = :workspace
+order by name collate \"C\"");
+
+/// Returns the partners of a workspace, ordered by name.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
+pub async fn partners(
+    database: &Database,
+    workspace: WorkspaceId,
+) -> Result<Vec<Partner>, StoreError> {
+    database
+        .read(
+            VisibleRows::Exempt,
+            steps!(|tx| {
+                let args = args! { workspace };
+                tx.rows(&PARTNERS, &args, |row| partner(row)).await
+            }),
+        )
+        .await
+}
+
+static AGENTS: Sql = sql("
+select id, workspace_id, name, number, kind, channel, adapter, internal
+from agents
+where workspace_id = :workspace
+order by id");
+
+/// Returns the agents of a workspace, ordered by id.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
+pub async fn agents(database: &Database, workspace: WorkspaceId) -> Result<Vec<Agent>, StoreError> {
+    database
+        .read(
+            VisibleRows::Of(&[workspace]),
+            steps!(|tx| {
+                let args = args! { workspace };
+                tx.rows(&AGENTS, &args, |row| agent(row)).await
+            }),
+        )
+        .await
+}
+
+static OWNERS: Sql = sql("
+select id, workspace_id, name, email
+from owners
+where workspace_id = :workspace
+order by name collate \"C\", email collate \"C\"");
+
+/// Returns the owners of a workspace, ordered by name, then by e-mail address.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
+pub async fn owners(database: &Database, workspace: WorkspaceId) -> Result<Vec<Owner>, StoreError> {
+    database
+        .read(
+            VisibleRows::Of(&[workspace]),
+            steps!(|tx| {
+                let args = args! { workspace };
+                tx.rows(&OWNERS, &args, |row| owner(row)).await
+            }),
+        )
+        .await
+}
+
+pub const SQL: &[&Sql] = &[&WORKSPACES, &WORKSPACE_IDS, &PARTNERS, &AGENTS, &OWNERS];

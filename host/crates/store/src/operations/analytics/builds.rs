@@ -1,0 +1,145 @@
+//! Rows of builds: how they begin, and how writers lock them.
+
+use std::collections::BTreeMap;
+
+use crate::decide::rollup::BuildState;
+use crate::row::RowColumns as _;
+use crate::sql::{Arg, Sql, Tx, args, sql};
+use crate::{Build, StoreError};
+use leadhost_domain::analytics::MetricSet;
+use leadhost_domain::id::WorkspaceId;
+
+/// A workspace, a metric set, and the feed that the set follows: the parameters of statements about
+/// all builds of these.
+pub type BuildFeed = [Arg<'static>; 3];
+
+/// Returns the parameters of statements about the builds of this set, one row for each
+/// workspace.
+pub fn feeds(set: MetricSet, workspaces: &[WorkspaceId]) -> Vec<BuildFeed> {
+    workspaces
+        .iter()
+        .map(|&workspace_id| {
+            args! { workspace_id, metric_set: set.code(), entity: set.entity().code() }
+        })
+        .collect()
+}
+
+// `offset 0` makes PostgreSQL look builds up by workspace. Without it, PostgreSQL would read the
+// builds of all workspaces.
+static WITHOUT: Sql = sql("
+each (workspace_id uuid, metric_set number)
+select each.workspace_id
+from each
+where not exists (
+  select 1 from rollup_builds as there
+  where there.workspace_id = each.workspace_id
+  and there.metric_set = each.metric_set
+  and there.state in ('making', 'serving')
+  offset 0 -- postgres
+)");
+
+/// Returns whether one of the workspaces has no build.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
+pub async fn is_one_without(tx: &mut Tx, feeds: &[BuildFeed]) -> Result<bool, StoreError> {
+    let without = tx.rows_each(&WITHOUT, feeds, |_| Ok(())).await?;
+    Ok(!without.is_empty())
+}
+
+// If another host has begun a build in the meantime, that one is used.
+static FIRST: Sql = sql("
+each (workspace_id uuid, metric_set number, entity number)
+insert into rollup_builds (workspace_id, metric_set, state, after_us, began_us, step, version)
+select w.id, each.metric_set, 'making', 0, coalesce(clock.last_us, 0), 0, 0
+from each
+join workspaces as w on w.id = each.workspace_id
+left join feed_clock as clock
+  on clock.workspace_id = w.id
+  and clock.entity = each.entity
+where not exists (
+  select 1 from rollup_builds as there
+  where there.workspace_id = each.workspace_id
+  and there.metric_set = each.metric_set
+  and there.state in ('making', 'serving')
+  offset 0 -- postgres
+)
+order by w.id
+on conflict do nothing");
+
+/// Begins the first build of each of the workspaces that has none. Returns how many it began.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
+pub async fn begin_first(tx: &mut Tx, feeds: &[BuildFeed]) -> Result<u64, StoreError> {
+    tx.run_each(&FIRST, feeds).await
+}
+
+static REBUILD: Sql = sql("
+each (workspace_id uuid, metric_set number, entity number)
+insert into rollup_builds (workspace_id, metric_set, state, after_us, began_us, step, version)
+select w.id, each.metric_set, 'making', 0, coalesce(clock.last_us, 0), 0, 0
+from each
+join workspaces as w on w.id = each.workspace_id
+left join feed_clock as clock
+  on clock.workspace_id = w.id
+  and clock.entity = each.entity
+where true
+order by w.id
+on conflict do nothing");
+
+/// Begins a build for each of the workspaces in which none is being made. Returns how many it
+/// began.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
+pub async fn begin_rebuild(tx: &mut Tx, feeds: &[BuildFeed]) -> Result<u64, StoreError> {
+    tx.run_each(&REBUILD, feeds).await
+}
+
+static LOCK: Sql = sql("
+select build, state, step
+from rollup_builds
+where workspace_id = :workspace
+and metric_set = :metric_set
+order by build
+for update -- postgres
+");
+
+/// The builds of a workspace and set, locked until the end of the transaction.
+pub struct LockedBuilds(BTreeMap<i64, (BuildState, i64)>);
+
+impl LockedBuilds {
+    /// Locks this build and the others of its workspace and set.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
+    pub async fn lock(tx: &mut Tx, build: &Build) -> Result<Self, StoreError> {
+        let args = args! { workspace: build.workspace, metric_set: build.set.code() };
+        let builds: Vec<(i64, (BuildState, i64))> = tx
+            .rows(&LOCK, &args, |row| {
+                let state = row.word("rollup_builds", "state", BuildState::from_text)?;
+                Ok((row.number("build")?, (state, row.number("step")?)))
+            })
+            .await?;
+        Ok(Self(builds.into_iter().collect()))
+    }
+
+    /// Returns the state of the build and its step, or `None` if the build is gone.
+    pub fn get(&self, build: &Build) -> Option<(BuildState, i64)> {
+        self.0.get(&build.number).copied()
+    }
+
+    /// Returns the number of the serving build.
+    pub fn serving(&self) -> Option<i64> {
+        let mut builds = self.0.iter();
+        let serving = builds.find(|(_, (state, _))| *state == BuildState::Serving);
+        serving.map(|(number, _)| *number)
+    }
+}
+
+pub const SQL: &[&Sql] = &[&WITHOUT, &FIRST, &REBUILD, &LOCK];

@@ -1,0 +1,150 @@
+//! The status of the rollups, for operators.
+
+use super::builds;
+use crate::database::Database;
+use crate::operations::agents::workspace_ids;
+use crate::postgres::VisibleRows;
+use crate::row::{RowColumns as _, analytics};
+use crate::sql::{Sql, Tx, args, sql, steps};
+use crate::{RollupStatus, StoreError};
+use leadhost_domain::analytics::{MetricSet, TimeSlot};
+use leadhost_domain::id::WorkspaceId;
+use leadhost_domain::limits;
+use leadhost_domain::time::Micros;
+
+static RUN: Sql = sql("
+select as_of, finished_at, changes
+from rollup_runs
+where metric_set = :metric_set");
+
+static BEHIND: Sql = sql("
+each (workspace_id uuid, metric_set number)
+select b.workspace_id, b.held_at
+from each
+join rollup_builds as b
+  on b.workspace_id = each.workspace_id
+  and b.metric_set = each.metric_set
+where b.state = 'serving'
+and b.held
+order by b.workspace_id");
+
+static MAKING: Sql = sql("
+each (workspace_id uuid, metric_set number)
+select b.workspace_id, b.metric_set, b.build, b.after_us
+from each
+join rollup_builds as b
+  on b.workspace_id = each.workspace_id
+  and b.metric_set = each.metric_set
+where b.state = 'making'");
+
+static CUBES: Sql = sql("
+each (workspace_id uuid, metric_set number, whole number)
+select count(*) as cubes, count(*) filter (where c.filled_slot <> each.whole) as making
+from each
+join rollup_builds as b
+  on b.workspace_id = each.workspace_id
+  and b.metric_set = each.metric_set
+join rollup_cubes as c
+  on c.build = b.build
+where b.state in ('making', 'serving')");
+
+/// Returns the status of each metric set over all workspaces.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
+pub async fn status(database: &Database) -> Result<Vec<RollupStatus>, StoreError> {
+    database
+        .read_many(
+            // No workspace at first: they are named in parts below.
+            VisibleRows::Of(&[]),
+            steps!(|tx| {
+                let mut all = Vec::new();
+                for set in MetricSet::ALL {
+                    all.push(last_run(tx, set).await?);
+                }
+                let workspaces = workspace_ids(tx).await?;
+                for some in workspaces.chunks(limits::WORKSPACES_AT_ONCE) {
+                    tx.name(some).await?;
+                    for status in &mut all {
+                        add(tx, some, status).await?;
+                    }
+                }
+                for status in &mut all {
+                    status
+                        .making
+                        .sort_unstable_by_key(|(build, _)| build.number);
+                }
+                Ok(all)
+            }),
+        )
+        .await
+}
+
+/// Returns the status of a set's last run, without its builds.
+async fn last_run(tx: &mut Tx, set: MetricSet) -> Result<RollupStatus, StoreError> {
+    let mut status = RollupStatus {
+        set,
+        as_of: None,
+        finished_at: None,
+        changes: 0,
+        behind: Vec::new(),
+        making: Vec::new(),
+        cubes: 0,
+        cubes_making: 0,
+    };
+    let args = args! { metric_set: set.code() };
+    let run = tx
+        .row(&RUN, &args, |row| {
+            let changes: u64 = row.number("changes")?;
+            Ok((row.time_if("as_of")?, row.time_if("finished_at")?, changes))
+        })
+        .await?;
+    if let Some((as_of, finished_at, changes)) = run {
+        status.as_of = as_of;
+        status.finished_at = finished_at;
+        status.changes = changes;
+    }
+    Ok(status)
+}
+
+/// Adds the builds and cubes of some workspaces.
+async fn add(
+    tx: &mut Tx,
+    some: &[WorkspaceId],
+    status: &mut RollupStatus,
+) -> Result<(), StoreError> {
+    let feeds = builds::feeds(status.set, some);
+    let behind: Vec<(WorkspaceId, Option<Micros>)> = tx
+        .rows_each(&BEHIND, &feeds, |row| {
+            Ok((row.id("workspace_id")?, row.time_if("held_at")?))
+        })
+        .await?;
+    status.behind.extend(behind);
+    let making = tx
+        .rows_each(&MAKING, &feeds, |row| {
+            let after = Micros(row.number("after_us")?);
+            Ok((analytics::build(row)?, after))
+        })
+        .await?;
+    status.making.extend(making);
+    let counted: Vec<_> = some
+        .iter()
+        .map(|&workspace_id| {
+            args! { workspace_id, metric_set: status.set.code(), whole: TimeSlot::END.0 }
+        })
+        .collect();
+    // One count for all workspaces, or one for each.
+    let counts: Vec<(u64, u64)> = tx
+        .rows_each(&CUBES, &counted, |row| {
+            Ok((row.number("cubes")?, row.number("making")?))
+        })
+        .await?;
+    for (cubes, making) in counts {
+        status.cubes += cubes;
+        status.cubes_making += making;
+    }
+    Ok(())
+}
+
+pub const SQL: &[&Sql] = &[&RUN, &BEHIND, &MAKING, &CUBES];

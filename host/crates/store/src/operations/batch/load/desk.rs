@@ -1,0 +1,179 @@
+//! Tickets: those that writes name, the open ones of conversations and deals that change, and those
+//! of deals that turn out to be tests.
+//!
+//! A ticket may get a conversation or a deal that it had not. If a named ticket got a conversation
+//! after it was found without a lock, the batch runs again.
+
+use std::collections::BTreeSet;
+
+use super::links::Links;
+use super::locked::ids;
+use crate::StoreError;
+use crate::decide::{ReadSet, TicketRecord, WorkingSet};
+use crate::row::RowColumns as _;
+use crate::sql::{Arg, Sql, Tx, args, sql};
+use leadhost_domain::id::{ConversationId, DealId, TicketId, WorkspaceId};
+
+macro_rules! tickets_of {
+    ($each:literal, $wanted:literal, $order:literal) => {
+        sql(concat!(
+            "
+each (",
+            $each,
+            ")
+select t.id, t.workspace_id, t.conversation_id, t.deal_id, t.contact_id, t.agent_id, t.agent_type,
+  t.source, t.owner_id, t.status, t.special_instructions, t.opened_at, t.answered_at, t.resolved_at
+from ",
+            $wanted,
+            "
+cross join tickets as t -- sqlite
+join tickets as t -- postgres
+  on t.id = wanted.id
+  and (t.workspace_id = wanted.workspace_id) is true",
+            $order
+        ))
+    };
+}
+
+static FIND: Sql = tickets_of!("workspace_id uuid, id uuid", "each as wanted", "");
+
+/// Returns which of the named tickets exist, without a lock, to find what they lead to.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
+pub async fn follow(
+    tx: &mut Tx,
+    draft: &mut WorkingSet,
+    read_set: &ReadSet,
+) -> Result<BTreeSet<(WorkspaceId, TicketId)>, StoreError> {
+    let named: Vec<(TicketId, TicketRecord)> = tx
+        .rows_each(&FIND, &ids(&read_set.tickets), |row| {
+            Ok((row.id("id")?, TicketRecord::read(row)?))
+        })
+        .await?;
+    let mut found = BTreeSet::new();
+    for (id, ticket) in named {
+        found.insert((ticket.workspace, id));
+        draft.dialogue.know_ticket(id, ticket);
+    }
+    Ok(found)
+}
+
+// One statement returns all wanted tickets, so that they are locked in one order.
+static LOCK: Sql = tickets_of!(
+    "workspace_id uuid, id uuid, conversation_id uuid, deal_id uuid, closed_too truth",
+    "(
+  select workspace_id, id
+  from each
+  where id is not null
+  union
+  select each.workspace_id, live.id
+  from each
+  cross join lateral (                                 -- postgres
+    select id                                          -- postgres
+    from tickets                                       -- postgres
+    where conversation_id = each.conversation_id       -- postgres
+    and resolved_at is null                            -- postgres
+    offset 0                                           -- postgres
+  ) as live                                            -- postgres
+  cross join tickets as live                           -- sqlite
+    on live.conversation_id = each.conversation_id     -- sqlite
+    and live.resolved_at is null                       -- sqlite
+  union
+  select each.workspace_id, about.id
+  from each
+  cross join lateral (                                 -- postgres
+    select id                                          -- postgres
+    from tickets                                       -- postgres
+    where deal_id = each.deal_id                       -- postgres
+    and (each.closed_too                               -- postgres
+      or conversation_id is null                       -- postgres
+      and resolved_at is null)                         -- postgres
+    offset 0                                           -- postgres
+  ) as about                                           -- postgres
+  cross join tickets as about                          -- sqlite
+    on about.deal_id = each.deal_id                    -- sqlite
+    and (each.closed_too                               -- sqlite
+      or about.conversation_id is null                 -- sqlite
+      and about.resolved_at is null)                   -- sqlite
+) as wanted",
+    "
+order by t.id -- postgres
+for update of t -- postgres"
+);
+
+/// The key by which tickets are looked up.
+enum TicketLookup {
+    Id(TicketId),
+    /// The open ticket of a conversation.
+    Conversation(ConversationId),
+    /// The open ticket of a deal that has no conversation.
+    Deal(DealId),
+    /// All tickets about a deal.
+    AllOfDeal(DealId),
+}
+
+impl TicketLookup {
+    fn row(self, workspace_id: WorkspaceId) -> [Arg<'static>; 5] {
+        let (mut id, mut conversation_id, mut deal_id) = (None, None, None);
+        let mut closed_too = false;
+        match self {
+            Self::Id(of) => id = Some(of),
+            Self::Conversation(of) => conversation_id = Some(of),
+            Self::Deal(of) => deal_id = Some(of),
+            Self::AllOfDeal(of) => {
+                deal_id = Some(of);
+                closed_too = true;
+            }
+        }
+        args! { workspace_id, id, conversation_id, deal_id, closed_too }
+    }
+}
+
+/// Loads tickets, once their conversations and deals are locked.
+///
+/// # Errors
+///
+/// [`StoreError::Contended`] if a named ticket has got a conversation that is not locked, and
+/// [`StoreError`] if the database fails.
+pub async fn tickets(
+    tx: &mut Tx,
+    set: &mut WorkingSet,
+    links: &Links,
+    read_set: &ReadSet,
+) -> Result<(), StoreError> {
+    let mut conversations = read_set.handed_of(set);
+    conversations.extend(&links.handed);
+    let mut deals = read_set.deal_conversations.clone();
+    deals.extend(&links.deals);
+    let mut wanted = Vec::new();
+    for (workspace, id) in &links.tickets {
+        wanted.push(TicketLookup::Id(*id).row(*workspace));
+    }
+    for (workspace, conversation) in conversations {
+        wanted.push(TicketLookup::Conversation(conversation).row(workspace));
+    }
+    for (workspace, deal) in deals {
+        wanted.push(TicketLookup::Deal(deal).row(workspace));
+    }
+    for (workspace, deal) in read_set.wholly_of(set) {
+        wanted.push(TicketLookup::AllOfDeal(deal).row(workspace));
+    }
+    let found: Vec<(TicketId, TicketRecord)> = tx
+        .rows_each(&LOCK, &wanted, |row| {
+            Ok((row.id("id")?, TicketRecord::read(row)?))
+        })
+        .await?;
+    for (id, ticket) in found {
+        let is_locked = |id| links.conversations.contains(&(ticket.workspace, id));
+        let is_named = links.tickets.contains(&(ticket.workspace, id));
+        if is_named && !ticket.conversation.is_none_or(is_locked) {
+            return Err(StoreError::Contended);
+        }
+        set.dialogue.know_ticket(id, ticket);
+    }
+    Ok(())
+}
+
+pub const SQL: &[&Sql] = &[&FIND, &LOCK];

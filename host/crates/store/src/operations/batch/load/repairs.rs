@@ -1,0 +1,246 @@
+//! Repairs that replays are part of, or that are undone, and what only they need to know of contacts.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use crate::StoreError;
+use crate::decide::{Talk, WorkingSet};
+use crate::row::RowColumns;
+use crate::sql::{Arg, Sql, Tx, args, sql};
+use leadhost_domain::id::{ContactId, ConversationId, DealId, RepairId, WorkspaceId, time_of};
+use leadhost_domain::repair::RepairState;
+
+// A change of the state waits until the batch has ended, so nothing is committed for a repair that
+// has ended.
+static STATES: Sql = sql("
+each (id uuid)
+select r.id, r.state, r.generation
+from each
+cross join repairs as r -- sqlite
+join repairs as r -- postgres
+  on r.id = each.id
+order by r.id
+for share of r -- postgres
+");
+
+/// Loads the states of these repairs, which stay as they are until the batch has ended.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
+pub async fn states(
+    tx: &mut Tx,
+    set: &mut WorkingSet,
+    wanted: &BTreeSet<RepairId>,
+) -> Result<(), StoreError> {
+    let rows: Vec<_> = wanted.iter().map(|id| args! { id: *id }).collect();
+    let found: Vec<(RepairId, (RepairState, i64))> = tx
+        .rows_each(&STATES, &rows, |row| {
+            let state = row.word("repairs", "state", |word| word.parse().ok())?;
+            Ok((row.id("id")?, (state, row.number("generation")?)))
+        })
+        .await?;
+    set.repairs.extend(found);
+    Ok(())
+}
+
+static SHARED_KEYS: Sql = sql("
+each (workspace_id uuid, key text, contact_id uuid)
+select s.workspace_id, s.key, s.contact_id
+from each
+cross join shared_keys as s -- sqlite
+join shared_keys as s -- postgres
+  on s.workspace_id = each.workspace_id
+  and s.key = each.key
+  and s.contact_id = each.contact_id");
+
+/// Loads which of these keys the loaded contacts share already. A key may have thousands of contacts,
+/// such as the address of a portal, so only those of the batch are looked up.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
+pub async fn shared_keys(
+    tx: &mut Tx,
+    set: &mut WorkingSet,
+    wanted: &BTreeSet<(WorkspaceId, String)>,
+) -> Result<(), StoreError> {
+    let mut rows = Vec::new();
+    for entry in wanted {
+        // A key without an owner is not shared.
+        let Some(owner) = set.contact_keys.get(entry) else {
+            continue;
+        };
+        let (workspace, key) = entry;
+        let others = set.contacts.iter();
+        let others = others.filter(|(id, one)| one.workspace == *workspace && *id != owner);
+        for (contact, _) in others {
+            rows.push(args! { workspace_id: *workspace, key, contact_id: *contact });
+        }
+    }
+    let found: Vec<(WorkspaceId, String, ContactId)> = tx
+        .rows_each(&SHARED_KEYS, &rows, |row| {
+            Ok((
+                row.id("workspace_id")?,
+                row.text("key")?,
+                row.id("contact_id")?,
+            ))
+        })
+        .await?;
+    set.known_shared_keys.extend(found);
+    Ok(())
+}
+
+static HEIRS: Sql = sql("
+each (workspace_id uuid, key text, contact_id uuid)
+select each.workspace_id, (
+  select s.contact_id from shared_keys as s
+  where s.workspace_id = each.workspace_id
+  and s.key = each.key
+  and s.contact_id <> each.contact_id
+  order by s.contact_id
+  limit 1) as contact_id
+from each");
+
+/// Returns the first contacts that share these keys, each without the contact that is named.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
+pub async fn heirs(
+    tx: &mut Tx,
+    wanted: &BTreeSet<(WorkspaceId, String, ContactId)>,
+) -> Result<BTreeSet<(WorkspaceId, ContactId)>, StoreError> {
+    let rows: Vec<_> = wanted
+        .iter()
+        .map(|(workspace_id, key, contact_id)| {
+            args! { workspace_id: *workspace_id, key, contact_id: *contact_id }
+        })
+        .collect();
+    let found: Vec<(WorkspaceId, Option<ContactId>)> = tx
+        .rows_each(&HEIRS, &rows, |row| {
+            Ok((row.id("workspace_id")?, row.id_if("contact_id")?))
+        })
+        .await?;
+    let found = found.into_iter();
+    Ok(found
+        .filter_map(|(workspace, id)| Some((workspace, id?)))
+        .collect())
+}
+
+static SAID: Sql = sql("
+each (workspace_id uuid, contact_id uuid)
+select d.person_id, d.id, d.props -> 'contact' as said
+from each
+cross join deals as d -- sqlite
+join deals as d -- postgres
+  on d.person_id = each.contact_id
+  and d.workspace_id = each.workspace_id                    -- postgres
+  and (d.workspace_id = each.workspace_id) is true          -- sqlite
+");
+
+/// Loads what the leads of these contacts say of the person. A new lead needs the lock of its contact,
+/// which this transaction holds, so none is missed.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
+pub async fn said(
+    tx: &mut Tx,
+    set: &mut WorkingSet,
+    wanted: &BTreeSet<(WorkspaceId, ContactId)>,
+) -> Result<(), StoreError> {
+    let rows: Vec<_> = wanted.iter().map(|one| contact(*one)).collect();
+    let found: Vec<(ContactId, (DealId, Value))> = tx
+        .rows_each(&SAID, &rows, |row| {
+            let said = row.json_if("said")?.unwrap_or_default();
+            Ok((row.id("person_id")?, (row.id("id")?, said)))
+        })
+        .await?;
+    for (contact, said) in found {
+        set.said.entry(contact).or_default().push(said);
+    }
+    Ok(())
+}
+
+static HELD: Sql = sql("
+each (workspace_id uuid, contact_id uuid)
+select k.workspace_id, k.contact_id, k.key, true as own
+from each
+cross join contact_keys as k -- sqlite
+join contact_keys as k -- postgres
+  on k.contact_id = each.contact_id
+  and (k.workspace_id = each.workspace_id) is true
+union all
+select s.workspace_id, s.contact_id, s.key, false
+from each
+cross join shared_keys as s -- sqlite
+join shared_keys as s -- postgres
+  on s.contact_id = each.contact_id
+  and (s.workspace_id = each.workspace_id) is true");
+
+static TALKS: Sql = sql("
+each (workspace_id uuid, contact_id uuid)
+select c.contact_id, c.id, c.deal_id, c.first_message_at, c.answered_at, c.messaged_at
+from each
+cross join conversations as c -- sqlite
+join conversations as c -- postgres
+  on c.contact_id = each.contact_id
+  and (c.workspace_id = each.workspace_id) is true");
+
+/// Loads the match keys of these contacts, and their conversations.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
+pub async fn held(
+    tx: &mut Tx,
+    set: &mut WorkingSet,
+    wanted: &BTreeSet<(WorkspaceId, ContactId)>,
+) -> Result<(), StoreError> {
+    let rows: Vec<_> = wanted.iter().map(|one| contact(*one)).collect();
+    let found: Vec<(WorkspaceId, ContactId, String, bool)> = tx
+        .rows_each(&HELD, &rows, |row| {
+            let of = (row.id("workspace_id")?, row.id("contact_id")?);
+            Ok((of.0, of.1, row.text("key")?, row.flag("own")?))
+        })
+        .await?;
+    for (workspace, contact, key, is_own) in found {
+        if is_own {
+            set.contact_keys.insert((workspace, key.clone()), contact);
+        }
+        set.held_keys.entry(contact).or_default().push(key);
+    }
+    let found: Vec<(ContactId, Talk)> = tx
+        .rows_each(&TALKS, &rows, |row| Ok((row.id("contact_id")?, talk(row)?)))
+        .await?;
+    for (contact, talk) in found {
+        set.talks.entry(contact).or_default().push(talk);
+    }
+    Ok(())
+}
+
+fn talk(row: &impl RowColumns) -> Result<Talk, StoreError> {
+    let (conversation, deal): (ConversationId, Option<DealId>) =
+        (row.id("id")?, row.id_if("deal_id")?);
+    let (first, ours) = (
+        row.time_if("first_message_at")?,
+        row.time_if("messaged_at")?,
+    );
+    let is_older = deal.is_some_and(|deal| time_of(conversation.0) < time_of(deal.0));
+    let asks = first.is_some_and(|first| ours.is_none_or(|ours| first < ours));
+    Ok(Talk {
+        conversation,
+        deal,
+        is_older,
+        asks,
+        answers: !is_older && !asks && row.time_if("answered_at")?.is_some(),
+    })
+}
+
+fn contact((workspace_id, contact_id): (WorkspaceId, ContactId)) -> [Arg<'static>; 2] {
+    args! { workspace_id, contact_id }
+}
+
+pub const SQL: &[&Sql] = &[&STATES, &SHARED_KEYS, &HEIRS, &SAID, &HELD, &TALKS];

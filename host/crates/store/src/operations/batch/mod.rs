@@ -1,0 +1,38 @@
+//! Runs one batch in one transaction: locks and loads what the writes touch, decides in memory,
+//! saves the result, and stamps it. The caller commits.
+
+pub mod load;
+pub mod save;
+
+use crate::decide::{self, ReadSet};
+use crate::sql::Tx;
+use crate::{StoreError, Write, WriteOutcome};
+use leadhost_domain::clock::Clock;
+use leadhost_domain::id::WorkspaceId;
+
+/// Returns the result of each write. The transaction has already named the workspaces of `read_set`.
+///
+/// # Errors
+///
+/// [`StoreError::Contended`] if another host changed the same rows in the meantime,
+/// [`StoreError::Inconsistent`] if the writes and the loaded rows contradict each other, and
+/// [`StoreError`] if the database fails.
+pub async fn run(
+    tx: &mut Tx,
+    clock: &dyn Clock,
+    writes: &[Write],
+    read_set: ReadSet,
+) -> Result<Vec<WriteOutcome>, StoreError> {
+    let locked = load::work(tx, &read_set.deliveries).await?;
+    let of_work = locked.workspaces();
+    if !of_work.is_subset(&read_set.workspaces) {
+        let named: Vec<WorkspaceId> = read_set.workspaces.union(&of_work).copied().collect();
+        tx.name(&named).await?;
+    }
+    let (mut set, locked) = load::all(tx, writes, read_set, locked).await?;
+    // Read after the locks are held, so that a time is not before the changes that it follows.
+    set.now = clock.now();
+    let written = decide::all(&mut set, writes)?;
+    save::all(tx, &set, &locked, writes).await?;
+    Ok(written)
+}

@@ -1,0 +1,288 @@
+//! Messaging rows that carry no stamp: partners' idempotency keys, channels' ids of messages,
+//! sends, holds, lists of templates.
+
+use std::collections::BTreeMap;
+
+use crate::decide::{IdempotencyRecord, Reference, ReferenceKey, TemplateState, WorkingSet};
+use crate::operations::batch::load::dialogue::contact_of;
+use crate::operations::batch::load::locked::LockedRows;
+use crate::row::RowColumns as _;
+use crate::schema::{self, table::OnConflict};
+use crate::sql::{Arg, Json, Sql, Tx, args, json, made, sql};
+use crate::{IdempotencyKey, StoreError};
+use leadhost_domain::channel::Template;
+use leadhost_domain::id::{ConnectionId, ContactId};
+use leadhost_domain::time::Micros;
+
+use super::made::all_made;
+use crate::change::RowChange;
+
+static NEW_REQUESTS: Sql = made(|| schema::IDEMPOTENCY.insert(&[], OnConflict::Skip));
+static CHANGED_REQUESTS: Sql =
+    made(|| schema::IDEMPOTENCY.update(&["fingerprint", "message_id", "answer", "until_at"]));
+
+fn request_row<'a>(
+    key: &'a IdempotencyKey,
+    row: &'a IdempotencyRecord,
+) -> Result<[Arg<'a>; 8], StoreError> {
+    Ok(args! {
+        workspace_id: key.workspace,
+        partner_id: key.partner,
+        route: &key.route,
+        key: &key.key,
+        fingerprint: &row.fingerprint,
+        message_id: row.message,
+        answer: row.answer.as_ref().map(json).transpose()?,
+        until_at: row.until,
+    })
+}
+
+/// Sorted, because every host inserts them in this order.
+fn requests(
+    set: &WorkingSet,
+    which: impl Fn(&IdempotencyKey) -> bool,
+) -> Result<Vec<[Arg<'_>; 8]>, StoreError> {
+    let changed = set.dialogue.idempotency.iter();
+    let changed: BTreeMap<_, _> = changed
+        .filter(|(key, row)| row.change != RowChange::None && which(key))
+        .collect();
+    changed
+        .into_iter()
+        .map(|(key, row)| request_row(key, row))
+        .collect()
+}
+
+static NEW_REFERENCES: Sql = made(|| schema::CHANNEL_REFS.insert(&[], OnConflict::Skip));
+static CHANGED_REFERENCES: Sql =
+    made(|| schema::CHANNEL_REFS.update(&["message_id", "progress", "recipient_id", "until_at"]));
+
+fn reference_row<'a>(
+    (connection_id, external_id): &'a ReferenceKey,
+    row: &'a Reference,
+) -> Result<[Arg<'a>; 7], StoreError> {
+    let said = Some(&row.progress).filter(|said| !said.is_empty());
+    Ok(args! {
+        workspace_id: row.workspace,
+        connection_id,
+        external_id,
+        message_id: row.message,
+        progress: said.map(json).transpose()?,
+        recipient_id: row.recipient_id.as_deref(),
+        until_at: row.until,
+    })
+}
+
+/// Sorted, because every host inserts them in this order.
+fn references(
+    set: &WorkingSet,
+    which: impl Fn(&ReferenceKey) -> bool,
+) -> Result<Vec<[Arg<'_>; 7]>, StoreError> {
+    let changed = set.dialogue.references.iter();
+    let changed: BTreeMap<_, _> = changed
+        .filter(|(key, row)| row.change != RowChange::None && which(key))
+        .collect();
+    changed
+        .into_iter()
+        .map(|(key, row)| reference_row(key, row))
+        .collect()
+}
+
+/// Inserts idempotency keys and channels' ids of messages that did not exist before.
+///
+/// # Errors
+///
+/// [`StoreError::Contended`] if another host created one of the rows in the meantime, and
+/// [`StoreError`] if the database fails.
+pub async fn new(tx: &mut Tx, set: &WorkingSet, locked: &LockedRows) -> Result<(), StoreError> {
+    let rows = requests(set, |key| !locked.requests.contains(key))?;
+    let made = tx.run_each(&NEW_REQUESTS, &rows).await?;
+    all_made(rows.len(), made)?;
+    let rows = references(set, |key| !locked.references.contains(key))?;
+    let made = tx.run_each(&NEW_REFERENCES, &rows).await?;
+    all_made(rows.len(), made)
+}
+
+/// Saves changes of locked rows, and sends, which are new together with their messages.
+///
+/// # Errors
+///
+/// [`StoreError::Inconsistent`] if a value cannot be serialized as JSON, and [`StoreError`] if
+/// the database fails.
+pub async fn changes(tx: &mut Tx, set: &WorkingSet, locked: &LockedRows) -> Result<(), StoreError> {
+    let rows = requests(set, |key| locked.requests.contains(key))?;
+    tx.run_each(&CHANGED_REQUESTS, &rows).await?;
+    let rows = references(set, |key| locked.references.contains(key))?;
+    tx.run_each(&CHANGED_REFERENCES, &rows).await?;
+    sends(tx, set).await?;
+    kept_sends(tx, set).await?;
+    holds(tx, set).await?;
+    templates(tx, &set.dialogue.template_changes).await
+}
+
+// The due time and the lease of a send are stored in the queue.
+static SENDS: Sql =
+    made(|| schema::SENDS.insert(&[], OnConflict::Update(&["attempts", "until_at"])));
+static REMOVED_SENDS: Sql = made(|| schema::SENDS.remove());
+
+async fn sends(tx: &mut Tx, set: &WorkingSet) -> Result<(), StoreError> {
+    let (mut written, mut removed) = (Vec::new(), Vec::new());
+    for (id, send) in &set.dialogue.sends {
+        match send.change {
+            RowChange::None => {}
+            RowChange::Removed => {
+                removed.push(args! { workspace_id: send.workspace, message_id: *id });
+            }
+            RowChange::New | RowChange::Changed => written.push(args! {
+                workspace_id: send.workspace,
+                message_id: *id,
+                conversation_id: send.conversation,
+                contact_id: send.contact,
+                connection_id: &send.connection,
+                recipient: &send.recipient,
+                payload: Json(send.payload.clone()),
+                attempts: send.attempts,
+                until_at: send.until,
+            }),
+        }
+    }
+    tx.run_each(&REMOVED_SENDS, &removed).await?;
+    tx.run_each(&SENDS, &written).await?;
+    Ok(())
+}
+
+static KEPT_SENDS: Sql = made(|| {
+    let changed = OnConflict::Update(&[
+        "conversation_id",
+        "connection_id",
+        "sent_at",
+        "until_at",
+        "digest",
+        "outcome",
+        "recipient",
+        "payload",
+        "response_head",
+        "response_body",
+    ]);
+    schema::KEPT_SENDS.insert(&[], changed)
+});
+
+// The lock of the message is held, so an erasure removes these rows with it.
+async fn kept_sends(tx: &mut Tx, set: &WorkingSet) -> Result<(), StoreError> {
+    let rows = set
+        .dialogue
+        .kept_sends
+        .values()
+        .map(|kept| {
+            let response = kept.response.as_ref();
+            let head = response.map(|response| json(&(response.status, &response.headers)));
+            Ok(args! {
+                workspace_id: kept.workspace,
+                message_id: kept.message,
+                conversation_id: kept.conversation,
+                connection_id: &kept.connection,
+                sent_at: kept.sent_at,
+                until_at: kept.until,
+                digest: &kept.digest,
+                outcome: kept.outcome.as_str(),
+                recipient: &kept.recipient,
+                payload: Json(kept.payload.clone()),
+                response_head: head.transpose()?,
+                response_body: response.map(|response| response.body.as_slice()),
+            })
+        })
+        .collect::<Result<Vec<_>, StoreError>>()?;
+    tx.run_each(&KEPT_SENDS, &rows).await?;
+    Ok(())
+}
+
+// Holds are not locked beforehand: if two hosts set one, the later end is kept.
+static HOLDS: Sql = sql("
+each (workspace_id uuid, connection_id text, contact_id uuid, until_at time)
+insert into holds as h (workspace_id, connection_id, contact_id, until_at)
+select workspace_id, connection_id, contact_id, until_at
+from each
+where true
+on conflict (connection_id, contact_id) do update
+set until_at = greatest(h.until_at, excluded.until_at)");
+
+async fn holds(tx: &mut Tx, set: &WorkingSet) -> Result<(), StoreError> {
+    // Sorted and deduplicated, because one statement must not change a row twice.
+    let mut latest: BTreeMap<(&ConnectionId, Option<ContactId>), _> = BTreeMap::new();
+    for hold in &set.dialogue.new_holds {
+        let row = latest
+            .entry((&hold.connection, hold.contact))
+            .or_insert((hold.workspace, hold.until));
+        row.1 = row.1.max(hold.until);
+    }
+    let rows: Vec<_> = latest
+        .into_iter()
+        .map(
+            |((connection_id, contact), (workspace_id, until_at)): (_, (_, Micros))| {
+                args! { workspace_id, connection_id, contact_id: contact_of(contact), until_at }
+            },
+        )
+        .collect();
+    tx.run_each(&HOLDS, &rows).await?;
+    Ok(())
+}
+
+static LISTS: Sql = sql("
+each (connection_id text)
+select connection_id, templates
+from template_lists
+where connection_id in (select connection_id from each)
+order by connection_id
+for update -- postgres
+");
+
+static CHANGED_LISTS: Sql = sql("
+each (connection_id text, templates json)
+update template_lists as l
+set templates = each.templates
+from each
+where l.connection_id = each.connection_id");
+
+async fn templates(tx: &mut Tx, changes: &[TemplateState]) -> Result<(), StoreError> {
+    let of: BTreeMap<&ConnectionId, ()> = changes
+        .iter()
+        .map(|change| (&change.connection, ()))
+        .collect();
+    let wanted: Vec<_> = of
+        .into_keys()
+        .map(|connection_id| args! { connection_id })
+        .collect();
+    let lists: Vec<(ConnectionId, Vec<Template>)> = tx
+        .rows_each(&LISTS, &wanted, |row| {
+            Ok((row.text_id("connection_id")?, row.json("templates")?))
+        })
+        .await?;
+    let mut rows = Vec::new();
+    for (id, mut list) in lists {
+        let mut changed = false;
+        for change in changes.iter().filter(|change| change.connection == id) {
+            changed |= change.change(&mut list);
+        }
+        if changed {
+            let templates = json(&list)?;
+            rows.push(args! { connection_id: id.to_string(), templates });
+        }
+    }
+    tx.run_each(&CHANGED_LISTS, &rows).await?;
+    Ok(())
+}
+
+/// Returns the statements of this file.
+pub fn statements() -> Vec<&'static Sql> {
+    vec![
+        &NEW_REQUESTS,
+        &CHANGED_REQUESTS,
+        &NEW_REFERENCES,
+        &CHANGED_REFERENCES,
+        &SENDS,
+        &REMOVED_SENDS,
+        &KEPT_SENDS,
+        &HOLDS,
+        &LISTS,
+        &CHANGED_LISTS,
+    ]
+}

@@ -1,0 +1,508 @@
+//! Rows of leads other than people and deals: deliveries with their items, fetches and answers,
+//! dedupe keys, partners' notes. Rows are sorted, because every host inserts them in this order: a
+//! conflicting row of another host that is not committed yet is waited for.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use crate::decide::{Claim, ClaimKey, DeliveryRecord, FetchRecord, ItemRecord, WorkingSet};
+use crate::operations::batch::load::locked::{LockedRows, place};
+use crate::schema::{self, table::OnConflict};
+use crate::sql::{Arg, Json, Sql, Together, Tx, args, json, listed, made, sql};
+use crate::{Acceptance, StoreError, Write};
+use leadhost_domain::exchange::HttpResponse;
+use leadhost_domain::id::{ConnectionId, DeliveryId};
+
+use super::made::all_made;
+use crate::change::RowChange;
+
+static NEW_CLAIMS: Sql = made(|| schema::DEDUPE.insert(&[], OnConflict::Skip));
+static CHANGED_CLAIMS: Sql =
+    made(|| schema::DEDUPE.update(&["delivery_id", "item", "until_at", "deal_id", "contact_id"]));
+static REMOVED_CLAIMS: Sql = made(|| schema::DEDUPE.remove());
+
+fn claim_row<'a>((connection, key): &'a ClaimKey, claim: &'a Claim) -> [Arg<'a>; 8] {
+    args! {
+        workspace_id: claim.workspace,
+        connection_id: connection,
+        key,
+        delivery_id: claim.delivery,
+        item: place(claim.item),
+        until_at: claim.until,
+        deal_id: claim.deal,
+        contact_id: claim.contact,
+    }
+}
+
+/// Returns dedupe keys that were not claimed before.
+fn new_claims<'a>(set: &'a WorkingSet, locked: &LockedRows) -> Vec<[Arg<'a>; 8]> {
+    let new: BTreeMap<_, _> = set
+        .claims
+        .iter()
+        .filter(|(key, claim)| is_written(claim.change) && !locked.claims.contains(*key))
+        .collect();
+    new.into_iter()
+        .map(|(key, claim)| claim_row(key, claim))
+        .collect()
+}
+
+/// Saves changes of locked dedupe keys.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
+pub async fn changed_claims(
+    tx: &mut Tx,
+    set: &WorkingSet,
+    locked: &LockedRows,
+) -> Result<(), StoreError> {
+    let (mut changed, mut removed) = (Vec::new(), Vec::new());
+    for key in &locked.claims {
+        let Some(claim) = set.claims.get(key) else {
+            continue;
+        };
+        match claim.change {
+            RowChange::None => {}
+            RowChange::New | RowChange::Changed => changed.push(claim_row(key, claim)),
+            RowChange::Removed => removed.push(claim_row(key, claim)),
+        }
+    }
+    tx.run_each(&REMOVED_CLAIMS, &removed).await?;
+    tx.run_each(&CHANGED_CLAIMS, &changed).await?;
+    Ok(())
+}
+
+static CONTACT_KEYS: Sql = made(|| schema::CONTACT_KEYS.insert(&[], OnConflict::Skip));
+static SHARED_KEYS: Sql = made(|| schema::SHARED_KEYS.insert(&[], OnConflict::Skip));
+
+fn contact_keys(set: &WorkingSet) -> Vec<[Arg<'_>; 3]> {
+    let new: BTreeMap<_, _> = set
+        .new_contact_keys
+        .iter()
+        .map(|(workspace, key, contact)| ((*workspace, key), *contact))
+        .collect();
+    new.into_iter()
+        .map(|((workspace_id, key), contact_id)| args! { workspace_id, key, contact_id })
+        .collect()
+}
+
+fn shared_keys(set: &WorkingSet) -> Vec<[Arg<'_>; 3]> {
+    set.shared_keys
+        .iter()
+        .map(|(workspace_id, key, contact_id)| {
+            args! { workspace_id: *workspace_id, key, contact_id: *contact_id }
+        })
+        .collect()
+}
+
+static NEW_DELIVERIES: Sql = made(|| schema::DELIVERIES.insert(&[], OnConflict::Fail));
+
+/// Returns the deliveries that the batch brings, in the order of the writes, so that rows are stored in
+/// the order of arrival.
+fn brought<'a>(
+    set: &'a WorkingSet,
+    writes: &'a [Write],
+) -> impl Iterator<Item = (&'a Acceptance, &'a DeliveryRecord)> {
+    writes.iter().enumerate().filter_map(|(at, write)| {
+        let Write::Accept(acceptance) = write else {
+            return None;
+        };
+        let delivery = set.deliveries.get(&acceptance.delivery.id)?;
+        (delivery.brought_by == Some(at)).then_some((&**acceptance, delivery))
+    })
+}
+
+fn new_deliveries<'a>(
+    set: &'a WorkingSet,
+    writes: &'a [Write],
+) -> Result<Vec<[Arg<'a>; 18]>, StoreError> {
+    let mut rows = Vec::new();
+    for (acceptance, delivery) in brought(set, writes) {
+        let new = &acceptance.delivery;
+        rows.push(args! {
+            workspace_id: new.workspace,
+            id: new.id,
+            connection_id: &new.connection,
+            received_at: new.received_at,
+            method: &new.method,
+            path: &new.path,
+            query: json(&new.query)?,
+            headers: json(&new.headers)?,
+            body_bytes: i64::try_from(new.body.len()).unwrap_or(i64::MAX),
+            status: delivery.status.as_str(),
+            error: delivery.error.as_deref(),
+            notes: json(&delivery.notes)?,
+            ran: delivery.ran.as_ref().map(json).transpose()?,
+            attempts: delivery.attempts,
+            next_attempt_at: delivery.next_attempt_at,
+            presented: delivery.presented.as_deref(),
+            peer: delivery.peer,
+            body: &new.body[..],
+        });
+    }
+    Ok(rows)
+}
+
+static DELIVERY_KEYS: Sql = made(|| schema::DELIVERY_KEYS.insert(&[], OnConflict::Skip));
+
+/// Returns the search keys of new deliveries.
+fn delivery_keys(set: &WorkingSet, writes: &[Write]) -> Vec<[Arg<'static>; 3]> {
+    let mut rows = Vec::new();
+    for (acceptance, _) in brought(set, writes) {
+        let (id, workspace) = (acceptance.delivery.id, acceptance.delivery.workspace);
+        let keys = acceptance.keys.iter();
+        rows.extend(keys.map(|&key| args! { workspace_id: workspace, delivery_id: id, key }));
+    }
+    rows
+}
+
+// A sender without a proof left to check is authenticated, so its address is removed.
+static CHANGED_DELIVERIES: Sql = sql("
+each (workspace_id uuid, id uuid, status text, error text, notes json, ran json, attempts number,
+  next_attempt_at time, presented bytes)
+update deliveries as d
+set status = each.status, error = each.error, notes = each.notes, ran = each.ran::jsonb,
+  attempts = each.attempts, next_attempt_at = each.next_attempt_at, presented = each.presented,
+  peer = case when each.presented is null then null else d.peer end
+from each
+where d.workspace_id = each.workspace_id
+and d.id = each.id");
+
+/// Saves changes of existing deliveries. The raw request stays as it is.
+///
+/// # Errors
+///
+/// [`StoreError::Inconsistent`] if a value cannot be serialized as JSON, and [`StoreError`] if
+/// the database fails.
+pub async fn changed_deliveries(tx: &mut Tx, set: &WorkingSet) -> Result<(), StoreError> {
+    let mut rows = Vec::new();
+    for (id, delivery) in &set.deliveries {
+        if delivery.change == RowChange::Changed {
+            rows.push(args! {
+                workspace_id: delivery.workspace,
+                id: *id,
+                status: delivery.status.as_str(),
+                error: delivery.error.as_deref(),
+                notes: json(&delivery.notes)?,
+                ran: delivery.ran.as_ref().map(json).transpose()?,
+                attempts: delivery.attempts,
+                next_attempt_at: delivery.next_attempt_at,
+                presented: delivery.presented.as_deref(),
+            });
+        }
+    }
+    tx.run_each(&CHANGED_DELIVERIES, &rows).await?;
+    Ok(())
+}
+
+static NEW_ITEMS: Sql = made(|| schema::ITEMS.insert(&[], OnConflict::Fail));
+static ITEMS: Sql = made(|| {
+    let changed =
+        OnConflict::Update(&["status", "external_id", "deal_id", "contact_id", "message"]);
+    schema::ITEMS.insert(&[], changed)
+});
+static REMOVED_ITEMS: Sql = made(|| schema::ITEMS.remove());
+
+fn item_row<'a>(
+    id: DeliveryId,
+    delivery: &'a DeliveryRecord,
+    index: u32,
+    item: &'a ItemRecord,
+) -> [Arg<'a>; 8] {
+    args! {
+        workspace_id: delivery.workspace,
+        delivery_id: id,
+        item: place(index),
+        status: item.status.as_str(),
+        external_id: item.external_id.as_deref(),
+        deal_id: item.deal,
+        contact_id: item.contact,
+        message: item.message.as_deref(),
+    }
+}
+
+fn items(
+    set: &WorkingSet,
+    which: impl Fn(&DeliveryRecord, RowChange) -> bool,
+) -> Vec<[Arg<'_>; 8]> {
+    let mut rows = Vec::new();
+    for (id, delivery) in &set.deliveries {
+        let items = delivery.items.iter();
+        let some = items.filter(|(_, item)| which(delivery, item.change));
+        rows.extend(some.map(|(index, item)| item_row(*id, delivery, *index, item)));
+    }
+    rows
+}
+
+/// Saves changed items of existing deliveries.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
+pub async fn changed_items(tx: &mut Tx, set: &WorkingSet) -> Result<(), StoreError> {
+    let removed = items(set, |_, change| change == RowChange::Removed);
+    tx.run_each(&REMOVED_ITEMS, &removed).await?;
+    let written = items(set, |delivery, change| {
+        delivery.change != RowChange::New && is_written(change)
+    });
+    tx.run_each(&ITEMS, &written).await?;
+    Ok(())
+}
+
+fn is_written(change: RowChange) -> bool {
+    matches!(change, RowChange::New | RowChange::Changed)
+}
+
+static FETCHES: Sql = made(|| {
+    let changed = OnConflict::Update(&[
+        "connection_id",
+        "dedupe_key",
+        "external_id",
+        "hop",
+        "due_at",
+        "until_at",
+        "attempts",
+        "ran",
+        "request",
+        "state",
+        "response_head",
+        "response_body",
+    ]);
+    schema::FETCHES.insert(&[], changed)
+});
+static REMOVED_FETCHES: Sql = made(|| schema::FETCHES.remove());
+
+fn fetch_row<'a>(
+    (delivery, index): &'a (DeliveryId, u32),
+    fetch: &'a FetchRecord,
+) -> Result<[Arg<'a>; 15], StoreError> {
+    let response = fetch.response.as_ref();
+    Ok(args! {
+        workspace_id: fetch.workspace,
+        delivery_id: *delivery,
+        item: place(*index),
+        connection_id: &fetch.connection,
+        dedupe_key: fetch.dedupe_key.as_deref(),
+        external_id: fetch.external_id.as_deref(),
+        hop: place(fetch.hop),
+        due_at: fetch.due_at,
+        until_at: fetch.until,
+        attempts: fetch.attempts,
+        ran: json(&fetch.ran)?,
+        request: Json(fetch.request.clone()),
+        state: &fetch.state,
+        response_head: response.map(head).transpose()?,
+        response_body: response.map(|response| response.body.as_slice()),
+    })
+}
+
+/// Serializes an answer without its body.
+fn head(response: &HttpResponse) -> Result<Json, StoreError> {
+    json(&(response.status, &response.headers))
+}
+
+/// Saves new and changed fetches, and deletes removed ones.
+///
+/// # Errors
+///
+/// [`StoreError::Inconsistent`] if a value cannot be serialized as JSON, and [`StoreError`] if
+/// the database fails.
+pub async fn fetches(tx: &mut Tx, set: &WorkingSet) -> Result<(), StoreError> {
+    let (mut written, mut removed) = (Vec::new(), Vec::new());
+    for (key, fetch) in &set.fetches {
+        match fetch.change {
+            RowChange::None => {}
+            RowChange::Removed => removed.push(fetch_row(key, fetch)?),
+            RowChange::New | RowChange::Changed => written.push(fetch_row(key, fetch)?),
+        }
+    }
+    tx.run_each(&REMOVED_FETCHES, &removed).await?;
+    tx.run_each(&FETCHES, &written).await?;
+    Ok(())
+}
+
+// An item that is fetched again gets a new number with its new answer.
+static ANSWERS: Sql = sql("
+each (workspace_id uuid, delivery_id uuid, item number, hop number, external_id text, request json,
+  response_head json, response_body bytes)
+insert into answers (workspace_id, delivery_id, item, hop, external_id, request, response_head,
+  response_body)
+select workspace_id, delivery_id, item, hop, external_id, request, response_head, response_body
+from each
+where true
+on conflict (workspace_id, delivery_id, item, hop) do update -- postgres
+on conflict (delivery_id, item, hop) do update -- sqlite
+set number = default, -- postgres
+set number = (select max(number) + 1 from answers), -- sqlite
+  external_id = excluded.external_id, request = excluded.request,
+  response_head = excluded.response_head, response_body = excluded.response_body");
+
+/// Stores the answers of sources. An answer to the same fetch replaces the earlier one and gets
+/// a new number.
+///
+/// # Errors
+///
+/// [`StoreError::Inconsistent`] if a value cannot be serialized as JSON, and [`StoreError`] if
+/// the database fails.
+pub async fn answers(tx: &mut Tx, set: &WorkingSet) -> Result<(), StoreError> {
+    let rows = set
+        .new_answers
+        .iter()
+        .map(|answer| {
+            Ok(args! {
+                workspace_id: answer.workspace,
+                delivery_id: answer.delivery,
+                item: place(answer.item),
+                hop: place(answer.hop),
+                external_id: answer.external_id.as_deref(),
+                request: Json(answer.request.clone()),
+                response_head: head(&answer.response)?,
+                response_body: &answer.response.body,
+            })
+        })
+        .collect::<Result<Vec<_>, StoreError>>()?;
+    tx.run_each(&ANSWERS, &rows).await?;
+    Ok(())
+}
+
+// The first pause is kept: its reason is what an operator has to look into.
+static PAUSES: Sql = sql("
+each (id text, paused_at time, paused_reason text)
+update connections
+set paused_at = each.paused_at, paused_reason = each.paused_reason
+from each
+where connections.id = each.id
+and connections.paused_at is null");
+
+/// Pauses connections. A connection that is already paused keeps its first pause.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
+pub async fn pauses(tx: &mut Tx, set: &WorkingSet) -> Result<(), StoreError> {
+    let mut first: BTreeMap<&ConnectionId, _> = BTreeMap::new();
+    for (connection, pause) in &set.pauses {
+        first.entry(connection).or_insert(pause);
+    }
+    let rows: Vec<_> = first
+        .into_iter()
+        .map(|(id, pause)| args! { id, paused_at: pause.since, paused_reason: &pause.reason })
+        .collect();
+    tx.run_each(&PAUSES, &rows).await?;
+    Ok(())
+}
+
+static HISTORY: Sql = made(|| {
+    let columns = ["workspace_id", "deal_id", "at", "who", "changes"];
+    schema::DEAL_HISTORY.insert(&columns, OnConflict::Fail)
+});
+static LOGS: Sql = made(|| schema::DEAL_LOGS.insert(&[], OnConflict::Fail));
+
+/// Returns the history of deals: who changed what. Every writer has locked the deal, so a deal's
+/// rows are in the order in which they were decided.
+fn history(set: &WorkingSet) -> Result<Vec<[Arg<'_>; 5]>, StoreError> {
+    set.new_history
+        .iter()
+        .map(|row| {
+            Ok(args! {
+                workspace_id: row.workspace,
+                deal_id: row.deal,
+                at: set.now,
+                who: json(&row.by)?,
+                changes: json(&row.changes)?,
+            })
+        })
+        .collect()
+}
+
+/// Returns partners' notes on deals.
+fn logs(set: &WorkingSet) -> Result<Vec<[Arg<'_>; 10]>, StoreError> {
+    set.new_logs
+        .iter()
+        .map(|row| {
+            Ok(args! {
+                workspace_id: row.by.workspace,
+                id: row.id,
+                deal_id: row.deal,
+                created_at: set.now,
+                partner_id: row.by.partner,
+                key_id: row.by.key,
+                kind: &row.kind,
+                subject: &row.subject,
+                description: row.description.as_deref(),
+                metadata: json(&row.metadata)?,
+            })
+        })
+        .collect()
+}
+
+// Statements that nearly every batch needs.
+static NEW: LazyLock<Together> = LazyLock::new(|| {
+    Together::new(vec![
+        &NEW_CLAIMS,
+        &CONTACT_KEYS,
+        &SHARED_KEYS,
+        &NEW_DELIVERIES,
+        &NEW_ITEMS,
+        &HISTORY,
+        &LOGS,
+    ])
+});
+
+/// Inserts rows that did not exist before. A key that is missing in the count was created by
+/// another host after this batch looked for it.
+///
+/// # Errors
+///
+/// [`StoreError::Contended`] if another host created one of the keys, and [`StoreError`] if the
+/// database fails.
+pub async fn new(
+    tx: &mut Tx,
+    set: &WorkingSet,
+    locked: &LockedRows,
+    writes: &[Write],
+) -> Result<(), StoreError> {
+    let (claims, keys, shared) = (new_claims(set, locked), contact_keys(set), shared_keys(set));
+    let deliveries = new_deliveries(set, writes)?;
+    let items = items(set, |delivery, change| {
+        delivery.change == RowChange::New && is_written(change)
+    });
+    let (history, logs) = (history(set)?, logs(set)?);
+    let rows = [
+        listed(&claims),
+        listed(&keys),
+        listed(&shared),
+        listed(&deliveries),
+        listed(&items),
+        listed(&history),
+        listed(&logs),
+    ];
+    let [claims_made, keys_made, ..] = tx.run_together(&NEW, rows).await?;
+    tx.run_each(&DELIVERY_KEYS, &delivery_keys(set, writes))
+        .await?;
+    all_made(claims.len(), claims_made)?;
+    all_made(keys.len(), keys_made)
+}
+
+/// Returns the statements of this file.
+pub fn statements() -> Vec<&'static Sql> {
+    vec![
+        &NEW_CLAIMS,
+        &CHANGED_CLAIMS,
+        &REMOVED_CLAIMS,
+        &CONTACT_KEYS,
+        &SHARED_KEYS,
+        &NEW_DELIVERIES,
+        &DELIVERY_KEYS,
+        &CHANGED_DELIVERIES,
+        &NEW_ITEMS,
+        &ITEMS,
+        &REMOVED_ITEMS,
+        &FETCHES,
+        &REMOVED_FETCHES,
+        &ANSWERS,
+        &PAUSES,
+        &HISTORY,
+        &LOGS,
+    ]
+}

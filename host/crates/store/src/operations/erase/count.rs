@@ -1,0 +1,154 @@
+//! Counts what erasing a person would remove, without doing it.
+
+use super::raw;
+use crate::database::Database;
+use crate::operations::repairs::changes_about;
+use crate::postgres::VisibleRows;
+use crate::row::erase::erased;
+use crate::sql::{Sql, args, json, sql, steps};
+use crate::{Erased, Person, StoreError};
+
+// Errors and channels' ids of messages are found in two ways: through the person's conversations,
+// and by the names that channels use for the person. Each is counted once.
+static COUNTS: Sql = sql(concat!(
+    "
+select
+  (select count(*) from contacts where workspace_id = :workspace and id = :contact) as contacts,
+  (select count(*) from contact_keys where contact_id = :contact)
+    + (select count(*) from shared_keys where contact_id = :contact) as contact_keys,
+  (select count(*) from deals
+    where person_id = :contact
+    and workspace_id = :workspace                                          -- postgres
+  ) as deals,
+  (select count(*) from deals as d join deal_history as h on h.deal_id = d.id
+    where d.person_id = :contact
+    and d.workspace_id = :workspace                                        -- postgres
+  ) as deal_changes,
+  (select count(*) from deals as d join deal_logs as l on l.deal_id = d.id
+    where d.person_id = :contact
+    and d.workspace_id = :workspace                                        -- postgres
+  ) as deal_logs,
+  (select count(*) from conversations where contact_id = :contact) as conversations,
+  (select count(*) from conversations as c join messages as m on m.conversation_id = c.id
+    where c.contact_id = :contact) as messages,
+  (select count(*) from (
+    select e.id
+    from conversations as c
+    join message_errors as e on e.conversation_id = c.id
+    where c.contact_id = :contact
+    union
+    select id
+    from message_errors
+    where recipient_id in (select value from json_each(:names))            -- sqlite
+    where recipient_id = any (array(                                       -- postgres
+      select json_array_elements_text(:names)))                            -- postgres
+    and recipient_id is not null
+    and message_id is null
+    and (workspace_id = :workspace) is true
+  ) as found) as message_errors,
+  (select count(*) from conversations as c
+    join messages as m on m.conversation_id = c.id
+    cross join sends as s on s.message_id = m.id                           -- sqlite
+    cross join lateral (                                                   -- postgres
+      select 1 from sends                                                  -- postgres
+      where workspace_id = :workspace                                      -- postgres
+      and message_id = m.id                                                -- postgres
+      offset 0                                                             -- postgres
+    ) as s                                                                 -- postgres
+    where c.contact_id = :contact) as sends,
+  (select count(*) from conversations as c
+    join messages as m on m.conversation_id = c.id
+    cross join idempotency as i on i.message_id = m.id                     -- sqlite
+    cross join lateral (                                                   -- postgres
+      select answer from idempotency                                       -- postgres
+      where message_id = m.id                                              -- postgres
+      and message_id is not null                                           -- postgres
+      and (workspace_id = :workspace) is true                              -- postgres
+      offset 0                                                             -- postgres
+    ) as i                                                                 -- postgres
+    where c.contact_id = :contact
+    and (i.answer is null or (i.answer ->> 'status')::int >= 400)) as idempotency_answers,
+  (select count(*) from (
+    select r.connection_id, r.external_id
+    from conversations as c
+    join messages as m on m.conversation_id = c.id
+    cross join json_each(m.metadata, '$.externalIds') as wanted            -- sqlite
+    cross join connections as k on k.workspace_id = :workspace             -- sqlite
+    cross join channel_refs as r                                           -- sqlite
+      on r.connection_id = k.id                                            -- sqlite
+      and r.external_id = wanted.value                                     -- sqlite
+      and r.message_id = m.id                                              -- sqlite
+    cross join lateral json_array_elements_text(                           -- postgres
+      case json_typeof(m.metadata -> 'externalIds')                        -- postgres
+        when 'array' then m.metadata -> 'externalIds'                      -- postgres
+      end                                                                  -- postgres
+    ) as wanted (external_id)                                              -- postgres
+    cross join lateral (                                                   -- postgres
+      select id from connections where workspace_id = :workspace offset 0  -- postgres
+    ) as k                                                                 -- postgres
+    cross join lateral (                                                   -- postgres
+      select connection_id, external_id from channel_refs                  -- postgres
+      where connection_id = k.id                                           -- postgres
+      and external_id = wanted.external_id                                 -- postgres
+      and message_id = m.id                                                -- postgres
+      offset 0                                                             -- postgres
+    ) as r                                                                 -- postgres
+    where c.contact_id = :contact
+    union
+    select connection_id, external_id
+    from channel_refs
+    where recipient_id in (select value from json_each(:names))            -- sqlite
+    where recipient_id = any (array(                                       -- postgres
+      select json_array_elements_text(:names)))                            -- postgres
+    and recipient_id is not null
+    and (workspace_id = :workspace) is true
+  ) as found) as channel_refs,
+  (select count(*) from connections as k
+    cross join holds as h                                                  -- sqlite
+      on h.connection_id = k.id                                            -- sqlite
+      and h.contact_id = :contact                                          -- sqlite
+    cross join lateral (                                                   -- postgres
+      select 1 from holds                                                  -- postgres
+      where connection_id = k.id                                           -- postgres
+      and contact_id = :contact                                            -- postgres
+      offset 0                                                             -- postgres
+    ) as h                                                                 -- postgres
+    where k.workspace_id = :workspace) as holds,
+  (select count(*) from repair_changes where value_before is not null and number in (",
+    changes_about!(),
+    "
+    union
+    select c.number
+    from deals as d
+    join repair_changes as c on c.row_id = d.id
+    where d.person_id = :contact
+    and d.workspace_id = :workspace                                        -- postgres
+  )) as repair_changes,
+  (select count(*) from tickets where contact_id = :contact) as tickets"
+));
+
+/// Returns how many rows of each kind an erasure of this person would remove. Changes nothing.
+///
+/// # Errors
+///
+/// [`StoreError::Inconsistent`] if a value cannot be serialized as JSON, and [`StoreError`] if
+/// the database fails.
+pub async fn count(database: &Database, person: Person) -> Result<Erased, StoreError> {
+    database
+        .read_many(
+            VisibleRows::Of(&[person.workspace]),
+            steps!(|tx| {
+                let args = args! {
+                    workspace: person.workspace,
+                    contact: person.id,
+                    names: json(&person.names())?,
+                };
+                let mut counted = tx.only(&COUNTS, &args, |row| erased(row)).await?;
+                counted.add(&raw::count(tx, &person).await?);
+                Ok(counted)
+            }),
+        )
+        .await
+}
+
+pub const SQL: &[&Sql] = &[&COUNTS];

@@ -1,0 +1,93 @@
+//! A transaction that erases, and the statements that its parts share.
+
+use uuid::Uuid;
+
+use super::super::remove::rows_of;
+use super::super::tombstones;
+use crate::row::RowColumns as _;
+use crate::schema;
+use crate::sql::{Sql, Tx, args, made, sql};
+use crate::tombstones::Removal;
+use crate::{Person, StoreError};
+use leadhost_domain::time::Micros;
+
+/// A transaction that erases, and the person.
+pub struct ErasureTx<'a> {
+    pub tx: &'a mut Tx,
+    pub person: &'a Person,
+    pub now: Micros,
+}
+
+impl ErasureTx<'_> {
+    /// Returns the ids that a statement finds by workspace and contact, at most `limit`.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
+    pub async fn ids_of_contact(
+        &mut self,
+        sql: &'static Sql,
+        limit: u32,
+    ) -> Result<Vec<Uuid>, StoreError> {
+        let args = args! {
+            workspace: self.person.workspace,
+            contact: self.person.id,
+            limit,
+        };
+        self.tx.rows(sql, &args, |row| row.id("id")).await
+    }
+
+    /// Returns the ids that a statement finds among these.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
+    pub async fn ids_of(
+        &mut self,
+        sql: &'static Sql,
+        ids: &[Uuid],
+    ) -> Result<Vec<Uuid>, StoreError> {
+        let rows = rows_of(self.person.workspace, ids);
+        self.tx.rows_each(sql, &rows, |row| row.id("id")).await
+    }
+
+    /// Runs a statement for these ids and returns how many rows it touched.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
+    pub async fn run(&mut self, sql: &'static Sql, ids: &[Uuid]) -> Result<u64, StoreError> {
+        let rows = rows_of(self.person.workspace, ids);
+        self.tx.run_each(sql, &rows).await
+    }
+
+    /// Writes the tombstones of the removed rows.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`] if the database fails.
+    pub async fn bury(&mut self, gone: &Removal) -> Result<(), StoreError> {
+        tombstones::bury(self.tx, self.person.workspace, gone).await?;
+        Ok(())
+    }
+}
+
+pub static LOCK_WORK: Sql = sql("
+each (workspace_id uuid, id uuid)                                          -- postgres
+select delivery_id                                                         -- postgres
+from queue                                                                 -- postgres
+where delivery_id in (select id from each)                                 -- postgres
+and (workspace_id in (select workspace_id from each)) is true              -- postgres
+order by delivery_id, item                                                 -- postgres
+for update                                                                 -- postgres
+");
+
+pub static WORK: Sql = made(|| schema::QUEUE.remove_with("delivery_id"));
+
+pub static LOCK_CONTACT: Sql = sql("
+select id                              -- postgres
+from contacts                          -- postgres
+where workspace_id = :workspace        -- postgres
+and id = :contact                      -- postgres
+for update                             -- postgres
+");

@@ -1,0 +1,422 @@
+//! Raw deliveries about a person. A delivery that also led to others is emptied rather than
+//! removed, so that its results for the others remain visible.
+
+use uuid::Uuid;
+
+use super::{
+    erasing::{ErasureTx, LOCK_WORK, WORK},
+    record,
+};
+use crate::database::Database;
+use crate::erase::EMPTIED;
+use crate::operations::remove::rows_of;
+use crate::postgres::VisibleRows;
+use crate::row::RowColumns as _;
+use crate::row::erase::{erased_raw, unlinked as unlinked_of};
+use crate::schema;
+use crate::sql::{Sql, Tx, args, json, made, sql, steps};
+use crate::{Erased, Person, StoreError, UnlinkedPage};
+use leadhost_domain::id::{ContactId, DeliveryId, ErasureId, WorkspaceId};
+use leadhost_domain::limits;
+
+static LINKED: Sql = sql(concat!(
+    "
+select distinct i.delivery_id as id
+from items as i
+where i.contact_id = :contact
+and (i.workspace_id = :workspace) is true
+and not ",
+    is_pending!(":workspace", "i.delivery_id"),
+    "
+order by i.delivery_id
+limit :limit"
+));
+
+// A delivery may have become pending since it was found.
+static PENDING: Sql = sql(concat!(
+    "
+each (workspace_id uuid, id uuid)
+select each.id
+from each
+where ",
+    is_pending!("each.workspace_id", "each.id")
+));
+
+static LOCK: Sql = sql("
+each (workspace_id uuid, id uuid)                        -- postgres
+select d.id                                              -- postgres
+from each                                                -- postgres
+join deliveries as d                                     -- postgres
+  on d.workspace_id = each.workspace_id                  -- postgres
+  and d.id = each.id                                     -- postgres
+order by d.id                                            -- postgres
+for update of d                                          -- postgres
+");
+
+// Whether a delivery also led to another contact, or has an item whose contact is not known yet.
+macro_rules! is_shared {
+    ($workspace:literal, $delivery:literal, $contact:literal) => {
+        has_item!(
+            $workspace,
+            $delivery,
+            "(one.contact_id <> ",
+            $contact,
+            " or (one.contact_id is null and one.status = 'waiting'))"
+        )
+    };
+}
+
+static SHARED: Sql = sql(concat!(
+    "
+each (workspace_id uuid, id uuid, contact_id uuid)
+select each.id
+from each
+where ",
+    is_shared!("each.workspace_id", "each.id", "each.contact_id")
+));
+
+static COUNT: Sql = sql(concat!(
+    "
+with own as (
+  select distinct i.delivery_id as id
+  from items as i
+  where i.contact_id = :contact
+  and (i.workspace_id = :workspace) is true
+  and not ",
+    is_pending!(":workspace", "i.delivery_id"),
+    "
+)
+select (select count(*) from own) as linked,
+  (select count(*) from own where ",
+    is_shared!(":workspace", "own.id", ":contact"),
+    ") as shared,
+  (select count(*) from own
+    cross join answers as a                              -- sqlite
+      on a.delivery_id = own.id                          -- sqlite
+    cross join lateral (                                 -- postgres
+      select item from answers                           -- postgres
+      where workspace_id = :workspace                    -- postgres
+      and delivery_id = own.id                           -- postgres
+      offset 0                                           -- postgres
+    ) as a                                               -- postgres
+    where a.item in (
+      select i.item
+      from items as i
+      where i.workspace_id = :workspace
+      and i.delivery_id = own.id
+      and i.contact_id = :contact
+      offset 0                                           -- postgres
+    )
+    or not ",
+    is_shared!(":workspace", "own.id", ":contact"),
+    ") as answers"
+));
+
+/// Counts deliveries that led to the person.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
+pub async fn count(tx: &mut Tx, person: &Person) -> Result<Erased, StoreError> {
+    let args = args! { workspace: person.workspace, contact: person.id };
+    tx.only(&COUNT, &args, |row| erased_raw(row)).await
+}
+
+static ANSWERS_OF_ITEMS: Sql = sql("
+each (workspace_id uuid, id uuid, contact_id uuid)
+delete from answers as gone
+using each                                                         -- postgres
+join items as i                                                    -- postgres
+  on i.workspace_id = each.workspace_id                            -- postgres
+  and i.delivery_id = each.id                                      -- postgres
+  and i.contact_id is not distinct from each.contact_id            -- postgres
+where gone.workspace_id = i.workspace_id                           -- postgres
+and gone.delivery_id = i.delivery_id                               -- postgres
+and gone.item = i.item                                             -- postgres
+where delivery_id = :id                                            -- sqlite
+and workspace_id = :workspace_id                                   -- sqlite
+and item in (                                                      -- sqlite
+  select i.item                                                    -- sqlite
+  from items as i                                                  -- sqlite
+  where i.delivery_id = :id                                        -- sqlite
+  and i.contact_id is not distinct from :contact_id)               -- sqlite
+");
+
+static ITEMS_OF: Sql = sql("
+each (workspace_id uuid, id uuid, contact_id uuid)
+delete from items as gone
+using each                                                         -- postgres
+where gone.workspace_id = each.workspace_id                        -- postgres
+and gone.delivery_id = each.id                                     -- postgres
+and gone.contact_id is not distinct from each.contact_id           -- postgres
+where delivery_id = :id                                            -- sqlite
+and workspace_id = :workspace_id                                   -- sqlite
+and contact_id is not distinct from :contact_id                    -- sqlite
+");
+
+static EMPTY: Sql = sql("
+each (workspace_id uuid, id uuid, notes json)
+update deliveries as d
+set query = '[]', headers = '[]', body_bytes = 0, presented = null, peer = null, error = null,
+  notes = each.notes, body = ''                                    -- postgres
+  notes = each.notes, body = x''                                   -- sqlite
+from each
+where d.workspace_id = each.workspace_id
+and d.id = each.id
+and (d.body_bytes > 0 or d.query::text <> '[]' or d.headers::text <> '[]')");
+
+/// Removes or empties deliveries that led to the person.
+///
+/// # Errors
+///
+/// [`StoreError::Inconsistent`] if a value cannot be serialized as JSON, and [`StoreError`] if
+/// the database fails.
+pub async fn linked(work: &mut ErasureTx<'_>) -> Result<Option<Erased>, StoreError> {
+    let most = limits::ERASED_WHOLE_AT_ONCE;
+    let mut all = work.ids_of_contact(&LINKED, most).await?;
+    if all.is_empty() {
+        return Ok(None);
+    }
+    let (workspace, contact) = (work.person.workspace, work.person.id);
+    lock(work.tx, workspace, &all).await?;
+    let pending = work.ids_of(&PENDING, &all).await?;
+    all.retain(|id| !pending.contains(id));
+    let wanted: Vec<_> = all
+        .iter()
+        .map(|&id| args! { workspace_id: workspace, id, contact_id: contact })
+        .collect();
+    let shared: Vec<Uuid> = work
+        .tx
+        .rows_each(&SHARED, &wanted, |row| row.id("id"))
+        .await?;
+    let own: Vec<Uuid> = all.into_iter().filter(|id| !shared.contains(id)).collect();
+    let mut erased = remove(work.tx, workspace, &own).await?;
+    erased.add(&empty(work.tx, workspace, &shared, Some(contact)).await?);
+    Ok(Some(erased))
+}
+
+/// Empties deliveries that also led to other contacts, and removes the items of `contact` with
+/// their answers, or those without a contact if it is `None`.
+async fn empty(
+    tx: &mut Tx,
+    workspace: WorkspaceId,
+    shared: &[Uuid],
+    contact: Option<ContactId>,
+) -> Result<Erased, StoreError> {
+    let notes = json(&[EMPTIED])?;
+    let wanted: Vec<_> = shared
+        .iter()
+        .map(|&id| {
+            args! { workspace_id: workspace, id, contact_id: contact, notes: notes.clone() }
+        })
+        .collect();
+    let fetch_answers = tx.run_each(&ANSWERS_OF_ITEMS, &wanted).await?;
+    tx.run_each(&ITEMS_OF, &wanted).await?;
+    tx.run_each(&KEYS, &rows_of(workspace, shared)).await?;
+    let shared_deliveries = tx.run_each(&EMPTY, &wanted).await?;
+    Ok(Erased {
+        shared_deliveries,
+        fetch_answers,
+        ..Erased::default()
+    })
+}
+
+/// Locks the deliveries and their work. Waits until transactions that work on them have ended.
+async fn lock(tx: &mut Tx, workspace: WorkspaceId, deliveries: &[Uuid]) -> Result<(), StoreError> {
+    let wanted = rows_of(workspace, deliveries);
+    tx.run_each(&LOCK_WORK, &wanted).await?;
+    tx.run_each(&LOCK, &wanted).await?;
+    Ok(())
+}
+
+static ITEMS: Sql = made(|| schema::ITEMS.remove_with("delivery_id"));
+
+static KEYS: Sql = made(|| schema::DELIVERY_KEYS.remove_with("delivery_id"));
+
+static FETCHES: Sql = made(|| schema::FETCHES.remove_with("delivery_id"));
+
+static ANSWERS: Sql = made(|| schema::ANSWERS.remove_with("delivery_id"));
+
+static DELIVERIES: Sql = made(|| schema::DELIVERIES.remove_with("id"));
+
+/// Removes whole deliveries with all rows that belong to them.
+async fn remove(
+    tx: &mut Tx,
+    workspace: WorkspaceId,
+    deliveries: &[Uuid],
+) -> Result<Erased, StoreError> {
+    let wanted = rows_of(workspace, deliveries);
+    let mut gone = [0; 6];
+    let all = [&ITEMS, &FETCHES, &WORK, &KEYS, &ANSWERS, &DELIVERIES];
+    for (sql, count) in all.into_iter().zip(&mut gone) {
+        *count = tx.run_each(sql, &wanted).await?;
+    }
+    let [_, _, _, _, fetch_answers, deliveries] = gone;
+    Ok(Erased {
+        deliveries,
+        fetch_answers,
+        ..Erased::default()
+    })
+}
+
+// The contacts of an unfinished delivery are not known yet.
+static LED: Sql = sql(concat!(
+    "
+each (workspace_id uuid, id uuid)
+select d.id
+from each
+cross join deliveries as d                               -- sqlite
+join deliveries as d                                     -- postgres
+  on d.workspace_id = each.workspace_id
+  and d.id = each.id
+where d.status in ('converted', 'duplicate', 'rejected', 'ignored')
+and ",
+    has_led!()
+));
+
+/// Removes these deliveries of the workspace, or empties those of which an item led to a contact.
+///
+/// # Errors
+///
+/// [`StoreError::Inconsistent`] if there is no such erasure, and [`StoreError`] if the database
+/// fails.
+pub async fn deliveries(
+    database: &Database,
+    workspace: WorkspaceId,
+    erasure: ErasureId,
+    ids: Vec<DeliveryId>,
+) -> Result<Erased, StoreError> {
+    database
+        .write(
+            VisibleRows::Of(&[workspace]),
+            steps!(|tx| {
+                let noted = record::lock(tx, erasure).await?;
+                let mut ids: Vec<Uuid> = ids.into_iter().map(|id| id.0).collect();
+                ids.sort_unstable();
+                lock(tx, workspace, &ids).await?;
+                let led: Vec<Uuid> = tx
+                    .rows_each(&LED, &rows_of(workspace, &ids), |row| row.id("id"))
+                    .await?;
+                ids.retain(|id| !led.contains(id));
+                let mut erased = remove(tx, workspace, &ids).await?;
+                erased.add(&empty(tx, workspace, &led, None).await?);
+                record::note(tx, erasure, noted, &erased).await?;
+                Ok(erased)
+            }),
+        )
+        .await
+}
+
+// On SQLite the page covers all workspaces, so that it follows the order of ids and is bounded.
+// Deliveries of other workspaces are skipped.
+static PAGE: Sql = sql(concat!(
+    "
+select d.id, d.body_bytes,
+  d.workspace_id = :workspace and (
+  ",
+    is_pending!(d),
+    "
+  or (
+    select min(case when i.contact_id is null then 0 else 1 end) = 1
+      or max(case when i.contact_id = :contact then 1 else 0 end) = 1
+    from items as i
+    where i.workspace_id = d.workspace_id
+    and i.delivery_id = d.id
+  ) is not true) as wanted
+from deliveries as d
+where d.id > :after
+and d.workspace_id = :workspace                          -- postgres
+order by d.id
+limit :limit"
+));
+
+static RAW: Sql = sql(concat!(
+    "
+each (workspace_id uuid, id uuid, contact_id uuid)
+select d.id, d.status, d.query::text as query, d.headers::text as headers,
+  ",
+    has_led!(),
+    " as shared,
+  ",
+    is_pending!(d),
+    " as pending,
+  ",
+    has_item!("d.workspace_id", "d.id", "one.contact_id = each.contact_id"),
+    " as own,
+  d.body
+from each
+cross join deliveries as d                               -- sqlite
+join deliveries as d                                     -- postgres
+  on d.workspace_id = each.workspace_id
+  and d.id = each.id
+order by d.id"
+));
+
+/// Returns the next deliveries that led to no contact, or partly to contacts other than this one,
+/// or have a lead that is to be converted again. The page is bounded in number and bytes.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
+pub async fn unlinked(
+    database: &Database,
+    workspace: WorkspaceId,
+    contact: ContactId,
+    after: Option<DeliveryId>,
+) -> Result<UnlinkedPage, StoreError> {
+    database
+        .read_many(
+            VisibleRows::Of(&[workspace]),
+            steps!(|tx| {
+                let args = args! {
+                    workspace,
+                    contact,
+                    after: after.map_or(Uuid::nil(), |id| id.0),
+                    limit: limits::SEARCHED_AT_ONCE,
+                };
+                let page: Vec<(Uuid, u64, bool)> = tx
+                    .rows(&PAGE, &args, |row| {
+                        let bytes = row.number("body_bytes")?;
+                        Ok((row.id("id")?, bytes, row.flag("wanted")?))
+                    })
+                    .await?;
+                let full = page.len() == limits::SEARCHED_AT_ONCE as usize;
+                let (mut wanted, mut bytes, mut next) = (Vec::new(), 0, None);
+                for &(id, of_body, is_wanted) in &page {
+                    if bytes > limits::SEARCHED_BYTES {
+                        break;
+                    }
+                    next = Some(id);
+                    if is_wanted {
+                        bytes += of_body;
+                        wanted.push(args! { workspace_id: workspace, id, contact_id: contact });
+                    }
+                }
+                let is_last = !full && next == page.last().map(|(id, ..)| *id);
+                Ok(UnlinkedPage {
+                    deliveries: tx.rows_each(&RAW, &wanted, |row| unlinked_of(row)).await?,
+                    next: next.filter(|_| !is_last).map(DeliveryId),
+                })
+            }),
+        )
+        .await
+}
+
+pub const SQL: &[&Sql] = &[
+    &LINKED,
+    &PENDING,
+    &LOCK,
+    &SHARED,
+    &COUNT,
+    &ANSWERS_OF_ITEMS,
+    &ITEMS_OF,
+    &EMPTY,
+    &ITEMS,
+    &KEYS,
+    &FETCHES,
+    &ANSWERS,
+    &DELIVERIES,
+    &LED,
+    &PAGE,
+    &RAW,
+];

@@ -1,0 +1,264 @@
+//! The record of an erasure: begun once, locked and updated by every step, ended by the last.
+
+use uuid::Uuid;
+
+use super::{erasing::LOCK_CONTACT, standing};
+use crate::database::Database;
+use crate::erase::left_by;
+use crate::postgres::VisibleRows;
+use crate::row::RowColumns as _;
+use crate::row::erase::erasure;
+use crate::sql::{Sql, Tx, args, json, sql, steps};
+use crate::sqlite::threads::End;
+use crate::{
+    Erased, Erasure, ErasureFilter, NewErasure, RemainingData, StandingDelivery, StoreError,
+};
+use leadhost_domain::id::{ContactId, ErasureId, WorkspaceId};
+use leadhost_domain::time::Micros;
+
+macro_rules! erasures {
+    ($rest:literal) => {
+        sql(concat!(
+            "
+select id, workspace_id, contact_id, found_by, key_id, began_at, done_at, erased, remaining
+from erasures
+",
+            $rest
+        ))
+    };
+}
+
+static UNFINISHED: Sql = erasures!(
+    "where contact_id = :contact
+and (workspace_id = :workspace) is true
+and done_at is null
+order by id
+limit 1"
+);
+
+static BEGIN: Sql = sql("
+insert into erasures (workspace_id, id, contact_id, found_by, key_id, began_at, erased, remaining)
+values (:workspace, :id, :contact, :found_by, :key, :began_at, '{}', '{}')");
+
+/// Returns the interrupted erasure of this contact, or begins a new one. Concurrent calls take
+/// turns by locking the contact, so that there is one record.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
+pub async fn begin(database: &Database, new: NewErasure) -> Result<Erasure, StoreError> {
+    database
+        .write_or_undo(
+            VisibleRows::Of(&[new.workspace]),
+            steps!(|tx| {
+                let args = args! { workspace: new.workspace, contact: new.contact };
+                tx.run(&LOCK_CONTACT, &args).await?;
+                let before = tx.row(&UNFINISHED, &args, |row| erasure(row)).await?;
+                if let Some(before) = before {
+                    return Ok((before, End::Undo));
+                }
+                let args = args! {
+                    workspace: new.workspace,
+                    id: new.id,
+                    contact: new.contact,
+                    found_by: new.found_by.as_str(),
+                    key: new.key,
+                    began_at: new.began_at,
+                };
+                tx.run(&BEGIN, &args).await?;
+                let begun = Erasure {
+                    id: new.id,
+                    workspace_id: new.workspace,
+                    contact_id: new.contact,
+                    found_by: new.found_by,
+                    key_id: new.key,
+                    began_at: new.began_at,
+                    done_at: None,
+                    erased: Erased::default(),
+                    remaining: RemainingData::default(),
+                };
+                Ok((begun, End::Commit))
+            }),
+        )
+        .await
+}
+
+static LOCK: Sql = sql("
+select erased
+from erasures
+where id = :id
+for update                             -- postgres
+");
+
+/// Locks the record and returns what it has noted so far.
+///
+/// # Errors
+///
+/// [`StoreError::Inconsistent`] if there is no such erasure, and [`StoreError`] if the database
+/// fails.
+pub async fn lock(tx: &mut Tx, id: ErasureId) -> Result<Erased, StoreError> {
+    tx.only(&LOCK, &args! { id }, |row| row.json("erased"))
+        .await
+}
+
+static NOTE: Sql = sql("
+update erasures
+set erased = :erased
+where id = :id");
+
+/// Adds the removed rows to those noted before.
+///
+/// # Errors
+///
+/// [`StoreError::Inconsistent`] if a value cannot be serialized as JSON, and [`StoreError`] if
+/// the database fails.
+pub async fn note(
+    tx: &mut Tx,
+    id: ErasureId,
+    mut noted: Erased,
+    erased: &Erased,
+) -> Result<(), StoreError> {
+    if erased.is_empty() {
+        return Ok(());
+    }
+    noted.add(erased);
+    tx.run(&NOTE, &args! { id, erased: json(&noted)? }).await?;
+    Ok(())
+}
+
+static END: Sql = sql("
+update erasures
+set done_at = :now, remaining = :remaining
+where id = :id");
+
+/// Ends the erasure at the time `now`, and records the deliveries that remain.
+///
+/// # Errors
+///
+/// [`StoreError::Inconsistent`] if a value cannot be serialized as JSON, and [`StoreError`] if
+/// the database fails.
+pub async fn end(
+    tx: &mut Tx,
+    id: ErasureId,
+    now: Micros,
+    remaining: &RemainingData,
+) -> Result<(), StoreError> {
+    let args = args! { id, now, remaining: json(remaining)? };
+    tx.run(&END, &args).await?;
+    Ok(())
+}
+
+static ONE: Sql = erasures!("where id = :id");
+
+/// Returns an erasure of any workspace, or `None` if there is none with this id. It names the
+/// deliveries that it left and that still exist, with their current status.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
+pub async fn one(database: &Database, id: ErasureId) -> Result<Option<Erasure>, StoreError> {
+    database
+        .read(
+            VisibleRows::All,
+            steps!(|tx| {
+                let found = tx.rows(&ONE, &args! { id }, |row| erasure(row)).await?;
+                Ok(standing_alone(tx, found).await?.pop())
+            }),
+        )
+        .await
+}
+
+/// Leaves out, of the deliveries that erasures kept, those that are gone by now.
+async fn standing_alone(tx: &mut Tx, mut all: Vec<Erasure>) -> Result<Vec<Erasure>, StoreError> {
+    let standing = standing::find(tx, &left_by(&all)).await?;
+    let standing = standing.iter().map(|one| (one.id, one.status)).collect();
+    for one in &mut all {
+        one.remaining.keep(&standing);
+    }
+    Ok(all)
+}
+
+static ALL: Sql = erasures!(
+    "where id < :before
+order by id desc
+limit :limit"
+);
+
+static OF_WORKSPACE: Sql = erasures!(
+    "where workspace_id = :workspace
+and id < :before
+order by id desc
+limit :limit"
+);
+
+/// Returns the erasures of one workspace, or of all, newest first: at most the filter's
+/// `limit`. Lists only those of the deliveries that they left that still stand, with their
+/// current status.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
+pub async fn list(database: &Database, filter: ErasureFilter) -> Result<Vec<Erasure>, StoreError> {
+    database
+        .read_many(
+            VisibleRows::All,
+            steps!(|tx| {
+                // Without a given id, up to the greatest one, so that the index is walked as a
+                // range.
+                let before = filter.before.map_or(Uuid::max(), |id| id.0);
+                let limit = filter.limit;
+                let all = match filter.workspace {
+                    Some(workspace) => {
+                        let args = args! { workspace, before, limit };
+                        tx.rows(&OF_WORKSPACE, &args, |row| erasure(row)).await?
+                    }
+                    None => {
+                        let args = args! { before, limit };
+                        tx.rows(&ALL, &args, |row| erasure(row)).await?
+                    }
+                };
+                standing_alone(tx, all).await
+            }),
+        )
+        .await
+}
+
+static OF_CONTACT: Sql = erasures!(
+    "where contact_id = :contact
+and (workspace_id = :workspace) is true
+order by id"
+);
+
+/// Returns what erasures of this contact left and is still there.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
+pub async fn left(
+    database: &Database,
+    workspace: WorkspaceId,
+    contact: ContactId,
+) -> Result<Vec<StandingDelivery>, StoreError> {
+    database
+        .read_many(
+            VisibleRows::Of(&[workspace]),
+            steps!(|tx| {
+                let args = args! { workspace, contact };
+                let all = tx.rows(&OF_CONTACT, &args, |row| erasure(row)).await?;
+                standing::find(tx, &left_by(&all)).await
+            }),
+        )
+        .await
+}
+
+pub const SQL: &[&Sql] = &[
+    &UNFINISHED,
+    &BEGIN,
+    &LOCK,
+    &NOTE,
+    &END,
+    &ONE,
+    &ALL,
+    &OF_WORKSPACE,
+    &OF_CONTACT,
+];

@@ -1,0 +1,240 @@
+//! Pages of a feed: rows and clock from one snapshot, in stamp order. A page costs the same at any
+//! depth, because the index leads to its first row. Each row is written into the page as it is
+//! read, and when the page is full the rest is not read, so long rows are never all in memory.
+
+use crate::database::Database;
+use crate::postgres::VisibleRows;
+use crate::row::RowColumns as _;
+use crate::row::export::{
+    self, ExportField, ExportFields, ExportPageBuilder, columns, not_exported,
+};
+use crate::schema::{self, table::TableSchema};
+use crate::sql::{Sql, args, made, sql, steps};
+use crate::{ExportPage, MessageErrorFilter, Scope, StoreError};
+use leadhost_domain::row::Entity;
+
+static CLOCK: Sql = sql("
+select coalesce(max(last_us), 0) as clock
+from feed_clock
+where workspace_id = :workspace
+and entity = :entity");
+
+fn page_of(table: &TableSchema, fields: &[ExportField], filter: &str) -> String {
+    format!(
+        "
+select {}
+from {}
+where {filter}
+and cursor_us > :after
+and cursor_us <= :upper
+order by cursor_us
+limit :rows",
+        columns(fields),
+        table.name,
+    )
+}
+
+const ALL: &str = "workspace_id = :workspace";
+
+static CONTACTS: Sql = made(|| page_of(&schema::CONTACTS, &export::CONTACT, ALL));
+static DEALS: Sql = made(|| page_of(&schema::DEALS, &export::DEAL, ALL));
+static MESSAGES: Sql = made(|| page_of(&schema::MESSAGES, &export::MESSAGE, ALL));
+static CONVERSATIONS: Sql = made(|| page_of(&schema::CONVERSATIONS, &export::CONVERSATION, ALL));
+
+// Only the id of a row is exported.
+static CONTACT_IDS: Sql = made(|| page_of(&schema::CONTACTS, &export::ID, ALL));
+static DEAL_IDS: Sql = made(|| page_of(&schema::DEALS, &export::ID, ALL));
+static MESSAGE_IDS: Sql = made(|| page_of(&schema::MESSAGES, &export::ID, ALL));
+static CONVERSATION_IDS: Sql = made(|| page_of(&schema::CONVERSATIONS, &export::ID, ALL));
+
+// An index leads to the rows of a conversation or of a deal, in the same order. The other filters
+// are applied to those rows. `is true` keeps the index of the workspace from being used instead.
+fn errors_of(by: &str) -> String {
+    let filter = format!(
+        "{by}
+and (:conversation::uuid is null or conversation_id = :conversation)
+and (:deal::uuid is null or deal_id = :deal)
+and (:agent::bigint is null or agent_id = :agent)
+and (:external_id::text is null or external_id = :external_id)
+and (:code::text is null or code = :code)"
+    );
+    page_of(&schema::MESSAGE_ERRORS, &export::MESSAGE_ERROR, &filter)
+}
+
+static ERRORS: Sql = made(|| errors_of(ALL));
+static ERRORS_OF_CONVERSATION: Sql =
+    made(|| errors_of("conversation_id = :conversation and (workspace_id = :workspace) is true"));
+static ERRORS_OF_DEAL: Sql =
+    made(|| errors_of("deal_id = :deal and (workspace_id = :workspace) is true"));
+
+/// A feed, its statement, and the fields that are written of each row.
+#[derive(Clone, Copy)]
+struct Feed {
+    entity: Entity,
+    sql: &'static Sql,
+    fields: ExportFields,
+}
+
+/// The bounds of a page.
+#[derive(Clone, Copy)]
+struct Bounds {
+    after: i64,
+    /// `None` reads the feed up to its clock.
+    upper: Option<i64>,
+    limit: u32,
+}
+
+/// Returns the rows of a feed with `after < stamp <= upper` in stamp order: at most `limit`,
+/// and fewer if they exceed the bytes of a page. Without `upper`, the bound is the feed clock
+/// of the same snapshot.
+///
+/// # Errors
+///
+/// [`StoreError::Inconsistent`] if the entity is not exported (tickets and products), and
+/// [`StoreError`] if the database fails.
+pub async fn page(
+    database: &Database,
+    scope: &Scope,
+    entity: Entity,
+    after: i64,
+    upper: Option<i64>,
+    limit: u32,
+) -> Result<ExportPage, StoreError> {
+    let (sql, fields) = match entity {
+        Entity::Contacts => (&CONTACTS, &*export::CONTACT),
+        Entity::Deals => (&DEALS, &*export::DEAL),
+        Entity::Messages => (&MESSAGES, &*export::MESSAGE),
+        Entity::Conversations => (&CONVERSATIONS, &*export::CONVERSATION),
+        Entity::MessageErrors => (&ERRORS, &*export::MESSAGE_ERROR),
+        Entity::Tickets | Entity::Products => return Err(not_exported(entity)),
+    };
+    let feed = Feed {
+        entity,
+        sql,
+        fields,
+    };
+    let bounds = Bounds {
+        after,
+        upper,
+        limit,
+    };
+    read(database, scope, feed, bounds, MessageErrorFilter::default()).await
+}
+
+/// Returns the ids of the rows that [`page`] would return.
+///
+/// # Errors
+///
+/// [`StoreError::Inconsistent`] if the ids of the entity are not exported (message errors,
+/// tickets and products), and [`StoreError`] if the database fails.
+pub async fn ids(
+    database: &Database,
+    scope: &Scope,
+    entity: Entity,
+    after: i64,
+    upper: Option<i64>,
+    limit: u32,
+) -> Result<ExportPage, StoreError> {
+    let sql = match entity {
+        Entity::Contacts => &CONTACT_IDS,
+        Entity::Deals => &DEAL_IDS,
+        Entity::Messages => &MESSAGE_IDS,
+        Entity::Conversations => &CONVERSATION_IDS,
+        Entity::MessageErrors | Entity::Tickets | Entity::Products => {
+            return Err(not_exported(entity));
+        }
+    };
+    let feed = Feed {
+        entity,
+        sql,
+        fields: &export::ID,
+    };
+    let bounds = Bounds {
+        after,
+        upper,
+        limit,
+    };
+    read(database, scope, feed, bounds, MessageErrorFilter::default()).await
+}
+
+/// Returns a page of the report on message errors.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
+pub async fn message_errors(
+    database: &Database,
+    scope: &Scope,
+    filter: &MessageErrorFilter,
+    after: i64,
+    upper: Option<i64>,
+    limit: u32,
+) -> Result<ExportPage, StoreError> {
+    let sql = match (filter.conversation, filter.deal) {
+        (Some(_), _) => &ERRORS_OF_CONVERSATION,
+        (None, Some(_)) => &ERRORS_OF_DEAL,
+        (None, None) => &ERRORS,
+    };
+    let feed = Feed {
+        entity: Entity::MessageErrors,
+        sql,
+        fields: &export::MESSAGE_ERROR,
+    };
+    let bounds = Bounds {
+        after,
+        upper,
+        limit,
+    };
+    read(database, scope, feed, bounds, filter.clone()).await
+}
+
+/// Reads a page. Only the statements of the report use the filter.
+async fn read(
+    database: &Database,
+    scope: &Scope,
+    feed: Feed,
+    bounds: Bounds,
+    filter: MessageErrorFilter,
+) -> Result<ExportPage, StoreError> {
+    let workspace = scope.workspace();
+    database
+        .read_many(
+            VisibleRows::Of(&[workspace]),
+            steps!(|tx| {
+                let args = args! { workspace, entity: feed.entity.code() };
+                let clock: i64 = tx.only(&CLOCK, &args, |row| row.number("clock")).await?;
+                let upper = bounds.upper.unwrap_or(clock);
+                let args = args! {
+                    workspace,
+                    after: bounds.after,
+                    upper,
+                    // One row more than asked for shows whether rows remain.
+                    rows: i64::from(bounds.limit) + 1,
+                    conversation: filter.conversation,
+                    deal: filter.deal,
+                    agent: filter.agent,
+                    external_id: filter.external_id.as_deref(),
+                    code: filter.error_code.as_deref(),
+                };
+                let mut page = ExportPageBuilder::new(feed.fields, bounds.limit);
+                tx.rows_while(feed.sql, &args, |row| page.add(row)).await?;
+                Ok(page.done(upper, clock))
+            }),
+        )
+        .await
+}
+
+pub const SQL: &[&Sql] = &[
+    &CLOCK,
+    &CONTACTS,
+    &DEALS,
+    &MESSAGES,
+    &CONVERSATIONS,
+    &CONTACT_IDS,
+    &DEAL_IDS,
+    &MESSAGE_IDS,
+    &CONVERSATION_IDS,
+    &ERRORS,
+    &ERRORS_OF_CONVERSATION,
+    &ERRORS_OF_DEAL,
+];

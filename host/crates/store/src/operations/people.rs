@@ -1,0 +1,128 @@
+//! Contacts and their conversations, as operators find them.
+
+use crate::database::Database;
+use crate::postgres::VisibleRows;
+use crate::row::RowColumns as _;
+use crate::sql::{Sql, args, sql, steps};
+use crate::{ConversationsOf, FoundContact, FoundConversation, StoreError};
+use leadhost_domain::id::{AgentId, ContactId, WorkspaceId};
+
+static CONTACT: Sql = sql("
+select id, name, email, phone_number, banned_at, created_at, updated_at
+from contacts
+where workspace_id = :workspace
+and id = :contact");
+
+static KEYS: Sql = sql("
+select key
+from contact_keys
+where contact_id = :contact
+and (workspace_id = :workspace) is true
+union
+select key
+from shared_keys
+where contact_id = :contact
+and (workspace_id = :workspace) is true");
+
+/// Returns a contact with its match keys, or `None` if the workspace has no such contact.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
+pub async fn contact(
+    database: &Database,
+    workspace: WorkspaceId,
+    contact: ContactId,
+) -> Result<Option<FoundContact>, StoreError> {
+    database
+        .read(
+            VisibleRows::Of(&[workspace]),
+            steps!(|tx| {
+                let args = args! { workspace, contact };
+                let found = tx
+                    .row(&CONTACT, &args, |row| {
+                        Ok(FoundContact {
+                            id: row.id("id")?,
+                            name: row.text_if("name")?,
+                            email: row.text_if("email")?,
+                            phone_number: row.text_if("phone_number")?,
+                            banned_at: row.time_if("banned_at")?,
+                            created_at: row.time("created_at")?,
+                            updated_at: row.time("updated_at")?,
+                            keys: Vec::new(),
+                        })
+                    })
+                    .await?;
+                let Some(mut found) = found else {
+                    return Ok(None);
+                };
+                found.keys = tx.rows(&KEYS, &args, |row| row.text("key")).await?;
+                found.keys.sort();
+                Ok(Some(found))
+            }),
+        )
+        .await
+}
+
+// `offset 0` is a fence: walking the conversations in their order would look cheap while there are few.
+macro_rules! conversations_of {
+    ($lead:literal) => {
+        sql(concat!(
+            "
+select id, contact_id, deal_id, agent_id, status, source, created_at, last_message_at
+from (
+  select *
+  from conversations
+  where ",
+            $lead,
+            "
+  and (workspace_id = :workspace) is true
+  offset 0                                    -- postgres
+) as own
+order by id desc
+limit :limit"
+        ))
+    };
+}
+
+static OF_CONTACT: Sql = conversations_of!("contact_id = :of");
+static OF_DEAL: Sql = conversations_of!("deal_id = :of");
+
+/// Returns the conversations of a contact or a deal, newest first: at most `limit`.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
+pub async fn conversations(
+    database: &Database,
+    workspace: WorkspaceId,
+    of: ConversationsOf,
+    limit: u32,
+) -> Result<Vec<FoundConversation>, StoreError> {
+    database
+        .read(
+            VisibleRows::Of(&[workspace]),
+            steps!(|tx| {
+                let (sql, of): (&'static Sql, _) = match of {
+                    ConversationsOf::Contact(id) => (&OF_CONTACT, id.0),
+                    ConversationsOf::Deal(id) => (&OF_DEAL, id.0),
+                };
+                tx.rows(sql, &args! { workspace, of, limit }, |row| {
+                    Ok(FoundConversation {
+                        id: row.id("id")?,
+                        contact: row.id("contact_id")?,
+                        deal: row.id_if("deal_id")?,
+                        agent: row.number_if("agent_id")?.map(AgentId),
+                        status: row.text("status")?,
+                        source: row.text_if("source")?,
+                        created_at: row.time("created_at")?,
+                        last_message_at: row.time_if("last_message_at")?,
+                    })
+                })
+                .await
+            }),
+        )
+        .await
+}
+
+pub const SQL: &[&Sql] = &[&CONTACT, &KEYS, &OF_CONTACT, &OF_DEAL];

@@ -1,0 +1,103 @@
+//! The removal of a stored plugin version that nothing names.
+
+use crate::database::Database;
+use crate::postgres::VisibleRows;
+use crate::row::RowColumns as _;
+use crate::sql::{Sql, args, sql, steps};
+use crate::{PluginRemoval, PluginUse, StoreError};
+use leadhost_domain::plugin::Digest;
+use leadhost_domain::time::Micros;
+
+// A version that is about to be activated is not removed meanwhile.
+static ONE_AT_A_TIME: Sql = sql("
+lock table activations in share row exclusive mode -- postgres");
+
+static STORED: Sql = sql("
+select origin
+from plugins
+where digest = :digest");
+
+static USES: Sql = sql("
+select
+  exists (select 1 from activations where digest = :digest) as is_active,
+  exists (select 1 from activations where previous = :digest) as is_previous,
+  exists (select 1 from proposals where digest = :digest) as is_proposed, -- postgres
+  exists (select 1 from rollouts where candidate = :digest or stable = :digest) as is_rolled_out,
+  exists (select 1 from queue where status = 'fetch' and digest = :digest) as has_fetches");
+
+static FORGET_ACCEPTANCES: Sql = sql("
+delete from acceptances
+where digest = :digest");
+
+static REMOVE: Sql = sql("
+delete from plugins
+where digest = :digest");
+
+// The bytes of a file in the inbox stay known: the file is not taken in again.
+static KEEP_KNOWN: Sql = sql("
+insert into refusals (origin, digest, plugin, reason, at, overtaken_at)
+values (:origin, :digest, :plugin, 'an operator removed this version', :now, :now)");
+
+/// Removes a stored version, unless an activation, a rollout or an unfinished fetch names it. The
+/// bytes of an inbox file stay known, so that the file is not taken in again.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
+pub async fn remove(
+    database: &Database,
+    name: String,
+    digest: Digest,
+    from_inbox: bool,
+    now: Micros,
+) -> Result<PluginRemoval, StoreError> {
+    let is_postgres = matches!(database, Database::Postgres(_));
+    database
+        .write(
+            VisibleRows::All,
+            steps!(|tx| {
+                tx.run(&ONE_AT_A_TIME, &[]).await?;
+                let args = args! { digest: &digest };
+                let Some(origin) = tx.row(&STORED, &args, |row| row.text("origin")).await? else {
+                    return Ok(PluginRemoval::Unknown);
+                };
+                let uses = tx
+                    .only(&USES, &args, |row| {
+                        let mut uses = Vec::new();
+                        let found = [
+                            (row.flag("is_active")?, PluginUse::Active),
+                            (row.flag("is_previous")?, PluginUse::Previous),
+                            (
+                                is_postgres && row.flag("is_proposed")?,
+                                PluginUse::Activation,
+                            ),
+                            (row.flag("is_rolled_out")?, PluginUse::Rollout),
+                            (row.flag("has_fetches")?, PluginUse::Fetches),
+                        ];
+                        uses.extend(found.into_iter().filter(|(is, _)| *is).map(|(_, by)| by));
+                        Ok(uses)
+                    })
+                    .await?;
+                if !uses.is_empty() {
+                    return Ok(PluginRemoval::Named(uses));
+                }
+                tx.run(&FORGET_ACCEPTANCES, &args).await?;
+                tx.run(&REMOVE, &args).await?;
+                if from_inbox {
+                    let args = args! { origin: &origin, digest: &digest, plugin: &name, now };
+                    tx.run(&KEEP_KNOWN, &args).await?;
+                }
+                Ok(PluginRemoval::Removed)
+            }),
+        )
+        .await
+}
+
+pub const SQL: &[&Sql] = &[
+    &ONE_AT_A_TIME,
+    &STORED,
+    &USES,
+    &FORGET_ACCEPTANCES,
+    &REMOVE,
+    &KEEP_KNOWN,
+];

@@ -1,0 +1,416 @@
+//! Plugin versions by their digest, the activations, and the files that were refused.
+
+use super::{audit, rollouts};
+use crate::database::Database;
+use crate::postgres::VisibleRows;
+use crate::postgres::health::CHANNEL;
+use crate::row::RowColumns as _;
+use crate::row::plugins::{activation, record, refusal as refusal_of};
+use crate::sql::{Sql, Tx, args, json, sql, steps};
+use crate::sqlite::threads::End;
+use crate::{Activation, Announcement, PluginRecord, PluginRefusal, Proposal, StoreError};
+use leadhost_domain::audit::Act;
+use leadhost_domain::limits;
+use leadhost_domain::plugin::Digest;
+use leadhost_domain::rollout::Rollout;
+use leadhost_domain::time::Micros;
+
+static PUT: Sql = sql("
+insert into plugins (digest, description, contract, bytes, checks, golden, origin, stored_at, wasm,
+  publisher)
+values (:digest, :description, :contract, :bytes, :checks, :golden, :origin, :stored_at, :wasm,
+  :publisher)
+on conflict (digest) do nothing");
+
+/// Stores a plugin version with its WebAssembly bytes. A version with a known digest is left
+/// unchanged.
+///
+/// # Errors
+///
+/// [`StoreError::Inconsistent`] if a value cannot be serialized as JSON, and [`StoreError`] if
+/// the database fails.
+pub async fn put(
+    database: &Database,
+    plugin: PluginRecord,
+    wasm: Vec<u8>,
+) -> Result<(), StoreError> {
+    database
+        .write_alone(steps!(|tx| {
+            let args = args! {
+                digest: &plugin.digest,
+                description: json(&plugin.description)?,
+                contract: &plugin.contract,
+                bytes: i64::try_from(plugin.bytes).unwrap_or(i64::MAX),
+                checks: json(&plugin.checks)?,
+                golden: plugin.golden,
+                origin: &plugin.origin,
+                stored_at: plugin.stored_at,
+                wasm: &wasm,
+                publisher: plugin.publisher.text(),
+            };
+            tx.run(&PUT, &args).await?;
+            Ok(())
+        }))
+        .await
+}
+
+static ONE: Sql = sql("
+select digest, description, contract, bytes, checks, golden, origin, publisher, stored_at
+from plugins
+where digest = :digest");
+
+/// Returns the record of the plugin version with this digest, or `None` if there is none.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
+pub async fn one(database: &Database, digest: Digest) -> Result<Option<PluginRecord>, StoreError> {
+    database
+        .read(
+            VisibleRows::Exempt,
+            steps!(|tx| {
+                let args = args! { digest: &digest };
+                tx.row(&ONE, &args, |row| record(row)).await
+            }),
+        )
+        .await
+}
+
+static WASM: Sql = sql("
+select wasm
+from plugins
+where digest = :digest");
+
+/// Returns the WebAssembly bytes of the plugin version with this digest, or `None` if there is
+/// none.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
+pub async fn wasm(database: &Database, digest: Digest) -> Result<Option<Vec<u8>>, StoreError> {
+    database
+        .read_many(
+            VisibleRows::Exempt,
+            steps!(|tx| {
+                let args = args! { digest: &digest };
+                tx.row(&WASM, &args, |row| row.bytes("wasm")).await
+            }),
+        )
+        .await
+}
+
+static LIST: Sql = sql("
+select digest, description, contract, bytes, checks, golden, origin, publisher, stored_at
+from plugins
+order by stored_at, digest collate \"C\"");
+
+/// Returns the records of all plugin versions, ordered by the time when they were stored.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
+pub async fn list(database: &Database) -> Result<Vec<PluginRecord>, StoreError> {
+    database
+        .read(
+            VisibleRows::Exempt,
+            steps!(|tx| tx.rows(&LIST, &[], |row| record(row)).await),
+        )
+        .await
+}
+
+static ACTIVATIONS: Sql = sql("
+select name, digest, previous, generation, activated_at
+from activations
+order by name collate \"C\"");
+
+/// Returns the activation of each plugin, ordered by name.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
+pub async fn activations(database: &Database) -> Result<Vec<Activation>, StoreError> {
+    // Every host polls this, also while requests fill the pool.
+    database
+        .aside(steps!(|tx| tx
+            .rows(&ACTIVATIONS, &[], |row| activation(row))
+            .await))
+        .await
+}
+
+// One host at a time: two that read the greatest generation at once would both assign the next one.
+// Readers are not blocked.
+static ONE_AT_A_TIME: Sql = sql("
+lock table activations in share row exclusive mode -- postgres");
+
+// The generation grows across all plugins, so it orders every activation.
+static ACTIVATE: Sql = sql("
+insert into activations (name, digest, previous, generation, activated_at)
+values (:name, :digest, null, (select coalesce(max(generation), 0) + 1 from activations), :now)
+on conflict (name) do update
+set previous = activations.digest, digest = excluded.digest, generation = excluded.generation,
+  activated_at = excluded.activated_at
+where activations.digest <> excluded.digest");
+
+static IS_STORED: Sql = sql("
+select digest
+from plugins
+where digest = :digest");
+
+static ACTIVATION: Sql = sql("
+select name, digest, previous, generation, activated_at
+from activations
+where name = :name");
+
+/// Activates a version. If it serves already, its activation is returned unchanged.
+///
+/// # Errors
+///
+/// [`StoreError::Refused`] if no version with this digest is stored, and [`StoreError`] if the
+/// database fails.
+pub async fn activate(
+    database: &Database,
+    name: String,
+    digest: Digest,
+    now: Micros,
+) -> Result<Activation, StoreError> {
+    database
+        .write(
+            VisibleRows::Exempt,
+            steps!(|tx| activate_in(tx, &name, &digest, now).await),
+        )
+        .await
+}
+
+/// Activates a version, changes the rollout of its plugin and adds the act to the audit, in one transaction.
+/// Returns `None`, and does nothing, if the rollout was changed since its generation was read.
+///
+/// # Errors
+///
+/// As for [`activate`].
+pub async fn activate_in_rollout(
+    database: &Database,
+    digest: Digest,
+    (changed, act): (Rollout, Act),
+    now: Micros,
+) -> Result<Option<(Activation, Rollout)>, StoreError> {
+    database
+        .write(
+            VisibleRows::Exempt,
+            steps!(|tx| {
+                let name = changed.name.clone();
+                let in_rollout = Some((changed, act));
+                let done = activate_with(tx, &name, &digest, in_rollout, now).await?;
+                Ok(done.and_then(|(activation, changed)| Some((activation, changed?))))
+            }),
+        )
+        .await
+}
+
+static WITHDRAW: Sql = sql("
+delete from proposals                               -- postgres
+where name = :name and number = :number             -- postgres
+returning until_at > clock_timestamp() as stands    -- postgres");
+
+static ANNOUNCE: Sql = sql("
+select pg_notify(:channel, :what) -- postgres");
+
+/// Activates the version that was proposed to the hosts of a shared store, and announces it. `in_rollout`: the
+/// change of the rollout of its plugin, and the act for the audit, in the same transaction. Returns `None`, and
+/// does nothing, if the proposal no longer stands, or the rollout was changed since its generation was read.
+///
+/// # Errors
+///
+/// As for [`activate`].
+pub async fn flip(
+    database: &Database,
+    proposal: Proposal,
+    in_rollout: Option<(Rollout, Act)>,
+    now: Micros,
+) -> Result<Option<(Activation, Option<Rollout>)>, StoreError> {
+    database
+        .write_or_undo_aside(steps!(|tx| {
+            tx.run(&ONE_AT_A_TIME, &[]).await?;
+            let args = args! { name: &proposal.name, number: proposal.number };
+            let stands = tx.row(&WITHDRAW, &args, |row| row.flag("stands")).await?;
+            if stands != Some(true) {
+                return Ok((None, End::Undo));
+            }
+            let Proposal { name, digest, .. } = &proposal;
+            let Some(done) = activate_with(tx, name, digest, in_rollout, now).await? else {
+                return Ok((None, End::Undo));
+            };
+            let args = args! { channel: CHANNEL, what: Announcement::Plugins.as_str() };
+            tx.run(&ANNOUNCE, &args).await?;
+            Ok((Some(done), End::Commit))
+        }))
+        .await
+}
+
+/// Activates a version, after the change of the rollout of its plugin and with the act for the audit. Returns
+/// `None`, and does nothing, if the rollout was changed since its generation was read.
+async fn activate_with(
+    tx: &mut Tx,
+    name: &str,
+    digest: &Digest,
+    in_rollout: Option<(Rollout, Act)>,
+    now: Micros,
+) -> Result<Option<(Activation, Option<Rollout>)>, StoreError> {
+    let Some((next, act)) = in_rollout else {
+        let activation = activate_in(tx, name, digest, now).await?;
+        return Ok(Some((activation, None)));
+    };
+    let Some(changed) = rollouts::change_in(tx, &next).await? else {
+        return Ok(None);
+    };
+    let activation = activate_in(tx, name, digest, now).await?;
+    audit::add_in(tx, act).await?;
+    Ok(Some((activation, Some(changed))))
+}
+
+async fn activate_in(
+    tx: &mut Tx,
+    name: &str,
+    digest: &Digest,
+    now: Micros,
+) -> Result<Activation, StoreError> {
+    let args = args! { digest };
+    let stored = tx.row(&IS_STORED, &args, |row| row.text("digest")).await?;
+    if stored.is_none() {
+        return Err(StoreError::Refused(format!(
+            "Plugin `{name}` has no stored version {digest}. Upload it first."
+        )));
+    }
+    tx.run(&ONE_AT_A_TIME, &[]).await?;
+    let args = args! { name, digest, now };
+    tx.run(&ACTIVATE, &args).await?;
+    let args = args! { name };
+    tx.only(&ACTIVATION, &args, |row| activation(row)).await
+}
+
+static NOTE_REFUSAL: Sql = sql("
+insert into refusals (origin, digest, plugin, reason, at, overtaken_at)
+values (:origin, :digest, :plugin, :reason, :at, :overtaken_at)");
+
+// Rows are counted, because the numbers of failed transactions are missing.
+static FORGET_REFUSALS: Sql = sql("
+delete from refusals
+where number <= (select number from refusals order by number desc limit 1 offset :kept)");
+
+/// Records that a plugin file was refused. Keeps the newest `limits::REFUSALS` refusals and
+/// removes older ones.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
+pub async fn note_refusal(database: &Database, refusal: PluginRefusal) -> Result<(), StoreError> {
+    database
+        .write(
+            VisibleRows::Exempt,
+            steps!(|tx| {
+                let args = args! {
+                    origin: &refusal.origin,
+                    digest: refusal.digest.as_ref(),
+                    plugin: refusal.plugin.as_deref(),
+                    reason: &refusal.reason,
+                    at: refusal.at,
+                    overtaken_at: refusal.overtaken_at,
+                };
+                tx.run(&NOTE_REFUSAL, &args).await?;
+                let args = args! { kept: limits::REFUSALS };
+                tx.run(&FORGET_REFUSALS, &args).await?;
+                Ok(())
+            }),
+        )
+        .await
+}
+
+static OVERTAKE_FILE: Sql = sql("
+update refusals
+set overtaken_at = :now
+where origin = :origin
+and (:digest::text is null or digest is distinct from :digest)
+and overtaken_at is null");
+
+/// Marks the refusals of an inbox file as overtaken, except those of the bytes with this digest.
+/// `None`: the file was removed.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
+pub async fn overtake_file(
+    database: &Database,
+    origin: String,
+    digest: Option<Digest>,
+    now: Micros,
+) -> Result<(), StoreError> {
+    database
+        .write_alone(steps!(|tx| {
+            let args = args! { origin: &origin, digest: digest.as_ref(), now };
+            tx.run(&OVERTAKE_FILE, &args).await?;
+            Ok(())
+        }))
+        .await
+}
+
+static OVERTAKE_BYTES: Sql = sql("
+update refusals
+set overtaken_at = :now
+where digest = :digest
+and overtaken_at is null");
+
+/// Marks the refusals of the bytes with this digest as overtaken.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
+pub async fn overtake_bytes(
+    database: &Database,
+    digest: Digest,
+    now: Micros,
+) -> Result<(), StoreError> {
+    database
+        .write_alone(steps!(|tx| {
+            let args = args! { digest: &digest, now };
+            tx.run(&OVERTAKE_BYTES, &args).await?;
+            Ok(())
+        }))
+        .await
+}
+
+static REFUSALS: Sql = sql("
+select origin, digest, plugin, reason, at, overtaken_at
+from refusals
+order by number desc");
+
+/// Returns refusals, newest first, with those that were overtaken.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
+pub async fn refusals(database: &Database) -> Result<Vec<PluginRefusal>, StoreError> {
+    database
+        .read(
+            VisibleRows::Exempt,
+            steps!(|tx| tx.rows(&REFUSALS, &[], |row| refusal_of(row)).await),
+        )
+        .await
+}
+
+pub const SQL: &[&Sql] = &[
+    &PUT,
+    &ONE,
+    &WASM,
+    &LIST,
+    &ACTIVATIONS,
+    &ONE_AT_A_TIME,
+    &ACTIVATE,
+    &IS_STORED,
+    &ACTIVATION,
+    &WITHDRAW,
+    &ANNOUNCE,
+    &NOTE_REFUSAL,
+    &FORGET_REFUSALS,
+    &OVERTAKE_FILE,
+    &OVERTAKE_BYTES,
+    &REFUSALS,
+];

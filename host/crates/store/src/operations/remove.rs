@@ -1,0 +1,239 @@
+//! Removal of deals with their history, notes, and values in receipts. References to them are
+//! cleared, and the rows that held them are stamped again. Rows are locked in the same order as by
+//! a batch of leads.
+
+use std::collections::BTreeMap;
+
+use uuid::Uuid;
+
+use crate::database::Database;
+use crate::operations::{repairs, tombstones};
+use crate::postgres::VisibleRows;
+use crate::row::RowColumns as _;
+use crate::schema;
+use crate::sql::{Arg, Sql, Tx, args, made, sql, steps};
+use crate::tombstones::Removal;
+use crate::{Erased, StoreError};
+use leadhost_domain::id::{DealId, WorkspaceId};
+use leadhost_domain::row::Entity;
+use leadhost_domain::time::Micros;
+
+/// Locks the rows whose column `by` names one of the ids. The workspace is checked, but not
+/// searched by.
+macro_rules! locked {
+    ($table:literal, $by:literal, $columns:literal) => {
+        concat!(
+            "
+each (workspace_id uuid, id uuid)
+select ",
+            $columns,
+            "
+from each
+cross join ",
+            $table,
+            " as t                               -- sqlite
+join ",
+            $table,
+            " as t                               -- postgres
+  on t.",
+            $by,
+            " = each.id
+  and t.",
+            $by,
+            " is not null
+  and (t.workspace_id = each.workspace_id) is true
+order by t.id
+for update of t                                  -- postgres
+"
+        )
+    };
+}
+
+pub(super) use locked;
+
+/// Removes a deal. Returns whether it existed.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
+pub async fn deal(
+    database: &Database,
+    workspace: WorkspaceId,
+    deal: DealId,
+    now: Micros,
+) -> Result<bool, StoreError> {
+    database
+        .write(
+            VisibleRows::Of(&[workspace]),
+            steps!(|tx| {
+                let gone = deals(tx, workspace, &[deal.0], now).await?;
+                Ok(gone.deals > 0)
+            }),
+        )
+        .await
+}
+
+static LOCK_DEALS: Sql = sql("
+each (workspace_id uuid, id uuid)
+select d.id
+from each
+cross join deals as d                                    -- sqlite
+  on d.id = each.id                                      -- sqlite
+  and (d.workspace_id = each.workspace_id) is true       -- sqlite
+join deals as d                                          -- postgres
+  on d.workspace_id = each.workspace_id                  -- postgres
+  and d.id = each.id                                     -- postgres
+order by d.id
+for update of d                                          -- postgres
+");
+
+static LOCK_CONVERSATIONS: Sql = sql(locked!("conversations", "deal_id", "t.id"));
+
+static LOCK_ERRORS: Sql = sql(locked!("message_errors", "deal_id", "t.id"));
+
+static LOCK_TICKETS: Sql = sql(locked!(
+    "tickets",
+    "deal_id",
+    "t.id, t.conversation_id is null as whole"
+));
+
+// Conversations about a test lead must not count after its removal, when nothing else shows that it
+// was a test.
+static TRIALS: Sql = sql("
+each (workspace_id uuid, id uuid)
+update conversations as c
+set props = json_set(c.props, '$.test', json('true'))            -- sqlite
+set props = (c.props::jsonb || '{\"test\": true}')::json         -- postgres
+from each
+join deals as d
+  on d.id = each.id
+  and (d.workspace_id = each.workspace_id) is true               -- sqlite
+  and d.workspace_id = each.workspace_id                         -- postgres
+where c.deal_id = each.id
+and c.deal_id is not null
+and (d.props -> 'test')::text = 'true'");
+
+static HISTORY: Sql = made(|| schema::DEAL_HISTORY.remove_with("deal_id"));
+
+static LOGS: Sql = made(|| schema::DEAL_LOGS.remove_with("deal_id"));
+
+static DEALS: Sql = made(|| schema::DEALS.remove_with("id"));
+
+/// Removes tickets by their ids.
+pub static REMOVE_TICKETS: Sql = made(|| schema::TICKETS.remove_with("id"));
+
+static UNLINK_CONVERSATIONS: Sql = sql("
+each (id uuid, cursor_us number, updated_at time)
+update conversations as c
+set deal_id = null, cursor_us = each.cursor_us, updated_at = each.updated_at
+from each
+where c.id = each.id");
+
+static UNLINK_ERRORS: Sql = sql("
+each (id uuid, cursor_us number)
+update message_errors as e
+set deal_id = null, cursor_us = each.cursor_us
+from each
+where e.id = each.id");
+
+static UNLINK_TICKETS: Sql = sql("
+each (id uuid, cursor_us number, updated_at time)
+update tickets as t
+set deal_id = null, cursor_us = each.cursor_us, updated_at = each.updated_at
+from each
+where t.id = each.id");
+
+/// Removes these deals of the workspace, in a transaction that names it and holds no lock yet that
+/// a batch of leads takes after deals.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
+pub async fn deals(
+    tx: &mut Tx,
+    workspace: WorkspaceId,
+    deals: &[Uuid],
+    now: Micros,
+) -> Result<Erased, StoreError> {
+    let wanted = rows_of(workspace, deals);
+    let deals: Vec<Uuid> = tx
+        .rows_each(&LOCK_DEALS, &wanted, |row| row.id("id"))
+        .await?;
+    if deals.is_empty() {
+        return Ok(Erased::default());
+    }
+    let locked = rows_of(workspace, &deals);
+    let conversations: Vec<Uuid> = tx
+        .rows_each(&LOCK_CONVERSATIONS, &locked, |row| row.id("id"))
+        .await?;
+    let errors: Vec<Uuid> = tx
+        .rows_each(&LOCK_ERRORS, &locked, |row| row.id("id"))
+        .await?;
+    let tickets: Vec<(Uuid, bool)> = tx
+        .rows_each(&LOCK_TICKETS, &locked, |row| {
+            Ok((row.id("id")?, row.flag("whole")?))
+        })
+        .await?;
+    let (mut whole, mut of_talks) = (Vec::new(), Vec::new());
+    for (id, is_whole) in tickets {
+        let of = if is_whole { &mut whole } else { &mut of_talks };
+        of.push(id);
+    }
+    tx.run_each(&TRIALS, &locked).await?;
+    let mut counts = [0; 4];
+    let all = [&HISTORY, &LOGS, &repairs::ERASE_OF_DEALS, &DEALS];
+    for (sql, count) in all.into_iter().zip(&mut counts) {
+        *count = tx.run_each(sql, &locked).await?;
+    }
+    tx.run_each(&REMOVE_TICKETS, &rows_of(workspace, &whole))
+        .await?;
+    let mut gone = Removal::default();
+    gone.remove(Entity::Deals, &deals);
+    gone.remove(Entity::Tickets, &whole);
+    gone.change(Entity::Conversations, &conversations);
+    gone.change(Entity::MessageErrors, &errors);
+    gone.change(Entity::Tickets, &of_talks);
+    let mut stamps: BTreeMap<Entity, Vec<_>> = BTreeMap::new();
+    for row in tombstones::bury(tx, workspace, &gone).await? {
+        let stamped = args! { id: row.id, cursor_us: row.stamp, updated_at: now };
+        stamps.entry(row.entity).or_default().push(stamped);
+    }
+    for (entity, sql) in [
+        (Entity::Conversations, &UNLINK_CONVERSATIONS),
+        (Entity::MessageErrors, &UNLINK_ERRORS),
+        (Entity::Tickets, &UNLINK_TICKETS),
+    ] {
+        if let Some(rows) = stamps.get(&entity) {
+            tx.run_each(sql, rows).await?;
+        }
+    }
+    let [deal_changes, deal_logs, repair_changes, deals] = counts;
+    Ok(Erased {
+        deals,
+        deal_changes,
+        deal_logs,
+        repair_changes,
+        tickets: u64::try_from(whole.len()).unwrap_or(u64::MAX),
+        ..Erased::default()
+    })
+}
+
+/// Returns the rows of `each (workspace_id uuid, id uuid)` for these ids of the workspace.
+pub fn rows_of(workspace_id: WorkspaceId, ids: &[Uuid]) -> Vec<[Arg<'static>; 2]> {
+    ids.iter().map(|&id| args! { workspace_id, id }).collect()
+}
+
+pub const SQL: &[&Sql] = &[
+    &LOCK_DEALS,
+    &LOCK_CONVERSATIONS,
+    &LOCK_ERRORS,
+    &LOCK_TICKETS,
+    &TRIALS,
+    &HISTORY,
+    &LOGS,
+    &DEALS,
+    &REMOVE_TICKETS,
+    &UNLINK_CONVERSATIONS,
+    &UNLINK_ERRORS,
+    &UNLINK_TICKETS,
+];

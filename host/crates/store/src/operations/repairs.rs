@@ -1,0 +1,648 @@
+//! Repairs and their receipts. A receipt is written by the batches of the repair; it is read, and
+//! forgotten with its repair, here.
+
+use uuid::Uuid;
+
+use crate::database::Database;
+use crate::postgres::VisibleRows;
+use crate::row::RowColumns as _;
+use crate::row::repairs::{change, corrected_lead, first_change, moved, repair, said_by_lead, sum};
+use crate::schema::{self, table::OnConflict};
+use crate::sql::{Sql, Tx, args, json, made, sql, steps};
+use crate::{CorrectedContact, RepairChanged, RepairMove, StoreError};
+use leadhost_domain::id::RepairId;
+use leadhost_domain::repair::{
+    CREATED, MERGED, PERSON, Repair, RepairChange, RepairReceipt, RepairUndone, SAID,
+};
+use leadhost_domain::time::Micros;
+
+// One host at a time, so that two repairs that begin at once are not both open.
+static ONE_AT_A_TIME: Sql = sql("
+lock table repairs in share row exclusive mode -- postgres");
+
+static OPEN: Sql = sql("
+select id, plan, state, generation, cursor_id, counts, started_by, started_at, ended_at, why
+from repairs
+where state in ('running', 'undoing')
+order by id
+limit 1");
+
+static ONE: Sql = sql("
+select id, plan, state, generation, cursor_id, counts, started_by, started_at, ended_at, why
+from repairs
+where id = :id");
+
+static LIST: Sql = sql("
+select id, plan, state, generation, cursor_id, counts, started_by, started_at, ended_at, why
+from repairs
+where id < :before
+order by id desc
+limit :limit");
+
+static BEGIN: Sql = sql("
+insert into repairs (id, plan, state, generation, cursor_id, counts, started_by, started_at,
+  ended_at, why)
+values (:id, :plan, :state, 1, null, :counts, :started_by, :started_at, :ended_at, :why)");
+
+/// Begins a repair. Returns it, and whether it is the new one: otherwise another one is open. A
+/// repair that has ended already is only recorded.
+///
+/// # Errors
+///
+/// [`StoreError::Inconsistent`] if the plan cannot be serialized, and [`StoreError`] if the
+/// database fails.
+pub async fn begin(database: &Database, new: Repair) -> Result<(Repair, bool), StoreError> {
+    database
+        .write(
+            VisibleRows::Exempt,
+            steps!(|tx| {
+                tx.run(&ONE_AT_A_TIME, &[]).await?;
+                if new.state.is_open()
+                    && let Some(open) = tx.row(&OPEN, &[], |row| repair(row)).await?
+                {
+                    return Ok((open, false));
+                }
+                let args = args! {
+                    id: new.id,
+                    plan: json(&new.plan)?,
+                    state: new.state.as_str(),
+                    counts: json(&new.counts)?,
+                    started_by: &new.started_by,
+                    started_at: new.started_at,
+                    ended_at: new.ended_at,
+                    why: new.why.as_deref(),
+                };
+                tx.run(&BEGIN, &args).await?;
+                Ok((stored(tx, new.id).await?, true))
+            }),
+        )
+        .await
+}
+
+async fn stored(tx: &mut Tx, id: RepairId) -> Result<Repair, StoreError> {
+    tx.only(&ONE, &args! { id }, |row| repair(row)).await
+}
+
+/// Returns repairs, newest first.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
+pub async fn list(
+    database: &Database,
+    before: Option<RepairId>,
+    limit: u32,
+) -> Result<Vec<Repair>, StoreError> {
+    database
+        .read(
+            VisibleRows::Exempt,
+            steps!(|tx| {
+                let args = args! { before: before.map_or(Uuid::max(), |id| id.0), limit };
+                tx.rows(&LIST, &args, |row| repair(row)).await
+            }),
+        )
+        .await
+}
+
+/// Returns a repair, or `None` if there is none with this id.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
+pub async fn one(database: &Database, id: RepairId) -> Result<Option<Repair>, StoreError> {
+    database
+        .read(
+            VisibleRows::Exempt,
+            steps!(|tx| tx.row(&ONE, &args! { id }, |row| repair(row)).await),
+        )
+        .await
+}
+
+/// Returns the repair that is open, if there is one.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
+pub async fn open(database: &Database) -> Result<Option<Repair>, StoreError> {
+    database
+        .read(
+            VisibleRows::Exempt,
+            steps!(|tx| tx.row(&OPEN, &[], |row| repair(row)).await),
+        )
+        .await
+}
+
+static TAKE: Sql = sql("
+update repairs
+set generation = generation + 1
+where id = :id and generation = :generation and state in ('running', 'undoing')");
+
+/// Gives an open repair a new generation, so that what another host still commits for it has no
+/// effect. Returns it, or `None` if it was changed since its generation was read.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
+pub async fn take(database: &Database, taken: Repair) -> Result<Option<Repair>, StoreError> {
+    database
+        .write(
+            VisibleRows::Exempt,
+            steps!(|tx| {
+                let args = args! { id: taken.id, generation: taken.generation };
+                match tx.run(&TAKE, &args).await? {
+                    0 => Ok(None),
+                    _ => stored(tx, taken.id).await.map(Some),
+                }
+            }),
+        )
+        .await
+}
+
+static PROGRESS: Sql = sql("
+update repairs
+set cursor_id = :cursor, counts = :counts
+where id = :id and generation = :generation and state = 'running'");
+
+/// Stores the progress of a repair. Returns false if it was changed since its generation was read.
+///
+/// # Errors
+///
+/// [`StoreError::Inconsistent`] if the counts cannot be serialized, and [`StoreError`] if the
+/// database fails.
+pub async fn progress(database: &Database, repair: Repair) -> Result<bool, StoreError> {
+    database
+        .write(
+            VisibleRows::Exempt,
+            steps!(|tx| {
+                let args = args! {
+                    id: repair.id,
+                    generation: repair.generation,
+                    cursor: repair.cursor,
+                    counts: json(&repair.counts)?,
+                };
+                Ok(tx.run(&PROGRESS, &args).await? > 0)
+            }),
+        )
+        .await
+}
+
+static CHANGE: Sql = sql("
+update repairs
+set state = :state, ended_at = :ended_at, why = :why, generation = generation + 1
+where id = :id and generation = :generation");
+
+/// Changes the state of a repair, unless it was changed since its generation was read, or another
+/// one is open and this one would be too.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
+pub async fn change_state(
+    database: &Database,
+    changed: Repair,
+) -> Result<RepairChanged, StoreError> {
+    database
+        .write(
+            VisibleRows::Exempt,
+            steps!(|tx| {
+                tx.run(&ONE_AT_A_TIME, &[]).await?;
+                if changed.state.is_open()
+                    && let Some(open) = tx.row(&OPEN, &[], |row| repair(row)).await?
+                    && open.id != changed.id
+                {
+                    return Ok(RepairChanged::Open(open));
+                }
+                let args = args! {
+                    id: changed.id,
+                    generation: changed.generation,
+                    state: changed.state.as_str(),
+                    ended_at: changed.ended_at,
+                    why: changed.why.as_deref(),
+                };
+                match tx.run(&CHANGE, &args).await? {
+                    0 => Ok(RepairChanged::Stale),
+                    _ => Ok(RepairChanged::Done(stored(tx, changed.id).await?)),
+                }
+            }),
+        )
+        .await
+}
+
+/// Adds rows to receipts, without a mark of an undo.
+pub static NEW_CHANGES: Sql = made(|| {
+    let columns = [
+        "workspace_id",
+        "repair_id",
+        "delivery_id",
+        "item",
+        "kind",
+        "row_id",
+        "contact_id",
+        "field",
+        "value_before",
+        "value_after",
+    ];
+    schema::REPAIR_CHANGES.insert(&columns, OnConflict::Fail)
+});
+
+static CHANGES: Sql = sql("
+select number, workspace_id, repair_id, delivery_id, item, kind, row_id, contact_id, field,
+  value_before, value_after, undone
+from repair_changes
+where repair_id = :repair
+and number > :after
+order by number
+limit :limit");
+
+/// Returns rows of a receipt after a number (0: from the first), in their order.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
+pub async fn changes(
+    database: &Database,
+    repair: RepairId,
+    after: i64,
+    limit: u32,
+) -> Result<Vec<RepairChange>, StoreError> {
+    database
+        .read_many(
+            VisibleRows::All,
+            steps!(|tx| {
+                let args = args! { repair, after, limit };
+                tx.rows(&CHANGES, &args, |row| change(row)).await
+            }),
+        )
+        .await
+}
+
+// The first change of each contact.
+static CORRECTED: Sql = sql("
+select number, workspace_id, contact_id, row_id, delivery_id, item
+from repair_changes as change
+where repair_id = :repair
+and number > :after
+and field = :said
+and value_before is not null
+and not exists (
+  select 1 from repair_changes as earlier
+  where earlier.contact_id = change.contact_id
+  and earlier.repair_id = change.repair_id
+  and earlier.field = change.field
+  and earlier.value_before is not null
+  and earlier.number < change.number)
+order by number
+limit 1");
+
+static OF_CONTACT: Sql = sql("
+select row_id, delivery_id, item, value_before, value_after
+from repair_changes
+where contact_id = :contact
+and (workspace_id = :workspace) is true
+and repair_id = :repair
+and field = :said
+and value_before is not null
+order by number");
+
+static LEADS: Sql = sql("
+select d.id, d.delivery_id, d.props -> 'contact' as said, (
+  select min(i.item) from items as i
+  where i.delivery_id = d.delivery_id
+  and i.deal_id = d.id) as item
+from deals as d
+where d.person_id = :contact
+and (d.workspace_id = :workspace) is true   -- sqlite
+and d.workspace_id = :workspace             -- postgres
+and (d.props -> 'contact') is not null
+order by d.id");
+
+/// Returns the next contact, after a number (0: from the first), of which the leads say something else since
+/// a repair, with those of its leads that may belong to others.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
+pub async fn corrected(
+    database: &Database,
+    repair: RepairId,
+    after: i64,
+) -> Result<Option<CorrectedContact>, StoreError> {
+    database
+        .read_many(
+            VisibleRows::All,
+            steps!(|tx| {
+                let args = args! { repair, after, said: SAID };
+                let first = tx.row(&CORRECTED, &args, |row| first_change(row)).await?;
+                let Some(mut found) = first else {
+                    return Ok(None);
+                };
+                let (workspace, contact) = (found.workspace, found.contact);
+                let args = args! { repair, workspace, contact, said: SAID };
+                let changes = tx
+                    .rows(&OF_CONTACT, &args, |row| corrected_lead(row))
+                    .await?;
+                let args = args! { workspace, contact };
+                let leads = tx.rows(&LEADS, &args, |row| said_by_lead(row)).await?;
+                found.know(&changes, leads);
+                Ok(Some(found))
+            }),
+        )
+        .await
+}
+
+static MOVES: Sql = sql("
+select number, workspace_id, delivery_id, item, contact_id, value_before, value_after
+from repair_changes
+where repair_id = :repair
+and number > :after
+and field = :person
+and value_before is not null
+order by number
+limit :limit");
+
+/// Returns the deals that moved to other contacts in a repair, after a number (0: from the first), in
+/// the order of the receipt. Moves of which an erasure has removed the values are left out.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
+pub async fn moves(
+    database: &Database,
+    repair: RepairId,
+    after: i64,
+    limit: u32,
+) -> Result<Vec<RepairMove>, StoreError> {
+    database
+        .read_many(
+            VisibleRows::All,
+            steps!(|tx| {
+                let args = args! { repair, after, person: PERSON, limit };
+                tx.rows(&MOVES, &args, |row| moved(row)).await
+            }),
+        )
+        .await
+}
+
+static TO_UNDO: Sql = sql("
+select number, workspace_id, repair_id, delivery_id, item, kind, row_id, contact_id, field,
+  value_before, value_after, undone
+from repair_changes
+where repair_id = :repair
+and number < :before
+and undone is null
+order by number desc
+limit :limit");
+
+static STAYING: Sql = sql("
+select number, workspace_id, repair_id, delivery_id, item, kind, row_id, contact_id, field,
+  value_before, value_after, undone
+from repair_changes
+where repair_id = :repair
+and undone = :stays
+order by number
+limit :limit");
+
+/// Returns the first rows of a receipt that could not be undone.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
+pub async fn staying(
+    database: &Database,
+    repair: RepairId,
+    limit: u32,
+) -> Result<Vec<RepairChange>, StoreError> {
+    database
+        .read_many(
+            VisibleRows::All,
+            steps!(|tx| {
+                let args = args! { repair, stays: RepairUndone::Stays.as_str(), limit };
+                tx.rows(&STAYING, &args, |row| change(row)).await
+            }),
+        )
+        .await
+}
+
+/// Returns rows of a receipt before a number that no undo has dealt with yet, the newest first.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
+pub async fn to_undo(
+    database: &Database,
+    repair: RepairId,
+    before: i64,
+    limit: u32,
+) -> Result<Vec<RepairChange>, StoreError> {
+    database
+        .read_many(
+            VisibleRows::All,
+            steps!(|tx| {
+                let args = args! { repair, before, limit };
+                tx.rows(&TO_UNDO, &args, |row| change(row)).await
+            }),
+        )
+        .await
+}
+
+static SUMS: Sql = sql("
+select field, undone, count(*) as changes
+from repair_changes
+where repair_id = :repair
+group by field, undone
+order by field, undone");
+
+// A new deal does not count as a changed one, and a merged contact no longer exists.
+static ROWS: Sql = sql("
+select count(distinct case when kind = 'deal' then row_id end) as deals,
+  count(distinct case when kind = 'contact' then row_id end) as contacts
+from repair_changes
+where repair_id = :repair
+and field not in (:created, :merged)");
+
+/// Returns the sum of a receipt. It reads all of its rows.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
+pub async fn receipt(database: &Database, repair: RepairId) -> Result<RepairReceipt, StoreError> {
+    database
+        .read_many(
+            VisibleRows::All,
+            steps!(|tx| {
+                let args = args! { repair, created: CREATED, merged: MERGED };
+                let (deals, contacts): (u64, u64) = tx
+                    .only(&ROWS, &args, |row| {
+                        Ok((row.number("deals")?, row.number("contacts")?))
+                    })
+                    .await?;
+                let fields = tx.rows(&SUMS, &args, |row| sum(row)).await?;
+                Ok(RepairReceipt {
+                    deals,
+                    contacts,
+                    fields,
+                })
+            }),
+        )
+        .await
+}
+
+static ENDED: Sql = sql("
+select id
+from repairs
+where ended_at < :before
+order by id
+limit :limit");
+
+// This update and the begin of an undo lock the same row, so a receipt with missing rows is never
+// undone.
+static EXPIRE: Sql = sql("
+update repairs
+set state = 'expired', generation = generation + 1
+where id = :repair
+and ended_at < :before");
+
+static OLD_CHANGES: Sql = sql("
+delete from repair_changes
+where number in (
+  select number
+  from repair_changes
+  where repair_id = :repair
+  order by number
+  limit :limit
+  for update skip locked -- postgres
+)");
+
+static FORGET: Sql = sql("
+delete from repairs
+where id = :repair
+and ended_at < :before
+and not exists (select 1 from repair_changes where repair_id = :repair)");
+
+/// Repairs whose receipts one step of the sweep looks at.
+const FORGOTTEN_AT_ONCE: u32 = 4;
+
+/// Removes the receipts of repairs that ended before this time, at most `limit` rows, and then the
+/// repairs, which are [`RepairState::Expired`](leadhost_domain::repair::RepairState) meanwhile. Returns
+/// how many rows it removed.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
+pub async fn forget(database: &Database, before: Micros, limit: u32) -> Result<u64, StoreError> {
+    let ended: Vec<RepairId> = database
+        .read(
+            VisibleRows::Exempt,
+            steps!(|tx| {
+                let args = args! { before, limit: FORGOTTEN_AT_ONCE };
+                tx.rows(&ENDED, &args, |row| row.id("id")).await
+            }),
+        )
+        .await?;
+    let mut removed = 0;
+    for repair in ended {
+        removed += database
+            .write(
+                VisibleRows::All,
+                steps!(|tx| {
+                    let args = args! { repair, before, limit };
+                    if tx.run(&EXPIRE, &args).await? == 0 {
+                        return Ok(0);
+                    }
+                    let changes = tx.run(&OLD_CHANGES, &args).await?;
+                    Ok(changes + tx.run(&FORGET, &args).await?)
+                }),
+            )
+            .await?;
+    }
+    Ok(removed)
+}
+
+/// The changes with the values of a contact: those of all rows of which one change is about it, such as of
+/// deals that a repair took from it or contacts that lost its keys, and those of other contacts that are of
+/// the same leads.
+macro_rules! changes_about {
+    () => {
+        "
+    select number
+    from repair_changes
+    where row_id = :contact
+    union
+    select c.number
+    from repair_changes as own
+    join repair_changes as c
+      on c.row_id = own.row_id
+      and c.repair_id = own.repair_id
+    where own.contact_id = :contact
+    union
+    select c.number
+    from (
+      select repair_id, delivery_id, item
+      from repair_changes
+      where contact_id = :contact
+      union
+      select repair_id, delivery_id, item
+      from repair_changes
+      where row_id = :contact
+    ) as own
+    join repair_changes as c
+      on c.delivery_id = own.delivery_id
+      and c.item = own.item
+      and c.repair_id = own.repair_id
+    where c.kind = 'contact'"
+    };
+}
+pub(crate) use changes_about;
+
+/// Erases the values in receipts with a contact.
+pub static ERASE_OF_CONTACT: Sql = sql(concat!(
+    "
+update repair_changes
+set value_before = null, value_after = null
+where number in (",
+    changes_about!(),
+    ")
+and value_before is not null
+and (workspace_id = :workspace) is true"
+));
+
+/// The same with a deal.
+pub static ERASE_OF_DEALS: Sql = sql("
+each (workspace_id uuid, id uuid)
+update repair_changes as c
+set value_before = null, value_after = null
+from each
+where c.row_id = each.id
+and c.value_before is not null
+and (c.workspace_id = each.workspace_id) is true");
+
+pub const SQL: &[&Sql] = &[
+    &ONE_AT_A_TIME,
+    &OPEN,
+    &ONE,
+    &LIST,
+    &BEGIN,
+    &TAKE,
+    &PROGRESS,
+    &CHANGE,
+    &NEW_CHANGES,
+    &CHANGES,
+    &CORRECTED,
+    &OF_CONTACT,
+    &LEADS,
+    &MOVES,
+    &TO_UNDO,
+    &STAYING,
+    &SUMS,
+    &ROWS,
+    &ENDED,
+    &EXPIRE,
+    &OLD_CHANGES,
+    &FORGET,
+    &ERASE_OF_CONTACT,
+    &ERASE_OF_DEALS,
+];
+
+/// They read all repairs, which are acts of operators.
+#[cfg(test)]
+pub const WHOLE: &[&Sql] = &[&ENDED];

@@ -1,0 +1,301 @@
+//! Rollouts of plugin versions, and what hosts report about them.
+
+use std::time::Duration;
+
+use crate::StoreError;
+use crate::database::Database;
+use crate::postgres::VisibleRows;
+use crate::row::rollouts::{report as report_of, rollout};
+use crate::sql::{Sql, Tx, args, json, sql, steps};
+use leadhost_domain::limits;
+use leadhost_domain::rollout::{Rollout, RolloutReport};
+use leadhost_domain::time::Micros;
+
+static LIST: Sql = sql("
+select name, number, candidate, stable, stage, paused, step, plan, generation, spent_seconds,
+  spent_at, started_by, started_at, stage_at, why
+from rollouts
+order by name");
+
+/// Returns the last rollout of every plugin that had one, by name.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
+pub async fn list(database: &Database) -> Result<Vec<Rollout>, StoreError> {
+    database
+        .read(
+            VisibleRows::Exempt,
+            steps!(|tx| tx.rows(&LIST, &[], |row| rollout(row)).await),
+        )
+        .await
+}
+
+// One host at a time, so that two that begin at once do not both replace an ended rollout.
+static ONE_AT_A_TIME: Sql = sql("
+lock table rollouts in share row exclusive mode -- postgres");
+
+// An open rollout is not replaced. The numbers and generations grow across all plugins.
+static BEGIN: Sql = sql("
+insert into rollouts (name, number, candidate, stable, stage, paused, step, plan, generation,
+  spent_seconds, spent_at, started_by, started_at, stage_at, why)
+values (:name, (select coalesce(max(number), 0) + 1 from rollouts), :candidate, :stable, :stage,
+  :paused, :step, :plan, (select coalesce(max(generation), 0) + 1 from rollouts), :spent_seconds,
+  :spent_at, :started_by, :started_at, :stage_at, :why)
+on conflict (name) do update
+set number = excluded.number, candidate = excluded.candidate, stable = excluded.stable,
+  stage = excluded.stage, paused = excluded.paused, step = excluded.step, plan = excluded.plan,
+  generation = excluded.generation, spent_seconds = excluded.spent_seconds,
+  spent_at = excluded.spent_at, started_by = excluded.started_by, started_at = excluded.started_at,
+  stage_at = excluded.stage_at, why = excluded.why
+where rollouts.stage not in ('verified', 'shadow', 'canary', 'probation')");
+
+static ONE: Sql = sql("
+select name, number, candidate, stable, stage, paused, step, plan, generation, spent_seconds,
+  spent_at, started_by, started_at, stage_at, why
+from rollouts
+where name = :name");
+
+static FORGET_REPORTS: Sql = sql("
+delete from rollout_reports
+where name = :name and number <> :number");
+
+/// Begins a rollout, and forgets the reports on the last one of this name. Number and generation
+/// are assigned. Returns it, and whether it is the new one: otherwise another one is open.
+///
+/// # Errors
+///
+/// [`StoreError::Query`] if a version is not stored, and [`StoreError`] if the database fails.
+pub async fn begin(database: &Database, new: Rollout) -> Result<(Rollout, bool), StoreError> {
+    database
+        .write(
+            VisibleRows::Exempt,
+            steps!(|tx| {
+                tx.run(&ONE_AT_A_TIME, &[]).await?;
+                let args = args! {
+                    name: &new.name,
+                    candidate: &new.candidate,
+                    stable: &new.stable,
+                    stage: new.stage.as_str(),
+                    paused: new.paused,
+                    step: i64::try_from(new.step).unwrap_or(i64::MAX),
+                    plan: json(&new.plan)?,
+                    spent_seconds: seconds(new.recorded_spent),
+                    spent_at: new.spent_at,
+                    started_by: &new.started_by,
+                    started_at: new.started_at,
+                    stage_at: new.stage_at,
+                    why: new.why.as_deref(),
+                };
+                let is_new = tx.run(&BEGIN, &args).await? == 1;
+                let args = args! { name: &new.name };
+                let stored = tx.only(&ONE, &args, |row| rollout(row)).await?;
+                let args = args! { name: &new.name, number: stored.number };
+                tx.run(&FORGET_REPORTS, &args).await?;
+                Ok((stored, is_new))
+            }),
+        )
+        .await
+}
+
+/// Returns the whole seconds of a span, as the store keeps it.
+fn seconds(span: Duration) -> i64 {
+    i64::try_from(span.as_secs()).unwrap_or(i64::MAX)
+}
+
+static CHANGE: Sql = sql("
+update rollouts
+set stage = :stage, paused = :paused, step = :step, spent_seconds = :spent_seconds,
+  spent_at = :spent_at, stage_at = :stage_at, why = :why,
+  generation = (select max(generation) + 1 from rollouts)
+where name = :name and generation = :generation");
+
+/// Changes stage, step and pause of a rollout, unless it was changed since this generation was
+/// read. Returns it with its new generation, or `None`.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
+pub async fn change(database: &Database, changed: Rollout) -> Result<Option<Rollout>, StoreError> {
+    database
+        .write(
+            VisibleRows::Exempt,
+            steps!(|tx| change_in(tx, &changed).await),
+        )
+        .await
+}
+
+/// Changes a rollout like [`change`], in a transaction that changes more.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
+pub async fn change_in(tx: &mut Tx, changed: &Rollout) -> Result<Option<Rollout>, StoreError> {
+    tx.run(&ONE_AT_A_TIME, &[]).await?;
+    let args = args! {
+        name: &changed.name,
+        stage: changed.stage.as_str(),
+        paused: changed.paused,
+        step: i64::try_from(changed.step).unwrap_or(i64::MAX),
+        spent_seconds: seconds(changed.recorded_spent),
+        spent_at: changed.spent_at,
+        stage_at: changed.stage_at,
+        why: changed.why.as_deref(),
+        generation: changed.generation,
+    };
+    if tx.run(&CHANGE, &args).await? == 0 {
+        return Ok(None);
+    }
+    let args = args! { name: &changed.name };
+    Ok(Some(tx.only(&ONE, &args, |row| rollout(row)).await?))
+}
+
+static SPEND: Sql = sql("
+update rollouts
+set spent_seconds = :spent_seconds, spent_at = :spent_at
+where name = :name and generation = :generation");
+
+/// Records how long the step of this generation has lasted.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
+pub async fn spend(database: &Database, rollout: Rollout) -> Result<(), StoreError> {
+    database
+        .write(
+            VisibleRows::Exempt,
+            steps!(|tx| {
+                let args = args! {
+                    name: &rollout.name,
+                    spent_seconds: seconds(rollout.recorded_spent),
+                    spent_at: rollout.spent_at,
+                    generation: rollout.generation,
+                };
+                tx.run(&SPEND, &args).await?;
+                Ok(())
+            }),
+        )
+        .await
+}
+
+static REPORT: Sql = sql("
+insert into rollout_reports (name, number, host_id, host, generation, error, reported_at, seen)
+values (:name, :number, :host_id, :host, :generation, :error, :reported_at, :seen)
+on conflict (name, number, host_id) do update
+set generation = excluded.generation, error = excluded.error,
+  reported_at = excluded.reported_at, seen = excluded.seen");
+
+// A host that starts again and again has a report for each start.
+static FORGET_OLDEST: Sql = sql("
+delete from rollout_reports
+where name = :name and number = :number and reported_at < (
+  select min(newest.reported_at)
+  from (
+    select reported_at from rollout_reports
+    where name = :name and number = :number
+    order by reported_at desc
+    limit :kept
+  ) newest)");
+
+/// Stores what a host has seen of a rollout, in place of its last report. Keeps the
+/// newest `limits::ROLLOUT_REPORTS` reports and removes older ones.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
+pub async fn report(database: &Database, report: RolloutReport) -> Result<(), StoreError> {
+    database
+        .write(
+            VisibleRows::Exempt,
+            steps!(|tx| {
+                let args = args! {
+                    name: &report.name,
+                    number: report.number,
+                    host_id: report.host,
+                    host: &report.host_name,
+                    generation: report.generation,
+                    error: report.error.as_deref(),
+                    reported_at: report.at,
+                    seen: json(&report.seen)?,
+                };
+                tx.run(&REPORT, &args).await?;
+                let args = args! {
+                    name: &report.name,
+                    number: report.number,
+                    kept: limits::ROLLOUT_REPORTS,
+                };
+                tx.run(&FORGET_OLDEST, &args).await?;
+                Ok(())
+            }),
+        )
+        .await
+}
+
+static REPORTS: Sql = sql("
+select name, number, host_id, host, generation, error, reported_at, seen
+from rollout_reports
+where name = :name and number = :number
+order by host, host_id");
+
+/// Returns what hosts have reported about a rollout, those that have stopped included.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
+pub async fn reports(
+    database: &Database,
+    name: String,
+    number: i64,
+) -> Result<Vec<RolloutReport>, StoreError> {
+    database
+        .read(
+            VisibleRows::Exempt,
+            steps!(|tx| {
+                let args = args! { name: &name, number };
+                tx.rows(&REPORTS, &args, |row| report_of(row)).await
+            }),
+        )
+        .await
+}
+
+static FORGET_ENDED: Sql = sql("
+delete from rollout_reports
+where (name, number, host_id) in (
+  select seen.name, seen.number, seen.host_id
+  from rollouts as ended
+  join rollout_reports as seen
+    on seen.name = ended.name
+    and seen.number = ended.number
+  where ended.stage not in ('verified', 'shadow', 'canary', 'probation')
+  and ended.stage_at < :before
+  limit :limit
+  for update of seen skip locked -- postgres
+)");
+
+/// Removes reports on rollouts that ended before this time, at most `limit`, and returns how many.
+/// The rollouts themselves stay.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
+pub async fn forget(database: &Database, before: Micros, limit: u32) -> Result<u64, StoreError> {
+    database
+        .write_alone(steps!(|tx| {
+            tx.run(&FORGET_ENDED, &args! { before, limit }).await
+        }))
+        .await
+}
+
+pub const SQL: &[&Sql] = &[
+    &LIST,
+    &ONE_AT_A_TIME,
+    &BEGIN,
+    &ONE,
+    &FORGET_REPORTS,
+    &CHANGE,
+    &SPEND,
+    &REPORT,
+    &FORGET_OLDEST,
+    &REPORTS,
+    &FORGET_ENDED,
+];

@@ -1,0 +1,57 @@
+//! The id of the key that seals secrets, in a store of one file. A shared store has its own
+//! statements, on the connections of its hosts.
+
+use crate::StoreError;
+use crate::database::Database;
+use crate::postgres::VisibleRows;
+use crate::row::RowColumns as _;
+use crate::sql::{Sql, args, sql, steps};
+
+static KEY: Sql = sql("
+select sealing_key
+from store");
+
+/// Returns the id of the key, or `None` if none was ever set.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
+pub async fn key(database: &Database) -> Result<Option<String>, StoreError> {
+    database
+        .read(
+            VisibleRows::Exempt,
+            steps!(|tx| tx.only(&KEY, &[], |row| row.text_if("sealing_key")).await),
+        )
+        .await
+}
+
+static SET: Sql = sql("
+update store
+set sealing_key = :key");
+
+/// Sets the key if none is set yet or the current one is among `older`. Returns the one that counts.
+///
+/// # Errors
+///
+/// [`StoreError`] if the database fails.
+pub async fn seal_with(
+    database: &Database,
+    key: String,
+    older: Vec<String>,
+) -> Result<String, StoreError> {
+    database
+        .write(
+            VisibleRows::Exempt,
+            steps!(|tx| {
+                let current = tx.only(&KEY, &[], |row| row.text_if("sealing_key")).await?;
+                if let Some(current) = current.filter(|current| !older.contains(current)) {
+                    return Ok(current);
+                }
+                tx.run(&SET, &args! { key: &key }).await?;
+                Ok(key)
+            }),
+        )
+        .await
+}
+
+pub const SQL: &[&Sql] = &[&KEY, &SET];

@@ -1,0 +1,15 @@
+//! The SQL layer that operations use for both databases: statements that are written once, with
+//! named parameters, and a transaction that runs them.
+//!
+//! On SQLite an operation runs from start to end on one thread without waiting, so its futures are
+//! always ready. On PostgreSQL each statement is a round trip.
+
+mod statement;
+mod transaction;
+mod value;
+
+pub use self::statement::{Dialect, Sql, Text, Together, listed, made, sql};
+pub(crate) use self::transaction::steps;
+pub use self::transaction::{SqlRow, Tx};
+pub(crate) use self::value::args;
+pub use self::value::{Arg, Json, SqlType, SqlValue, json};

@@ -1,0 +1,271 @@
+//! Kinds and values of parameters.
+
+use std::borrow::Cow;
+use std::net::IpAddr;
+
+use serde::Serialize;
+use uuid::Uuid;
+
+use crate::StoreError;
+use leadhost_domain::id::{
+    AgentId, ConnectionId, ContactId, ConversationId, DealId, DealLogId, DeliveryId, ErasureId,
+    HostId, KeyId, MessageErrorId, MessageId, OwnerId, PartnerId, ProductId, RepairId, TicketId,
+    WorkspaceId,
+};
+use leadhost_domain::plugin::Digest;
+use leadhost_domain::time::Micros;
+
+/// The type of a column, in both databases.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SqlType {
+    Uuid,
+    Text,
+    /// JSON whose text is kept unchanged.
+    Json,
+    Number,
+    Truth,
+    Time,
+    Bytes,
+}
+
+impl SqlType {
+    /// Returns the kind that a statement names with this word.
+    pub fn from_text(word: &str) -> Option<Self> {
+        const ALL: [SqlType; 7] = [
+            SqlType::Uuid,
+            SqlType::Text,
+            SqlType::Json,
+            SqlType::Number,
+            SqlType::Truth,
+            SqlType::Time,
+            SqlType::Bytes,
+        ];
+        ALL.into_iter().find(|kind| kind.word() == word)
+    }
+
+    /// Returns the word that names the kind in a statement.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Uuid => "uuid",
+            Self::Text => "text",
+            Self::Json => "json",
+            Self::Number => "number",
+            Self::Truth => "truth",
+            Self::Time => "time",
+            Self::Bytes => "bytes",
+        }
+    }
+
+    /// Returns PostgreSQL's name of the type in a list parameter.
+    pub fn in_a_list(self) -> &'static str {
+        match self {
+            Self::Uuid => "uuid",
+            Self::Text | Self::Json => "text",
+            Self::Number => "bigint",
+            Self::Truth => "boolean",
+            Self::Time => "timestamptz",
+            Self::Bytes => "bytea",
+        }
+    }
+}
+
+/// The value of a parameter. A null has a kind too, because PostgreSQL requires it.
+#[derive(Clone, Debug, PartialEq)]
+pub enum SqlValue<'a> {
+    Null(SqlType),
+    Uuid(Uuid),
+    Text(Cow<'a, str>),
+    Json(Cow<'a, str>),
+    Number(i64),
+    Truth(bool),
+    Time(Micros),
+    Bytes(Cow<'a, [u8]>),
+}
+
+/// A parameter: its name and its value.
+pub type Arg<'a> = (&'static str, SqlValue<'a>);
+
+/// Parameters by name: `args! { id, until: lease.until }`.
+macro_rules! args {
+    (@value $name:ident) => { $crate::sql::SqlValue::from($name) };
+    (@value $name:ident $value:expr) => { $crate::sql::SqlValue::from($value) };
+    ($($name:ident $(: $value:expr)?),* $(,)?) => {
+        [$((stringify!($name), args!(@value $name $($value)?))),*]
+    };
+}
+pub(crate) use args;
+
+/// A type for which a null has a kind.
+pub trait Typed {
+    const KIND: SqlType;
+}
+
+impl<'a, T: Typed + Into<SqlValue<'a>>> From<Option<T>> for SqlValue<'a> {
+    fn from(value: Option<T>) -> Self {
+        value.map_or(SqlValue::Null(T::KIND), Into::into)
+    }
+}
+
+macro_rules! typed {
+    ($($kind:ident: $($of:ty),+;)+) => {
+        $($(impl Typed for $of {
+            const KIND: SqlType = SqlType::$kind;
+        })+)+
+    };
+}
+
+typed! {
+    Uuid: Uuid, WorkspaceId, PartnerId, ContactId, DealId, DealLogId, DeliveryId, ErasureId, HostId,
+        KeyId, MessageErrorId, MessageId, OwnerId, ProductId, RepairId, TicketId, ConversationId;
+    Text: &str, String, &String, Cow<'_, str>, &ConnectionId, &Digest, IpAddr;
+    Json: Json;
+    Number: i64, i32, u32, u16, u8, AgentId;
+    Truth: bool;
+    Time: Micros;
+    Bytes: &[u8], &[u8; 32], &Vec<u8>, Vec<u8>;
+}
+
+macro_rules! uuids {
+    ($($id:ty),+) => {
+        $(impl From<$id> for SqlValue<'_> {
+            fn from(id: $id) -> Self {
+                SqlValue::Uuid(id.into())
+            }
+        })+
+    };
+}
+
+uuids!(
+    Uuid,
+    WorkspaceId,
+    PartnerId,
+    ContactId,
+    DealId,
+    DealLogId,
+    DeliveryId,
+    ErasureId,
+    HostId,
+    KeyId,
+    MessageErrorId,
+    MessageId,
+    OwnerId,
+    ProductId,
+    RepairId,
+    TicketId,
+    ConversationId
+);
+
+macro_rules! numbers {
+    ($($number:ty),+) => {
+        $(impl From<$number> for SqlValue<'_> {
+            fn from(number: $number) -> Self {
+                SqlValue::Number(number.into())
+            }
+        })+
+    };
+}
+
+numbers!(i64, i32, u32, u16, u8);
+
+impl From<AgentId> for SqlValue<'_> {
+    fn from(agent: AgentId) -> Self {
+        SqlValue::Number(agent.0)
+    }
+}
+
+impl<'a> From<&'a str> for SqlValue<'a> {
+    fn from(text: &'a str) -> Self {
+        SqlValue::Text(Cow::Borrowed(text))
+    }
+}
+
+impl<'a> From<&'a String> for SqlValue<'a> {
+    fn from(text: &'a String) -> Self {
+        SqlValue::Text(Cow::Borrowed(text))
+    }
+}
+
+impl From<String> for SqlValue<'_> {
+    fn from(text: String) -> Self {
+        SqlValue::Text(Cow::Owned(text))
+    }
+}
+
+impl<'a> From<Cow<'a, str>> for SqlValue<'a> {
+    fn from(text: Cow<'a, str>) -> Self {
+        SqlValue::Text(text)
+    }
+}
+
+impl<'a> From<&'a ConnectionId> for SqlValue<'a> {
+    fn from(id: &'a ConnectionId) -> Self {
+        SqlValue::Text(Cow::Borrowed(id.as_str()))
+    }
+}
+
+impl<'a> From<&'a Digest> for SqlValue<'a> {
+    fn from(digest: &'a Digest) -> Self {
+        SqlValue::Text(Cow::Borrowed(&digest.0))
+    }
+}
+
+impl From<IpAddr> for SqlValue<'_> {
+    fn from(address: IpAddr) -> Self {
+        SqlValue::Text(Cow::Owned(address.to_string()))
+    }
+}
+
+impl From<bool> for SqlValue<'_> {
+    fn from(truth: bool) -> Self {
+        SqlValue::Truth(truth)
+    }
+}
+
+impl From<Micros> for SqlValue<'_> {
+    fn from(time: Micros) -> Self {
+        SqlValue::Time(time)
+    }
+}
+
+impl<'a> From<&'a [u8]> for SqlValue<'a> {
+    fn from(bytes: &'a [u8]) -> Self {
+        SqlValue::Bytes(Cow::Borrowed(bytes))
+    }
+}
+
+impl<'a> From<&'a [u8; 32]> for SqlValue<'a> {
+    fn from(bytes: &'a [u8; 32]) -> Self {
+        SqlValue::Bytes(Cow::Borrowed(bytes))
+    }
+}
+
+impl<'a> From<&'a Vec<u8>> for SqlValue<'a> {
+    fn from(bytes: &'a Vec<u8>) -> Self {
+        SqlValue::Bytes(Cow::Borrowed(bytes))
+    }
+}
+
+impl From<Vec<u8>> for SqlValue<'_> {
+    fn from(bytes: Vec<u8>) -> Self {
+        SqlValue::Bytes(Cow::Owned(bytes))
+    }
+}
+
+/// JSON text, for a column of JSON.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Json(pub String);
+
+impl From<Json> for SqlValue<'_> {
+    fn from(json: Json) -> Self {
+        SqlValue::Json(Cow::Owned(json.0))
+    }
+}
+
+/// Serializes a value for a JSON column.
+///
+/// # Errors
+///
+/// [`StoreError::Inconsistent`] if the value cannot be serialized.
+pub fn json<T: Serialize + ?Sized>(value: &T) -> Result<Json, StoreError> {
+    crate::row::json(value).map(Json)
+}

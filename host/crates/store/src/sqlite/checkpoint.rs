@@ -1,0 +1,165 @@
+//! Moves committed pages from the log into the file, on a thread and a connection of its
+//! own. The writer does not wait for checkpoints unless the log has grown past a limit.
+//! Nothing is done while nothing is written.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rusqlite::Connection;
+
+use super::commits::Commits;
+use super::connections::SqliteOptions;
+use super::db::Db;
+use super::threads::beside;
+use crate::StoreError;
+use leadhost_domain::limits;
+
+const PASSIVE: &str = "pragma wal_checkpoint(passive)";
+const RESTART: &str = "pragma wal_checkpoint(restart)";
+const TRUNCATE: &str = "pragma wal_checkpoint(truncate)";
+const PAGE_BYTES: &str = "pragma page_size";
+
+/// How long a checkpoint waits for other connections. The longer ones wait while holding
+/// the write lock, so a long read such as a backup's would hold up the writer.
+const PATIENCE: Duration = Duration::from_millis(10);
+
+/// The interval between log lines about checkpoints that keep failing.
+const LOGGED_EVERY: Duration = Duration::from_secs(60);
+
+/// Starts moving commits into the file. The thread ends with the store.
+pub fn start(db: &Db) {
+    let (options, commits) = (db.options().clone(), Arc::clone(db.counted()));
+    thread::Builder::new()
+        .name("store-checkpoint".to_owned())
+        .spawn(move || keep_moving(&options, &commits))
+        .expect("the operating system gives a thread");
+}
+
+fn keep_moving(options: &SqliteOptions, commits: &Commits) {
+    let log = options.log();
+    let mut mover: Option<Mover> = None;
+    let mut logged: Option<Instant> = None;
+    let mut seen = 0;
+    let mut rest = limits::CHECKPOINT_EVERY;
+    // A log that stayed large is truncated even without a further commit.
+    while (is_large(&log) || commits.past(seen)) && commits.rest(rest) {
+        let began = Instant::now();
+        let now = commits.count();
+        let done = Mover::running(&mut mover, options).and_then(|mover| {
+            if now == seen {
+                // Truncating a large file takes a while, so it is not done while there
+                // are writes.
+                mover.truncate()
+            } else {
+                mover.pass()
+            }
+        });
+        match done {
+            Ok(()) => {
+                seen = now;
+                logged = None;
+            }
+            Err(error) => {
+                // The log grows until a later checkpoint succeeds. No data is lost.
+                if logged.is_none_or(|logged| logged.elapsed() >= LOGGED_EVERY) {
+                    tracing::warn!(%error, "checkpoint failed, retrying");
+                    logged = Some(Instant::now());
+                }
+                mover = None;
+            }
+        }
+        rest = limits::CHECKPOINT_EVERY.saturating_sub(began.elapsed());
+    }
+}
+
+fn is_large(log: &Path) -> bool {
+    std::fs::metadata(log).is_ok_and(|log| log.len() > limits::LOG_BYTES)
+}
+
+/// Moves all committed pages into the file and empties the log. If a read is using the
+/// log all the time, a later checkpoint does so.
+///
+/// # Errors
+///
+/// [`StoreError`] if the file cannot be opened or written.
+pub async fn empty_log(db: &Db) -> Result<(), StoreError> {
+    let options = db.options().clone();
+    let mut mover = beside(move || Mover::open(&options)).await?;
+    for _ in 0..limits::LOG_EMPTIED_ATTEMPTS {
+        let is_busy;
+        (mover, is_busy) = beside(move || {
+            let (is_busy, _) = mover.checkpoint(TRUNCATE)?;
+            Ok((mover, is_busy))
+        })
+        .await?;
+        if !is_busy {
+            break;
+        }
+        tokio::time::sleep(limits::CHECKPOINT_EVERY).await;
+    }
+    beside(move || {
+        drop(mover);
+        Ok(())
+    })
+    .await
+}
+
+/// A connection that runs checkpoints.
+struct Mover {
+    connection: Connection,
+    page_bytes: u64,
+}
+
+impl Mover {
+    fn open(options: &SqliteOptions) -> Result<Self, StoreError> {
+        let connection = options.open()?;
+        connection.busy_timeout(PATIENCE)?;
+        let page_bytes: i64 = connection.query_row(PAGE_BYTES, [], |row| row.get(0))?;
+        Ok(Self {
+            connection,
+            page_bytes: u64::try_from(page_bytes).unwrap_or_default(),
+        })
+    }
+
+    /// Returns the connection, opening one if there is none.
+    fn running<'m>(
+        mover: &'m mut Option<Self>,
+        options: &SqliteOptions,
+    ) -> Result<&'m Self, StoreError> {
+        match mover {
+            Some(mover) => Ok(mover),
+            none => Ok(none.insert(Self::open(options)?)),
+        }
+    }
+
+    /// Runs a checkpoint. Returns whether other connections prevented it from finishing,
+    /// and the number of pages in the log.
+    fn checkpoint(&self, how: &str) -> Result<(bool, u64), StoreError> {
+        let (is_busy, pages): (bool, i64) = self
+            .connection
+            .query_row(how, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        Ok((is_busy, u64::try_from(pages).unwrap_or_default()))
+    }
+
+    fn pass(&self) -> Result<(), StoreError> {
+        let (_, pages) = self.checkpoint(PASSIVE)?;
+        // A log that is always in use is never reused from its start. Past a limit the
+        // writer waits once, and then starts over.
+        if pages * self.page_bytes > limits::LOG_BYTES {
+            // A restart waits until everything is moved. Pages that are written during
+            // the first pass go in a second one, and so on, so that the wait is short.
+            for _ in 0..limits::CHECKPOINT_PASSES {
+                self.checkpoint(PASSIVE)?;
+            }
+            self.checkpoint(RESTART)?;
+        }
+        Ok(())
+    }
+
+    fn truncate(&self) -> Result<(), StoreError> {
+        self.checkpoint(TRUNCATE)?;
+        Ok(())
+    }
+}

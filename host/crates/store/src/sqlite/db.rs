@@ -1,0 +1,126 @@
+//! One SQLite file, with the thread that writes to it and the few that read.
+
+use std::fs::File;
+use std::path::Path;
+use std::sync::Arc;
+
+use super::commits::Commits;
+use super::connections::{self, SqliteOptions};
+use super::single_host::SingleHost;
+use super::threads::{self, End, JobLength, StoreThreads, TxSteps, ending};
+use crate::StoreError;
+use crate::high_water_mark::HighWaterMark;
+use crate::sql::{Tx, steps};
+use leadhost_domain::clock::SharedClock;
+
+/// The database in one SQLite file. On a server, `postgres::Db` takes its place, and `Database` is
+/// either of them.
+pub struct Db {
+    options: SqliteOptions,
+    writing: StoreThreads,
+    reading: StoreThreads,
+    high_water_mark: Arc<HighWaterMark>,
+    commits: Arc<Commits>,
+    alone: SingleHost,
+    /// While this lock is held, no other process opens the file.
+    _lock: File,
+}
+
+impl Db {
+    /// The first write opens the file, and creates it if it does not exist.
+    pub fn open(
+        file: &Path,
+        lock: File,
+        clock: SharedClock,
+        high_water_mark: Arc<HighWaterMark>,
+    ) -> Self {
+        let options = SqliteOptions::to_write(file.to_owned(), Arc::clone(&clock));
+        let to_read = SqliteOptions::to_read(file.to_owned(), clock);
+        let commits = Arc::new(Commits::default());
+        Self {
+            writing: StoreThreads::writer(options.clone(), Arc::clone(&commits)),
+            reading: StoreThreads::readers(to_read),
+            options,
+            high_water_mark,
+            commits,
+            alone: SingleHost::default(),
+            _lock: lock,
+        }
+    }
+
+    /// Reads in one snapshot.
+    ///
+    /// # Errors
+    ///
+    /// `Busy` if too many reads wait, and the errors of `steps`.
+    pub async fn read<T, F>(&self, length: JobLength, steps: F) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: for<'t> FnOnce(&'t mut Tx) -> TxSteps<'t, T> + Send + 'static,
+    {
+        self.reading.run(length, ending(steps, End::Undo)).await
+    }
+
+    /// Writes in one transaction. It sees all earlier writes, and a clock that it reads
+    /// is later than any that an earlier transaction read.
+    ///
+    /// # Errors
+    ///
+    /// `Busy` if too many writes wait, `Full` if there is no space, and the errors of
+    /// `steps`.
+    pub async fn write<T, F>(&self, steps: F) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: for<'t> FnOnce(&'t mut Tx) -> TxSteps<'t, (T, End)> + Send + 'static,
+    {
+        self.high_water_mark.opens().await;
+        self.writing.run(JobLength::Short, steps).await
+    }
+
+    /// Returns the high-water mark of the store's last known state.
+    pub fn high_water_mark(&self) -> &HighWaterMark {
+        &self.high_water_mark
+    }
+
+    /// Returns the state that the only host of a file shares.
+    pub fn alone(&self) -> &SingleHost {
+        &self.alone
+    }
+
+    /// Returns how connections are opened.
+    pub(super) fn options(&self) -> &SqliteOptions {
+        &self.options
+    }
+
+    /// Limits the pages of the file, as a full disk would. For tests. 0 lifts the limit.
+    pub async fn limit_pages(&self, pages: u32) {
+        self.options.note_bound(pages);
+        let bounded = self.writing.run(
+            JobLength::Short,
+            ending(
+                steps!(|tx| connections::bound(threads::connection(tx)?, pages)),
+                // The limit belongs to the connection, and outlives the rollback.
+                End::Undo,
+            ),
+        );
+        if let Err(error) = bounded.await {
+            tracing::warn!(%error, "page limit not applied until the file is opened again");
+        }
+    }
+
+    /// Returns the number of commits since the file was opened.
+    pub fn commits(&self) -> u64 {
+        self.commits.count()
+    }
+
+    /// Returns the counter of commits, which wakes the checkpointer.
+    pub(super) fn counted(&self) -> &Arc<Commits> {
+        &self.commits
+    }
+}
+
+impl Drop for Db {
+    fn drop(&mut self) {
+        self.commits.close();
+    }
+}

@@ -1,0 +1,111 @@
+//! Analytics runs and the state of their counts.
+
+use std::time::Duration;
+
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+
+use super::register::{Histograms, Register, set};
+use leadhost_domain::analytics::MetricSet;
+use leadhost_domain::time::Micros;
+use leadhost_store::RollupStatus;
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct SetLabel {
+    set: &'static str,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct SetLabels {
+    set: &'static str,
+    outcome: &'static str,
+}
+
+/// How an analytics run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RunEnd {
+    Ended,
+    /// Another host does the job now, this host stops or was cut off, or the store failed.
+    Cut,
+}
+
+#[derive(Debug)]
+pub struct AnalyticsMetrics {
+    runs: Family<SetLabels, Counter>,
+    seconds: Histograms<SetLabel>,
+    changes: Family<SetLabel, Counter>,
+    age: Family<SetLabel, Gauge>,
+    behind: Family<SetLabel, Gauge>,
+    making: Family<SetLabel, Gauge>,
+    cubes: Family<SetLabel, Gauge>,
+}
+
+impl AnalyticsMetrics {
+    /// Registers the metrics.
+    pub fn new(register: &mut Register<'_>) -> Self {
+        Self {
+            runs: register.add(
+                "rollup_runs",
+                "Analytics runs on this host, by metric set: ended or cut short",
+            ),
+            seconds: register.seconds_by("rollup_run_duration", "Time of an analytics run"),
+            changes: register.add(
+                "rollup_changes",
+                "Changes that analytics runs on this host have read",
+            ),
+            age: register.with_seconds(
+                Family::default(),
+                "rollup_age",
+                "Age of the counts that analytics shows; -1 before the first run has ended",
+            ),
+            behind: register.add(
+                "rollup_behind",
+                "Workspaces that the last run could not count, or could not finish",
+            ),
+            making: register.add("rollup_making", "Analytics builds in progress"),
+            cubes: register.add(
+                "rollup_cubes",
+                "Time zones with counts by local day, over all workspaces",
+            ),
+        }
+    }
+
+    /// Counts an analytics run of a metric set. The time of one that was cut short says nothing.
+    pub fn run(&self, set: MetricSet, end: RunEnd, changes: u64, took: Duration) {
+        let set = set.as_str();
+        let outcome = match end {
+            RunEnd::Ended => "ended",
+            RunEnd::Cut => "cut",
+        };
+        self.runs.get_or_create(&SetLabels { set, outcome }).inc();
+        match end {
+            RunEnd::Ended => self
+                .seconds
+                .get_or_create(&SetLabel { set })
+                .observe(took.as_secs_f64()),
+            RunEnd::Cut => {}
+        }
+        self.changes
+            .get_or_create(&SetLabel { set })
+            .inc_by(changes);
+    }
+
+    /// Sets the state of the rollups, including those that another host computes.
+    pub fn rollups(&self, rollups: &[RollupStatus], now: Micros) {
+        for rollup in rollups {
+            let label = SetLabel {
+                set: rollup.set.as_str(),
+            };
+            let age = rollup.as_of.map_or(-1, |as_of| {
+                i64::try_from(now.since(as_of).as_secs()).unwrap_or(i64::MAX)
+            });
+            self.age.get_or_create(&label).set(age);
+            set(&self.behind.get_or_create(&label), rollup.behind.len());
+            set(&self.making.get_or_create(&label), rollup.making.len());
+            let cubes = i64::try_from(rollup.cubes).unwrap_or(i64::MAX);
+            self.cubes.get_or_create(&label).set(cubes);
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! The export of traces.
+//!
+//! One task takes finished traces from a bounded queue and sends them in batches. Nothing waits for it: a
+//! full queue drops traces, a receiver that is down or slow, or refuses, costs the batch after a few
+//! attempts, and both are counted.
+
+use bytes::Bytes;
+use prost::Message as _;
+use tokio::task::JoinHandle;
+use tokio::time::Instant;
+
+use super::encode;
+use super::messages::{ExportTraceServiceResponse, Resource};
+use super::sender::OtlpSender;
+use leadhost_config::TelemetrySection;
+use leadhost_domain::id::HostId;
+use leadhost_domain::limits;
+use leadhost_egress::Egress;
+use leadhost_trace::{FinishedTrace, TraceQueue, TraceQueueItem, Tracer};
+
+/// The path of traces at the endpoint, by the specification of OTLP.
+const PATH: &str = "/v1/traces";
+
+/// The export of traces: the tracer that feeds it, and its task.
+#[derive(Debug)]
+pub struct TraceExport {
+    pub tracer: Tracer,
+    /// The host that exports.
+    host: HostId,
+    task: Option<JoinHandle<()>>,
+}
+
+impl TraceExport {
+    /// Starts the export, if an endpoint is configured.
+    pub fn start(config: &TelemetrySection, host: HostId) -> Self {
+        Self::start_with(config, host, Egress::new(limits::EXPORT_DEADLINE))
+    }
+
+    /// Starts the export over this egress, if an endpoint is configured.
+    pub fn start_with(config: &TelemetrySection, host: HostId, egress: Egress) -> Self {
+        let Some(sender) = OtlpSender::new(config, egress, "traces", PATH) else {
+            return Self {
+                tracer: Tracer::off(),
+                host,
+                task: None,
+            };
+        };
+        let (tracer, queue) = Tracer::new(config.traces_per_mille);
+        let exporter = TraceExporter {
+            tracer: tracer.clone(),
+            sender,
+            resource: encode::resource(config, host),
+        };
+        Self {
+            tracer,
+            host,
+            task: Some(tokio::spawn(exporter.run(queue))),
+        }
+    }
+
+    /// Returns the id that distinguishes the exports of this host from those of others.
+    pub fn host(&self) -> HostId {
+        self.host
+    }
+
+    /// Exports what has ended, within a bound, and stops.
+    pub async fn stop(&self) {
+        self.tracer.flush(limits::EXPORT_AT_STOP).await;
+        if let Some(task) = &self.task {
+            task.abort();
+        }
+    }
+}
+
+impl Drop for TraceExport {
+    fn drop(&mut self) {
+        if let Some(task) = &self.task {
+            task.abort();
+        }
+    }
+}
+
+struct TraceExporter {
+    tracer: Tracer,
+    sender: OtlpSender,
+    resource: Resource,
+}
+
+impl TraceExporter {
+    async fn run(mut self, mut queue: TraceQueue) {
+        let mut batch: Vec<FinishedTrace> = Vec::new();
+        let mut spans = 0;
+        let mut due = Instant::now();
+        loop {
+            let item = match batch.is_empty() {
+                true => queue.recv().await.map(Some),
+                false => match tokio::time::timeout_at(due, queue.recv()).await {
+                    Ok(item) => item.map(Some),
+                    Err(_) => Some(None),
+                },
+            };
+            let flushed = match item {
+                None => return,
+                Some(Some(TraceQueueItem::Trace(trace))) => {
+                    if batch.is_empty() {
+                        due = Instant::now() + limits::EXPORT_EVERY;
+                    }
+                    spans += trace.spans.len();
+                    batch.push(trace);
+                    if spans < limits::EXPORT_SPANS {
+                        continue;
+                    }
+                    None
+                }
+                Some(Some(TraceQueueItem::Flush(done))) => Some(done),
+                Some(None) => None,
+            };
+            if !batch.is_empty() {
+                self.export(std::mem::take(&mut batch)).await;
+                spans = 0;
+            }
+            if let Some(done) = flushed {
+                // The receiver may be gone.
+                let _ = done.send(());
+            }
+        }
+    }
+
+    /// Exports a batch, and counts the outcome.
+    async fn export(&mut self, batch: Vec<FinishedTrace>) {
+        let traces = batch.len();
+        let body = Bytes::from(encode::spans(&self.resource, &batch).encode_to_vec());
+        drop(batch);
+        match self.sender.deliver(body).await {
+            Some(answer) => {
+                let answer = ExportTraceServiceResponse::decode(answer).unwrap_or_default();
+                let rejected = answer.partial_success.map_or(0, |part| part.rejected_spans);
+                let rejected = u64::try_from(rejected).unwrap_or(0);
+                self.tracer.count_exported(traces, rejected);
+            }
+            None => self.tracer.count_not_sent(traces),
+        }
+    }
+}

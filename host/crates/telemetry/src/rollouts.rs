@@ -1,0 +1,180 @@
+//! Rollouts of plugin versions: their stages, and how the versions compare.
+
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+
+use super::register::{OTHER, PluginLabel, Register};
+use leadhost_domain::plugin::Digest;
+use leadhost_domain::rollout::RolloutStage;
+
+/// The comparisons of one candidate.
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct ComparisonLabels {
+    plugin: String,
+    /// The candidate.
+    digest: String,
+    result: &'static str,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct DifferenceLabels {
+    plugin: String,
+    digest: String,
+    field: &'static str,
+}
+
+/// The stage of a rollout.
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct StageLabels {
+    plugin: String,
+    stage: &'static str,
+}
+
+/// The fields of leads, events, sends and pointers that have lines of their own, and the names of
+/// differences that are of no field. All others share one: plugins name them.
+pub const DIFFERENCES: [&str; 40] = [
+    "name",
+    "phone",
+    "email",
+    "externalId",
+    "listing",
+    "message",
+    "action",
+    "title",
+    "event",
+    "state",
+    "word",
+    "recipient",
+    "sender",
+    "kind",
+    "text",
+    "replyTo",
+    "template",
+    "status",
+    "contact",
+    "keys",
+    "optOut",
+    "at",
+    "request",
+    "connection",
+    "request.method",
+    "request.host",
+    "request.path",
+    "answer.result",
+    "answer.ids",
+    "answer.status",
+    "answer.category",
+    "answer.code",
+    "error",
+    "reason",
+    "newlyFailing",
+    "noLongerFailing",
+    "vanished",
+    "appeared",
+    "vanishedEvents",
+    "appearedEvents",
+];
+
+/// How the results of both versions of a rollout compare.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ComparisonResult {
+    Same,
+    /// They differ, and the candidate's does no harm.
+    Different,
+    Harmful,
+}
+
+#[derive(Debug)]
+pub struct RolloutMetrics {
+    rolled_back: Family<PluginLabel, Counter>,
+    comparisons: Family<ComparisonLabels, Counter>,
+    differences: Family<DifferenceLabels, Counter>,
+    dropped: Family<PluginLabel, Gauge>,
+    stage: Family<StageLabels, Gauge>,
+}
+
+impl RolloutMetrics {
+    /// Registers the metrics.
+    pub fn new(register: &mut Register<'_>) -> Self {
+        Self {
+            rolled_back: register.add(
+                "rollouts_rolled_back",
+                "Rollouts that a guard ended, by plugin",
+            ),
+            comparisons: register.add(
+                "rollout_comparisons",
+                "Deliveries and sends on which both versions of a rollout were compared, by plugin, candidate and result: same, different or harmful",
+            ),
+            differences: register.add(
+                "rollout_differences",
+                "Differences between both versions of a rollout, by plugin, candidate and field, or by what vanishes, appears or fails",
+            ),
+            dropped: register.add(
+                "rollout_dropped",
+                "Deliveries and sends that the current rollout did not compare on this host, because too many waited",
+            ),
+            stage: register.add(
+                "rollout_stage",
+                "The stage of the last rollout of a plugin: 1 for its stage, 0 for the others",
+            ),
+        }
+    }
+
+    /// Counts a comparison of both versions of a rollout, with the number of differences by their name.
+    pub fn compared<'a>(
+        &self,
+        plugin: &str,
+        candidate: &Digest,
+        result: ComparisonResult,
+        fields: impl Iterator<Item = (&'a str, u64)>,
+    ) {
+        let labels = ComparisonLabels {
+            plugin: plugin.to_owned(),
+            digest: candidate.short().to_owned(),
+            result: match result {
+                ComparisonResult::Same => "same",
+                ComparisonResult::Different => "different",
+                ComparisonResult::Harmful => "harmful",
+            },
+        };
+        self.comparisons.get_or_create(&labels).inc();
+        for (field, count) in fields {
+            let known = DIFFERENCES.iter().find(|known| **known == field);
+            let labels = DifferenceLabels {
+                plugin: plugin.to_owned(),
+                digest: candidate.short().to_owned(),
+                field: known.unwrap_or(&OTHER),
+            };
+            self.differences.get_or_create(&labels).inc_by(count);
+        }
+    }
+
+    /// Sets the stage of the last rollout of a plugin, and what this host did not compare.
+    pub fn stage(&self, plugin: &str, stage: RolloutStage, dropped: u64) {
+        // The counter is there before the first one, so that its increase is seen.
+        let label = PluginLabel {
+            plugin: plugin.to_owned(),
+        };
+        let _ = self.rolled_back.get_or_create(&label);
+        let dropped = i64::try_from(dropped).unwrap_or(i64::MAX);
+        self.dropped.get_or_create(&label).set(dropped);
+        for one in RolloutStage::ALL {
+            let labels = StageLabels {
+                plugin: plugin.to_owned(),
+                stage: one.as_str(),
+            };
+            let gauge = self.stage.get_or_create(&labels);
+            gauge.set(i64::from(*one == stage));
+        }
+    }
+
+    /// Counts a rollout that a guard ended.
+    pub fn rolled_back(&self, plugin: &str) {
+        let plugin = PluginLabel {
+            plugin: plugin.to_owned(),
+        };
+        self.rolled_back.get_or_create(&plugin).inc();
+    }
+}

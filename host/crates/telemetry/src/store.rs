@@ -1,0 +1,107 @@
+//! The store: the commits of the writer, and connections to the database.
+
+use std::sync::atomic::Ordering;
+
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::Histogram;
+
+use super::register::{Register, StateLabel};
+use leadhost_store::writer::Commit;
+use leadhost_store::{AuditExtent, PoolUsage};
+
+const WRITES: [f64; 10] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0];
+
+#[derive(Debug)]
+pub struct StoreMetrics {
+    commits: Counter,
+    commit_writes: Histogram,
+    commit_seconds: Histogram,
+    commit_failures: Counter,
+    up: Gauge,
+    disk_free: Gauge,
+    connections: Family<StateLabel, Gauge>,
+    audit_written: Counter,
+    audit_rows: Gauge,
+}
+
+impl StoreMetrics {
+    /// Registers the metrics.
+    pub fn new(register: &mut Register<'_>) -> Self {
+        Self {
+            commits: register.add("commits", "Transactions of the writer"),
+            commit_writes: register.metric(
+                Histogram::new(WRITES),
+                "commit_writes",
+                "Writes that shared one transaction",
+            ),
+            commit_seconds: register.seconds(
+                "commit_duration",
+                "Time of one transaction of the writer",
+            ),
+            commit_failures: register.add(
+                "commit_failures",
+                "Transactions of the writer that failed",
+            ),
+            up: register.add(
+                "store_up",
+                "1 while the store answers, 0 while it is unreachable",
+            ),
+            disk_free: register.add(
+                "disk_free_bytes",
+                "Bytes that the service may still write to the disk of its data folder",
+            ),
+            connections: register.add(
+                "store_connections",
+                "Connections to the database: open, idle and the maximum; and store operations in progress",
+            ),
+            audit_written: register.add(
+                "audit_rows_written",
+                "Rows that all hosts have written to the audit",
+            ),
+            audit_rows: register.add("audit_rows", "Rows of the audit that are stored"),
+        }
+    }
+
+    /// Counts a transaction of the writer, successful or not.
+    pub fn commit(&self, commit: &Commit) {
+        self.commits.inc();
+        if !commit.done {
+            self.commit_failures.inc();
+        }
+        self.commit_writes
+            .observe(u32::try_from(commit.writes).map_or(f64::MAX, f64::from));
+        self.commit_seconds.observe(commit.took.as_secs_f64());
+    }
+
+    /// Sets the free bytes of the data folder's disk.
+    pub fn disk(&self, free: u64) {
+        self.disk_free.set(i64::try_from(free).unwrap_or(i64::MAX));
+    }
+
+    /// Sets how many rows the audit has had, and has.
+    pub fn audit(&self, extent: &AuditExtent) {
+        let written = u64::try_from(extent.newest).unwrap_or(0);
+        self.audit_written.inner().store(written, Ordering::Relaxed);
+        self.audit_rows.set(extent.newest - extent.removed.number);
+    }
+
+    /// Sets whether the store answers, and the use of its connections.
+    pub fn state(&self, up: bool, pool: Option<PoolUsage>) {
+        self.up.set(i64::from(up));
+        let Some(pool) = pool else {
+            return;
+        };
+        for (state, count) in [
+            ("open", pool.open),
+            ("idle", pool.idle),
+            ("most", pool.most),
+            ("asked", pool.asked),
+        ] {
+            self.connections
+                .get_or_create(&StateLabel { state })
+                .set(i64::from(count));
+        }
+    }
+}

@@ -1,4 +1,0 @@
-//! The migrations of both databases: the files of `host/migrations`, in order. New ones are
-//! added; existing ones are never edited.
-
-include!(concat!(env!("OUT_DIR"), "/migrations.rs"));
