@@ -35,20 +35,11 @@ pub struct Workspace {
 impl Host {
     /// Starts the program on a data folder and waits until it is ready. `store`
     /// contains lines for that section of its configuration.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure`] if the folder or the program cannot be used, or the program is not ready
-    /// within a minute.
     pub fn start(program: &Path, folder: &Path, store: &str) -> Result<Self, Failure> {
         Self::start_as("", program, folder, store)
     }
 
     /// Starts one of several hosts on a database, with this name.
-    ///
-    /// # Errors
-    ///
-    /// As for [`Self::start`].
     pub fn start_as(
         name: &str,
         program: &Path,
@@ -102,29 +93,17 @@ impl Host {
     }
 
     /// Returns a client of the admin API.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure`] if the data folder has no key, or the host does not accept a connection.
     pub fn admin(&self) -> Result<Client, Failure> {
         self.admin_with_key_of(self)
     }
 
     /// Returns a client with the key of another host: of several hosts on a database only
     /// the first has created one.
-    ///
-    /// # Errors
-    ///
-    /// As for [`Self::admin`], with the key of the other host's folder.
     pub fn admin_with_key_of(&self, other: &Self) -> Result<Client, Failure> {
         Client::connect(self.admin, Some(&other.admin_key()?))
     }
 
     /// Returns the admin key that the first start has created.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure`] if the data folder has no key.
     pub fn admin_key(&self) -> Result<String, Failure> {
         let path = self.folder.join("admin.key");
         let key = std::fs::read_to_string(&path)
@@ -133,10 +112,6 @@ impl Host {
     }
 
     /// Activates a component; returns its digest.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure`] if the request fails, or the service refuses the component.
     pub fn activate(&self, component: &[u8]) -> Result<String, Failure> {
         let answer = self.admin()?.post(
             "/admin/v1/plugins?activate=true",
@@ -147,10 +122,6 @@ impl Host {
     }
 
     /// Stores a component that stays inactive; returns its digest.
-    ///
-    /// # Errors
-    ///
-    /// As for [`Self::activate`].
     pub fn store(&self, component: &[u8]) -> Result<String, Failure> {
         let mut admin = self.admin()?;
         let answer = admin.post("/admin/v1/plugins", "application/wasm", component)?;
@@ -158,10 +129,6 @@ impl Host {
     }
 
     /// Activates a stored version; returns the answer.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure`] if the request fails, or the service refuses to activate the version.
     pub fn activate_stored(admin: &mut Client, digest: &str) -> Result<Value, Failure> {
         let body = json!({"digest": digest, "accept": ["older"]});
         admin
@@ -174,10 +141,6 @@ impl Host {
     }
 
     /// Applies a workspace; returns the service's report.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure`] if the request fails, or the service refuses the declaration.
     pub fn declare(&self, declaration: &Value) -> Result<Value, Failure> {
         self.admin()?
             .post(
@@ -189,21 +152,12 @@ impl Host {
     }
 
     /// Declares a workspace with one connection to the active converter.
-    ///
-    /// # Errors
-    ///
-    /// As for [`Self::declare`].
     pub fn apply(&self) -> Result<Workspace, Failure> {
         self.apply_as("bench", "grupo-olx", &json!({}))
     }
 
     /// Declares a workspace of this name with one connection to a converter with this
     /// configuration.
-    ///
-    /// # Errors
-    ///
-    /// As for [`Self::declare`], also if the report lacks the workspace, its connection or its
-    /// key.
     pub fn apply_as(&self, name: &str, plugin: &str, config: &Value) -> Result<Workspace, Failure> {
         let declaration = |rate_limit: u32| {
             json!({
@@ -235,10 +189,6 @@ impl Host {
     }
 
     /// Asks the program to end and waits until it has ended.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure`] if it ended with another status than 0.
     pub fn stop(self) -> Result<(), Failure> {
         self.process.stop()
     }

@@ -28,10 +28,6 @@ pub struct Response {
 
 impl Response {
     /// Returns the body of a 2xx as JSON; another status is an error that contains the body.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure`] for a status other than 2xx, and for a body that is not JSON.
     pub fn json(&self) -> Result<Value, Failure> {
         let text = String::from_utf8_lossy(&self.body);
         if (200..300).contains(&self.status) {
@@ -45,10 +41,6 @@ impl Response {
 impl Client {
     /// Connects to an address. Requests carry `bearer`, if there is one; an answer may take two
     /// minutes.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure`] if the address does not accept the connection.
     pub fn connect(address: SocketAddr, bearer: Option<&str>) -> Result<Self, Failure> {
         let stream = TcpStream::connect(address)?;
         stream.set_nodelay(true)?;
@@ -62,10 +54,6 @@ impl Client {
     }
 
     /// Reconnects, and sets the timeout for later answers.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure`] if the address does not accept the connection.
     pub fn reconnect(&mut self, patience: Duration) -> Result<(), Failure> {
         self.stream = TcpStream::connect(self.address)?;
         self.stream.set_nodelay(true)?;
@@ -74,19 +62,11 @@ impl Client {
     }
 
     /// Sends a GET and returns its answer; `headers` contains complete lines.
-    ///
-    /// # Errors
-    ///
-    /// As for [`Self::send`].
     pub fn get(&mut self, path: &str, headers: &str) -> Result<Response, Failure> {
         self.send("GET", path, headers, &[])
     }
 
     /// Sends a POST with a body of this type and returns its answer.
-    ///
-    /// # Errors
-    ///
-    /// As for [`Self::send`].
     pub fn post(
         &mut self,
         path: &str,
@@ -98,11 +78,6 @@ impl Client {
     }
 
     /// `headers` contains complete lines.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure`] if the connection fails or ends before the whole answer, or the answer has
-    /// no status or no length.
     pub fn send(
         &mut self,
         method: &str,

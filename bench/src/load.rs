@@ -107,20 +107,11 @@ impl LoadOutcome {
 }
 
 /// Runs the load on a separate thread; returns its outcome.
-///
-/// # Errors
-///
-/// The thread returns [`Failure`] if a connection cannot be opened. Requests that fail are
-/// counted in the outcome.
 pub fn start(load: Load) -> std::thread::JoinHandle<Result<LoadOutcome, Failure>> {
     start_until(load, Arc::default())
 }
 
 /// Like [`start`], and ends it early when the flag is set.
-///
-/// # Errors
-///
-/// As for [`start`].
 pub fn start_until(
     load: Load,
     stop: Arc<AtomicBool>,
@@ -134,19 +125,11 @@ pub fn start_until(
 }
 
 /// Like [`start`], and waits for it.
-///
-/// # Errors
-///
-/// As for [`join`].
 pub fn finish(load: Load) -> Result<LoadOutcome, Failure> {
     join(start(load))
 }
 
 /// Waits for a started load; returns its outcome.
-///
-/// # Errors
-///
-/// [`Failure`] if a connection could not be opened, or the thread panicked.
 pub fn join(
     thread: std::thread::JoinHandle<Result<LoadOutcome, Failure>>,
 ) -> Result<LoadOutcome, Failure> {

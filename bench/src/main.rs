@@ -135,10 +135,6 @@ impl Arguments {
 
     /// Returns an empty data folder beside the build's results, which is on a disk. A
     /// folder for temporary files may be in memory, where a sync costs nothing.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure`] if the folder cannot be created.
     pub fn scratch(&self) -> Result<tempfile::TempDir, Failure> {
         let parent = self.plugins.join("../bench");
         std::fs::create_dir_all(&parent)?;
@@ -148,10 +144,6 @@ impl Arguments {
     /// Returns an empty data folder in memory, for measurements that do not concern the
     /// disk: one stall of a second would hide everything else. It is on the disk if
     /// [`has_memory`] returns false.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure`] if the folder cannot be created.
     pub fn scratch_in_memory(&self) -> Result<tempfile::TempDir, Failure> {
         if has_memory() {
             return Ok(tempfile::tempdir_in(MEMORY)?);
@@ -167,10 +159,6 @@ impl Arguments {
     }
 
     /// Returns the component that all figures convert with.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure`] if the component is not built.
     pub fn component(&self) -> Result<Vec<u8>, Failure> {
         let path = self.plugins.join("converter-grupo-olx.wasm");
         std::fs::read(&path).map_err(|error| format!("{}: {error}", path.display()).into())

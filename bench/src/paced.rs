@@ -73,20 +73,11 @@ impl PacedOutcome {
 }
 
 /// Starts the load. It ends after its duration, once all requests are answered or given up.
-///
-/// # Errors
-///
-/// The thread returns [`Failure`] if one of its tasks fails. Requests that fail are counted in
-/// the outcome.
 pub fn start(load: Paced) -> JoinHandle<Result<PacedOutcome, Failure>> {
     start_until(load, Arc::default())
 }
 
 /// Like [`start`], and no more requests are due once the flag is set.
-///
-/// # Errors
-///
-/// As for [`start`].
 pub fn start_until(
     load: Paced,
     ended: Arc<AtomicBool>,
@@ -100,10 +91,6 @@ pub fn start_until(
 }
 
 /// Waits for a started load; returns its outcome.
-///
-/// # Errors
-///
-/// [`Failure`] if a task of the load failed or its thread panicked.
 pub fn join(thread: JoinHandle<Result<PacedOutcome, Failure>>) -> Result<PacedOutcome, Failure> {
     thread.join().map_err(|_| "the load generator panicked")?
 }

@@ -23,10 +23,6 @@ pub struct Peer {
 
 impl Peer {
     /// Starts the peer with SQLite on an empty data folder and waits until it answers.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure`] if Node cannot be started, or the peer is not ready within a minute.
     pub fn start(bench: &Path, folder: &Path) -> Result<Self, Failure> {
         Self::run(
             Command::new("node")
@@ -40,10 +36,6 @@ impl Peer {
 
     /// Starts the peer with PostgreSQL on an empty database; `write` selects how it
     /// writes a request's rows, see there.
-    ///
-    /// # Errors
-    ///
-    /// As for [`Self::start`].
     pub fn start_postgres(bench: &Path, url: &str, write: &str) -> Result<Self, Failure> {
         let schema = bench.join("peer-node/schema-postgres.sql");
         Self::run(
@@ -57,10 +49,6 @@ impl Peer {
 
     /// Starts the peer that exports messages of this workspace from a file with the peer's
     /// [`schema`].
-    ///
-    /// # Errors
-    ///
-    /// As for [`Self::start`].
     pub fn start_export(
         bench: &Path,
         database: &Path,
@@ -106,10 +94,6 @@ impl Peer {
     }
 
     /// Asks the process to end and waits until it has ended.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure`] if it ended with another status than 0.
     pub fn stop(self) -> Result<(), Failure> {
         self.process.stop()
     }
@@ -126,10 +110,6 @@ pub fn database(folder: &Path) -> PathBuf {
 }
 
 /// Returns the versions of its packages, as they are locked.
-///
-/// # Errors
-///
-/// [`Failure`] if the peer's list of packages cannot be read.
 pub fn versions(bench: &Path, report: &mut Report) -> Result<(), Failure> {
     report.version("node", output("node", &["--version"]));
     let path = bench.join("peer-node/package.json");

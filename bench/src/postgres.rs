@@ -77,10 +77,6 @@ pub struct Work {
 
 impl Server {
     /// Creates the cluster and starts its server on a free port of loopback.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure`] if PostgreSQL's programs are missing or one of them fails.
     pub fn start(arguments: &Arguments) -> Result<Self, Failure> {
         let programs = Binaries::find()?;
         let folder = place(arguments, &programs)?;
@@ -128,10 +124,6 @@ impl Server {
 
     /// Creates an empty database. A checkpoint comes first, so that no round pays for the
     /// one before.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure`] if the server cannot be reached or refuses a statement.
     pub fn database(&self) -> Result<Database<'_>, Failure> {
         let number = self.made.get() + 1;
         self.made.set(number);
@@ -147,11 +139,6 @@ impl Server {
     }
 
     /// Returns the server's work so far.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure`] if the kernel's account of the server cannot be read, or the server cannot
-    /// be reached.
     pub fn work(&self) -> Result<Work, Failure> {
         let first = fs::read_to_string(self.cluster().join("postmaster.pid"))?;
         let first = first.lines().next().unwrap_or_default().to_owned();
@@ -172,10 +159,6 @@ impl Server {
     }
 
     /// Adds the server's version to a report.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure`] if the server cannot be reached.
     pub fn version(&self, report: &mut Report) -> Result<(), Failure> {
         let number = self.ask("select current_setting('server_version_num')::bigint")?;
         report.version(
@@ -275,19 +258,11 @@ impl Database<'_> {
     }
 
     /// Runs statements as the superuser, each on its own.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure`] if the server cannot be reached or refuses a statement.
     pub fn say(&self, statements: &[&str]) -> Result<(), Failure> {
         self.server.say(&self.name, statements)
     }
 
     /// Drops the database, also under open connections.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure`] if the server cannot be reached or refuses the statement.
     pub fn drop(self) -> Result<(), Failure> {
         let statement = format!("drop database {} with (force)", self.name);
         self.server.say("postgres", &[&statement])

@@ -15,10 +15,6 @@ pub struct Process {
 
 impl Process {
     /// Starts a program without input and output. `name` names it in errors.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure`] if it cannot be started.
     pub fn start(name: &'static str, command: &mut Command) -> Result<Self, Failure> {
         let child = command
             .stdin(Stdio::null())
@@ -29,10 +25,6 @@ impl Process {
     }
 
     /// Waits until `look` returns a value, for at most a minute.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure`] if the program ends before, or the minute is over.
     pub fn wait_for<T>(
         &mut self,
         what: &str,
@@ -55,19 +47,11 @@ impl Process {
     }
 
     /// Returns the processor time of all its threads so far.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure`] if the kernel's account of the process cannot be read.
     pub fn processor(&self) -> Result<Duration, Failure> {
         ticks(&self.child.id().to_string(), &[11, 12])
     }
 
     /// Returns its resident memory in MiB: now, and the maximum so far.
-    ///
-    /// # Errors
-    ///
-    /// As for [`Self::processor`].
     pub fn memory(&self) -> Result<(f64, f64), Failure> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
         let mebibytes = |field: &str| {
@@ -82,10 +66,6 @@ impl Process {
     }
 
     /// Returns MiB by part, as the kernel sums up its mappings: `Rss`, `Pss` and so on.
-    ///
-    /// # Errors
-    ///
-    /// As for [`Self::processor`].
     pub fn mappings(&self) -> Result<BTreeMap<String, f64>, Failure> {
         let path = format!("/proc/{}/smaps_rollup", self.child.id());
         let summary = std::fs::read_to_string(path)?;
@@ -93,10 +73,6 @@ impl Process {
     }
 
     /// Asks it to end and waits until it has ended.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure`] if it ended with another status than 0.
     pub fn stop(mut self) -> Result<(), Failure> {
         self.ask_to_end();
         let status = self.child.wait()?;
@@ -133,10 +109,6 @@ fn part(line: &str) -> Option<(String, f64)> {
 /// Returns the processor time of a process: the sum of these fields of `/proc/PID/stat`,
 /// counted after the name. 11 and 12 are its own, 13 and 14 those of its ended
 /// children.
-///
-/// # Errors
-///
-/// [`Failure`] if the process does not exist, or a field is missing.
 pub fn ticks(process: &str, fields: &[usize]) -> Result<Duration, Failure> {
     let stat = std::fs::read_to_string(format!("/proc/{process}/stat"))?;
     // The name is in brackets and may contain spaces.

@@ -17,10 +17,6 @@ pub struct Provider {
 
 impl Provider {
     /// Listens on a free port of loopback until the program ends; answers after `pause`.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure`] if no port can be bound.
     pub fn start(pause: Duration) -> Result<Self, Failure> {
         let listener = TcpListener::bind("127.0.0.1:0")?;
         let address = listener.local_addr()?;

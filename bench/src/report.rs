@@ -123,10 +123,6 @@ impl Report {
     }
 
     /// Prints the report, and writes both files.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure`] if a file cannot be written.
     pub fn publish(mut self, folder: &Path) -> Result<(), Failure> {
         let (date, machine) = (date()?, machine());
         self.versions.insert(

@@ -36,10 +36,6 @@ pub fn in_turn<T>(sides: &mut [T], number: usize) -> Vec<&mut T> {
 
 /// Warms the side up and loads it. `processor` returns the processor time that its process
 /// has used so far.
-///
-/// # Errors
-///
-/// [`Failure`] if a request fails, or one of the functions does.
 pub fn run(
     arguments: &Arguments,
     load: Load,
@@ -74,11 +70,6 @@ pub fn run(
 }
 
 /// Checks that every answered delivery is stored, and no other.
-///
-/// # Errors
-///
-/// [`Failure`] if a delivery is missing, or the rows of a table are more or fewer than
-/// expected.
 pub fn check(database: &StoredRows, body: LoadBody, round: &Round) -> Result<(), Failure> {
     let answers = || round.warm.answers.iter().chain(&round.outcome.answers);
     let leads = u64::try_from(answers().count())?;
@@ -95,10 +86,6 @@ pub fn check(database: &StoredRows, body: LoadBody, round: &Round) -> Result<(),
 }
 
 /// Returns the median time of writing one page with its sync on this disk.
-///
-/// # Errors
-///
-/// [`Failure`] if the folder cannot be written to.
 pub fn sync_time(folder: &Path) -> Result<Duration, Failure> {
     use std::io::Write as _;
     let mut file = std::fs::File::create(folder.join("sync"))?;

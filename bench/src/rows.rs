@@ -40,10 +40,6 @@ pub enum Ids {
 
 impl Ids {
     /// Reads the format from the declared type of a column of ids.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure`] if the file has no feed clock, or a type other than these two.
     pub fn read(connection: &Connection) -> Result<Self, Failure> {
         let kind: String = connection.query_row(
             "select lower(type) from pragma_table_info('feed_clock') where name = 'workspace_id'",
@@ -67,10 +63,6 @@ impl Ids {
 }
 
 /// Returns a runtime for a few queries.
-///
-/// # Errors
-///
-/// [`Failure`] of the work, or if the runtime cannot be built.
 pub fn block_on<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -79,20 +71,12 @@ pub fn block_on<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, 
 }
 
 /// Opens an existing file.
-///
-/// # Errors
-///
-/// [`Failure`] if it does not exist or cannot be opened.
 pub fn open(database: &Path) -> Result<Connection, Failure> {
     open_with(database, OpenFlags::SQLITE_OPEN_READ_WRITE)
 }
 
 /// Like [`open`], but read-only, and with as many cached pages as a thread of the service
 /// has.
-///
-/// # Errors
-///
-/// As for [`open`].
 pub fn open_to_read(database: &Path) -> Result<Connection, Failure> {
     let connection = open_with(database, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
     connection.execute_batch("pragma cache_size = -16000")?;
@@ -100,10 +84,6 @@ pub fn open_to_read(database: &Path) -> Result<Connection, Failure> {
 }
 
 /// Creates a file with these tables.
-///
-/// # Errors
-///
-/// [`Failure`] if the file cannot be created, or the schema cannot be read or applied.
 pub fn make(database: &Path, schema: &Path) -> Result<(), Failure> {
     let create = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
     let connection = open_with(database, create)?;
@@ -118,10 +98,6 @@ fn open_with(database: &Path, flags: OpenFlags) -> Result<Connection, Failure> {
 }
 
 /// Moves all changes from the log to the file.
-///
-/// # Errors
-///
-/// [`Failure`] if another connection still needs the log.
 pub fn checkpoint(connection: &Connection) -> Result<(), Failure> {
     let busy: i64 =
         connection.query_row("pragma wal_checkpoint(truncate)", [], |row| row.get(0))?;
@@ -132,10 +108,6 @@ pub fn checkpoint(connection: &Connection) -> Result<(), Failure> {
 }
 
 /// Connects to a database, with the service's schema as search path.
-///
-/// # Errors
-///
-/// [`Failure`] if the URL is wrong, or the server refuses the connection.
 pub async fn open_postgres(url: &str) -> Result<PgConnection, Failure> {
     let options: PgConnectOptions = url.parse()?;
     let options = options
@@ -153,10 +125,6 @@ const POSTGRES_ID: &str = "cast(id as text)";
 
 impl StoredRows {
     /// Checks that every answered delivery is stored, with exactly these rows.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure`] if a count differs, a delivery is missing, or the database cannot be read.
     pub fn check<'a>(
         &self,
         expected: &Counted,
@@ -181,10 +149,6 @@ impl StoredRows {
     }
 
     /// Returns status and converter's digest by the delivery's id.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure`] if the database cannot be read.
     pub fn ran_with(&self) -> Result<HashMap<[u8; 36], (String, String)>, Failure> {
         let rows = self.deliveries("status, coalesce(ran ->> 'digest', '')")?;
         Ok(rows
@@ -194,10 +158,6 @@ impl StoredRows {
     }
 
     /// Returns the number of rows of a table.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure`] if the database cannot be read.
     pub fn rows(&self, table: &'static str) -> Result<u64, Failure> {
         let sql = format!("select count(*) from {table}");
         let count: i64 = match self {

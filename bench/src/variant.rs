@@ -6,11 +6,6 @@ use crate::Failure;
 
 /// Returns the component as version `to`, which must be as long as `from`. The number
 /// of a contract, after an `@`, is not changed.
-///
-/// # Errors
-///
-/// [`Failure`] if the lengths differ, or the component has the number in no place or in more
-/// than two.
 pub fn with_version(component: &[u8], from: &str, to: &str) -> Result<Vec<u8>, Failure> {
     if from.len() != to.len() {
         return Err("a variant's version must be as long as the original's".into());

@@ -141,20 +141,12 @@ impl Host {
 
     /// Activates a component, unless a check refuses it. Differences on stored deliveries are
     /// accepted: versions of tests differ on purpose.
-    ///
-    /// # Errors
-    ///
-    /// [`DeployError`] if a check refuses it.
     pub async fn upload(&self, wasm: Vec<u8>, origin: &str) -> Result<Deployed, DeployError> {
         let accept = AcceptedWords::from_iter([AcceptWord::Drift]);
         deploy::upload(&self.app.pipeline, wasm, origin, true, &accept).await
     }
 
     /// Activates the version before the active one, as an operator who accepts nothing else.
-    ///
-    /// # Errors
-    ///
-    /// The refusal of the rollback.
     pub async fn roll_back(&self, plugin: &str) -> Result<Activated, DeployError> {
         let (pipeline, accept) = (&self.app.pipeline, AcceptedWords::default());
         deploy::rollback(pipeline, plugin, true, &accept, None).await
@@ -176,10 +168,6 @@ impl Host {
     }
 
     /// Declares connections, if the file has no problems.
-    ///
-    /// # Errors
-    ///
-    /// [`ApplyError`] if the file has problems.
     pub async fn try_declare(&self, connections: &str) -> Result<Declared, ApplyError> {
         let text = format!("{BEGINNING}{connections}");
         let file: Value = toml::from_str(&text).expect("TOML");

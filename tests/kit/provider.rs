@@ -59,9 +59,6 @@ impl<P: Provider> Double<P> {
     }
 
     /// Like [`Double::flush_as`], for a callback that may be gone.
-    ///
-    /// # Errors
-    /// [`io::Error`] if the callback does not answer. Events without an answer wait again.
     pub async fn try_flush(&self, how: Flush) -> io::Result<Vec<CallbackAnswer>> {
         self.blocking(move |channel| channel.flush(how)).await
     }

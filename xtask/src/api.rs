@@ -14,11 +14,6 @@ use crate::service::Service;
 use crate::{browser, process, python, repository, run};
 
 /// Builds the service, starts it with some data, and runs all parts.
-///
-/// # Errors
-///
-/// [`Failure`] if something that it needs is missing or cannot be installed, a build fails, or
-/// a test does.
 pub fn test(install: Install) -> Result<(), Failure> {
     // Before the build, so that a missing requirement is reported at once.
     python::ensure(install, "for the clients that test the API")?;

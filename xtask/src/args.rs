@@ -42,10 +42,6 @@ impl Args {
 
     /// Removes the first `--name value` or `--name=value`, and returns the
     /// value.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure`] with exit code 2 if the flag is the last word.
     pub fn value(&mut self, name: &str) -> Result<Option<String>, Failure> {
         let joined = format!("{name}=");
         for at in 0..self.words.len() {
@@ -78,10 +74,6 @@ impl Args {
     }
 
     /// Returns the plain words. Refuses remaining flags.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure`] with exit code 2 if there is a flag or a word after `--`.
     pub fn words(self) -> Result<Vec<String>, Failure> {
         if let Some(unknown) = self.words.iter().find(|word| word.starts_with('-')) {
             return Err(Failure::usage(format!("unknown flag `{unknown}`"))
@@ -96,10 +88,6 @@ impl Args {
     }
 
     /// Refuses all remaining arguments.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure`] with exit code 2 if an argument is left.
     pub fn nothing_more(self) -> Result<(), Failure> {
         match self.words()?.first() {
             Some(word) => Err(Failure::usage(format!("unexpected `{word}`"))

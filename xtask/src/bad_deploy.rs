@@ -103,10 +103,6 @@ const PROPERTY: &str = "CA-0007";
 const PATIENCE: Duration = Duration::from_secs(180);
 
 /// Runs the task with its arguments.
-///
-/// # Errors
-///
-/// [`Failure`] if a build fails, a host or a command fails, or a claim does not hold.
 pub fn run(mut args: Args) -> Result<(), Failure> {
     let install = Install::from_args(&mut args);
     let on_postgres = args.flag("--postgres");
@@ -130,10 +126,6 @@ pub fn run(mut args: Args) -> Result<(), Failure> {
 
 /// Runs the scenario on a SQLite file, with one of the versions that write wrong values. Returns what it
 /// leaves out.
-///
-/// # Errors
-///
-/// [`Failure`] if a build fails, a host or a command fails, or a claim does not hold.
 pub fn on_sqlite(install: Install) -> Result<Vec<String>, Failure> {
     let one = &WRONG_VALUES[1..2];
     run_scenario(install, "dev", false, (LEADS, one))?;
@@ -145,10 +137,6 @@ pub fn on_sqlite(install: Install) -> Result<Vec<String>, Failure> {
 }
 
 /// Runs the scenario on a SQLite file, and with three hosts on PostgreSQL. Leaves nothing out.
-///
-/// # Errors
-///
-/// As for [`on_sqlite`], and if there is no PostgreSQL.
 pub fn on_both(install: Install) -> Result<Vec<String>, Failure> {
     for on_postgres in [false, true] {
         run_scenario(install, "dev", on_postgres, (LEADS, &WRONG_VALUES))?;

@@ -59,10 +59,6 @@ const ON_POSTGRES: [&str; 5] = [
 ];
 
 /// Runs the task with its arguments.
-///
-/// # Errors
-///
-/// [`Failure`] if a build fails, or a figure cannot be measured.
 pub fn run(mut args: Args) -> Result<(), Failure> {
     let install = Install::from_args(&mut args);
     let seconds = args.value("--seconds")?;

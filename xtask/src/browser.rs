@@ -26,10 +26,6 @@ pub fn installed() -> Option<PathBuf> {
 }
 
 /// Finds a browser, or installs one if that is allowed.
-///
-/// # Errors
-///
-/// [`Failure`] if there is none and none can be installed.
 pub fn program(install: Install) -> Result<PathBuf, Failure> {
     if let Some(found) = installed() {
         return Ok(found);
@@ -40,11 +36,6 @@ pub fn program(install: Install) -> Result<PathBuf, Failure> {
 
 /// Renders the page `/docs` of a service in Chromium without a network, and checks what it
 /// shows and requests. `folder` gets the page and the browser's log.
-///
-/// # Errors
-///
-/// [`Failure`] if the browser fails, an operation is missing on the page, or the page requests
-/// something from elsewhere.
 pub fn test(chromium: &Path, folder: &Path, address: &str) -> Result<(), Failure> {
     let profile = folder.join("browser");
     if profile.exists() {

@@ -27,10 +27,6 @@ pub struct ClientAnswer {
 }
 
 /// Asks for a page without a key.
-///
-/// # Errors
-///
-/// As for [`ClientRequest::send`].
 pub fn get(address: &str, path: &str) -> Result<ClientAnswer, Failure> {
     let request = ClientRequest {
         address,
@@ -44,10 +40,6 @@ pub fn get(address: &str, path: &str) -> Result<ClientAnswer, Failure> {
 
 impl ClientAnswer {
     /// Returns the body as JSON.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure`] if it is not JSON.
     pub fn json(&self) -> Result<Value, Failure> {
         serde_json::from_str(&self.body).context(format!("reading the answer {}", self.body))
     }
@@ -55,10 +47,6 @@ impl ClientAnswer {
 
 impl ClientRequest<'_> {
     /// Sends the request and returns its answer, with any status.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure`] if the host cannot be reached, or gives no answer within a minute.
     pub fn send(&self) -> Result<ClientAnswer, Failure> {
         let Self {
             address,

@@ -22,11 +22,6 @@ const CLIENTS: [&str; 4] = ["airbyte", "dlt", "meltano", "singer"];
 const MELTANO: &str = "meltano";
 
 /// Pulls from the built service with each client, on SQLite and on PostgreSQL.
-///
-/// # Errors
-///
-/// [`Failure`] if something that it needs is missing or cannot be installed, a build fails, or
-/// a test does.
 pub fn test(install: Install) -> Result<(), Failure> {
     python::ensure(install, "for the clients that pull the data")?;
     let environments = environments()?;

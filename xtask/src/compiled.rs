@@ -8,10 +8,6 @@ use std::path::Path;
 /// Lets a host with this data folder use the code that other hosts compiled, and keep what it compiles for
 /// them, unless the folder has compiled code of its own. Files of compiled code have the digests of the component
 /// and of the engine in their names, and hosts write each one at once.
-///
-/// # Errors
-///
-/// [`io::Error`] if the folder cannot be written.
 pub fn share(target: &Path, data_dir: &Path) -> io::Result<()> {
     let own = data_dir.join("compiled");
     if own.exists() {

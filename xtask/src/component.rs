@@ -11,10 +11,6 @@ use crate::failure::{Context, Failure};
 
 /// Encodes a component from a core module that carries its world in a custom section,
 /// where the bindings generators put it.
-///
-/// # Errors
-///
-/// [`Failure`] if the module has no world, or is not valid.
 pub fn encode(module: &[u8], name: &str) -> Result<Vec<u8>, Failure> {
     ComponentEncoder::default()
         .validate(true)
@@ -29,10 +25,6 @@ pub fn encode(module: &[u8], name: &str) -> Result<Vec<u8>, Failure> {
 /// Returns the interfaces that a component imports, as
 /// `namespace:package/interface@version`.
 /// Interfaces with types only are left out: they request nothing.
-///
-/// # Errors
-///
-/// [`Failure`] if the bytes are not a component.
 pub fn imports(component: &[u8], name: &str) -> Result<Vec<String>, Failure> {
     let decoded = decode(component).context(format!("reading the component `{name}`"))?;
     let DecodedWasm::Component(resolve, world) = decoded else {
@@ -50,10 +42,6 @@ pub fn imports(component: &[u8], name: &str) -> Result<Vec<String>, Failure> {
 
 /// Refuses a plugin of ours that imports anything: it is compiled for a target
 /// without a system, so an import means that a dependency uses one.
-///
-/// # Errors
-///
-/// [`Failure`] if the plugin imports something, or is not a component.
 pub fn refuse_imports(component: &[u8], name: &str) -> Result<(), Failure> {
     let imports = imports(component, name)?;
     if imports.is_empty() {
@@ -68,10 +56,6 @@ pub fn refuse_imports(component: &[u8], name: &str) -> Result<(), Failure> {
 
 /// Adds the golden cases of a folder to the component, so that a host can try the
 /// version before its activation.
-///
-/// # Errors
-///
-/// [`Failure`] if the folder has no golden cases, or one of them cannot be read.
 pub fn add_golden(component: &[u8], golden: &Path) -> Result<Vec<u8>, Failure> {
     let cases = leadhost_golden::load_dir(golden)
         .context("reading the golden cases")

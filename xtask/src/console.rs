@@ -33,11 +33,6 @@ pub enum Guide {
 
 /// Runs the suite on SQLite and on PostgreSQL. The run on SQLite writes the screens of the guide, if that is
 /// wanted.
-///
-/// # Errors
-///
-/// [`Failure`] if something that it needs is missing or cannot be installed, a build fails, or a
-/// task does not work.
 pub fn test(install: Install, guide: Guide) -> Result<(), Failure> {
     javascript::ensure(install)?;
     let chromium = browser::program(install)?;
@@ -68,10 +63,6 @@ pub fn test(install: Install, guide: Guide) -> Result<(), Failure> {
 
 /// Signs in to the console on SQLite in Chromium, which Node drives without packages of npm. Returns what was
 /// left out if one of them is not installed.
-///
-/// # Errors
-///
-/// [`Failure`] if a build fails, or a page is not as it should be.
 pub fn glance(_: Install) -> Result<Vec<String>, Failure> {
     let left_out = |what: &str| {
         Ok(vec![format!(

@@ -19,11 +19,6 @@ const BUILDERS: [&str; 3] = ["podman", "buildah", "docker"];
 ///
 /// systemd rejects a unit whose program does not exist. So it verifies a copy with one
 /// difference: `ExecStart=` names this task's own program.
-///
-/// # Errors
-///
-/// [`Failure`] if systemd does not accept the unit, or the unit does not start the installed
-/// program.
 pub fn verify_unit() -> Result<Option<String>, Failure> {
     if process::find("systemd-analyze").is_none() {
         return Ok(Some(format!(
@@ -62,10 +57,6 @@ pub fn verify_unit() -> Result<Option<String>, Failure> {
 }
 
 /// Builds the image. Fails if no builder works.
-///
-/// # Errors
-///
-/// [`Failure`] if no builder works, or the build fails.
 pub fn build_image() -> Result<(), Failure> {
     let builder = builder()?;
     let mut command = Command::new(builder);

@@ -54,10 +54,6 @@ impl fmt::Display for Failure {
 /// Puts the attempted action in front of an error.
 pub trait Context<T> {
     /// Returns the value.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure`] with the attempted action and the error.
     fn context(self, what: impl fmt::Display) -> Result<T, Failure>;
 }
 

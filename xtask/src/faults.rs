@@ -41,10 +41,6 @@ once, or from the build that --before names.
 ";
 
 /// Runs the task with its arguments: measures rows and writes their lines, or checks the table.
-///
-/// # Errors
-///
-/// [`Failure`] if a build fails, a row fails, or the page cannot be read or written.
 pub fn run(mut args: Args) -> Result<(), Failure> {
     let install = Install::from_args(&mut args);
     let usual = args.flag("--usual");
@@ -125,10 +121,6 @@ fn chosen(keys: &[String]) -> Result<Vec<&'static Row>, Failure> {
 }
 
 /// Checks that the table is complete: its tests are among these, and the page has its figures.
-///
-/// # Errors
-///
-/// [`Failure`] that lists what is missing.
 pub fn check(there: &[String]) -> Result<(), Failure> {
     let page = Page::read()?;
     let mut wrong = Vec::new();

@@ -63,10 +63,6 @@ struct HostOf {
 }
 
 /// Runs the task with its arguments until the hosts are stopped.
-///
-/// # Errors
-///
-/// [`Failure`] if a program is missing, a build fails, or the database or a host does.
 pub fn run(mut args: Args) -> Result<(), Failure> {
     let install = Install::from_args(&mut args);
     let profile = if args.flag("--debug") {

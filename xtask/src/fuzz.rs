@@ -21,10 +21,6 @@ inputs it tried. A failure is reported with its seed and a minimised input.
 ";
 
 /// Runs the task with its arguments.
-///
-/// # Errors
-///
-/// [`Failure`] if an argument is wrong, a build fails, or an input breaks a promise.
 pub fn run(mut args: Args) -> Result<(), Failure> {
     let minutes = number("--minutes", args.value("--minutes")?)?;
     let seconds = number("--seconds", args.value("--seconds")?)?;

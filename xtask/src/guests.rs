@@ -30,10 +30,6 @@ target/guests.
 ";
 
 /// Runs the task with its arguments.
-///
-/// # Errors
-///
-/// As for [`build_some`].
 pub fn run(mut args: Args) -> Result<(), Failure> {
     let install = Install::from_args(&mut args);
     let imports = args.flag("--imports");
@@ -50,19 +46,11 @@ pub fn run(mut args: Args) -> Result<(), Failure> {
 }
 
 /// Builds them. Returns a sentence for each that had to be skipped.
-///
-/// # Errors
-///
-/// As for [`build_some`].
 pub fn build(install: Install) -> Result<Vec<String>, Failure> {
     build_some(install, &[])
 }
 
 /// Like [`build`], for these files only, or all if none is named.
-///
-/// # Errors
-///
-/// [`Failure`] if a file has an unknown name, or a toolchain that is there fails.
 pub fn build_some(install: Install, files: &[String]) -> Result<Vec<String>, Failure> {
     if let Some(unknown) = files
         .iter()

@@ -24,10 +24,6 @@ impl Install {
 
     /// Installs Debian packages, or fails with the command. `why` ends the
     /// sentence "these packages are needed".
-    ///
-    /// # Errors
-    ///
-    /// [`Failure`] if installing is forbidden or impossible here, or apt fails.
     pub fn debian(self, packages: &[&str], why: &str) -> Result<(), Failure> {
         let command = format!(
             "apt-get install -y --no-install-recommends {}",
@@ -67,10 +63,6 @@ impl Install {
 
     /// Installs Debian packages with a server that a task starts by itself, like [`Self::debian`].
     /// `units`: those that the packages start for the whole machine, which were not asked for.
-    ///
-    /// # Errors
-    ///
-    /// As for [`Self::debian`].
     pub fn debian_server(
         self,
         packages: &[&str],
@@ -88,10 +80,6 @@ impl Install {
     }
 
     /// Adds a target or a component to the active toolchain through rustup.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure`] if installing is forbidden, there is no rustup, or it fails.
     pub fn rustup(self, kind: &str, name: &str, why: &str) -> Result<(), Failure> {
         if !self.allowed || process::find("rustup").is_none() {
             return Err(

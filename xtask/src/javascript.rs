@@ -13,10 +13,6 @@ use crate::repository;
 const OLDEST_NODE: u32 = 18;
 
 /// Makes sure of Node and npm.
-///
-/// # Errors
-///
-/// [`Failure`] if they are missing and cannot be installed, or Node is too old.
 pub fn ensure(install: Install) -> Result<(), Failure> {
     if process::find("node").is_none() || process::find("npm").is_none() {
         install.debian(&["nodejs", "npm"], "for the parts written in JavaScript")?;
@@ -39,10 +35,6 @@ pub fn ensure(install: Install) -> Result<(), Failure> {
 }
 
 /// Builds the guest in a folder for a contract, a file, into the component `out`.
-///
-/// # Errors
-///
-/// [`Failure`] if its packages cannot be installed, or its build fails.
 pub fn build(folder: &Path, contract: &Path, out: &Path) -> Result<(), Failure> {
     install_locked(folder, Scripts::Left)?;
     process::run(
@@ -66,10 +58,6 @@ pub enum Scripts {
 }
 
 /// Runs `npm ci`, unless it has run for the same lock file.
-///
-/// # Errors
-///
-/// [`Failure`] if there is no lock file, or npm fails.
 pub fn install_locked(folder: &Path, scripts: Scripts) -> Result<(), Failure> {
     let lock = folder.join("package-lock.json");
     let content = std::fs::read(&lock).context(format!("reading {}", lock.display()))?;

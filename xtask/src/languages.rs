@@ -157,10 +157,6 @@ const PROJECTS: [Project; 14] = [
 
 /// Makes, builds and tests every project. Returns a sentence for each whose toolchain is missing and
 /// may not be installed.
-///
-/// # Errors
-///
-/// [`Failure`] that names each project that could not be built or whose tests fail.
 pub fn test(install: Install) -> Result<Vec<String>, Failure> {
     let program = run::build_program("dev")?;
     let (mut left_out, mut failed) = (Vec::new(), Vec::new());

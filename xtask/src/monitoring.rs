@@ -59,11 +59,6 @@ const LEADS: u32 = 20;
 const PATIENCE: Duration = Duration::from_secs(180);
 
 /// Runs the task with its arguments.
-///
-/// # Errors
-///
-/// [`Failure`] if something that it needs is missing, a check finds something, or the alert does
-/// not fire or clear.
 pub fn run(mut args: Args) -> Result<(), Failure> {
     let install = Install::from_args(&mut args);
     let stays = args.flag("--stay");
@@ -79,10 +74,6 @@ pub fn run(mut args: Args) -> Result<(), Failure> {
 
 /// Runs the task for the tests. Returns what was left out if there is no Prometheus and it cannot
 /// be installed.
-///
-/// # Errors
-///
-/// As for [`run`].
 pub fn test(install: Install) -> Result<Vec<String>, Failure> {
     if let Err(failure) = prometheus::prepare(install) {
         return Ok(vec![format!(
@@ -94,10 +85,6 @@ pub fn test(install: Install) -> Result<Vec<String>, Failure> {
 
 /// Has promtool check the files, and run the tests of the alerts. Returns what was left out if it is missing
 /// and cannot be installed.
-///
-/// # Errors
-///
-/// [`Failure`] if it finds something.
 pub fn check_files(install: Install) -> Result<Vec<String>, Failure> {
     if let Err(failure) = prometheus::prepare(install) {
         return Ok(vec![format!(

@@ -20,10 +20,6 @@ them.
 ";
 
 /// Runs the task with its arguments.
-///
-/// # Errors
-///
-/// [`Failure`] if the service cannot be built, or a file cannot be written.
 pub fn run(args: Args) -> Result<(), Failure> {
     args.nothing_more()?;
     let program = run::build_program("dev")?;

@@ -58,20 +58,11 @@ pub fn run(mut args: Args) -> Result<(), Failure> {
 }
 
 /// Builds all plugins, as `run`, `test` and `ci` need them.
-///
-/// # Errors
-///
-/// [`Failure`] if the target is missing and cannot be installed, a build fails, a plugin
-/// imports anything, or it has no golden cases.
 pub fn build_all(install: Install) -> Result<(), Failure> {
     build(&plugins()?, "plugin", install)
 }
 
 /// Builds the misbehaving test guests into target/guests.
-///
-/// # Errors
-///
-/// [`Failure`] if the target is missing and cannot be installed, or a build fails.
 pub fn build_test_guests(install: Install) -> Result<(), Failure> {
     let guests = repository::packages_below(&["tests/guests"])?;
     let modules = compile(&guests, "plugin", install, &[])?;
@@ -86,10 +77,6 @@ pub fn build_test_guests(install: Install) -> Result<(), Failure> {
 /// Builds the misbehaving converter with WASI into target/guests, if the
 /// toolchain has the target or may install it. The linker of that target makes
 /// the component.
-///
-/// # Errors
-///
-/// [`Failure`] if the target is missing and cannot be installed, or a build fails.
 pub fn build_guest_with_wasi(install: Install) -> Result<(), Failure> {
     const TRIPLE: &str = "wasm32-wasip2";
     const PACKAGE: &str = "guest-misbehave";
@@ -136,10 +123,6 @@ fn build(plugins: &[Package], profile: &str, install: Install) -> Result<(), Fai
 
 /// Builds one version of the converter of examples/bad-deploy into a file. Cargo knows that the
 /// source reads the variable, and compiles it again for another value.
-///
-/// # Errors
-///
-/// As for [`build_all`].
 pub fn build_bad_deploy(version: &str, path: &Path, install: Install) -> Result<(), Failure> {
     let packages = repository::packages_below(&["examples/bad-deploy"])?;
     let variables = [("BAD_DEPLOY_VERSION", version)];

@@ -27,11 +27,6 @@ pub enum Postgres {
 
 /// Makes sure of a server. If none is available and it is optional, returns
 /// what is skipped, with a hint.
-///
-/// # Errors
-///
-/// [`Failure`] if the tests do not build, the server that a variable names cannot be used, or a
-/// server is required and there is none.
 pub fn prepare(install: Install, need: Postgres) -> Result<Option<String>, Failure> {
     // With the whole workspace, so that the tests find the same build.
     process::run(repository::cargo().args(["build", "--workspace", "--bin", PROGRAM]))?;
@@ -82,10 +77,6 @@ pub struct Database {
 
 impl Database {
     /// Creates the database.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure`] if the program of the tests cannot be started, or finds no server.
     pub fn start() -> Result<Self, Failure> {
         let program = repository::target().join("debug").join(PROGRAM);
         let mut keeper = Command::new(&program)

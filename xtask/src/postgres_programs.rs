@@ -34,10 +34,6 @@ pub struct Account {
 
 impl Binaries {
     /// Returns the newest installed release, or the reason why there is none.
-    ///
-    /// # Errors
-    ///
-    /// The reason why there is none.
     pub fn find() -> Result<Self, String> {
         let account = account()?;
         let installed = folders()

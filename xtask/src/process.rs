@@ -8,10 +8,6 @@ use std::time::{Duration, Instant};
 use crate::failure::{Context, Failure};
 
 /// Runs the command with its output on our own streams.
-///
-/// # Errors
-///
-/// [`Failure`] if it cannot be started, or ends with another status than 0.
 pub fn run(command: &mut Command) -> Result<(), Failure> {
     eprintln!("$ {}", line(command));
     let status = command
@@ -21,10 +17,6 @@ pub fn run(command: &mut Command) -> Result<(), Failure> {
 }
 
 /// Like [`run`], but ends the command when it has run for `limit`.
-///
-/// # Errors
-///
-/// As for [`run`], and if it takes longer.
 #[expect(
     clippy::disallowed_methods,
     reason = "the standard library has no wait with a limit"
@@ -59,10 +51,6 @@ pub fn run_within(command: &mut Command, limit: Duration) -> Result<(), Failure>
 }
 
 /// Turns the status of an ended command into a failure that names it.
-///
-/// # Errors
-///
-/// [`Failure`] if it is another than 0.
 pub fn judge(command: &Command, status: ExitStatus) -> Result<(), Failure> {
     if status.success() {
         return Ok(());
@@ -74,10 +62,6 @@ pub fn judge(command: &Command, status: ExitStatus) -> Result<(), Failure> {
 }
 
 /// Runs the command quietly, and returns its standard output.
-///
-/// # Errors
-///
-/// As for [`run`]; the failure has the standard error.
 pub fn output(command: &mut Command) -> Result<String, Failure> {
     let output = command
         .stdin(Stdio::null())

@@ -12,10 +12,6 @@ use crate::repository;
 
 /// Makes sure of Python, its package manager and virtual environments. `why` ends
 /// the sentence "python3 is needed".
-///
-/// # Errors
-///
-/// [`Failure`] if they are missing and cannot be installed.
 pub fn ensure(install: Install, why: &str) -> Result<(), Failure> {
     if process::find("python3").is_none() {
         install.debian(&["python3", "python3-venv"], why)?;
@@ -29,10 +25,6 @@ pub fn ensure(install: Install, why: &str) -> Result<(), Failure> {
 }
 
 /// Builds the guest in a folder for a contract, a file, into the component `out`.
-///
-/// # Errors
-///
-/// As for [`environment`], and if the build fails.
 pub fn build(folder: &Path, contract: &Path, out: &Path) -> Result<(), Failure> {
     let environment = environment(&[folder.join("requirements.txt")], "guests/.venv")?;
     process::run(
@@ -56,10 +48,6 @@ pub fn build(folder: &Path, contract: &Path, out: &Path) -> Result<(), Failure> 
 
 /// The environment in the build folder with the packages of the lists of
 /// requirements, made again when the lists change.
-///
-/// # Errors
-///
-/// [`Failure`] if a list cannot be read, or a package cannot be installed.
 pub fn environment(lists: &[PathBuf], name: &str) -> Result<PathBuf, Failure> {
     let mut content = Vec::new();
     for list in lists {

@@ -39,10 +39,6 @@ pub struct Package {
 }
 
 /// The packages of the workspace whose folder is below one of `folders`.
-///
-/// # Errors
-///
-/// [`Failure`] if Cargo cannot read the workspace.
 pub fn packages_below(folders: &[&str]) -> Result<Vec<Package>, Failure> {
     let root = root();
     let text = process::output(cargo().args(["metadata", "--no-deps", "--format-version", "1"]))?;
@@ -71,10 +67,6 @@ pub fn packages_below(folders: &[&str]) -> Result<Vec<Package>, Failure> {
 
 /// Writes a file atomically, and only when its content changes: a watcher of
 /// the folder sees neither partial files nor repeats. Returns whether it wrote.
-///
-/// # Errors
-///
-/// [`Failure`] if the folder cannot be created, or the file cannot be written.
 pub fn write_if_changed(path: &Path, content: &[u8]) -> Result<bool, Failure> {
     if std::fs::read(path).is_ok_and(|old| old == content) {
         return Ok(false);

@@ -40,10 +40,6 @@ const GRAPH: &str = "127.0.0.1:8090";
 const LEAD_FORM: &str = "lead-form";
 
 /// Runs the task with its arguments until the service ends.
-///
-/// # Errors
-///
-/// [`Failure`] if a build fails, or the service ends with another status than 0.
 pub fn run(mut args: Args) -> Result<(), Failure> {
     let install = Install::from_args(&mut args);
     let profile = if args.flag("--debug") {
@@ -83,10 +79,6 @@ pub fn build(install: Install, profile: &str) -> Result<PathBuf, Failure> {
 
 /// Builds the service alone. Returns its program. In the profile of the tests, with the features that
 /// the whole workspace asks for: with others, the tests would build most dependencies again.
-///
-/// # Errors
-///
-/// [`Failure`] if Cargo fails.
 pub fn build_program(profile: &str) -> Result<PathBuf, Failure> {
     let (selected, folder): (&[&str], _) = match profile {
         "dev" => (&["--workspace", "--bin", "leadhost"], "debug"),

@@ -15,10 +15,6 @@ use crate::{repository, run};
 
 /// Makes an empty data folder, without what an earlier run left there. Its host uses the code that others
 /// compiled.
-///
-/// # Errors
-///
-/// [`Failure`] if the folder cannot be replaced.
 pub fn replace_data(data: &Path) -> Result<(), Failure> {
     if data.exists() {
         fs::remove_dir_all(data).context(format!("removing {}", data.display()))?;
@@ -45,11 +41,6 @@ pub struct Service {
 impl Service {
     /// Starts it in a fresh data folder, with a SQLite file in it unless `store`
     /// names a database.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure`] if the data folder cannot be replaced, or the service ends before it is
-    /// ready.
     pub fn start(
         program: &Path,
         folder: &Path,
@@ -98,20 +89,12 @@ impl Service {
     }
 
     /// The keys and ids of its workspace.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure`] if the service's file cannot be read.
     pub fn keys(&self) -> Result<Value, Failure> {
         self.read("keys.json")
     }
 
     /// Host and port of the `gateway`, which includes the data API, or of
     /// `admin`.
-    ///
-    /// # Errors
-    ///
-    /// As for [`Self::keys`].
     pub fn address(&self, name: &str) -> Result<String, Failure> {
         let said = self.read("service.json")?;
         Ok(said[name].as_str().unwrap_or_default().to_owned())

@@ -89,11 +89,6 @@ const THREADS: &str = "RUST_TEST_THREADS";
 const REQUIRE_POSTGRES: &str = "LEADHOST_REQUIRE_POSTGRES";
 
 /// Runs `cargo xtask test`.
-///
-/// # Errors
-///
-/// [`Failure`] if something that it needs is missing, a build fails, a test fails, or at full size
-/// anything was left out.
 pub fn run(mut args: Args) -> Result<(), Failure> {
     let install = Install::from_args(&mut args);
     let is_full = args.flag("--full");
@@ -262,10 +257,6 @@ fn matching(names: Vec<String>, words: &[String]) -> Vec<String> {
 }
 
 /// Runs `cargo xtask t`.
-///
-/// # Errors
-///
-/// [`Failure`] if no word is given, no test matches, a build fails, or a test does.
 pub fn run_only(mut args: Args) -> Result<(), Failure> {
     let is_unit = args.flag("--unit");
     let is_full = args.flag("--full");
@@ -354,10 +345,6 @@ const SUITES: [Suite; 6] = [
 ];
 
 /// Runs `cargo xtask suite`.
-///
-/// # Errors
-///
-/// [`Failure`] if a suite has an unknown name, or one fails or leaves something out.
 pub fn run_suites(mut args: Args) -> Result<(), Failure> {
     let install = Install::from_args(&mut args);
     let guide = match args.flag("--write-screens") {

@@ -22,10 +22,6 @@ pub enum WasmToolchain {
 
 impl WasmToolchain {
     /// Makes sure that there is one.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure`] if there is none and none can be installed.
     pub fn ensure(install: Install) -> Result<Self, Failure> {
         if active_has_target()? {
             return Ok(Self::Active);

@@ -30,11 +30,6 @@ page docs/contract.md.
 const PAGE: &str = "docs/contract.md";
 
 /// Runs the task with its arguments.
-///
-/// # Errors
-///
-/// [`Failure`] if a contract or the page cannot be read or written, or, with `--check`, differs from
-/// the published one.
 pub fn run(mut args: Args) -> Result<(), Failure> {
     let check = args.flag("--check");
     let publish = args.flag("--publish");
@@ -73,19 +68,11 @@ pub fn run(mut args: Args) -> Result<(), Failure> {
 }
 
 /// The converter's contract as one file, for the guest toolchains.
-///
-/// # Errors
-///
-/// [`Failure`] if the sources cannot be read, or the file cannot be written.
 pub fn converter() -> Result<PathBuf, Failure> {
     one_file(&CONTRACTS[0])
 }
 
 /// The adapter's contract as one file, for the guest toolchains.
-///
-/// # Errors
-///
-/// As for [`converter`].
 pub fn adapter() -> Result<PathBuf, Failure> {
     one_file(&CONTRACTS[1])
 }

@@ -44,10 +44,6 @@ struct MeasuredSize {
 }
 
 /// Measures the counting and the queries.
-///
-/// # Errors
-///
-/// [`Failure`] if a host fails, or an answer has other counts than the plain query.
 pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
     let measured = SIZES
         .into_iter()

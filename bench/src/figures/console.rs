@@ -39,10 +39,6 @@ struct Page {
 }
 
 /// Measures every page.
-///
-/// # Errors
-///
-/// [`Failure`] if the host fails, or a page is not answered with 200.
 pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
     let folder = arguments.scratch()?;
     let host = Host::start(&arguments.leadhost, folder.path(), "")?;

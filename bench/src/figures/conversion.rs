@@ -34,10 +34,6 @@ const MOST_TIMES_NATIVE: f64 = 10.0;
 const MOST: Duration = Duration::from_micros(20);
 
 /// Measures the four ways of a conversion.
-///
-/// # Errors
-///
-/// [`Failure`] if the component cannot be loaded, or a conversion gives no lead.
 pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
     let folder = tempfile::tempdir()?;
     let runtime = tokio::runtime::Builder::new_multi_thread()

@@ -39,10 +39,6 @@ struct Seeded {
 }
 
 /// Measures lookups and changes on both stores.
-///
-/// # Errors
-///
-/// [`Failure`] if a host or the server fails, or an answer is not as expected.
 pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
     let server = Server::start(arguments)?;
     let database = server.database()?;

@@ -106,10 +106,6 @@ impl SeededBuild {
 }
 
 /// Measures full pulls, a bare loop over the same rows, and pages by depth.
-///
-/// # Errors
-///
-/// [`Failure`] if a host fails, or a pull does not give every message.
 pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
     let mut sides = arguments
         .builds()
@@ -155,10 +151,6 @@ pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
 }
 
 /// Messages of a few thousand conversations, a second apart.
-///
-/// # Errors
-///
-/// [`Failure`] if the file cannot be written.
 pub(super) fn seed(database: &Path, workspace: &str) -> Result<(), Failure> {
     let connection = rows::open(database)?;
     let ids = Ids::read(&connection)?;
@@ -218,20 +210,11 @@ fn bare_loop(database: &Path, workspace: &str) -> Result<Duration, Failure> {
 }
 
 /// Pulls all messages in a format; checks their number.
-///
-/// # Errors
-///
-/// As for [`pull_since`].
 pub(super) fn pull(client: &mut Client, form: &Form) -> Result<Pull, Failure> {
     pull_since(client, form, None, MESSAGES)
 }
 
 /// Pulls the changes since a time, or everything; checks the number of rows.
-///
-/// # Errors
-///
-/// [`Failure`] if a request is not answered with 200, a page cannot be read, or the number of
-/// rows differs.
 pub(super) fn pull_since(
     client: &mut Client,
     form: &Form,
@@ -304,10 +287,6 @@ fn tail(body: &[u8]) -> Result<(u64, Option<String>), Failure> {
 }
 
 /// Fetches pages at the beginning, in the middle and near the end, in turns.
-///
-/// # Errors
-///
-/// [`Failure`] if a request is not answered with 200.
 pub(super) fn at_depths(
     client: &mut Client,
     cursors: &[Option<String>],

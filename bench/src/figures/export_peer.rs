@@ -24,10 +24,6 @@ const SIDES: [&str; 2] = ["Leadhost", "fastify and better-sqlite3"];
 const PULLS: [&str; 2] = ["full", "incremental"];
 
 /// Measures the pulls of both sides.
-///
-/// # Errors
-///
-/// [`Failure`] if a side fails, or their bodies differ.
 pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
     let folder = arguments.scratch()?;
     let host = Host::start(&arguments.leadhost, folder.path(), "")?;

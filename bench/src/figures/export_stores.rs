@@ -87,10 +87,6 @@ impl<'a> SeededStore<'a> {
 }
 
 /// Measures the pulls and the pages on both stores.
-///
-/// # Errors
-///
-/// [`Failure`] if a host or the server fails, or a pull does not give every message.
 pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
     let server = Server::start(arguments)?;
     let mut sides = Vec::new();

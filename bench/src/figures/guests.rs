@@ -34,10 +34,6 @@ const GUESTS: [(&str, &str); 2] = [
 ];
 
 /// Measures each guest.
-///
-/// # Errors
-///
-/// [`Failure`] if a component is not built, cannot be loaded, or a conversion gives no lead.
 pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
     let mut report = Report::new("guests", "Calls of guests that are slow to start");
     let mut table = Table::new(

@@ -115,10 +115,6 @@ impl SqliteSide {
 }
 
 /// Measures each side in each round.
-///
-/// # Errors
-///
-/// [`Failure`] if a side fails, or its rows are not those of its answers.
 pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
     let component = arguments.component()?;
     let mut sides: Vec<(SqliteSide, Vec<Round>)> = SqliteSide::ALL

@@ -123,10 +123,6 @@ struct MeasuredRound {
 }
 
 /// Measures each side in each round.
-///
-/// # Errors
-///
-/// [`Failure`] if a side or the server fails, or its rows are not those of its answers.
 pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
     let component = arguments.component()?;
     let server = Server::start(arguments)?;

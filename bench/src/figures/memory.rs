@@ -63,10 +63,6 @@ impl<'a> MeasuredBuild<'a> {
 }
 
 /// Measures the memory of each build in each round.
-///
-/// # Errors
-///
-/// [`Failure`] if a host fails, or its memory does not settle.
 pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
     let mut sides = arguments
         .builds()

@@ -25,10 +25,6 @@ const FAR: Duration = Duration::from_millis(50);
 const EVENTS: u64 = 1_000;
 
 /// Measures the notifications and the webhooks of each round.
-///
-/// # Errors
-///
-/// [`Failure`] if a host fails, or a message is missing, repeated or not delivered.
 pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
     let mut near = Vec::new();
     let mut far = Vec::new();

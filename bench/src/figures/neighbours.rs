@@ -121,10 +121,6 @@ const ROWS: &[Row] = &[
 ];
 
 /// Measures each chosen row. Rows whose component is not built are left out.
-///
-/// # Errors
-///
-/// [`Failure`] if a row has an unknown name, or a host fails.
 pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
     let rows = chosen(&arguments.rows)?;
     let during = arguments.round();

@@ -71,11 +71,6 @@ const MOST_TIMES_VERIFYING: f64 = 1.2;
 const MOST_TIMES_SHADOW: f64 = 1.1;
 
 /// Measures the comparison, the guarded canaries and the repair.
-///
-/// # Errors
-///
-/// [`Failure`] if a host or the command fails, a lead is missing or repeated, or a guard does
-/// not end its canary.
 pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
     let comparison = comparison(arguments)?;
     eprintln!("  a canary with guards");

@@ -37,10 +37,6 @@ const MOST_BYTES: usize = 80_000_000;
 const LEAST_FOUND: f64 = 0.95;
 
 /// Measures the searches in the index and in PostgreSQL.
-///
-/// # Errors
-///
-/// [`Failure`] if the server fails.
 pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
     let mut report = Report::new("search", "Products found by their names");
     let chance = &mut Chance(42);

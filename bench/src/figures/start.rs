@@ -17,10 +17,6 @@ const STARTS: usize = 10;
 const REST: Duration = Duration::from_secs(2);
 
 /// Measures warm and cold starts, and the memory.
-///
-/// # Errors
-///
-/// [`Failure`] if a host or one of its requests fails.
 pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
     let folder = arguments.scratch()?;
     let program = &arguments.leadhost;

@@ -43,10 +43,6 @@ struct Spell {
 }
 
 /// Measures the load without and with swaps, and judges each answer.
-///
-/// # Errors
-///
-/// [`Failure`] if a host or an activation fails.
 pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
     let folder = arguments.scratch()?;
     let component = arguments.component()?;

@@ -57,10 +57,6 @@ impl SpellKind {
 }
 
 /// Measures the load on three hosts without and with swaps, and judges each answer.
-///
-/// # Errors
-///
-/// [`Failure`] if a host, the server or an activation fails.
 pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
     let component = arguments.component()?;
     let other = variant::with_version(&component, VERSION, OTHER_VERSION)?;

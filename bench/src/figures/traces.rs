@@ -25,10 +25,6 @@ const SIDES: [(&str, Option<u32>); 3] = [
 ];
 
 /// Measures each side in each round.
-///
-/// # Errors
-///
-/// [`Failure`] if a side fails, its rows are not those of its answers, or no trace is exported.
 pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
     let component = arguments.component()?;
     let mut sides: Vec<_> = SIDES

@@ -28,11 +28,6 @@ pub struct Apply {
 
 impl Apply {
     /// Sends the workspace file and prints the changes.
-    ///
-    /// # Errors
-    ///
-    /// [`CommandFailure`] if the file cannot be read or has problems, or if no admin key is found, or
-    /// the service cannot be reached or refuses the request.
     pub async fn run(self) -> Result<(), CommandFailure> {
         let file = workspace_file::read(&self.file)?;
         let client = self.service.client()?;

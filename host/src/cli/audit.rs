@@ -37,11 +37,6 @@ pub struct ShowAudit {
 
 impl ShowAudit {
     /// Prints a page of the audit, or all of it.
-    ///
-    /// # Errors
-    ///
-    /// [`CommandFailure`] if a row does not follow the one before it, or if no admin key is found, or the service
-    /// cannot be reached or refuses the request.
     pub async fn run(self) -> Result<(), CommandFailure> {
         let Self {
             actor,

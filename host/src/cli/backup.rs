@@ -42,11 +42,6 @@ pub struct Backup {
 
 impl Backup {
     /// Copies the store and prints what the copy contains.
-    ///
-    /// # Errors
-    ///
-    /// [`CommandFailure`] if the configuration cannot be read, the store is a PostgreSQL database, or
-    /// the copy cannot be made or checked.
     pub async fn run(self) -> Result<(), CommandFailure> {
         let overrides = self.overrides();
         let file = self.config.as_deref();

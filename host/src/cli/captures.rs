@@ -11,10 +11,6 @@ use leadhost_domain::id::DeliveryId;
 use leadhost_domain::limits;
 
 /// Asks for the deliveries, as many as fit into one answer. `plugin`: only deliveries of this one.
-///
-/// # Errors
-///
-/// [`CommandFailure`] if the service cannot be reached or refuses the request.
 pub async fn fetch(
     client: &AdminClient,
     deliveries: &[DeliveryId],
@@ -32,10 +28,6 @@ pub async fn fetch(
 }
 
 /// Returns a body that an answer has as text or in base64.
-///
-/// # Errors
-///
-/// [`CommandFailure`] if the service sent something else.
 pub fn body(text: Option<&str>, base64: Option<&str>) -> Result<Vec<u8>, CommandFailure> {
     match (text, base64) {
         (Some(text), _) => Ok(text.as_bytes().to_vec()),

@@ -114,10 +114,6 @@ pub struct AdminClient {
 }
 
 /// Runs an asynchronous command on the current thread.
-///
-/// # Errors
-///
-/// [`CommandFailure`] if the runtime cannot start, and that of the command.
 pub fn block_on<T>(
     command: impl Future<Output = Result<T, CommandFailure>>,
 ) -> Result<T, CommandFailure> {
@@ -131,11 +127,6 @@ pub fn block_on<T>(
 impl ServiceAddress {
     /// Returns a client for the service that the arguments or the data folder name. It does not
     /// connect yet.
-    ///
-    /// # Errors
-    ///
-    /// [`CommandFailure`] if the configuration cannot be read, the address is not one of HTTP, no
-    /// service runs on the data folder, or no admin key is found.
     pub fn client(&self) -> Result<AdminClient, CommandFailure> {
         let config = Config::load(self.config.as_deref(), &[])?;
         let folder = self
@@ -177,11 +168,6 @@ impl ServiceAddress {
     /// Returns a client for the service at this address, or for that of [`client`](Self::client) if
     /// there is none. The key of a data folder is not sent to another service, and no key is sent
     /// over plain HTTP to another machine unless that is asked for. It does not connect yet.
-    ///
-    /// # Errors
-    ///
-    /// [`CommandFailure`] if there is no key for that service, the address is not one of HTTP or not
-    /// private, or the certificates cannot be read.
     pub fn client_at(
         &self,
         address: Option<&str>,
@@ -460,11 +446,6 @@ impl AdminClient {
     }
 
     /// Reads a resource.
-    ///
-    /// # Errors
-    ///
-    /// [`CommandFailure`] if the service cannot be reached, does not answer in time, or refuses the
-    /// request.
     pub async fn get<T: DeserializeOwned>(
         &self,
         path: &str,
@@ -473,11 +454,6 @@ impl AdminClient {
     }
 
     /// Like `get`, but returns the service's refusal to the caller.
-    ///
-    /// # Errors
-    ///
-    /// [`CommandFailure`] if the service cannot be reached or does not answer in time. The inner
-    /// result has the service's refusal.
     pub async fn try_get<T: DeserializeOwned>(
         &self,
         path: &str,
@@ -487,11 +463,6 @@ impl AdminClient {
     }
 
     /// Sends a JSON body.
-    ///
-    /// # Errors
-    ///
-    /// [`CommandFailure`] if the service cannot be reached, does not answer in time, or refuses the
-    /// request.
     pub async fn post<T: DeserializeOwned>(
         &self,
         path: &str,
@@ -503,11 +474,6 @@ impl AdminClient {
     }
 
     /// Like `post`, but returns the service's refusal to the caller.
-    ///
-    /// # Errors
-    ///
-    /// [`CommandFailure`] if the service cannot be reached or does not answer in time. The inner
-    /// result has the service's refusal.
     pub async fn try_post<T: DeserializeOwned>(
         &self,
         path: &str,
@@ -518,11 +484,6 @@ impl AdminClient {
     }
 
     /// Changes a resource with a JSON body.
-    ///
-    /// # Errors
-    ///
-    /// [`CommandFailure`] if the service cannot be reached, does not answer in time, or refuses the
-    /// request.
     pub async fn patch<T: DeserializeOwned>(
         &self,
         path: &str,
@@ -534,11 +495,6 @@ impl AdminClient {
     }
 
     /// Replaces a resource with a JSON body. Returns the service's refusal to the caller.
-    ///
-    /// # Errors
-    ///
-    /// [`CommandFailure`] if the service cannot be reached or does not answer in time. The inner
-    /// result has the service's refusal.
     pub async fn try_put<T: DeserializeOwned>(
         &self,
         path: &str,
@@ -549,11 +505,6 @@ impl AdminClient {
     }
 
     /// Sends a component file.
-    ///
-    /// # Errors
-    ///
-    /// [`CommandFailure`] if the service cannot be reached or does not answer in time. The inner
-    /// result has the service's refusal.
     pub async fn post_wasm<T: DeserializeOwned>(
         &self,
         path: &str,
@@ -564,11 +515,6 @@ impl AdminClient {
     }
 
     /// Streams a body of any length, without a timeout.
-    ///
-    /// # Errors
-    ///
-    /// [`CommandFailure`] if the service cannot be reached or the exchange breaks off. The inner
-    /// result has the service's refusal.
     pub async fn put_stream<T, B>(
         &self,
         path: &str,
@@ -583,11 +529,6 @@ impl AdminClient {
     }
 
     /// Removes a resource.
-    ///
-    /// # Errors
-    ///
-    /// [`CommandFailure`] if the service cannot be reached, does not answer in time, or refuses the
-    /// request.
     pub async fn delete<T: DeserializeOwned>(
         &self,
         path: &str,
@@ -596,11 +537,6 @@ impl AdminClient {
     }
 
     /// Like `delete`, but returns the service's refusal to the caller.
-    ///
-    /// # Errors
-    ///
-    /// [`CommandFailure`] if the service cannot be reached or does not answer in time. The inner
-    /// result has the service's refusal.
     pub async fn try_delete<T: DeserializeOwned>(
         &self,
         path: &str,

@@ -29,11 +29,6 @@ pub struct Compile {
 
 impl Compile {
     /// Compiles the component and writes its machine code to the output file.
-    ///
-    /// # Errors
-    ///
-    /// [`CommandFailure`] if a limit cannot be set, a file cannot be read or written, or the component
-    /// is invalid; then its exit code is `COMPILE_EXIT_INVALID`.
     pub fn run(self) -> Result<(), CommandFailure> {
         self.bound()?;
         let wasm = std::fs::read(&self.input).map_err(|error| {
@@ -65,10 +60,6 @@ impl Compile {
 
 /// Limits a resource of this process to `most`, in the unit of the resource. The limit cannot
 /// be raised again.
-///
-/// # Errors
-///
-/// [`CommandFailure`] if the system refuses the limit.
 pub(super) fn bound(resource: Resource, most: u64) -> Result<(), CommandFailure> {
     let limit = Rlimit {
         current: Some(most),

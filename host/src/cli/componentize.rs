@@ -24,11 +24,6 @@ impl Componentize {
     /// Reads a core module from standard input and writes the component to standard output. If a
     /// module cannot become one, the reason goes to standard output too, with the exit code
     /// `COMPILE_EXIT_INVALID`.
-    ///
-    /// # Errors
-    ///
-    /// [`CommandFailure`] if a limit cannot be set, the module cannot be read or become a component,
-    /// or the answer cannot be written.
     pub fn run(self) -> Result<(), CommandFailure> {
         bound(Resource::As, self.memory_mib << 20)?;
         bound(Resource::Cpu, self.seconds.max(1))?;

@@ -6,11 +6,6 @@ use super::failure::CommandFailure;
 use super::output::complain;
 
 /// Asks at the terminal, and fails unless the answer is yes.
-///
-/// # Errors
-///
-/// [`CommandFailure`] with exit code 2 if standard input is not a terminal, and 1 if the answer is
-/// not yes.
 pub fn confirm(question: &str) -> Result<(), CommandFailure> {
     if !io::stdin().is_terminal() {
         return Err(CommandFailure::usage(

@@ -27,11 +27,6 @@ pub enum ConnectionCommand {
 
 impl ConnectionCommand {
     /// Runs the subcommand.
-    ///
-    /// # Errors
-    ///
-    /// [`CommandFailure`] if no admin key is found, or the service cannot be reached or refuses the
-    /// request.
     pub async fn run(self) -> Result<(), CommandFailure> {
         match self {
             Self::List(command) => command.run().await,
@@ -50,11 +45,6 @@ pub struct ListConnections {
 
 impl ListConnections {
     /// Prints all connections.
-    ///
-    /// # Errors
-    ///
-    /// [`CommandFailure`] if no admin key is found, or the service cannot be reached or refuses the
-    /// request.
     pub async fn run(self) -> Result<(), CommandFailure> {
         let client = self.service.client()?;
         let answer = client.get("/admin/v1/connections").await?;
@@ -169,11 +159,6 @@ pub struct PauseConnection {
 
 impl PauseConnection {
     /// Pauses the fetches of a connection. Its deliveries are still accepted.
-    ///
-    /// # Errors
-    ///
-    /// [`CommandFailure`] if no admin key is found, or the service cannot be reached or refuses the
-    /// request.
     pub async fn run(self) -> Result<(), CommandFailure> {
         let client = self.service.client()?;
         let path = format!("/admin/v1/connections/{}/pause", encoded(&self.connection));
@@ -205,11 +190,6 @@ pub struct ResumeConnection {
 
 impl ResumeConnection {
     /// Resumes the fetches of a connection.
-    ///
-    /// # Errors
-    ///
-    /// [`CommandFailure`] if no admin key is found, or the service cannot be reached or refuses the
-    /// request.
     pub async fn run(self) -> Result<(), CommandFailure> {
         let client = self.service.client()?;
         let path = format!("/admin/v1/connections/{}/resume", encoded(&self.connection));

@@ -22,11 +22,6 @@ pub enum DealCommand {
 
 impl DealCommand {
     /// Runs the subcommand.
-    ///
-    /// # Errors
-    ///
-    /// [`CommandFailure`] if no admin key is found, the service cannot be reached or refuses the
-    /// request, or the user does not confirm.
     pub async fn run(self) -> Result<(), CommandFailure> {
         match self {
             Self::Show(command) => command.run().await,
@@ -48,11 +43,6 @@ pub struct ShowDeal {
 
 impl ShowDeal {
     /// Prints the deal and its history.
-    ///
-    /// # Errors
-    ///
-    /// [`CommandFailure`] if no admin key is found, or the service cannot be reached or refuses the
-    /// request.
     pub async fn run(self) -> Result<(), CommandFailure> {
         let client = self.service.client()?;
         let path = format!(
@@ -192,11 +182,6 @@ pub struct RemoveDeal {
 
 impl RemoveDeal {
     /// Removes the deal after a confirmation. Rows that refer to the deal keep no reference to it.
-    ///
-    /// # Errors
-    ///
-    /// [`CommandFailure`] if the user does not confirm, or if no admin key is found, or the service
-    /// cannot be reached or refuses the request.
     pub async fn run(self) -> Result<(), CommandFailure> {
         let client = self.service.client()?;
         if !self.yes {

@@ -24,11 +24,6 @@ pub struct Examine {
 
 impl Examine {
     /// Reads a question from standard input and writes the answer to standard output.
-    ///
-    /// # Errors
-    ///
-    /// [`CommandFailure`] if a limit cannot be set, the question cannot be read, the check panics, or
-    /// the answer cannot be written.
     pub fn run(self) -> Result<(), CommandFailure> {
         lower_priority();
         bound(Resource::As, self.memory_mib << 20)?;

@@ -34,11 +34,6 @@ pub enum InstanceCommand {
 
 impl InstanceCommand {
     /// Runs the subcommand.
-    ///
-    /// # Errors
-    ///
-    /// [`CommandFailure`] if no admin key is found, or the service cannot be reached or refuses the
-    /// request.
     pub async fn run(self) -> Result<(), CommandFailure> {
         match self {
             Self::List(command) => command.run().await,
@@ -59,11 +54,6 @@ pub struct ListInstances {
 
 impl ListInstances {
     /// Prints all instances.
-    ///
-    /// # Errors
-    ///
-    /// [`CommandFailure`] if no admin key is found, or the service cannot be reached or refuses the
-    /// request.
     pub async fn run(self) -> Result<(), CommandFailure> {
         let client = self.service.client()?;
         let answer = client.get("/admin/v1/instances").await?;
@@ -146,11 +136,6 @@ pub struct ShowInstance {
 
 impl ShowInstance {
     /// Prints one instance.
-    ///
-    /// # Errors
-    ///
-    /// [`CommandFailure`] if no admin key is found, or the service cannot be reached or refuses the
-    /// request.
     pub async fn run(self) -> Result<(), CommandFailure> {
         let client = self.service.client()?;
         let path = format!("/admin/v1/instances/{}", encoded(&self.instance));
@@ -271,11 +256,6 @@ pub struct PauseInstance {
 
 impl PauseInstance {
     /// Pauses the sends of an instance. Its messages and webhooks are still accepted.
-    ///
-    /// # Errors
-    ///
-    /// [`CommandFailure`] if no admin key is found, or the service cannot be reached or refuses the
-    /// request.
     pub async fn run(self) -> Result<(), CommandFailure> {
         let client = self.service.client()?;
         let path = format!("/admin/v1/instances/{}/pause", encoded(&self.instance));
@@ -307,11 +287,6 @@ pub struct ResumeInstance {
 
 impl ResumeInstance {
     /// Resumes the sends of an instance.
-    ///
-    /// # Errors
-    ///
-    /// [`CommandFailure`] if no admin key is found, or the service cannot be reached or refuses the
-    /// request.
     pub async fn run(self) -> Result<(), CommandFailure> {
         let client = self.service.client()?;
         let path = format!("/admin/v1/instances/{}/resume", encoded(&self.instance));
@@ -333,11 +308,6 @@ pub struct SyncTemplates {
 
 impl SyncTemplates {
     /// Renews the list of approved templates from the provider, and prints how many there are.
-    ///
-    /// # Errors
-    ///
-    /// [`CommandFailure`] if no admin key is found, or the service cannot be reached or refuses the
-    /// request.
     pub async fn run(self) -> Result<(), CommandFailure> {
         let client = self.service.client()?;
         let path = format!(

@@ -22,11 +22,6 @@ pub enum KeyCommand {
 
 impl KeyCommand {
     /// Runs the subcommand.
-    ///
-    /// # Errors
-    ///
-    /// [`CommandFailure`] if no admin key is found, the service cannot be reached or refuses the
-    /// request, or the user does not confirm.
     pub async fn run(self) -> Result<(), CommandFailure> {
         match self {
             Self::Create(command) => command.run().await,
@@ -90,11 +85,6 @@ enum KeyRole {
 
 impl CreateKey {
     /// Creates a key and prints it, once.
-    ///
-    /// # Errors
-    ///
-    /// [`CommandFailure`] if no admin key is found, or the service cannot be reached or refuses the
-    /// request.
     pub async fn run(self) -> Result<(), CommandFailure> {
         let kind = match self.kind {
             KeyKindChoice::Partner => KeyKind::Partner,
@@ -138,11 +128,6 @@ pub struct ListKeys {
 
 impl ListKeys {
     /// Prints the keys of a workspace, or all. It does not print the secret part.
-    ///
-    /// # Errors
-    ///
-    /// [`CommandFailure`] if no admin key is found, or the service cannot be reached or refuses the
-    /// request.
     pub async fn run(self) -> Result<(), CommandFailure> {
         let client = self.service.client()?;
         let path = match &self.workspace {
@@ -201,11 +186,6 @@ pub struct RevokeKey {
 
 impl RevokeKey {
     /// Revokes the key.
-    ///
-    /// # Errors
-    ///
-    /// [`CommandFailure`] if no admin key is found, or the service cannot be reached or refuses the
-    /// request.
     pub async fn run(self) -> Result<(), CommandFailure> {
         let client = self.service.client()?;
         let answer = client

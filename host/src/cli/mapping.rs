@@ -34,11 +34,6 @@ pub enum MappingCommand {
 
 impl MappingCommand {
     /// Runs the subcommand.
-    ///
-    /// # Errors
-    ///
-    /// [`CommandFailure`] if the configuration, the body or the converter cannot be read, or the
-    /// converter gives no answer.
     pub async fn run(self) -> Result<(), CommandFailure> {
         match self {
             Self::Try(command) => command.run().await,
@@ -81,11 +76,6 @@ pub struct TryMapping {
 impl TryMapping {
     /// Converts the body, and shows each field with its value, its place and whether it was guessed,
     /// and the values that are not used by any field.
-    ///
-    /// # Errors
-    ///
-    /// [`CommandFailure`] if a file cannot be read, the converter is not found or is another plugin,
-    /// it does not take the configuration or the body, or the call gives no answer.
     pub async fn run(self) -> Result<(), CommandFailure> {
         let component = self.component()?;
         let mut body = read_body(&self.body)?;

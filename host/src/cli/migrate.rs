@@ -45,11 +45,6 @@ pub struct Migrate {
 
 impl Migrate {
     /// Moves the store and prints the comparison of both sides.
-    ///
-    /// # Errors
-    ///
-    /// [`CommandFailure`] if `--from` is not a SQLite file, `--to` is not a PostgreSQL database, the
-    /// sealing key cannot be read, or the move or its comparison fails.
     pub async fn run(self) -> Result<(), CommandFailure> {
         let from = self.file()?;
         let to = StoreUrl::new(self.to.clone());

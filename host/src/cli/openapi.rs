@@ -19,10 +19,6 @@ pub struct Openapi {
 
 impl Openapi {
     /// Prints the document, or the schemas of the rows.
-    ///
-    /// # Errors
-    ///
-    /// Never fails; the type is that of every command.
     pub fn run(&self) -> Result<(), CommandFailure> {
         if self.rows {
             let rows = serde_json::Value::Object(openapi::rows());

@@ -18,10 +18,6 @@ pub struct Readiness {
 }
 
 /// Reads the lists that complete this state of the service.
-///
-/// # Errors
-///
-/// [`CommandFailure`] if the service cannot be reached or refuses a request.
 pub async fn read(
     client: &AdminClient,
     status: AdminAnswer<ServiceStatus>,
@@ -46,10 +42,6 @@ pub async fn read(
 
 /// Returns why the service is not ready. `None` if its answer cannot be read: a proxy may not pass the
 /// path on.
-///
-/// # Errors
-///
-/// [`CommandFailure`] if the service cannot be reached.
 pub async fn readiness(client: &AdminClient) -> Result<Option<Readiness>, CommandFailure> {
     Ok(match client.try_get("/health/ready").await? {
         Ok(ready) => Some(ready.content),

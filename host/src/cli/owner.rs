@@ -22,11 +22,6 @@ pub enum OwnerCommand {
 
 impl OwnerCommand {
     /// Runs the subcommand.
-    ///
-    /// # Errors
-    ///
-    /// [`CommandFailure`] if no admin key is found, or the service cannot be reached or refuses the
-    /// request.
     pub async fn run(self) -> Result<(), CommandFailure> {
         match self {
             Self::List(command) => command.run().await,
@@ -59,11 +54,6 @@ pub struct ListOwners {
 
 impl ListOwners {
     /// Prints the owners of the workspace.
-    ///
-    /// # Errors
-    ///
-    /// [`CommandFailure`] if no admin key is found, or the service cannot be reached or refuses the
-    /// request.
     pub async fn run(self) -> Result<(), CommandFailure> {
         let client = self.service.client()?;
         let answer = client.get(&self.workspace.path()).await?;
@@ -102,11 +92,6 @@ pub struct AddOwner {
 
 impl AddOwner {
     /// Adds the owner, or renames the owner with this e-mail address.
-    ///
-    /// # Errors
-    ///
-    /// [`CommandFailure`] if no admin key is found, or the service cannot be reached or refuses the
-    /// request.
     pub async fn run(self) -> Result<(), CommandFailure> {
         let client = self.service.client()?;
         let path = self.workspace.path();

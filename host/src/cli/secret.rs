@@ -28,11 +28,6 @@ pub struct SetSecret {
 
 impl SetSecret {
     /// Sets the secret. `list` is the part of the path: `connections` or `instances`.
-    ///
-    /// # Errors
-    ///
-    /// [`CommandFailure`] if no value comes in, no admin key is found, or the service cannot be reached or
-    /// refuses the request.
     pub async fn run(self, list: &str) -> Result<(), CommandFailure> {
         let client = self.service.client()?;
         let mut change = ChangeRequest::default();

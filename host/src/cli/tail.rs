@@ -39,11 +39,6 @@ pub struct Tail {
 
 impl Tail {
     /// Prints deliveries as they come in, until Ctrl-C or until the service stays away.
-    ///
-    /// # Errors
-    ///
-    /// [`CommandFailure`] if no admin key is found, or the service refuses the request, cannot be reached
-    /// at the start, or stays away for longer than `--wait`.
     pub async fn run(self) -> Result<(), CommandFailure> {
         let mut follower = TailFollower::new(self.statuses(), self.connection.clone());
         let followed = self.follow(&mut follower);

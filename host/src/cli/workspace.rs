@@ -16,11 +16,6 @@ pub enum WorkspaceCommand {
 
 impl WorkspaceCommand {
     /// Runs the subcommand.
-    ///
-    /// # Errors
-    ///
-    /// [`CommandFailure`] if no admin key is found, or the service cannot be reached or refuses the
-    /// request.
     pub async fn run(self) -> Result<(), CommandFailure> {
         match self {
             Self::List(command) => command.run().await,
@@ -36,11 +31,6 @@ pub struct ListWorkspaces {
 
 impl ListWorkspaces {
     /// Prints all workspaces.
-    ///
-    /// # Errors
-    ///
-    /// [`CommandFailure`] if no admin key is found, or the service cannot be reached or refuses the
-    /// request.
     pub async fn run(self) -> Result<(), CommandFailure> {
         let client = self.service.client()?;
         let answer = client.get("/admin/v1/workspaces").await?;

@@ -10,10 +10,6 @@ use super::failure::CommandFailure;
 use leadhost_admin_api::apply;
 
 /// Returns the file as JSON, with its secrets resolved.
-///
-/// # Errors
-///
-/// [`CommandFailure`] if the file cannot be read or is not valid TOML.
 pub fn read(path: &Path) -> Result<Value, CommandFailure> {
     let mut file = read_toml(path).map_err(|failure| match path.exists() {
         true => failure,
@@ -31,10 +27,6 @@ pub fn read(path: &Path) -> Result<Value, CommandFailure> {
 
 /// Returns a file with the fields of one connection or one instance as JSON, with its secrets
 /// resolved.
-///
-/// # Errors
-///
-/// [`CommandFailure`] if the file cannot be read or is not valid TOML.
 pub fn read_one(path: &Path) -> Result<Value, CommandFailure> {
     let mut table = read_toml(path)?;
     resolve_secrets(&mut table, path);

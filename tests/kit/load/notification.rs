@@ -81,10 +81,6 @@ pub(super) fn message_of(answer: &LoadAnswer) -> Option<String> {
 
 /// Whether the answer is a temporary refusal, or reports that the first request
 /// is still running, in the error format of this endpoint.
-///
-/// # Errors
-///
-/// A text with the difference, if the answer has another status or another body.
 pub(super) fn is_a_refusal(answer: &LoadAnswer) -> Result<(), &'static str> {
     if ![503, 409].contains(&answer.status) {
         return Err("not a refusal for now");

@@ -191,10 +191,6 @@ pub fn run() -> String {
 }
 
 /// The owner of a run's databases on the server at this URL.
-///
-/// # Errors
-///
-/// [`sqlx::Error`] if the server cannot be reached, or refuses to create the owner.
 pub async fn owner(admin: &Url, run: String) -> Result<Owner, sqlx::Error> {
     let mut connection = PgConnectOptions::from_str(admin.as_str())?
         .connect()
@@ -342,10 +338,6 @@ pub struct Keeper {
 
 impl Keeper {
     /// Call it before anything of this run is created.
-    ///
-    /// # Errors
-    ///
-    /// A text with the reason if the URL is wrong or the server cannot be reached.
     pub fn start(admin: &Url, run: &str) -> Result<Self, String> {
         let options = PgConnectOptions::from_str(admin.as_str())
             .map_err(|error| error.to_string())?

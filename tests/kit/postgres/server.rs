@@ -82,10 +82,6 @@ pub struct Server {
 
 impl Server {
     /// Creates and starts one whose files are on the disk. Returns the reason if that is not possible.
-    ///
-    /// # Errors
-    ///
-    /// The reason, if no server is installed or it does not start.
     pub fn start() -> Result<Self, String> {
         let binaries = Binaries::find()?;
         let parent = binaries.temporary();
@@ -94,10 +90,6 @@ impl Server {
 
     /// Creates and starts one that many tests share. Its files are in memory if there is room for them:
     /// on a disk, its many new and dropped databases take a fifth of the time of the tests.
-    ///
-    /// # Errors
-    ///
-    /// The reason, if no server is installed or it does not start.
     pub fn start_shared() -> Result<Self, String> {
         let binaries = Binaries::find()?;
         let parent = in_memory().map_or_else(|| binaries.temporary(), Path::to_owned);

@@ -49,10 +49,6 @@ impl SharedServer {
 }
 
 /// Returns the server, or the reason why there is none.
-///
-/// # Errors
-///
-/// The reason, if no server is installed or it cannot be started or reached.
 pub async fn shared() -> Result<&'static SharedServer, &'static str> {
     static SHARED: OnceCell<Result<SharedServer, String>> = OnceCell::const_new();
     let shared = SHARED.get_or_init(find).await;
@@ -61,10 +57,6 @@ pub async fn shared() -> Result<&'static SharedServer, &'static str> {
 
 /// Describes the server that the tests would use, or returns the reason why
 /// there is none.
-///
-/// # Errors
-///
-/// The reason, if no server is installed or it cannot be started or reached.
 pub async fn how() -> Result<String, String> {
     match shared().await {
         Ok(shared) => Ok(shared.said.clone()),

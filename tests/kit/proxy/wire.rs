@@ -23,11 +23,6 @@ pub struct Message {
 
 impl Message {
     /// Reads the next message; `None` at the end of the stream.
-    ///
-    /// # Errors
-    ///
-    /// [`io::Error`] if the stream fails or ends within a message, or the length of a message
-    /// is invalid.
     pub async fn read(
         stream: &mut (impl AsyncRead + Unpin),
         has_kind: bool,

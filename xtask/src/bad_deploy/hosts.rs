@@ -27,10 +27,6 @@ struct Host {
 
 impl Hosts {
     /// Starts them in fresh data folders, on the database that `store` names.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure`] if a folder cannot be made, or a host ends before it is ready.
     pub fn start(program: &Path, folder: &Path, store: Option<&str>) -> Result<Self, Failure> {
         let names = match store {
             None => ON_SQLITE,
@@ -63,10 +59,6 @@ impl Hosts {
     }
 
     /// The addresses of all gateways, each of which serves the data API too.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure`] if a host's file with its addresses cannot be read.
     pub fn gateways(&self) -> Result<Vec<String>, Failure> {
         self.0.iter().map(Host::gateway).collect()
     }

@@ -57,10 +57,6 @@ impl Terminal {
     }
 
     /// Runs `leadhost` with these words, and shows all of it.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure`] if the program cannot be started.
     pub fn tries(&self, words: &str) -> Result<CommandOutput, Failure> {
         self.typed(&format!("leadhost {words}"));
         let said = self.call(&words.split(' ').collect::<Vec<_>>())?;
@@ -70,10 +66,6 @@ impl Terminal {
     }
 
     /// Like [`Self::tries`], for a command that has to succeed. Returns its standard output.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure`] if the program cannot be started, or the command fails.
     pub fn runs(&self, words: &str) -> Result<String, Failure> {
         let said = self.tries(words)?;
         match said.succeeded {
@@ -83,10 +75,6 @@ impl Terminal {
     }
 
     /// Runs `leadhost` with these words and its standard output in a file, and shows the rest.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure`] if the program cannot be started, or the file cannot be written.
     pub fn saves(&self, words: &str, file: &str) -> Result<CommandOutput, Failure> {
         self.typed(&format!("leadhost {words} > {file}"));
         let said = self.call(&words.split(' ').collect::<Vec<_>>())?;
@@ -97,10 +85,6 @@ impl Terminal {
     }
 
     /// Returns what `leadhost` answers as JSON. Nothing is shown.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure`] if the command fails, or prints no JSON.
     pub fn reads(&self, words: &str) -> Result<Value, Failure> {
         let words: Vec<&str> = words.split(' ').chain(["--json"]).collect();
         let said = self.call(&words)?;
@@ -113,10 +97,6 @@ impl Terminal {
     }
 
     /// Shows a claim that holds. One that does not hold is the failure of the task.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure`] with the claim if it does not hold.
     pub fn claim(&self, holds: bool, what: &str) -> Result<(), Failure> {
         if !holds {
             return Err(Failure::new(format!("this does not hold: {what}")));

@@ -34,10 +34,6 @@ pub struct Lead {
 
 impl Workspace {
     /// Reads what `leadhost apply` printed.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure`] if the connection or a key is missing.
     pub fn applied(gateway: &str, printed: &str) -> Result<Self, Failure> {
         let word = |start: &str| {
             let mut words = printed.split_whitespace();
@@ -60,10 +56,6 @@ impl Workspace {
     }
 
     /// Reads a deal with the partner's key, or changes it.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure`] if the gateway cannot be reached.
     pub fn deal(&self, deal: &str, change: Option<&Value>) -> Result<ClientAnswer, Failure> {
         let body = change.map(Value::to_string).unwrap_or_default();
         let mut headers = vec![("x-service-api-key", self.partner_key.clone())];
@@ -82,10 +74,6 @@ impl Workspace {
     }
 
     /// Returns all leads of the portal.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure`] if the data API does not answer with rows, or a deal's contact is missing.
     pub fn leads(&self) -> Result<Vec<Lead>, Failure> {
         // In this order: the contact of a deal is there when the deal is.
         let deals = self.rows("deals")?;
@@ -119,10 +107,6 @@ impl Workspace {
     }
 
     /// Returns the rows of all deals and contacts by their ids, without their stamps.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure`] if the data API does not answer with rows.
     pub fn snapshot(&self) -> Result<BTreeMap<String, Value>, Failure> {
         let mut rows = self.rows("deals")?;
         rows.append(&mut self.rows("contacts")?);

@@ -38,10 +38,6 @@ pub trait Provider: Send + Sync + 'static {
     fn is_send(&self, request: &Request) -> bool;
 
     /// Parses a send, or returns the refusal of the provider's own checks.
-    ///
-    /// # Errors
-    ///
-    /// The provider's refusal.
     fn read_send(&self, request: &Request) -> Result<Outgoing, Answer>;
 
     /// The id of the n-th message.
@@ -136,10 +132,6 @@ pub struct Channel<P: Provider> {
 impl<P: Provider> Channel<P> {
     /// Port 0 selects a free port. Time stands at `now`, in seconds since 1970, until
     /// it is set; without `now`, the machine's time is used.
-    ///
-    /// # Errors
-    ///
-    /// The address cannot be bound.
     pub fn start_with(listen: SocketAddr, provider: P, now: Option<u64>) -> io::Result<Self> {
         Self::start_with_listener(listen, provider, now, None)
     }
@@ -311,10 +303,6 @@ impl<P: Provider> Channel<P> {
 
     /// Sends all waiting events. Events that are not answered with 2xx wait again,
     /// before later ones.
-    ///
-    /// # Errors
-    /// If there is no callback, or if it cannot be reached; then all events wait
-    /// again.
     pub fn flush(&self, how: Flush) -> io::Result<Vec<CallbackAnswer>> {
         let waiting: Vec<Event> = locked(&self.state().outbox).drain(..).collect();
         let (answers, left) = self.post_batches(how.arrange(waiting, P::BATCH));
@@ -354,10 +342,6 @@ impl<P: Provider> Channel<P> {
     }
 
     /// Sends any body to the callback, signed like this.
-    ///
-    /// # Errors
-    ///
-    /// The callback cannot be reached.
     pub fn send_raw(
         &self,
         content_type: &'static str,
@@ -387,10 +371,6 @@ impl<P: Provider> Channel<P> {
 
     /// Performs the webhook handshake with this token, or with the right one. Returns
     /// whether the callback passed, and its answer.
-    ///
-    /// # Errors
-    /// If there is no callback, if it cannot be reached, or if the provider has no
-    /// handshake.
     pub fn handshake(&self, verify_token: Option<&str>) -> io::Result<(bool, CallbackAnswer)> {
         let (query, right) = self
             .provider()

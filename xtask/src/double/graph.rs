@@ -60,10 +60,6 @@ pub struct GraphDouble {
 
 impl GraphDouble {
     /// Starts a double.
-    ///
-    /// # Errors
-    ///
-    /// The address cannot be bound.
     pub fn start(options: GraphOptions) -> io::Result<Self> {
         let node = Node {
             requests: Mutex::new(Vec::new()),

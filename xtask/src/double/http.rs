@@ -66,10 +66,6 @@ pub fn value<'a>(fields: &'a [(String, String)], name: &str) -> Option<&'a str> 
 }
 
 /// Reads the next request; `None` at the end of the connection.
-///
-/// # Errors
-///
-/// The connection fails, or the request is malformed or too long.
 pub fn read(reader: &mut impl BufRead) -> io::Result<Option<Request>> {
     let mut head = reader.take(MAX_HEAD);
     let first = line(&mut head)?;

@@ -57,10 +57,6 @@ struct ServerState {
 
 impl<E: Endpoint> DoubleServer<E> {
     /// Port 0 selects a free port.
-    ///
-    /// # Errors
-    ///
-    /// The address cannot be bound.
     pub fn start(listen: SocketAddr, endpoint: E) -> io::Result<Self> {
         let listener = TcpListener::bind(listen)?;
         let address = listener.local_addr()?;

@@ -84,10 +84,6 @@ pub struct Messages {
 
 impl Twilio {
     /// Starts a double.
-    ///
-    /// # Errors
-    ///
-    /// The address cannot be bound.
     pub fn start(options: TwilioOptions) -> io::Result<Self> {
         let (listen, now) = (options.listen, options.now);
         Self::start_with(listen, Messages::new(options), now)

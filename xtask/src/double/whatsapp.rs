@@ -92,10 +92,6 @@ struct Manner {
 
 impl WhatsApp {
     /// Starts a double.
-    ///
-    /// # Errors
-    ///
-    /// The address cannot be bound.
     pub fn start(options: WhatsAppOptions) -> io::Result<Self> {
         let (listen, now) = (options.listen, options.now);
         Self::start_with(listen, Cloud::new(options), now)

@@ -29,10 +29,6 @@ pub struct Before {
 
 impl Before {
     /// An earlier build of the tester: `COMMIT=PROGRAM`.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure`] if the text has no `=`, or there is no such program.
     pub fn named(text: &str) -> Result<Self, Failure> {
         let (commit, program) = text
             .split_once('=')
@@ -49,10 +45,6 @@ impl Built {
     /// Builds the tests and the program, and copies them. An earlier build is `given`, or, if
     /// `with_before` asks for one, made from the history. With `with_fuzz` the fuzz tests are
     /// built, too.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure`] if a build fails, or git or the folder cannot be used.
     pub fn new(given: Option<Before>, with_before: bool, with_fuzz: bool) -> Result<Self, Failure> {
         let folder = folder();
         fs::create_dir_all(&folder).context(format!("creating {}", folder.display()))?;

@@ -40,10 +40,6 @@ pub struct Figure {
 
 impl Figure {
     /// Parses a line that a test has written.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure`] if it is not JSON.
     pub fn read(line: &str) -> Result<Self, Failure> {
         let value: Value = serde_json::from_str(line).context(format!("reading `{line}`"))?;
         let text = |name: &str| value[name].as_str().map(str::to_owned);
@@ -145,10 +141,6 @@ pub struct Page {
 
 impl Page {
     /// Reads the page.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure`] if it cannot be read, or has no place for the table.
     pub fn read() -> Result<Self, Failure> {
         let path = path();
         let text = fs::read_to_string(&path).context(format!("reading {}", path.display()))?;
@@ -206,10 +198,6 @@ impl Page {
     }
 
     /// Replaces old lines by new ones, in the order of the rows.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure`] if the page cannot be written.
     pub fn write(&self, rows: &[Row], new: &[(&'static str, String)]) -> Result<(), Failure> {
         let mut table = String::from(HEAD);
         for row in rows {

@@ -18,10 +18,6 @@ const LOGIN: &str = "leadhost";
 const DATABASE: &str = "leads";
 
 /// Finds PostgreSQL's programs, or installs them if that is allowed.
-///
-/// # Errors
-///
-/// [`Failure`] if they are missing and cannot be installed.
 pub fn programs(install: Install) -> Result<Binaries, Failure> {
     Binaries::find().or_else(|_| {
         install.debian(&["postgresql"], "for the database of the hosts")?;
@@ -40,11 +36,6 @@ pub struct DatabaseServer {
 
 impl DatabaseServer {
     /// Makes the cluster if there is none, and starts it.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure`] if the folder or a secret cannot be made, or one of PostgreSQL's programs
-    /// fails.
     pub fn start(programs: Binaries, data: &Path) -> Result<Self, Failure> {
         fs::create_dir_all(data).context(format!("creating {}", data.display()))?;
         let folder = place(&programs, data)?;
@@ -98,10 +89,6 @@ impl DatabaseServer {
 
     /// Makes the login and the database of the service, as an administrator would.
     /// Returns the URL.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure`] if the server does not accept a statement.
     pub fn database(&self) -> Result<String, Failure> {
         let login = format!(
             "do $$ begin
@@ -126,10 +113,6 @@ impl DatabaseServer {
     }
 
     /// Stops the server; open connections are ended.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure`] if it does not stop.
     pub fn stop(&self) -> Result<(), Failure> {
         process::output(self.control("stop").args(["-m", "fast"])).map(|_| ())
     }

@@ -28,10 +28,6 @@ impl Toolchain {
 }
 
 /// The active Rust with the target of the template.
-///
-/// # Errors
-///
-/// [`Failure`] if the target is missing and cannot be installed.
 pub fn rust(install: Install) -> Result<Toolchain, Failure> {
     const TRIPLE: &str = "wasm32-wasip2";
     let mut libraries = Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()));
@@ -43,30 +39,18 @@ pub fn rust(install: Install) -> Result<Toolchain, Failure> {
 }
 
 /// The pinned Node with npm: Debian 12 has an older one than the template needs.
-///
-/// # Errors
-///
-/// As for [`pinned`].
 pub fn node(install: Install) -> Result<Toolchain, Failure> {
     let cache = repository::target().join("languages/.npm");
     Ok(pinned(install)?.with("npm_config_cache", cache))
 }
 
 /// Python with virtual environments; the project installs its tools into one.
-///
-/// # Errors
-///
-/// As for [`python::ensure`].
 pub fn python(install: Install) -> Result<Toolchain, Failure> {
     python::ensure(install, "to build plugin projects in Python")?;
     Ok(Toolchain::default())
 }
 
 /// The pinned Go.
-///
-/// # Errors
-///
-/// As for [`pinned`].
 pub fn go(install: Install) -> Result<Toolchain, Failure> {
     let cache = repository::target().join("languages/.go");
     Ok(pinned(install)?
@@ -77,20 +61,12 @@ pub fn go(install: Install) -> Result<Toolchain, Failure> {
 }
 
 /// The pinned Zig.
-///
-/// # Errors
-///
-/// As for [`pinned`].
 pub fn zig(install: Install) -> Result<Toolchain, Failure> {
     let cache = repository::target().join("languages/.zig");
     Ok(pinned(install)?.with("ZIG_GLOBAL_CACHE_DIR", cache))
 }
 
 /// Clang that links for WASI: tried with an empty function, which needs all four packages.
-///
-/// # Errors
-///
-/// [`Failure`] if it does not, and the packages cannot be installed.
 pub fn c(install: Install) -> Result<Toolchain, Failure> {
     const PACKAGES: [&str; 4] = ["clang", "lld", "wasi-libc", "libclang-rt-14-dev-wasm32"];
     let folder = repository::target().join("languages/.c");

@@ -20,10 +20,6 @@ const PROGRAM: &str = "prometheus";
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Makes sure of the programs.
-///
-/// # Errors
-///
-/// [`Failure`] if they are missing and cannot be installed.
 pub fn prepare(install: Install) -> Result<(), Failure> {
     if process::find(PROGRAM).is_some() && process::find("promtool").is_some() {
         return Ok(());
@@ -36,10 +32,6 @@ pub fn prepare(install: Install) -> Result<(), Failure> {
 }
 
 /// Runs `promtool` in a folder.
-///
-/// # Errors
-///
-/// [`Failure`] with its output if it finds something.
 pub fn promtool(folder: &Path, arguments: &[&str]) -> Result<(), Failure> {
     process::output(Command::new("promtool").current_dir(folder).args(arguments)).map(drop)
 }
@@ -52,10 +44,6 @@ pub struct Prometheus {
 
 impl Prometheus {
     /// Starts a server with the configuration `prometheus.yml` of `folder`, its data and its log there.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure`] if it does not answer within a minute.
     pub fn start(folder: &Path) -> Result<Self, Failure> {
         let address = free_address().context("finding a free port")?;
         let log = folder.join("prometheus.log");
@@ -84,10 +72,6 @@ impl Prometheus {
     }
 
     /// Returns the labels of the alerts of this name that fire now.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure`] if the server does not answer, or in another form.
     pub fn firing(&self, alert: &str) -> Result<Vec<Value>, Failure> {
         let answer = self.ask("/api/v1/alerts")?;
         let Some(alerts) = answer["data"]["alerts"].as_array() else {
@@ -98,10 +82,6 @@ impl Prometheus {
     }
 
     /// Returns whether a metric has been read, with any labels.
-    ///
-    /// # Errors
-    ///
-    /// As for [`Self::firing`].
     pub fn has(&self, metric: &str) -> Result<bool, Failure> {
         let answer = self.ask(&format!("/api/v1/query?query={metric}"))?;
         let series = answer["data"]["result"].as_array();
@@ -109,10 +89,6 @@ impl Prometheus {
     }
 
     /// Returns the exemplars of a query over the last hour.
-    ///
-    /// # Errors
-    ///
-    /// As for [`Self::firing`].
     pub fn exemplars(&self, metric: &str) -> Result<Vec<Value>, Failure> {
         let path = format!("/api/v1/query_exemplars?query={metric}&start=0&end=4102444800");
         let answer = self.ask(&path)?;

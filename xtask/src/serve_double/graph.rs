@@ -6,10 +6,6 @@ use crate::args::Args;
 use crate::failure::{Context, Failure};
 
 /// Serves until it is interrupted.
-///
-/// # Errors
-///
-/// [`Failure`] if an argument is wrong, or the address cannot be bound.
 pub fn run(mut args: Args) -> Result<(), Failure> {
     let defaults = GraphOptions::default();
     let options = GraphOptions {

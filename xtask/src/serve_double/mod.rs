@@ -51,10 +51,6 @@ The Graph API's lead node:
 ";
 
 /// Starts the double that the first word names.
-///
-/// # Errors
-///
-/// [`Failure`] if it names none, an argument is wrong, or the address cannot be bound.
 pub fn run(mut args: Args) -> Result<(), Failure> {
     match args.first_word().as_deref() {
         Some("graph") => graph::run(args),

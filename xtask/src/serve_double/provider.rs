@@ -8,10 +8,6 @@ use crate::args::Args;
 use crate::failure::{Context, Failure};
 
 /// Returns the address for webhooks, if it was given.
-///
-/// # Errors
-///
-/// [`Failure`] if a flag has no value.
 pub fn callback(args: &mut Args) -> Result<Option<Callback>, Failure> {
     let Some(url) = args.value("--callback")? else {
         return Ok(None);
@@ -24,10 +20,6 @@ pub fn callback(args: &mut Args) -> Result<Option<Callback>, Failure> {
 }
 
 /// Serves until it is interrupted. `announce` prints the settings first.
-///
-/// # Errors
-///
-/// [`Failure`] if the address cannot be bound.
 pub fn serve<P: Provider>(
     listen: SocketAddr,
     provider: P,

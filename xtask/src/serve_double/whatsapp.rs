@@ -7,10 +7,6 @@ use crate::args::Args;
 use crate::failure::Failure;
 
 /// Serves until it is interrupted.
-///
-/// # Errors
-///
-/// [`Failure`] if an argument is wrong, or the address cannot be bound.
 pub fn run(mut args: Args) -> Result<(), Failure> {
     let defaults = WhatsAppOptions::default();
     let options = WhatsAppOptions {

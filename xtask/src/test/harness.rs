@@ -58,10 +58,6 @@ impl Ran {
 
 impl Call<'_> {
     /// Runs the program.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure`] if it cannot be started. A failed test is no error.
     pub fn run(&self) -> Result<Ran, Failure> {
         if self.names.is_empty() {
             return Ok(Ran::default());
@@ -173,10 +169,6 @@ fn count(summary: &str, word: &str) -> usize {
 }
 
 /// Runs the examples in the documentation of the SDK; no other crate has any.
-///
-/// # Errors
-///
-/// [`Failure`] if one fails.
 pub fn run_doc_tests() -> Result<(), Failure> {
     process::run(crate::repository::cargo().args(["test", "--workspace", "--doc", "--quiet"]))
 }

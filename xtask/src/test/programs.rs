@@ -37,10 +37,6 @@ pub struct TestProgram {
 
 /// Builds these targets of the whole workspace in one call of Cargo, so that each crate is compiled with one
 /// set of features.
-///
-/// # Errors
-///
-/// [`Failure`] if something does not compile.
 pub fn build(targets: &[&str]) -> Result<Programs, Failure> {
     let mut command = repository::cargo();
     command
@@ -98,10 +94,6 @@ fn executables(messages: &str) -> impl Iterator<Item = Executable> {
 
 impl TestProgram {
     /// The names of its tests.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure`] if it cannot be started.
     pub fn names(&self) -> Result<Vec<String>, Failure> {
         let mut command = std::process::Command::new(&self.path);
         let listed = process::output(command.args(["--list", "--format", "terse"]))?;

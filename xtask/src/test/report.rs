@@ -32,10 +32,6 @@ pub struct Report {
 
 impl Report {
     /// Records a step without which the others cannot be.
-    ///
-    /// # Errors
-    ///
-    /// The failure of the step.
     pub fn step<T>(&mut self, name: &str, Timed(outcome, seconds): Timed<T>) -> Result<T, Failure> {
         let word = if outcome.is_ok() { "done" } else { "FAILED" };
         self.line(name, word, seconds);
@@ -129,10 +125,6 @@ impl Report {
     }
 
     /// Returns what the run came to.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure`] with what failed, or, if everything has to run, with what was left out.
     pub fn judge(self, needs_all: bool) -> Result<(), Failure> {
         if !self.faults.is_empty() {
             return Err(Failure::new(self.faults.join("\n")));

@@ -80,10 +80,6 @@ const PLAINER: [(&str, &str); 20] = [
 
 /// Returns the page about these contracts, whose texts are given. A package that several of them
 /// contain comes once, at the end.
-///
-/// # Errors
-///
-/// [`Failure`] if a contract cannot be parsed.
 pub fn page(contracts: &[String]) -> Result<String, Failure> {
     let page = as_published(contracts)?;
     Ok(PLAINER

@@ -169,10 +169,6 @@ mod word_or_empty {
     use leadhost_domain::accept::AcceptWord;
 
     /// Writes the word, or an empty text.
-    ///
-    /// # Errors
-    ///
-    /// `S::Error` if the format cannot be written.
     pub(super) fn serialize<S: Serializer>(
         word: &Option<AcceptWord>,
         serializer: S,
@@ -181,10 +177,6 @@ mod word_or_empty {
     }
 
     /// Reads a word, or an empty text.
-    ///
-    /// # Errors
-    ///
-    /// `D::Error` if the value is no text, or a word that is not known.
     pub(super) fn deserialize<'de, D: Deserializer<'de>>(
         deserializer: D,
     ) -> Result<Option<AcceptWord>, D::Error> {

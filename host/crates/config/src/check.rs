@@ -68,11 +68,6 @@ pub const BOUNDS: &[(&str, i64, i64)] = &[
 ];
 
 /// Checks a value by the default of its key, which is a number, a truth value or a text.
-///
-/// # Errors
-///
-/// A text to follow the name of the key, with the value and the expected values, if the value has
-/// another type than the default or is out of bounds.
 pub fn value(key: &str, known: &toml::Value, value: &toml::Value) -> Result<(), String> {
     match (known, value) {
         (toml::Value::Integer(_), _) => {

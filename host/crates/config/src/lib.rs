@@ -413,11 +413,6 @@ impl TelemetrySection {
 impl Config {
     /// Loads the defaults, overridden by `file` and then by `overrides`: pairs of `section.key` and
     /// a value as plain text.
-    ///
-    /// # Errors
-    ///
-    /// [`ConfigError`] if the file cannot be read, a key is unknown, or a value has a wrong type or is
-    /// out of bounds.
     pub fn load(file: Option<&Path>, overrides: &[(String, String)]) -> Result<Self, ConfigError> {
         let mut table: toml::Table = DEFAULTS.parse().expect("the built-in defaults are TOML");
         let mut of_file = toml::Table::new();

@@ -110,9 +110,6 @@ impl Drop for DrainGuard {
 /// once, and so does a graceful stop that takes longer than `patience`. Threads of their
 /// own watch for both and depend on nothing else in the process, which may be completely
 /// busy.
-///
-/// # Errors
-/// [`io::Error`] if the signal handlers or the thread cannot be set up.
 #[expect(
     clippy::disallowed_methods,
     reason = "a thread that does nothing but let time pass"

@@ -29,10 +29,6 @@ words! {
 
 impl AcceptWord {
     /// Reads a word that an operator typed. Blanks around it do not count.
-    ///
-    /// # Errors
-    ///
-    /// [`UnknownAcceptWord`] if there is no such word.
     pub fn parse(text: &str) -> Result<Self, UnknownAcceptWord> {
         let text = text.trim();
         text.parse().map_err(|_| UnknownAcceptWord(text.to_owned()))

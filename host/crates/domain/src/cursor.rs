@@ -74,10 +74,6 @@ impl Cursor {
     }
 
     /// Reads a cursor of a pull.
-    ///
-    /// # Errors
-    ///
-    /// [`BrokenCursor`] if the text is damaged or is not a cursor of a pull.
     pub fn decode(text: &str) -> Result<Self, BrokenCursor> {
         let bytes = without_sum(text)?;
         let end = bytes.len();
@@ -116,10 +112,6 @@ impl ListCursor {
     }
 
     /// Reads a cursor of a list.
-    ///
-    /// # Errors
-    ///
-    /// [`BrokenCursor`] if the text is damaged or is not a cursor of a list.
     pub fn decode(text: &str) -> Result<Self, BrokenCursor> {
         let bytes = without_sum(text)?;
         if bytes.len() < LIST_BODY || bytes[0] != LIST {

@@ -116,10 +116,6 @@ impl PlainKey {
     }
 
     /// Reads a key of this kind.
-    ///
-    /// # Errors
-    ///
-    /// [`NoKey`] if the text cannot be a key of this kind; it names the first fault.
     pub fn parse_as(kind: KeyKind, text: &str) -> Result<Self, NoKey> {
         let prefix = kind.prefix();
         let rest = text.strip_prefix(prefix).ok_or(NoKey::Prefix { prefix })?;

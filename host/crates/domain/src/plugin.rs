@@ -133,10 +133,6 @@ pub struct SecretDeclaration {
 
 impl SecretDeclaration {
     /// Returns the kind.
-    ///
-    /// # Errors
-    ///
-    /// [`UnknownWord`] if this host does not know it: the description is refused.
     pub fn kind(&self) -> Result<SecretKind, UnknownWord> {
         self.kind.parse()
     }

@@ -64,19 +64,11 @@ pub mod seconds {
     use serde::{Deserialize as _, Deserializer, Serializer};
 
     /// Writes the whole seconds of a span.
-    ///
-    /// # Errors
-    ///
-    /// `S::Error` if the format cannot be written.
     pub fn serialize<S: Serializer>(span: &Duration, to: S) -> Result<S::Ok, S::Error> {
         to.serialize_u64(span.as_secs())
     }
 
     /// Reads a span from its seconds.
-    ///
-    /// # Errors
-    ///
-    /// `D::Error` if the value is not a whole number of 0 or more.
     pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D::Error> {
         u64::deserialize(from).map(Duration::from_secs)
     }
@@ -89,19 +81,11 @@ pub mod microseconds {
     use serde::{Deserialize as _, Deserializer, Serializer};
 
     /// Writes the whole microseconds of a span, at most `u64::MAX`.
-    ///
-    /// # Errors
-    ///
-    /// `S::Error` if the format cannot be written.
     pub fn serialize<S: Serializer>(span: &Duration, to: S) -> Result<S::Ok, S::Error> {
         to.serialize_u64(u64::try_from(span.as_micros()).unwrap_or(u64::MAX))
     }
 
     /// Reads a span from its microseconds.
-    ///
-    /// # Errors
-    ///
-    /// `D::Error` if the value is not a whole number of 0 or more.
     pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D::Error> {
         u64::deserialize(from).map(Duration::from_micros)
     }
@@ -272,10 +256,6 @@ impl TimeError {
 /// and of a plus that was not percent-encoded, or a bare date (midnight, UTC). Six fractional digits
 /// count; the rest is cut, never rounded up. Years 0000 to 9999; a time in 0000 is read as the first
 /// moment of 0001.
-///
-/// # Errors
-///
-/// [`TimeError`] if the text names no moment.
 pub fn read(text: &str) -> Result<Micros, TimeError> {
     let text = text.trim();
     if text.is_empty() || text.len() > 40 {

@@ -82,10 +82,6 @@ impl Egress {
 
     /// Makes the request within the deadline, unless `wanted` returns false when its first
     /// byte is about to be sent. A response of any status is an answer.
-    ///
-    /// # Errors
-    /// Returns an [`EgressError`] if the request is not allowed, cannot be composed or
-    /// sent, is no longer wanted, or gets no answer.
     pub async fn call(
         &self,
         request: &HttpRequest,
@@ -100,9 +96,6 @@ impl Egress {
     /// Like [`Egress::call`], for requests that must not happen twice: if the remote server may
     /// have received the request, it is not sent again, whatever its method. Some gateways
     /// send a message on a GET.
-    ///
-    /// # Errors
-    /// As for [`Egress::call`].
     pub async fn call_once(
         &self,
         request: &HttpRequest,
@@ -116,9 +109,6 @@ impl Egress {
     }
 
     /// Like [`Egress::call`], with a deadline for this call.
-    ///
-    /// # Errors
-    /// As for [`Egress::call`].
     pub async fn call_within(
         &self,
         within: Duration,
@@ -178,10 +168,6 @@ impl Egress {
     }
 
     /// Waits for an exchange until the deadline.
-    ///
-    /// # Errors
-    ///
-    /// [`EgressError`] of the exchange, or that the time is over.
     pub async fn in_time(
         &self,
         within: Duration,
@@ -199,10 +185,6 @@ impl Egress {
     }
 
     /// Opens a connection to an allowed host, as a call would, and sends no request.
-    ///
-    /// # Errors
-    /// Returns an [`EgressError`] if the host resolves to an address that is not allowed, or cannot
-    /// be reached within the deadline.
     pub async fn reach(&self, host: &AllowedHost) -> Result<(), EgressError> {
         let target = AllowedTarget::from_entry(host)?;
         let reached = async {
@@ -222,10 +204,6 @@ impl Egress {
 
     /// Sends the request and reads the answer. `sent` is true while the remote server may have
     /// received the request.
-    ///
-    /// # Errors
-    ///
-    /// [`EgressError`] if the request cannot be composed, the address is refused, or the exchange fails.
     pub async fn exchange(
         &self,
         target: &AllowedTarget,

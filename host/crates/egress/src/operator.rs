@@ -49,9 +49,6 @@ impl OperatorEndpoint {
 impl Egress {
     /// Posts a body to an address of the operator, within the deadline of a call. The call may be
     /// repeated on another connection.
-    ///
-    /// # Errors
-    /// Returns an [`EgressError`] if the request cannot be composed or sent, or gets no answer.
     pub async fn post(
         &self,
         endpoint: &OperatorEndpoint,

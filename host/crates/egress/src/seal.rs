@@ -131,9 +131,6 @@ impl Sealer {
     /// Like [`Self::from_folder`], for a store whose secrets are sealed with these keys. At
     /// least one of them must be among the given keys, but not all: after a change of the key,
     /// some secrets may still be sealed with the former one.
-    ///
-    /// # Errors
-    /// As for [`Self::from_folder`]; also if no given key opens a secret of the store.
     pub fn for_secrets(
         folder: &Path,
         environment: &Environment,
@@ -207,9 +204,6 @@ impl Sealer {
 
     /// Forgets with which key the store was last sealed, so that the next call accepts
     /// another key, or makes one.
-    ///
-    /// # Errors
-    /// [`KeyError::File`] if the file cannot be removed.
     pub fn forget_key(folder: &Path) -> Result<(), KeyError> {
         let marker = folder.join(MARKER_FILE);
         match fs::remove_file(&marker) {
@@ -532,9 +526,6 @@ pub fn check_key(folder: &Path, environment: &Environment) -> Result<(), KeyErro
 
 /// Returns the id of the key that the folder's store was last sealed with, if it is
 /// recorded.
-///
-/// # Errors
-/// [`KeyError::File`] if the file cannot be read.
 pub fn marker(folder: &Path) -> Result<Option<String>, KeyError> {
     let text = read_if_there(&folder.join(MARKER_FILE))?;
     Ok(text.map(|text| text.trim().to_owned()))

@@ -23,9 +23,6 @@ pub enum SlotError {
 
 /// Returns the value of a secret. A qualified name falls back to its family, so that one
 /// `page-token` can serve every page.
-///
-/// # Errors
-/// Returns [`SlotError::NoSecret`] if neither is there.
 pub fn secret<'a>(secrets: &'a Secrets, name: &str) -> Result<&'a str, SlotError> {
     held_as(secrets, name)
         .and_then(|name| secrets.get(name))
@@ -98,9 +95,6 @@ fn hmac_of(slot: &Slot, secrets: &Secrets) -> Result<Vec<u8>, SlotError> {
 }
 
 /// Returns the bytes of a composed text. `encode` is applied to the text of each slot.
-///
-/// # Errors
-/// As for [`fill`].
 pub fn compose(
     segments: &[TextSegment],
     secrets: &Secrets,

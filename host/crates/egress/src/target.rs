@@ -65,9 +65,6 @@ impl AllowedTarget {
     }
 
     /// Returns the target of an entry of the allow-list itself.
-    ///
-    /// # Errors
-    /// Returns [`EgressError::Malformed`] if its authority is not valid.
     pub fn from_entry(entry: &AllowedHost) -> Result<Self, EgressError> {
         let scheme = entry.scheme;
         let authority = &entry.authority;

@@ -128,10 +128,6 @@ pub async fn workspace(call: &Call<'_>) -> Result<WorkspaceCaller, ApiError> {
 }
 
 /// Authenticates a partner key in `x-service-api-key`.
-///
-/// # Errors
-///
-/// As for [`workspace`].
 pub async fn partner(call: &Call<'_>) -> Result<PartnerCaller, ApiError> {
     let headers = &call.head.headers;
     let presented = headers
@@ -142,10 +138,6 @@ pub async fn partner(call: &Call<'_>) -> Result<PartnerCaller, ApiError> {
 }
 
 /// Authenticates a partner's access token, sent as a bearer token.
-///
-/// # Errors
-///
-/// As for [`workspace`].
 pub async fn access_token(call: &Call<'_>) -> Result<PartnerCaller, ApiError> {
     let caller = bearer_grant(call, KeyKind::AccessToken).await?;
     partner_caller(&caller)
@@ -174,10 +166,6 @@ fn within_rate(call: &Call<'_>, caller: Arc<Caller>) -> Result<AdminCaller, ApiE
 
 /// Authenticates an admin key that was typed into the console. Returns its digest too, by which
 /// [`signed_in`] finds it again.
-///
-/// # Errors
-///
-/// As for [`workspace`].
 pub async fn typed_in(call: &Call<'_>, key: &str) -> Result<(AdminCaller, [u8; 32]), ApiError> {
     let challenge = Challenge::Bearer(KeyKind::Admin);
     let caller = grant(call, Some(key), KeyKind::Admin, challenge).await?;
@@ -198,10 +186,6 @@ pub async fn signed_in(call: &Call<'_>, digest: &[u8; 32]) -> Result<AdminCaller
 }
 
 /// Returns whether the admin key of a session is still valid.
-///
-/// # Errors
-///
-/// [`StoreError`] if it cannot be looked up.
 pub async fn is_signed_in(http: &Http, digest: &[u8; 32]) -> Result<bool, StoreError> {
     Ok(live(http, digest, KeyKind::Admin).await?.is_some())
 }

@@ -140,10 +140,6 @@ impl BudgetShare {
     }
 
     /// Takes room for an answer until the returned bytes are dropped.
-    ///
-    /// # Errors
-    ///
-    /// [`Short`] if a bound leaves no room: that of the host, of the peer or of the connection.
     pub fn keep(mut self, answer: Bytes) -> Result<Bytes, Short> {
         self.take_for_answer(answer.len())?;
         Ok(Bytes::from_owner(BudgetedAnswer {
@@ -154,19 +150,11 @@ impl BudgetShare {
 
     /// Takes room for an answer. An answer that is larger than the share of its address takes
     /// all of that share.
-    ///
-    /// # Errors
-    ///
-    /// [`Short`] if a bound leaves no room: that of the host, of the peer or of the connection.
     pub fn take_for_answer(&mut self, bytes: usize) -> Result<(), Short> {
         self.take(bytes.min(self.budget.bounds.peer))
     }
 
     /// Takes this many bytes more, or none.
-    ///
-    /// # Errors
-    ///
-    /// [`Short`] if a bound leaves no room: that of the host, of the peer or of the connection.
     pub fn take(&mut self, bytes: usize) -> Result<(), Short> {
         let BudgetBounds {
             all,

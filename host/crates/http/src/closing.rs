@@ -15,11 +15,6 @@ use tokio::net::{TcpListener, TcpStream};
 ///
 /// The listener ignores packets that passed a router, and packets that a usual system sent:
 /// their hop count starts at 64 or 128. Unlike a packet filter, this needs no privilege.
-///
-/// # Errors
-///
-/// [`io::Error`] if the address of the listener cannot be read, or the system does not support a bound
-/// on hop counts.
 pub fn begin_no_more(listener: &TcpListener) -> io::Result<()> {
     takes(listener, listener.local_addr()?, MOST_HOPS)
 }
@@ -27,10 +22,6 @@ pub fn begin_no_more(listener: &TcpListener) -> io::Result<()> {
 /// Makes an accepted connection receive what its client sends. A connection whose handshake
 /// completed after [`begin_no_more`] inherits the listener's bound, and receives nothing until
 /// this call. The client's system sends again what was lost.
-///
-/// # Errors
-///
-/// [`io::Error`] if the address of the stream cannot be read, or the system refuses to lift the bound.
 pub fn receive_packets(stream: &TcpStream) -> io::Result<()> {
     takes(stream, stream.local_addr()?, ANY_HOPS)
 }

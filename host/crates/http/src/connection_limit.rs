@@ -79,10 +79,6 @@ impl ConnectionLimit {
 
     /// Returns a place for a new connection, and the number of connections that were closed for
     /// it. Waits while all others are being served.
-    ///
-    /// # Errors
-    ///
-    /// [`TooManyOfOne`] if the address has all its places in use and none of them is idle.
     pub async fn admit(
         self: &Arc<Self>,
         peer: IpAddr,

@@ -74,10 +74,6 @@ impl PrecompressedText {
 }
 
 /// Compresses the reply's body if it is worth it and the client asks for it.
-///
-/// # Errors
-///
-/// [`ApiError::Internal`] if compressing fails, which only a defect causes.
 pub async fn compress(request: &HeaderMap, reply: ApiResponse) -> Result<ApiResponse, ApiError> {
     if !is_plain_text(&reply) {
         return Ok(reply);

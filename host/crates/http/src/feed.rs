@@ -72,11 +72,6 @@ impl Pull {
     }
 
     /// Returns the pull that the query's cursor continues, or `None` without a cursor.
-    ///
-    /// # Errors
-    ///
-    /// [`ApiError::Coded`] if the cursor is malformed, of another workspace or feed, or from before
-    /// a restore.
     pub fn from_cursor(
         query: &Query<'_>,
         caller: &WorkspaceCaller,
@@ -109,10 +104,6 @@ impl Pull {
     }
 
     /// Returns the answer with a page of the pull.
-    ///
-    /// # Errors
-    ///
-    /// [`ApiError`] if the store's state is older than the one that the cursor's first page saw.
     pub fn answer(
         self,
         call: &Call<'_>,
@@ -163,10 +154,6 @@ impl Pull {
 }
 
 /// Returns a time of the query, or `None` without one. `otherwise` ends the error's sentence.
-///
-/// # Errors
-///
-/// [`ApiError::Coded`] if the value is not a time.
 pub fn time(query: &Query<'_>, name: &str, otherwise: &str) -> Result<Option<Micros>, ApiError> {
     let Some(text) = query.get(name) else {
         return Ok(None);

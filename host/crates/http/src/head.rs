@@ -76,10 +76,6 @@ impl Default for Head {
 
 impl Head {
     /// Scans the next bytes.
-    ///
-    /// # Errors
-    ///
-    /// [`BareLineFeed`] if a line of a head or of a chunked body ends with one.
     pub fn look(&mut self, bytes: &[u8]) -> Result<(), BareLineFeed> {
         let mut rest = bytes;
         // The beginning of the current head.

@@ -36,10 +36,6 @@ const LOOK: Duration = Duration::from_secs(5);
 const MOVES: usize = 256;
 
 /// Answers requests until the client leaves, idles for too long, or `stop` returns.
-///
-/// # Errors
-///
-/// [`hyper::Error`] if the connection fails.
 pub async fn requests<S>(
     http: &Arc<Http>,
     surface: Surface,

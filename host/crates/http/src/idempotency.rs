@@ -87,10 +87,6 @@ pub fn reused() -> ApiError {
 }
 
 /// Returns a stored answer as a reply, for the first time or as a replay.
-///
-/// # Errors
-///
-/// [`ApiError::Internal`] if the stored status is not one of HTTP.
 pub fn stored_reply(
     call: &Call<'_>,
     answer: StoredAnswer,

@@ -42,10 +42,6 @@ fn check_media(headers: &HeaderMap) -> Result<(), ApiError> {
 }
 
 /// Refuses compressed bodies, for endpoints that read a body as it arrives.
-///
-/// # Errors
-///
-/// [`ApiError::UnsupportedMediaType`] if the body is compressed.
 pub fn refuse_compressed(headers: &HeaderMap) -> Result<(), ApiError> {
     for encoding in headers.get_all(CONTENT_ENCODING) {
         let text = encoding.to_str().unwrap_or("?");

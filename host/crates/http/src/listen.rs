@@ -26,10 +26,6 @@ pub enum StartError {
 }
 
 /// Listens on `host:port`. Port 0 takes a free one, which the returned address names.
-///
-/// # Errors
-///
-/// [`StartError::Bind`] if the name has no address, or none that can be bound.
 pub async fn bind(address: &str) -> Result<(TcpListener, SocketAddr), StartError> {
     let bound = async {
         let mut refused = None;
@@ -72,10 +68,6 @@ pub struct Addresses {
 }
 
 /// Binds every configured surface and serves each in a task.
-///
-/// # Errors
-///
-/// [`StartError`] if an address cannot be bound or the TLS files cannot be used.
 pub async fn start(http: &Arc<Http>) -> Result<Addresses, StartError> {
     let server = &http.core.config.server;
     let tls = Tls::from_config(server)?;

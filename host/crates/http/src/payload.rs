@@ -73,10 +73,6 @@ impl Payload {
     }
 
     /// Takes room for it until it is sent.
-    ///
-    /// # Errors
-    ///
-    /// [`Short`] if a bound leaves no room: that of the host, of the peer or of the connection.
     pub fn keep(self, mut share: BudgetShare) -> Result<Self, Short> {
         match self.content {
             // The connection takes all of it at once, and holds it until it is sent.

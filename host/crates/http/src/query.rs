@@ -74,10 +74,6 @@ impl<'a> Query<'a> {
 
     /// Returns the cursor of a list. A blank one counts as not given: many clients send the
     /// parameter with every page.
-    ///
-    /// # Errors
-    ///
-    /// [`ApiError::Coded`] if it is a client's text for no value.
     pub fn cursor(&self) -> Result<Option<&str>, ApiError> {
         let Some(text) = self.filled(&["cursor"]) else {
             return Ok(None);
@@ -98,10 +94,6 @@ impl<'a> Query<'a> {
 
     /// Returns the cursor of the previous page of a list, if there is one. `is_filter` tells whether
     /// the filter in it is the one of this list.
-    ///
-    /// # Errors
-    ///
-    /// [`ApiError::Coded`] if it is no cursor, or the cursor of another list.
     pub fn list_cursor(
         &self,
         workspace: WorkspaceId,
@@ -123,10 +115,6 @@ impl<'a> Query<'a> {
 
     /// Returns the number of rows of a page, from 1 to `most`. A number out of range is
     /// adjusted.
-    ///
-    /// # Errors
-    ///
-    /// [`ApiError::Coded`] if `limit` is not a whole number.
     pub fn limit(&self, default: u32, most: u32) -> Result<u32, ApiError> {
         let limit = self.whole("limit", &format!("from 1 to {most}"))?;
         let limit = limit.map(|limit| limit.clamp(1, i64::from(most)));
@@ -137,10 +125,6 @@ impl<'a> Query<'a> {
 
     /// Returns a whole number, or `None` if it is not given or blank. `range` says in words what
     /// it may be; the caller adjusts it.
-    ///
-    /// # Errors
-    ///
-    /// [`ApiError::Coded`] if it is not a whole number.
     pub fn whole(&self, name: &str, range: &str) -> Result<Option<i64>, ApiError> {
         let Some(text) = self.filled(&[name]) else {
             return Ok(None);

@@ -43,10 +43,6 @@ pub struct Quota {
 
 impl RateLimiter {
     /// Charges a request to the workspace, unless it is refused.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the store cannot be asked. Then no request is let through.
     pub async fn ask(
         &self,
         store: &dyn Store,

@@ -7,10 +7,6 @@ use super::error::ApiError;
 pub use super::response::{ApiResponse, JSON, bytes_of, empty, text, with_payload};
 
 /// Returns an answer with a JSON body.
-///
-/// # Errors
-///
-/// [`ApiError::Internal`] if the body's own serialisation fails.
 pub fn json(status: StatusCode, body: &impl Serialize) -> Result<ApiResponse, ApiError> {
     let bytes = serde_json::to_vec(body).map_err(ApiError::internal)?;
     Ok(bytes_of(status, JSON, bytes))

@@ -67,11 +67,6 @@ pub fn parameters(route: Route<'_>) -> Option<&'static [&'static str]> {
 }
 
 /// Authenticates the caller as the route requires, and runs its endpoint.
-///
-/// # Errors
-///
-/// [`ApiError::Overloaded`] if this host cannot serve now, a failed authentication, a rate
-/// limit, and the errors of the endpoint.
 pub async fn run(
     call: &Call<'_>,
     route: Route<'_>,

@@ -80,10 +80,6 @@ struct TlsFiles {
 
 impl Tls {
     /// Reads the configured files. Returns `None` if the service speaks no TLS.
-    ///
-    /// # Errors
-    ///
-    /// [`TlsError`] if a file cannot be read, or the two are not a certificate with its key.
     pub fn from_config(server: &ServerSection) -> Result<Option<Arc<Self>>, TlsError> {
         if !server.has_tls() {
             return Ok(None);
@@ -101,10 +97,6 @@ impl Tls {
 
     /// Performs the handshake with a client. Returns the stream, and whether the client chose
     /// HTTP/2.
-    ///
-    /// # Errors
-    ///
-    /// [`io::Error`] if the handshake fails or is not finished by `until`.
     pub async fn accept(
         &self,
         stream: TcpStream,

@@ -81,10 +81,6 @@ impl ActivityCounter {
     }
 
     /// Counts the rows that arrived since the last count. Does nothing if a count is under way.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the store cannot be read.
     pub async fn count(&self, core: &Core) -> Result<(), StoreError> {
         let Ok(_turn) = self.turn.try_lock() else {
             return Ok(());

@@ -62,10 +62,6 @@ pub fn has_slots(reply: &PluginReply) -> bool {
 }
 
 /// Fills the slots of a reply.
-///
-/// # Errors
-///
-/// [`AnswerError`] if the reply must not be given, or a slot cannot be filled.
 pub fn compose(reply: &PluginReply, asked: &ReplyContext<'_>) -> Result<FilledReply, AnswerError> {
     rules::reply_type(&reply.content_type).map_err(AnswerError::Kind)?;
     for segment in &reply.body {

@@ -54,10 +54,6 @@ pub enum CheckError {
 }
 
 /// Runs the checks whose secret the connection has.
-///
-/// # Errors
-///
-/// The [`CheckError`] of the first check that fails, if one does.
 pub fn verify(
     checks: &[SenderCheck],
     secrets: &Secrets,

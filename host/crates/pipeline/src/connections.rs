@@ -319,10 +319,6 @@ impl ConnectionCache {
     }
 
     /// Returns the connection with this id, if there is one.
-    ///
-    /// # Errors
-    ///
-    /// [`ConnectionError`] if the store fails, or its secrets cannot be decrypted.
     pub async fn get(&self, id: &ConnectionId) -> Result<Option<Arc<Live>>, ConnectionError> {
         if let Some(found) = fresh(&self.by_id, id) {
             return Ok(Some(found));
@@ -388,11 +384,6 @@ impl ConnectionCache {
     }
 
     /// Returns all connections of a workspace.
-    ///
-    /// # Errors
-    ///
-    /// [`ConnectionError`] if the store fails, or the secrets of a connection cannot be
-    /// decrypted.
     pub async fn in_workspace(
         &self,
         workspace: WorkspaceId,
@@ -413,11 +404,6 @@ impl ConnectionCache {
     }
 
     /// Returns the channel of an instance of the workspace, if it has one.
-    ///
-    /// # Errors
-    ///
-    /// [`ConnectionError`] if the store fails, or the secrets of a connection cannot be
-    /// decrypted.
     pub async fn for_instance(
         &self,
         workspace: WorkspaceId,
@@ -435,11 +421,6 @@ impl ConnectionCache {
     /// claims the page gets the item. A connection that claims no values of that name gets
     /// the items that no other one claims, so that a single connection needs no routes.
     /// `Routing` decides whether the one may act for the other.
-    ///
-    /// # Errors
-    ///
-    /// [`ConnectionError`] if the store fails, or the secrets of a connection cannot be
-    /// decrypted.
     pub async fn route(
         &self,
         received_by: &Arc<Live>,

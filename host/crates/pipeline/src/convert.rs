@@ -81,11 +81,6 @@ impl Converted {
 }
 
 /// Converts a delivery whose sender was checked.
-///
-/// # Errors
-///
-/// [`ConvertError`] if the plugin cannot be called or fails, or the connection cannot be
-/// read.
 pub async fn convert(
     pipeline: &Arc<Pipeline>,
     live: &Arc<Live>,

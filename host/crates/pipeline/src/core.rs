@@ -38,10 +38,6 @@ pub struct Core {
 
 impl Core {
     /// Assembles the parts, and starts the writer and the threads of the plugins.
-    ///
-    /// # Errors
-    ///
-    /// [`EngineError`] if the plugin engine cannot be set up.
     pub fn new(
         config: Config,
         clock: SharedClock,

@@ -74,10 +74,6 @@ pub enum Created {
 }
 
 /// Creates a deal and begins its conversation.
-///
-/// # Errors
-///
-/// [`StoreError`] if the store fails.
 pub async fn create(
     pipeline: &Arc<Pipeline>,
     mut order: NewDealRequest,
@@ -181,10 +177,6 @@ async fn find_or_store_answer(
 }
 
 /// Changes a deal.
-///
-/// # Errors
-///
-/// [`StoreError`] if the store fails.
 pub async fn patch(pipeline: &Pipeline, patch: DealPatch) -> Result<DealPatched, StoreError> {
     match pipeline
         .core
@@ -198,10 +190,6 @@ pub async fn patch(pipeline: &Pipeline, patch: DealPatch) -> Result<DealPatched,
 }
 
 /// Adds a note to a deal.
-///
-/// # Errors
-///
-/// [`StoreError`] if the store fails.
 pub async fn log(pipeline: &Pipeline, log: NewDealLog) -> Result<DealLogged, StoreError> {
     match pipeline
         .core

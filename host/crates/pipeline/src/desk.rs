@@ -4,10 +4,6 @@ use crate::state::Pipeline;
 use leadhost_store::{StoreError, TicketPatch, TicketPatched, Write, WriteOutcome};
 
 /// Changes a ticket.
-///
-/// # Errors
-///
-/// [`StoreError`] if the write fails.
 pub async fn patch(pipeline: &Pipeline, patch: TicketPatch) -> Result<TicketPatched, StoreError> {
     match pipeline
         .core

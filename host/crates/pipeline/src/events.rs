@@ -43,10 +43,6 @@ pub struct WebhookEvents {
 }
 
 /// Returns the events of a webhook as items for the store, each with its channel.
-///
-/// # Errors
-///
-/// [`ConvertError`] if a connection cannot be read or its sender checks are not known.
 pub async fn read(
     routing: &Routing<'_>,
     events: Vec<ChannelEvent>,

@@ -22,11 +22,6 @@ pub const WORDS: [&str; 5] = ["name", "firstName", "listing", "message", "source
 
 /// Adds the greetings of their sources to new leads. A greeting that is left out is
 /// explained in the notes.
-///
-/// # Errors
-///
-/// [`ConnectionError`] if the store fails, or the secrets of a connection cannot be
-/// decrypted.
 pub async fn add<'r>(
     pipeline: &Pipeline,
     results: impl Iterator<Item = &'r mut ItemResult>,

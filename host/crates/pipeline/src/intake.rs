@@ -140,10 +140,6 @@ impl From<ConnectionError> for IntakeError {
 
 /// Checks whether a delivery to this address would be accepted, so that a sender is refused
 /// before its body is read.
-///
-/// # Errors
-///
-/// [`IntakeError`] if the address is unknown, too many deliveries wait, or the store fails.
 pub async fn expect(pipeline: &Pipeline, address: &Address) -> Result<ConnectionId, IntakeError> {
     let live = connection(pipeline, address).await?;
     has_room(pipeline, &live)?;
@@ -165,10 +161,6 @@ fn has_room(pipeline: &Pipeline, live: &Live) -> Result<(), IntakeError> {
 }
 
 /// Takes in a delivery.
-///
-/// # Errors
-///
-/// [`IntakeError`] if the address is unknown, too many deliveries wait, or the store fails.
 pub async fn receive(
     pipeline: &Arc<Pipeline>,
     inbound: InboundRequest,
@@ -400,10 +392,6 @@ async fn quarantine(
 }
 
 /// Returns the connection at this address. That of a retired connection counts as unknown.
-///
-/// # Errors
-///
-/// [`IntakeError`] if the address is unknown, or the connection cannot be read.
 pub async fn connection(pipeline: &Pipeline, address: &Address) -> Result<Arc<Live>, IntakeError> {
     pipeline
         .connections
@@ -539,10 +527,6 @@ pub enum Handshake {
 }
 
 /// Answers a source's GET.
-///
-/// # Errors
-///
-/// [`IntakeError`] if the address is unknown, or the connection cannot be read.
 pub async fn handshake(
     pipeline: &Arc<Pipeline>,
     inbound: InboundRequest,

@@ -32,10 +32,6 @@ struct CachedAnswers {
 
 impl KeyCache {
     /// Returns the store's answer on a key, which may be up to a second old.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the store fails.
     pub async fn known(
         &self,
         core: &Core,
@@ -124,10 +120,6 @@ impl KeyCache {
     }
 
     /// Stores which keys were used since the last call.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the store fails.
     pub async fn write_uses(&self, store: &dyn Store) -> Result<(), StoreError> {
         let used: Vec<_> = {
             let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);

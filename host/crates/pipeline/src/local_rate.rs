@@ -34,10 +34,6 @@ impl<K: Hash + Eq + Clone> LocalRateLimiter<K> {
     }
 
     /// Charges one request. A refused request costs nothing.
-    ///
-    /// # Errors
-    ///
-    /// The time after which `who` may try again, never zero, if its debt is greater than the burst.
     pub fn ask(&self, who: &K, now: Micros) -> Result<(), Duration> {
         if self.each.is_zero() {
             return Ok(());

@@ -31,10 +31,6 @@ const CONTENT_WINDOW: Duration = Duration::from_mins(10);
 const LONGEST_ID: usize = 512;
 
 /// Returns the items of a delivery in the form for the store, each with its connection.
-///
-/// # Errors
-///
-/// [`ConvertError`] if a connection cannot be read or its sender checks are not known.
 pub async fn items(
     routing: &Routing<'_>,
     items: Vec<ConvertedItem>,

@@ -10,10 +10,6 @@ use leadhost_store::{Reconversion, StoreError, Write, WriteOutcome};
 /// Returns the answer of the last part, with the items of all parts. [`WriteOutcome::Stale`] if
 /// another holder has the delivery by then: the committed parts stay, and the new holder
 /// finds them.
-///
-/// # Errors
-///
-/// [`StoreError`] if a write fails.
 pub async fn commit(
     pipeline: &Pipeline,
     conversion: Reconversion,

@@ -21,10 +21,6 @@ use leadhost_store::NewDelivery;
 use leadhost_telemetry::CallSubject;
 
 /// Returns the sender checks of this connection under this version.
-///
-/// # Errors
-///
-/// [`ConvertError`] if the plugin cannot be called, or refuses the configuration.
 pub async fn checks(
     pipeline: &Pipeline,
     live: &Live,
@@ -40,10 +36,6 @@ pub async fn checks(
 
 /// Returns the sender checks that this version declares for the connection's configuration, without
 /// those of the connection.
-///
-/// # Errors
-///
-/// [`ConvertError`] if the plugin cannot be called, or refuses the configuration.
 pub async fn declared(
     pipeline: &Pipeline,
     live: &Live,
@@ -81,10 +73,6 @@ pub struct Unmasked {
 
 impl Unmasked {
     /// Runs the sender checks.
-    ///
-    /// # Errors
-    ///
-    /// [`CheckError`] if the sender check fails.
     pub fn verify(&self, checks: &SenderChecks, live: &Live) -> Result<(), CheckError> {
         let delivery = &self.delivery;
         let presented = Presented {
@@ -171,10 +159,6 @@ impl Evidence<'static> {
     }
 
     /// Runs the sender checks on a stored delivery.
-    ///
-    /// # Errors
-    ///
-    /// [`CheckError`] if the sender check fails.
     pub fn verify(
         &self,
         checks: &SenderChecks,
@@ -217,20 +201,12 @@ mod in_base64 {
     use serde::{Deserialize as _, Deserializer, Serialize as _, Serializer, de};
 
     /// Writes bytes as base64; `None` as null.
-    ///
-    /// # Errors
-    ///
-    /// `S::Error` if the format cannot be written.
     pub fn serialize<S: Serializer>(bytes: &Option<Bytes>, to: S) -> Result<S::Ok, S::Error> {
         let text = bytes.as_ref().map(|bytes| STANDARD.encode(bytes));
         text.serialize(to)
     }
 
     /// Reads bytes from base64; null as `None`.
-    ///
-    /// # Errors
-    ///
-    /// `D::Error` if the value is neither null nor a text in base64.
     pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Bytes>, D::Error> {
         let text = Option::<String>::deserialize(from)?;
         let bytes = text.map(|text| STANDARD.decode(text).map(Bytes::from));

@@ -77,11 +77,6 @@ pub enum ReplayError {
 }
 
 /// Replays one delivery.
-///
-/// # Errors
-///
-/// [`ReplayError`] if the delivery cannot be claimed, was emptied, has not the expected status or stays
-/// in quarantine, a stored answer cannot be completed, or the store fails.
 pub async fn one(
     pipeline: &Arc<Pipeline>,
     id: DeliveryId,
@@ -188,11 +183,6 @@ pub enum InRepair {
 }
 
 /// Replays a delivery as part of a repair. A delivery that cannot be converted stays as it is.
-///
-/// # Errors
-///
-/// [`ReplayError`] if the delivery cannot be claimed or was emptied, a stored answer cannot be
-/// completed, or the store fails.
 pub async fn in_repair(
     pipeline: &Arc<Pipeline>,
     id: DeliveryId,

@@ -107,10 +107,6 @@ impl From<&ReplayAnswerError> for Reason {
 }
 
 /// Replaces the conversion's pointers with the items of the stored answers.
-///
-/// # Errors
-///
-/// [`ReplayAnswerError`] if an answer cannot be completed or the store fails.
 pub async fn complete(
     pipeline: &Pipeline,
     delivery: &NewDelivery,
@@ -145,10 +141,6 @@ pub struct UsedAnswer {
 /// Like [`complete`], with this version, and after the stored answers with these, on which a converter
 /// failed and which are not stored. The trial of a version adds no greetings: they are the host's.
 /// Returns the answers that were used.
-///
-/// # Errors
-///
-/// [`ReplayAnswerError`] if an answer cannot be completed or the store fails.
 pub async fn complete_with(
     pipeline: &Pipeline,
     plugin: &Arc<Loaded>,

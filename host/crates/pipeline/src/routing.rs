@@ -47,10 +47,6 @@ pub struct CapturedLive {
 impl Routing<'_> {
     /// Returns the connection that answers to the route, or why there is none, in words.
     /// `what` names a connection for people.
-    ///
-    /// # Errors
-    ///
-    /// [`ConvertError`] if a connection cannot be read or its sender checks are not known.
     pub async fn find(
         &self,
         what: &str,
@@ -73,10 +69,6 @@ impl Routing<'_> {
     }
 
     /// Returns the connections of the workspace.
-    ///
-    /// # Errors
-    ///
-    /// [`ConvertError`] if they cannot be read.
     pub async fn workspace_connections(&self) -> Result<Vec<Arc<Live>>, ConvertError> {
         match &self.among {
             Reachable::Stored(caller) => {
@@ -96,10 +88,6 @@ impl Routing<'_> {
     }
 
     /// Returns whether items from this address count for that connection.
-    ///
-    /// # Errors
-    ///
-    /// [`ConvertError`] if the sender checks of a connection are not known.
     pub async fn may_reach(&self, target: &Live) -> Result<bool, ConvertError> {
         if target.connection.id == self.received_by.connection.id {
             return Ok(true);
@@ -122,10 +110,6 @@ impl Routing<'_> {
 
 impl RoutingCaller<'_> {
     /// Returns whether the connection has a sender check that runs.
-    ///
-    /// # Errors
-    ///
-    /// [`ConvertError`] if its sender checks are not known.
     pub async fn is_proven(&self, live: &Live) -> Result<bool, ConvertError> {
         // A short budget would leave the items of the delivery without a connection.
         let budget = match self.budget {

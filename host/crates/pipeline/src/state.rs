@@ -84,10 +84,6 @@ impl Pipeline {
     }
 
     /// Returns the connections of all workspaces that use a plugin.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the store cannot be read.
     pub async fn connections_using(&self, plugin: &str) -> Result<Vec<Connection>, StoreError> {
         let mut connections = self.core.store.connections(None).await?;
         connections.retain(|connection| connection.plugin == plugin);

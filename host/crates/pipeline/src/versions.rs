@@ -18,20 +18,12 @@ pub enum VersionError {
 }
 
 /// Returns the activation of a name, as the store has it.
-///
-/// # Errors
-///
-/// [`StoreError`] if the store fails.
 pub async fn activation(pipeline: &Pipeline, name: &str) -> Result<Option<Activation>, StoreError> {
     let activations = pipeline.core.store.activations().await?;
     Ok(activations.into_iter().find(|one| one.name == name))
 }
 
 /// Returns the active version of a name, as the store has it.
-///
-/// # Errors
-///
-/// [`StoreError`] if the store fails.
 pub async fn serving(pipeline: &Pipeline, name: &str) -> Result<Option<Digest>, StoreError> {
     let active = activation(pipeline, name).await?;
     Ok(active.map(|active| active.digest))
@@ -39,10 +31,6 @@ pub async fn serving(pipeline: &Pipeline, name: &str) -> Result<Option<Digest>, 
 
 /// Returns a stored version, and loads it first if it is not in memory. `None`: the store
 /// does not have it.
-///
-/// # Errors
-///
-/// [`VersionError`] if the store fails or the component does not load here.
 pub async fn loaded(
     pipeline: &Pipeline,
     digest: &Digest,

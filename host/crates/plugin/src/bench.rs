@@ -19,9 +19,6 @@ use leadhost_domain::plugin::{ConverterOutput, PluginDelivery};
 impl Plugins {
     /// Converts in a fresh instance like the service, without the queue and the thread
     /// before it.
-    ///
-    /// # Errors
-    /// Returns [`CallError`] if the guest fails, exceeds a limit, or breaks a rule of the host.
     pub fn convert_here(
         &self,
         plugin: &Loaded,
@@ -45,9 +42,6 @@ impl Plugins {
     }
 
     /// Returns an instance that is kept between calls.
-    ///
-    /// # Errors
-    /// Returns an error if the instance cannot be created.
     pub fn keep_instance(&self, plugin: &Loaded) -> Result<ReusedInstance, String> {
         let handle = Arc::new(CallHandle::default());
         let allowance = self.allowance();
@@ -104,9 +98,6 @@ pub struct ReusedInstance {
 
 impl ReusedInstance {
     /// Converts in this instance.
-    ///
-    /// # Errors
-    /// Returns an error if the guest fails.
     pub fn convert(
         &mut self,
         delivery: PluginDelivery,

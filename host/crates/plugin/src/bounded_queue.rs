@@ -34,10 +34,6 @@ impl BoundedQueue {
     }
 
     /// Waits for a turn, which ends when the permit is dropped.
-    ///
-    /// # Errors
-    ///
-    /// [`LoadError::Busy`] if too many wait already.
     pub async fn turn(&self) -> Result<OwnedSemaphorePermit, LoadError> {
         let guard = WaitingGuard(&self.waiting);
         if self.waiting.fetch_add(1, Ordering::Relaxed) >= self.most_waiting {

@@ -141,9 +141,6 @@ impl Breakers {
     }
 
     /// Admits a call. Its result must be passed to [`Pass::report`].
-    ///
-    /// # Errors
-    /// Returns [`CallError::CircuitOpen`] if the call may not be made.
     pub fn admit(
         &self,
         digest: &Digest,

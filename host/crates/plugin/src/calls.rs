@@ -31,10 +31,6 @@ impl Plugins {
     // ---- of every plugin
 
     /// Returns the sender checks for a configuration, which is JSON text.
-    ///
-    /// # Errors
-    /// Every call into a plugin returns a [`CallError`] if it gave no answer. The inner
-    /// result is the plugin's own.
     pub async fn sender_checks(
         &self,
         plugin: &Arc<Loaded>,
@@ -52,9 +48,6 @@ impl Plugins {
     }
 
     /// Returns the answer to a GET with which a source or provider verifies the address.
-    ///
-    /// # Errors
-    /// As for [`Plugins::sender_checks`].
     pub async fn handshake(
         &self,
         plugin: &Arc<Loaded>,
@@ -74,9 +67,6 @@ impl Plugins {
 
     /// Converts a delivery into items. The guest's standard output and error are added to
     /// the notes.
-    ///
-    /// # Errors
-    /// As for [`Plugins::sender_checks`].
     pub async fn convert(
         &self,
         plugin: &Arc<Loaded>,
@@ -100,9 +90,6 @@ impl Plugins {
     }
 
     /// Returns the items in the answer to a fetch.
-    ///
-    /// # Errors
-    /// As for [`Plugins::sender_checks`].
     pub async fn complete(
         &self,
         plugin: &Arc<Loaded>,
@@ -128,9 +115,6 @@ impl Plugins {
 
     /// Returns the names and values by which events are routed to an instance with this
     /// configuration.
-    ///
-    /// # Errors
-    /// As for [`Plugins::sender_checks`].
     pub async fn routes(
         &self,
         plugin: &Arc<Loaded>,
@@ -148,9 +132,6 @@ impl Plugins {
 
     /// Returns the provider's call that sends a message, or the outcome if no call is
     /// needed.
-    ///
-    /// # Errors
-    /// As for [`Plugins::sender_checks`].
     pub async fn send(
         &self,
         plugin: &Arc<Loaded>,
@@ -169,10 +150,6 @@ impl Plugins {
     }
 
     /// Returns what the provider's answer says about the message.
-    ///
-    /// # Errors
-    /// As for [`Plugins::sender_checks`]. An error leaves open whether the provider
-    /// accepted the message.
     pub async fn read_answer(
         &self,
         plugin: &Arc<Loaded>,
@@ -195,9 +172,6 @@ impl Plugins {
 
     /// Returns the events of a provider's webhook. The guest's standard output and error
     /// are added to the notes.
-    ///
-    /// # Errors
-    /// As for [`Plugins::sender_checks`].
     pub async fn read_webhook(
         &self,
         plugin: &Arc<Loaded>,
@@ -227,9 +201,6 @@ impl Plugins {
 
     /// Returns the provider's call that lists the templates, or the whole list if no call
     /// is needed.
-    ///
-    /// # Errors
-    /// As for [`Plugins::sender_checks`].
     pub async fn list_templates(
         &self,
         plugin: &Arc<Loaded>,
@@ -253,9 +224,6 @@ impl Plugins {
     }
 
     /// Returns the page of templates in the provider's answer.
-    ///
-    /// # Errors
-    /// As for [`Plugins::sender_checks`].
     pub async fn read_templates(
         &self,
         plugin: &Arc<Loaded>,

@@ -75,9 +75,6 @@ pub struct Compilation {
 
 impl Compilation {
     /// Prepares the folder `compiled/` in the data folder.
-    ///
-    /// # Errors
-    /// Returns [`EngineError::Cache`] if the folder cannot be used.
     pub fn new(
         compiler: Compiler,
         code: CodeUse,
@@ -133,10 +130,6 @@ impl Compilation {
 
     /// Compiles a component, or a library of one, and keeps the code. On a full disk the code is
     /// not kept, but the plugin still loads.
-    ///
-    /// # Errors
-    /// Returns an error if the bytes do not compile within their limits, or if the
-    /// compiler or the host fails.
     pub async fn compile(&self, digest: &Digest, wasm: Vec<u8>) -> Result<Vec<u8>, LoadError> {
         let permit = self.permits.acquire().await;
         let code = match &self.compiler {
@@ -288,9 +281,6 @@ fn host(what: &str, error: std::io::Error) -> LoadError {
 /// Compiles a component or a core module in this process, on an engine that is dropped afterwards.
 /// `functions`: the file with the functions of the last compilation; functions that did not change are
 /// not compiled again.
-///
-/// # Errors
-/// Returns the compiler's message if the engine cannot be set up or the bytes do not compile.
 pub fn translate(code: CodeUse, wasm: &[u8], functions: Option<&Path>) -> Result<Vec<u8>, String> {
     let cache = functions.map(FunctionCache::read);
     let engine = engine::compiling(code, cache.clone()).map_err(|error| format!("{error:#}"))?;

@@ -60,11 +60,6 @@ pub fn is_core_module(bytes: &[u8]) -> bool {
 }
 
 /// Returns the core module as a component.
-///
-/// # Errors
-///
-/// [`CoreModuleError`] if the module is damaged, imports what no plugin may use, or does not
-/// implement a contract.
 pub fn encode(module: &[u8]) -> Result<Vec<u8>, CoreModuleError> {
     let interface = CoreInterface::parse(module)?;
     interface.refuse_foreign_imports()?;

@@ -33,9 +33,6 @@ pub enum CodeUse {
 }
 
 /// Returns the engine for calls, with an instance pool if the machine allows it.
-///
-/// # Errors
-/// Returns [`EngineError::Configure`] if the engine cannot be created.
 pub fn calling(code: CodeUse, calls: usize, memory: usize) -> Result<Engine, EngineError> {
     let mut config = code_settings(code);
     config.allocation_strategy(pool(calls, memory));
@@ -54,9 +51,6 @@ pub fn calling(code: CodeUse, calls: usize, memory: usize) -> Result<Engine, Eng
 
 /// Returns an engine for one compilation, to be dropped afterwards: a compiler keeps the
 /// memory of its largest function while it lives. Functions that the cache has are not compiled.
-///
-/// # Errors
-/// Returns an error if the engine cannot be created.
 pub fn compiling(code: CodeUse, cache: Option<Arc<FunctionCache>>) -> wasmtime::Result<Engine> {
     let mut config = code_settings(code);
     if let Some(cache) = cache {
@@ -84,9 +78,6 @@ pub struct RunningGuest<'a>(&'a AtomicUsize);
 
 impl Ticker {
     /// Starts the ticker's thread, which ends with the engine.
-    ///
-    /// # Errors
-    /// Returns [`EngineError::Thread`] if the thread cannot be started.
     #[expect(
         clippy::disallowed_methods,
         reason = "a thread that does nothing but let time pass"

@@ -32,10 +32,6 @@ impl FunctionCache {
     }
 
     /// Writes the functions of this compilation, in place of those of the last one.
-    ///
-    /// # Errors
-    ///
-    /// The error of the system if the file cannot be written.
     pub fn write(&self, path: &Path) -> std::io::Result<()> {
         let used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
         let mut bytes = Vec::new();

@@ -23,11 +23,6 @@ use super::{
 use leadhost_domain::limits;
 
 /// Runs the golden cases in order and compares each answer with its expectation.
-///
-/// # Errors
-///
-/// [`LoadError`] if an answer differs, too many cases go unanswered, or the host cannot run
-/// one.
 pub(super) async fn try_cases(
     plugins: &Plugins,
     loaded: &Arc<Loaded>,
@@ -104,19 +99,11 @@ pub(super) async fn try_warm(
 }
 
 /// Returns the golden cases that a component carries, in their order.
-///
-/// # Errors
-///
-/// [`LoadError`] if its bytes cannot be read, or the host has no thread for that.
 pub async fn carried_cases(wasm: Vec<u8>) -> Result<Vec<Case>, LoadError> {
     in_background(move || golden_cases(&wasm)).await?
 }
 
 /// Reads the golden cases in the bytes of a component.
-///
-/// # Errors
-///
-/// [`LoadError`] if the bytes or the cases cannot be read.
 pub(super) fn golden_cases(wasm: &[u8]) -> Result<Vec<Case>, LoadError> {
     match read_section(wasm) {
         Ok(None) => Ok(Vec::new()),

@@ -12,10 +12,6 @@ use tempfile::NamedTempFile;
 const HASH: usize = 32;
 
 /// Reads a file. `None` if it is damaged.
-///
-/// # Errors
-///
-/// [`std::io::Error`] of the system, also if there is no such file.
 pub fn read(path: &Path) -> std::io::Result<Option<Vec<u8>>> {
     let mut bytes = fs::read(path)?;
     let is_intact = bytes.len() >= HASH && bytes[..HASH] == Sha256::digest(&bytes[HASH..])[..];
@@ -26,11 +22,6 @@ pub fn read(path: &Path) -> std::io::Result<Option<Vec<u8>>> {
 }
 
 /// Writes a file at once: a reader sees the former file or this one. It is on the disk afterwards.
-///
-/// # Errors
-///
-/// [`std::io::Error`] of the system, if the file cannot be created, written or renamed. Unless only
-/// the last flush failed, the former file stays.
 pub fn write(path: &Path, content: &[u8]) -> std::io::Result<()> {
     let folder = path
         .parent()

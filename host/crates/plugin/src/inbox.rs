@@ -69,9 +69,6 @@ pub const POLL: Duration = Duration::from_secs(2);
 
 impl Inbox {
     /// Watches a folder. Files that are already there are reported first.
-    ///
-    /// # Errors
-    /// Returns [`InboxError`] if the folder cannot be read.
     pub fn watch(dir: &Path) -> Result<Self, InboxError> {
         fs::read_dir(dir).map_err(|source| InboxError {
             path: dir.to_owned(),

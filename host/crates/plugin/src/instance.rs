@@ -184,10 +184,6 @@ pub fn begin(store: &mut Store<InstanceState>, allowance: Allowance, handle: &Ar
 
 /// Returns the result of a call in this store, with what the guest wrote to standard output
 /// and error.
-///
-/// # Errors
-/// Returns a [`CallError`] if the guest failed, exceeded a limit, or broke a rule of the
-/// host.
 pub fn conclude<T>(
     store: &Store<InstanceState>,
     allowance: Allowance,

@@ -34,9 +34,6 @@ impl InstanceState {
 }
 
 /// Returns the linker for components that import something from WASI.
-///
-/// # Errors
-/// Returns an error if an interface cannot be added to the linker.
 pub fn wasi_linker(engine: &wasmtime::Engine) -> wasmtime::Result<Linker<InstanceState>> {
     let mut linker = Linker::new(engine);
     wasmtime_wasi::p2::add_to_linker_async(&mut linker)?;

@@ -11,10 +11,6 @@ pub struct ComponentInterfaces {
 }
 
 /// Reads the imports and exports of a component.
-///
-/// # Errors
-///
-/// The reason, if the bytes cannot be decoded or are a package of interfaces instead of a component.
 pub fn parse_component(wasm: &[u8]) -> Result<ComponentInterfaces, String> {
     let unread = |error| format!("the interfaces of the component cannot be read: {error}");
     let decoded = wit_component::decode(wasm).map_err(unread)?;

@@ -97,9 +97,6 @@ impl From<SchemaCheckError> for LoadError {
 
 impl Trial {
     /// Like [`Plugins::prepare`], but keeps the slot for the steps that follow.
-    ///
-    /// # Errors
-    /// As for [`Plugins::prepare`].
     pub async fn prepare(&mut self, wasm: Vec<u8>) -> Result<PreparedVersion, LoadError> {
         self.begin();
         let prepared = Box::pin(prepare(self, wasm)).await?;
@@ -134,11 +131,6 @@ pub(super) struct InspectedComponent {
 impl InspectedComponent {
     /// Reads all of the bytes several times, so it must not run on threads that serve
     /// requests.
-    ///
-    /// # Errors
-    ///
-    /// [`LoadError`] if the bytes are not a component, too many, badly signed, or with faulty
-    /// golden cases.
     pub(super) fn from_wasm(wasm: &[u8], limit: usize) -> Result<Self, LoadError> {
         refuse_foreign_bytes(wasm, limit)?;
         let cases = golden::golden_cases(wasm)?;

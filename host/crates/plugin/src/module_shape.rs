@@ -60,10 +60,6 @@ pub struct ModuleShape<'a> {
 
 impl<'a> ModuleShape<'a> {
     /// Reads a core module.
-    ///
-    /// # Errors
-    ///
-    /// The error of the parser if the module is damaged.
     pub fn parse(module: &'a [u8]) -> Result<Self, BinaryReaderError> {
         let mut shape = Self::default();
         for payload in Parser::new(0).parse_all(module) {

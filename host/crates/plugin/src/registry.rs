@@ -43,9 +43,6 @@ impl Registry {
 
     /// Makes an installed version the active one of its name. Returns the version that was
     /// active before.
-    ///
-    /// # Errors
-    /// Returns [`NotInstalled`] if no version with this digest is installed.
     pub fn activate(
         &self,
         name: &str,

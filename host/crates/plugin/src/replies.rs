@@ -10,10 +10,6 @@ use leadhost_domain::limits;
 use leadhost_domain::plugin::ReplySlot;
 
 /// Returns the slots of all replies in the cases, each once.
-///
-/// # Errors
-/// Returns the name of the case and the broken rule if a request uses an unknown method, a reply has
-/// another type or slot than allowed, or the cases use too many secrets.
 pub fn shown_in(cases: &[Case]) -> Result<Vec<ReplySlot>, String> {
     let mut shown = Vec::new();
     for case in cases {

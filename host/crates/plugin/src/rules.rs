@@ -21,10 +21,6 @@ pub const REPLY_TYPES: [&str; 2] = ["text/plain", "application/json"];
 pub const METHODS: [&str; 5] = ["GET", "POST", "PUT", "PATCH", "DELETE"];
 
 /// Checks the name of a plugin.
-///
-/// # Errors
-/// Returns the rule, in words for the plugin's author, if the name is empty, longer than 64 bytes, or
-/// has other characters than lower-case letters, digits and hyphens.
 pub fn name(name: &str) -> Result<(), String> {
     let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     if name.is_empty() || name.len() > 64 || !name.chars().all(plain) {
@@ -37,11 +33,6 @@ pub fn name(name: &str) -> Result<(), String> {
 }
 
 /// Checks what a plugin says about itself in `describe`.
-///
-/// # Errors
-/// Returns the first broken rule, in words for the plugin's author: if the name or the version is
-/// invalid, a text is too long, there are too many secrets or hosts, a secret is invalid or declared
-/// twice, or a host is not a name with an optional port.
 pub fn description(description: &Description) -> Result<(), String> {
     name(&description.name)?;
     if description.version.len() > 64 {
@@ -101,11 +92,6 @@ pub fn description(description: &Description) -> Result<(), String> {
 }
 
 /// Checks the sender checks that a plugin declares.
-///
-/// # Errors
-/// Returns the first broken rule, in words for the plugin's author: if there are too many checks,
-/// carried secrets or signed parts, a text is longer than `limits::SENDER_CHECK_BYTES`, or a check
-/// names no secret.
 pub fn sender_checks(checks: &SenderChecks) -> Result<(), String> {
     few("checks", checks.checks.len(), limits::SENDER_CHECKS)?;
     few(
@@ -134,21 +120,12 @@ pub fn sender_checks(checks: &SenderChecks) -> Result<(), String> {
 }
 
 /// Checks the answer to a handshake.
-///
-/// # Errors
-/// Returns the first broken rule, in words for the plugin's author: if the requirements are too many or
-/// too long, or the reply breaks a rule of [`reply`].
 pub fn handshake(answer: &HandshakeAnswer) -> Result<(), String> {
     size::handshake(answer)?;
     reply(&answer.reply)
 }
 
 /// Checks a reply to a sender, except its content type.
-///
-/// # Errors
-/// Returns the first broken rule, in words for the plugin's author: if the reply is too large, its
-/// status is not 200 to 299 or 400 to 499, its content type is not printable ASCII, or a slot has the
-/// wrong arguments.
 pub fn reply(reply: &PluginReply) -> Result<(), String> {
     size::reply(reply)?;
     if !matches!(reply.status, 200..=299 | 400..=499) {
@@ -169,10 +146,6 @@ pub fn reply(reply: &PluginReply) -> Result<(), String> {
 
 /// Checks the content type of a reply: text or JSON. Anything else could be a page that
 /// acts in the name of this host.
-///
-/// # Errors
-/// Returns the allowed types, in words for the plugin's author, if this is neither one of
-/// [`REPLY_TYPES`] nor another JSON type.
 pub fn reply_type(content_type: &str) -> Result<(), String> {
     let kind = content_type.split(';').next().unwrap_or_default();
     let kind = kind.trim().to_ascii_lowercase();
@@ -190,10 +163,6 @@ pub fn reply_type(content_type: &str) -> Result<(), String> {
 }
 
 /// Checks a request that a plugin composed.
-///
-/// # Errors
-/// Returns the first broken rule, in words for the plugin's author: if the request is too large, its
-/// method is unknown, it has no host, or a slot has the wrong arguments.
 pub fn request(request: &HttpRequest) -> Result<(), String> {
     size::request(request)?;
     method(&request.method)?;
@@ -209,9 +178,6 @@ pub fn request(request: &HttpRequest) -> Result<(), String> {
 }
 
 /// Checks the method of a request.
-///
-/// # Errors
-/// Returns the known methods, in words for the plugin's author, if this is none of [`METHODS`].
 pub fn method(method: &str) -> Result<(), String> {
     known("the method", method, &METHODS)
 }
@@ -241,10 +207,6 @@ fn check_slot(slot: &Slot) -> Result<(), String> {
 }
 
 /// Reads a slot of a golden case's reply: the function, and the name of the secret.
-///
-/// # Errors
-/// Returns the broken rule, in words for the plugin's author, if the name of the secret is too long or
-/// the slot function is unknown.
 pub fn reply_slot(function: &str, secret: &str) -> Result<SlotFunction, String> {
     short("a secret's name", secret, limits::SENDER_CHECK_BYTES)?;
     function
@@ -260,9 +222,6 @@ fn location(location: &ValueLocation) -> Result<(), String> {
 const HOST_BYTES: usize = 260;
 
 /// Checks a count.
-///
-/// # Errors
-/// Returns the count and the limit if `count` is more than `most`.
 pub fn few(what: &str, count: usize, most: usize) -> Result<(), String> {
     if count > most {
         return Err(format!("{count} {what}; at most {most} are taken"));

@@ -120,9 +120,6 @@ impl Plugins {
 
     /// Starts a runtime that counts the instructions of calls, for commands that show them. Its code
     /// is slower than that of the service.
-    ///
-    /// # Errors
-    /// As for [`Plugins::new`].
     pub fn counting(
         config: &config::PluginsSection,
         data_dir: &Path,
@@ -133,9 +130,6 @@ impl Plugins {
     }
 
     /// Like [`Plugins::new`], with a given compiler.
-    ///
-    /// # Errors
-    /// As for [`Plugins::new`].
     pub fn with_compiler(
         config: &config::PluginsSection,
         data_dir: &Path,
@@ -146,10 +140,6 @@ impl Plugins {
     }
 
     /// Creates the plugins with this use of compiled code.
-    ///
-    /// # Errors
-    ///
-    /// [`EngineError`] if the engine, its threads or the folder of compiled code cannot be made.
     pub fn with_code(
         code: CodeUse,
         config: &config::PluginsSection,
@@ -228,9 +218,6 @@ impl Plugins {
 
     /// Activates an installed version under its name. Returns the version that served
     /// before, which stays installed and finishes the calls that it began.
-    ///
-    /// # Errors
-    /// Returns [`NotInstalled`] if no version with this digest is installed.
     pub fn activate(
         &self,
         name: &str,
@@ -381,9 +368,6 @@ impl Plugins {
 impl PluginRuntime {
     /// Runs `guest` on a thread for guests, in a warm instance if one is ready. Returns its
     /// answer and what it wrote to standard output and error.
-    ///
-    /// # Errors
-    /// [`CallError`] if the call gets no turn, traps, or exceeds its time, its memory or its output.
     pub async fn call<T: Send + 'static>(
         &self,
         whose: CallAccount<'_>,

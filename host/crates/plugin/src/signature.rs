@@ -32,9 +32,6 @@ pub fn public_key(signing_key: &[u8]) -> Option<PublicKey> {
 
 /// Returns the component with a signature that replaces any earlier one, or `None` if the
 /// key is not an Ed25519 key.
-///
-/// # Errors
-/// [`SectionError`] if the bytes are not a component with well-formed sections.
 pub fn sign(component: &[u8], signing_key: &[u8]) -> Result<Option<Vec<u8>>, SectionError> {
     let bare = without_custom(component, SECTION)?;
     let Some((pair, public)) = read_key(signing_key).and_then(|pair| {
@@ -49,10 +46,6 @@ pub fn sign(component: &[u8], signing_key: &[u8]) -> Result<Option<Vec<u8>>, Sec
 }
 
 /// Returns the key that the component is signed with, if it is signed.
-///
-/// # Errors
-/// Returns the reason if the sections cannot be read, the signature has another length, or it does not
-/// match the bytes.
 pub fn signer(component: &[u8]) -> Result<Option<PublicKey>, String> {
     let Some(payload) = read_custom(component, SECTION).map_err(|error| error.to_string())? else {
         return Ok(None);

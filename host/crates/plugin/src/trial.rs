@@ -85,9 +85,6 @@ impl Drop for Trial {
 
 impl Plugins {
     /// Waits until a trial may begin.
-    ///
-    /// # Errors
-    /// Returns [`LoadError::Busy`] if too many trials wait already.
     pub async fn trial(&self) -> Result<Trial, LoadError> {
         let turn = self.0.trials.turn().await?;
         Ok(Trial {
@@ -113,9 +110,6 @@ impl Trial {
     }
 
     /// Runs `work` in the time that the trial has left.
-    ///
-    /// # Errors
-    /// Returns [`LoadError::TrialTimeout`] if that time runs out.
     pub async fn within<T>(&mut self, work: impl Future<Output = T>) -> Result<T, LoadError> {
         let begun = Instant::now();
         let done = tokio::time::timeout(self.left, work).await;

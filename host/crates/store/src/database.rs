@@ -22,11 +22,6 @@ pub enum Database {
 
 impl Database {
     /// Reads rows of these workspaces in one snapshot. For few rows that an index leads to.
-    ///
-    /// # Errors
-    ///
-    /// `Busy` if too many operations wait, `Lost` or `Unavailable` if the database cannot
-    /// be reached in time, and the errors of `steps`.
     pub async fn read<T, F>(&self, rows: VisibleRows<'_>, steps: F) -> Result<T, StoreError>
     where
         T: Send + 'static,
@@ -238,11 +233,6 @@ async fn end(tx: Tx, how: End) -> Result<(), StoreError> {
 /// Runs an operation that is refused at once while the database is lost, and that is given
 /// up, together with its connection, if the database gets lost or the operation takes too
 /// long.
-///
-/// # Errors
-///
-/// `Lost` while the database is lost, `Busy` if too many operations are under way,
-/// `Unavailable` at the deadline, and the operation's own errors.
 pub async fn within<T>(
     health: &Health,
     operation: impl Future<Output = Result<T, StoreError>>,
@@ -274,10 +264,6 @@ pub async fn aside<T>(
 
 /// Passes the result on. After a failure that an outage would explain, the database is
 /// checked at once.
-///
-/// # Errors
-///
-/// [`StoreError`] if `result` is one, unchanged.
 pub fn looked_into<T>(health: &Health, result: Result<T, StoreError>) -> Result<T, StoreError> {
     if matches!(result, Err(StoreError::Unavailable(_))) {
         health.doubt();

@@ -68,10 +68,6 @@ impl HighWaterMark {
 
     /// Returns the mark in this data folder. A file with the former name is renamed, unless the
     /// folder has one with the current name too.
-    ///
-    /// # Errors
-    ///
-    /// `Open` if the file exists but cannot be read, or cannot be renamed.
     pub fn in_folder(folder: &Path) -> Result<Arc<Self>, StoreError> {
         let file = folder.join(FILE);
         let fail = |error: &dyn std::fmt::Display| {

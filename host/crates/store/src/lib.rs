@@ -121,10 +121,6 @@ pub enum StoreLocation {
 
 impl StoreLocation {
     /// Returns the location that the configuration names.
-    ///
-    /// # Errors
-    ///
-    /// `Open` if `store.url` is not understood.
     pub fn from_config(config: &config::StoreSection) -> Result<Self, StoreError> {
         let url = config.url.as_str();
         if url.is_empty() {
@@ -134,10 +130,6 @@ impl StoreLocation {
     }
 
     /// Parses `sqlite:///path` or `postgres://user@host/database`.
-    ///
-    /// # Errors
-    ///
-    /// `Open` if the URL has neither form, or is no valid URL of a database.
     pub fn parse(url: &StoreUrl, connections: u32) -> Result<Self, StoreError> {
         match url.as_str().split_once("://") {
             Some(("sqlite", file)) if !file.is_empty() => Ok(Self::File(PathBuf::from(file))),
@@ -159,11 +151,6 @@ const DATABASE_FILE: &str = "leadhost.db";
 
 /// Opens the store without a record of its earlier state. Only this module knows which
 /// kinds of store exist.
-///
-/// # Errors
-///
-/// `Open` if the file, the database or its schema cannot be used, `Unavailable` if it
-/// does not answer.
 pub async fn open(
     location: &StoreLocation,
     clock: SharedClock,
@@ -235,10 +222,6 @@ pub async fn open_postgres(
 
 /// Locks the data folder of a service for as long as the returned file is open. `None` if
 /// the store in the folder has the same lock, which is taken when it is opened.
-///
-/// # Errors
-///
-/// `Open` if another process has the folder, or its lock file cannot be written.
 pub fn lock_folder(folder: &Path, location: &StoreLocation) -> Result<Option<File>, StoreError> {
     let path = lock_file::beside(&folder.join(DATABASE_FILE));
     if let StoreLocation::File(file) = location
@@ -252,11 +235,6 @@ pub fn lock_folder(folder: &Path, location: &StoreLocation) -> Result<Option<Fil
 
 /// Copies a store of one file into a new file, whether a service is running on it or not.
 /// `progress` receives the bytes written and the approximate total.
-///
-/// # Errors
-///
-/// `Open` if there is no store that can be copied, `Refused` if the new file exists or
-/// cannot be written, `Inconsistent` if the copy is damaged.
 pub async fn backup(
     file: &Path,
     to: &Path,
@@ -267,10 +245,6 @@ pub async fn backup(
 
 /// Looks at a store without changing it, whether a service is running on it or not. `None` if it is a
 /// file that does not exist yet.
-///
-/// # Errors
-///
-/// `Open` if it cannot be reached or served.
 pub async fn examine(location: &StoreLocation) -> Result<Option<Examination>, StoreError> {
     match location {
         StoreLocation::File(file) => sqlite::examine::examine(file).await,

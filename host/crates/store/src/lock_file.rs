@@ -26,10 +26,6 @@ pub fn is_same(one: &Path, other: &Path) -> bool {
 }
 
 /// Locks `what` by its lock file for as long as the returned file is open.
-///
-/// # Errors
-///
-/// `Open` if another process has the lock, or the lock file cannot be written.
 pub fn hold(path: &Path, what: impl Display) -> Result<File, StoreError> {
     let fail = |verb: &str, error: std::io::Error| {
         StoreError::Open(format!("cannot {verb} {}: {error}", path.display()))

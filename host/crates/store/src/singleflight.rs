@@ -45,10 +45,6 @@ impl<K, V> Default for SingleFlight<K, V> {
 
 impl<K: Hash + Eq + Clone, V: Clone> SingleFlight<K, V> {
     /// Asks the question, or joins it if it is already under way.
-    ///
-    /// # Errors
-    ///
-    /// The [`StoreError`] of the question, if it fails. Callers that joined get it without its source.
     pub async fn ask(
         &self,
         key: &K,

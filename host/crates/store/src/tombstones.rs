@@ -52,10 +52,6 @@ impl Removal {
 
     /// Assigns a stamp to each row, from the first stamp of each feed on. Returns the
     /// removed and the changed rows.
-    ///
-    /// # Errors
-    ///
-    /// `Inconsistent` if a feed has rows but no first stamp.
     pub fn stamped(
         &self,
         mut next: BTreeMap<Entity, i64>,

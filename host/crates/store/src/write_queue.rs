@@ -66,10 +66,6 @@ impl WriteQueue {
     }
 
     /// Adds a write, unless its line has no room or no more writes are taken.
-    ///
-    /// # Errors
-    ///
-    /// `PushError::Full` if the line has no room, and `PushError::Closed` after [`Self::close`].
     pub fn push(&self, waiting: QueuedWrite) -> Result<(), PushError> {
         let whose = line_key(&waiting.write);
         let mut inner = self.inner();

@@ -119,10 +119,6 @@ impl Writer {
     }
 
     /// Commits a write that a request waits for.
-    ///
-    /// # Errors
-    ///
-    /// `Busy` if the queue is full, `Unavailable` after a shutdown, and the errors of the commit.
     pub async fn submit(&self, write: Write) -> Result<WriteOutcome, StoreError> {
         let span = CommitSpan::begin(self.shared.system);
         let (answer, answered) = oneshot::channel();

@@ -38,9 +38,6 @@ impl EgressMetrics {
     }
 
     /// Runs an outgoing request and counts it.
-    ///
-    /// # Errors
-    /// Returns the [`EgressError`] of `call`, if it fails.
     pub async fn sending(
         &self,
         call: impl Future<Output = Result<HttpResponse, EgressError>>,

@@ -17,9 +17,6 @@ pub struct BadFilter(#[from] tracing_subscriber::filter::ParseError);
 
 /// Sends the log to standard error, as text or as one JSON object per line. If the log is exported, too,
 /// returns what waits for the export. A second call in one process has no effect.
-///
-/// # Errors
-/// Returns [`BadFilter`] if `log.filter` cannot be parsed.
 pub fn init_logging(
     config: &config::LogSection,
     is_exported: bool,
@@ -55,9 +52,6 @@ pub fn init_logging(
 
 /// Sends what the filter lets through to standard error, as text, and all events and spans to
 /// `layer`. A second call in one process has no effect.
-///
-/// # Errors
-/// Returns [`BadFilter`] if the filter cannot be parsed.
 pub fn init_with(filter: &str, layer: impl Layer<Registry> + Send + Sync) -> Result<(), BadFilter> {
     let filter = EnvFilter::try_new(filter)?;
     let log = tracing_subscriber::fmt::layer()

@@ -230,9 +230,6 @@ impl PluginMetrics {
 
     /// Runs a live call into a plugin and counts it, with what it is about as the exemplar of its time. A
     /// refusal by the plugin itself counts as success.
-    ///
-    /// # Errors
-    /// Returns the [`CallError`] of `call`, if it fails.
     pub async fn calling<T>(
         &self,
         plugin: &Loaded,
@@ -244,9 +241,6 @@ impl PluginMetrics {
     }
 
     /// Runs a call that has this budget, which may be one for a comparison, and counts it.
-    ///
-    /// # Errors
-    /// As for [`PluginMetrics::calling`].
     pub async fn calling_for<T>(
         &self,
         budget: CallBudget,

@@ -23,10 +23,6 @@ pub struct AdminTarget {
 
 impl AdminTarget {
     /// Reads `host:port`, `http://host:port` or `https://host`.
-    ///
-    /// # Errors
-    ///
-    /// [`CommandFailure`] of wrong usage if it is none of these.
     pub fn parse(text: &str) -> Result<Self, CommandFailure> {
         let refused = || {
             CommandFailure::usage(format!(
@@ -89,10 +85,6 @@ fn split(authority: &str) -> (&str, Option<&str>) {
 }
 
 /// Returns what makes TLS connections. `ca`: a file with certificates to trust as well.
-///
-/// # Errors
-///
-/// [`CommandFailure`] if the file cannot be read or has no certificate.
 pub fn connector(ca: Option<&Path>) -> Result<TlsConnector, CommandFailure> {
     let mut roots = RootCertStore {
         roots: webpki_roots::TLS_SERVER_ROOTS.to_vec(),

@@ -46,11 +46,6 @@ const PATH: &str = "/admin/v1/contacts/erase";
 impl EraseContact {
     /// Erases the person after a confirmation; with `--dry-run` it only prints what it would
     /// erase.
-    ///
-    /// # Errors
-    ///
-    /// [`CommandFailure`] if the user does not confirm, or if no admin key is found, or the service
-    /// cannot be reached or refuses the request.
     pub async fn run(self) -> Result<(), CommandFailure> {
         let client = self.service.client()?;
         if self.dry_run || !self.yes {

@@ -21,11 +21,6 @@ pub enum ContactCommand {
 
 impl ContactCommand {
     /// Runs the subcommand.
-    ///
-    /// # Errors
-    ///
-    /// [`CommandFailure`] if no admin key is found, the service cannot be reached or refuses the
-    /// request, or the user does not confirm.
     pub async fn run(self) -> Result<(), CommandFailure> {
         match self {
             Self::Erase(command) => command.run().await,
@@ -47,11 +42,6 @@ pub struct ListErasures {
 
 impl ListErasures {
     /// Prints a page of erasures. They contain no personal data.
-    ///
-    /// # Errors
-    ///
-    /// [`CommandFailure`] if no admin key is found, or the service cannot be reached or refuses the
-    /// request.
     pub async fn run(self) -> Result<(), CommandFailure> {
         let client = self.service.client()?;
         let [before, limit] = self.page.fields();

@@ -31,12 +31,6 @@ pub struct ExportDelivery {
 
 impl ExportDelivery {
     /// Writes the delivery as a golden case, with one more case for each answer to its fetches.
-    ///
-    /// # Errors
-    ///
-    /// [`CommandFailure`] if the delivery does not exist, has no body any more or cannot be read as
-    /// text, a case exists already or cannot be written, or if no admin key is found, or the service
-    /// cannot be reached or refuses the request.
     pub async fn run(self) -> Result<(), CommandFailure> {
         let client = self.service.client()?;
         let (dir, name) = self.place()?;

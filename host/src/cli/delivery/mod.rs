@@ -35,11 +35,6 @@ pub enum DeliveryCommand {
 
 impl DeliveryCommand {
     /// Runs the subcommand.
-    ///
-    /// # Errors
-    ///
-    /// [`CommandFailure`] if no admin key is found, the service cannot be reached or refuses the
-    /// request, or the user does not confirm.
     pub async fn run(self) -> Result<(), CommandFailure> {
         match self {
             Self::List(command) => command.run().await,
@@ -82,11 +77,6 @@ pub struct ListDeliveries {
 
 impl ListDeliveries {
     /// Prints a page of deliveries that match the filters.
-    ///
-    /// # Errors
-    ///
-    /// [`CommandFailure`] if no admin key is found, or the service cannot be reached or refuses the
-    /// request.
     pub async fn run(self) -> Result<(), CommandFailure> {
         let client = self.service.client()?;
         let mut fields = vec![
@@ -175,11 +165,6 @@ pub struct ShowDelivery {
 
 impl ShowDelivery {
     /// Prints the delivery as received, with its secrets masked, and the result of each item.
-    ///
-    /// # Errors
-    ///
-    /// [`CommandFailure`] if no admin key is found, or the service cannot be reached or refuses the
-    /// request.
     pub async fn run(self) -> Result<(), CommandFailure> {
         let client = self.service.client()?;
         let path = format!("/admin/v1/deliveries/{}", encoded(&self.id));

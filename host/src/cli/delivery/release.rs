@@ -40,11 +40,6 @@ pub struct ReleaseDeliveries {
 
 impl ReleaseDeliveries {
     /// Releases one delivery, or all that match the filters.
-    ///
-    /// # Errors
-    ///
-    /// [`CommandFailure`] if no delivery could be released, or if no admin key is found, or the service
-    /// cannot be reached or refuses the request.
     pub async fn run(self) -> Result<(), CommandFailure> {
         let client = self.service.client()?;
         if let Some(id) = &self.id {

@@ -71,11 +71,6 @@ pub struct ReplayDeliveries {
 
 impl ReplayDeliveries {
     /// Replays one delivery, all that match the filters, or all that a version converted.
-    ///
-    /// # Errors
-    ///
-    /// [`CommandFailure`] if a replay fails, or if no admin key is found, or the service cannot be
-    /// reached or refuses the request.
     pub async fn run(self) -> Result<(), CommandFailure> {
         let client = self.service.client()?;
         match (&self.id, &self.converted_by) {

@@ -53,10 +53,6 @@ struct Report<'a> {
 
 impl Doctor {
     /// Prints the findings.
-    ///
-    /// # Errors
-    ///
-    /// [`CommandFailure`] if there is a problem, or the arguments are wrong.
     pub async fn run(self) -> Result<(), CommandFailure> {
         let mut findings = Findings::default();
         if self.to.is_some() {

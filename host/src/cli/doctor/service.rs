@@ -12,10 +12,6 @@ use leadhost_domain::clock::{Clock as _, SystemClock};
 const ABOUT: &str = "service";
 
 /// Checks a running service through its admin API.
-///
-/// # Errors
-///
-/// [`CommandFailure`] if it cannot be reached or refuses a request.
 pub async fn check(client: &AdminClient, findings: &mut Findings) -> Result<(), CommandFailure> {
     match overview::readiness(client).await? {
         Some(ready) if ready.reasons.is_empty() => {

@@ -27,11 +27,6 @@ pub enum EtlCommand {
 
 impl EtlCommand {
     /// Runs the subcommand.
-    ///
-    /// # Errors
-    ///
-    /// [`CommandFailure`] if no admin key is found, the service cannot be reached or refuses the
-    /// request, or the user does not confirm.
     pub async fn run(self) -> Result<(), CommandFailure> {
         match self {
             Self::Status(command) => command.run().await,
@@ -49,11 +44,6 @@ pub struct ShowEtlStatus {
 
 impl ShowEtlStatus {
     /// Prints the state of the counts.
-    ///
-    /// # Errors
-    ///
-    /// [`CommandFailure`] if no admin key is found, or the service cannot be reached or refuses the
-    /// request.
     pub async fn run(self) -> Result<(), CommandFailure> {
         let client = self.service.client()?;
         let status = client.get("/admin/v1/etl").await?;
@@ -145,11 +135,6 @@ pub struct RunEtl {
 impl RunEtl {
     /// Requests a run, which counts everything that was committed before, and waits for its end, at
     /// most `--wait-seconds`. It does not matter which host does the periodic runs.
-    ///
-    /// # Errors
-    ///
-    /// [`CommandFailure`] if the run does not end in time or could not count a workspace, or if no
-    /// admin key is found, or the service cannot be reached or refuses the request.
     pub async fn run(self) -> Result<(), CommandFailure> {
         let client = self.service.client()?;
         let progress = ProgressLine::start("counting");

@@ -46,11 +46,6 @@ type RebuildInProgress = BTreeMap<i64, String>;
 
 impl RebuildCounts {
     /// Requests a new count; with `--wait` it waits until the new counts are active.
-    ///
-    /// # Errors
-    ///
-    /// [`CommandFailure`] if the new counts do not become active while it waits, or if no admin key is
-    /// found, or the service cannot be reached or refuses the request.
     pub async fn run(self) -> Result<(), CommandFailure> {
         let client = self.service.client()?;
         let wanted = RebuildRequest {

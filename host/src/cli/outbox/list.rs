@@ -30,11 +30,6 @@ pub struct ListMessages {
 
 impl ListMessages {
     /// Prints a page of messages that match the filters.
-    ///
-    /// # Errors
-    ///
-    /// [`CommandFailure`] if no admin key is found, or the service cannot be reached or refuses the
-    /// request.
     pub async fn run(self) -> Result<(), CommandFailure> {
         let client = self.service.client()?;
         let mut fields = vec![

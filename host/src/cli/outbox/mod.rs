@@ -37,11 +37,6 @@ enum OutboxVerb {
 
 impl OutboxCommand {
     /// Runs the subcommand, or lists messages without one.
-    ///
-    /// # Errors
-    ///
-    /// [`CommandFailure`] if no admin key is found, the service cannot be reached or refuses the
-    /// request, or the user does not confirm.
     pub async fn run(self) -> Result<(), CommandFailure> {
         match self.verb {
             None => self.list.run().await,
@@ -69,11 +64,6 @@ pub struct ReplyAsContact {
 
 impl ReplyAsContact {
     /// Simulates a message from a contact of the sandbox.
-    ///
-    /// # Errors
-    ///
-    /// [`CommandFailure`] if no admin key is found, or the service cannot be reached or refuses the
-    /// request.
     pub async fn run(self) -> Result<(), CommandFailure> {
         let client = self.service.client()?;
         let body = ReplyRequest {
@@ -99,11 +89,6 @@ pub struct ReportStatus {
 
 impl ReportStatus {
     /// Simulates a status webhook for the message.
-    ///
-    /// # Errors
-    ///
-    /// [`CommandFailure`] if no admin key is found, or the service cannot be reached or refuses the
-    /// request.
     pub async fn run(self) -> Result<(), CommandFailure> {
         let client = self.service.client()?;
         let path = format!("/admin/v1/outbox/{}/status", encoded(&self.message));

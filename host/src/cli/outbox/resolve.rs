@@ -42,11 +42,6 @@ pub struct ResolveMessages {
 
 impl ResolveMessages {
     /// Resolves the messages: they are sent again with `--send-again`, otherwise given up.
-    ///
-    /// # Errors
-    ///
-    /// [`CommandFailure`] if no admin key is found, the service cannot be reached or refuses the
-    /// request, or the question is not answered with yes.
     pub async fn run(self) -> Result<(), CommandFailure> {
         let client = self.service.client()?;
         let verdict = if self.send_again {

@@ -13,10 +13,6 @@ pub enum BodyFormat {
 
 impl BodyFormat {
     /// Finds the format of a body.
-    ///
-    /// # Errors
-    ///
-    /// The reason, if the body has neither format.
     pub fn detect(body: &[u8]) -> Result<Self, String> {
         let body = without_mark(body);
         let error = match serde_json::from_slice::<IgnoredAny>(body) {

@@ -31,12 +31,6 @@ pub struct Check {
 
 impl Check {
     /// Prints what the trial of the plugin shows. It activates nothing.
-    ///
-    /// # Errors
-    ///
-    /// [`CommandFailure`] if the file cannot be read or fails the trial, or if no admin key is found,
-    /// the service cannot be reached or refuses the request, or, with `--offline`, the engine cannot
-    /// be started.
     pub async fn run(self) -> Result<(), CommandFailure> {
         let wasm = component_file::read(&self.file)?.with_its_cases()?;
         if self.offline {

@@ -35,11 +35,6 @@ pub struct ComponentFile {
 }
 
 /// Reads the plugin in a file or a project's folder. Says if a source was changed after the build.
-///
-/// # Errors
-///
-/// [`CommandFailure`] if the file cannot be read, the project is not built, or the file is a core
-/// module that cannot become a component.
 pub fn read(path: &Path) -> Result<ComponentFile, CommandFailure> {
     read_with(path, |source, file| {
         complain(&format!(
@@ -53,10 +48,6 @@ pub fn read(path: &Path) -> Result<ComponentFile, CommandFailure> {
 
 /// Reads the plugin in a file or a project's folder for a command that keeps what the build does.
 /// `stale`: a source may have been changed after the build.
-///
-/// # Errors
-///
-/// As for [`read`], and if a source was changed after the build.
 pub fn read_current(path: &Path, stale: bool) -> Result<ComponentFile, CommandFailure> {
     if stale {
         return read(path);
@@ -132,10 +123,6 @@ fn refuse_registry(path: &Path) -> Result<(), CommandFailure> {
 }
 
 /// Reads a file as it is.
-///
-/// # Errors
-///
-/// [`CommandFailure`] if it cannot be read.
 pub fn read_bytes(path: &Path) -> Result<Vec<u8>, CommandFailure> {
     std::fs::read(path)
         .map_err(|error| CommandFailure::new(format!("cannot read {}: {error}", path.display())))
@@ -144,10 +131,6 @@ pub fn read_bytes(path: &Path) -> Result<Vec<u8>, CommandFailure> {
 impl ComponentFile {
     /// Returns the component for the service: with the golden cases of its project, or with
     /// those that it carries already.
-    ///
-    /// # Errors
-    ///
-    /// [`CommandFailure`] if the cases of the project cannot be read or packed.
     pub fn with_its_cases(self) -> Result<Vec<u8>, CommandFailure> {
         match &self.golden {
             Some(folder) => Ok(self.with_cases(folder)?.0),
@@ -156,11 +139,6 @@ impl ComponentFile {
     }
 
     /// Returns the component with the golden cases of a folder, and their number.
-    ///
-    /// # Errors
-    ///
-    /// [`CommandFailure`] if the folder contains no cases, a case is wrong or has no expectation,
-    /// there are too many, or the file is not a component.
     pub fn with_cases(&self, folder: &Path) -> Result<(Vec<u8>, usize), CommandFailure> {
         let failed = |error: &dyn std::fmt::Display| CommandFailure::new(error.to_string());
         let cases = load_dir(folder).map_err(|error| failed(&error))?;
@@ -183,10 +161,6 @@ impl ComponentFile {
     }
 
     /// Returns the component with these golden cases.
-    ///
-    /// # Errors
-    ///
-    /// [`CommandFailure`] if there are too many cases, or the file is not a component.
     pub fn with(&self, cases: &[Case]) -> Result<Vec<u8>, CommandFailure> {
         let packed = pack(cases).map_err(|error| file_failure(&self.file, &error))?;
         append_section(&self.component, &packed).map_err(|error| file_failure(&self.file, &error))
@@ -194,10 +168,6 @@ impl ComponentFile {
 
     /// Returns the component without golden cases, and without the signature that covers them:
     /// a trial of it runs no cases.
-    ///
-    /// # Errors
-    ///
-    /// [`CommandFailure`] if the file is not a component.
     pub fn without_cases(&self) -> Result<Vec<u8>, CommandFailure> {
         without_custom(&self.component, SECTION_NAME)
             .and_then(|bare| without_custom(&bare, signature::SECTION))
@@ -205,10 +175,6 @@ impl ComponentFile {
     }
 
     /// Returns the golden cases that the component itself carries, if it carries any.
-    ///
-    /// # Errors
-    ///
-    /// [`CommandFailure`] if the file is not a component or its cases cannot be read.
     pub fn carried_cases(&self) -> Result<Option<Vec<Case>>, CommandFailure> {
         let failed = |error: &dyn std::fmt::Display| file_failure(&self.file, error);
         let packed = read_section(&self.component).map_err(|error| failed(&error))?;

@@ -8,11 +8,6 @@ use leadhost_domain::limits;
 use leadhost_plugin::COMPILE_EXIT_INVALID;
 
 /// Returns the component of a core module.
-///
-/// # Errors
-///
-/// The reason, if the process of the encoder cannot be started, the module is invalid, or the encoder
-/// exceeds its limits.
 pub fn componentize(module: &[u8]) -> Result<Vec<u8>, String> {
     let output = in_child(module).map_err(|error| {
         format!("the process that makes components cannot be started or read: {error}")

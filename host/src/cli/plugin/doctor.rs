@@ -22,12 +22,6 @@ pub struct Doctor {
 
 impl Doctor {
     /// Prints a row for each thing that the template of a language needs.
-    ///
-    /// # Errors
-    ///
-    /// [`CommandFailure`] if something is missing that the language of `--lang` needs or, without it,
-    /// the project in the current folder. Anything else that is missing is no failure: a person needs
-    /// few of the languages.
     pub async fn run(self) -> Result<(), CommandFailure> {
         let own = project::read(Path::new(".")).ok();
         let own = own.and_then(|project| project.language());

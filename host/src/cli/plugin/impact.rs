@@ -38,11 +38,6 @@ pub struct Impact {
 impl Impact {
     /// Compares a version with another one on the deliveries that it converted, prints the
     /// differences, and names the command that repairs them.
-    ///
-    /// # Errors
-    ///
-    /// [`CommandFailure`] if the argument is not `NAME@DIGEST`, `--against` names another plugin, no admin key is
-    /// found, or the service cannot be reached or refuses the request.
     pub async fn run(self) -> Result<(), CommandFailure> {
         let (name, digest) = stored_only(&self.what, &self.service.flags())?;
         let against = match &self.against {

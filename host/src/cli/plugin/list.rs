@@ -22,11 +22,6 @@ pub struct List {
 
 impl List {
     /// Prints all stored versions.
-    ///
-    /// # Errors
-    ///
-    /// [`CommandFailure`] if no admin key is found, or the service cannot be reached or refuses the
-    /// request.
     pub async fn run(self) -> Result<(), CommandFailure> {
         let client = self.service.client()?;
         let answer = client.get::<PluginList>("/admin/v1/plugins").await?;

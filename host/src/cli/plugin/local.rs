@@ -45,11 +45,6 @@ pub struct EngineFlags {
 impl EngineFlags {
     /// Starts the engine with the limits of the service's configuration file, or with the default
     /// ones.
-    ///
-    /// # Errors
-    ///
-    /// [`CommandFailure`] if the configuration cannot be read, the folder for compiled code cannot be
-    /// used, or the engine cannot start.
     pub fn start(&self, service_config: Option<&Path>) -> Result<LocalEngine, CommandFailure> {
         let limits = Config::load(service_config, &[])?.plugins;
         let folder = match &self.cache_dir {
@@ -74,10 +69,6 @@ impl EngineFlags {
     }
 
     /// Prints the fingerprint of the engine of a service, if it is asked for.
-    ///
-    /// # Errors
-    ///
-    /// [`CommandFailure`] if the service cannot be reached or refuses the request.
     pub async fn show_of(&self, client: &AdminClient) -> Result<(), CommandFailure> {
         if self.engine {
             let status = client.get::<ServiceStatus>("/admin/v1/status").await?;
@@ -116,10 +107,6 @@ pub struct LocalEngine {
 impl LocalEngine {
     /// Refuses a component that the service of this configuration would not take, because none of its
     /// `plugins.trusted_keys` has signed it. A broken signature is left for the trial.
-    ///
-    /// # Errors
-    ///
-    /// [`CommandFailure`] if the component is unsigned, or signed with another key.
     pub fn check_trust(&self, component: &[u8]) -> Result<(), CommandFailure> {
         match signature::signer(component) {
             Ok(signer) if !self.limits.trusted_keys.trust(signer) => {
@@ -132,10 +119,6 @@ impl LocalEngine {
     }
 
     /// Compiles a component and makes the trial that every activation makes.
-    ///
-    /// # Errors
-    ///
-    /// [`CommandFailure`] if the component does not compile or its trial fails.
     pub async fn load(&self, wasm: Vec<u8>) -> Result<PreparedVersion, CommandFailure> {
         let prepared = self
             .plugins
@@ -148,11 +131,6 @@ impl LocalEngine {
 
     /// Returns the instructions that a call executes, by the fuel of the engine. They are counted in
     /// an engine of their own, because counting makes a call slower: that of the service does not.
-    ///
-    /// # Errors
-    ///
-    /// [`CommandFailure`] if that engine cannot be started, refuses the component, or ends the call
-    /// before it is counted.
     pub async fn count_instructions(
         &self,
         component: Vec<u8>,

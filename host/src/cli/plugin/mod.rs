@@ -101,11 +101,6 @@ pub enum Plugin {
 
 impl Plugin {
     /// Runs the subcommand.
-    ///
-    /// # Errors
-    ///
-    /// [`CommandFailure`] if a file or the service cannot be used, a component or a request is refused,
-    /// or a test fails; each subcommand says more.
     pub fn run(self) -> Result<(), CommandFailure> {
         match self {
             Self::New(command) => command.run(),
@@ -148,11 +143,6 @@ impl Activate {
     /// Activates a component of a file or a registry, or a stored version that is named as
     /// `NAME@DIGEST`. Calls in flight end on the old version; calls that begin after the answer run
     /// on the new one.
-    ///
-    /// # Errors
-    ///
-    /// [`CommandFailure`] if the component cannot be read or pulled or an objection is not accepted, or if no admin
-    /// key is found, or the service cannot be reached or refuses the request.
     pub async fn run(self) -> Result<(), CommandFailure> {
         let client = self.service.client()?;
         let progress = || {
@@ -207,11 +197,6 @@ pub struct Rollback {
 
 impl Rollback {
     /// Activates the version that served before. It is still compiled, so this is quick.
-    ///
-    /// # Errors
-    ///
-    /// [`CommandFailure`] if no admin key is found, or the service cannot be reached or refuses the
-    /// request.
     pub async fn run(self) -> Result<(), CommandFailure> {
         let client = self.service.client()?;
         let path = format!("/admin/v1/plugins/{}/rollback", encoded(&self.name));

@@ -14,10 +14,6 @@ pub fn stored(what: &str) -> Option<(&str, &str)> {
 }
 
 /// Splits `NAME@DIGEST` where only a stored version can be named.
-///
-/// # Errors
-///
-/// [`CommandFailure`] with the expected form.
 pub fn stored_only<'a>(
     what: &'a str,
     flags: &ServiceFlags,

@@ -74,11 +74,6 @@ impl KindChoice {
 
 impl New {
     /// Writes the project into a new folder, and prints the commands that follow.
-    ///
-    /// # Errors
-    ///
-    /// [`CommandFailure`] if the name is not a plugin's, the sample cannot be read or is neither JSON nor a
-    /// form, the folder is not empty, or it cannot be written.
     pub fn run(self) -> Result<(), CommandFailure> {
         check_name(&self.name)?;
         self.refuse_sample_of_adapter()?;

@@ -29,11 +29,6 @@ pub struct Pack {
 impl Pack {
     /// Writes the component with the golden cases of the folder to the output file. A core module
     /// becomes a component, also without cases.
-    ///
-    /// # Errors
-    ///
-    /// [`CommandFailure`] if a file cannot be read or written, the folder contains no cases, a case
-    /// is wrong, the core module cannot become a component, or there is nothing to do.
     pub fn run(self) -> Result<(), CommandFailure> {
         let read = component_file::read(&self.file)?;
         let golden = self.golden.as_ref().or(read.golden.as_ref());
@@ -86,11 +81,6 @@ pub struct Keygen {
 impl Keygen {
     /// Writes a new signing key to the file, which only its owner may read, and prints the
     /// public key.
-    ///
-    /// # Errors
-    ///
-    /// [`CommandFailure`] if the file exists or cannot be written, or the system provides no
-    /// randomness.
     pub fn run(self) -> Result<(), CommandFailure> {
         let failed = |what: &str| {
             CommandFailure::new(format!(
@@ -136,11 +126,6 @@ pub struct Sign {
 
 impl Sign {
     /// Signs the component, in place without `--output`, and prints the public key.
-    ///
-    /// # Errors
-    ///
-    /// [`CommandFailure`] if a file cannot be read or written, the key is not an Ed25519 key, the
-    /// file is not a component, or a folder or a core module is given without `--output`.
     pub fn run(self) -> Result<(), CommandFailure> {
         if self.file.is_dir() && self.output.is_none() {
             return Err(self.needs_output("a folder"));

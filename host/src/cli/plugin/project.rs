@@ -96,20 +96,12 @@ pub fn is_project(path: &Path) -> bool {
 
 /// Compares what the file of the project says with the plugin that was built. `path`: the folder of the
 /// project; a file, and a folder without the file, agree with any plugin.
-///
-/// # Errors
-///
-/// [`CommandFailure`] that names the key, both values and what to do, or that of [`read`].
 pub fn check_built(path: &Path, loaded: &Loaded) -> Result<(), CommandFailure> {
     let name = &loaded.description.name;
     check_described(path, loaded.kind, &loaded.contract, name)
 }
 
 /// Compares like [`check_built`], with what a service says of the plugin.
-///
-/// # Errors
-///
-/// As for [`check_built`].
 pub fn check_described(
     path: &Path,
     kind: PluginKind,
@@ -166,11 +158,6 @@ fn wrong(folder: &Path, key: &str, says: &str, should: &str, of: &str) -> Comman
 const RESTORE: &str = "if the file is that of another project, restore it from your version control, or from a new project of `leadhost plugin new`";
 
 /// Reads the file of the project in a folder. A file without commands gets those of its template.
-///
-/// # Errors
-///
-/// [`CommandFailure`] if the folder is no project, the file cannot be read, its name, kind and contract
-/// do not fit each other or the contract in the folder, or nothing says how the project is built.
 pub fn read(folder: &Path) -> Result<ProjectFile, CommandFailure> {
     let file = folder.join(PROJECT_FILE);
     let shown = file.display();

@@ -53,11 +53,6 @@ const STEPS: u8 = 4;
 impl Publish {
     /// Tries the component here and in the service, compares it with the active version on stored
     /// deliveries, and activates it.
-    ///
-    /// # Errors
-    ///
-    /// [`CommandFailure`] of the first step that fails, with what to do then; or if no admin key is
-    /// found, or the service cannot be reached or refuses a request.
     pub async fn run(self) -> Result<(), CommandFailure> {
         let client = self.service.client_at(self.to.as_deref(), &self.remote)?;
         let component = component_file::read_current(&self.file, self.stale)?;

@@ -26,11 +26,6 @@ pub struct Pull {
 
 impl Pull {
     /// Writes the component to the file and prints its address with the digest.
-    ///
-    /// # Errors
-    ///
-    /// [`CommandFailure`] if the registry cannot be reached, refuses the request or does not have a
-    /// component there, the component is too large, or the file cannot be written.
     pub fn run(self) -> Result<(), CommandFailure> {
         let limit = component_limit(self.config.as_deref())?;
         let pulled = block_on(async {

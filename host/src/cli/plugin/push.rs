@@ -25,11 +25,6 @@ pub struct Push {
 
 impl Push {
     /// Puts the component into the registry and prints its address with the digest.
-    ///
-    /// # Errors
-    ///
-    /// [`CommandFailure`] if the file cannot be read, is not a component or is too large, or the
-    /// registry cannot be reached or refuses it.
     pub fn run(self) -> Result<(), CommandFailure> {
         let limit = component_limit(self.config.as_deref())?;
         let wasm = component_file::read(&self.file)?.with_its_cases()?;

@@ -19,11 +19,6 @@ pub struct Remove {
 
 impl Remove {
     /// Removes the version from the store. The refusal says what still names it.
-    ///
-    /// # Errors
-    ///
-    /// [`CommandFailure`] if no stored version is named, no admin key is found, or the service cannot
-    /// be reached or refuses the request.
     pub async fn run(self) -> Result<(), CommandFailure> {
         let client = self.service.client()?;
         let (name, digest) = stored_only(&self.what, client.flags())?;

@@ -83,12 +83,6 @@ pub struct Replay {
 
 impl Replay {
     /// Converts the deliveries here, and prints how the result differs from that of the active version.
-    ///
-    /// # Errors
-    ///
-    /// [`CommandFailure`] if an activation would be refused for the differences, nothing could be
-    /// compared, the file cannot be read, the engine refuses the component, or if no admin key is
-    /// found, or the service cannot be reached or refuses a request.
     pub async fn run(self) -> Result<(), CommandFailure> {
         let client = self.service.client_at(self.from.as_deref(), &self.remote)?;
         let policy = Config::load(self.service.config_file(), &[])?.verify;

@@ -41,11 +41,6 @@ pub struct Shadow {
 
 impl Shadow {
     /// Starts a shadow: both versions convert deliveries after they were answered.
-    ///
-    /// # Errors
-    ///
-    /// [`CommandFailure`] if the file cannot be read, or if no admin key is found, or the
-    /// service cannot be reached or refuses the request.
     pub async fn run(self) -> Result<(), CommandFailure> {
         let client = self.service.client()?;
         let request = RolloutRequest {
@@ -91,11 +86,6 @@ enum RolloutVerb {
 
 impl Rollout {
     /// Runs the subcommand, or shows the last rollout of the plugin without one.
-    ///
-    /// # Errors
-    ///
-    /// [`CommandFailure`] if the plugin never had a rollout, no admin key is found, or the service cannot
-    /// be reached or refuses the request.
     pub async fn run(self) -> Result<(), CommandFailure> {
         match self.verb {
             None => {

@@ -60,10 +60,6 @@ pub struct Run {
 }
 
 /// Reads a header as people write it.
-///
-/// # Errors
-///
-/// The expected form, if it has another one.
 pub fn header(text: &str) -> Result<(String, String), String> {
     let (name, value) = text
         .split_once(':')
@@ -74,10 +70,6 @@ pub fn header(text: &str) -> Result<(String, String), String> {
 }
 
 /// Reads a field of a query as people write it.
-///
-/// # Errors
-///
-/// The expected form, if it has another one.
 pub fn field(text: &str) -> Result<(String, String), String> {
     let (name, value) = text
         .split_once('=')
@@ -104,12 +96,6 @@ async fn refused_by_plugin(
 impl Run {
     /// Calls `convert` of a converter or `read-webhook` of an adapter, and shows the answer and what the
     /// call used.
-    ///
-    /// # Errors
-    ///
-    /// [`CommandFailure`] if a file cannot be read, the plugin does not take the configuration, the
-    /// engine cannot be started or refuses the component, the plugin refuses the body, or the call
-    /// gives no answer.
     pub async fn run(self) -> Result<(), CommandFailure> {
         let body = read_body(&self.body)?;
         let config = self.read_config()?;
@@ -158,11 +144,6 @@ impl Run {
     }
 
     /// Calls the plugin with this body and this configuration.
-    ///
-    /// # Errors
-    ///
-    /// [`CommandFailure`] if the plugin cannot be read or does not take the configuration, or the
-    /// engine cannot be started or refuses the component.
     pub async fn call(&self, body: Vec<u8>, config: Value) -> Result<PluginCall, CommandFailure> {
         let component = component_file::read(&self.file)?.without_cases()?;
         let engine = self.engine.start(self.service_config.as_deref())?;
@@ -188,10 +169,6 @@ impl Run {
     }
 
     /// Reads the configuration of the connection, which is empty if none is named.
-    ///
-    /// # Errors
-    ///
-    /// [`CommandFailure`] if the file cannot be read or has no JSON object.
     pub fn read_config(&self) -> Result<Value, CommandFailure> {
         let Some(file) = &self.config else {
             return Ok(json!({}));
@@ -277,10 +254,6 @@ impl Run {
 const CONTENT_TYPE: &str = "content-type";
 
 /// Reads a body as large and as deep as the service takes it.
-///
-/// # Errors
-///
-/// [`CommandFailure`] if it cannot be read, is too large, or is nested too deep.
 pub fn read_body(path: &Path) -> Result<Vec<u8>, CommandFailure> {
     let body = if path == Path::new("-") {
         let mut body = Vec::new();

@@ -28,10 +28,6 @@ pub fn to_pem(key: &[u8]) -> Zeroizing<String> {
 }
 
 /// Reads a PEM file and returns its content in PKCS #8. The key itself is not checked.
-///
-/// # Errors
-///
-/// [`CommandFailure`] if the file cannot be read or is not PEM.
 pub fn read(path: &Path) -> Result<Zeroizing<Vec<u8>>, CommandFailure> {
     let text = std::fs::read_to_string(path)
         .map(Zeroizing::new)

@@ -44,11 +44,6 @@ pub struct Test {
 
 impl Test {
     /// Runs the golden cases, and prints those that fail.
-    ///
-    /// # Errors
-    ///
-    /// [`CommandFailure`] if a case fails, the plugin or a case cannot be read, an expectation cannot
-    /// be written, or the engine cannot be started or refuses the component.
     pub async fn run(self) -> Result<(), CommandFailure> {
         // What is written must be what the sources do.
         let stale = self.stale || !(self.write || self.renew);
@@ -178,12 +173,6 @@ impl Test {
 
 /// Writes the output into the golden cases of a project that have no expectation yet, and says which. Cases
 /// of a component without a project have one.
-///
-/// # Errors
-///
-/// [`CommandFailure`] if the plugin fails on such a case or makes no lead of it, the cases cannot be read,
-/// an expectation cannot be written, the engine refuses the component, or it is not that of the project
-/// in `file`.
 pub async fn write_missing(
     engine: &LocalEngine,
     component: &ComponentFile,

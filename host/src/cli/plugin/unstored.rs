@@ -20,11 +20,6 @@ pub struct UnstoredComponent {
 
 /// Reads a component of a file, or pulls it from a registry and prints the digest that its address
 /// has now. The service is asked whether that of a project is the plugin that the project says.
-///
-/// # Errors
-///
-/// [`CommandFailure`] if the file cannot be read, the component cannot be pulled, or a project has
-/// another plugin.
 pub async fn read(what: &str, client: &AdminClient) -> Result<UnstoredComponent, CommandFailure> {
     if RegistryAddress::is_meant(what) {
         let address = RegistryAddress::parse(what).map_err(CommandFailure::usage)?;

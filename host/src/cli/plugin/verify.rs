@@ -40,11 +40,6 @@ pub struct Verify {
 impl Verify {
     /// Compares a component of a file or a registry, or a stored version named as `NAME@DIGEST`, with the version
     /// that serves, and prints the differences.
-    ///
-    /// # Errors
-    ///
-    /// [`CommandFailure`] if an activation would be refused for them, the file cannot be read, or if no admin key is found, or the service
-    /// cannot be reached or refuses the request.
     pub async fn run(self) -> Result<(), CommandFailure> {
         let client = self.service.client()?;
         let query = query(&[

@@ -50,12 +50,6 @@ enum FileFormat {
 
 impl ImportProducts {
     /// Streams the file, and prints the counts and the refused lines.
-    ///
-    /// # Errors
-    ///
-    /// [`CommandFailure`] if the file cannot be read, a line was refused, or `--replace` removed
-    /// nothing because the file names no product, or if no admin key is found, or the service
-    /// cannot be reached or refuses the request.
     pub async fn run(self) -> Result<(), CommandFailure> {
         let client = self.service.client()?;
         let format = self.format.map(|format| match format {

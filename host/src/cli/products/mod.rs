@@ -26,11 +26,6 @@ pub enum ProductsCommand {
 
 impl ProductsCommand {
     /// Runs the subcommand.
-    ///
-    /// # Errors
-    ///
-    /// [`CommandFailure`] if no admin key is found, the service cannot be reached or refuses the
-    /// request, or the user does not confirm.
     pub async fn run(self) -> Result<(), CommandFailure> {
         match self {
             Self::Import(command) => command.run().await,
@@ -57,11 +52,6 @@ pub struct RemoveProducts {
 impl RemoveProducts {
     /// Removes the products, one by one, after a confirmation. It names unknown products at the end,
     /// and then fails.
-    ///
-    /// # Errors
-    ///
-    /// [`CommandFailure`] if the user does not confirm or a product is unknown, or if no admin key is
-    /// found, or the service cannot be reached or refuses the request.
     pub async fn run(self) -> Result<(), CommandFailure> {
         let client = self.service.client()?;
         let mut seen = BTreeSet::new();

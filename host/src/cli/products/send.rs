@@ -32,10 +32,6 @@ pub struct SentFile {
 
 impl SentFile {
     /// Opens a file, or standard input for `-`.
-    ///
-    /// # Errors
-    ///
-    /// [`CommandFailure`] if the file cannot be opened or its first bytes cannot be read.
     pub fn open(path: &Path, format: Option<ImportFormat>) -> Result<Self, CommandFailure> {
         let is_input = path == Path::new("-");
         let name = if is_input {

@@ -17,10 +17,6 @@ const PERIOD: Duration = Duration::from_millis(300);
 const INTERRUPTED: u8 = 130;
 
 /// Shows the progress of a repair until it has ended, and returns it.
-///
-/// # Errors
-///
-/// [`CommandFailure`] if the service cannot be reached any more, or the command is interrupted.
 pub async fn to_its_end(
     client: &AdminClient,
     repair: AdminAnswer<RepairView>,

@@ -34,11 +34,6 @@ pub enum RepairCommand {
 
 impl RepairCommand {
     /// Runs the subcommand.
-    ///
-    /// # Errors
-    ///
-    /// [`CommandFailure`] if no admin key is found, the service cannot be reached or refuses the
-    /// request, or the user does not confirm.
     pub async fn run(self) -> Result<(), CommandFailure> {
         match self {
             Self::List(command) => command.run().await,
@@ -50,10 +45,6 @@ impl RepairCommand {
 }
 
 /// Starts a repair and, unless detached, follows it to its end.
-///
-/// # Errors
-///
-/// [`CommandFailure`] if the service cannot be reached or refuses the repair, or if it was cancelled.
 pub async fn start(
     client: &AdminClient,
     request: &RepairRequest,
@@ -98,11 +89,6 @@ pub struct ListRepairs {
 
 impl ListRepairs {
     /// Prints a page of repairs.
-    ///
-    /// # Errors
-    ///
-    /// [`CommandFailure`] if no admin key is found, or the service cannot be reached or refuses the
-    /// request.
     pub async fn run(self) -> Result<(), CommandFailure> {
         let client = self.service.client()?;
         let path = format!("/admin/v1/repairs{}", query(&self.page.fields()));
@@ -165,11 +151,6 @@ pub struct ShowRepair {
 
 impl ShowRepair {
     /// Prints the repair with the sum of its receipt, or a page of the receipt.
-    ///
-    /// # Errors
-    ///
-    /// [`CommandFailure`] if no admin key is found, or the service cannot be reached or refuses the
-    /// request.
     pub async fn run(self) -> Result<(), CommandFailure> {
         let client = self.service.client()?;
         let path = path(&self.id);
@@ -230,11 +211,6 @@ pub struct CancelRepair {
 
 impl CancelRepair {
     /// Ends a running repair, or an undo.
-    ///
-    /// # Errors
-    ///
-    /// [`CommandFailure`] if no admin key is found, or the service cannot be reached or refuses the
-    /// request.
     pub async fn run(self) -> Result<(), CommandFailure> {
         let client = self.service.client()?;
         let path = format!("{}/cancel", path(&self.id));
@@ -257,11 +233,6 @@ pub struct UndoRepair {
 
 impl UndoRepair {
     /// Takes the changes of a repair back and, unless detached, follows that to its end.
-    ///
-    /// # Errors
-    ///
-    /// [`CommandFailure`] if no admin key is found, or the service cannot be reached or refuses the
-    /// request.
     pub async fn run(self) -> Result<(), CommandFailure> {
         let client = self.service.client()?;
         let path = format!("{}/undo", path(&self.id));

@@ -27,11 +27,6 @@ use leadhost_plugin::CallBudget;
 
 /// Applies the workspace file, unless the keys file exists. If hosts share a database, it does not apply
 /// the file either if the workspace exists, or if only another host has the plugins that the file names.
-///
-/// # Errors
-///
-/// [`CommandFailure`] if the file cannot be read or is refused, the store fails, or the keys file
-/// cannot be written.
 pub async fn run(
     pipeline: &Arc<Pipeline>,
     folder: &Path,

@@ -14,10 +14,6 @@ use leadhost_pipeline::apply::{KeyRequest, mint};
 use super::local_files::write_private;
 
 /// Creates an admin key if there is no valid one, or if `another` is set.
-///
-/// # Errors
-///
-/// [`CommandFailure`] if the store fails, or the key file cannot be written.
 pub async fn ensure(
     pipeline: &Arc<Pipeline>,
     folder: &Path,

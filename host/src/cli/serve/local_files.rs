@@ -19,10 +19,6 @@ pub struct AddressesFile {
 
 impl AddressesFile {
     /// Writes the addresses and the id of the process to `service.json` in the folder.
-    ///
-    /// # Errors
-    ///
-    /// [`CommandFailure`] if the file cannot be written.
     pub fn write(
         folder: &Path,
         addresses: &Addresses,
@@ -53,10 +49,6 @@ impl Drop for AddressesFile {
 }
 
 /// Writes a file atomically, readable by its owner only.
-///
-/// # Errors
-///
-/// [`CommandFailure`] if the file cannot be created, written or renamed.
 pub fn write_private(path: &Path, text: &str) -> Result<(), CommandFailure> {
     let mut new = path.as_os_str().to_owned();
     new.push(".new");

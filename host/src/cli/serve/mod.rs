@@ -81,11 +81,6 @@ pub struct Serve {
 
 impl Serve {
     /// Runs the service until it is stopped.
-    ///
-    /// # Errors
-    ///
-    /// [`CommandFailure`] if the configuration or a file is wrong, the store cannot be opened, an
-    /// address cannot be bound, or a part of the service fails.
     pub fn run(self) -> Result<(), CommandFailure> {
         memory::give_back_what_is_large();
         let overrides = self.overrides()?;

@@ -16,11 +16,6 @@ const HINT: &str = "give this host the sealing key of the other hosts: as LEADHO
 
 /// Returns the sealer with the key of this host, and records its id in the store. With `another`,
 /// the host's key, or a new one, replaces that of the store, whose secrets are then lost.
-///
-/// # Errors
-///
-/// [`CommandFailure`] if this host has no key or another one than the store, the key cannot be read or
-/// created, or the store fails.
 pub async fn sealer(
     store: &dyn Store,
     folder: &Path,

@@ -21,10 +21,6 @@ const JOB: &str = "first start";
 impl StartTurn {
     /// Waits until no other host is at its first steps. If a host dies during them, its turn ends
     /// when its lease of the job expires.
-    ///
-    /// # Errors
-    ///
-    /// [`CommandFailure`] if the store fails.
     pub async fn wait(pipeline: &Arc<Pipeline>) -> Result<Self, CommandFailure> {
         if !pipeline.core.store.is_shared() {
             return Ok(Self(None));

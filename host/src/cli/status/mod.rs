@@ -28,11 +28,6 @@ pub struct ShowStatus {
 
 impl ShowStatus {
     /// Prints the state of the service.
-    ///
-    /// # Errors
-    ///
-    /// [`CommandFailure`] if no admin key is found, or the service cannot be reached or refuses the
-    /// request.
     pub async fn run(self) -> Result<(), CommandFailure> {
         let client = self.service.client()?;
         let status = match client.try_get("/admin/v1/status").await? {

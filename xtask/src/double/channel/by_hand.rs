@@ -20,10 +20,6 @@ const STORY: [(&str, u64); 3] = [("sent", 1), ("delivered", 2), ("read", 3)];
 const AGAIN: Duration = Duration::from_secs(5);
 
 /// Starts a double that acts by itself.
-///
-/// # Errors
-///
-/// The address cannot be bound.
 pub fn start<P: Provider>(
     listen: std::net::SocketAddr,
     provider: P,

@@ -67,10 +67,6 @@ impl Callback {
     }
 
     /// Posts a letter with these headers.
-    ///
-    /// # Errors
-    ///
-    /// The callback cannot be reached.
     pub fn post(
         &self,
         letter: &Letter,
@@ -82,10 +78,6 @@ impl Callback {
     }
 
     /// Sends a GET with this query.
-    ///
-    /// # Errors
-    ///
-    /// The callback cannot be reached.
     pub fn get(&self, query: &str) -> io::Result<CallbackAnswer> {
         self.exchange("GET", query, &[], &[])
     }

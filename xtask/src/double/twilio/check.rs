@@ -11,10 +11,6 @@ use crate::double::http::{Answer, value};
 const DIGITS: std::ops::RangeInclusive<usize> = 8..=15;
 
 /// Reads a send from the fields of its form.
-///
-/// # Errors
-///
-/// The error that Twilio answers.
 pub fn read(options: &TwilioOptions, fields: &[(String, String)]) -> Result<Outgoing, Answer> {
     let given = |name| value(fields, name).filter(|text| !text.is_empty());
     let refused = |code| Err(error(code, None));

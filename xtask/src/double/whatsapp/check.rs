@@ -22,10 +22,6 @@ const DIGITS: std::ops::RangeInclusive<usize> = 7..=15;
 
 /// Reads the envelope of a send. A send to the sender's `own_number`, given as digits, is
 /// refused.
-///
-/// # Errors
-///
-/// [`Refusal`] as the Cloud API gives it.
 pub fn read(body: &Value, own_number: &str) -> Result<Read, Refusal> {
     if body["messaging_product"].is_null() {
         return Err(Refusal::missing("messaging_product"));
@@ -105,10 +101,6 @@ fn phone_form(recipient: &str, own_number: &str) -> Result<(), Refusal> {
 
 /// Checks a send against its template. `found` is the provider's template of that name and language,
 /// if there is one.
-///
-/// # Errors
-///
-/// [`Refusal`] if there is no approved template, or its components do not fit.
 pub fn template(found: Option<&Value>, read: &Read, body: &Value) -> Result<(), Refusal> {
     let Read {
         template: name,

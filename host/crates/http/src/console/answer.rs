@@ -37,10 +37,6 @@ impl FormOutcome {
 }
 
 /// Returns the answer that shows a template.
-///
-/// # Errors
-///
-/// [`ApiRefusal`] if the template cannot be rendered.
 pub fn page(status: StatusCode, template: &impl Template) -> Result<ApiResponse, ApiRefusal> {
     let text = template.render().map_err(ApiError::internal)?;
     Ok(reply::bytes_of(status, HTML, readable(text)))

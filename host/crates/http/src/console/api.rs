@@ -62,21 +62,11 @@ impl From<ApiError> for ApiRefusal {
 
 impl AdminApi<'_> {
     /// Asks `GET path`. `path` is that below `/admin/v1`, with its query.
-    ///
-    /// # Errors
-    ///
-    /// [`ApiRefusal`] with 403 if the caller's role does not allow the operation, the status of its
-    /// refusal or failure, and 500 if its answer cannot be parsed as `T`.
     pub async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, ApiRefusal> {
         self.ask(Method::GET, path, Vec::new()).await
     }
 
     /// Asks `POST path` with a JSON body.
-    ///
-    /// # Errors
-    ///
-    /// [`ApiRefusal`] with 403 if the caller's role does not allow the operation, the status of its
-    /// refusal or failure, and 500 if its answer cannot be parsed as `T`.
     pub async fn post<T: DeserializeOwned>(
         &self,
         path: &str,
@@ -86,11 +76,6 @@ impl AdminApi<'_> {
     }
 
     /// Asks `POST path` with bytes.
-    ///
-    /// # Errors
-    ///
-    /// [`ApiRefusal`] with 403 if the caller's role does not allow the operation, the status of its
-    /// refusal or failure, and 500 if its answer cannot be parsed as `T`.
     pub async fn post_bytes<T: DeserializeOwned>(
         &self,
         path: &str,
@@ -100,11 +85,6 @@ impl AdminApi<'_> {
     }
 
     /// Asks `PATCH path` with a JSON body.
-    ///
-    /// # Errors
-    ///
-    /// [`ApiRefusal`] with 403 if the caller's role does not allow the operation, the status of its
-    /// refusal or failure, and 500 if its answer cannot be parsed as `T`.
     pub async fn patch<T: DeserializeOwned>(
         &self,
         path: &str,
@@ -114,11 +94,6 @@ impl AdminApi<'_> {
     }
 
     /// Asks `DELETE path`.
-    ///
-    /// # Errors
-    ///
-    /// [`ApiRefusal`] with 403 if the caller's role does not allow the operation, the status of its
-    /// refusal or failure, and 500 if its answer cannot be parsed as `T`.
     pub async fn delete<T: DeserializeOwned>(&self, path: &str) -> Result<T, ApiRefusal> {
         self.ask(Method::DELETE, path, Vec::new()).await
     }

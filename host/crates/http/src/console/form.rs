@@ -24,11 +24,6 @@ pub struct Form {
 
 impl Form {
     /// Reads a form of at most `limit` bytes, URL-encoded or in parts as browsers send it.
-    ///
-    /// # Errors
-    ///
-    /// [`ApiRefusal`] with 403 if the page that sends it is not of this service, 400, 408 or 413 if
-    /// the body cannot be read, and 503 if the service is overloaded.
     pub async fn read(call: &Call<'_>, body: UnreadBody, limit: usize) -> Result<Self, ApiRefusal> {
         check_origin(call)?;
         let body = body.read(call.http, limit).await?;
@@ -97,10 +92,6 @@ impl Form {
     }
 
     /// Checks that the form is of this session.
-    ///
-    /// # Errors
-    ///
-    /// [`ApiRefusal`] with 403 if it carries another token, or none.
     pub fn check(&self, token: &str) -> Result<(), ApiRefusal> {
         // Digests are compared, so timing reveals nothing about the tokens.
         if Sha256::digest(self.get(TOKEN)) == Sha256::digest(token) {
@@ -114,10 +105,6 @@ impl Form {
 }
 
 /// Checks that the form comes from a page at this address. Every browser says where a form comes from.
-///
-/// # Errors
-///
-/// [`ApiRefusal`] with 403 if it comes from elsewhere, or does not say.
 pub fn check_origin(call: &Call<'_>) -> Result<(), ApiRefusal> {
     let text = |name| {
         call.head

@@ -54,11 +54,6 @@ pub fn page(call: &Call<'_>, refusal: Option<String>) -> SignInPage {
 }
 
 /// Begins a session for a valid key.
-///
-/// # Errors
-///
-/// [`ApiRefusal`] with 403 if the form is not of this service, 400, 408 or 413 if it cannot be
-/// read, and 5xx if the key cannot be looked up.
 pub async fn begin(call: &Call<'_>, body: UnreadBody) -> Result<ApiResponse, ApiRefusal> {
     let form = Form::read(call, body, limits::ADMIN_BODY_BYTES).await?;
     let key = form.get("key");

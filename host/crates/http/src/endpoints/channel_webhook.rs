@@ -14,10 +14,6 @@ use leadhost_pipeline::intake::Address;
 
 /// Takes a webhook in. Providers look only at the status: the answer is empty unless the
 /// adapter composes a reply.
-///
-/// # Errors
-///
-/// [`ApiError::NotFound`] for an unknown address, and the errors of a delivery.
 pub async fn receive(
     call: &Call<'_>,
     instance: &str,
@@ -32,10 +28,6 @@ pub async fn receive(
 }
 
 /// Answers a provider's handshake.
-///
-/// # Errors
-///
-/// [`ApiError::NotFound`] for an unknown address, and the errors of a handshake.
 pub async fn handshake(
     call: &Call<'_>,
     instance: &str,

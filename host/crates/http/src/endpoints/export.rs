@@ -19,10 +19,6 @@ use leadhost_domain::row::Entity;
 pub const PARAMETERS: [&str; 3] = ["updated_since", "cursor", "limit"];
 
 /// Returns a page of the changed rows of an entity.
-///
-/// # Errors
-///
-/// [`ApiError::NotFound`] for an unknown entity, [`ApiError::Coded`] for an invalid parameter, and [`ApiError::Store`] if the store cannot be read.
 pub async fn page(
     call: &Call<'_>,
     caller: &WorkspaceCaller,
@@ -33,10 +29,6 @@ pub async fn page(
 }
 
 /// Returns a page of the ids of the existing rows of an entity.
-///
-/// # Errors
-///
-/// As for [`page`].
 pub async fn ids(
     call: &Call<'_>,
     caller: &WorkspaceCaller,

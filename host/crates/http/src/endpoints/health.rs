@@ -24,10 +24,6 @@ pub fn live() -> ApiResponse {
 }
 
 /// Returns whether this host can serve now, and the reasons if not.
-///
-/// # Errors
-///
-/// [`ApiError::Internal`] if the answer cannot be serialised, which only a defect causes.
 pub async fn ready(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
     let reasons = reasons(call).await;
     if reasons.is_empty() {
@@ -102,10 +98,6 @@ fn has_room(folder: &std::path::Path) -> bool {
 
 /// Answers `GET /metrics` in the OpenMetrics format. If the store does not answer in time, its
 /// metrics keep their last values.
-///
-/// # Errors
-///
-/// Never fails; the type is that of every endpoint.
 pub async fn metrics(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
     let http = call.http;
     gauges::refresh(http).await;

@@ -57,11 +57,6 @@ struct Pagination {
 }
 
 /// Returns a page of the products with similar names.
-///
-/// # Errors
-///
-/// [`ApiError::BadRequest`] for an invalid parameter, [`ApiError::Overloaded`] if the products
-/// cannot be searched now, and [`ApiError::Store`] if the store cannot be read.
 pub async fn search(call: &Call<'_>, caller: &PartnerCaller) -> Result<ApiResponse, ApiError> {
     let query = call.query();
     let asked = asked(&query)?;

@@ -47,11 +47,6 @@ pub const PARAMETERS: [&str; 9] = [
 const FILTERS: &[&str] = PARAMETERS.split_at(4).1;
 
 /// Answers with a page of the report.
-///
-/// # Errors
-///
-/// [`ApiError::NotFound`] if there is no such report, [`ApiError::Coded`] if the window, the
-/// cursor, the limit or a filter is invalid, and [`ApiError::Store`] if the store cannot be read.
 pub async fn page(
     call: &Call<'_>,
     caller: &WorkspaceCaller,
@@ -129,10 +124,6 @@ impl ReportFilters {
 
     /// Reads the filters that a cursor holds. A filter that came after the cursor is not in it, and
     /// does not narrow its rows.
-    ///
-    /// # Errors
-    ///
-    /// 400 if the text cannot be read, or names a filter that is not among `names`.
     fn from_cursor(text: &str, names: &[&str]) -> Result<Self, ApiError> {
         if text.is_empty() {
             return Ok(Self::default());

@@ -17,10 +17,6 @@ pub struct Whoami<'a> {
 }
 
 /// Returns the workspace of the caller's key.
-///
-/// # Errors
-///
-/// [`ApiError::Internal`] if the answer cannot be serialised, which only a defect causes.
 pub fn show(caller: &WorkspaceCaller) -> Result<ApiResponse, ApiError> {
     let workspace = caller.workspace();
     let body = Whoami {

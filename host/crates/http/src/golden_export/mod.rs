@@ -26,10 +26,6 @@ pub enum ExportError {
 }
 
 /// Replaces the persons in a body by made-up ones.
-///
-/// # Errors
-///
-/// [`ExportError::NoRandomness`] if the system gives no random bytes.
 pub fn with_made_up_persons(body: &str, is_form: bool) -> Result<String, ExportError> {
     let mut persons = no_persons()?;
     persons.learn_from(body, is_form);
@@ -123,10 +119,6 @@ pub struct ExportedCases<'a> {
 impl<'a> ExportedCases<'a> {
     /// Returns the cases of a delivery that this connection received. `is_raw`: personal data stays as it
     /// is.
-    ///
-    /// # Errors
-    ///
-    /// [`ExportError`] if persons cannot be replaced.
     pub fn new(
         capture: &'a CaptureView,
         connection: &'a CapturedConnection,
@@ -144,10 +136,6 @@ impl<'a> ExportedCases<'a> {
     }
 
     /// Returns the cases, each with the name of the file of its body.
-    ///
-    /// # Errors
-    ///
-    /// [`ExportError`] if a body cannot be read.
     pub fn cases(&self, name: &str) -> Result<Vec<(Case, String)>, ExportError> {
         let mut cases = vec![self.request(name)?];
         let answers = self.capture.answers.iter();

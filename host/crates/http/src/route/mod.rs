@@ -194,10 +194,6 @@ const SEGMENTS: usize = 8;
 
 impl<'a> Route<'a> {
     /// Returns the route of a request. HEAD is routed as GET.
-    ///
-    /// # Errors
-    ///
-    /// [`NoRoute`] if the address serves nothing, or not this method.
     pub fn find(surface: Surface, method: &Method, path: &'a str) -> Result<Self, NoRoute> {
         let mut segments = [""; SEGMENTS];
         let Some(count) = split(path, &mut segments) else {

@@ -24,10 +24,6 @@ pub fn read<T>(body: &Value, read: impl FnOnce(Node<'_>) -> Option<T>) -> (Optio
 }
 
 /// Reads a body that must have no issues.
-///
-/// # Errors
-///
-/// [`ApiError::Coded`] with all issues, if there are any.
 pub fn whole<T>(body: &Value, reader: impl FnOnce(Node<'_>) -> Option<T>) -> Result<T, ApiError> {
     match read(body, reader) {
         (Some(found), issues) if issues.is_empty() => Ok(found),

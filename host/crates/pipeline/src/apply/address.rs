@@ -16,11 +16,6 @@ const EXPECTED: &str =
     "expected a scheme and a host, such as https://graph.example or http://127.0.0.1:9000!private";
 
 /// Reads one entry of `allow`.
-///
-/// # Errors
-///
-/// A text if the entry is neither an address of `http` or `https` nor an object with one, or if the
-/// address has credentials, a path, or a host that calls may not reach.
 pub fn allowed_host(entry: &Value) -> Result<AllowedHost, String> {
     match entry {
         Value::String(text) => match text.strip_suffix("!private") {

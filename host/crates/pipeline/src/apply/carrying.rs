@@ -5,10 +5,6 @@ use crate::state::Pipeline;
 use leadhost_store::{Announcement, Applied, Plan, StoreError};
 
 /// Writes to the store, and then announces the change to every host.
-///
-/// # Errors
-///
-/// [`StoreError`] if the plan does not fit the store, or the store fails.
 pub async fn carry_out(
     pipeline: &Pipeline,
     plan: &Plan,

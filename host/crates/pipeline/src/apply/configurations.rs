@@ -68,10 +68,6 @@ pub async fn check_configurations(pipeline: &Pipeline, unchecked: &[Unchecked]) 
 /// Asks each plugin for its sender checks under the configuration, as for the first delivery, and
 /// an adapter also for the routes of its events: a configuration may fit the schema and still make
 /// no sense to the plugin. Returns the warnings for the operator.
-///
-/// # Errors
-///
-/// [`ApplyError`] with a problem for each configuration that its plugin refuses.
 pub async fn try_configurations(
     pipeline: &Pipeline,
     declaration: &mut Declaration,

@@ -67,11 +67,6 @@ pub struct Reading {
 impl Reading {
     /// Returns the declaration. `found` has the results for the configurations, in their
     /// order.
-    ///
-    /// # Errors
-    ///
-    /// All problems, if a value of the file is invalid or a configuration does not match its plugin's
-    /// schema: an [`InputProblem`] for each.
     pub fn checked(mut self, found: Vec<Checked>) -> Result<Declaration, Vec<InputProblem>> {
         // From the last on, so that the places of earlier insertions stay valid.
         for (unchecked, found) in self.unchecked.iter().zip(found).rev() {

@@ -27,10 +27,6 @@ pub struct KeyRequest {
 
 /// Checks the label of a key that somebody asks for: the audit shows labels as actors, so none may name the
 /// service or another key.
-///
-/// # Errors
-///
-/// A text to follow the name of the field, if the label is too long or reserved.
 pub fn check_label(label: &str) -> Result<(), String> {
     let (has, most) = (label.chars().count(), limits::NAME_CHARACTERS);
     if has > most {
@@ -53,10 +49,6 @@ pub fn check_label(label: &str) -> Result<(), String> {
 }
 
 /// Creates a key. Its text is in the answer and nowhere else.
-///
-/// # Errors
-///
-/// [`StoreError`] if the key cannot be stored.
 pub async fn mint(
     store: &dyn Store,
     request: KeyRequest,
@@ -81,10 +73,6 @@ pub async fn mint(
 }
 
 /// Creates the declared keys whose kind and label no live key has.
-///
-/// # Errors
-///
-/// [`StoreError`] if the store fails.
 pub(super) async fn make_missing(
     store: &dyn Store,
     applied: &Applied,

@@ -49,11 +49,6 @@ use leadhost_store::{Store, StoreError};
 
 /// Applies a file, or reports what it would change. A change takes effect on this host at once, and
 /// on the other hosts when they receive the announcement.
-///
-/// # Errors
-///
-/// [`ApplyError`] if the file has problems, a generated secret cannot be decrypted, or the store
-/// fails.
 pub async fn apply(
     pipeline: &Pipeline,
     file: &Value,

@@ -32,10 +32,6 @@ impl DeclarationPart {
 }
 
 /// Applies a list of owners or agents, or reports what it would change.
-///
-/// # Errors
-///
-/// [`ApplyError`] if the list has problems or the store fails.
 pub async fn apply_part(
     pipeline: &Pipeline,
     workspace: &Workspace,

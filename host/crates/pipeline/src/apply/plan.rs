@@ -32,10 +32,6 @@ pub struct Generated {
 }
 
 /// Makes the plan for the store, and generates the secrets that it declares.
-///
-/// # Errors
-///
-/// [`ApplyError`] if a generated secret must be kept and cannot be decrypted.
 pub fn plan(
     declaration: Declaration,
     before: &[Connection],

@@ -29,10 +29,6 @@ use leadhost_telemetry::Searched;
 
 /// Searches a workspace's products. Returns at most `count` matches from the place `from` on, and
 /// the total number. The product `named` matches the whole term.
-///
-/// # Errors
-///
-/// [`SearchError`] if the index is too large or not loaded in time, or the store fails.
 pub async fn search(
     pipeline: &Arc<Pipeline>,
     workspace: WorkspaceId,

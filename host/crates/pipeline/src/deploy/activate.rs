@@ -14,11 +14,6 @@ use leadhost_plugin::Loaded;
 use leadhost_store::Activation;
 
 /// The second half of an activation of a stored version, which must run to its end.
-///
-/// # Errors
-///
-/// [`DeployError`] if a concern is not accepted, another version was activated meanwhile, or the
-/// store or the fleet fails.
 pub async fn activate(
     pipeline: &Arc<Pipeline>,
     tried: TriedStored,
@@ -29,10 +24,6 @@ pub async fn activate(
 }
 
 /// Activates a version in place of the one that it was compared with.
-///
-/// # Errors
-///
-/// [`DeployError`] if another version was activated meanwhile, or the store or the fleet fails.
 pub async fn switch(pipeline: &Arc<Pipeline>, agreed: Agreed) -> Result<Activated, DeployError> {
     let Agreed {
         verified,

@@ -120,10 +120,6 @@ pub fn describe(concerns: &[Concern]) -> String {
 }
 
 /// Returns the publisher as a person knows it: an admin key with its label.
-///
-/// # Errors
-///
-/// [`StoreError`] if the keys cannot be read.
 pub async fn with_label(pipeline: &Pipeline, publisher: &Publisher) -> Result<String, StoreError> {
     let Publisher::AdminKey(id) = publisher else {
         return Ok(publisher.to_string());

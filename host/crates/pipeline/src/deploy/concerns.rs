@@ -18,10 +18,6 @@ use leadhost_store::StoreError;
 
 /// Returns the concerns about activating this version. `origin` is the file or upload that it has
 /// just come from.
-///
-/// # Errors
-///
-/// [`DeployError`] if the store cannot be read or the configurations cannot be checked.
 pub(super) async fn find(
     pipeline: &Pipeline,
     prepared: &PreparedVersion,
@@ -142,10 +138,6 @@ pub(super) async fn find(
 
 /// Returns whether an upload of this version, with other bytes than the active one, would raise the
 /// concern [`AcceptWord::SameVersion`].
-///
-/// # Errors
-///
-/// [`StoreError`] if the store fails.
 pub(super) async fn is_same_version_as_upload(
     pipeline: &Pipeline,
     name: &str,
@@ -186,10 +178,6 @@ fn another_kind(name: &str, was: PluginKind, is: PluginKind, is_used: bool) -> C
 }
 
 /// Returns the concern about a rollback to another kind: the name is in use.
-///
-/// # Errors
-///
-/// [`DeployError`] if the store fails.
 pub async fn about_kind(
     pipeline: &Pipeline,
     name: &str,

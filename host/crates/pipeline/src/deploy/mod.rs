@@ -46,10 +46,6 @@ use crate::state::Pipeline;
 
 /// Loads the active versions that the store records, before the host reports ready. The
 /// deliveries of a version that fails to load wait.
-///
-/// # Errors
-///
-/// [`DeployError`] if the store fails.
 pub async fn load_active(pipeline: &Arc<Pipeline>) -> Result<(), DeployError> {
     for activation in pipeline.core.store.activations().await? {
         match loaded(pipeline, &activation.digest).await {

@@ -27,11 +27,6 @@ pub struct TriedStored {
 }
 
 /// The first half of an activation of a stored version. It changes nothing and may be cancelled.
-///
-/// # Errors
-///
-/// [`DeployError`] if the version is not stored, has another name or cannot be loaded, no trusted key
-/// has signed it, or the store fails.
 pub async fn try_stored(
     pipeline: &Arc<Pipeline>,
     name: &str,
@@ -70,11 +65,6 @@ pub struct Agreed {
 
 /// Returns a version if every concern about it is accepted, and the lock under which this holds.
 /// `command`: the command that runs with it.
-///
-/// # Errors
-///
-/// [`DeployError`] if a concern is not accepted, a canary is open, another version was activated
-/// meanwhile, too many trials wait, or the store fails.
 pub async fn reviewed<'a>(
     pipeline: &'a Arc<Pipeline>,
     tried: TriedStored,
@@ -116,11 +106,6 @@ pub async fn no_canary(pipeline: &Pipeline, name: &str) -> Result<(), DeployErro
 
 /// Returns the version if every concern is accepted, and those of the comparison too, by two keys
 /// where that is the rule.
-///
-/// # Errors
-///
-/// [`DeployError`] if a concern is not accepted, or not by a second key where that is the rule, a canary is
-/// open, another version was activated meanwhile, or the store fails.
 pub async fn agree(
     pipeline: &Pipeline,
     verified: Verified,

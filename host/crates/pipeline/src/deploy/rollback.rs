@@ -18,12 +18,6 @@ use leadhost_plugin::PreparedVersion;
 /// Activates the version that was active before. The version was accepted before, so only two
 /// concerns are raised: a change of kind, and, unless `may_widen`, permissions that the active
 /// version lacks.
-///
-/// # Errors
-///
-/// [`DeployError`] if there is no such plugin or no version before, a canary or another rollback is under way,
-/// that version was itself rolled back and this is not accepted, no trusted key has signed it, it cannot be
-/// loaded or has another kind while the name is in use, or the store or the fleet fails.
 pub async fn rollback(
     pipeline: &Arc<Pipeline>,
     name: &str,

@@ -99,10 +99,6 @@ async fn is_rolled_back_by_another(
 }
 
 /// Returns the rollback by which this version ceased to be active, if the last such act was one.
-///
-/// # Errors
-///
-/// [`StoreError`] if the store fails.
 pub(super) async fn last_left(
     pipeline: &Pipeline,
     version: &Digest,
@@ -118,10 +114,6 @@ pub(super) async fn last_left(
 
 /// Returns the version before the active one. If that was itself rolled back: the last one that was not, if
 /// the audit knows one.
-///
-/// # Errors
-///
-/// [`StoreError`] if the store fails.
 pub(super) async fn previous_good(
     pipeline: &Pipeline,
     active: &Activation,
@@ -138,10 +130,6 @@ pub(super) async fn previous_good(
 
 /// Returns, by plugin, the version that a rollback would activate, if it may be advised: it was not itself
 /// rolled back, and no repair has converted its deliveries again.
-///
-/// # Errors
-///
-/// [`StoreError`] if the store fails.
 pub async fn ways_back(
     pipeline: &Pipeline,
     active: &[Activation],
@@ -168,10 +156,6 @@ pub async fn ways_back(
 }
 
 /// Returns whether no advice may lead to this version.
-///
-/// # Errors
-///
-/// [`StoreError`] if the store fails.
 pub async fn is_discarded(pipeline: &Pipeline, version: &Digest) -> Result<bool, StoreError> {
     Ok(
         repaired(pipeline).await?.contains(version)

@@ -15,10 +15,6 @@ use leadhost_store::{PluginRecord, StoreError};
 /// Returns the publisher of a component: its signer; otherwise the origin that first
 /// brought these bytes. So a file of the inbox still belongs to the inbox if an operator
 /// accepts its concerns and activates it.
-///
-/// # Errors
-///
-/// [`StoreError`] if the store cannot be read.
 pub async fn publisher_of(
     pipeline: &Pipeline,
     loaded: &Loaded,
@@ -59,10 +55,6 @@ pub async fn stored_version(
 }
 
 /// Returns the last rollout of a name, as the store has it.
-///
-/// # Errors
-///
-/// [`StoreError`] if the store cannot be read.
 pub async fn rollout_of(pipeline: &Pipeline, name: &str) -> Result<Option<Rollout>, StoreError> {
     let rollouts = pipeline.core.store.rollouts().await?;
     Ok(rollouts.into_iter().find(|one| one.name == name))

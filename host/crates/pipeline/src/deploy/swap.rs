@@ -18,11 +18,6 @@ use leadhost_store::Activation;
 
 /// Activates a version of a rollout in place of the other one, and takes the rollout to its next stage, both
 /// or neither: `next`, of the generation that was read. Both versions were accepted when it began.
-///
-/// # Errors
-///
-/// [`DeployError`] if another version is active by now, the rollout was changed, the version
-/// cannot be loaded, or the store or the fleet fails.
 pub async fn replace(
     pipeline: &Arc<Pipeline>,
     digest: &Digest,
@@ -39,10 +34,6 @@ pub async fn replace(
 }
 
 /// New calls by this name begin on this version.
-///
-/// # Errors
-///
-/// [`DeployError::UnknownDigest`] if the version is not installed on this host.
 pub fn serve(pipeline: &Pipeline, activation: &Activation) -> Result<(), DeployError> {
     pipeline
         .fleet
@@ -54,10 +45,6 @@ pub fn serve(pipeline: &Pipeline, activation: &Activation) -> Result<(), DeployE
 /// Switches the version: first in the store, then for every new call, on this host and on
 /// the others. `instead_of` is the active version that the concerns were compared with. `step`: the change
 /// of the rollout that the activation belongs to.
-///
-/// # Errors
-///
-/// [`DeployError`] if another version or another stage came first, or the store or the fleet fails.
 pub async fn swap(
     pipeline: &Arc<Pipeline>,
     loaded: &Arc<Loaded>,
@@ -112,10 +99,6 @@ pub async fn swap(
 
 /// Switches the version in the store, changes the rollout that it belongs to, and adds that to the audit, all
 /// or nothing: a rollback at the same moment would otherwise bring back what a guard or an operator takes back.
-///
-/// # Errors
-///
-/// [`DeployError`] if another version or another stage came first, or the store or the fleet fails.
 pub async fn switched(
     pipeline: &Pipeline,
     loaded: &Loaded,

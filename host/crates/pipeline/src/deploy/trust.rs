@@ -34,10 +34,6 @@ pub(super) async fn arrived(pipeline: &Pipeline, wasm: Vec<u8>) -> Result<Vec<u8
 }
 
 /// Refuses a stored version that may not serve.
-///
-/// # Errors
-///
-/// [`DeployError::Untrusted`] if no trusted key has signed it.
 pub(super) fn stored(pipeline: &Pipeline, loaded: &Loaded) -> Result<(), DeployError> {
     if is_trusted(pipeline, loaded) {
         return Ok(());

@@ -16,11 +16,6 @@ use leadhost_plugin::{Loaded, PreparedVersion};
 use leadhost_store::PluginRecord;
 
 /// Checks a component and changes nothing.
-///
-/// # Errors
-///
-/// [`DeployError`] if no trusted key has signed the component, it cannot be loaded, its trial fails, or
-/// the store fails.
 pub async fn check(
     pipeline: &Arc<Pipeline>,
     wasm: Vec<u8>,
@@ -65,11 +60,6 @@ impl Tried {
 
 /// The first half of an upload. It changes nothing and may be cancelled. `activate`: whether the
 /// component is to be activated.
-///
-/// # Errors
-///
-/// [`DeployError`] if no trusted key has signed the component, it cannot be loaded, its trial fails, or
-/// the store fails.
 pub async fn try_out(
     pipeline: &Arc<Pipeline>,
     wasm: Vec<u8>,
@@ -87,11 +77,6 @@ pub async fn try_out(
 
 /// Tries a component, stores it, and activates it if that is requested and every concern is
 /// accepted.
-///
-/// # Errors
-///
-/// [`DeployError`] if no trusted key has signed the component, it cannot be loaded, its trial fails, a
-/// concern is not accepted, or the store or the fleet fails.
 pub async fn upload(
     pipeline: &Arc<Pipeline>,
     wasm: Vec<u8>,
@@ -104,11 +89,6 @@ pub async fn upload(
 }
 
 /// The second half of an upload, which must run to its end.
-///
-/// # Errors
-///
-/// [`DeployError`] if a concern is not accepted, another version was activated meanwhile, or the
-/// store or the fleet fails.
 pub async fn admit(
     pipeline: &Arc<Pipeline>,
     tried: Tried,

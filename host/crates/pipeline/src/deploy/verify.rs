@@ -20,10 +20,6 @@ use leadhost_plugin::{LoadError, Loaded, PreparedVersion};
 use leadhost_store::PluginRecord;
 
 /// Verifies a component that is not stored.
-///
-/// # Errors
-///
-/// [`DeployError`] if the component cannot be loaded, its trial fails, or the store fails.
 pub async fn component(
     pipeline: &Arc<Pipeline>,
     wasm: Vec<u8>,
@@ -45,10 +41,6 @@ pub async fn component(
 }
 
 /// Verifies a stored version.
-///
-/// # Errors
-///
-/// [`DeployError`] if the version is not stored or cannot be loaded, or the store fails.
 pub async fn stored(
     pipeline: &Arc<Pipeline>,
     digest: &Digest,
@@ -71,10 +63,6 @@ pub async fn stored(
 }
 
 /// Verifies a version that is about to be activated, as the configuration says.
-///
-/// # Errors
-///
-/// [`DeployError`] if the store fails.
 pub(super) async fn before_activation(
     pipeline: &Arc<Pipeline>,
     prepared: &PreparedVersion,
@@ -93,11 +81,6 @@ pub(super) async fn before_activation(
 /// Compares a version with another one on the deliveries that the first one converted last: how
 /// leads would be with the other one. `against`: the active version if `None`, or the previous one that was not
 /// rolled back if the version itself is active.
-///
-/// # Errors
-///
-/// [`DeployError`] if a version is not stored or cannot be loaded, there is none to compare with,
-/// or the store fails.
 pub async fn impact(
     pipeline: &Arc<Pipeline>,
     record: &PluginRecord,

@@ -49,10 +49,6 @@ pub struct Preview {
 }
 
 /// Returns what an erasure would remove, without changing anything.
-///
-/// # Errors
-///
-/// [`EraseError`] if the service is stopping or the store fails.
 pub async fn preview(
     pipeline: &Pipeline,
     person: &Person,
@@ -78,11 +74,6 @@ pub async fn preview(
 
 /// Erases the person, or continues an interrupted erasure. Returns the record of the completed
 /// erasure.
-///
-/// # Errors
-///
-/// [`EraseError`] if the service is stopping or the store fails; repeating the request continues
-/// the erasure.
 pub async fn erase(
     pipeline: &Pipeline,
     person: &Person,

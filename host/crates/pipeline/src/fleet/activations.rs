@@ -43,10 +43,6 @@ pub async fn run(pipeline: Arc<Pipeline>, shutdown: Shutdown) {
 
 /// Joins the fleet. Returns when this host has loaded the fleet's active versions, or
 /// failed to.
-///
-/// # Errors
-///
-/// [`StoreError`] if the store fails.
 pub async fn join(pipeline: &Arc<Pipeline>) -> Result<(), StoreError> {
     if !pipeline.core.store.is_shared() {
         return Ok(());

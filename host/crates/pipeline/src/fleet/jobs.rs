@@ -20,10 +20,6 @@ impl FleetJob {
     }
 
     /// Acquires the job or renews the lease. `None` if another host holds it.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the store fails.
     pub async fn hold(&mut self, pipeline: &Pipeline) -> Result<Option<Fence>, StoreError> {
         let host = pipeline.fleet.host();
         let held = pipeline

@@ -53,11 +53,6 @@ const LOOK: Duration = Duration::from_millis(250);
 
 /// Activates a version that is loaded here and stored, once every live host has prepared
 /// it, in place of the version that was reviewed. The hosts follow after that.
-///
-/// # Errors
-///
-/// [`FleetError`] if another activation is in progress or happened meanwhile, a host cannot
-/// prepare the version, the time is up, or the store fails.
 pub async fn flip(
     pipeline: &Pipeline,
     loaded: &Loaded,
@@ -74,10 +69,6 @@ pub async fn flip(
 
 /// Activates a version like [`flip`], changes the rollout of its plugin, and adds the act to the audit, all or
 /// nothing. Returns `None` if the rollout was changed since its generation was read.
-///
-/// # Errors
-///
-/// As for [`flip`].
 pub async fn flip_in_rollout(
     pipeline: &Pipeline,
     loaded: &Loaded,

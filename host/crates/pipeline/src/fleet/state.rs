@@ -118,10 +118,6 @@ impl FleetMembership {
 
     /// Directs new calls by this name to this version, unless a later activation was
     /// followed already. Returns whether that changed anything.
-    ///
-    /// # Errors
-    ///
-    /// [`NotInstalled`] if no version with the activation's digest is installed.
     pub(crate) fn serve(
         &self,
         plugins: &Plugins,

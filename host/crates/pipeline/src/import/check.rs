@@ -4,11 +4,6 @@ use leadhost_domain::limits;
 use leadhost_store::PlannedProduct;
 
 /// Returns one line's values as a product, or why it is refused.
-///
-/// # Errors
-///
-/// A text with the expectation and the finding, if a field is missing, too long or has characters that
-/// are not allowed.
 pub fn product(
     external_id: Option<&str>,
     name: Option<&str>,
@@ -70,10 +65,6 @@ fn bounded(
 }
 
 /// Returns the bytes as text, or which encoding they seem to have.
-///
-/// # Errors
-///
-/// A text with the position of the first byte that is not UTF-8, if there is one.
 pub fn text(bytes: &[u8]) -> Result<&str, String> {
     std::str::from_utf8(bytes).map_err(|error| {
         let place = error.valid_up_to();

@@ -61,10 +61,6 @@ impl CsvReader {
     }
 
     /// Reads the next piece, and adds the rows that it completes.
-    ///
-    /// # Errors
-    ///
-    /// [`ImportFileError`] if the whole file is at fault.
     pub fn push(
         &mut self,
         mut bytes: &[u8],
@@ -79,10 +75,6 @@ impl CsvReader {
     }
 
     /// Ends the file, and adds the last row.
-    ///
-    /// # Errors
-    ///
-    /// [`ImportFileError`] if the whole file is at fault.
     pub fn end(
         &mut self,
         ignored: &mut IgnoredColumns,

@@ -134,11 +134,6 @@ impl<'a> ProductImport<'a> {
     }
 
     /// Accepts lines, and writes as many of them as fill whole parts.
-    ///
-    /// # Errors
-    ///
-    /// [`ImportError`] if the service is stopping, another import took over, or the store
-    /// fails.
     pub async fn take(&mut self, rows: &mut Vec<ImportRow>) -> Result<(), ImportError> {
         for ImportRow { line, read } in rows.drain(..) {
             if line > limits::IMPORT_LINES {
@@ -174,11 +169,6 @@ impl<'a> ProductImport<'a> {
 
     /// Ends the import: writes the rest, and removes the products that it did not name if
     /// that was requested.
-    ///
-    /// # Errors
-    ///
-    /// [`ImportError`] if the service is stopping, another import took over, or the store
-    /// fails.
     pub async fn finish(
         &mut self,
         replace: Replace,

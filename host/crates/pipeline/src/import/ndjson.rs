@@ -23,10 +23,6 @@ pub struct NdjsonReader {
 
 impl NdjsonReader {
     /// Reads the next piece, and adds the rows that it completes.
-    ///
-    /// # Errors
-    ///
-    /// [`ImportFileError`] if the whole file is at fault.
     pub fn push(
         &mut self,
         mut bytes: &[u8],
@@ -48,10 +44,6 @@ impl NdjsonReader {
     }
 
     /// Ends the file, and adds the last row.
-    ///
-    /// # Errors
-    ///
-    /// [`ImportFileError`] if the whole file is at fault.
     pub fn end(
         &mut self,
         ignored: &mut IgnoredColumns,

@@ -43,10 +43,6 @@ impl ImportReader {
     }
 
     /// Reads the next piece, and adds the rows that it completes.
-    ///
-    /// # Errors
-    ///
-    /// [`ImportFileError`] if the whole file is at fault.
     pub fn push(&mut self, bytes: &[u8], rows: &mut Vec<ImportRow>) -> Result<(), ImportFileError> {
         let Some(first) = &mut self.first else {
             return self.read(bytes, rows);
@@ -60,10 +56,6 @@ impl ImportReader {
     }
 
     /// Ends the file, and adds the last rows.
-    ///
-    /// # Errors
-    ///
-    /// [`ImportFileError`] if the whole file is at fault.
     pub fn end(&mut self, rows: &mut Vec<ImportRow>) -> Result<(), ImportFileError> {
         self.begin(rows)?;
         match &mut self.reader {

@@ -71,10 +71,6 @@ pub enum NotifyOutcome {
 }
 
 /// Stores a notification and sends it.
-///
-/// # Errors
-///
-/// [`StoreError`] if the store fails.
 pub async fn notify(
     pipeline: &Arc<Pipeline>,
     request: Request,

@@ -10,10 +10,6 @@ use leadhost_store::{ContactMerge, RepairMove, RepairPlace, StoreError};
 
 /// Merges the contacts of the moves that this host has not dealt with yet. Returns whether its work on
 /// the repair goes on.
-///
-/// # Errors
-///
-/// [`StoreError`] if the store fails in a way that may pass, or its receipt cannot be read.
 pub(super) async fn run(pass: &mut RepairPass<'_>) -> Result<bool, StoreError> {
     if !pass.repair.plan.apply {
         return Ok(true);

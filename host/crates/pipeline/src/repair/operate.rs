@@ -66,11 +66,6 @@ pub struct RepairOrder {
 
 /// Begins a repair of the deliveries that this version converted. If there are none, it has ended at
 /// once.
-///
-/// # Errors
-///
-/// [`RepairError`] if the version is active or an adapter, no version is active, another repair is
-/// open, or the store fails.
 pub async fn begin(
     pipeline: &Arc<Pipeline>,
     version: &PluginRecord,
@@ -148,10 +143,6 @@ pub async fn begin(
 
 /// Ends a running repair, or an undo: nothing further is changed or undone. The changes that
 /// stand stay, and can be undone afterwards.
-///
-/// # Errors
-///
-/// [`RepairError`] if there is no such repair, it is not under way, or the store fails.
 pub async fn cancel(pipeline: &Arc<Pipeline>, id: RepairId) -> Result<Repair, RepairError> {
     let cancelled = |repair: &Repair| {
         let why = match repair.state {
@@ -168,11 +159,6 @@ pub async fn cancel(pipeline: &Arc<Pipeline>, id: RepairId) -> Result<Repair, Re
 }
 
 /// Begins to take the changes of an ended repair back.
-///
-/// # Errors
-///
-/// [`RepairError`] if there is no such repair, it wrote nothing, it is running or was undone
-/// before, its receipt is being removed, another repair is open, or the store fails.
 pub async fn undo(pipeline: &Arc<Pipeline>, id: RepairId) -> Result<Repair, RepairError> {
     let undoing = |repair: &Repair| {
         let state = repair.state;

@@ -21,10 +21,6 @@ const LOOKED_AT: u32 = 100;
 
 /// Decides whose the leads of all corrected contacts are. Returns whether the work of this host on the
 /// repair goes on.
-///
-/// # Errors
-///
-/// [`StoreError`] if the store fails in a way that may pass, or its receipt cannot be read.
 pub(super) async fn run(pass: &mut RepairPass<'_>) -> Result<bool, StoreError> {
     let plan = &pass.repair.plan;
     let has_keys = plan.field.is_none_or(|field| field.keys().is_some());
@@ -65,10 +61,6 @@ enum Step {
 
 /// Returns the earlier repairs of this version that an operator cancelled: they may have corrected leads, and
 /// not decided whose they are.
-///
-/// # Errors
-///
-/// [`StoreError`] if the store fails.
 pub(super) async fn cancelled(
     pipeline: &Arc<Pipeline>,
     version: &Digest,

@@ -48,10 +48,6 @@ impl<'a> RepairPass<'a> {
     }
 
     /// Returns whether this host goes on: the service does not stop, and the job is this host's.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the lease on the job cannot be renewed.
     pub async fn goes_on(&mut self) -> Result<bool, StoreError> {
         if self.shutdown.has_begun() {
             return Ok(false);
@@ -78,10 +74,6 @@ impl<'a> RepairPass<'a> {
     }
 
     /// Returns whether this host still works on the repair.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the store fails.
     pub async fn stands(&self) -> Result<bool, StoreError> {
         let now = self.pipeline.core.store.repair(self.repair.id).await?;
         let own = (self.repair.state, self.repair.generation);
@@ -89,10 +81,6 @@ impl<'a> RepairPass<'a> {
     }
 
     /// Ends the repair, unless it was changed meanwhile.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the store fails.
     pub async fn end(&self, state: RepairState, why: Option<String>) -> Result<(), StoreError> {
         let now = self.pipeline.core.clock.now();
         let ended = self.repair.in_state(state, now, why);
@@ -112,10 +100,6 @@ impl<'a> RepairPass<'a> {
 
 /// Adds the end of a repair, or of its undo, to the audit with what it has done. The row of its start has
 /// only the plan. `undo`: what became of the changes, if an undo ends.
-///
-/// # Errors
-///
-/// [`StoreError`] if the row cannot be stored.
 async fn record_end(
     pipeline: &Pipeline,
     repair: &Repair,
@@ -155,10 +139,6 @@ fn undo_detail(receipt: &RepairReceipt) -> Value {
 }
 
 /// Logs the end of a repair or of its undo. Returns its receipt in numbers.
-///
-/// # Errors
-///
-/// [`StoreError`] if its receipt cannot be read.
 pub(super) async fn log_end(
     pipeline: &Pipeline,
     repair: &Repair,

@@ -25,10 +25,6 @@ const AGAIN: Duration = Duration::from_millis(500);
 const MARGIN: Duration = Duration::from_secs(2);
 
 /// Replays the remaining deliveries of the repair, until it or the work of this host on it ends.
-///
-/// # Errors
-///
-/// [`StoreError`] if the store fails.
 pub(super) async fn run(pass: &mut RepairPass<'_>) -> Result<(), StoreError> {
     loop {
         let Some((ids, more)) = left(pass).await? else {

@@ -19,10 +19,6 @@ const NAMED: usize = 10;
 
 /// Undoes the remaining changes of the repair, until none is left or the work of this host on it
 /// ends.
-///
-/// # Errors
-///
-/// [`StoreError`] if the store fails in a way that may pass, or its receipt cannot be read.
 pub(super) async fn run(pass: &mut RepairPass<'_>) -> Result<(), StoreError> {
     let mut before = i64::MAX;
     let mut left = Vec::new();

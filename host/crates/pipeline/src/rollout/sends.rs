@@ -308,10 +308,6 @@ pub fn failed(
 /// Has a version read the provider's answer to its request, and counts the send if it is a candidate. If
 /// it is one that cannot, or in a canary with guards reads another result than the stable version or misses
 /// an id of the provider, it is the reading of the stable version. `budget`: that of the candidate.
-///
-/// # Errors
-///
-/// [`CallError`] if the version cannot read it, and there is no fallback.
 pub async fn read(
     pipeline: &Pipeline,
     live: &Live,

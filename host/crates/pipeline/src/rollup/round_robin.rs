@@ -32,10 +32,6 @@ const ASIDE: Duration = Duration::from_millis(5);
 
 /// Runs the steps of all pieces in turn. Each piece gets at least one step; after `until` no
 /// further step begins.
-///
-/// # Errors
-///
-/// [`RoundStop`] if the round must end, and the error of a step that fails.
 pub async fn all<T, F, Step>(
     pipeline: &Arc<Pipeline>,
     permit: &mut RoundPermit<'_>,

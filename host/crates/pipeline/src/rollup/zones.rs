@@ -31,10 +31,6 @@ impl Zones {
     }
 
     /// Stores the counts since the last call.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the store fails; the counts are kept for the next call.
     pub async fn note(&self, store: &dyn Store) -> Result<(), StoreError> {
         let uses = self.take();
         if uses.is_empty() {

@@ -97,10 +97,6 @@ pub(super) fn known(list: &TemplateList) -> Option<&[Template]> {
 }
 
 /// Composes the requested template. `language` is the channel's.
-///
-/// # Errors
-///
-/// [`TemplateError`] if the list shows that the template cannot be sent as requested.
 pub fn compose(
     list: &TemplateList,
     language: &str,

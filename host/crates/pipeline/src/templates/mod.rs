@@ -27,10 +27,6 @@ use leadhost_domain::limits;
 use leadhost_store::{StoreError, TemplateList};
 
 /// Returns the instance's list; an empty one if the provider was never asked.
-///
-/// # Errors
-///
-/// [`StoreError`] if the store fails.
 pub async fn list(pipeline: &Pipeline, live: &Live) -> Result<Arc<TemplateList>, StoreError> {
     let id = &live.connection.id;
     let templates = &pipeline.templates;
@@ -50,10 +46,6 @@ pub async fn list(pipeline: &Pipeline, live: &Live) -> Result<Arc<TemplateList>,
 
 /// Composes a message from a template, or returns why it cannot be sent. If the list is
 /// missing, or too old to rule the template out, it waits a bounded time for the provider.
-///
-/// # Errors
-///
-/// [`StoreError`] if the store fails.
 pub async fn prepare(
     pipeline: &Arc<Pipeline>,
     live: &Arc<Live>,
@@ -115,10 +107,6 @@ pub fn doubt(pipeline: &Arc<Pipeline>, live: &Arc<Live>) {
 /// Composes the template message of a greeting or of the legacy format: texts for the body,
 /// in order. `language` is `None` for the only approved one, or the channel's. Only the
 /// known list is used; the provider is not asked.
-///
-/// # Errors
-///
-/// [`StoreError`] if the store fails.
 pub async fn compose_texts(
     pipeline: &Pipeline,
     live: &Live,

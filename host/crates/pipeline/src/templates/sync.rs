@@ -19,10 +19,6 @@ use leadhost_telemetry::TemplateListOutcome;
 
 /// Renews the list of an instance and returns it, with an error in it if the provider could
 /// not be asked. Calls during a request get its result (single-flight).
-///
-/// # Errors
-///
-/// [`StoreError`] if the store fails.
 pub async fn sync(pipeline: &Arc<Pipeline>, live: &Live) -> Result<Arc<TemplateList>, StoreError> {
     let templates = &pipeline.templates;
     let id = &live.connection.id;

@@ -34,10 +34,6 @@ pub struct CapturedAnswer {
 }
 
 /// Captures a delivery of this connection. `room`: the bytes that the bodies of its answers may have.
-///
-/// # Errors
-///
-/// [`StoreError`] if the store cannot be read.
 pub async fn capture(
     pipeline: &Arc<Pipeline>,
     live: &Arc<Live>,

@@ -45,10 +45,6 @@ pub struct MeasuredOutcome {
 
 /// Returns the result of a version for a delivery, with fetches completed as far as there are
 /// answers. `None`: the host could not make a call.
-///
-/// # Errors
-///
-/// [`StoreError`] if the kept answers cannot be read.
 pub async fn convert_and_complete(
     pipeline: &Arc<Pipeline>,
     plugin: &Arc<Loaded>,

@@ -107,10 +107,6 @@ impl Covered {
 }
 
 /// Compares both versions on the chosen deliveries and sends, for at most `budget`.
-///
-/// # Errors
-///
-/// [`StoreError`] if the store cannot be read.
 pub async fn run(
     pipeline: &Arc<Pipeline>,
     serving: &Arc<Loaded>,
@@ -170,10 +166,6 @@ pub async fn run(
 }
 
 /// Converts one stored delivery with both versions.
-///
-/// # Errors
-///
-/// [`StoreError`] if the store cannot be read.
 pub async fn one(
     pipeline: &Arc<Pipeline>,
     serving: &Arc<Loaded>,

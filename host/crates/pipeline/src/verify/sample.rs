@@ -80,10 +80,6 @@ pub struct Total {
 
 /// Chooses deliveries and sends of the connections that use the plugin. Connections that are not
 /// reached before the deadline are not covered.
-///
-/// # Errors
-///
-/// [`StoreError`] if the store cannot be read.
 pub async fn choose(
     pipeline: &Pipeline,
     plugin: &str,

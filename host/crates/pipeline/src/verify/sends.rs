@@ -23,10 +23,6 @@ use leadhost_store::StoreError;
 use leadhost_telemetry::CallSubject;
 
 /// Compares both versions on a kept send.
-///
-/// # Errors
-///
-/// [`StoreError`] if the store cannot be read.
 pub async fn one(
     pipeline: &Arc<Pipeline>,
     serving: &Arc<Loaded>,

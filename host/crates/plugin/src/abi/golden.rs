@@ -13,11 +13,6 @@ use super::guest::Fault;
 use leadhost_domain::limits;
 
 /// Returns the answer as JSON.
-///
-/// # Errors
-///
-/// [`Fault::Rule`] if the answer has more values or bytes of text than any expectation may
-/// have.
 pub(super) fn shown<T: Serialize>(answer: T) -> Result<Value, Fault> {
     let left = Left {
         values: limits::GOLDEN_ANSWER_VALUES,

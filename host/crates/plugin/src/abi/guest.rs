@@ -34,10 +34,6 @@ pub struct Offer {
 
 impl Offer {
     /// Links a component.
-    ///
-    /// # Errors
-    /// Returns the engine's error, which names the difference, if the component lacks an export of the
-    /// contract or has one of another type.
     pub fn link(&self, pre: InstancePre<InstanceState>) -> wasmtime::Result<Guest> {
         (self.link)(pre)
     }
@@ -68,20 +64,10 @@ impl From<wasmtime::Error> for Fault {
 #[async_trait]
 pub trait PluginExports: Send + Sync {
     /// Returns the plugin's name, version, configuration schema, secrets and hosts.
-    ///
-    /// # Errors
-    ///
-    /// [`Fault`] if the guest fails, the engine ends the call, or the answer breaks a rule of
-    /// the host.
     async fn describe(&self, store: &mut Store<InstanceState>) -> Result<Description, Fault>;
 
     /// Returns the checks that prove a sender. `config` is the connection's configuration as
     /// JSON. The inner error is the plugin's own.
-    ///
-    /// # Errors
-    ///
-    /// [`Fault`] if the guest fails, the engine ends the call, or the answer breaks a rule of
-    /// the host.
     async fn sender_checks(
         &self,
         store: &mut Store<InstanceState>,
@@ -90,11 +76,6 @@ pub trait PluginExports: Send + Sync {
 
     /// Returns the answer to a handshake, or `None` if the request is not one. The inner error
     /// is the plugin's own.
-    ///
-    /// # Errors
-    ///
-    /// [`Fault`] if the guest fails, the engine ends the call, or the answer breaks a rule of
-    /// the host.
     async fn handshake(
         &self,
         store: &mut Store<InstanceState>,
@@ -110,10 +91,6 @@ pub trait PluginExports: Send + Sync {
     async fn golden(&self, store: &mut Store<InstanceState>, case: &Case) -> Result<Value, Fault>;
 
     /// Has a fresh instance answer a golden case, and leaves it in the store for one call.
-    ///
-    /// # Errors
-    ///
-    /// As for [`PluginExports::golden`].
     async fn warm_up(&self, store: &mut Store<InstanceState>, case: &Case) -> Result<(), Fault>;
 }
 
@@ -122,11 +99,6 @@ pub trait PluginExports: Send + Sync {
 pub trait Converter: PluginExports {
     /// Converts a delivery to items. The inner error is the plugin's own: the delivery is not
     /// one that it can read.
-    ///
-    /// # Errors
-    ///
-    /// [`Fault`] if the guest fails, the engine ends the call, or the answer breaks a rule of
-    /// the host.
     async fn convert(
         &self,
         store: &mut Store<InstanceState>,
@@ -135,11 +107,6 @@ pub trait Converter: PluginExports {
 
     /// Converts the answer to a fetch to items. The inner error is the plugin's own, and says
     /// whether to retry.
-    ///
-    /// # Errors
-    ///
-    /// [`Fault`] if the guest fails, the engine ends the call, or the answer breaks a rule of
-    /// the host.
     async fn complete(
         &self,
         store: &mut Store<InstanceState>,
@@ -147,10 +114,6 @@ pub trait Converter: PluginExports {
     ) -> Result<Result<Vec<ConvertedItem>, FetchFailure>, Fault>;
 
     /// Starts an instance that outlives its first call.
-    ///
-    /// # Errors
-    ///
-    /// The engine's error if the instance cannot be created.
     async fn keep(
         &self,
         store: &mut Store<InstanceState>,
@@ -161,11 +124,6 @@ pub trait Converter: PluginExports {
 #[async_trait]
 pub trait KeptInstance: Send + Sync {
     /// Converts a delivery to items in the kept instance, as a converter does in a fresh one.
-    ///
-    /// # Errors
-    ///
-    /// [`Fault`] if the guest fails, the engine ends the call, or the answer breaks a rule of
-    /// the host.
     async fn convert(
         &self,
         store: &mut Store<InstanceState>,
@@ -178,11 +136,6 @@ pub trait KeptInstance: Send + Sync {
 pub trait Adapter: PluginExports {
     /// Returns names and values by which deliveries of the provider are routed to an instance
     /// with this configuration. The inner error is the plugin's own.
-    ///
-    /// # Errors
-    ///
-    /// [`Fault`] if the guest fails, the engine ends the call, or the answer breaks a rule of
-    /// the host.
     async fn routes(
         &self,
         store: &mut Store<InstanceState>,
@@ -190,11 +143,6 @@ pub trait Adapter: PluginExports {
     ) -> Result<Result<Pairs, InputProblem>, Fault>;
 
     /// Returns the first step of a send: the call to make, or the answer if none is needed.
-    ///
-    /// # Errors
-    ///
-    /// [`Fault`] if the guest fails, the engine ends the call, or the answer breaks a rule of
-    /// the host.
     async fn send(
         &self,
         store: &mut Store<InstanceState>,
@@ -202,11 +150,6 @@ pub trait Adapter: PluginExports {
     ) -> Result<SendStep, Fault>;
 
     /// Returns the meaning of the provider's response to a send.
-    ///
-    /// # Errors
-    ///
-    /// [`Fault`] if the guest fails, the engine ends the call, or the answer breaks a rule of
-    /// the host.
     async fn read_answer(
         &self,
         store: &mut Store<InstanceState>,
@@ -216,11 +159,6 @@ pub trait Adapter: PluginExports {
 
     /// Returns the events of a webhook. The inner error is the plugin's own: it cannot read the
     /// webhook.
-    ///
-    /// # Errors
-    ///
-    /// [`Fault`] if the guest fails, the engine ends the call, or the answer breaks a rule of
-    /// the host.
     async fn read_webhook(
         &self,
         store: &mut Store<InstanceState>,
@@ -229,11 +167,6 @@ pub trait Adapter: PluginExports {
 
     /// Returns the first step of listing templates: the call to make, or the templates. The
     /// inner error is the plugin's own.
-    ///
-    /// # Errors
-    ///
-    /// [`Fault`] if the guest fails, the engine ends the call, or the answer breaks a rule of
-    /// the host.
     async fn list_templates(
         &self,
         store: &mut Store<InstanceState>,
@@ -242,11 +175,6 @@ pub trait Adapter: PluginExports {
 
     /// Returns a page of templates from the provider's response. The inner error is the
     /// provider's refusal.
-    ///
-    /// # Errors
-    ///
-    /// [`Fault`] if the guest fails, the engine ends the call, or the answer breaks a rule of
-    /// the host.
     async fn read_templates(
         &self,
         store: &mut Store<InstanceState>,
@@ -279,9 +207,6 @@ impl Guest {
     }
 
     /// Returns the functions of a converter.
-    ///
-    /// # Errors
-    /// [`Fault::Lacks`] with the name of `function` if this is no converter.
     pub fn converter(&self, function: &'static str) -> Result<&dyn Converter, Fault> {
         match self {
             Self::Converter(guest) => Ok(&**guest),
@@ -290,9 +215,6 @@ impl Guest {
     }
 
     /// Returns the functions of an adapter.
-    ///
-    /// # Errors
-    /// [`Fault::Lacks`] with the name of `function` if this is no adapter.
     pub fn adapter(&self, function: &'static str) -> Result<&dyn Adapter, Fault> {
         match self {
             Self::Adapter(guest) => Ok(&**guest),

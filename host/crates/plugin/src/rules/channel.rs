@@ -7,10 +7,6 @@ use leadhost_domain::channel::{AcceptedSend, EventBody, Template};
 use leadhost_domain::limits;
 
 /// Checks the answer for an accepted message.
-///
-/// # Errors
-/// Returns the broken rule, in words for the plugin's author, if there are too many ids, or an id is
-/// empty or longer than `limits::EXTERNAL_ID_BYTES`.
 pub fn accepted(accepted: &AcceptedSend) -> Result<(), String> {
     let count = accepted.external_ids.len();
     if count > limits::EXTERNAL_IDS_PER_MESSAGE {
@@ -29,10 +25,6 @@ pub fn accepted(accepted: &AcceptedSend) -> Result<(), String> {
 }
 
 /// Checks the names and values by which an event is routed to an instance.
-///
-/// # Errors
-/// Returns the broken rule, in words for the plugin's author, if there are too many fields, or a name
-/// or a value is empty or too long.
 pub fn route(route: &[(String, String)]) -> Result<(), String> {
     size::route(route)?;
     route.iter().try_for_each(|(name, value)| {
@@ -42,10 +34,6 @@ pub fn route(route: &[(String, String)]) -> Result<(), String> {
 }
 
 /// Checks an event.
-///
-/// # Errors
-/// Returns the broken rule and the field if an id of the event is empty, or an id or a text is too
-/// long.
 pub fn event(body: &EventBody) -> Result<(), (String, &'static str)> {
     let given = |what: &str, id: &str, field: &'static str| {
         external_id(what, id).map_err(|what| (what, field))
@@ -93,10 +81,6 @@ pub fn event(body: &EventBody) -> Result<(), (String, &'static str)> {
 
 /// Checks the size of a template, before its components are parsed: parsed JSON takes a
 /// hundred times as much memory as its text.
-///
-/// # Errors
-/// Returns the text and its limit, in words for the plugin's author, if a text of the template is too
-/// long.
 pub fn template_size(name: &str, text: &str, components: &str) -> Result<(), String> {
     external_id("a template's name", name)?;
     let bytes = text.len() + components.len();
@@ -105,10 +89,6 @@ pub fn template_size(name: &str, text: &str, components: &str) -> Result<(), Str
 }
 
 /// Checks a template.
-///
-/// # Errors
-/// Returns the broken rule, in words for the plugin's author, if a text of the template is too long or
-/// it has too many placeholders.
 pub fn template(template: &Template) -> Result<(), String> {
     template_size(&template.name, &template.text, &template.components)?;
     let named = |what: String| format!("the template `{}` with {what}", template.name);

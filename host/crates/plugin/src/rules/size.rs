@@ -7,10 +7,6 @@ use leadhost_domain::exchange::{
 use leadhost_domain::limits;
 
 /// Checks the size of the names and values by which an item or an event is routed.
-///
-/// # Errors
-/// Returns the size and its limit if there are more than `limits::ROUTE_FIELDS` fields, or a name or a
-/// value is longer than `limits::EXTERNAL_ID_BYTES`.
 pub fn route(route: &[(String, String)]) -> Result<(), String> {
     if route.len() > limits::ROUTE_FIELDS {
         return Err(format!(
@@ -26,10 +22,6 @@ pub fn route(route: &[(String, String)]) -> Result<(), String> {
 }
 
 /// Checks the size of a request.
-///
-/// # Errors
-/// Returns the size and its limit if the request has too many fields or segments, or more than
-/// `limits::REQUEST_BYTES`.
 pub fn request(request: &HttpRequest) -> Result<(), String> {
     let mut size = MessageSize::default();
     for (what, fields) in [("query", &request.query), ("header", &request.headers)] {
@@ -51,10 +43,6 @@ pub fn request(request: &HttpRequest) -> Result<(), String> {
 }
 
 /// Checks the size of a reply.
-///
-/// # Errors
-/// Returns the size and its limit if the reply has too many segments, or more than
-/// `limits::REPLY_BYTES`.
 pub fn reply(reply: &PluginReply) -> Result<(), String> {
     let mut size = MessageSize::default();
     size.bytes += reply.content_type.len();
@@ -63,10 +51,6 @@ pub fn reply(reply: &PluginReply) -> Result<(), String> {
 }
 
 /// Checks the size of a handshake's requirements.
-///
-/// # Errors
-/// Returns the size and its limit if there are more than `limits::REQUIREMENTS` requirements, or a name
-/// is longer than `limits::SENDER_CHECK_BYTES`.
 pub fn handshake(answer: &HandshakeAnswer) -> Result<(), String> {
     count_at_most(
         "secrets to compare",
@@ -85,9 +69,6 @@ fn word(what: &str, text: &str) -> Result<(), String> {
 }
 
 /// Checks a number of bytes.
-///
-/// # Errors
-/// Returns the size and the limit if `bytes` is more than `limit`.
 pub fn at_most(what: &str, bytes: usize, limit: usize) -> Result<(), String> {
     if bytes > limit {
         return Err(format!("{what} of {bytes} bytes; at most {limit} are kept"));
@@ -96,9 +77,6 @@ pub fn at_most(what: &str, bytes: usize, limit: usize) -> Result<(), String> {
 }
 
 /// Checks a count.
-///
-/// # Errors
-/// Returns the count and the limit if `count` is more than `most`.
 pub fn count_at_most(what: &str, count: usize, most: usize) -> Result<(), String> {
     if count > most {
         return Err(format!("{count} {what}; at most {most} are taken"));

@@ -8,9 +8,6 @@ use crate::error::LoadError;
 use leadhost_domain::limits;
 
 /// Runs `work` on a background thread of its own.
-///
-/// # Errors
-/// Returns [`LoadError::Host`] if no thread can be started, or if the work panicked.
 pub async fn in_background<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, LoadError> {

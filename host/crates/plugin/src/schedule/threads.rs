@@ -58,9 +58,6 @@ struct SchedulerState {
 
 impl PluginThreads {
     /// Starts this many threads of each class.
-    ///
-    /// # Errors
-    /// Returns [`EngineError::Thread`] if a thread cannot be started.
     pub fn start(threads: usize, bounds: QueueBounds) -> Result<Self, EngineError> {
         let shared = Arc::new(SchedulerState {
             queue: Mutex::new(TaskQueue::new(bounds)),
@@ -89,9 +86,6 @@ impl PluginThreads {
     }
 
     /// Adds work to its lane's queue.
-    ///
-    /// # Errors
-    /// Returns [`SubmitError`] at once if the queue is full or closed.
     pub fn submit(
         &self,
         lane: &str,

@@ -23,10 +23,6 @@ pub struct BoundedSchema {
 impl BoundedSchema {
     /// Parses a schema and bounds its work. Returns `None` for an empty text: the plugin
     /// takes no configuration.
-    ///
-    /// # Errors
-    /// Returns the reason if the schema is too large, is not JSON, uses a keyword or reference that
-    /// cannot be bounded, or can take too many steps for one value.
     pub fn read(text: &str) -> Result<Option<Self>, String> {
         if text.trim().is_empty() {
             return Ok(None);
@@ -62,10 +58,6 @@ impl BoundedSchema {
     }
 
     /// Returns the most steps that checking this configuration can take.
-    ///
-    /// # Errors
-    /// Returns the reason if the configuration is nested too deep, has too many bytes, or may take more
-    /// steps than `limits::CONFIG_STEPS`.
     pub fn steps_for(&self, config: &Value) -> Result<u64, String> {
         let size = ValueSize::measure(config);
         if size.depth > limits::CONFIG_DEPTH {

@@ -18,11 +18,6 @@ use leadhost_domain::plugin::RanWith;
 use leadhost_domain::time::Micros;
 
 /// Decides a delivery that came in.
-///
-/// # Errors
-///
-/// [`StoreError::Inconsistent`] if the batch contains the delivery twice, a fetch names no
-/// plugin, or a request cannot be serialized.
 pub fn first(
     set: &mut WorkingSet,
     at: usize,
@@ -92,11 +87,6 @@ pub fn first(
 
 /// Decides a stored delivery that was converted again. Finished items stay; the others
 /// are replaced by the items of this conversion.
-///
-/// # Errors
-///
-/// [`StoreError::Inconsistent`] if a fetch names no plugin or its request cannot be
-/// serialized.
 pub fn again(set: &mut WorkingSet, new: &Reconversion) -> Result<WriteOutcome, StoreError> {
     let Some(delivery) = set.deliveries.get(&new.delivery) else {
         return Ok(WriteOutcome::Stale);
@@ -264,11 +254,6 @@ fn change_held(
 }
 
 /// Decides one item and puts it into its delivery.
-///
-/// # Errors
-///
-/// [`StoreError::Inconsistent`] if a fetch names no plugin or its request cannot be
-/// serialized.
 pub(super) fn item_of(
     set: &mut WorkingSet,
     context: &mut ItemContext<'_>,
@@ -369,10 +354,6 @@ fn fetch_of(
 }
 
 /// Returns a fetch's request as it is stored.
-///
-/// # Errors
-///
-/// [`StoreError::Inconsistent`] if the request cannot be serialized.
 pub(super) fn request_text(request: &HttpRequest) -> Result<String, StoreError> {
     serde_json::to_string(request).map_err(|_| StoreError::Inconsistent {
         what: "cannot serialise the request of a fetch".to_owned(),

@@ -59,10 +59,6 @@ pub use super::fed::{
 use super::{StoreError, Write, WriteOutcome};
 
 /// Decides every write in order. The outcomes are in the same order.
-///
-/// # Errors
-///
-/// `Inconsistent` if the loaded rows or the writes contradict each other: a defect.
 pub fn all(set: &mut WorkingSet, writes: &[Write]) -> Result<Vec<WriteOutcome>, StoreError> {
     writes
         .iter()

@@ -115,10 +115,6 @@ pub fn new_keys<'a>(page: &'a [FeedChange], set: &HashMap<CountKey, i64>) -> Vec
 }
 
 /// Returns the facts of the page's things, by the numbers of their keys.
-///
-/// # Errors
-///
-/// `Inconsistent` if a key has no number.
 pub fn facts(
     page: &[FeedChange],
     keys: &HashMap<CountKey, i64>,
@@ -245,19 +241,11 @@ pub struct DayCells(BTreeMap<i64, MeasureCounts>);
 
 impl DayCells {
     /// Parses the stored form.
-    ///
-    /// # Errors
-    ///
-    /// `Inconsistent` if the text is not a list of cells.
     pub fn parse(text: &str) -> Result<Self, StoreError> {
         Ok(Self(Self::read(text)?.collect()))
     }
 
     /// Reads the cells in their stored order, without building the map.
-    ///
-    /// # Errors
-    ///
-    /// `Inconsistent` if the text is not such a list.
     pub fn read(
         text: &str,
     ) -> Result<impl Iterator<Item = (i64, MeasureCounts)> + use<>, StoreError> {

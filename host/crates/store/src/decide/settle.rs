@@ -19,10 +19,6 @@ use leadhost_domain::time::Micros;
 
 /// Stores the answer of a source with its fetch. Returns [`WriteOutcome::Stale`] if the lease is
 /// not held.
-///
-/// # Errors
-///
-/// [`StoreError::Inconsistent`] if the request cannot be serialized.
 pub(super) fn answer(
     set: &mut WorkingSet,
     answer: &FetchAnswer,
@@ -45,11 +41,6 @@ pub(super) fn answer(
 
 /// Settles a fetch: replaces its item by those of the answer, plans a retry, fails the item,
 /// or pauses the connection. Returns [`WriteOutcome::Stale`] if the lease is not held.
-///
-/// # Errors
-///
-/// [`StoreError::Inconsistent`] if a fetch names no plugin or its request cannot be
-/// serialized.
 pub(super) fn settle(
     set: &mut WorkingSet,
     new: &FetchSettlement,

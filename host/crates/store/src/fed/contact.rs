@@ -85,10 +85,6 @@ impl ContactRecord {
 
     /// Reads a contact. The columns of its properties and of its edited fields are named by the
     /// caller, because a row may hold those of a deal as well.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if a column holds an impossible value.
     pub fn read(
         row: &impl RowColumns,
         props: &'static str,

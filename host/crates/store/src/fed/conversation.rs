@@ -103,10 +103,6 @@ pub static CONVERSATIONS: TableSchema = TableSchema {
 
 impl ConversationRecord {
     /// Reads a conversation. Its status is derived from its times.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if a column holds an impossible value.
     pub fn read(row: &impl RowColumns) -> Result<Self, StoreError> {
         Ok(Self {
             workspace: row.id("workspace_id")?,

@@ -109,10 +109,6 @@ impl DealRecord {
     }
 
     /// Reads a deal. Its partner is the one that created it, or whose connection it came through.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if a column holds an impossible value.
     pub fn read(row: &impl RowColumns) -> Result<Self, StoreError> {
         Ok(Self {
             workspace: row.id("workspace_id")?,

@@ -75,10 +75,6 @@ pub static MESSAGES: TableSchema = TableSchema {
 
 impl MessageRecord {
     /// Reads a message with its progress.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if a column holds an impossible value.
     pub fn read(row: &impl RowColumns) -> Result<Self, StoreError> {
         Ok(Self {
             workspace: row.id("workspace_id")?,

@@ -79,10 +79,6 @@ pub static MESSAGE_ERRORS: TableSchema = TableSchema {
 
 impl MessageErrorRecord {
     /// Reads a failure that a channel reported.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if a column holds an impossible value.
     pub fn read(row: &impl RowColumns) -> Result<Self, StoreError> {
         Ok(Self {
             workspace: row.id("workspace_id")?,

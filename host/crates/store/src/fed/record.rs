@@ -26,10 +26,6 @@ pub trait Fed<const N: usize> {
     /// Returns the statement that updates all columns except the key and the fixed ones.
     fn update() -> &'static Sql;
     /// Returns the values of all columns. `at` is the time of the write.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError::Inconsistent`] if a value cannot be serialized as JSON.
     fn args(&self, id: Self::Id, cursor_us: i64, at: Micros) -> Result<[Arg<'_>; N], StoreError>;
 }
 

@@ -64,10 +64,6 @@ pub static TICKETS: TableSchema = TableSchema {
 
 impl TicketRecord {
     /// Reads a ticket with its subject and its progress.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if a column holds an impossible value.
     pub fn read(row: &impl RowColumns) -> Result<Self, StoreError> {
         Ok(Self {
             workspace: row.id("workspace_id")?,

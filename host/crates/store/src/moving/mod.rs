@@ -84,12 +84,6 @@ pub struct MovedTable {
 }
 
 /// Moves the store, or continues an interrupted move.
-///
-/// # Errors
-///
-/// `Open` if either side cannot be opened, `Refused` if the target holds other data or is
-/// in use, or the file has changed since it was moved, `Inconsistent` if both sides
-/// differ at the end.
 pub async fn run(
     options: &MoveOptions<'_>,
     clock: &dyn Clock,

@@ -83,10 +83,6 @@ const SUBSTITUTED: [(&str, &str, &str); 2] =
 impl MoveSource {
     /// Locks the store. Its schema is brought up to date, and nothing else in it is
     /// changed.
-    ///
-    /// # Errors
-    ///
-    /// `Open` if there is no store, another process has it, or its schema cannot be used.
     pub async fn open(file: &Path, clock: &dyn Clock) -> Result<Self, StoreError> {
         if !file.is_file() {
             return Err(StoreError::Open(format!(
@@ -104,19 +100,11 @@ impl MoveSource {
     }
 
     /// Leaves the note that the store has moved, so that it is not served by mistake.
-    ///
-    /// # Errors
-    ///
-    /// `Open` if the note cannot be written.
     pub fn leave(self, to: &str) -> Result<(), StoreError> {
         sqlite::leave(&self.file, to)
     }
 
     /// Returns the counters of the store.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the file cannot be read.
     pub async fn counters(&self) -> Result<Counters, StoreError> {
         self.ask(|connection| {
             let counters = connection.query_row(COUNTERS, [], |row| {
@@ -134,10 +122,6 @@ impl MoveSource {
     }
 
     /// Returns the number of rows in a table.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the file cannot be read.
     pub async fn count(&self, table: &TableSchema) -> Result<u64, StoreError> {
         let sql = format!("select count(*) from {}", table.name);
         self.ask(move |connection| {
@@ -175,10 +159,6 @@ impl MoveSource {
 
 impl Pages {
     /// Returns the next page. After the last page there is none.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the file cannot be read, and `Inconsistent` for a call after the last page.
     pub async fn next(&mut self) -> Result<MovingPage, StoreError> {
         let next = self.0.recv().await;
         next.unwrap_or_else(|| Err(ended_badly()))

@@ -94,11 +94,6 @@ const DONE: &str = "update moves set done_at = clock_timestamp(), progress = $1:
 impl MoveTarget {
     /// Brings the database's schema up to date, and begins or continues the move of this
     /// store there. A database that holds anything else is refused.
-    ///
-    /// # Errors
-    ///
-    /// `Open` if the database cannot be used, `Refused` if it holds other data or is in
-    /// use.
     pub async fn open(
         url: &StoreUrl,
         source: Uuid,
@@ -177,10 +172,6 @@ impl MoveTarget {
 
     /// Commits a page and the progress. A page without a following row completes the
     /// table.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails, and `Inconsistent` if the progress cannot be serialized.
     pub async fn put(&mut self, table: &TableSchema, page: &MovingPage) -> Result<(), StoreError> {
         let mut of = self.progress(table);
         of.rows += page.rows.len() as u64;
@@ -208,10 +199,6 @@ impl MoveTarget {
 
     /// Returns the sum of a table in this database. `seen` receives the number of rows so
     /// far.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails, and `Inconsistent` if a value cannot be read.
     pub async fn sum(
         &mut self,
         table: &TableSchema,
@@ -252,10 +239,6 @@ impl MoveTarget {
     }
 
     /// Records that both sides are equal.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails, and `Inconsistent` if the progress cannot be serialized.
     pub async fn checked(&mut self, table: &TableSchema, sum: &Sum) -> Result<(), StoreError> {
         let mut of = self.progress(table);
         of.checked = Some(sum.text());
@@ -268,10 +251,6 @@ impl MoveTarget {
     }
 
     /// Completes the move: the database is the store from here on.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails, and `Inconsistent` if the progress cannot be serialized.
     pub async fn finish(
         mut self,
         id: Uuid,

@@ -25,10 +25,6 @@ pub type MovedValue = SqlValue<'static>;
 
 /// Converts a value of SQLite into its moved form. `replaced` counts characters that
 /// PostgreSQL cannot hold.
-///
-/// # Errors
-///
-/// `Inconsistent` if the value does not fit its column.
 pub fn from_sqlite(
     table: &TableSchema,
     column: &ColumnSchema,
@@ -82,10 +78,6 @@ pub fn read_back(column: &ColumnSchema) -> String {
 }
 
 /// Converts a PostgreSQL row that was read back.
-///
-/// # Errors
-///
-/// `Inconsistent` if a value does not fit its column.
 pub fn from_postgres(table: &TableSchema, row: &PgRow) -> Result<Vec<MovedValue>, StoreError> {
     let cells = table.columns.iter().enumerate();
     cells

@@ -29,10 +29,6 @@ where accepted_at < (
 
 /// Stores an acceptance, in place of an earlier one of the same version by the same key. If there
 /// are more than `limits::ACCEPTANCES`, the oldest are removed.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn add(database: &Database, new: FirstAcceptance) -> Result<(), StoreError> {
     database
         .write(
@@ -64,10 +60,6 @@ and expires_at > :now
 order by accepted_at, key_id");
 
 /// Returns the acceptances of a version that have not expired, oldest first.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn list(
     database: &Database,
     digest: Digest,
@@ -89,10 +81,6 @@ delete from acceptances
 where digest = :digest");
 
 /// Removes the acceptances of a version.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn forget(database: &Database, digest: Digest) -> Result<(), StoreError> {
     database
         .write_alone(steps!(|tx| {

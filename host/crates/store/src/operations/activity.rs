@@ -58,10 +58,6 @@ group by page.slot
 order by page.slot");
 
 /// Returns the counts of the slots in which something happened, from `from` until `until`.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn count(
     database: &Database,
     of: ActivityOf,

@@ -15,10 +15,6 @@ from workspaces
 order by slug collate \"C\"");
 
 /// Returns all workspaces, ordered by slug.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn workspaces(database: &Database) -> Result<Vec<Workspace>, StoreError> {
     database
         .read(
@@ -34,10 +30,6 @@ from workspaces
 order by id");
 
 /// Returns the ids of all workspaces, for callers that name them in parts.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn workspace_ids(tx: &mut Tx) -> Result<Vec<WorkspaceId>, StoreError> {
     tx.rows(&WORKSPACE_IDS, &[], |row| row.id("id")).await
 }
@@ -49,10 +41,6 @@ where workspace_id = :workspace
 order by name collate \"C\"");
 
 /// Returns the partners of a workspace, ordered by name.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn partners(
     database: &Database,
     workspace: WorkspaceId,
@@ -75,10 +63,6 @@ where workspace_id = :workspace
 order by id");
 
 /// Returns the agents of a workspace, ordered by id.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn agents(database: &Database, workspace: WorkspaceId) -> Result<Vec<Agent>, StoreError> {
     database
         .read(
@@ -98,10 +82,6 @@ where workspace_id = :workspace
 order by name collate \"C\", email collate \"C\"");
 
 /// Returns the owners of a workspace, ordered by name, then by e-mail address.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn owners(database: &Database, workspace: WorkspaceId) -> Result<Vec<Owner>, StoreError> {
     database
         .read(

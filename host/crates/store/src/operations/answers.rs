@@ -22,10 +22,6 @@ order by a.number");
 
 /// Returns the stored answers of a delivery with a number greater than `after`, in the order of
 /// their numbers, at most `limit`. With 0 as `after` it begins with the first answer.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn list(
     database: &Database,
     delivery: DeliveryId,
@@ -53,10 +49,6 @@ limit :limit");
 
 /// Returns the fetches of a delivery that are still to be made, in the order of its items, at most
 /// `limit`.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn waiting_of(
     database: &Database,
     workspace: WorkspaceId,

@@ -29,10 +29,6 @@ insert into audit (number, at, key_id, label, role, address, act, target, outcom
 values (:number, :at, :key_id, :label, :role, :address, :act, :target, :outcome, :begun, :detail, :hash)");
 
 /// Adds an act after the last row.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn add(database: &Database, act: Act) -> Result<AuditRow, StoreError> {
     database
         .write(VisibleRows::Exempt, steps!(|tx| add_in(tx, act).await))
@@ -40,10 +36,6 @@ pub async fn add(database: &Database, act: Act) -> Result<AuditRow, StoreError> 
 }
 
 /// Adds an act like [`add`], in a transaction that changes more.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn add_in(tx: &mut Tx, act: Act) -> Result<AuditRow, StoreError> {
     tx.run(&ONE_AT_A_TIME, &[]).await?;
     let last = tx.row(&LAST, &[], |row| audit_row(row)).await?;
@@ -85,10 +77,6 @@ order by number desc
 limit :limit");
 
 /// Returns rows, newest first.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn newest(database: &Database, filter: AuditFilter) -> Result<Vec<AuditRow>, StoreError> {
     database
         .read(
@@ -116,10 +104,6 @@ order by number
 limit :limit");
 
 /// Returns the rows after a number, oldest first.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn after(
     database: &Database,
     after: i64,
@@ -151,10 +135,6 @@ on conflict (id) do update set number = excluded.number, hash = excluded.hash");
 /// Removes rows from before this time, the first ones and at most `limit`, if the first of them is older by a
 /// day. The same transaction records the removal in a row, and the last removed row as the checkpoint. Returns
 /// how many it removed.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn remove(
     database: &Database,
     before: Micros,
@@ -194,10 +174,6 @@ from audit_checkpoint
 where id = 1");
 
 /// Returns which rows there are.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn extent(database: &Database) -> Result<AuditExtent, StoreError> {
     database
         .read(

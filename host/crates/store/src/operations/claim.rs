@@ -154,10 +154,6 @@ and (queue.lease_until_at is null or queue.lease_until_at <= each.now)
 returning workspace_id, delivery_id, item");
 
 /// Claims deliveries, fetches and sends that are due. Connections take turns.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn due(
     database: &Database,
     turns: ClaimTurns,
@@ -346,10 +342,6 @@ on conflict do nothing
 returning workspace_id, delivery_id, item");
 
 /// Claims one delivery in any state. Returns `None` if it does not exist or is leased.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn one(
     database: &Database,
     id: DeliveryId,
@@ -400,10 +392,6 @@ returning workspace_id, delivery_id, item");
 
 /// Claims the oldest failed and parked deliveries of a plugin's connections whose last attempt ran
 /// another version than `not_with`: those after this one.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn failed(
     database: &Database,
     plugin: String,

@@ -32,10 +32,6 @@ order by name collate \"C\", id collate \"C\""
 );
 
 /// Returns the connection with this id, of any workspace, or `None` if there is none.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn one(database: &Database, id: ConnectionId) -> Result<Option<Connection>, StoreError> {
     database
         .read(
@@ -50,10 +46,6 @@ pub async fn one(database: &Database, id: ConnectionId) -> Result<Option<Connect
 static IDS: Sql = sql("select id from connections");
 
 /// Returns the ids of the connections of all workspaces.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn ids(database: &Database) -> Result<HashSet<ConnectionId>, StoreError> {
     let ids = database
         .read(
@@ -66,10 +58,6 @@ pub async fn ids(database: &Database) -> Result<HashSet<ConnectionId>, StoreErro
 
 /// Returns the connections of one workspace, or of all workspaces if it is `None`, ordered by
 /// name, then by id.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn list(
     database: &Database,
     workspace: Option<WorkspaceId>,
@@ -92,10 +80,6 @@ where id = :id");
 
 /// Pauses the connection with this reason, or resumes it if `pause` is `None`. A pause replaces
 /// an earlier one. An unknown id has no effect.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn pause(
     database: &Database,
     id: ConnectionId,

@@ -140,10 +140,6 @@ static ALL: Sql = deals_where!("true");
 
 /// Returns the deals of a workspace that match every given filter, newest first: at
 /// most `limit`, and fewer if they exceed the bytes of a page.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn find(
     database: &Database,
     workspace: WorkspaceId,
@@ -228,10 +224,6 @@ fn arguments(workspace: WorkspaceId, filter: &DealFilter, limit: i64) -> Vec<Arg
 
 /// Returns the deals of a workspace that match every given filter with what the gateway does not
 /// show, newest first: at most `limit`.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn search(
     database: &Database,
     workspace: WorkspaceId,
@@ -280,10 +272,6 @@ limit 1 offset :rows                                      -- sqlite
 
 /// Returns the newest deals of one workspace or of all: at most `limit`. A file is looked through for
 /// those of one workspace only as far as [`limits::DEALS_LOOKED_THROUGH`] deals.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn newest(
     database: &Database,
     workspace: Option<WorkspaceId>,
@@ -348,10 +336,6 @@ limit :limit");
 
 /// Returns the deliveries whose items led to a deal of this contact, newest first: at most `limit`, and
 /// only among the last items of the contact.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn items(
     database: &Database,
     workspace: WorkspaceId,
@@ -400,10 +384,6 @@ limit :limit");
 
 /// Returns the history and the notes of a deal, newest first, at most `limit` of each. Returns
 /// `None` if the workspace has no such deal.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn past(
     database: &Database,
     workspace: WorkspaceId,
@@ -439,10 +419,6 @@ pub async fn past(
 
 /// Returns the notes of a deal before this one, newest first: at most `limit`. Returns `None` if
 /// the partner has no such deal.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn logs(
     database: &Database,
     workspace: WorkspaceId,

@@ -45,10 +45,6 @@ order by item");
 
 /// Returns a delivery of any workspace with its raw request and its items in order, or `None`
 /// if there is none with this id.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn one(
     database: &Database,
     id: DeliveryId,
@@ -255,10 +251,6 @@ where id = :workspace");
 /// Returns the deliveries of a workspace whose leads belong to these contacts or have this external
 /// id, or that have one of these search keys, as far as the other filters select them, and the time
 /// before which deliveries have no search keys.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn search(
     database: &Database,
     filter: DeliveryFilter,
@@ -336,10 +328,6 @@ and status = :status
 order by workspace_id");
 
 /// Returns deliveries, newest first.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn list(
     database: &Database,
     filter: DeliveryFilter,
@@ -443,10 +431,6 @@ limit 1 offset :rows");
 
 /// Returns the first delivery, in the order of time, of the newest `rows` that the filter could find
 /// without its other conditions. `None` if there are no more before them.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn floor(
     database: &Database,
     filter: DeliveryFilter,
@@ -516,10 +500,6 @@ from (
 ) as own");
 
 /// Counts the deliveries of a connection whose conversion has ended or failed, among its newest `rows`.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn count(
     database: &Database,
     filter: ConvertedFilter,
@@ -606,10 +586,6 @@ and (own.status = 'rejected'
         and (l.props -> 'listings') is null)))))");
 
 /// Counts the deliveries that an ended change of a connection has left, among its newest `rows`.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn left(
     database: &Database,
     workspace: WorkspaceId,
@@ -667,10 +643,6 @@ limit :limit");
 
 /// Returns the newest deliveries of each outcome of a conversion that has ended, among the newest `rows`
 /// of a connection: one of each outcome in turn, at most `limit` in total.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn newest_of_outcomes(
     database: &Database,
     filter: ConvertedFilter,
@@ -714,10 +686,6 @@ from connections as c
 where c.workspace_id between :first and :last");
 
 /// Returns when the last delivery of each connection came in. Connections without one are left out.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn last(database: &Database) -> Result<HashMap<ConnectionId, Micros>, StoreError> {
     database
         .read_many(
@@ -773,10 +741,6 @@ where workspace_id = :workspace
 and id = :delivery");
 
 /// Returns the backlog. Usually nothing waits, which takes one query.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn backlog(database: &Database) -> Result<Backlog, StoreError> {
     let (mut backlog, oldest) = database
         .read_many(
@@ -826,10 +790,6 @@ group by connection_id");
 
 /// Returns the number of deliveries that wait for conversion, including failed ones, by
 /// connection. Connections with none are left out.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn waiting(database: &Database) -> Result<HashMap<ConnectionId, u64>, StoreError> {
     let counts = database
         .read_many(

@@ -88,10 +88,6 @@ static BY_DEAL: Sql = tickets_where!(few, "deal_id = :deal");
 
 /// Returns the tickets of a workspace that match every given filter, newest first: at
 /// most the filter's `limit`.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn find(
     database: &Database,
     workspace: WorkspaceId,

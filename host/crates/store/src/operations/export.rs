@@ -158,10 +158,6 @@ pub async fn ids(
 }
 
 /// Returns a page of the report on message errors.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn message_errors(
     database: &Database,
     scope: &Scope,

@@ -22,10 +22,6 @@ order by message_id desc
 limit :limit");
 
 /// Returns the newest kept sends of an instance, each with its outcome, newest first.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn newest(
     database: &Database,
     filter: KeptSendFilter,

@@ -20,10 +20,6 @@ where k.digest = :digest");
 
 /// Returns the key with this digest, with its workspace and partner, or `None` if there is
 /// none. Revoked and expired keys are included.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn authenticate(
     database: &Database,
     digest: [u8; 32],
@@ -93,10 +89,6 @@ order by id");
 
 /// Returns the keys of one workspace, or all keys if it is `None`, ordered by id. Revoked and
 /// expired keys are included.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn list(
     database: &Database,
     workspace: Option<WorkspaceId>,
@@ -120,10 +112,6 @@ and revoked_at is null");
 
 /// Revokes a key at the time `now`. Returns false if there is no such key or it is already
 /// revoked.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn revoke(database: &Database, id: KeyId, now: Micros) -> Result<bool, StoreError> {
     database
         .write_alone(steps!(|tx| Ok(
@@ -146,10 +134,6 @@ and keys.id in (select id from keys where id in (select id from each) order by i
 
 /// Records when keys were last used, rounded down to the minute. A time earlier than the
 /// recorded one has no effect.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn touch(database: &Database, used: &[(KeyId, Micros)]) -> Result<(), StoreError> {
     if used.is_empty() {
         return Ok(());

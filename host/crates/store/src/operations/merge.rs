@@ -114,10 +114,6 @@ where id = :gone
 and workspace_id = :workspace");
 
 /// Merges the contact. The receipt of the repair records it, with the keys that the other one takes over.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn contact(
     database: &Database,
     workspace: WorkspaceId,

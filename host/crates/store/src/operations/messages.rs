@@ -24,10 +24,6 @@ order by due_at
 limit :limit");
 
 /// Returns due conversations, the longest overdue first.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn conversations_due(
     database: &Database,
     now: Micros,
@@ -150,10 +146,6 @@ static LIST_CONTACT: Sql = messages_of!(
 );
 
 /// Returns messages, newest first.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn outbox(
     database: &Database,
     filter: OutboxFilter,

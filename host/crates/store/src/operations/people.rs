@@ -25,10 +25,6 @@ where contact_id = :contact
 and (workspace_id = :workspace) is true");
 
 /// Returns a contact with its match keys, or `None` if the workspace has no such contact.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn contact(
     database: &Database,
     workspace: WorkspaceId,
@@ -89,10 +85,6 @@ static OF_CONTACT: Sql = conversations_of!("contact_id = :of");
 static OF_DEAL: Sql = conversations_of!("deal_id = :of");
 
 /// Returns the conversations of a contact or a deal, newest first: at most `limit`.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn conversations(
     database: &Database,
     workspace: WorkspaceId,

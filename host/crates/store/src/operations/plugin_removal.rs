@@ -40,10 +40,6 @@ values (:origin, :digest, :plugin, 'an operator removed this version', :now, :no
 
 /// Removes a stored version, unless an activation, a rollout or an unfinished fetch names it. The
 /// bytes of an inbox file stay known, so that the file is not taken in again.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn remove(
     database: &Database,
     name: String,

@@ -60,10 +60,6 @@ from plugins
 where digest = :digest");
 
 /// Returns the record of the plugin version with this digest, or `None` if there is none.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn one(database: &Database, digest: Digest) -> Result<Option<PluginRecord>, StoreError> {
     database
         .read(
@@ -83,10 +79,6 @@ where digest = :digest");
 
 /// Returns the WebAssembly bytes of the plugin version with this digest, or `None` if there is
 /// none.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn wasm(database: &Database, digest: Digest) -> Result<Option<Vec<u8>>, StoreError> {
     database
         .read_many(
@@ -105,10 +97,6 @@ from plugins
 order by stored_at, digest collate \"C\"");
 
 /// Returns the records of all plugin versions, ordered by the time when they were stored.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn list(database: &Database) -> Result<Vec<PluginRecord>, StoreError> {
     database
         .read(
@@ -124,10 +112,6 @@ from activations
 order by name collate \"C\"");
 
 /// Returns the activation of each plugin, ordered by name.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn activations(database: &Database) -> Result<Vec<Activation>, StoreError> {
     // Every host polls this, also while requests fill the pool.
     database
@@ -183,10 +167,6 @@ pub async fn activate(
 
 /// Activates a version, changes the rollout of its plugin and adds the act to the audit, in one transaction.
 /// Returns `None`, and does nothing, if the rollout was changed since its generation was read.
-///
-/// # Errors
-///
-/// As for [`activate`].
 pub async fn activate_in_rollout(
     database: &Database,
     digest: Digest,
@@ -217,10 +197,6 @@ select pg_notify(:channel, :what) -- postgres");
 /// Activates the version that was proposed to the hosts of a shared store, and announces it. `in_rollout`: the
 /// change of the rollout of its plugin, and the act for the audit, in the same transaction. Returns `None`, and
 /// does nothing, if the proposal no longer stands, or the rollout was changed since its generation was read.
-///
-/// # Errors
-///
-/// As for [`activate`].
 pub async fn flip(
     database: &Database,
     proposal: Proposal,
@@ -298,10 +274,6 @@ where number <= (select number from refusals order by number desc limit 1 offset
 
 /// Records that a plugin file was refused. Keeps the newest `limits::REFUSALS` refusals and
 /// removes older ones.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn note_refusal(database: &Database, refusal: PluginRefusal) -> Result<(), StoreError> {
     database
         .write(
@@ -333,10 +305,6 @@ and overtaken_at is null");
 
 /// Marks the refusals of an inbox file as overtaken, except those of the bytes with this digest.
 /// `None`: the file was removed.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn overtake_file(
     database: &Database,
     origin: String,
@@ -359,10 +327,6 @@ where digest = :digest
 and overtaken_at is null");
 
 /// Marks the refusals of the bytes with this digest as overtaken.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn overtake_bytes(
     database: &Database,
     digest: Digest,
@@ -383,10 +347,6 @@ from refusals
 order by number desc");
 
 /// Returns refusals, newest first, with those that were overtaken.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn refusals(database: &Database) -> Result<Vec<PluginRefusal>, StoreError> {
     database
         .read(

@@ -11,10 +11,6 @@ static PING: Sql = sql("
 select count(*) as stores from store");
 
 /// Succeeds if the store can be read.
-///
-/// # Errors
-///
-/// [`StoreError`] if the store cannot be read.
 pub async fn ping(database: &Database) -> Result<(), StoreError> {
     database
         .aside(steps!(|tx| {

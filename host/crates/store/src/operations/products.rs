@@ -50,10 +50,6 @@ order by stamp
 limit :limit");
 
 /// Returns the clock and the changes from one snapshot.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn changes(
     database: &Database,
     workspace: WorkspaceId,
@@ -92,10 +88,6 @@ join products as p -- postgres
   and (p.workspace_id = each.workspace_id) is true");
 
 /// Returns those of the products that exist in the workspace, in no particular order.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn by_ids(
     database: &Database,
     workspace_id: WorkspaceId,
@@ -128,10 +120,6 @@ cross join products as p                          -- sqlite
 ");
 
 /// Returns the product with the first of these external ids that one has.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn by_external_id(
     database: &Database,
     workspace_id: WorkspaceId,
@@ -161,10 +149,6 @@ pub async fn by_external_id(
 /// Creates and changes products by their external ids, and marks them with the import. Products
 /// that the import has named before are left alone. Returns the number of created, changed and
 /// unchanged products.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn import(
     database: &Database,
     workspace: WorkspaceId,
@@ -232,10 +216,6 @@ and (products.import_at is null or products.import_at < each.import_at)");
 
 /// Writes products in a transaction that names the workspace. Call it once per transaction: a
 /// second call would hold the clock of the feed while it waits for products.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn write<'a>(
     tx: &mut Tx,
     workspace_id: WorkspaceId,
@@ -333,10 +313,6 @@ and (workspace_id in (select workspace_id from each)) is true");
 /// Looks at the next `limit` products with a stamp greater than `after`, and removes those that
 /// this import has not named. Returns how many it removed, and the stamp after which the next
 /// step begins: `None` after the last step.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn remove_unseen(
     database: &Database,
     workspace: WorkspaceId,
@@ -377,10 +353,6 @@ pub async fn remove_unseen(
 }
 
 /// Removes those of the named products that exist. Returns how many it removed.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn remove_named(
     database: &Database,
     workspace: WorkspaceId,

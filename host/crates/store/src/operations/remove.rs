@@ -52,10 +52,6 @@ for update of t                                  -- postgres
 pub(super) use locked;
 
 /// Removes a deal. Returns whether it existed.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn deal(
     database: &Database,
     workspace: WorkspaceId,
@@ -145,10 +141,6 @@ where t.id = each.id");
 
 /// Removes these deals of the workspace, in a transaction that names it and holds no lock yet that
 /// a batch of leads takes after deals.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn deals(
     tx: &mut Tx,
     workspace: WorkspaceId,

@@ -84,10 +84,6 @@ async fn stored(tx: &mut Tx, id: RepairId) -> Result<Repair, StoreError> {
 }
 
 /// Returns repairs, newest first.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn list(
     database: &Database,
     before: Option<RepairId>,
@@ -105,10 +101,6 @@ pub async fn list(
 }
 
 /// Returns a repair, or `None` if there is none with this id.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn one(database: &Database, id: RepairId) -> Result<Option<Repair>, StoreError> {
     database
         .read(
@@ -119,10 +111,6 @@ pub async fn one(database: &Database, id: RepairId) -> Result<Option<Repair>, St
 }
 
 /// Returns the repair that is open, if there is one.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn open(database: &Database) -> Result<Option<Repair>, StoreError> {
     database
         .read(
@@ -139,10 +127,6 @@ where id = :id and generation = :generation and state in ('running', 'undoing')"
 
 /// Gives an open repair a new generation, so that what another host still commits for it has no
 /// effect. Returns it, or `None` if it was changed since its generation was read.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn take(database: &Database, taken: Repair) -> Result<Option<Repair>, StoreError> {
     database
         .write(
@@ -193,10 +177,6 @@ where id = :id and generation = :generation");
 
 /// Changes the state of a repair, unless it was changed since its generation was read, or another
 /// one is open and this one would be too.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn change_state(
     database: &Database,
     changed: Repair,
@@ -255,10 +235,6 @@ order by number
 limit :limit");
 
 /// Returns rows of a receipt after a number (0: from the first), in their order.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn changes(
     database: &Database,
     repair: RepairId,
@@ -318,10 +294,6 @@ order by d.id");
 
 /// Returns the next contact, after a number (0: from the first), of which the leads say something else since
 /// a repair, with those of its leads that may belong to others.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn corrected(
     database: &Database,
     repair: RepairId,
@@ -362,10 +334,6 @@ limit :limit");
 
 /// Returns the deals that moved to other contacts in a repair, after a number (0: from the first), in
 /// the order of the receipt. Moves of which an erasure has removed the values are left out.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn moves(
     database: &Database,
     repair: RepairId,
@@ -403,10 +371,6 @@ order by number
 limit :limit");
 
 /// Returns the first rows of a receipt that could not be undone.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn staying(
     database: &Database,
     repair: RepairId,
@@ -424,10 +388,6 @@ pub async fn staying(
 }
 
 /// Returns rows of a receipt before a number that no undo has dealt with yet, the newest first.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn to_undo(
     database: &Database,
     repair: RepairId,
@@ -461,10 +421,6 @@ where repair_id = :repair
 and field not in (:created, :merged)");
 
 /// Returns the sum of a receipt. It reads all of its rows.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn receipt(database: &Database, repair: RepairId) -> Result<RepairReceipt, StoreError> {
     database
         .read_many(
@@ -525,10 +481,6 @@ const FORGOTTEN_AT_ONCE: u32 = 4;
 /// Removes the receipts of repairs that ended before this time, at most `limit` rows, and then the
 /// repairs, which are [`RepairState::Expired`](leadhost_domain::repair::RepairState) meanwhile. Returns
 /// how many rows it removed.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn forget(database: &Database, before: Micros, limit: u32) -> Result<u64, StoreError> {
     let ended: Vec<RepairId> = database
         .read(

@@ -18,10 +18,6 @@ from rollouts
 order by name");
 
 /// Returns the last rollout of every plugin that had one, by name.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn list(database: &Database) -> Result<Vec<Rollout>, StoreError> {
     database
         .read(
@@ -112,10 +108,6 @@ where name = :name and generation = :generation");
 
 /// Changes stage, step and pause of a rollout, unless it was changed since this generation was
 /// read. Returns it with its new generation, or `None`.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn change(database: &Database, changed: Rollout) -> Result<Option<Rollout>, StoreError> {
     database
         .write(
@@ -126,10 +118,6 @@ pub async fn change(database: &Database, changed: Rollout) -> Result<Option<Roll
 }
 
 /// Changes a rollout like [`change`], in a transaction that changes more.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn change_in(tx: &mut Tx, changed: &Rollout) -> Result<Option<Rollout>, StoreError> {
     tx.run(&ONE_AT_A_TIME, &[]).await?;
     let args = args! {
@@ -156,10 +144,6 @@ set spent_seconds = :spent_seconds, spent_at = :spent_at
 where name = :name and generation = :generation");
 
 /// Records how long the step of this generation has lasted.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn spend(database: &Database, rollout: Rollout) -> Result<(), StoreError> {
     database
         .write(
@@ -199,10 +183,6 @@ where name = :name and number = :number and reported_at < (
 
 /// Stores what a host has seen of a rollout, in place of its last report. Keeps the
 /// newest `limits::ROLLOUT_REPORTS` reports and removes older ones.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn report(database: &Database, report: RolloutReport) -> Result<(), StoreError> {
     database
         .write(
@@ -238,10 +218,6 @@ where name = :name and number = :number
 order by host, host_id");
 
 /// Returns what hosts have reported about a rollout, those that have stopped included.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn reports(
     database: &Database,
     name: String,
@@ -274,10 +250,6 @@ where (name, number, host_id) in (
 
 /// Removes reports on rollouts that ended before this time, at most `limit`, and returns how many.
 /// The rollouts themselves stay.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn forget(database: &Database, before: Micros, limit: u32) -> Result<u64, StoreError> {
     database
         .write_alone(steps!(|tx| {

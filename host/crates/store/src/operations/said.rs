@@ -17,10 +17,6 @@ limit 1");
 
 /// Returns the partner that asks, if it must not see what others said: the workspace has other
 /// partners, too.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn limited(
     tx: &mut Tx,
     workspace: WorkspaceId,
@@ -64,10 +60,6 @@ order by person, id desc");
 
 /// Returns what the partner said of each of these persons, by their ids: of the newest 200 deals and
 /// the newest 200 conversations of each.
-///
-/// # Errors
-///
-/// [`StoreError`] if a row holds an impossible value, or the database fails.
 pub async fn of(
     tx: &mut Tx,
     workspace: WorkspaceId,

@@ -12,10 +12,6 @@ select sealing_key
 from store");
 
 /// Returns the id of the key, or `None` if none was ever set.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn key(database: &Database) -> Result<Option<String>, StoreError> {
     database
         .read(
@@ -30,10 +26,6 @@ update store
 set sealing_key = :key");
 
 /// Sets the key if none is set yet or the current one is among `older`. Returns the one that counts.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn seal_with(
     database: &Database,
     key: String,

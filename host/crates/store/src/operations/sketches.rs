@@ -16,10 +16,6 @@ from connection_sketches
 where connection_id = :id");
 
 /// Returns the sketch of a connection, or `None` if there is none.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn one(
     database: &Database,
     id: ConnectionId,
@@ -37,10 +33,6 @@ select connection_id, change, lead_fields, sketch -> 'ended' as ended
 from connection_sketches");
 
 /// Returns what the deliveries of the connections look like. Those without a sketch are left out.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn shapes(database: &Database) -> Result<HashMap<ConnectionId, SourceShape>, StoreError> {
     let shapes = database
         .read(

@@ -118,10 +118,6 @@ where batch_id in (                                           -- postgres
 
 /// Removes rows that are past their retention. Returns how many deliveries and other expired rows
 /// it removed.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn sweep(
     database: &Database,
     retention: &RetentionPeriods,
@@ -224,10 +220,6 @@ async fn deliveries(
 
 /// Removes deliveries with the rows that belong to them, and returns how many. Deliveries that are
 /// locked or leased stay. The transaction names their workspaces.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn remove(
     tx: &mut Tx,
     old: &[(WorkspaceId, DeliveryId)],

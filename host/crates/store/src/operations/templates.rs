@@ -17,10 +17,6 @@ and workspace_id = :workspace");
 
 /// Returns the list of templates of a connection in this workspace, or `None` if none was
 /// stored yet.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn one(
     database: &Database,
     id: ConnectionId,

@@ -26,10 +26,6 @@ from each");
 /// Stamps the removed rows and the rows that change with them, and writes the tombstones. Returns
 /// the stamps of the changed rows. All clocks are locked at once, so that none is locked after the
 /// rows of another feed.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn bury(
     tx: &mut Tx,
     workspace_id: WorkspaceId,
@@ -81,10 +77,6 @@ and each.entity = clock.entity");
 
 /// Forgets tombstones from before this time, the oldest first, and records that in the feed.
 /// Returns how many it forgot.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn forget(database: &Database, before: Micros, limit: u32) -> Result<u64, StoreError> {
     database
         .write_or_undo(

@@ -22,11 +22,6 @@ use leadhost_domain::id::{WorkspaceId, uuid_at};
 use leadhost_domain::limits;
 
 /// Commits a batch, with retries until its deadline.
-///
-/// # Errors
-///
-/// `Contended` if it lost every attempt, `Unavailable` if its outcome is unknown or the database
-/// does not answer in time, `Lost` while the database is lost, and the errors of deciding it.
 pub async fn commit(
     db: &Db,
     clock: &dyn Clock,

@@ -103,10 +103,6 @@ pub enum VisibleRows<'a> {
 
 impl Db {
     /// Creates the pools without connecting yet.
-    ///
-    /// # Errors
-    ///
-    /// `Open` if the URL cannot be parsed or has an unknown parameter.
     pub fn new(
         url: &str,
         connections: u32,
@@ -179,10 +175,6 @@ impl Db {
 
     /// Opens a separate connection as the login role, without the timeouts: for
     /// migrations.
-    ///
-    /// # Errors
-    ///
-    /// [`sqlx::Error`] if the server cannot be reached or refuses the login.
     pub async fn owner(&self) -> Result<PgConnection, sqlx::Error> {
         self.options.connect().await
     }
@@ -215,10 +207,6 @@ impl Db {
     }
 
     /// Returns a connection for statements that stand alone and touch only exempt tables.
-    ///
-    /// # Errors
-    ///
-    /// `Unavailable` if no connection becomes free in time.
     pub async fn alone(&self) -> Result<Transaction, StoreError> {
         Ok(Transaction {
             connection: self.pool.acquire().await?,
@@ -361,10 +349,6 @@ const PARAMETERS: [&str; 18] = [
 ];
 
 /// Reads a URL. The error does not repeat it: it may contain a password.
-///
-/// # Errors
-///
-/// `Open` if it cannot be parsed or has an unknown parameter.
 pub fn read_url(url: &str) -> Result<PgConnectOptions, StoreError> {
     check_parameters(url)?;
     PgConnectOptions::from_str(url).map_err(|error| {
@@ -417,20 +401,11 @@ pub struct Transaction {
 
 impl Transaction {
     /// Commits the transaction.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails. If the connection broke, the commit may have
-    /// succeeded.
     pub async fn commit(self) -> Result<(), StoreError> {
         Ok(self.end("commit").await?)
     }
 
     /// Rolls back on purpose. A snapshot ends in this way too.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails, and none if an answer was left unread.
     pub async fn rollback(self) -> Result<(), StoreError> {
         if self.unread {
             return Ok(());
@@ -446,10 +421,6 @@ impl Transaction {
 
     /// Names further workspaces, which were not known at the beginning. The earlier ones
     /// are forgotten.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     pub async fn name(&mut self, workspaces: &[WorkspaceId]) -> Result<(), StoreError> {
         let mut sql = String::from("select 1");
         VisibleRows::Of(workspaces).name(&mut sql);
@@ -458,10 +429,6 @@ impl Transaction {
     }
 
     /// Ends the transaction with this statement, `commit` or `rollback`.
-    ///
-    /// # Errors
-    ///
-    /// [`sqlx::Error`] if the database fails. The connection is then closed.
     pub(super) async fn end(mut self, how: &'static str) -> Result<(), sqlx::Error> {
         self.execute(how).await?;
         self.ended = true;

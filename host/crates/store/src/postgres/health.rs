@@ -63,10 +63,6 @@ impl Health {
     }
 
     /// Admits an operation.
-    ///
-    /// # Errors
-    ///
-    /// `Lost` while the database is lost, `Busy` if too many operations are under way.
     pub fn enter(&self) -> Result<OperationPermit<'_>, StoreError> {
         self.is_there()?;
         let asking = self.asked.fetch_add(1, Ordering::Relaxed);
@@ -78,10 +74,6 @@ impl Health {
     }
 
     /// Checks that the database is not lost.
-    ///
-    /// # Errors
-    ///
-    /// `Lost` while the database is lost.
     pub fn is_there(&self) -> Result<(), StoreError> {
         match &*self.outage.borrow() {
             Some(outage) => Err(StoreError::Lost(outage.reason.clone())),

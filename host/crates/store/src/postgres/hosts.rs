@@ -19,10 +19,6 @@ use leadhost_domain::time::Micros;
 const ANNOUNCE: &str = "select pg_notify($1, $2)";
 
 /// Announces a change to all hosts.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn announce(db: &Db, what: Announcement) -> Result<(), StoreError> {
     sqlx::query(ANNOUNCE)
         .bind(CHANNEL)
@@ -44,10 +40,6 @@ set seen_at = clock_timestamp(), report = excluded.report
 returning (extract(epoch from clock_timestamp()) * 1000000)::bigint";
 
 /// Stores a heartbeat, and removes hosts that have been dead for long. Returns the time of the database.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn beat(db: &Db, beat: &Beat) -> Result<Micros, StoreError> {
     let row = sqlx::query(BEAT)
         .bind(beat.host.0)
@@ -70,10 +62,6 @@ delete from hosts
 where id = $1";
 
 /// Removes a host, with its jobs and proposals.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn leave(db: &Db, host: HostId) -> Result<(), StoreError> {
     sqlx::query(LEAVE).bind(host.0).execute(db.aside()).await?;
     Ok(())
@@ -86,10 +74,6 @@ from hosts
 order by name collate \"C\", id";
 
 /// Returns all known hosts, ordered by name.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn hosts(db: &Db) -> Result<Vec<SeenHost>, StoreError> {
     sqlx::query(HOSTS)
         .bind(limits::HOST_DEAD.as_secs_f64())
@@ -127,10 +111,6 @@ or not exists (
 returning number";
 
 /// Proposes a version to all hosts. `None`: another live host has a proposal for this plugin.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn propose(
     db: &Db,
     by: HostId,
@@ -166,10 +146,6 @@ where until_at > clock_timestamp()
 order by name collate \"C\"";
 
 /// Returns the proposals that have not expired.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn proposals(db: &Db) -> Result<Vec<Proposal>, StoreError> {
     sqlx::query(PROPOSALS)
         .fetch_all(db.aside())
@@ -190,10 +166,6 @@ delete from proposals
 where name = $1 and number = $2";
 
 /// Withdraws a proposal.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn withdraw(db: &Db, proposal: &Proposal) -> Result<(), StoreError> {
     sqlx::query(WITHDRAW)
         .bind(columns::text(&proposal.name))
@@ -217,10 +189,6 @@ where j.host_id = excluded.host_id or j.until_at <= clock_timestamp()
 returning fence";
 
 /// Claims a job or renews its lease. `None`: another host holds it.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn hold_job(
     db: &Db,
     job: &str,
@@ -241,10 +209,6 @@ delete from jobs
 where name = $1 and host_id = $2";
 
 /// Releases a job if this host holds it.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn leave_job(db: &Db, job: &str, by: HostId) -> Result<(), StoreError> {
     sqlx::query(LEAVE_JOB)
         .bind(job)
@@ -257,10 +221,6 @@ pub async fn leave_job(db: &Db, job: &str, by: HostId) -> Result<(), StoreError>
 const SEALING_KEY: &str = "select sealing_key from store";
 
 /// Returns the id of the sealing key of the store, if it has one.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn sealing_key(db: &Db) -> Result<Option<String>, StoreError> {
     let row = sqlx::query(SEALING_KEY).fetch_one(db.aside()).await?;
     Ok(row.try_get(0)?)
@@ -273,10 +233,6 @@ where sealing_key is null or sealing_key = any ($2)";
 
 /// Names the sealing key of the store if it has none or one of `older`. Returns the id of the
 /// key that the store has now.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn seal_with(db: &Db, key: &str, older: &[String]) -> Result<String, StoreError> {
     sqlx::query(SEAL_WITH)
         .bind(key)

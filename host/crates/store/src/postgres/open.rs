@@ -81,10 +81,6 @@ from pg_roles
 where rolname = current_user";
 
 /// Brings the schema up to date and returns the store's id.
-///
-/// # Errors
-///
-/// `Open` if the database cannot be reached or used.
 pub async fn prepare(db: &Db, clock: &dyn Clock) -> Result<Uuid, StoreError> {
     let mut owner = bring_up_to_date(db).await?;
     refuse_half_a_store(&mut owner).await?;
@@ -104,10 +100,6 @@ pub async fn prepare(db: &Db, clock: &dyn Clock) -> Result<Uuid, StoreError> {
 
 /// Brings the schema up to date. Returns a connection of the owner; until it is closed, other
 /// hosts wait with opening the store.
-///
-/// # Errors
-///
-/// `Open` if the server cannot be reached or used, or its schema has another version.
 pub async fn bring_up_to_date(db: &Db) -> Result<PgConnection, StoreError> {
     let mut owner = connect(db).await?;
     owner.execute(PATIENCE).await?;
@@ -121,10 +113,6 @@ pub async fn bring_up_to_date(db: &Db) -> Result<PgConnection, StoreError> {
 }
 
 /// Returns a connection of the owner to a server that can be used.
-///
-/// # Errors
-///
-/// `Open` if the server cannot be reached in time or used.
 pub async fn connect(db: &Db) -> Result<PgConnection, StoreError> {
     let patience = limits::STORE_OPEN_PATIENCE;
     let mut owner = tokio::time::timeout(patience, db.owner())
@@ -136,10 +124,6 @@ pub async fn connect(db: &Db) -> Result<PgConnection, StoreError> {
 }
 
 /// Refuses a schema version that this program cannot serve.
-///
-/// # Errors
-///
-/// `Open` if it is that of another program.
 pub fn supports(found: i32) -> Result<(), StoreError> {
     migrations_done(found).map(drop)
 }
@@ -150,10 +134,6 @@ pub fn newest_schema() -> i64 {
 }
 
 /// Returns the database's time.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn time(db: &Db) -> Result<Micros, StoreError> {
     let now = sqlx::query_scalar(TIME).fetch_one(db.pool()).await?;
     Ok(Micros(now))
@@ -161,10 +141,6 @@ pub async fn time(db: &Db) -> Result<Micros, StoreError> {
 
 /// Returns the state of the store, and the server on which it was last written according to the
 /// store itself.
-///
-/// # Errors
-///
-/// `Unavailable` if the database does not answer.
 pub async fn look(db: &Db, store: Uuid) -> Result<(Mark, Option<String>), StoreError> {
     let mut connection = db.pool().acquire().await?;
     let server = server::identity(&mut connection).await?;
@@ -203,10 +179,6 @@ pub async fn keep_noting(db: Weak<Db>) {
 }
 
 /// Records the newest stamp now.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails or the stamp cannot be read.
 pub async fn note_newest(db: &Db) -> Result<(), StoreError> {
     let row = sqlx::query(LOOK).fetch_one(db.pool()).await?;
     db.high_water_mark().note(row.try_get("newest")?);
@@ -214,10 +186,6 @@ pub async fn note_newest(db: &Db) -> Result<(), StoreError> {
 }
 
 /// Releases the lock that keeps other hosts from opening the store.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails. The lock ends with the connection at the latest.
 pub async fn let_others_open(owner: &mut PgConnection) -> Result<(), StoreError> {
     sqlx::query(UNLOCK)
         .bind(MIGRATION_LOCK)

@@ -18,10 +18,6 @@ select (select system_identifier::text from pg_control_system())
 const STARTED: &str = "select 'started ' || extract(epoch from pg_postmaster_start_time())::text";
 
 /// Returns the server's identity. `None`: it is a standby and accepts no writes.
-///
-/// # Errors
-///
-/// [`sqlx::Error`] if the server does not answer.
 pub async fn identity(connection: &mut PgConnection) -> Result<Option<String>, sqlx::Error> {
     match sqlx::query(SERVER).fetch_one(&mut *connection).await {
         Ok(row) => row.try_get(0),

@@ -48,62 +48,30 @@ pub trait AdministrationStore: Send + Sync + 'static {
     async fn apply(&self, plan: &Plan, now: Micros, dry_run: bool) -> Result<Applied, StoreError>;
 
     /// Returns all workspaces, by slug.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     async fn workspaces(&self) -> Result<Vec<Workspace>, StoreError>;
 
     /// Returns the partners of a workspace, by name.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     async fn partners(&self, workspace: WorkspaceId) -> Result<Vec<Partner>, StoreError>;
 
     /// Returns the agents of a workspace, by id.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     async fn agents(&self, workspace: WorkspaceId) -> Result<Vec<Agent>, StoreError>;
 
     /// Returns the owners of a workspace, by name, then e-mail address.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     async fn owners(&self, workspace: WorkspaceId) -> Result<Vec<Owner>, StoreError>;
 
     /// Returns a source or channel. `None` if there is no such connection.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     async fn connection(&self, id: &ConnectionId) -> Result<Option<Connection>, StoreError>;
 
     /// Returns the ids of the connections of all workspaces.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     async fn connection_ids(&self) -> Result<HashSet<ConnectionId>, StoreError>;
 
     /// Returns the sources and channels of one workspace, or of all, by name.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     async fn connections(
         &self,
         workspace: Option<WorkspaceId>,
     ) -> Result<Vec<Connection>, StoreError>;
 
     /// Pauses the fetches of a connection, or resumes them.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     async fn pause_connection(
         &self,
         id: &ConnectionId,
@@ -111,10 +79,6 @@ pub trait AdministrationStore: Send + Sync + 'static {
     ) -> Result<(), StoreError>;
 
     /// Returns the sketch of a connection's deliveries. `None` if none was stored.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     async fn connection_sketch(
         &self,
         id: &ConnectionId,
@@ -122,25 +86,13 @@ pub trait AdministrationStore: Send + Sync + 'static {
 
     /// Stores a sketch with the next generation, unless it was written since its generation was
     /// read (0: there was none): then returns false.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if there is no such connection, or the database fails.
     async fn write_connection_sketch(&self, sketch: &ConnectionSketch) -> Result<bool, StoreError>;
 
     /// Returns what the deliveries of the sources look like. A source without deliveries is left out.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     async fn source_shapes(&self) -> Result<HashMap<ConnectionId, SourceShape>, StoreError>;
 
     /// Returns the key with this digest, with its workspace and partner. Revoked and expired keys
     /// are included.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     async fn authenticate(&self, digest: &[u8; 32]) -> Result<Option<Caller>, StoreError>;
 
     /// Stores a new key with the SHA-256 digest of its text. The text itself is not stored.
@@ -153,60 +105,28 @@ pub trait AdministrationStore: Send + Sync + 'static {
 
     /// Returns the keys of one workspace, or all keys, by id. Revoked and expired keys are
     /// included.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     async fn keys(&self, workspace: Option<WorkspaceId>) -> Result<Vec<KeyRecord>, StoreError>;
 
     /// Revokes a key. Returns false if there is no such live key.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     async fn revoke_key(&self, id: KeyId, now: Micros) -> Result<bool, StoreError>;
 
     /// Records when keys were last used.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     async fn touch_keys(&self, used: &[(KeyId, Micros)]) -> Result<(), StoreError>;
 
     /// Stores a plugin version by its digest. A known version is left unchanged.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     async fn put_plugin(&self, plugin: &PluginRecord, wasm: &[u8]) -> Result<(), StoreError>;
 
     /// Returns the record of a stored version. `None` if no version has this digest.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     async fn plugin(&self, digest: &Digest) -> Result<Option<PluginRecord>, StoreError>;
 
     /// Returns the bytes of a version's component. `None` if no version has this digest.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     async fn plugin_wasm(&self, digest: &Digest) -> Result<Option<Vec<u8>>, StoreError>;
 
     /// Returns the stored versions, oldest first.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     async fn plugins(&self) -> Result<Vec<PluginRecord>, StoreError>;
 
     /// Removes a stored version of a plugin, unless an activation, a rollout or an unfinished fetch
     /// names it. `from_inbox`: its bytes came from a file, which is not to be taken in again.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     async fn remove_plugin(
         &self,
         name: &str,
@@ -216,10 +136,6 @@ pub trait AdministrationStore: Send + Sync + 'static {
     ) -> Result<PluginRemoval, StoreError>;
 
     /// Returns the active version of every plugin, by name.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     async fn activations(&self) -> Result<Vec<Activation>, StoreError>;
 
     /// Makes a version serve under its plugin's name and increments the generation.
@@ -237,10 +153,6 @@ pub trait AdministrationStore: Send + Sync + 'static {
 
     /// Makes a version serve like [`activate`](Self::activate), changes the rollout of its plugin, and adds the
     /// act to the audit: all or nothing. Returns `None` if the rollout was changed since its generation was read.
-    ///
-    /// # Errors
-    ///
-    /// As for [`activate`](Self::activate).
     async fn activate_in_rollout(
         &self,
         digest: &Digest,
@@ -250,17 +162,9 @@ pub trait AdministrationStore: Send + Sync + 'static {
 
     /// Stores the acceptance of a version by the first of two admin keys, in place of an earlier one
     /// by the same key.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     async fn add_acceptance(&self, acceptance: &FirstAcceptance) -> Result<(), StoreError>;
 
     /// Returns the acceptances of a version that have not expired, oldest first.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     async fn acceptances(
         &self,
         digest: &Digest,
@@ -268,54 +172,26 @@ pub trait AdministrationStore: Send + Sync + 'static {
     ) -> Result<Vec<FirstAcceptance>, StoreError>;
 
     /// Removes the acceptances of a version, which have been used.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     async fn forget_acceptances(&self, digest: &Digest) -> Result<(), StoreError>;
 
     /// Returns the last rollout of every plugin that had one, by name.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     async fn rollouts(&self) -> Result<Vec<Rollout>, StoreError>;
 
     /// Begins a rollout; its number and generation are assigned. Returns it, or the one that is
     /// open with `false`.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     async fn begin_rollout(&self, new: &Rollout) -> Result<(Rollout, bool), StoreError>;
 
     /// Changes a rollout, unless it was changed since its generation was read: then returns
     /// `None`.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     async fn change_rollout(&self, changed: &Rollout) -> Result<Option<Rollout>, StoreError>;
 
     /// Records how long the step of a rollout has lasted.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     async fn spend_rollout(&self, rollout: &Rollout) -> Result<(), StoreError>;
 
     /// Stores what a host has seen of a rollout, in place of its last report.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     async fn report_rollout(&self, report: &RolloutReport) -> Result<(), StoreError>;
 
     /// Returns what hosts have reported about a rollout.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     async fn rollout_reports(
         &self,
         name: &str,
@@ -324,17 +200,9 @@ pub trait AdministrationStore: Send + Sync + 'static {
 
     /// Begins a repair. Returns it, or the one that is open with `false`. A repair that has ended
     /// already is only recorded.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     async fn begin_repair(&self, new: &Repair) -> Result<(Repair, bool), StoreError>;
 
     /// Returns repairs, newest first: those before this one, at most `limit`.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     async fn repairs(
         &self,
         before: Option<RepairId>,
@@ -342,56 +210,28 @@ pub trait AdministrationStore: Send + Sync + 'static {
     ) -> Result<Vec<Repair>, StoreError>;
 
     /// Returns a repair. `None` if there is none with this id.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     async fn repair(&self, id: RepairId) -> Result<Option<Repair>, StoreError>;
 
     /// Returns the repair that is open. There is one at a time.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     async fn open_repair(&self) -> Result<Option<Repair>, StoreError>;
 
     /// Gives an open repair a new generation: what is committed for an older one has no effect any
     /// more. `None` if it was changed since its generation was read.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     async fn take_repair(&self, repair: &Repair) -> Result<Option<Repair>, StoreError>;
 
     /// Stores the cursor and the counts of a running repair. Returns false if it was changed since
     /// its generation was read.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     async fn note_repair(&self, repair: &Repair) -> Result<bool, StoreError>;
 
     /// Changes the state of a repair, unless it was changed since its generation was read, or
     /// another one is open and this one would be too.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     async fn change_repair(&self, changed: &Repair) -> Result<RepairChanged, StoreError>;
 
     /// Returns the sum of a repair's receipt. It reads all rows of the receipt.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     async fn repair_receipt(&self, id: RepairId) -> Result<RepairReceipt, StoreError>;
 
     /// Returns rows of a receipt in their order: those after a number (0: from the first), at most
     /// `limit`.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     async fn repair_changes(
         &self,
         id: RepairId,
@@ -401,10 +241,6 @@ pub trait AdministrationStore: Send + Sync + 'static {
 
     /// Returns the next contact of which leads say something else of the person since a repair, in the order
     /// of its receipt: after a number (0: from the first).
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     async fn corrected_contact(
         &self,
         id: RepairId,
@@ -413,10 +249,6 @@ pub trait AdministrationStore: Send + Sync + 'static {
 
     /// Returns the deals that moved to other contacts in a repair, in the order of its receipt: those
     /// after a number (0: from the first), at most `limit`.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     async fn repair_moves(
         &self,
         id: RepairId,
@@ -426,10 +258,6 @@ pub trait AdministrationStore: Send + Sync + 'static {
 
     /// Returns rows of a receipt that no undo has dealt with, the newest first: those before a
     /// number, at most `limit`.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     async fn changes_to_undo(
         &self,
         id: RepairId,
@@ -438,10 +266,6 @@ pub trait AdministrationStore: Send + Sync + 'static {
     ) -> Result<Vec<RepairChange>, StoreError>;
 
     /// Returns the first rows of a receipt that could not be undone, at most `limit`.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     async fn staying_changes(
         &self,
         id: RepairId,
@@ -449,32 +273,16 @@ pub trait AdministrationStore: Send + Sync + 'static {
     ) -> Result<Vec<RepairChange>, StoreError>;
 
     /// Adds an act to the audit, after its last row.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     async fn add_audit(&self, act: Act) -> Result<AuditRow, StoreError>;
 
     /// Returns rows of the audit, newest first.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     async fn audit(&self, filter: &AuditFilter) -> Result<Vec<AuditRow>, StoreError>;
 
     /// Returns the rows of the audit after a number, oldest first, at most `limit`.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     async fn audit_after(&self, after: i64, limit: u32) -> Result<Vec<AuditRow>, StoreError>;
 
     /// Removes the first rows of the audit, at most `limit`, from before this time, once a day. Records their
     /// removal and where the chain begins from then on. Returns how many it removed.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     async fn remove_audit(
         &self,
         before: Micros,
@@ -483,25 +291,13 @@ pub trait AdministrationStore: Send + Sync + 'static {
     ) -> Result<u64, StoreError>;
 
     /// Returns which rows the audit has.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     async fn audit_extent(&self) -> Result<AuditExtent, StoreError>;
 
     /// Records that a file was refused. The newest 100 refusals are kept.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     async fn note_refusal(&self, refusal: &PluginRefusal) -> Result<(), StoreError>;
 
     /// Marks the refusals of an inbox file as overtaken, except those of the bytes with this
     /// digest. `None`: the file was removed.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     async fn overtake_refusals_of_file(
         &self,
         origin: &str,
@@ -510,10 +306,6 @@ pub trait AdministrationStore: Send + Sync + 'static {
     ) -> Result<(), StoreError>;
 
     /// Marks the refusals of the bytes with this digest as overtaken.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     async fn overtake_refusals_of_bytes(
         &self,
         digest: &Digest,
@@ -521,17 +313,9 @@ pub trait AdministrationStore: Send + Sync + 'static {
     ) -> Result<(), StoreError>;
 
     /// Returns the refused files, newest first, with those that were overtaken.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     async fn refusals(&self) -> Result<Vec<PluginRefusal>, StoreError>;
 
     /// Returns the person that an operator means. `None` if nothing is known of such a person.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     async fn person(
         &self,
         workspace: WorkspaceId,
@@ -539,17 +323,9 @@ pub trait AdministrationStore: Send + Sync + 'static {
     ) -> Result<Option<Person>, StoreError>;
 
     /// Returns what erasing a person would remove, as far as it can be counted.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     async fn count_person(&self, person: &Person) -> Result<Erased, StoreError>;
 
     /// Records the erasure and returns it, or returns the unfinished one of the same contact.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     async fn begin_erasure(&self, new: &NewErasure) -> Result<Erasure, StoreError>;
 
     /// Runs the next step of an erasure, a bounded transaction. The erasure is done when a step
@@ -568,10 +344,6 @@ pub trait AdministrationStore: Send + Sync + 'static {
 
     /// Returns the next deliveries of a workspace, by id, that led to no contact, or partly to
     /// contacts other than this one.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     async fn unlinked_deliveries(
         &self,
         workspace: WorkspaceId,
@@ -581,10 +353,6 @@ pub trait AdministrationStore: Send + Sync + 'static {
 
     /// Returns the deliveries that erasures of this contact left behind and that still stand: they
     /// exist, part of them led to no contact, and they were not emptied.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     async fn left_deliveries(
         &self,
         workspace: WorkspaceId,
@@ -593,10 +361,6 @@ pub trait AdministrationStore: Send + Sync + 'static {
 
     /// Removes whole deliveries, in any state, as part of an erasure. Finished deliveries that led
     /// to a contact are emptied instead.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     async fn erase_deliveries(
         &self,
         workspace: WorkspaceId,
@@ -605,17 +369,9 @@ pub trait AdministrationStore: Send + Sync + 'static {
     ) -> Result<Erased, StoreError>;
 
     /// Returns erasures, newest first. The deliveries that they left are shown as they are now.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     async fn erasures(&self, filter: &ErasureFilter) -> Result<Vec<Erasure>, StoreError>;
 
     /// Returns an erasure of any workspace, as [`Self::erasures`] does. `None` if there is none with this id.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     async fn erasure(&self, id: ErasureId) -> Result<Option<Erasure>, StoreError>;
 }
 

@@ -20,18 +20,10 @@ use leadhost_domain::time::Micros;
 #[async_trait]
 pub trait AnalyticsStore: Send + Sync + 'static {
     /// Returns the state of the rollups without reading the counts.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     async fn rollup_state(&self, scope: &Scope, set: MetricSet) -> Result<RollupState, StoreError>;
 
     /// Returns the counts that an answer needs, with their keys and the state of the rollups,
     /// from one snapshot. They are incomplete if [`RollupCells::too_many`] is set.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     async fn rollup_cells(
         &self,
         scope: &Scope,
@@ -40,10 +32,6 @@ pub trait AnalyticsStore: Send + Sync + 'static {
 
     /// Returns what [`rollup_cells`](Self::rollup_cells) returns, for an operator, who belongs to no
     /// workspace.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     async fn rollup_cells_of(
         &self,
         workspace: WorkspaceId,
@@ -52,30 +40,18 @@ pub trait AnalyticsStore: Send + Sync + 'static {
 
     /// Begins a run and gives every workspace its first build. Does not interrupt the work of
     /// another host.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     async fn rollup_begin(&self, set: MetricSet) -> Result<AnalyticsRun, StoreError>;
 
     /// Reads at most `limit` changes of the feed into the build, including its cubes. A build that
     /// reaches the feed's clock serves from then on, and earlier builds retire. A build that has
     /// missed removals is built again. If the build is retired, a step removes at most `limit` of
     /// its rows of each kind, and finally the build itself.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     async fn rollup_step(&self, build: &Build, limit: u32) -> Result<Stepped, StoreError>;
 
     /// Ends a run: all counts are as of its beginning, except for workspaces whose serving build is
     /// in `unread`, because it was not read to its end. Their as-of stays as it was. Builds that do
     /// not serve yet, or have retired, hold nothing back. The as-of never decreases: if two runs
     /// overlap, the later beginning counts.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     async fn rollup_end(
         &self,
         set: MetricSet,
@@ -86,10 +62,6 @@ pub trait AnalyticsStore: Send + Sync + 'static {
 
     /// Starts new builds from the beginning of the feed, for one workspace or all, unless one is
     /// already being made. Returns how many it started.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     async fn rollup_rebuild(
         &self,
         set: MetricSet,
@@ -97,33 +69,17 @@ pub trait AnalyticsStore: Send + Sync + 'static {
     ) -> Result<u64, StoreError>;
 
     /// Returns the state of the rollups of each metric set, over all workspaces.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     async fn rollup_status(&self) -> Result<Vec<RollupStatus>, StoreError>;
 
     /// Adds these uses to the record of requested zones.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     async fn note_zones(&self, uses: &[ZoneUse]) -> Result<(), StoreError>;
 
     /// Gives each build the cubes that its workspace needs, within bounds: that of the default
     /// zone, and those of zones that are requested often and recently. Removes cubes that are not
     /// needed or follow rules other than `tzdata`. Returns the cubes that are incomplete.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     async fn cubes_due(&self, tzdata: &str, now: Micros) -> Result<Vec<Cube>, StoreError>;
 
     /// Adds some days to a cube. Returns false if the cube is complete.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     async fn cube_step(&self, cube: &Cube) -> Result<bool, StoreError>;
 }
 

@@ -20,10 +20,6 @@ use leadhost_domain::ticket::TicketView;
 #[async_trait]
 pub trait DealStore: Send + Sync + 'static {
     /// Returns deals, newest first: at most `limit`, and fewer if they are large.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     async fn deals(
         &self,
         scope: &Scope,
@@ -33,10 +29,6 @@ pub trait DealStore: Send + Sync + 'static {
 
     /// Returns the deals of a workspace that match the filter as operators find them, newest first: at
     /// most `limit`.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     async fn search_deals(
         &self,
         workspace: WorkspaceId,
@@ -46,10 +38,6 @@ pub trait DealStore: Send + Sync + 'static {
 
     /// Returns the newest deals of one workspace or of all, at most `limit`, and how far back they were
     /// looked for.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     async fn newest_deals(
         &self,
         workspace: Option<WorkspaceId>,
@@ -59,10 +47,6 @@ pub trait DealStore: Send + Sync + 'static {
 
     /// Returns the deliveries with items that led to this deal of the contact, newest first: at most
     /// `limit`.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     async fn deal_items(
         &self,
         workspace: WorkspaceId,
@@ -72,10 +56,6 @@ pub trait DealStore: Send + Sync + 'static {
     ) -> Result<Vec<DealItem>, StoreError>;
 
     /// Returns a contact, or `None` if the workspace has no such contact.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     async fn contact(
         &self,
         workspace: WorkspaceId,
@@ -83,10 +63,6 @@ pub trait DealStore: Send + Sync + 'static {
     ) -> Result<Option<FoundContact>, StoreError>;
 
     /// Returns the conversations of a contact or a deal, newest first: at most `limit`.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     async fn conversations(
         &self,
         workspace: WorkspaceId,
@@ -95,10 +71,6 @@ pub trait DealStore: Send + Sync + 'static {
     ) -> Result<Vec<FoundConversation>, StoreError>;
 
     /// Returns the tickets of a workspace as operators find them, newest first.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     async fn search_tickets(
         &self,
         workspace: WorkspaceId,
@@ -106,10 +78,6 @@ pub trait DealStore: Send + Sync + 'static {
     ) -> Result<Vec<TicketView>, StoreError>;
 
     /// Returns those of the products that exist in the workspace, in no particular order.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     async fn products_of(
         &self,
         workspace: WorkspaceId,
@@ -118,10 +86,6 @@ pub trait DealStore: Send + Sync + 'static {
 
     /// Returns notes of the deal that the filter names, newest first: at most `limit` of those before
     /// the given one. Returns `None` if no deal matches.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     async fn deal_logs(
         &self,
         scope: &Scope,
@@ -131,10 +95,6 @@ pub trait DealStore: Send + Sync + 'static {
     ) -> Result<Option<Vec<DealLog>>, StoreError>;
 
     /// Returns a deal's history and notes, or `None` if the workspace has no such deal.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     async fn deal_past(
         &self,
         workspace: WorkspaceId,
@@ -143,10 +103,6 @@ pub trait DealStore: Send + Sync + 'static {
     ) -> Result<Option<DealPast>, StoreError>;
 
     /// Returns tickets, newest first.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     async fn tickets(
         &self,
         scope: &Scope,
@@ -155,18 +111,10 @@ pub trait DealStore: Send + Sync + 'static {
 
     /// Removes a deal with its history and notes, and clears references to it. Returns false if
     /// there is no such deal.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     async fn remove_deal(&self, workspace: WorkspaceId, deal: DealId) -> Result<bool, StoreError>;
 
     /// Removes a contact whose last deal moved to another contact, which gets its keys. If the deal
     /// moved in a repair, its receipt gets rows for that.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     async fn merge_contact(
         &self,
         workspace: WorkspaceId,
@@ -177,10 +125,6 @@ pub trait DealStore: Send + Sync + 'static {
 
     /// Returns changes of products with a stamp greater than `after`, at most `limit`, in stamp
     /// order.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     async fn product_changes(
         &self,
         workspace: WorkspaceId,
@@ -189,17 +133,9 @@ pub trait DealStore: Send + Sync + 'static {
     ) -> Result<ProductChanges, StoreError>;
 
     /// Returns those of the products that exist, in no particular order.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     async fn products(&self, scope: &Scope, ids: &[ProductId]) -> Result<Vec<Product>, StoreError>;
 
     /// Returns the product with the first of these external ids that a product has.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     async fn product_by_external_id(
         &self,
         scope: &Scope,
@@ -210,10 +146,6 @@ pub trait DealStore: Send + Sync + 'static {
     /// Created and changed products are stamped. Products that this import has already named are
     /// left alone. Takes at most `limits::IMPORT_ROWS` at once. If an external id is repeated among
     /// them, the last entry counts.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     async fn import_products(
         &self,
         workspace: WorkspaceId,
@@ -223,10 +155,6 @@ pub trait DealStore: Send + Sync + 'static {
 
     /// Removes the products that this import has not seen among the next `limit`, in stamp order.
     /// The first step begins after 0. Each removal leaves a tombstone.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     async fn remove_unseen_products(
         &self,
         workspace: WorkspaceId,
@@ -237,10 +165,6 @@ pub trait DealStore: Send + Sync + 'static {
 
     /// Removes the named products, at most `limits::REMOVED_PRODUCTS`, and returns how many it
     /// removed.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     async fn remove_products(
         &self,
         workspace: WorkspaceId,

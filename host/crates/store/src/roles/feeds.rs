@@ -16,10 +16,6 @@ use leadhost_domain::row::Entity;
 pub trait FeedStore: Send + Sync + 'static {
     /// Returns rows with `after < stamp <= upper` in stamp order. Without `upper`, the feed clock
     /// in the same snapshot as the rows is used.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     async fn export(
         &self,
         scope: &Scope,
@@ -30,10 +26,6 @@ pub trait FeedStore: Send + Sync + 'static {
     ) -> Result<ExportPage, StoreError>;
 
     /// Returns only the ids of such rows.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     async fn export_ids(
         &self,
         scope: &Scope,
@@ -45,10 +37,6 @@ pub trait FeedStore: Send + Sync + 'static {
 
     /// Returns rows of the report with `after < stamp <= upper` in stamp order, as
     /// [`FeedStore::export`] does for an entity.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     async fn message_errors(
         &self,
         scope: &Scope,

@@ -30,41 +30,21 @@ pub trait FleetStore: Send + Sync + 'static {
     fn announcements(&self) -> broadcast::Receiver<Announcement>;
 
     /// Announces a change to every host. Only for operators' actions.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     async fn announce(&self, what: Announcement) -> Result<(), StoreError>;
 
     /// Sends a heartbeat with the versions that the host serves and has prepared. Forgets hosts
     /// that are long dead. Returns the time of the database, if it has a clock of its own.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     async fn beat(&self, beat: &Beat) -> Result<Option<Micros>, StoreError>;
 
     /// Removes a host that stops, and releases its jobs and proposals.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     async fn leave(&self, host: HostId) -> Result<(), StoreError>;
 
     /// Returns the hosts by name, then id.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     async fn hosts(&self) -> Result<Vec<SeenHost>, StoreError>;
 
     /// Asks every host to prepare a stored version, for at most this long. Returns `None` while the
     /// proposal of another live host for the same name stands. A proposal replaces the host's own
     /// last one.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     async fn propose(
         &self,
         by: HostId,
@@ -74,26 +54,14 @@ pub trait FleetStore: Send + Sync + 'static {
     ) -> Result<Option<Proposal>, StoreError>;
 
     /// Returns the standing proposals, by name.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     async fn proposals(&self) -> Result<Vec<Proposal>, StoreError>;
 
     /// Withdraws a proposal. Has no effect if another one has replaced it.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     async fn withdraw(&self, proposal: &Proposal) -> Result<(), StoreError>;
 
     /// Activates the proposed version, as
     /// [`AdministrationStore::activate`](super::AdministrationStore::activate) does, and announces it.
     /// Returns `None` if the proposal no longer stands.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     async fn flip(
         &self,
         proposal: &Proposal,
@@ -103,10 +71,6 @@ pub trait FleetStore: Send + Sync + 'static {
     /// Activates the proposed version like [`flip`](Self::flip), changes the rollout of its plugin, and adds
     /// the act to the audit: all or nothing. Returns `None` if the proposal no longer stands, or the rollout was changed since its
     /// generation was read.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     async fn flip_in_rollout(
         &self,
         proposal: &Proposal,
@@ -116,10 +80,6 @@ pub trait FleetStore: Send + Sync + 'static {
 
     /// Takes a periodic job, or extends the lease on it, for this long. Returns `None` while
     /// another host holds it.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     async fn hold_job(
         &self,
         job: &str,
@@ -128,33 +88,17 @@ pub trait FleetStore: Send + Sync + 'static {
     ) -> Result<Option<Fence>, StoreError>;
 
     /// Releases the job, so that another host can take it at once.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     async fn leave_job(&self, job: &str, by: HostId) -> Result<(), StoreError>;
 
     /// Returns the id of the key that seals secrets, or `None` if none was ever set. The key of a
     /// store in a file is kept in the folder of the file, so it is set only in place of a lost one.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     async fn sealing_key(&self) -> Result<Option<String>, StoreError>;
 
     /// Seals secrets with this key from now on, if no key is set yet or the current one is among
     /// the older keys, which this host has too. Returns the key in effect.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     async fn seal_with(&self, key: &str, older: &[String]) -> Result<String, StoreError>;
 
     /// Charges a request to a workspace, across all hosts. A refused request costs nothing.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     async fn pay(
         &self,
         workspace: WorkspaceId,

@@ -51,10 +51,6 @@ pub trait IntakeStore: Send + Sync + 'static {
     /// Claims due work: deliveries to convert, fetches and sends to make. Connections take turns,
     /// and the oldest work of a connection comes first. No other worker holds the claimed work
     /// until `until`.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     async fn claim(
         &self,
         turns: &ClaimTurns,
@@ -64,10 +60,6 @@ pub trait IntakeStore: Send + Sync + 'static {
 
     /// Claims one delivery for a replay, in any state. Returns `None` if it does not exist or is
     /// leased.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     async fn claim_delivery(
         &self,
         id: DeliveryId,
@@ -77,10 +69,6 @@ pub trait IntakeStore: Send + Sync + 'static {
 
     /// Claims the oldest failed and parked deliveries of a plugin's connections whose last attempt
     /// ran another version than `not_with`, or was left out: those after this one.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     async fn claim_failed(
         &self,
         plugin: &str,
@@ -92,19 +80,11 @@ pub trait IntakeStore: Send + Sync + 'static {
     ) -> Result<Vec<HeldDelivery>, StoreError>;
 
     /// Returns a delivery with its request, notes and items. `None` if it does not exist.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     async fn delivery(&self, id: DeliveryId) -> Result<Option<DeliveryDetail>, StoreError>;
 
     /// Returns the answers of sources to the settled fetches of a delivery, in the order in which
     /// they were settled: those with a number greater than `after` (0: from the first), at most
     /// `limit`, because bodies may be large. Answers are kept as long as the delivery.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     async fn answers(
         &self,
         delivery: DeliveryId,
@@ -114,10 +94,6 @@ pub trait IntakeStore: Send + Sync + 'static {
 
     /// Returns the fetches of a delivery that are still to be made, in the order of its items, at most
     /// `limit`.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     async fn waiting_fetches(
         &self,
         workspace: WorkspaceId,
@@ -126,20 +102,12 @@ pub trait IntakeStore: Send + Sync + 'static {
     ) -> Result<Vec<WaitingFetch>, StoreError>;
 
     /// Returns deliveries, newest first.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     async fn deliveries(&self, filter: &DeliveryFilter)
     -> Result<Vec<DeliverySummary>, StoreError>;
 
     /// Returns the deliveries of a workspace whose leads belong to these contacts or have this external
     /// id, or that have one of these search keys, as far as the filter selects them, in no order; and the
     /// time before which deliveries may have no search keys. `None`: all have them.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     async fn search_deliveries(
         &self,
         filter: &DeliveryFilter,
@@ -152,10 +120,6 @@ pub trait IntakeStore: Send + Sync + 'static {
     /// Returns the first delivery, in the order of time, of the newest `rows` that a list could look at:
     /// of the connection of the filter, and between its bounds. On PostgreSQL these are so many in all
     /// workspaces together, an equal part of each. `None` if there are no more before them.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     async fn delivery_floor(
         &self,
         filter: &DeliveryFilter,
@@ -163,10 +127,6 @@ pub trait IntakeStore: Send + Sync + 'static {
     ) -> Result<Option<DeliveryId>, StoreError>;
 
     /// Counts the deliveries that this ended change of a connection has left, among its newest `rows`.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     async fn deliveries_left_by(
         &self,
         connection: &Connection,
@@ -176,10 +136,6 @@ pub trait IntakeStore: Send + Sync + 'static {
 
     /// Counts the deliveries of a connection whose conversion has ended or failed, among its newest
     /// `rows`.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     async fn count_deliveries(
         &self,
         filter: &ConvertedFilter,
@@ -189,10 +145,6 @@ pub trait IntakeStore: Send + Sync + 'static {
     /// Returns the newest deliveries of each outcome of a conversion that has ended, among the newest
     /// `rows` of a connection: one of each outcome in turn, at most `limit` in total. Those that failed
     /// or are parked are not among them.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     async fn newest_of_outcomes(
         &self,
         filter: &ConvertedFilter,
@@ -201,34 +153,18 @@ pub trait IntakeStore: Send + Sync + 'static {
     ) -> Result<Vec<(DeliveryId, DeliveryStatus)>, StoreError>;
 
     /// Returns when the last delivery of each connection came in. Connections without one are left out.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     async fn last_deliveries(&self) -> Result<HashMap<ConnectionId, Micros>, StoreError>;
 
     /// Returns the numbers of waiting and failed deliveries, for metrics and for the budget of the
     /// intake.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     async fn backlog(&self) -> Result<Backlog, StoreError>;
 
     /// Returns the number of deliveries that wait for conversion, including failed ones, by
     /// connection.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     async fn waiting(&self) -> Result<HashMap<ConnectionId, u64>, StoreError>;
 
     /// Returns what a connection or an instance took, by slots of five minutes, for hosts that keep
     /// the counts. Reads at most `limits::ACTIVITY_ROWS` rows, the newest.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     async fn activity(
         &self,
         of: &ActivityOf,
@@ -237,10 +173,6 @@ pub trait IntakeStore: Send + Sync + 'static {
     ) -> Result<Vec<ActivitySlot>, StoreError>;
 
     /// Removes rows past their retention, at most `limit` of each kind. Returns the number removed.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     async fn sweep(
         &self,
         retention: &RetentionPeriods,

@@ -20,17 +20,9 @@ use leadhost_domain::time::Micros;
 #[async_trait]
 pub trait MessagingStore: Send + Sync + 'static {
     /// Returns an instance's templates, or `None` if its provider was never asked for them.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     async fn templates(&self, channel: &Connection) -> Result<Option<TemplateList>, StoreError>;
 
     /// Replaces the stored templates with the provider's list.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     async fn put_templates(
         &self,
         channel: &Connection,
@@ -39,35 +31,19 @@ pub trait MessagingStore: Send + Sync + 'static {
 
     /// Returns conversations that are due because they were unanswered or idle for too long, the
     /// longest overdue first.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     async fn conversations_due(&self, now: Micros, limit: u32) -> Result<Vec<Elapse>, StoreError>;
 
     /// Returns outbox messages for operators, newest first.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     async fn outbox(&self, filter: &OutboxFilter) -> Result<Vec<OutboxMessage>, StoreError>;
 
     /// Returns the newest sends of an instance that were kept to compare versions of its adapter,
     /// each with its outcome, newest first.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     async fn kept_sends(
         &self,
         filter: &KeptSendFilter,
     ) -> Result<Vec<(MessageId, AttemptOutcome)>, StoreError>;
 
     /// Returns what was kept of a message, or `None` if nothing is.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     async fn kept_send(
         &self,
         workspace: WorkspaceId,

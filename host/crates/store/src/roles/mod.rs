@@ -73,10 +73,6 @@ pub trait Store:
     fn pool(&self) -> Option<PoolUsage>;
 
     /// Checks that the store can be read.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database cannot be read.
     async fn ping(&self) -> Result<(), StoreError>;
 
     /// Commits a minimal write, to check that the store can be written to.
@@ -89,10 +85,6 @@ pub trait Store:
 
     /// Records in the data folder how far the store is, as it is recorded from time to time, so
     /// that a restore of an older copy is noticed at the next start.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database cannot be read.
     async fn note_newest(&self) -> Result<(), StoreError>;
 }
 

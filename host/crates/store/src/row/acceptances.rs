@@ -6,10 +6,6 @@ use leadhost_domain::acceptance::FirstAcceptance;
 use leadhost_domain::plugin::Digest;
 
 /// Reads an acceptance.
-///
-/// # Errors
-///
-/// [`StoreError`] if a column holds an impossible value.
 pub fn acceptance(row: &impl RowColumns) -> Result<FirstAcceptance, StoreError> {
     Ok(FirstAcceptance {
         digest: Digest(row.text("digest")?),

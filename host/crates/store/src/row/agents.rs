@@ -6,10 +6,6 @@ use leadhost_domain::id::AgentId;
 use leadhost_domain::workspace::{Agent, AgentKind, Owner, Partner, Workspace};
 
 /// Reads a workspace with its region, time zone and rate limit.
-///
-/// # Errors
-///
-/// [`StoreError`] if a column holds an impossible value.
 pub fn workspace(row: &impl RowColumns) -> Result<Workspace, StoreError> {
     Ok(Workspace {
         id: row.id("id")?,
@@ -22,10 +18,6 @@ pub fn workspace(row: &impl RowColumns) -> Result<Workspace, StoreError> {
 }
 
 /// Reads a partner with its workspace.
-///
-/// # Errors
-///
-/// [`StoreError`] if a column holds an impossible value.
 pub fn partner(row: &impl RowColumns) -> Result<Partner, StoreError> {
     Ok(Partner {
         id: row.id("id")?,
@@ -35,10 +27,6 @@ pub fn partner(row: &impl RowColumns) -> Result<Partner, StoreError> {
 }
 
 /// Reads an agent with its workspace.
-///
-/// # Errors
-///
-/// [`StoreError`] if a column holds an impossible value.
 pub fn agent(row: &impl RowColumns) -> Result<Agent, StoreError> {
     Ok(Agent {
         id: AgentId(row.number("id")?),
@@ -53,10 +41,6 @@ pub fn agent(row: &impl RowColumns) -> Result<Agent, StoreError> {
 }
 
 /// Reads an owner of deals with its workspace.
-///
-/// # Errors
-///
-/// [`StoreError`] if a column holds an impossible value.
 pub fn owner(row: &impl RowColumns) -> Result<Owner, StoreError> {
     Ok(Owner {
         id: row.id("id")?,

@@ -11,10 +11,6 @@ use leadhost_domain::analytics::{CountKey, MeasureBits, MetricSet, TimeSlot};
 use leadhost_domain::time::Micros;
 
 /// Reads `workspace_id`, `metric_set` and `build`.
-///
-/// # Errors
-///
-/// [`StoreError`] if a column holds an impossible value.
 pub fn build(row: &impl RowColumns) -> Result<Build, StoreError> {
     Ok(Build {
         workspace: row.id("workspace_id")?,
@@ -35,10 +31,6 @@ pub fn set(row: &impl RowColumns) -> Result<MetricSet, StoreError> {
 }
 
 /// Reads a build with the clock of the feed that it follows. The clock is 0 if there is none.
-///
-/// # Errors
-///
-/// [`StoreError`] if a column holds an impossible value.
 pub fn place(row: &impl RowColumns) -> Result<BuildPosition, StoreError> {
     Ok(BuildPosition {
         state: row.word("rollup_builds", "state", BuildState::from_text)?,
@@ -54,10 +46,6 @@ pub fn place(row: &impl RowColumns) -> Result<BuildPosition, StoreError> {
 /// whether it counts, when it began, the agent's type, agent, source, and when each measure but the
 /// first was met. A change counts unless it belongs to a test lead. Only the stamp and the id of a
 /// removed row are known.
-///
-/// # Errors
-///
-/// [`StoreError`] if a column holds an impossible value.
 pub fn change(set: MetricSet, row: &impl RowColumns) -> Result<FeedChange, StoreError> {
     let began: Option<Micros> = row.time_if(3)?;
     let began = match row.flag(2)? {
@@ -85,10 +73,6 @@ pub fn change(set: MetricSet, row: &impl RowColumns) -> Result<FeedChange, Store
 }
 
 /// Reads a key and its number, `key`. '' and 0 stand for none.
-///
-/// # Errors
-///
-/// [`StoreError`] if a column holds an impossible value.
 pub fn key(row: &impl RowColumns) -> Result<(i64, CountKey), StoreError> {
     let key = CountKey::new(
         row.text_if("agent_type")?,
@@ -99,10 +83,6 @@ pub fn key(row: &impl RowColumns) -> Result<(i64, CountKey), StoreError> {
 }
 
 /// Reads columns by index: id, slot, key, measured.
-///
-/// # Errors
-///
-/// [`StoreError`] if a column holds an impossible value.
 pub fn fact(row: &impl RowColumns) -> Result<(Uuid, Fact), StoreError> {
     let fact = Fact {
         slot: TimeSlot(row.small(1)?),
@@ -113,10 +93,6 @@ pub fn fact(row: &impl RowColumns) -> Result<(Uuid, Fact), StoreError> {
 }
 
 /// Reads `zone`, `tzdata` and `filled_slot`.
-///
-/// # Errors
-///
-/// [`StoreError`] if a column holds an impossible value.
 pub fn cube(row: &impl RowColumns) -> Result<CubeRow, StoreError> {
     Ok(CubeRow {
         zone: row.text("zone")?,
@@ -126,10 +102,6 @@ pub fn cube(row: &impl RowColumns) -> Result<CubeRow, StoreError> {
 }
 
 /// Reads a zone and how it is used.
-///
-/// # Errors
-///
-/// [`StoreError`] if a column holds an impossible value.
 pub fn zone_use(row: &impl RowColumns) -> Result<ZoneUse, StoreError> {
     Ok(ZoneUse {
         workspace: row.id("workspace_id")?,
@@ -141,10 +113,6 @@ pub fn zone_use(row: &impl RowColumns) -> Result<ZoneUse, StoreError> {
 
 /// Reads the state that an answer is based on: `build` and `version` of the serving build, `as_of`,
 /// and `internal`, a JSON list of agents.
-///
-/// # Errors
-///
-/// [`StoreError`] if a column holds an impossible value.
 pub fn state(row: &impl RowColumns) -> Result<RollupState, StoreError> {
     let build: Option<i64> = row.number_if("build")?;
     let Some(build) = build else {

@@ -5,10 +5,6 @@ use crate::StoreError;
 use leadhost_domain::audit::AuditRow;
 
 /// Reads a row of the audit.
-///
-/// # Errors
-///
-/// [`StoreError`] if a column holds an impossible value.
 pub fn audit_row(row: &impl RowColumns) -> Result<AuditRow, StoreError> {
     Ok(AuditRow {
         number: row.number("number")?,

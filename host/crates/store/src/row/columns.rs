@@ -66,52 +66,20 @@ impl ColumnIndex<PgRow> for ColumnRef {
 /// have the type of its column. The error names the column.
 pub trait RowColumns {
     /// Reads a text or the text of a JSON value, without a copy.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the column holds anything but a text or null.
     fn str_if(&self, column: ColumnRef) -> Result<Option<&str>, StoreError>;
     /// Reads a UUID.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the column holds anything but a UUID or null.
     fn uuid_if(&self, column: ColumnRef) -> Result<Option<Uuid>, StoreError>;
     /// Reads a time: microseconds since 1970, in UTC.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the column holds anything but a time or null.
     fn micros_if(&self, column: ColumnRef) -> Result<Option<Micros>, StoreError>;
     /// Reads a number from a column that holds large numbers.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the column holds anything but a number or null.
     fn great_if(&self, column: ColumnRef) -> Result<Option<i64>, StoreError>;
     /// Reads a number from a column that holds indexes and counts.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the column holds anything but a number or null.
     fn small_if(&self, column: ColumnRef) -> Result<Option<i64>, StoreError>;
     /// Reads a truth value that is required.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the column is null or does not hold a truth value.
     fn flag(&self, column: impl Into<ColumnRef>) -> Result<bool, StoreError>;
     /// Reads bytes into a copy.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the column holds anything but bytes or null.
     fn bytes_if(&self, column: impl Into<ColumnRef>) -> Result<Option<Vec<u8>>, StoreError>;
     /// Parses a JSON value.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the column holds anything but JSON of this type or null.
     fn json_if<T: DeserializeOwned>(
         &self,
         column: impl Into<ColumnRef>,
@@ -129,19 +97,11 @@ pub trait RowColumns {
     }
 
     /// Reads an id that is a UUID. Null is `None`.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the column holds anything but a UUID or null.
     fn id_if<T: From<Uuid>>(&self, column: impl Into<ColumnRef>) -> Result<Option<T>, StoreError> {
         Ok(self.uuid_if(column.into())?.map(T::from))
     }
 
     /// Reads a UUID as the text that clients see.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the column holds anything but a UUID or null.
     fn id_text_if(&self, column: impl Into<ColumnRef>) -> Result<Option<String>, StoreError> {
         Ok(self.uuid_if(column.into())?.map(|id| id.to_string()))
     }
@@ -196,10 +156,6 @@ pub trait RowColumns {
     }
 
     /// Reads a text into a copy. Null is `None`.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the column holds anything but a text or null.
     fn text_if(&self, column: impl Into<ColumnRef>) -> Result<Option<String>, StoreError> {
         Ok(self.str_if(column.into())?.map(str::to_owned))
     }
@@ -249,10 +205,6 @@ pub trait RowColumns {
     }
 
     /// Reads a time. Null is `None`.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the column holds anything but a time or null.
     fn time_if(&self, column: impl Into<ColumnRef>) -> Result<Option<Micros>, StoreError> {
         self.micros_if(column.into())
     }
@@ -329,10 +281,6 @@ pub fn unread(column: ColumnRef, found: impl fmt::Display) -> StoreError {
 }
 
 /// Serializes a value as JSON text, for a parameter.
-///
-/// # Errors
-///
-/// [`StoreError::Inconsistent`] if the value cannot be serialized.
 pub fn json<T: Serialize + ?Sized>(value: &T) -> Result<String, StoreError> {
     serde_json::to_string(value).map_err(|error| StoreError::Inconsistent {
         what: format!("a value cannot be serialized as JSON: {error}"),

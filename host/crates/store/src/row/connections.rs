@@ -6,20 +6,12 @@ use leadhost_domain::connection::{Connection, ConnectionKind, ConnectionPause};
 use leadhost_domain::id::{AgentId, ConnectionId};
 
 /// Reads `id`, the id of a connection.
-///
-/// # Errors
-///
-/// [`StoreError`] if a column holds an impossible value.
 pub fn id(row: &impl RowColumns) -> Result<ConnectionId, StoreError> {
     row.text_id("id")
 }
 
 /// Reads a connection with its settings, its sealed secrets and its pause. It is paused if
 /// `paused_at` is not null.
-///
-/// # Errors
-///
-/// [`StoreError`] if a column holds an impossible value.
 pub fn connection(row: &impl RowColumns) -> Result<Connection, StoreError> {
     let reason = row.text_if("paused_reason")?;
     let since = row.time_if("paused_at")?;

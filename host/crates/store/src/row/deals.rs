@@ -45,10 +45,6 @@ impl Looked {
 
 /// Reads a deal with its owner, contact, product and agent. The external id is added to its
 /// properties.
-///
-/// # Errors
-///
-/// [`StoreError`] if a column holds an impossible value.
 pub fn view(row: &impl RowColumns) -> Result<DealView, StoreError> {
     let mut props: Map<String, Value> = row.json("props")?;
     let external_id = row.text_if("external_id")?;
@@ -80,10 +76,6 @@ pub fn view(row: &impl RowColumns) -> Result<DealView, StoreError> {
 }
 
 /// Reads a deal with what operators see beyond the gateway.
-///
-/// # Errors
-///
-/// [`StoreError`] if a column holds an impossible value.
 pub fn found(row: &impl RowColumns) -> Result<FoundDeal, StoreError> {
     Ok(FoundDeal {
         id: row.id("id")?,
@@ -97,10 +89,6 @@ pub fn found(row: &impl RowColumns) -> Result<FoundDeal, StoreError> {
 }
 
 /// Reads the contact that a row names in addition to its own columns.
-///
-/// # Errors
-///
-/// [`StoreError`] if a column holds an impossible value.
 pub fn person(row: &impl RowColumns) -> Result<PersonPart, StoreError> {
     Ok(PersonPart {
         id: row.id_text("person_id")?,
@@ -111,10 +99,6 @@ pub fn person(row: &impl RowColumns) -> Result<PersonPart, StoreError> {
 }
 
 /// Reads a row of the history.
-///
-/// # Errors
-///
-/// [`StoreError`] if a column holds an impossible value.
 pub fn change(row: &impl RowColumns) -> Result<DealChange, StoreError> {
     Ok(DealChange {
         at: row.time("changed_at")?,
@@ -124,10 +108,6 @@ pub fn change(row: &impl RowColumns) -> Result<DealChange, StoreError> {
 }
 
 /// Reads a note.
-///
-/// # Errors
-///
-/// [`StoreError`] if a column holds an impossible value.
 pub fn log(row: &impl RowColumns) -> Result<DealLog, StoreError> {
     Ok(DealLog {
         id: row.id("id")?,

@@ -6,10 +6,6 @@ use leadhost_domain::delivery::{DeliveryStatus, ItemStatus};
 use leadhost_domain::plugin::RanWith;
 
 /// Reads the raw request.
-///
-/// # Errors
-///
-/// [`StoreError`] if a column holds an impossible value.
 pub fn request(row: &impl RowColumns) -> Result<NewDelivery, StoreError> {
     Ok(NewDelivery {
         id: row.id("id")?,
@@ -25,10 +21,6 @@ pub fn request(row: &impl RowColumns) -> Result<NewDelivery, StoreError> {
 }
 
 /// Reads a delivery for the lease holder that converts it.
-///
-/// # Errors
-///
-/// [`StoreError`] if a column holds an impossible value.
 pub fn held(row: &impl RowColumns, lease: Lease) -> Result<HeldDelivery, StoreError> {
     Ok(HeldDelivery {
         lease,
@@ -41,10 +33,6 @@ pub fn held(row: &impl RowColumns, lease: Lease) -> Result<HeldDelivery, StoreEr
 }
 
 /// Reads a delivery as lists show it: without its body, with the number of its items.
-///
-/// # Errors
-///
-/// [`StoreError`] if a column holds an impossible value.
 pub fn summary(row: &impl RowColumns) -> Result<DeliverySummary, StoreError> {
     Ok(DeliverySummary {
         id: row.id("id")?,
@@ -64,10 +52,6 @@ pub fn summary(row: &impl RowColumns) -> Result<DeliverySummary, StoreError> {
 }
 
 /// Reads an item with its result. The diff stays empty, because it is not stored.
-///
-/// # Errors
-///
-/// [`StoreError`] if a column holds an impossible value.
 pub fn item(row: &impl RowColumns) -> Result<ItemOutcome, StoreError> {
     Ok(ItemOutcome {
         index: row.small("item")?,

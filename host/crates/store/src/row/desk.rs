@@ -7,10 +7,6 @@ use leadhost_domain::id::{AgentId, OwnerId};
 use leadhost_domain::ticket::{OwnerPart, TicketStatus, TicketView};
 
 /// Reads a ticket with its contact, and with its owner if it has one.
-///
-/// # Errors
-///
-/// [`StoreError`] if a column holds an impossible value.
 pub fn view(row: &impl RowColumns) -> Result<TicketView, StoreError> {
     let owner: Option<OwnerId> = row.id_if("owner_id")?;
     let owner = owner

@@ -5,10 +5,6 @@ use crate::{Erased, Erasure, StandingDelivery, StoreError, UnlinkedDelivery};
 use leadhost_domain::delivery::DeliveryStatus;
 
 /// Reads the record of an erasure.
-///
-/// # Errors
-///
-/// [`StoreError`] if a column holds an impossible value.
 pub fn erasure(row: &impl RowColumns) -> Result<Erasure, StoreError> {
     Ok(Erasure {
         id: row.id("id")?,
@@ -25,10 +21,6 @@ pub fn erasure(row: &impl RowColumns) -> Result<Erasure, StoreError> {
 
 /// Reads how many rows of a person an erasure would remove, without the deliveries and answers that
 /// led to the person.
-///
-/// # Errors
-///
-/// [`StoreError`] if a column holds an impossible value.
 pub fn erased(row: &impl RowColumns) -> Result<Erased, StoreError> {
     Ok(Erased {
         contacts: row.number("contacts")?,
@@ -51,10 +43,6 @@ pub fn erased(row: &impl RowColumns) -> Result<Erased, StoreError> {
 
 /// Reads how many deliveries and answers led to the person: `linked`, of which `shared`, and
 /// `answers`.
-///
-/// # Errors
-///
-/// [`StoreError`] if a column holds an impossible value.
 pub fn erased_raw(row: &impl RowColumns) -> Result<Erased, StoreError> {
     let shared: u64 = row.number("shared")?;
     Ok(Erased {
@@ -67,10 +55,6 @@ pub fn erased_raw(row: &impl RowColumns) -> Result<Erased, StoreError> {
 
 /// Reads a delivery that stands: its status, whether an item of it led to another contact, and
 /// whether a lead of it is still to be converted.
-///
-/// # Errors
-///
-/// [`StoreError`] if a column holds an impossible value.
 pub fn standing(row: &impl RowColumns) -> Result<StandingDelivery, StoreError> {
     Ok(StandingDelivery {
         id: row.id("id")?,
@@ -81,10 +65,6 @@ pub fn standing(row: &impl RowColumns) -> Result<StandingDelivery, StoreError> {
 }
 
 /// Reads a delivery with its raw request, and whether one of its items led to the contact.
-///
-/// # Errors
-///
-/// [`StoreError`] if a column holds an impossible value.
 pub fn unlinked(row: &impl RowColumns) -> Result<UnlinkedDelivery, StoreError> {
     Ok(UnlinkedDelivery {
         standing: standing(row)?,

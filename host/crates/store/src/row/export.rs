@@ -136,10 +136,6 @@ impl ExportPageBuilder {
 
     /// Adds a row. Returns false if no further rows are wanted. Returns true for the row after the
     /// limit, because the query ends there: nothing is left unread, and the connection can be kept.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if a column of the row holds an impossible value.
     pub fn add(&mut self, row: &impl RowColumns) -> Result<bool, StoreError> {
         if self.rows.len() >= self.limit {
             self.more = true;

@@ -6,10 +6,6 @@ use crate::{HeldFetch, KeptAnswer, Lease, StoreError, WaitingFetch};
 use leadhost_domain::exchange::{HttpResponse, Pairs};
 
 /// Reads a fetch for the lease holder that makes it.
-///
-/// # Errors
-///
-/// [`StoreError`] if a column holds an impossible value.
 pub fn held(row: &impl RowColumns, lease: Lease) -> Result<HeldFetch, StoreError> {
     Ok(HeldFetch {
         lease,
@@ -48,10 +44,6 @@ pub fn answer(row: &impl RowColumns) -> Result<KeptAnswer, StoreError> {
 }
 
 /// Reads a fetch that is still to be made.
-///
-/// # Errors
-///
-/// [`StoreError`] if a column holds an impossible value.
 pub fn waiting(row: &impl RowColumns) -> Result<WaitingFetch, StoreError> {
     Ok(WaitingFetch {
         index: row.small("item")?,
@@ -66,10 +58,6 @@ pub fn waiting(row: &impl RowColumns) -> Result<WaitingFetch, StoreError> {
 
 /// Reads an answer. Its status and headers are JSON, its body is bytes. Returns `None` if there
 /// is no answer yet.
-///
-/// # Errors
-///
-/// [`StoreError`] if a column holds an impossible value.
 pub fn response(row: &impl RowColumns) -> Result<Option<HttpResponse>, StoreError> {
     let head: Option<(u16, Pairs)> = row.json_if("response_head")?;
     let body = row.bytes_if("response_body")?;

@@ -10,10 +10,6 @@ use leadhost_domain::time::Micros;
 use leadhost_domain::workspace::Partner;
 
 /// Reads a key with the workspace and the partner that it belongs to, if any.
-///
-/// # Errors
-///
-/// [`StoreError`] if a column holds an impossible value.
 pub fn caller(row: &impl RowColumns) -> Result<Caller, StoreError> {
     let key = record(row)?;
     let workspace = match key.workspace {
@@ -32,10 +28,6 @@ pub fn caller(row: &impl RowColumns) -> Result<Caller, StoreError> {
 }
 
 /// Reads a key without its digest.
-///
-/// # Errors
-///
-/// [`StoreError`] if a column holds an impossible value.
 pub fn record(row: &impl RowColumns) -> Result<KeyRecord, StoreError> {
     Ok(KeyRecord {
         id: row.id("key_id")?,

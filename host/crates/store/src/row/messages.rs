@@ -10,10 +10,6 @@ use leadhost_domain::message::Actor;
 use leadhost_domain::plugin::Digest;
 
 /// Reads a send for its new lease holder. The state is the one before the claim.
-///
-/// # Errors
-///
-/// [`StoreError`] if a column holds an impossible value.
 pub fn held_send(row: &impl RowColumns, lease: Lease) -> Result<HeldSend, StoreError> {
     Ok(HeldSend {
         lease,
@@ -33,10 +29,6 @@ pub fn held_send(row: &impl RowColumns, lease: Lease) -> Result<HeldSend, StoreE
 }
 
 /// Reads a send with its answer, kept to compare versions of an adapter.
-///
-/// # Errors
-///
-/// [`StoreError`] if a column holds an impossible value.
 pub fn kept_send(row: &impl RowColumns) -> Result<KeptSend, StoreError> {
     Ok(KeptSend {
         workspace: row.id("workspace_id")?,
@@ -55,10 +47,6 @@ pub fn kept_send(row: &impl RowColumns) -> Result<KeptSend, StoreError> {
 
 /// Reads the list of templates of a connection, with the time and the error of its
 /// synchronization.
-///
-/// # Errors
-///
-/// [`StoreError`] if a column holds an impossible value.
 pub fn template_list(row: &impl RowColumns) -> Result<TemplateList, StoreError> {
     Ok(TemplateList {
         synced_at: row.time_if("synced_at")?,
@@ -69,10 +57,6 @@ pub fn template_list(row: &impl RowColumns) -> Result<TemplateList, StoreError> 
 }
 
 /// Reads a message with its contact's name and number, and the time when it is due if it waits.
-///
-/// # Errors
-///
-/// [`StoreError`] if a column holds an impossible value.
 pub fn outbox_message(row: &impl RowColumns) -> Result<OutboxMessage, StoreError> {
     Ok(OutboxMessage {
         id: row.id("id")?,

@@ -7,10 +7,6 @@ use leadhost_domain::publisher::Publisher;
 
 /// Reads the record of a plugin version, without its WebAssembly bytes. If no publisher was
 /// stored, the origin gives it.
-///
-/// # Errors
-///
-/// [`StoreError`] if a column holds an impossible value.
 pub fn record(row: &impl RowColumns) -> Result<PluginRecord, StoreError> {
     Ok(PluginRecord {
         digest: Digest(row.text("digest")?),
@@ -36,10 +32,6 @@ fn publisher(noted: Option<String>, origin: &str) -> Result<Publisher, StoreErro
 }
 
 /// Reads an activation. `previous` is `None` if no other version served before.
-///
-/// # Errors
-///
-/// [`StoreError`] if a column holds an impossible value.
 pub fn activation(row: &impl RowColumns) -> Result<Activation, StoreError> {
     Ok(Activation {
         name: row.text("name")?,
@@ -51,10 +43,6 @@ pub fn activation(row: &impl RowColumns) -> Result<Activation, StoreError> {
 }
 
 /// Reads the record of a refused plugin file.
-///
-/// # Errors
-///
-/// [`StoreError`] if a column holds an impossible value.
 pub fn refusal(row: &impl RowColumns) -> Result<PluginRefusal, StoreError> {
     Ok(PluginRefusal {
         origin: row.text("origin")?,

@@ -10,10 +10,6 @@ use leadhost_domain::id::ProductId;
 use leadhost_domain::time::Micros;
 
 /// Reads a product as the API shows it.
-///
-/// # Errors
-///
-/// [`StoreError`] if a column holds an impossible value.
 pub fn product(row: &impl RowColumns) -> Result<Product, StoreError> {
     Ok(Product {
         id: row.id("id")?,
@@ -24,10 +20,6 @@ pub fn product(row: &impl RowColumns) -> Result<Product, StoreError> {
 }
 
 /// Reads a change of a product. The name is `None` if the product was removed.
-///
-/// # Errors
-///
-/// [`StoreError`] if a column holds an impossible value.
 pub fn change(row: &impl RowColumns) -> Result<ProductChange, StoreError> {
     Ok(ProductChange {
         stamp: row.number("stamp")?,

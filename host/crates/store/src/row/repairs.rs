@@ -9,10 +9,6 @@ use leadhost_domain::id::DeliveryId;
 use leadhost_domain::repair::{Repair, RepairChange, RepairSum};
 
 /// Reads a repair.
-///
-/// # Errors
-///
-/// [`StoreError`] if a column holds an impossible value.
 pub fn repair(row: &impl RowColumns) -> Result<Repair, StoreError> {
     Ok(Repair {
         id: row.id("id")?,
@@ -29,10 +25,6 @@ pub fn repair(row: &impl RowColumns) -> Result<Repair, StoreError> {
 }
 
 /// Reads a row of a receipt.
-///
-/// # Errors
-///
-/// [`StoreError`] if a column holds an impossible value.
 pub fn change(row: &impl RowColumns) -> Result<RepairChange, StoreError> {
     let before = row.json_if("value_before")?;
     let after = row.json_if("value_after")?;
@@ -52,10 +44,6 @@ pub fn change(row: &impl RowColumns) -> Result<RepairChange, StoreError> {
 }
 
 /// Reads a deal that moved to another contact.
-///
-/// # Errors
-///
-/// [`StoreError`] if a column holds an impossible value.
 pub fn moved(row: &impl RowColumns) -> Result<RepairMove, StoreError> {
     Ok(RepairMove {
         number: row.number("number")?,
@@ -69,10 +57,6 @@ pub fn moved(row: &impl RowColumns) -> Result<RepairMove, StoreError> {
 }
 
 /// Reads the first change of what a lead of a contact says of the person.
-///
-/// # Errors
-///
-/// [`StoreError`] if a column holds an impossible value.
 pub fn first_change(row: &impl RowColumns) -> Result<CorrectedContact, StoreError> {
     Ok(CorrectedContact {
         number: row.number("number")?,
@@ -85,10 +69,6 @@ pub fn first_change(row: &impl RowColumns) -> Result<CorrectedContact, StoreErro
 }
 
 /// Reads what a lead said of the person before a repair, and says after it.
-///
-/// # Errors
-///
-/// [`StoreError`] if a column holds an impossible value.
 pub fn corrected_lead(row: &impl RowColumns) -> Result<(PartedLead, Value, Value), StoreError> {
     let lead = changed_lead(row)?;
     Ok((lead, row.json("value_before")?, row.json("value_after")?))
@@ -103,10 +83,6 @@ fn changed_lead(row: &impl RowColumns) -> Result<PartedLead, StoreError> {
 }
 
 /// Reads what the lead of a deal says of the person. A deal without an item has no delivery.
-///
-/// # Errors
-///
-/// [`StoreError`] if a column holds an impossible value.
 pub fn said_by_lead(row: &impl RowColumns) -> Result<(PartedLead, Value), StoreError> {
     let item = row.small_if("item".into())?;
     let item = item.and_then(|item| u32::try_from(item).ok());
@@ -122,10 +98,6 @@ pub fn said_by_lead(row: &impl RowColumns) -> Result<(PartedLead, Value), StoreE
 }
 
 /// Reads the number of changes of a field.
-///
-/// # Errors
-///
-/// [`StoreError`] if a column holds an impossible value.
 pub fn sum(row: &impl RowColumns) -> Result<RepairSum, StoreError> {
     Ok(RepairSum {
         field: row.text("field")?,

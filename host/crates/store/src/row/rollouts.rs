@@ -8,10 +8,6 @@ use leadhost_domain::plugin::Digest;
 use leadhost_domain::rollout::{Rollout, RolloutReport};
 
 /// Reads a rollout.
-///
-/// # Errors
-///
-/// [`StoreError`] if a column holds an impossible value.
 pub fn rollout(row: &impl RowColumns) -> Result<Rollout, StoreError> {
     Ok(Rollout {
         name: row.text("name")?,
@@ -33,10 +29,6 @@ pub fn rollout(row: &impl RowColumns) -> Result<Rollout, StoreError> {
 }
 
 /// Reads the report of a host.
-///
-/// # Errors
-///
-/// [`StoreError`] if a column holds an impossible value.
 pub fn report(row: &impl RowColumns) -> Result<RolloutReport, StoreError> {
     Ok(RolloutReport {
         name: row.text("name")?,

@@ -6,10 +6,6 @@ use leadhost_domain::connection::{ConnectionSketch, SourceShape};
 use leadhost_domain::id::ConnectionId;
 
 /// Reads a sketch.
-///
-/// # Errors
-///
-/// [`StoreError`] if a column holds an impossible value.
 pub fn sketch(row: &impl RowColumns) -> Result<ConnectionSketch, StoreError> {
     Ok(ConnectionSketch {
         connection: row.text_id("connection_id")?,
@@ -22,10 +18,6 @@ pub fn sketch(row: &impl RowColumns) -> Result<ConnectionSketch, StoreError> {
 }
 
 /// Reads what the deliveries of a connection look like.
-///
-/// # Errors
-///
-/// [`StoreError`] if a column holds an impossible value.
 pub fn shape(row: &impl RowColumns) -> Result<(ConnectionId, SourceShape), StoreError> {
     let shape = SourceShape {
         change: row.json_if("change")?,

@@ -13,10 +13,6 @@ use crate::decide::{
 };
 
 /// Reads a delivery, with its lease and whether the lease is held.
-///
-/// # Errors
-///
-/// [`StoreError`] if a column holds an impossible value.
 pub fn delivery(
     row: &impl RowColumns,
     (lease, held): (i64, bool),
@@ -46,10 +42,6 @@ pub fn delivery(
 }
 
 /// Reads an item with its result.
-///
-/// # Errors
-///
-/// [`StoreError`] if a column holds an impossible value.
 pub fn item(row: &impl RowColumns) -> Result<ItemRecord, StoreError> {
     Ok(ItemRecord {
         status: item_status(row)?,
@@ -63,10 +55,6 @@ pub fn item(row: &impl RowColumns) -> Result<ItemRecord, StoreError> {
 }
 
 /// Reads a fetch, with its lease and whether the lease is held.
-///
-/// # Errors
-///
-/// [`StoreError`] if a column holds an impossible value.
 pub fn fetch(row: &impl RowColumns, (lease, held): (i64, bool)) -> Result<FetchRecord, StoreError> {
     Ok(FetchRecord {
         workspace: row.id("workspace_id")?,
@@ -89,10 +77,6 @@ pub fn fetch(row: &impl RowColumns, (lease, held): (i64, bool)) -> Result<FetchR
 
 /// Reads the owner of a dedupe key, and the deal and the contact of its item. They are `None`
 /// while the owner's fetch waits.
-///
-/// # Errors
-///
-/// [`StoreError`] if a column holds an impossible value.
 pub fn claim(row: &impl RowColumns) -> Result<Claim, StoreError> {
     Ok(Claim {
         workspace: row.id("workspace_id")?,
@@ -107,10 +91,6 @@ pub fn claim(row: &impl RowColumns) -> Result<Claim, StoreError> {
 
 /// Reads a quarantined delivery: its size in bytes, the network of its sender, and whether it
 /// has or had a lease.
-///
-/// # Errors
-///
-/// [`StoreError`] if a column holds an impossible value.
 pub fn quarantined(row: &impl RowColumns) -> Result<Quarantined, StoreError> {
     Ok(Quarantined {
         id: row.id("id")?,
@@ -122,10 +102,6 @@ pub fn quarantined(row: &impl RowColumns) -> Result<Quarantined, StoreError> {
 
 /// Reads a send. A store may keep its state, due time and lease elsewhere, but selects them with
 /// it.
-///
-/// # Errors
-///
-/// [`StoreError`] if a column holds an impossible value.
 pub fn send(row: &impl RowColumns) -> Result<SendRecord, StoreError> {
     Ok(SendRecord {
         workspace: row.id("workspace_id")?,
@@ -146,10 +122,6 @@ pub fn send(row: &impl RowColumns) -> Result<SendRecord, StoreError> {
 
 /// Reads the message of a channel's id, or the progress reported so far if the message is
 /// unknown.
-///
-/// # Errors
-///
-/// [`StoreError`] if a column holds an impossible value.
 pub fn reference(row: &impl RowColumns) -> Result<Reference, StoreError> {
     Ok(Reference {
         workspace: row.id("workspace_id")?,
@@ -162,10 +134,6 @@ pub fn reference(row: &impl RowColumns) -> Result<Reference, StoreError> {
 }
 
 /// Reads a request with an idempotency key. The answer is `None` while the request is running.
-///
-/// # Errors
-///
-/// [`StoreError`] if a column holds an impossible value.
 pub fn remembered(row: &impl RowColumns) -> Result<IdempotencyRecord, StoreError> {
     Ok(IdempotencyRecord {
         fingerprint: row.text("fingerprint")?,

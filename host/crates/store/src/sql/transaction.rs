@@ -38,10 +38,6 @@ pub enum SqlRow<'r> {
 impl Tx {
     /// Limits the rows that the transaction sees from now on to those of these workspaces, which
     /// replace any named before. On SQLite the transaction always sees all rows.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if PostgreSQL does not execute the statement. SQLite never fails.
     pub async fn name(&mut self, workspaces: &[WorkspaceId]) -> Result<(), StoreError> {
         match self {
             Self::Sqlite(_) => Ok(()),
@@ -51,10 +47,6 @@ impl Tx {
 
     /// Runs a statement and returns how many rows it changed. A statement that is only for the
     /// other database changes none.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database refuses the statement or cannot be reached.
     pub async fn run(&mut self, sql: &'static Sql, args: &[Arg<'_>]) -> Result<u64, StoreError> {
         match self {
             Self::Sqlite(connection) => {
@@ -67,10 +59,6 @@ impl Tx {
     }
 
     /// Returns the rows of a statement, each converted by `read`.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails, and the errors of `read`.
     pub async fn rows<T: Send>(
         &mut self,
         sql: &'static Sql,
@@ -99,10 +87,6 @@ impl Tx {
 
     /// Passes the rows of a statement to `read` until it returns false. The remaining rows are not
     /// read.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails, and the errors of `read`.
     pub async fn rows_while(
         &mut self,
         sql: &'static Sql,
@@ -125,10 +109,6 @@ impl Tx {
     }
 
     /// Returns the first row of a statement. `None` means that the statement yields no row.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails, and the errors of `read`.
     pub async fn row<T: Send>(
         &mut self,
         sql: &'static Sql,
@@ -139,10 +119,6 @@ impl Tx {
     }
 
     /// Returns the row of a statement that always yields one.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError::Inconsistent`] if the statement yields no row.
     pub async fn only<T: Send>(
         &mut self,
         sql: &'static Sql,
@@ -161,10 +137,6 @@ impl Tx {
     /// Runs a statement for each of these rows, which it reads from `each`, and returns how many
     /// rows it changed. If `rows` is empty, the statement does not run. No two may change the same row of
     /// the database: PostgreSQL would take either.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     pub async fn run_each<const N: usize>(
         &mut self,
         sql: &'static Sql,
@@ -187,10 +159,6 @@ impl Tx {
 
     /// Runs statements that change different rows, each for its own rows, and returns how many rows
     /// each of them changed. Statements without rows do not run.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     pub async fn run_together<const N: usize>(
         &mut self,
         together: &'static Together,
@@ -223,10 +191,6 @@ impl Tx {
     }
 
     /// Returns the rows of a statement for each of these rows, which it reads from `each`.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails, and the errors of `read`.
     pub async fn rows_each<const N: usize, T: Send>(
         &mut self,
         sql: &'static Sql,

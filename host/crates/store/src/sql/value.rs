@@ -262,10 +262,6 @@ impl From<Json> for SqlValue<'_> {
 }
 
 /// Serializes a value for a JSON column.
-///
-/// # Errors
-///
-/// [`StoreError::Inconsistent`] if the value cannot be serialized.
 pub fn json<T: Serialize + ?Sized>(value: &T) -> Result<Json, StoreError> {
     crate::row::json(value).map(Json)
 }

@@ -56,11 +56,6 @@ pub struct BackupSummary {
 
 /// Copies the store of `file` into the new file `to`. From time to time, `progress`
 /// receives the bytes written and the approximate total.
-///
-/// # Errors
-///
-/// `Open` if there is no store that can be copied, `Refused` if `to` exists or cannot be
-/// written, `Inconsistent` if the copy is damaged.
 pub async fn backup(
     file: &Path,
     to: &Path,

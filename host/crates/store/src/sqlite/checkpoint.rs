@@ -80,10 +80,6 @@ fn is_large(log: &Path) -> bool {
 
 /// Moves all committed pages into the file and empties the log. If a read is using the
 /// log all the time, a later checkpoint does so.
-///
-/// # Errors
-///
-/// [`StoreError`] if the file cannot be opened or written.
 pub async fn empty_log(db: &Db) -> Result<(), StoreError> {
     let options = db.options().clone();
     let mut mover = beside(move || Mover::open(&options)).await?;

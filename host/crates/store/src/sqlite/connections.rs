@@ -84,10 +84,6 @@ impl SqliteOptions {
     }
 
     /// Opens a connection with all settings.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the file cannot be opened or a setting is refused.
     pub fn open(&self) -> Result<Connection, StoreError> {
         let access = if self.writes {
             OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE
@@ -141,10 +137,6 @@ pub fn log_of(database: &Path) -> PathBuf {
 
 /// Limits the file to this many pages on this connection, as a full disk would. 0 lifts the
 /// limit. A file that is already larger does not grow.
-///
-/// # Errors
-///
-/// [`StoreError`] if SQLite refuses the setting.
 pub fn bound(connection: &Connection, pages: u32) -> Result<(), StoreError> {
     let most = if pages == 0 { MOST_PAGES } else { pages };
     Ok(connection.execute_batch(&format!("pragma max_page_count = {most}"))?)

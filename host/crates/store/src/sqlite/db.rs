@@ -49,10 +49,6 @@ impl Db {
     }
 
     /// Reads in one snapshot.
-    ///
-    /// # Errors
-    ///
-    /// `Busy` if too many reads wait, and the errors of `steps`.
     pub async fn read<T, F>(&self, length: JobLength, steps: F) -> Result<T, StoreError>
     where
         T: Send + 'static,
@@ -63,11 +59,6 @@ impl Db {
 
     /// Writes in one transaction. It sees all earlier writes, and a clock that it reads
     /// is later than any that an earlier transaction read.
-    ///
-    /// # Errors
-    ///
-    /// `Busy` if too many writes wait, `Full` if there is no space, and the errors of
-    /// `steps`.
     pub async fn write<T, F>(&self, steps: F) -> Result<T, StoreError>
     where
         T: Send + 'static,

@@ -40,10 +40,6 @@ on conflict do nothing";
 
 /// Locks the store for as long as the returned file is open. The kernel releases the lock
 /// when the process ends.
-///
-/// # Errors
-///
-/// `Open` if another process has the lock, or the lock file cannot be written.
 pub fn lock(database: &Path) -> Result<File, StoreError> {
     lock_file::hold(&lock_file::beside(database), database.display())
 }
@@ -51,10 +47,6 @@ pub fn lock(database: &Path) -> Result<File, StoreError> {
 /// Refuses a restored file beside which the log of the previous file still lies: SQLite
 /// would write that log into it. The header of a copy made by `backup` shows that it has
 /// never had a log.
-///
-/// # Errors
-///
-/// `Open` if there is such a log.
 pub fn refuse_foreign_log(database: &Path) -> Result<(), StoreError> {
     let log = log_of(database);
     let log_bytes = std::fs::metadata(&log).map_or(0, |log| log.len());
@@ -82,10 +74,6 @@ const WITH_A_LOG: u8 = 2;
 
 /// Refuses a file of a version that this program cannot read, and leaves it unchanged. Other
 /// errors are reported when the file is opened.
-///
-/// # Errors
-///
-/// `Open` if the file has such a version.
 pub fn refuse_other_version(database: &Path) -> Result<(), StoreError> {
     if std::fs::metadata(database).map_or(0, |file| file.len()) == 0 {
         return Ok(());
@@ -105,10 +93,6 @@ fn moved_note(database: &Path) -> std::path::PathBuf {
 
 /// Writes the note that the store has moved. If both copies were served, there would be two
 /// stores with the same id.
-///
-/// # Errors
-///
-/// `Open` if the note cannot be written.
 pub fn leave(database: &Path, to: &str) -> Result<(), StoreError> {
     let note = moved_note(database);
     let write = || {
@@ -122,10 +106,6 @@ pub fn leave(database: &Path, to: &str) -> Result<(), StoreError> {
 }
 
 /// Refuses a file whose store was moved elsewhere.
-///
-/// # Errors
-///
-/// `Open` if there is a note of a move.
 pub fn refuse_moved(database: &Path) -> Result<(), StoreError> {
     let note = moved_note(database);
     match std::fs::read_to_string(&note) {
@@ -157,10 +137,6 @@ pub fn for_file(database: &Path, error: StoreError) -> StoreError {
 }
 
 /// Brings the schema up to date and returns the store's id.
-///
-/// # Errors
-///
-/// `Open` if the schema cannot be used.
 pub async fn prepare(db: &Db, clock: &dyn Clock) -> Result<Uuid, StoreError> {
     let new = uuid_at(clock.now());
     db.write(ending(
@@ -172,10 +148,6 @@ pub async fn prepare(db: &Db, clock: &dyn Clock) -> Result<Uuid, StoreError> {
 
 /// Opens the file for a reader that needs all of it and is alone on it. Brings the schema up
 /// to date, and returns the lock, the store's id and a connection.
-///
-/// # Errors
-///
-/// `Open` if another process has the file or its schema cannot be used.
 pub async fn alone(
     database: &Path,
     clock: &dyn Clock,
@@ -249,10 +221,6 @@ fn migrations_done(found: i64) -> Result<usize, StoreError> {
 }
 
 /// Returns the schema version of a file that this program can serve. `None` if it has no schema yet.
-///
-/// # Errors
-///
-/// `Open` if it is that of another program, and [`StoreError`] if the file cannot be read.
 pub fn supported_version(connection: &Connection) -> Result<Option<i64>, StoreError> {
     let found = schema_version(connection)?;
     migrations_done(found)?;
@@ -266,10 +234,6 @@ pub fn newest_schema() -> i64 {
 
 /// For read-only access: refuses a file from before the first release. Additions of a newer
 /// version do no harm.
-///
-/// # Errors
-///
-/// `Open` if the file is that old.
 pub fn refuse_old(connection: &Connection) -> Result<(), StoreError> {
     let found = schema_version(connection)?;
     let has_our_tables = usize::try_from(found).is_ok_and(|found| found >= FIRST);

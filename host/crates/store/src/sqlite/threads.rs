@@ -59,10 +59,6 @@ pub enum JobLength {
 }
 
 /// Returns the SQLite connection of a transaction on one of these threads.
-///
-/// # Errors
-///
-/// `Inconsistent` if it is a PostgreSQL transaction.
 pub fn connection(tx: &mut Tx) -> Result<&mut Connection, StoreError> {
     match tx {
         Tx::Sqlite(connection) => Ok(connection),
@@ -73,10 +69,6 @@ pub fn connection(tx: &mut Tx) -> Result<&mut Connection, StoreError> {
 }
 
 /// Runs blocking work with a connection of its own, outside these threads.
-///
-/// # Errors
-///
-/// [`StoreError`] of the work, and `Inconsistent` if it panicked.
 pub async fn beside<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
 ) -> Result<T, StoreError> {
@@ -336,10 +328,6 @@ impl StoreThreads {
     }
 
     /// Runs an operation in a transaction of its own and returns its result.
-    ///
-    /// # Errors
-    ///
-    /// `Busy` if the queue is full, and the errors of the operation.
     pub async fn run<T, F>(&self, length: JobLength, steps: F) -> Result<T, StoreError>
     where
         T: Send + 'static,

@@ -45,10 +45,6 @@ pub enum BuildOutcome {
 }
 
 /// Runs the commands in the folder, one after the other, until one fails or the shutdown begins.
-///
-/// # Errors
-///
-/// [`io::Error`] if the pipe cannot be made, or the shell cannot be started or waited for.
 pub async fn run(
     folder: &Path,
     commands: &[String],

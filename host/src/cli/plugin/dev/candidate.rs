@@ -56,10 +56,6 @@ pub fn show(failing: &[FailingCase]) {
 }
 
 /// Reads what the build of a project wrote.
-///
-/// # Errors
-///
-/// [`CommandFailure`] if the build wrote no component, or a case is wrong.
 pub fn read(folder: &Path) -> Result<DevCandidate, CommandFailure> {
     let file = component_file::read(folder)?;
     let golden = folder.join(GOLDEN);
@@ -91,10 +87,6 @@ impl DevCandidate {
     }
 
     /// Returns the cases that fail.
-    ///
-    /// # Errors
-    ///
-    /// [`CommandFailure`] if the component cannot be loaded even without its cases.
     pub async fn failing(&self, plugins: &Plugins) -> Result<Vec<FailingCase>, CommandFailure> {
         let prepared = plugins.prepare(self.file.without_cases()?).await;
         let loaded = prepared
@@ -119,10 +111,6 @@ impl DevCandidate {
     }
 
     /// Leaves cases out.
-    ///
-    /// # Errors
-    ///
-    /// [`CommandFailure`] if the component is none.
     pub fn without(self, failing: &[FailingCase]) -> Result<Self, CommandFailure> {
         let stays = |case: &&Arc<Case>| failing.iter().all(|one| one.name != case.name);
         let cases = self.cases.iter().filter(stays);

@@ -73,10 +73,6 @@ impl ProjectFiles {
     }
 
     /// Returns an error once the folder of the project is no longer where it was.
-    ///
-    /// # Errors
-    ///
-    /// [`CommandFailure`] that says so.
     pub fn check_root(&self) -> Result<(), CommandFailure> {
         if is_there(&self.root) {
             return Ok(());
@@ -89,10 +85,6 @@ impl ProjectFiles {
     }
 
     /// Reads all files. New folders are watched from then on.
-    ///
-    /// # Errors
-    ///
-    /// [`CommandFailure`] if the folder is no longer there, cannot be read or has too many files.
     pub fn state(&mut self) -> Result<FilesState, CommandFailure> {
         self.check_root()?;
         let ignored = ignored(&self.root);
@@ -168,10 +160,6 @@ impl ProjectFiles {
     }
 
     /// Waits until the files differ from `since` and have not changed for a moment.
-    ///
-    /// # Errors
-    ///
-    /// As for [`Self::state`].
     pub async fn changed(&mut self, since: FilesState) -> Result<(), CommandFailure> {
         let notice = Arc::clone(&self.notice);
         let mut seen = since;

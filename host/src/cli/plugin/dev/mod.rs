@@ -85,11 +85,6 @@ pub struct Dev {
 
 impl Dev {
     /// Serves the project until it is stopped.
-    ///
-    /// # Errors
-    ///
-    /// [`CommandFailure`] if the folder is no project, its files cannot be read, or the private service
-    /// cannot be started; with `--once` also if the build or a golden case fails.
     pub fn run(self) -> Result<(), CommandFailure> {
         project::read(&self.folder)?;
         let runtime = tokio::runtime::Builder::new_multi_thread()

@@ -62,11 +62,6 @@ pub struct PrivateService {
 
 impl PrivateService {
     /// Starts it. `port`: that of the gateway; 0 for a free one.
-    ///
-    /// # Errors
-    ///
-    /// [`CommandFailure`] if the temporary folder cannot be used, the store or the engine cannot be
-    /// started, or the port is taken.
     pub async fn start(
         port: u16,
         limits: PluginsSection,
@@ -123,11 +118,6 @@ impl PrivateService {
 
     /// Tries a component and makes it the active version, whatever would concern an operator. `check`
     /// gets the version after its trial.
-    ///
-    /// # Errors
-    ///
-    /// [`SwapError`] if the trial or the check refuses it, or its name is in use by a plugin of another
-    /// kind. Then the version before it stays active.
     pub async fn swap(
         &mut self,
         wasm: Vec<u8>,
@@ -150,10 +140,6 @@ impl PrivateService {
     }
 
     /// Makes the workspace as the file declares it.
-    ///
-    /// # Errors
-    ///
-    /// [`CommandFailure`] with all problems of the file, or if the store fails.
     pub async fn declare(&self, file: &Value) -> Result<ApplyOutcome, CommandFailure> {
         let applied = apply(&self.app.pipeline, file, FileExtent::Whole, false).await;
         applied.map_err(|error| match error {

@@ -15,10 +15,6 @@ use leadhost_plugin::{CallBudget, Loaded, Plugins, TRIAL_LANE};
 pub const NAME: &str = "dev";
 
 /// Refuses fields that the command sets: the author's would be left out silently.
-///
-/// # Errors
-///
-/// [`CommandFailure`] with their names, if there are any.
 pub fn refuse_own(
     fields: &Map<String, Value>,
     kind: PluginKind,
@@ -101,10 +97,6 @@ pub fn declaration(
 }
 
 /// Returns the secrets to generate: those that the plugin requires, and those of its sender checks.
-///
-/// # Errors
-///
-/// [`CommandFailure`] if the plugin does not take the configuration, or gives no answer.
 pub async fn generated_secrets(
     plugins: &Plugins,
     loaded: &Arc<Loaded>,

@@ -26,11 +26,6 @@ impl RegistryAddress {
     }
 
     /// Reads an address.
-    ///
-    /// # Errors
-    ///
-    /// A text with the expected form, if the scheme, the registry, the name, the tag or the digest is
-    /// missing or invalid.
     pub fn parse(text: &str) -> Result<Self, String> {
         let wrong = |why: &str| {
             format!(
@@ -64,10 +59,6 @@ impl RegistryAddress {
     }
 
     /// Reads the address of a push.
-    ///
-    /// # Errors
-    ///
-    /// As for [`Self::parse`]; also if it has a digest, which the push computes.
     pub fn parse_target(text: &str) -> Result<Self, String> {
         let address = Self::parse(text)?;
         match address.reference.digest() {

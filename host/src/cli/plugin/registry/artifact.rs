@@ -61,10 +61,6 @@ pub fn digest(part: &[u8]) -> String {
 }
 
 /// Packs a component.
-///
-/// # Errors
-///
-/// The reason, if the bytes are not a component or its interfaces cannot be read.
 pub fn pack(wasm: Vec<u8>) -> Result<PackedArtifact, String> {
     check_component(&wasm)?;
     let outer = interfaces::parse_component(&wasm)?;
@@ -106,10 +102,6 @@ fn descriptor(part: &[u8], media_type: &str) -> OciDescriptor {
 }
 
 /// Returns where the component of a manifest is. Other places than the registry are left out.
-///
-/// # Errors
-///
-/// The reason, if the manifest is not that of a component.
 pub fn component_of(manifest: &[u8]) -> Result<OciDescriptor, String> {
     let unread = |error: serde_json::Error| format!("its manifest cannot be read: {error}");
     let index: ImageIndex = serde_json::from_slice(manifest).map_err(unread)?;
@@ -140,10 +132,6 @@ pub fn component_of(manifest: &[u8]) -> Result<OciDescriptor, String> {
 }
 
 /// Refuses bytes that do not begin like a component: core modules have the same layout.
-///
-/// # Errors
-///
-/// The reason, if the bytes are not a component.
 pub fn check_component(wasm: &[u8]) -> Result<(), String> {
     if wasm.starts_with(COMPONENT) {
         return Ok(());

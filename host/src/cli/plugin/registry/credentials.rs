@@ -27,10 +27,6 @@ pub struct Credentials {
 }
 
 /// Finds the credentials for a registry. Without any the registry is asked without them.
-///
-/// # Errors
-///
-/// [`CommandFailure`] if there are some that cannot be read or used.
 pub async fn find(registry: &str) -> Result<Credentials, CommandFailure> {
     // Without a home folder there is none.
     let Some(file) = configuration() else {

@@ -66,21 +66,12 @@ pub struct PulledComponent {
 }
 
 /// Returns the greatest size of a component in bytes, as the service's configuration file has it.
-///
-/// # Errors
-///
-/// [`CommandFailure`] if the configuration cannot be read.
 pub fn component_limit(config: Option<&Path>) -> Result<usize, CommandFailure> {
     Ok(Config::load(config, &[])?.plugins.component_mib << 20)
 }
 
 impl RegistryClient {
     /// Reads the user's credentials for the registry of this address. It does not connect yet.
-    ///
-    /// # Errors
-    ///
-    /// [`CommandFailure`] if the credentials cannot be read, or the system has no certificates of
-    /// authorities.
     pub async fn new(address: &RegistryAddress) -> Result<Self, CommandFailure> {
         let credentials = credentials::find(address.credentials_key()).await?;
         // The first one stays, and all of this program are of the same crate.
@@ -103,12 +94,6 @@ impl RegistryClient {
     }
 
     /// Returns the component of at most `limit` bytes at the address.
-    ///
-    /// # Errors
-    ///
-    /// [`CommandFailure`] if the registry cannot be reached, does not answer in time, refuses the
-    /// credentials or does not have it, or if it is not a component, is too large, or has other
-    /// bytes than its digest says.
     pub async fn pull(&self, limit: usize) -> Result<PulledComponent, CommandFailure> {
         let reference = self.address.reference();
         let manifest = self
@@ -151,11 +136,6 @@ impl RegistryClient {
     }
 
     /// Stores the component of a file under the tag of the address. Returns the address with its digest.
-    ///
-    /// # Errors
-    ///
-    /// [`CommandFailure`] if the bytes are not a component, or the registry cannot be reached, does
-    /// not answer in time, or refuses the credentials or the component.
     pub async fn push(
         &self,
         wasm: Vec<u8>,

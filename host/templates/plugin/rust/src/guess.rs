@@ -35,10 +35,6 @@ const TEST_MARK: &str = "<test lead";
 
 /// Returns the body as JSON values: of JSON, or of a form, urlencoded or in parts. A text in it that
 /// is itself JSON, under a name such as `rawRequest` or `payload`, is what it contains.
-///
-/// # Errors
-///
-/// If it is none of them, which refuses the whole delivery.
 pub fn body(delivery: &Delivery) -> Result<Value, Problem> {
     let mut body = parsed(delivery)?;
     // Form builders send the whole answer as JSON in one field, where no path leads into a text.

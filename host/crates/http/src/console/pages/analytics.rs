@@ -55,11 +55,6 @@ struct AnalyticsView {
 }
 
 /// Returns the page. A time or a zone that is wrong is shown on it, with the form.
-///
-/// # Errors
-///
-/// [`ApiRefusal`] with 400 if the measure, the dimension or the interval is unknown, 404 if there
-/// is no such workspace, and 5xx if the counts cannot be read.
 pub async fn show(visit: &Visit<'_>) -> Result<ApiResponse, ApiRefusal> {
     let shown = found(visit).await?;
     let status = match shown.problem {

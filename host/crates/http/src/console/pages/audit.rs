@@ -91,11 +91,6 @@ fn collect(name: &str, value: &Value, facts: &mut Vec<(String, String)>) {
 }
 
 /// Shows the list.
-///
-/// # Errors
-///
-/// [`ApiRefusal`] with 403 if the user's role does not allow it, and 5xx if the store cannot be
-/// read.
 pub async fn list(visit: &Visit<'_>) -> Result<ApiResponse, ApiRefusal> {
     let filters = Filters::read(visit, &["actor", "act", "since", "before"]);
     let path = format!("/audit{}", filters.query_with(&[("folded", "true")]));

@@ -71,10 +71,6 @@ pub struct ChangeForms {
 impl ChangeForms {
     /// Returns the forms as they are first shown: of a connection or an instance with this plugin and these
     /// settings, and whether it is paused. The address of the page may name a secret.
-    ///
-    /// # Errors
-    ///
-    /// [`ApiRefusal`] with 5xx if the plugins cannot be read.
     pub async fn new(
         visit: &Visit<'_>,
         page: String,
@@ -184,12 +180,6 @@ struct QuarantinedDeliveries {
 }
 
 /// Sets a secret.
-///
-/// # Errors
-///
-/// [`ApiRefusal`] with 403 if the user's role does not allow it, 404 if the connection is unknown,
-/// 409 if it was changed meanwhile, 400 or 422 if the secret is refused, and 5xx if the store
-/// fails.
 pub async fn secret(
     visit: &Visit<'_>,
     kind: Kind,
@@ -240,12 +230,6 @@ async fn resume(visit: &Visit<'_>, kind: Kind, which: &str) -> bool {
 }
 
 /// Changes the configuration.
-///
-/// # Errors
-///
-/// [`ApiRefusal`] with 403 if the user's role does not allow it, 404 if the connection is unknown,
-/// 409 if it was changed meanwhile, 400 or 422 if the configuration is refused, and 5xx if the
-/// store fails.
 pub async fn config(
     visit: &Visit<'_>,
     kind: Kind,
@@ -266,10 +250,6 @@ pub async fn config(
 }
 
 /// Shows that the entry of a connection was applied.
-///
-/// # Errors
-///
-/// [`ApiRefusal`] with 500 if the page cannot be made.
 pub async fn shown_entry(
     visit: &Visit<'_>,
     which: &str,
@@ -307,10 +287,6 @@ async fn quarantined(visit: &Visit<'_>, kind: Kind, which: &str) -> Option<Quara
 }
 
 /// Returns the configuration that was typed.
-///
-/// # Errors
-///
-/// [`ApiRefusal`] with 400 if it is no JSON object.
 pub fn typed_config(form: &Form) -> Result<Value, ApiRefusal> {
     let found: Result<serde_json::Map<String, Value>, _> =
         serde_json::from_str(form.text("config"));

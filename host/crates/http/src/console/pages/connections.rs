@@ -33,10 +33,6 @@ pub struct ConnectionsPage {
 }
 
 /// Returns the list.
-///
-/// # Errors
-///
-/// [`ApiRefusal`] with 5xx if the store cannot be read.
 pub async fn list(visit: &Visit<'_>) -> Result<ConnectionsPage, ApiRefusal> {
     let list: Connections = visit.api().get("/connections").await?;
     Ok(ConnectionsPage {
@@ -60,10 +56,6 @@ pub struct ConnectionPage {
 }
 
 /// Returns the connection with this id.
-///
-/// # Errors
-///
-/// [`ApiRefusal`] with 404 if there is none and 5xx if the store cannot be read.
 pub async fn named(visit: &Visit<'_>, which: &str) -> Result<ConnectionView, ApiRefusal> {
     let list: Connections = visit.api().get("/connections").await?;
     let mut all = list.connections.into_iter();
@@ -76,10 +68,6 @@ pub async fn named(visit: &Visit<'_>, which: &str) -> Result<ConnectionView, Api
 }
 
 /// Returns the page of a connection.
-///
-/// # Errors
-///
-/// [`ApiRefusal`] with 404 if there is none of this id and 5xx if the store cannot be read.
 pub async fn show(visit: &Visit<'_>, which: &str) -> Result<ConnectionPage, ApiRefusal> {
     let connection = named(visit, which).await?;
     let page = format!("/connections/{}", connection.id);
@@ -128,10 +116,6 @@ pub enum Change {
 
 /// Sets a secret of a connection, changes its configuration, or tries that. A refusal is shown on its
 /// page.
-///
-/// # Errors
-///
-/// [`ApiRefusal`] with 404 if there is none of this id and 5xx if the store cannot be read.
 pub async fn change(
     visit: &Visit<'_>,
     which: &str,
@@ -191,11 +175,6 @@ async fn tried(visit: &Visit<'_>, plugin: &str, form: &Form) -> Result<TriedBody
 }
 
 /// Pauses the fetches of a connection.
-///
-/// # Errors
-///
-/// [`ApiRefusal`] with 403 if the user's role does not allow it, 404 if there is no such
-/// connection, and 5xx if the store fails.
 pub async fn pause(visit: &Visit<'_>, which: &str, form: &Form) -> Result<FormOutcome, ApiRefusal> {
     let reason = form
         .filled("reason")
@@ -209,11 +188,6 @@ pub async fn pause(visit: &Visit<'_>, which: &str, form: &Form) -> Result<FormOu
 }
 
 /// Resumes a connection.
-///
-/// # Errors
-///
-/// [`ApiRefusal`] with 403 if the user's role does not allow it, 404 if there is no such
-/// connection, and 5xx if the store fails.
 pub async fn resume(visit: &Visit<'_>, which: &str) -> Result<FormOutcome, ApiRefusal> {
     let path = format!("/connections/{}/resume", encoded(which));
     let _: ConnectionPaused = visit.api().post(&path, &serde_json::json!({})).await?;
@@ -234,12 +208,6 @@ pub struct TestedPage {
 }
 
 /// Takes a pasted body in, as if the source had sent it, and shows what became of it.
-///
-/// # Errors
-///
-/// [`ApiRefusal`] with 403 if the user's role does not allow it, 404 if there is no such
-/// connection, 409 if no version of its converter is active, 400 if the body is refused, and 5xx if
-/// the store fails.
 pub async fn test(visit: &Visit<'_>, which: &str, form: &Form) -> Result<FormOutcome, ApiRefusal> {
     let request = TestDeliveryRequest {
         body: form.text("body").to_owned(),

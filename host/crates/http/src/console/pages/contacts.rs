@@ -55,11 +55,6 @@ fn erased(receipt: &EraseReceipt) -> Notice {
 }
 
 /// Shows the contacts that are searched and the list of erasures, or the one contact that is found.
-///
-/// # Errors
-///
-/// [`ApiRefusal`] with 400 if a filter is invalid, 404 if there is no such workspace, and 5xx if
-/// the store cannot be read.
 pub async fn find(visit: &Visit<'_>) -> Result<ApiResponse, ApiRefusal> {
     let filters = Filters::read(visit, &["q", "workspace"]);
     if filters.get("q").is_empty() {
@@ -107,10 +102,6 @@ pub struct ContactPage {
 }
 
 /// Returns the page of a contact.
-///
-/// # Errors
-///
-/// [`ApiRefusal`] with 404 if there is no such contact and 5xx if the store cannot be read.
 pub async fn show(visit: &Visit<'_>, id: &str) -> Result<ContactPage, ApiRefusal> {
     let path = format!("/contacts/{}", encoded(id));
     let contact: ContactDetail = visit.api().get(&path).await?;
@@ -138,10 +129,6 @@ pub struct ErasurePage {
 }
 
 /// Returns the receipt of an erasure.
-///
-/// # Errors
-///
-/// [`ApiRefusal`] with 404 if there is no such erasure and 5xx if the store cannot be read.
 pub async fn receipt(visit: &Visit<'_>, id: &str) -> Result<ErasurePage, ApiRefusal> {
     let path = format!("/erasures/{}", encoded(id));
     Ok(ErasurePage {
@@ -151,11 +138,6 @@ pub async fn receipt(visit: &Visit<'_>, id: &str) -> Result<ErasurePage, ApiRefu
 }
 
 /// Counts what an erasure would remove; with `confirmed`, erases.
-///
-/// # Errors
-///
-/// [`ApiRefusal`] with 403 if the user's role does not allow it, 404 if there is no such contact,
-/// 503 if the service is stopping, and 5xx if the store fails.
 pub async fn erase(visit: &Visit<'_>, form: &Form) -> Result<FormOutcome, ApiRefusal> {
     let mut request = EraseRequest {
         workspace: form.filled("workspace"),

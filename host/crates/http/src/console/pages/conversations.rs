@@ -29,10 +29,6 @@ pub struct ConversationPage {
 }
 
 /// Returns the page.
-///
-/// # Errors
-///
-/// [`ApiRefusal`] with 404 if there is no such conversation and 5xx if the store cannot be read.
 pub async fn show(visit: &Visit<'_>, id: &str) -> Result<ConversationPage, ApiRefusal> {
     let filters = Filters::read(visit, &["before"]);
     let api = visit.api();

@@ -34,11 +34,6 @@ pub struct DealsPage {
 }
 
 /// Shows the list, or the one deal whose id was typed.
-///
-/// # Errors
-///
-/// [`ApiRefusal`] with 404 if the address names a deal that does not exist, and 5xx if the store
-/// cannot be read.
 pub async fn find(visit: &Visit<'_>) -> Result<ApiResponse, ApiRefusal> {
     // The address of one deal in earlier versions.
     if let Some(id) = visit.call.query().filled(&["id"]) {
@@ -75,10 +70,6 @@ pub struct OneDealPage {
 }
 
 /// Returns the page of a deal.
-///
-/// # Errors
-///
-/// [`ApiRefusal`] with 404 if there is no such deal and 5xx if the store cannot be read.
 pub async fn show(visit: &Visit<'_>, id: &str) -> Result<OneDealPage, ApiRefusal> {
     let path = format!("/deals/{}", encoded(id));
     let deal: DealDetail = visit.api().get(&path).await?;

@@ -61,10 +61,6 @@ pub struct DeliveriesPage {
 }
 
 /// Shows the list, or the one delivery whose id was typed.
-///
-/// # Errors
-///
-/// [`ApiRefusal`] with 5xx if the store cannot be read.
 pub async fn find(visit: &Visit<'_>) -> Result<ApiResponse, ApiRefusal> {
     let shown = list(visit).await?;
     match shown.deliveries.as_slice() {
@@ -143,10 +139,6 @@ impl DeliveryPage {
 }
 
 /// Returns the page of a delivery.
-///
-/// # Errors
-///
-/// [`ApiRefusal`] with 404 if there is none with this id and 5xx if the store cannot be read.
 pub async fn show(visit: &Visit<'_>, id: &str) -> Result<DeliveryPage, ApiRefusal> {
     with_replay(visit, id, None).await
 }
@@ -180,11 +172,6 @@ async fn with_replay(
 }
 
 /// Converts a delivery again: first only to show what would change, then with `apply`.
-///
-/// # Errors
-///
-/// [`ApiRefusal`] with 403 if the user's role does not allow it, 404 if there is no such delivery,
-/// 409 or 422 if it cannot be replayed, and 5xx if the store fails.
 pub async fn replay(visit: &Visit<'_>, id: &str, form: &Form) -> Result<FormOutcome, ApiRefusal> {
     let request = ReplayRequest {
         apply: form.has("apply"),
@@ -215,11 +202,6 @@ pub async fn replay(visit: &Visit<'_>, id: &str, form: &Form) -> Result<FormOutc
 }
 
 /// Gives a delivery as golden cases, in an archive that the browser stores.
-///
-/// # Errors
-///
-/// [`ApiRefusal`] with 403 if the user's role does not allow it, 404 if there is no such delivery,
-/// 409 if it cannot be written as a golden case, and 5xx if the store fails.
 pub async fn export(visit: &Visit<'_>, id: &str) -> Result<FormOutcome, ApiRefusal> {
     let path = format!("/deliveries/{}/golden", encoded(id));
     let exported: GoldenExport = visit.api().post(&path, &serde_json::json!({})).await?;

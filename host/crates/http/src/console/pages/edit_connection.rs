@@ -220,11 +220,6 @@ fn greeted(greeting: &GreetingView) -> Value {
 }
 
 /// Returns the form with the present values.
-///
-/// # Errors
-///
-/// [`ApiRefusal`] with 404 if there is no connection of this id and 5xx if the store cannot be
-/// read.
 pub async fn show(visit: &Visit<'_>, which: &str) -> Result<EditConnectionPage, ApiRefusal> {
     let known = Known::read(visit, which).await?;
     with(visit, &known).await
@@ -328,10 +323,6 @@ async fn filled(
 }
 
 /// Applies the entry that was typed. A refusal is shown at its fields, with what was typed.
-///
-/// # Errors
-///
-/// [`ApiRefusal`] with 404 if there is no connection of this id and 5xx if it cannot be read.
 pub async fn save(visit: &Visit<'_>, which: &str, form: &Form) -> Result<FormOutcome, ApiRefusal> {
     let known = Known::read(visit, which).await?;
     let (status, faults) = match saved(visit, &known, form).await {
@@ -553,11 +544,6 @@ pub struct RetirementPage {
 }
 
 /// Returns the page that says what a retirement does, and asks.
-///
-/// # Errors
-///
-/// [`ApiRefusal`] with 404 if there is no connection of this id and 5xx if the store cannot be
-/// read.
 pub async fn retirement(visit: &Visit<'_>, which: &str) -> Result<RetirementPage, ApiRefusal> {
     let connection = connections::named(visit, which).await?;
     let name = name_in_workspace(&connection.workspace, &connection.name);
@@ -573,10 +559,6 @@ pub async fn retirement(visit: &Visit<'_>, which: &str) -> Result<RetirementPage
 }
 
 /// Retires a connection, or brings it back. Everything else of it stays as it is.
-///
-/// # Errors
-///
-/// [`ApiRefusal`] with 404 if there is no connection of this id and 5xx if it cannot be read.
 pub async fn retire(
     visit: &Visit<'_>,
     which: &str,

@@ -16,10 +16,6 @@ pub struct Filtered<T> {
 
 impl<T: DeserializeOwned> Filtered<T> {
     /// Asks for a list. A page with a refusal has no rows.
-    ///
-    /// # Errors
-    ///
-    /// [`ApiRefusal`] of the admin API, except one that is about the filters.
     pub async fn list(visit: &Visit<'_>, path: &str) -> Result<Self, ApiRefusal>
     where
         T: Default,
@@ -37,10 +33,6 @@ impl<T: DeserializeOwned> Filtered<T> {
     }
 
     /// Asks for the period that the address names. A page with a refusal has the usual one.
-    ///
-    /// # Errors
-    ///
-    /// [`ApiRefusal`] of the admin API, except one that is about the period.
     pub async fn for_period(visit: &Visit<'_>, path: &str) -> Result<Self, ApiRefusal> {
         let query = Filters::read(visit, &["period"]).query();
         match visit.api().get(&format!("{path}{query}")).await {

@@ -21,11 +21,6 @@ pub struct GoldenCasesPage {
 }
 
 /// Returns the page: all cases, or the one that its address names.
-///
-/// # Errors
-///
-/// [`ApiRefusal`] with 403 if the user's role does not allow it, 404 if there is no such version or
-/// case, and 5xx if the store fails.
 pub async fn show(
     visit: &Visit<'_>,
     name: &str,

@@ -23,10 +23,6 @@ pub struct InstancesPage {
 }
 
 /// Returns the list.
-///
-/// # Errors
-///
-/// [`ApiRefusal`] with 5xx if the store cannot be read.
 pub async fn list(visit: &Visit<'_>) -> Result<InstancesPage, ApiRefusal> {
     let list: Instances = visit.api().get("/instances").await?;
     Ok(InstancesPage {
@@ -47,10 +43,6 @@ pub struct InstancePage {
 }
 
 /// Returns the page of an instance, with its templates.
-///
-/// # Errors
-///
-/// [`ApiRefusal`] with 404 if there is none of this name and 5xx if the store cannot be read.
 pub async fn show(visit: &Visit<'_>, which: &str) -> Result<InstancePage, ApiRefusal> {
     let path = format!("/instances/{}", encoded(which));
     let mut instance: InstanceView = visit.api().get(&path).await?;
@@ -74,11 +66,6 @@ pub async fn show(visit: &Visit<'_>, which: &str) -> Result<InstancePage, ApiRef
 }
 
 /// Pauses an instance: its messages wait.
-///
-/// # Errors
-///
-/// [`ApiRefusal`] with 403 if the user's role does not allow it, 404 if there is no such instance,
-/// 409 if it has no adapter, and 5xx if the store fails.
 pub async fn pause(visit: &Visit<'_>, which: &str, form: &Form) -> Result<FormOutcome, ApiRefusal> {
     let reason = form
         .filled("reason")
@@ -92,11 +79,6 @@ pub async fn pause(visit: &Visit<'_>, which: &str, form: &Form) -> Result<FormOu
 }
 
 /// Resumes an instance.
-///
-/// # Errors
-///
-/// [`ApiRefusal`] with 403 if the user's role does not allow it, 404 if there is no such instance,
-/// 409 if it has no adapter, and 5xx if the store fails.
 pub async fn resume(visit: &Visit<'_>, which: &str) -> Result<FormOutcome, ApiRefusal> {
     let path = format!("/instances/{}/resume", encoded(which));
     let _: InstancePaused = visit.api().post(&path, &serde_json::json!({})).await?;
@@ -104,12 +86,6 @@ pub async fn resume(visit: &Visit<'_>, which: &str) -> Result<FormOutcome, ApiRe
 }
 
 /// Reads the templates of an instance from its provider now.
-///
-/// # Errors
-///
-/// [`ApiRefusal`] with 403 if the user's role does not allow it, 404 if there is no such instance,
-/// 409 if it has no adapter, 422 if its provider does not list templates, and 5xx if the store
-/// fails.
 pub async fn sync_templates(visit: &Visit<'_>, which: &str) -> Result<FormOutcome, ApiRefusal> {
     let path = format!("/instances/{}/sync-templates", encoded(which));
     let _: serde_json::Value = visit.api().post(&path, &serde_json::json!({})).await?;
@@ -120,10 +96,6 @@ pub async fn sync_templates(visit: &Visit<'_>, which: &str) -> Result<FormOutcom
 }
 
 /// Sets a secret of an instance, or changes its configuration. A refusal is shown on its page.
-///
-/// # Errors
-///
-/// [`ApiRefusal`] with 404 if there is none of this name and 5xx if the store cannot be read.
 pub async fn change(
     visit: &Visit<'_>,
     which: &str,

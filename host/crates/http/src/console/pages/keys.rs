@@ -57,10 +57,6 @@ impl KeysPage {
 }
 
 /// Returns the list.
-///
-/// # Errors
-///
-/// [`ApiRefusal`] with 5xx if the store cannot be read.
 pub async fn list(visit: &Visit<'_>) -> Result<KeysPage, ApiRefusal> {
     let api = visit.api();
     let list: Keys = api.get("/keys").await?;
@@ -81,10 +77,6 @@ pub async fn list(visit: &Visit<'_>) -> Result<KeysPage, ApiRefusal> {
 }
 
 /// Creates a key, and shows its text once. If it is refused, the form keeps what was typed.
-///
-/// # Errors
-///
-/// [`ApiRefusal`] with 5xx if the store cannot be read.
 pub async fn create(visit: &Visit<'_>, form: &Form) -> Result<FormOutcome, ApiRefusal> {
     let created = created(visit, form).await;
     let mut shown = list(visit).await?;
@@ -132,10 +124,6 @@ async fn created(visit: &Visit<'_>, form: &Form) -> Result<CreatedKey, ApiRefusa
 }
 
 /// Declares a partner without a connection. If it is refused, the form keeps what was typed.
-///
-/// # Errors
-///
-/// [`ApiRefusal`] with 5xx if the store cannot be read.
 pub async fn make_partner(visit: &Visit<'_>, form: &Form) -> Result<FormOutcome, ApiRefusal> {
     let made = partner_made(visit, form).await;
     let mut shown = list(visit).await?;
@@ -170,11 +158,6 @@ async fn partner_made(visit: &Visit<'_>, form: &Form) -> Result<String, ApiRefus
 }
 
 /// Revokes a key.
-///
-/// # Errors
-///
-/// [`ApiRefusal`] with 403 if the user's role does not allow it, 404 if there is no live key with
-/// this id, 409 if it is the user's own, and 5xx if the store fails.
 pub async fn revoke(visit: &Visit<'_>, id: &str) -> Result<FormOutcome, ApiRefusal> {
     let _: KeyRevoked = visit
         .api()

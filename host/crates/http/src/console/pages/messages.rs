@@ -42,10 +42,6 @@ pub struct MessagesPage {
 }
 
 /// Shows the list.
-///
-/// # Errors
-///
-/// [`ApiRefusal`] with 5xx if the store cannot be read.
 pub async fn list(visit: &Visit<'_>) -> Result<ApiResponse, ApiRefusal> {
     let filters = Filters::read(visit, &[&FILTERS[..], &["before"]].concat());
     let instances: Instances = visit.api().get("/instances").await?;
@@ -87,11 +83,6 @@ impl MessagesPage {
 }
 
 /// Simulates a contact of the sandbox who writes.
-///
-/// # Errors
-///
-/// [`ApiRefusal`] with 403 if the user's role does not allow it, 409 if the instance is not a
-/// sandbox, 400 or 422 if the sandbox refuses the text, and 5xx if the store fails.
 pub async fn reply(visit: &Visit<'_>, form: &Form) -> Result<FormOutcome, ApiRefusal> {
     let request = ReplyRequest {
         to: form.get("to").to_owned(),
@@ -130,11 +121,6 @@ fn conversation_of(form: &Form) -> Option<String> {
 }
 
 /// Resolves a message whose outcome is unknown.
-///
-/// # Errors
-///
-/// [`ApiRefusal`] with 403 if the user's role does not allow it, 404 if there is no such message,
-/// 409 if it needs no decision, and 5xx if the store fails.
 pub async fn resolve(visit: &Visit<'_>, id: &str, form: &Form) -> Result<FormOutcome, ApiRefusal> {
     let verdict = verdict_of(form);
     let path = format!("/outbox/{}/resolve", encoded(id));
@@ -176,11 +162,6 @@ impl ResolvePage {
 
 /// Resolves the messages of a list whose outcome is unknown: first it asks, naming them, and then it
 /// resolves those that the question named.
-///
-/// # Errors
-///
-/// [`ApiRefusal`] with 403 if the user's role does not allow it, 400 if no message or too many are
-/// named, and 5xx if the store fails.
 pub async fn resolve_many(visit: &Visit<'_>, form: &Form) -> Result<FormOutcome, ApiRefusal> {
     let mut filters = Filters::from_form(form, &FILTERS);
     filters.put("state", MessageState::Unknown.as_str().to_owned());

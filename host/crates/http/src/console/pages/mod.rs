@@ -39,11 +39,6 @@ use crate::reply::ApiResponse;
 use crate::route::ConsoleRoute;
 
 /// Shows a page.
-///
-/// # Errors
-///
-/// [`ApiRefusal`] with 404 if there is no such page, or with the status of an operation of the
-/// admin API that the page asks and that refuses or fails.
 pub async fn show(visit: &Visit<'_>, route: ConsoleRoute<'_>) -> Result<ApiResponse, ApiRefusal> {
     let ok = StatusCode::OK;
     match route {
@@ -86,11 +81,6 @@ pub async fn show(visit: &Visit<'_>, route: ConsoleRoute<'_>) -> Result<ApiRespo
 }
 
 /// Runs a form.
-///
-/// # Errors
-///
-/// [`ApiRefusal`] with 404 if there is no such page, or with the status of the operation of the
-/// admin API that the form asks, if that refuses or fails.
 pub async fn submit(
     visit: &Visit<'_>,
     route: ConsoleRoute<'_>,

@@ -79,10 +79,6 @@ pub struct Choices {
 
 impl Choices {
     /// Reads them from the service.
-    ///
-    /// # Errors
-    ///
-    /// [`ApiRefusal`] with 5xx if the store cannot be read.
     pub async fn read(visit: &Visit<'_>) -> Result<Self, ApiRefusal> {
         let api = visit.api();
         let Connections { connections } = api.get("/connections").await?;
@@ -108,10 +104,6 @@ impl Choices {
 }
 
 /// Returns the empty form.
-///
-/// # Errors
-///
-/// [`ApiRefusal`] with 5xx if the store cannot be read.
 pub async fn show(visit: &Visit<'_>) -> Result<NewConnectionPage, ApiRefusal> {
     let Workspaces { workspaces } = visit.api().get("/workspaces").await?;
     let Choices {
@@ -162,10 +154,6 @@ async fn filled(visit: &Visit<'_>, form: &Form) -> Result<NewConnectionPage, Api
 }
 
 /// Shows what the converter reads in the pasted body. Nothing is stored.
-///
-/// # Errors
-///
-/// [`ApiRefusal`] with 5xx if the store cannot be read.
 pub async fn try_body(visit: &Visit<'_>, form: &Form) -> Result<FormOutcome, ApiRefusal> {
     let mut shown = filled(visit, form).await?;
     if !shown.faults.is_empty() {
@@ -256,10 +244,6 @@ pub struct MadeConnectionPage {
 }
 
 /// Saves the connection. A partner that the workspace lacks is made only after a question that names it.
-///
-/// # Errors
-///
-/// [`ApiRefusal`] with 5xx if the store cannot be read.
 pub async fn make(visit: &Visit<'_>, form: &Form) -> Result<FormOutcome, ApiRefusal> {
     if form.get("plugin").is_empty() {
         let shown = filled(visit, form).await?;

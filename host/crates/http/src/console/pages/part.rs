@@ -13,10 +13,6 @@ use leadhost_admin_api::workspaces::{WorkspaceView, Workspaces};
 use leadhost_domain::workspace::{ChangeKind, PartKind};
 
 /// Returns the workspace of this name.
-///
-/// # Errors
-///
-/// [`ApiRefusal`] with 400 if there is none and 5xx if the store cannot be read.
 pub async fn workspace(visit: &Visit<'_>, slug: &str) -> Result<WorkspaceView, ApiRefusal> {
     let Workspaces { workspaces } = visit.api().get("/workspaces").await?;
     let mut workspaces = workspaces.into_iter();
@@ -50,21 +46,11 @@ pub fn file(workspace: &WorkspaceView, partner: &str, connection: Option<Value>)
 }
 
 /// Applies a part.
-///
-/// # Errors
-///
-/// [`ApiRefusal`] with 403 if the user's role does not allow it, 422 if the file has problems, 409
-/// if a stored secret cannot be decrypted, and 5xx if the store fails.
 pub async fn apply(visit: &Visit<'_>, file: &Value) -> Result<ApplyReport, ApiRefusal> {
     visit.api().post("/apply?part=true", file).await
 }
 
 /// Returns whether an apply of the file would make its partner. Nothing is changed.
-///
-/// # Errors
-///
-/// [`ApiRefusal`] with 403 if the user's role does not allow it, 422 if the file has problems, 409
-/// if a stored secret cannot be decrypted, and 5xx if the store cannot be read.
 pub async fn would_make_partner(visit: &Visit<'_>, file: &Value) -> Result<bool, ApiRefusal> {
     let report: ApplyReport = visit
         .api()
@@ -80,10 +66,6 @@ pub fn makes_partner(report: &ApplyReport) -> bool {
 }
 
 /// Returns the name of the instance that was chosen as `workspace/name`.
-///
-/// # Errors
-///
-/// [`ApiRefusal`] with 400 if it belongs to another workspace.
 pub fn instance_of<'a>(workspace: &str, chosen: &'a str) -> Result<&'a str, ApiRefusal> {
     match chosen.split_once('/') {
         Some((of, name)) if of == workspace => Ok(name),
@@ -94,10 +76,6 @@ pub fn instance_of<'a>(workspace: &str, chosen: &'a str) -> Result<&'a str, ApiR
 }
 
 /// Returns the secrets that were typed, one a line.
-///
-/// # Errors
-///
-/// [`ApiRefusal`] with 400 if a line is none, or names what only the command line can read.
 pub fn secrets(form: &Form) -> Result<Map<String, Value>, ApiRefusal> {
     let mut secrets = Map::new();
     for line in form.text("secrets").lines().map(str::trim) {
@@ -141,10 +119,6 @@ fn resolved(mut entry: Value) -> Value {
 }
 
 /// Reads a JSON object that was typed.
-///
-/// # Errors
-///
-/// [`ApiRefusal`] with 400 if it is none.
 pub fn object(what: &str, text: &str) -> Result<Map<String, Value>, ApiRefusal> {
     serde_json::from_str(text)
         .map_err(|error| refused(format!("{what}: this is not a JSON object ({error}).")))

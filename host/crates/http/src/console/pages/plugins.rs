@@ -60,10 +60,6 @@ impl PluginsPage {
 }
 
 /// Returns the list.
-///
-/// # Errors
-///
-/// [`ApiRefusal`] with 5xx if the store cannot be read.
 pub async fn list(visit: &Visit<'_>) -> Result<PluginsPage, ApiRefusal> {
     let list: PluginList = visit.api().get("/plugins").await?;
     Ok(PluginsPage {
@@ -313,20 +309,12 @@ impl RefusedDeploy {
 }
 
 /// Shows the page of a plugin, for the period of its address.
-///
-/// # Errors
-///
-/// [`ApiRefusal`] with 404 if there is none of this name and 5xx if the store cannot be read.
 pub async fn find(visit: &Visit<'_>, name: &str) -> Result<ApiResponse, ApiRefusal> {
     let shown = show(visit, name).await?;
     page(status_of(shown.problem.as_ref()), &shown)
 }
 
 /// Returns the page of a plugin.
-///
-/// # Errors
-///
-/// [`ApiRefusal`] with 404 if there is none of this name and 5xx if the store cannot be read.
 async fn show(visit: &Visit<'_>, name: &str) -> Result<PluginPage, ApiRefusal> {
     let api = visit.api();
     let list: PluginList = api.get("/plugins").await?;
@@ -445,11 +433,6 @@ const TIMELINE: [OperatorAct; 9] = [
 const TIMELINE_ROWS: u32 = 50;
 
 /// Stores a component without activating it.
-///
-/// # Errors
-///
-/// [`ApiRefusal`] with 403 if the user's role does not allow it, 400 if no file was chosen, 422 if
-/// the component is refused, 409 if a concern is not accepted, and 5xx if the store fails.
 pub async fn upload(visit: &Visit<'_>, form: &Form) -> Result<FormOutcome, ApiRefusal> {
     let component = form.file().ok_or_else(|| {
         ApiRefusal::new(StatusCode::BAD_REQUEST, "Choose the file of a component.")
@@ -475,10 +458,6 @@ pub async fn upload(visit: &Visit<'_>, form: &Form) -> Result<FormOutcome, ApiRe
 }
 
 /// Returns the last rollout of a plugin. `None` if it never had one.
-///
-/// # Errors
-///
-/// [`ApiRefusal`] with 5xx if the store cannot be read.
 pub async fn last_rollout(
     visit: &Visit<'_>,
     name: &str,
@@ -492,11 +471,6 @@ pub async fn last_rollout(
 }
 
 /// Activates a stored version. If it raises concerns, the page shows them and asks to accept them.
-///
-/// # Errors
-///
-/// [`ApiRefusal`] with 403 if the user's role does not allow it, 404 if there is no such version,
-/// 409 if a concern is not accepted, 422 if the component is refused, and 5xx if the store fails.
 pub async fn activate(
     visit: &Visit<'_>,
     name: &str,
@@ -544,11 +518,6 @@ async fn refused(
 }
 
 /// Compares a stored version with the active one on stored deliveries.
-///
-/// # Errors
-///
-/// [`ApiRefusal`] with 403 if the user's role does not allow it, 404 if there is no such version,
-/// 409 if there is none to compare with, and 5xx if the store fails.
 pub async fn verify(visit: &Visit<'_>, name: &str, form: &Form) -> Result<FormOutcome, ApiRefusal> {
     let request = VerifyRequest {
         digest: form.get("digest").to_owned(),
@@ -561,11 +530,6 @@ pub async fn verify(visit: &Visit<'_>, name: &str, form: &Form) -> Result<FormOu
 }
 
 /// Compares a version with another one on the deliveries that it converted.
-///
-/// # Errors
-///
-/// [`ApiRefusal`] with 403 if the user's role does not allow it, 404 if there is no such version,
-/// 409 if there is none to compare with, and 5xx if the store fails.
 pub async fn impact(visit: &Visit<'_>, name: &str, form: &Form) -> Result<FormOutcome, ApiRefusal> {
     let request = ImpactRequest {
         digest: form.get("digest").to_owned(),
@@ -587,12 +551,6 @@ pub async fn impact(visit: &Visit<'_>, name: &str, form: &Form) -> Result<FormOu
 }
 
 /// Activates the version before.
-///
-/// # Errors
-///
-/// [`ApiRefusal`] with 403 if the user's role does not allow it, 404 if there is no such plugin,
-/// 409 if there is no version to return to, or a concern is not accepted, 422 if that version
-/// cannot be loaded, and 5xx if the store fails.
 pub async fn roll_back(
     visit: &Visit<'_>,
     name: &str,
@@ -623,11 +581,6 @@ pub async fn roll_back(
 }
 
 /// Starts a shadow or a canary of a stored version. If a field is wrong, the form keeps what was typed.
-///
-/// # Errors
-///
-/// [`ApiRefusal`] with 403 if the user's role does not allow it, 404 if there is no such version,
-/// 409 if the rollout is refused, 422 if the component is, and 5xx if the store fails.
 pub async fn start_rollout(
     visit: &Visit<'_>,
     name: &str,
@@ -697,11 +650,6 @@ async fn rollout_started(
 }
 
 /// Pauses, resumes, promotes or rolls back the open rollout.
-///
-/// # Errors
-///
-/// [`ApiRefusal`] with 403 if the user's role does not allow it, 409 if no rollout is open, or its
-/// stage does not allow the change, and 5xx if the store fails.
 pub async fn change_rollout(
     visit: &Visit<'_>,
     name: &str,

@@ -30,10 +30,6 @@ pub struct RepairsPage {
 }
 
 /// Returns the list.
-///
-/// # Errors
-///
-/// [`ApiRefusal`] with 5xx if the store cannot be read.
 pub async fn list(visit: &Visit<'_>) -> Result<RepairsPage, ApiRefusal> {
     let filters = Filters::read(visit, &["before"]);
     let list: RepairList = visit
@@ -63,10 +59,6 @@ pub struct RepairPage {
 }
 
 /// Returns the page of a repair.
-///
-/// # Errors
-///
-/// [`ApiRefusal`] with 404 if there is none with this id and 5xx if the store cannot be read.
 pub async fn show(visit: &Visit<'_>, id: &str) -> Result<RepairPage, ApiRefusal> {
     let api = visit.api();
     let filters = Filters::read(visit, &["after"]);
@@ -177,11 +169,6 @@ fn has_ended(repair: &RepairFacts) -> bool {
 }
 
 /// Starts a repair. Without `apply` it only counts.
-///
-/// # Errors
-///
-/// [`ApiRefusal`] with 403 if the user's role does not allow it, 400 if the field is unknown, 404
-/// if the version is, 409 if another repair is open, and 5xx if the store fails.
 pub async fn start(visit: &Visit<'_>, form: &Form) -> Result<FormOutcome, ApiRefusal> {
     let field = form.filled("field").map(|word| word.parse()).transpose();
     let request = RepairRequest {
@@ -205,11 +192,6 @@ pub async fn start(visit: &Visit<'_>, form: &Form) -> Result<FormOutcome, ApiRef
 }
 
 /// Ends a running repair, or an undo.
-///
-/// # Errors
-///
-/// [`ApiRefusal`] with 403 if the user's role does not allow it, 404 if there is no such repair,
-/// 409 if it is not under way, and 5xx if the store fails.
 pub async fn cancel(visit: &Visit<'_>, id: &str) -> Result<FormOutcome, ApiRefusal> {
     let path = format!("/repairs/{}/cancel", encoded(id));
     let _: Value = visit.api().post(&path, &json!({})).await?;
@@ -220,11 +202,6 @@ pub async fn cancel(visit: &Visit<'_>, id: &str) -> Result<FormOutcome, ApiRefus
 }
 
 /// Undoes an ended repair. Without `confirmed`, the page asks first.
-///
-/// # Errors
-///
-/// [`ApiRefusal`] with 403 if the user's role does not allow it, 404 if there is no such repair,
-/// 409 if it cannot be undone, and 5xx if the store fails.
 pub async fn undo(visit: &Visit<'_>, id: &str, form: &Form) -> Result<FormOutcome, ApiRefusal> {
     if !form.has("confirmed") {
         let mut shown = show(visit, id).await?;

@@ -128,11 +128,6 @@ impl ReplaysPage {
 
 /// Converts the deliveries of the filters again, or releases them: first only to show what would
 /// change, then with `apply`.
-///
-/// # Errors
-///
-/// [`ApiRefusal`] with 403 if the user's role does not allow it, 400 if the filters are invalid or
-/// name too many deliveries, and 5xx if the store fails.
 pub async fn submit(visit: &Visit<'_>, form: &Form) -> Result<FormOutcome, ApiRefusal> {
     let mut filters = Filters::from_form(form, &FILTERS);
     let after = form.filled("after").map(|id| id.parse()).transpose();

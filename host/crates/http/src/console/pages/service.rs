@@ -42,10 +42,6 @@ impl ServicePage {
 }
 
 /// Returns the page.
-///
-/// # Errors
-///
-/// [`ApiRefusal`] with 5xx if the state of the service cannot be read.
 pub async fn show(visit: &Visit<'_>) -> Result<ServicePage, ApiRefusal> {
     let api = visit.api();
     let status = api.get("/status").await?;

@@ -27,10 +27,6 @@ pub struct TicketListPage {
 }
 
 /// Shows the list.
-///
-/// # Errors
-///
-/// [`ApiRefusal`] with 5xx if the store cannot be read.
 pub async fn list(visit: &Visit<'_>) -> Result<ApiResponse, ApiRefusal> {
     let filters = Filters::read(visit, &["status", "contact", "deal", "workspace", "before"]);
     let workspaces: Workspaces = visit.api().get("/workspaces").await?;
@@ -61,10 +57,6 @@ pub struct TicketPage {
 }
 
 /// Returns the page of a ticket.
-///
-/// # Errors
-///
-/// [`ApiRefusal`] with 404 if there is no such ticket and 5xx if the store cannot be read.
 pub async fn show(visit: &Visit<'_>, id: &str) -> Result<TicketPage, ApiRefusal> {
     let api = visit.api();
     let ticket: TicketSummary = api.get(&format!("/tickets/{}", encoded(id))).await?;

@@ -41,10 +41,6 @@ pub struct TodayPage {
 }
 
 /// Shows the page.
-///
-/// # Errors
-///
-/// [`ApiRefusal`] with 5xx if the state of the service cannot be read.
 pub async fn show(visit: &Visit<'_>) -> Result<ApiResponse, ApiRefusal> {
     let api = visit.api();
     let overview = overview(visit).await?;

@@ -5,10 +5,6 @@ use super::super::visit::Visit;
 use leadhost_admin_api::workspaces::Workspaces;
 
 /// Returns whether there is a workspace, to which all that a form makes belongs.
-///
-/// # Errors
-///
-/// [`ApiRefusal`] if the admin API refuses the list.
 pub async fn has_workspace(visit: &Visit<'_>) -> Result<bool, ApiRefusal> {
     let Workspaces { workspaces } = visit.api().get("/workspaces").await?;
     Ok(!workspaces.is_empty())

@@ -19,10 +19,6 @@ use leadhost_domain::time::Micros;
 use leadhost_pipeline::activity::{ActivityCounts, ActivitySeries, HOUR, SLOTS_PER_HOUR};
 
 /// Returns the activity of a period.
-///
-/// # Errors
-///
-/// [`ApiError::BadRequest`] if the period is not one.
 pub async fn show(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
     let period = period(&call.query())?;
     let now = call.http.core.clock.now();
@@ -57,10 +53,6 @@ pub async fn show(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
 }
 
 /// Reads the period that a request asks for.
-///
-/// # Errors
-///
-/// [`ApiError::BadRequest`] if it is not one.
 pub(super) fn period(query: &Query<'_>) -> Result<ActivityPeriod, ApiError> {
     let Some(word) = query.filled(&["period"]) else {
         return Ok(ActivityPeriod::default());

@@ -25,12 +25,6 @@ use leadhost_pipeline::apply::{
 use leadhost_store::AppliedChange;
 
 /// Applies a workspace file, or reports in a dry run what it would change.
-///
-/// # Errors
-///
-/// [`ApiError::BadRequest`] if a parameter is invalid or the body is not JSON,
-/// [`ApiError::Unprocessable`] with all problems of the file, [`ApiError::Conflict`] if a stored secret
-/// that the apply needs cannot be decrypted, and [`ApiError::Store`] if the store fails.
 pub async fn apply(call: &Call<'_>, body: UnreadBody) -> Result<ApiResponse, ApiError> {
     let dry_run = flag(call, "dryRun")?;
     let extent = match flag(call, "part")? {

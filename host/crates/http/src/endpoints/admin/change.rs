@@ -22,13 +22,6 @@ use leadhost_pipeline::apply::{ApplyError, ConnectionChange};
 use leadhost_store::{AuditFilter, Store, StoreError};
 
 /// Changes a source.
-///
-/// # Errors
-///
-/// [`ApiError::BadRequest`] if the body is invalid, [`ApiError::NotFound`] if the name matches no
-/// connection, [`ApiError::Conflict`] if it matches several or another operator has changed the
-/// connection since, [`ApiError::Unprocessable`] if the change does not fit the converter, and
-/// [`ApiError::Store`] if the store fails.
 pub async fn connection(
     call: &Call<'_>,
     which: &str,
@@ -40,10 +33,6 @@ pub async fn connection(
 }
 
 /// Changes the channel of an instance.
-///
-/// # Errors
-///
-/// The same as those of [`connection`], and [`ApiError::Conflict`] if the instance has no adapter.
 pub async fn instance(
     call: &Call<'_>,
     which: &str,

@@ -8,10 +8,6 @@ use crate::reply::{self, ApiResponse};
 use leadhost_admin_api::config::EffectiveConfig;
 
 /// Returns every key with its value and where it is set. Possible secrets are left out.
-///
-/// # Errors
-///
-/// [`ApiError::Internal`] if the answer cannot be written.
 pub fn show(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
     let config = EffectiveConfig {
         host: call.http.pipeline.fleet.name().to_owned(),

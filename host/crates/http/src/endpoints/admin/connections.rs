@@ -29,11 +29,6 @@ use leadhost_store::{Announcement, Store, StoreError};
 
 /// Finds the source that an operator names: by id, by name, or by `workspace/name` if several
 /// workspaces use the name.
-///
-/// # Errors
-///
-/// [`ApiError::NotFound`] if there is none, [`ApiError::Conflict`] if there are several, and
-/// [`ApiError::Store`] if the store fails.
 pub async fn find(store: &dyn Store, text: &str) -> Result<Connection, ApiError> {
     let is_source = |one: &Connection| one.kind == ConnectionKind::Source;
     if let Ok(id) = text.parse::<ConnectionId>()
@@ -58,10 +53,6 @@ pub async fn find(store: &dyn Store, text: &str) -> Result<Connection, ApiError>
 
 /// Pauses or resumes what a source or a channel does on its own. The audit has when it was paused,
 /// before and after, without the reason, which may name a person.
-///
-/// # Errors
-///
-/// [`ApiError::Store`] if the pause cannot be stored.
 pub async fn set_pause(
     call: &Call<'_>,
     connection: &Connection,
@@ -86,10 +77,6 @@ pub async fn set_pause(
 }
 
 /// Returns the pause that an operator requests.
-///
-/// # Errors
-///
-/// [`ApiError::BadRequest`] if the reason is too long.
 pub fn requested(request: PauseRequest, now: Micros) -> Result<ConnectionPause, ApiError> {
     check_length("reason", &request.reason)?;
     Ok(ConnectionPause {
@@ -167,10 +154,6 @@ pub fn bound(connection: &Connection) -> Bound {
 const ASKING: Duration = Duration::from_secs(5);
 
 /// `GET /admin/v1/connections`.
-///
-/// # Errors
-///
-/// [`ApiError::Store`] if the store cannot be read.
 pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
     let store = &call.http.core.store;
     let mut connections = Vec::new();
@@ -224,10 +207,6 @@ async fn left_deliveries(
 
 /// `POST /admin/v1/connections/{id or name}/pause`: stops its fetches. Incoming deliveries are
 /// still accepted, and wait.
-///
-/// # Errors
-///
-/// [`ApiError::BadRequest`] if the body is invalid, and the errors of [`resume`].
 pub async fn pause(
     call: &Call<'_>,
     which: &str,
@@ -246,11 +225,6 @@ pub async fn pause(
 
 /// `POST /admin/v1/connections/{id or name}/resume`: continues its fetches, the waiting ones
 /// first.
-///
-/// # Errors
-///
-/// [`ApiError::NotFound`] if the name matches no connection, [`ApiError::Conflict`] if it matches
-/// several, and [`ApiError::Store`] if the store fails.
 pub async fn resume(call: &Call<'_>, which: &str) -> Result<ApiResponse, ApiError> {
     let connection = find(&*call.http.core.store, which).await?;
     set_pause(call, &connection, None).await?;

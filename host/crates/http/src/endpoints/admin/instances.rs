@@ -42,10 +42,6 @@ impl InstanceRecord {
     }
 
     /// Returns its channel.
-    ///
-    /// # Errors
-    ///
-    /// [`ApiError::Conflict`] if it has no adapter.
     pub fn channel(&self) -> Result<&Connection, ApiError> {
         self.channel.as_ref().ok_or_else(|| {
             ApiError::conflict(format!(
@@ -57,10 +53,6 @@ impl InstanceRecord {
 }
 
 /// Returns all instances, by workspace and number.
-///
-/// # Errors
-///
-/// [`StoreError`] if the store cannot be read.
 pub async fn all(store: &dyn Store) -> Result<Vec<InstanceRecord>, StoreError> {
     let mut instances = Vec::new();
     for workspace in store.workspaces().await? {
@@ -84,11 +76,6 @@ pub async fn all(store: &dyn Store) -> Result<Vec<InstanceRecord>, StoreError> {
 
 /// Finds the instance that an operator names: by number, by name, or by `workspace/name` if
 /// several workspaces use the name.
-///
-/// # Errors
-///
-/// [`ApiError::NotFound`] if there is none, [`ApiError::Conflict`] if there are several, and
-/// [`ApiError::Store`] if the store fails.
 pub async fn find(store: &dyn Store, text: &str) -> Result<InstanceRecord, ApiError> {
     let mut instances = all(store).await?;
     if let Ok(id) = text.parse().map(AgentId)
@@ -174,10 +161,6 @@ fn summary(list: &TemplateList) -> Templates {
 }
 
 /// `GET /admin/v1/instances`.
-///
-/// # Errors
-///
-/// [`ApiError::Store`] if the store cannot be read.
 pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
     let store = &*call.http.core.store;
     let webhooks = Webhooks::read(store).await?;
@@ -191,11 +174,6 @@ pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
 }
 
 /// `GET /admin/v1/instances/{number or name}`: one instance with its templates.
-///
-/// # Errors
-///
-/// [`ApiError::NotFound`] if the name matches no instance, [`ApiError::Conflict`] if it matches
-/// several, and [`ApiError::Store`] if the store fails.
 pub async fn show(call: &Call<'_>, which: &str) -> Result<ApiResponse, ApiError> {
     let store = &*call.http.core.store;
     let instance = find(store, which).await?;
@@ -214,10 +192,6 @@ pub async fn show(call: &Call<'_>, which: &str) -> Result<ApiResponse, ApiError>
 
 /// `POST /admin/v1/instances/{number or name}/pause`: stops its sending. Messages from partners
 /// are still accepted, and wait; webhooks are still taken in.
-///
-/// # Errors
-///
-/// [`ApiError::BadRequest`] if the body is invalid, and the errors of [`resume`].
 pub async fn pause(
     call: &Call<'_>,
     which: &str,
@@ -236,11 +210,6 @@ pub async fn pause(
 
 /// `POST /admin/v1/instances/{number or name}/resume`: sends its messages again, the waiting
 /// ones first.
-///
-/// # Errors
-///
-/// [`ApiError::NotFound`] if the name matches no instance, [`ApiError::Conflict`] if it matches
-/// several or the instance has no adapter, and [`ApiError::Store`] if the store fails.
 pub async fn resume(call: &Call<'_>, which: &str) -> Result<ApiResponse, ApiError> {
     let instance = find(&*call.http.core.store, which).await?;
     set_pause(call, instance.channel()?, None).await?;
@@ -253,11 +222,6 @@ pub async fn resume(call: &Call<'_>, which: &str) -> Result<ApiResponse, ApiErro
 
 /// `POST /admin/v1/instances/{number or name}/sync-templates`: reads the templates from its
 /// provider now.
-///
-/// # Errors
-///
-/// [`ApiError::Unprocessable`] if the provider does not list its templates, and the errors of
-/// [`resume`]. [`ApiError::Internal`] if the instance cannot be loaded.
 pub async fn sync_templates(call: &Call<'_>, which: &str) -> Result<ApiResponse, ApiError> {
     let instance = find(&*call.http.core.store, which).await?;
     let channel = instance.channel()?;

@@ -38,12 +38,6 @@ use crate::reply::ApiResponse;
 use crate::route::AdminRoute;
 
 /// Runs an operation and records it in the audit.
-///
-/// # Errors
-///
-/// [`ApiError::Forbidden`] if the Host header names something else than this service or the caller's
-/// role does not allow the operation, [`ApiError::Store`] if the audit cannot be written, and the error
-/// of the operation if it fails.
 pub async fn run(
     call: &Call<'_>,
     caller: &AdminCaller,
@@ -184,10 +178,6 @@ async fn operation(
 }
 
 /// Checks that the Host header names an address, this machine, or the configured name.
-///
-/// # Errors
-///
-/// [`ApiError::Forbidden`] if it names something else.
 pub fn check_host(call: &Call<'_>) -> Result<(), ApiError> {
     let host = call
         .head

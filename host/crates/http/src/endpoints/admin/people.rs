@@ -24,10 +24,6 @@ pub struct WorkspaceNames {
 
 impl WorkspaceNames {
     /// Reads the names.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     pub async fn load(store: &dyn Store, workspace: &Workspace) -> Result<Self, StoreError> {
         let agents = store.agents(workspace.id).await?;
         Ok(Self {
@@ -121,10 +117,6 @@ fn person(person: PersonPart) -> ContactName {
 }
 
 /// Returns the latest conversations of a contact or a deal.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn conversations(
     store: &dyn Store,
     names: &WorkspaceNames,
@@ -136,10 +128,6 @@ pub async fn conversations(
 }
 
 /// Returns the latest tickets of a contact or a deal.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn tickets(
     store: &dyn Store,
     names: &WorkspaceNames,

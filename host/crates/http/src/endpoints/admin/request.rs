@@ -17,10 +17,6 @@ use leadhost_domain::time::{self, Micros};
 use leadhost_domain::workspace::name_in_workspace;
 
 /// Checks that the caller's key has this role.
-///
-/// # Errors
-///
-/// [`ApiError::Forbidden`] if it has a lesser one.
 pub fn needs(caller: &AdminCaller, role: Role, what: &str) -> Result<(), ApiError> {
     if caller.role() >= role {
         return Ok(());
@@ -53,10 +49,6 @@ impl NamedKind {
 }
 
 /// Returns the only item with this name. Each item comes with its workspace and its own name.
-///
-/// # Errors
-///
-/// [`ApiError::NotFound`] if there is none, and [`ApiError::Conflict`] if there are several.
 pub fn only<T>(
     kind: NamedKind,
     text: &str,
@@ -93,11 +85,6 @@ pub fn only<T>(
 }
 
 /// Reads a JSON body. An empty body counts as an empty object.
-///
-/// # Errors
-///
-/// [`ApiError::BadRequest`] if the body is compressed, is not JSON or has other members, and the error of
-/// reading it.
 pub async fn read_json<T: DeserializeOwned>(
     call: &Call<'_>,
     body: UnreadBody,
@@ -120,10 +107,6 @@ pub async fn read_json<T: DeserializeOwned>(
 }
 
 /// Refuses a short text that is longer than a name may be.
-///
-/// # Errors
-///
-/// [`ApiError::BadRequest`] if the text is longer than [`limits::NAME_CHARACTERS`].
 pub fn check_length(field: &str, text: &str) -> Result<(), ApiError> {
     let (has, most) = (text.chars().count(), limits::NAME_CHARACTERS);
     if has <= most {
@@ -135,10 +118,6 @@ pub fn check_length(field: &str, text: &str) -> Result<(), ApiError> {
 }
 
 /// Reads the `limit` of a paged list.
-///
-/// # Errors
-///
-/// [`ApiError::Coded`] if it is no whole number.
 pub fn page_limit(query: &Query<'_>) -> Result<u32, ApiError> {
     query.limit(limits::ROWS_PER_PAGE, limits::DELIVERIES_PER_PAGE)
 }
@@ -150,10 +129,6 @@ pub fn last_of_full<T>(rows: &[T], limit: u32) -> Option<&T> {
 }
 
 /// Reads a time of the query.
-///
-/// # Errors
-///
-/// [`ApiError::BadRequest`] if the parameter is no time.
 pub fn moment(call: &Call<'_>, name: &str) -> Result<Option<Micros>, ApiError> {
     let query = call.query();
     let text = query.filled(&[name]);
@@ -161,10 +136,6 @@ pub fn moment(call: &Call<'_>, name: &str) -> Result<Option<Micros>, ApiError> {
 }
 
 /// Reads the time that a parameter names: as such, or by how long ago it was.
-///
-/// # Errors
-///
-/// [`ApiError::BadRequest`] if the text is no time.
 pub fn moment_of(call: &Call<'_>, name: &str, text: &str) -> Result<Micros, ApiError> {
     time::parse_moment(text, call.http.core.clock.now()).ok_or_else(|| {
         ApiError::BadRequest(format!(
@@ -174,10 +145,6 @@ pub fn moment_of(call: &Call<'_>, name: &str, text: &str) -> Result<Micros, ApiE
 }
 
 /// Reads a boolean of the query. Absent means false.
-///
-/// # Errors
-///
-/// [`ApiError::BadRequest`] if it is neither `true` nor `false`.
 pub fn flag(call: &Call<'_>, name: &str) -> Result<bool, ApiError> {
     match call.query().get(name) {
         None | Some("" | "false") => Ok(false),

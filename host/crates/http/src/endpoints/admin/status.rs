@@ -25,10 +25,6 @@ use leadhost_pipeline::{deploy, fleet};
 use leadhost_store::{Backlog, PoolUsage, SeenHost, Store, StoreError};
 
 /// Returns the state of the service.
-///
-/// # Errors
-///
-/// [`ApiError::Store`] if the store cannot be read.
 pub async fn show(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
     let http = call.http;
     let backlog = http.core.store.backlog().await?;

@@ -21,12 +21,6 @@ use leadhost_domain::workspace::Workspace;
 use leadhost_store::{Store, StoreError, TicketFilter};
 
 /// Returns a page of the tickets.
-///
-/// # Errors
-///
-/// [`ApiError::BadRequest`] if a parameter is invalid or no workspace is named and there are too many
-/// to search, [`ApiError::NotFound`] if there is no such workspace, and [`ApiError::Store`] if the
-/// store cannot be read.
 pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
     let query = call.query();
     let filter = filter(call)?;
@@ -54,11 +48,6 @@ pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
 }
 
 /// `GET /admin/v1/tickets/{id}?workspace=`: one ticket.
-///
-/// # Errors
-///
-/// [`ApiError::NotFound`] if there is no such ticket or workspace, and [`ApiError::Store`] if the
-/// store cannot be read.
 pub async fn show(call: &Call<'_>, id: &str) -> Result<ApiResponse, ApiError> {
     let unknown = || ApiError::NotFound(format!("There is no ticket `{id}`."));
     let ticket: TicketId = id.parse().map_err(|_| unknown())?;

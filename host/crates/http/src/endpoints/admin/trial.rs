@@ -26,12 +26,6 @@ use leadhost_pipeline::intake::{self, Address, InboundRequest, Received};
 const EXPLAINS: &str = "mapping";
 
 /// Shows what a converter reads in a body.
-///
-/// # Errors
-///
-/// [`ApiError::BadRequest`] if the body is invalid, [`ApiError::NotFound`] if no converter of this
-/// name is active, and [`ApiError::Unprocessable`] if it does not take the configuration or the
-/// call gives no answer.
 pub async fn body(call: &Call<'_>, body: UnreadBody) -> Result<ApiResponse, ApiError> {
     let request: TryRequest = read_json(call, body).await?;
     let plugins = &call.http.core.plugins;
@@ -90,12 +84,6 @@ pub async fn body(call: &Call<'_>, body: UnreadBody) -> Result<ApiResponse, ApiE
 }
 
 /// Takes a delivery in that an operator sends.
-///
-/// # Errors
-///
-/// [`ApiError::BadRequest`] if the body is invalid, [`ApiError::NotFound`] if the name matches no
-/// connection, [`ApiError::Conflict`] if it matches several or no version of its converter is
-/// active, and [`ApiError::Store`] if the store fails.
 pub async fn delivery(
     call: &Call<'_>,
     which: &str,

@@ -35,10 +35,6 @@ pub struct FreshnessRow {
 }
 
 /// Returns the freshness of each metric set.
-///
-/// # Errors
-///
-/// [`ApiError::Store`] if the store cannot be read.
 pub async fn show(call: &Call<'_>, caller: &WorkspaceCaller) -> Result<ApiResponse, ApiError> {
     let now = call.http.core.clock.now();
     let mut data = Vec::new();

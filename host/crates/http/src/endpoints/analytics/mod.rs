@@ -38,11 +38,6 @@ const SHAPE: u32 = 1;
 const AS_OF: HeaderName = HeaderName::from_static("x-data-as-of");
 
 /// Returns the counts of a metric set.
-///
-/// # Errors
-///
-/// [`ApiError::NotFound`] for an unknown granularity, [`ApiError::BadRequest`] for an invalid
-/// parameter or too large an answer, and [`ApiError::Store`] if the store cannot be read.
 pub async fn counts(
     call: &Call<'_>,
     caller: &WorkspaceCaller,
@@ -87,10 +82,6 @@ pub async fn counts(
 }
 
 /// Reads the length of a period.
-///
-/// # Errors
-///
-/// [`ApiError::NotFound`] with those that exist, if there is no such granularity.
 pub fn granularity(text: &str) -> Result<Granularity, ApiError> {
     Granularity::from_text(text).ok_or_else(|| {
         let known = Granularity::ALL.map(Granularity::as_str).join(", ");
@@ -99,10 +90,6 @@ pub fn granularity(text: &str) -> Result<Granularity, ApiError> {
 }
 
 /// Makes an answer of counts: many of them on a thread of their own.
-///
-/// # Errors
-///
-/// Those of `combine`, and [`ApiError::Internal`] if it panics.
 pub async fn combined<T: Send + 'static>(
     cells: RollupCells,
     combine: impl FnOnce(RollupCells) -> Result<T, ApiError> + Send + 'static,
@@ -117,10 +104,6 @@ pub async fn combined<T: Send + 'static>(
 }
 
 /// Adds counts up to the rows of an answer.
-///
-/// # Errors
-///
-/// [`ApiError::Coded`] if there are too many counts, or too many rows.
 pub fn added_up(question: &AnalyticsQuery, cells: RollupCells) -> Result<AnalyticsTable, ApiError> {
     if cells.too_many {
         return Err(ApiError::parameter(

@@ -78,10 +78,6 @@ pub struct Filter {
 
 impl AnalyticsQuery {
     /// Reads the parameters of a request.
-    ///
-    /// # Errors
-    ///
-    /// [`ApiError::Coded`] if a parameter is missing or invalid, with its name and what to send.
     pub fn read(
         query: &Query<'_>,
         set: MetricSet,
@@ -305,10 +301,6 @@ pub(super) mod tests {
     }
 
     /// Reads a question at noon of a summer's day in São Paulo.
-    ///
-    /// # Errors
-    ///
-    /// As for [`AnalyticsQuery::read`].
     pub fn read(granularity: Granularity, text: &str) -> Result<AnalyticsQuery, ApiError> {
         let now = at("2030-01-15T15:07:00Z");
         AnalyticsQuery::read(

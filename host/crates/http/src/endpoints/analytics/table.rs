@@ -44,10 +44,6 @@ pub struct AnalyticsRow {
 pub struct TooMany;
 
 /// Returns the rows of the answer.
-///
-/// # Errors
-///
-/// [`TooMany`] if there are more than `most` rows.
 pub fn rows(
     question: &AnalyticsQuery,
     cells: RollupCells,

@@ -40,11 +40,6 @@ pub const PARAMETERS: [&str; 9] = [
 const NEXT_CURSOR: HeaderName = HeaderName::from_static("x-next-cursor");
 
 /// Returns a page of the partner's deals.
-///
-/// # Errors
-///
-/// [`ApiError::Coded`] for a missing or invalid parameter, and [`ApiError::Store`] if the
-/// store cannot be read.
 pub async fn run(call: &Call<'_>, caller: &PartnerCaller) -> Result<ApiResponse, ApiError> {
     let query = call.query();
     let most = limits::DEALS_PER_LOOKUP;

@@ -5,10 +5,6 @@ use leadhost_domain::error_code::ErrorCode;
 use leadhost_domain::id::DealId;
 
 /// Reads the deal id of a path. A text that is not an id counts as unknown.
-///
-/// # Errors
-///
-/// [`ApiError::Coded`] if the text is not an id.
 pub fn parse_id(text: &str) -> Result<DealId, ApiError> {
     text.parse().map_err(|_| not_found())
 }

@@ -26,12 +26,6 @@ use leadhost_pipeline::deals;
 use leadhost_store::{CreatedDealLog, DealLogged, NewDealLog, StoredAnswer};
 
 /// Adds a note to a deal.
-///
-/// # Errors
-///
-/// [`ApiError::BadRequest`] if the body or the key is invalid, [`ApiError::NotFound`] if the partner
-/// has no such deal, [`ApiError::Unprocessable`] if the key was used with another request, and
-/// [`ApiError::Store`] if the store fails.
 pub async fn run(
     call: &Call<'_>,
     caller: &PartnerCaller,

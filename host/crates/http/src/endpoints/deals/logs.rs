@@ -48,11 +48,6 @@ struct DealNote {
 }
 
 /// Returns a page of the notes of a deal.
-///
-/// # Errors
-///
-/// [`ApiError::BadRequest`] for an invalid parameter, [`ApiError::NotFound`] if the partner has no
-/// such deal, and [`ApiError::Store`] if the store cannot be read.
 pub async fn run(
     call: &Call<'_>,
     caller: &PartnerCaller,

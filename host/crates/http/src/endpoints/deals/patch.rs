@@ -40,10 +40,6 @@ pub struct DealPatchAnswer {
 }
 
 /// Changes a deal.
-///
-/// # Errors
-///
-/// [`ApiError::Coded`] if the body has issues, or the deal, property or owner is unknown, [`ApiError::Store`] if the store fails, and the errors of [`json::read`].
 pub async fn run(
     call: &Call<'_>,
     caller: &PartnerCaller,

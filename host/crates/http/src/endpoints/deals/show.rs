@@ -10,11 +10,6 @@ use crate::reply::{self, ApiResponse};
 use leadhost_store::DealFilter;
 
 /// Returns a deal.
-///
-/// # Errors
-///
-/// [`ApiError::NotFound`] if the partner has no such deal, and [`ApiError::Store`] if the store
-/// cannot be read.
 pub async fn run(
     call: &Call<'_>,
     caller: &PartnerCaller,

@@ -10,21 +10,11 @@ use crate::reply::ApiResponse;
 use leadhost_pipeline::intake::{self, Address, Handshake};
 
 /// Answers a source's handshake.
-///
-/// # Errors
-///
-/// [`ApiError::NotFound`] for an unknown address, and the errors of [`answer`].
 pub async fn run(call: &Call<'_>, connection: &str) -> Result<ApiResponse, ApiError> {
     answer(call, super::inbound::address(connection)?).await
 }
 
 /// Answers the handshake of a source or a channel's provider.
-///
-/// # Errors
-///
-/// [`ApiError::NoHandshake`] if the request is not one, [`ApiError::Forbidden`] or
-/// [`ApiError::BadRequest`] if it is refused, and [`ApiError::Overloaded`] if the plugin is not
-/// available.
 pub async fn answer(call: &Call<'_>, address: Address) -> Result<ApiResponse, ApiError> {
     let inbound = super::inbound::inbound(call, address, Bytes::new());
     match intake::handshake(&call.http.pipeline, inbound).await? {

@@ -14,10 +14,6 @@ use leadhost_pipeline::connections::ConnectionError;
 use leadhost_pipeline::intake::{Address, InboundRequest, IntakeError};
 
 /// Reads the id of a connection. A text that cannot be an id counts as unknown.
-///
-/// # Errors
-///
-/// [`ApiError::NotFound`] if the text cannot be an id.
 pub fn address(connection: &str) -> Result<Address, ApiError> {
     let id = connection.parse().map_err(|_| unknown_source())?;
     Ok(Address::Source(id))

@@ -19,11 +19,6 @@ const REMEMBERED: u32 = 600;
 
 /// `OPTIONS /ingest-lead/{connection}`: answers a browser's preflight, which precedes requests
 /// that a plain form could not send.
-///
-/// # Errors
-///
-/// [`ApiError::Forbidden`] if the connection does not allow the origin, and the errors of an
-/// unknown connection.
 pub async fn preflight(call: &Call<'_>, connection: &str) -> Result<ApiResponse, ApiError> {
     let address = super::inbound::address(connection)?;
     let headers = &call.head.headers;

@@ -94,11 +94,6 @@ fn one_of(words: Vec<&'static str>) -> ObjectBuilder {
 }
 
 /// Takes a delivery in. Returns the answer to its sender.
-///
-/// # Errors
-///
-/// [`ApiError::NotFound`] if the address cannot exist. Other refusals are returned as the
-/// answer, which a page may read.
 pub async fn run(
     call: &Call<'_>,
     connection: &str,
@@ -119,11 +114,6 @@ pub async fn run(
 
 /// Takes a delivery in, for a source or a channel. Returns its outcome, and the plugin's own
 /// reply.
-///
-/// # Errors
-///
-/// A refusal of the connection, its rate or the body, [`ApiError::BadRequest`] if the plugin
-/// cannot read the body, and [`ApiError::Unauthorized`] if the sender check fails.
 pub async fn take(
     call: &Call<'_>,
     address: Address,

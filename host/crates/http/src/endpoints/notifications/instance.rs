@@ -15,10 +15,6 @@ use leadhost_pipeline::connections::{ConnectionError, Live};
 
 /// Returns the channel of the instance that a body names, and the body's phone number, normalised
 /// for the instance's region. A number that cannot exist is added to the issues.
-///
-/// # Errors
-///
-/// [`ApiError::Store`] if the store fails, and [`ApiError::Internal`] if the channel cannot be loaded.
 pub async fn addressed(
     call: &Call<'_>,
     caller: &PartnerCaller,
@@ -60,10 +56,6 @@ fn region<'a>(caller: &'a PartnerCaller, live: Option<&'a Live>) -> &'a str {
 }
 
 /// Returns whether the workspace has the instance, with or without a channel.
-///
-/// # Errors
-///
-/// [`ApiError::Store`] if the store fails.
 pub async fn is_there(
     call: &Call<'_>,
     caller: &PartnerCaller,
@@ -74,10 +66,6 @@ pub async fn is_there(
 }
 
 /// Logs why the instance cannot send.
-///
-/// # Errors
-///
-/// [`ApiError::Store`] if the store fails.
 pub async fn log_reason(
     call: &Call<'_>,
     caller: &PartnerCaller,

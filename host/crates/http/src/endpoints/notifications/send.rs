@@ -19,10 +19,6 @@ use leadhost_telemetry::NotificationOutcome;
 use leadhost_trace::{self as trace, SpanKind};
 
 /// Answers `POST /send-notification`.
-///
-/// # Errors
-///
-/// [`ApiError`] if the body is invalid, the message is refused, or the store fails.
 pub async fn run(
     call: &Call<'_>,
     caller: &PartnerCaller,

@@ -34,11 +34,6 @@ pub struct TicketsPage {
 }
 
 /// Returns a page of the tickets.
-///
-/// # Errors
-///
-/// [`ApiError::Coded`] for an invalid parameter, and [`ApiError::Store`] if the store
-/// cannot be read.
 pub async fn run(call: &Call<'_>, caller: &PartnerCaller) -> Result<ApiResponse, ApiError> {
     let workspace = caller.scope().workspace();
     let filter = filter(&call.query(), workspace)?;

@@ -23,12 +23,6 @@ const OWNER: &str = "ownerEmail";
 const FIELDS: [&str; 2] = [STATUS, OWNER];
 
 /// Changes a ticket. Returns it after the change.
-///
-/// # Errors
-///
-/// [`ApiError::BadRequest`] if the body has issues, [`ApiError::NotFound`] if the partner
-/// sees no such ticket, or the owner is unknown, [`ApiError::Conflict`] if another ticket took this one's place,
-/// [`ApiError::Store`] if the store fails, and the errors of [`json::read`].
 pub async fn run(
     call: &Call<'_>,
     caller: &PartnerCaller,

@@ -9,11 +9,6 @@ use crate::error::ApiError;
 use crate::reply::{self, ApiResponse};
 
 /// Returns a ticket.
-///
-/// # Errors
-///
-/// [`ApiError::NotFound`] if the partner sees no such ticket, and [`ApiError::Store`] if the
-/// store cannot be read.
 pub async fn run(
     call: &Call<'_>,
     caller: &PartnerCaller,

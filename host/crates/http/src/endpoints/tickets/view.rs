@@ -9,10 +9,6 @@ use leadhost_domain::ticket::TicketView;
 use leadhost_store::TicketFilter;
 
 /// Reads the ticket id of a path. A text that is not an id counts as unknown.
-///
-/// # Errors
-///
-/// [`ApiError::Coded`] if the text is not an id.
 pub fn parse_id(text: &str) -> Result<TicketId, ApiError> {
     text.parse().map_err(|_| not_found())
 }
@@ -26,11 +22,6 @@ pub fn not_found() -> ApiError {
 }
 
 /// Returns the ticket as it is now.
-///
-/// # Errors
-///
-/// [`ApiError::Coded`] if the partner sees no such ticket, and [`ApiError::Store`] if the store cannot be
-/// read.
 pub async fn view(
     call: &Call<'_>,
     caller: &PartnerCaller,

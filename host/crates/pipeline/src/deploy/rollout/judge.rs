@@ -447,10 +447,6 @@ async fn decide(
 
 /// Begins the first step of a canary, because every live host has prepared both versions. Returns false
 /// if the rollout was changed meanwhile.
-///
-/// # Errors
-///
-/// [`StoreError`] if the store fails.
 pub async fn first_step(
     pipeline: &Arc<Pipeline>,
     rollout: &Rollout,
@@ -461,11 +457,6 @@ pub async fn first_step(
 }
 
 /// Activates the candidate for an operator, or for the judge itself: the probation begins.
-///
-/// # Errors
-///
-/// [`DeployError`] if the rollout was changed, another version is active, the candidate cannot be
-/// loaded or no trusted key has signed it, or the store or the fleet fails.
 pub async fn promote(
     pipeline: &Arc<Pipeline>,
     rollout: &Rollout,
@@ -544,10 +535,6 @@ fn report_rollback(pipeline: &Pipeline, status: &RolloutStatus, why: &str) {
 }
 
 /// Ends a rollout, as the service itself. Returns false if it was changed meanwhile.
-///
-/// # Errors
-///
-/// [`StoreError`] if the store fails.
 pub async fn end(
     pipeline: &Arc<Pipeline>,
     rollout: &Rollout,
@@ -559,10 +546,6 @@ pub async fn end(
 
 /// Ends a rollout for an operator, or for the service itself. Returns whether nothing else was
 /// changed meanwhile.
-///
-/// # Errors
-///
-/// [`StoreError`] if the store fails.
 pub async fn end_by(
     pipeline: &Arc<Pipeline>,
     rollout: &Rollout,

@@ -51,11 +51,6 @@ pub struct StartedRollout {
 }
 
 /// Starts a shadow: the candidate has no effect, so nothing needs to be accepted.
-///
-/// # Errors
-///
-/// [`DeployError`] if the version is not stored or cannot be loaded, no trusted key has signed it, no
-/// other version of the same kind is active, a rollout is open, or the store fails.
 pub async fn shadow(
     pipeline: &Arc<Pipeline>,
     digest: &Digest,
@@ -87,11 +82,6 @@ pub async fn shadow(
 /// Starts a canary with a version that was tried as for an activation. Its first step begins when every
 /// live host has prepared both versions. This waits for them for a bounded time; after it, the judge
 /// begins the step as soon as they are ready.
-///
-/// # Errors
-///
-/// [`DeployError`] if a concern is not accepted, no other version is active, a rollout is open,
-/// another version was activated meanwhile, or the store fails.
 pub async fn canary(
     pipeline: &Arc<Pipeline>,
     tried: TriedStored,
@@ -134,10 +124,6 @@ pub async fn canary(
 
 /// Refuses a canary of a plugin that has an open one already, before its comparison. [`canary`] decides it
 /// again.
-///
-/// # Errors
-///
-/// [`DeployError`] if a canary or the probation after one is open, or the store fails.
 pub async fn may_begin_canary(pipeline: &Pipeline, name: &str) -> Result<(), DeployError> {
     let last = rollout_of(pipeline, name).await?;
     let Some(last) = last.filter(|last| last.stage.is_open()) else {
@@ -231,10 +217,6 @@ async fn begin(
 /// Ends a shadow or a probation that the activation of another version has overtaken, so that the next
 /// rollout need not wait for the judge. `replaced`: the version that was active before, if the caller
 /// activated the other one. `why`: the reason that people read.
-///
-/// # Errors
-///
-/// [`StoreError`] if the store fails. The judge ends it then.
 pub async fn close_overtaken(
     pipeline: &Arc<Pipeline>,
     name: &str,
@@ -265,11 +247,6 @@ async fn close_shadow(
 
 /// Changes the open rollout of a plugin for an operator. Returns how it stands when the live hosts
 /// follow, or after a bounded time.
-///
-/// # Errors
-///
-/// [`DeployError`] if no rollout is open, its stage does not allow the change, it was changed
-/// meanwhile, or the store or the fleet fails.
 pub async fn change(
     pipeline: &Arc<Pipeline>,
     plugin: &str,

@@ -97,10 +97,6 @@ impl RolloutStatus {
 }
 
 /// Returns the status of a plugin's last rollout, or `None` if there was none.
-///
-/// # Errors
-///
-/// [`StoreError`] if the store fails.
 pub async fn latest(
     pipeline: &Pipeline,
     plugin: &str,
@@ -112,10 +108,6 @@ pub async fn latest(
 }
 
 /// Returns the status of a rollout, by adding up the reports of the hosts.
-///
-/// # Errors
-///
-/// [`StoreError`] if the store fails.
 pub async fn load(pipeline: &Pipeline, rollout: Rollout) -> Result<RolloutStatus, StoreError> {
     let store = &pipeline.core.store;
     let reports = store.rollout_reports(&rollout.name, rollout.number).await?;

@@ -31,10 +31,6 @@ pub struct RolloutStep<'a> {
 }
 
 /// Adds a change of a rollout that is stored to the audit, logs it, and announces it to every host.
-///
-/// # Errors
-///
-/// [`StoreError`] if the store fails.
 pub async fn noted(
     pipeline: &Pipeline,
     stored: &Rollout,

@@ -47,10 +47,6 @@ pub struct Adapter {
 
 impl Adapter {
     /// Prepares a component that was linked for the adapter contract.
-    ///
-    /// # Errors
-    ///
-    /// The engine's error if the component lacks an export of the contract.
     pub fn new(pre: InstancePre<InstanceState>) -> wasmtime::Result<Self> {
         Ok(Self {
             pre: ChannelAdapterPre::new(pre)?,

@@ -42,10 +42,6 @@ pub struct Converter {
 
 impl Converter {
     /// Prepares a component that was linked for the converter contract.
-    ///
-    /// # Errors
-    ///
-    /// The engine's error if the component lacks an export of the contract.
     pub fn new(pre: InstancePre<InstanceState>) -> wasmtime::Result<Self> {
         Ok(Self {
             pre: LeadConverterPre::new(pre)?,

@@ -94,10 +94,6 @@ pub fn golden_response(case: &Case, given: &Response) -> core::HttpResponse {
 // ---- out
 
 /// Converts a plugin's sender checks, or the problem that it reports.
-///
-/// # Errors
-///
-/// [`Fault::Rule`] if they break a rule of the host.
 pub fn sender_checks(
     answer: Result<core::SenderPolicy, core::Problem>,
 ) -> Result<Result<SenderChecks, InputProblem>, Fault> {
@@ -112,10 +108,6 @@ pub fn sender_checks(
 }
 
 /// Converts a plugin's answer to a handshake, or the problem that it reports.
-///
-/// # Errors
-///
-/// [`Fault::Rule`] if the answer breaks a rule of the host.
 pub fn handshake(
     answer: Result<Option<core::HandshakeAnswer>, core::Problem>,
 ) -> Result<Result<Option<HandshakeAnswer>, InputProblem>, Fault> {
@@ -132,10 +124,6 @@ pub fn handshake(
 }
 
 /// Converts a plugin's reply.
-///
-/// # Errors
-///
-/// [`Fault::Rule`] if the reply breaks a rule of the host.
 pub fn reply(reply: Option<core::Reply>) -> Result<Option<PluginReply>, Fault> {
     let reply = reply.map(PluginReply::try_from).transpose()?;
     if let Some(reply) = &reply {

@@ -39,10 +39,6 @@ where not exists (
 )");
 
 /// Returns whether one of the workspaces has no build.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn is_one_without(tx: &mut Tx, feeds: &[BuildFeed]) -> Result<bool, StoreError> {
     let without = tx.rows_each(&WITHOUT, feeds, |_| Ok(())).await?;
     Ok(!without.is_empty())
@@ -69,10 +65,6 @@ order by w.id
 on conflict do nothing");
 
 /// Begins the first build of each of the workspaces that has none. Returns how many it began.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn begin_first(tx: &mut Tx, feeds: &[BuildFeed]) -> Result<u64, StoreError> {
     tx.run_each(&FIRST, feeds).await
 }
@@ -92,10 +84,6 @@ on conflict do nothing");
 
 /// Begins a build for each of the workspaces in which none is being made. Returns how many it
 /// began.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn begin_rebuild(tx: &mut Tx, feeds: &[BuildFeed]) -> Result<u64, StoreError> {
     tx.run_each(&REBUILD, feeds).await
 }
@@ -114,10 +102,6 @@ pub struct LockedBuilds(BTreeMap<i64, (BuildState, i64)>);
 
 impl LockedBuilds {
     /// Locks this build and the others of its workspace and set.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     pub async fn lock(tx: &mut Tx, build: &Build) -> Result<Self, StoreError> {
         let args = args! { workspace: build.workspace, metric_set: build.set.code() };
         let builds: Vec<(i64, (BuildState, i64))> = tx

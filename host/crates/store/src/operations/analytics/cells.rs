@@ -32,10 +32,6 @@ left join rollup_runs as run on run.metric_set = :metric_set");
 
 /// Returns the state of the rollups of a metric set in the scope's workspace, without reading
 /// the counts.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn state(
     database: &Database,
     scope: &Scope,
@@ -100,10 +96,6 @@ pub async fn cells(
 }
 
 /// Returns what [`cells`] returns, for an operator, who belongs to no workspace.
-///
-/// # Errors
-///
-/// As for [`cells`].
 pub async fn cells_of_workspace(
     database: &Database,
     workspace: WorkspaceId,
@@ -254,10 +246,6 @@ const COUNTS: [&str; MEASURES] = ["count_1", "count_2", "count_3", "count_4", "c
 pub type CellCounts = BTreeMap<(Day, i64), MeasureCounts>;
 
 /// Adds the sums of buckets of slots by key, until `found` has more than `most` entries.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn sums(
     tx: &mut Tx,
     build: i64,

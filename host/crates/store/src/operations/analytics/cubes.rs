@@ -31,10 +31,6 @@ set requests = z.requests + excluded.requests, used_at = greatest(z.used_at, exc
 
 /// Adds these uses to the record of requested time zones. The requests are added up, and the
 /// latest use counts.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn note_zones(database: &Database, uses: &[ZoneUse]) -> Result<(), StoreError> {
     // Sorted, so that every host locks in the same order, and deduplicated.
     let mut noted: BTreeMap<(WorkspaceId, &str), (u64, Micros)> = BTreeMap::new();
@@ -109,10 +105,6 @@ where (workspace_id, zone) in (
 /// Removes cubes that are not needed or follow other rules than `tzdata`, begins missing ones,
 /// and forgets zones that have not been used for `limits::ZONE_UNUSED`. Returns the incomplete
 /// cubes, ordered by build and zone.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn due(database: &Database, tzdata: &str, now: Micros) -> Result<Vec<Cube>, StoreError> {
     let workspaces = database
         .read(VisibleRows::Exempt, steps!(|tx| workspace_ids(tx).await))
@@ -261,10 +253,6 @@ async fn change(
 }
 
 /// Removes cubes and their days. The caller holds the lock of the build.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn remove(tx: &mut Tx, build: i64, zones: &[String]) -> Result<(), StoreError> {
     for zone in zones {
         let args = args! { build, zone };
@@ -302,10 +290,6 @@ where build = :build
 order by zone");
 
 /// Returns the cubes of a build.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn cubes_for_build(tx: &mut Tx, build: i64) -> Result<Vec<CubeRow>, StoreError> {
     tx.rows(&CUBES_FOR_BUILD, &args! { build }, |row| cube(row))
         .await

@@ -63,10 +63,6 @@ delete from rollup_builds
 where build = :build");
 
 /// Removes at most `limit` rows of each kind, and finally the build.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn step(database: &Database, build: &Build, limit: u32) -> Result<Stepped, StoreError> {
     let build = *build;
     let limit = limit.max(1);

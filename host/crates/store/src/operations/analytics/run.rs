@@ -35,10 +35,6 @@ order by b.build");
 
 /// Begins a run: reads the store's time, begins the first build of each workspace that has
 /// none, and returns the builds with work to do, ordered by number.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn begin(database: &Database, set: MetricSet) -> Result<AnalyticsRun, StoreError> {
     let (as_of, workspaces) = database
         .read(
@@ -174,10 +170,6 @@ set as_of = greatest(run.as_of, excluded.as_of),
 /// Ends a run. The counts are as of its beginning, except for workspaces whose serving build is
 /// in `unread`: their as-of time stays. `changes` is the number of changes that the run read.
 /// The as-of time never decreases.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn end(
     database: &Database,
     set: MetricSet,
@@ -267,10 +259,6 @@ async fn hold(
 
 /// Begins a new build for one workspace, or for all if it is `None`, unless one is already
 /// being made. Returns how many it began.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn rebuild(
     database: &Database,
     set: MetricSet,

@@ -49,10 +49,6 @@ join rollup_cubes as c
 where b.state in ('making', 'serving')");
 
 /// Returns the status of each metric set over all workspaces.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn status(database: &Database) -> Result<Vec<RollupStatus>, StoreError> {
     database
         .read_many(

@@ -123,30 +123,18 @@ where id = :id
 and fingerprint <> :fingerprint");
 
 /// Waits until no other host applies a plan, so that a plan sees what an equal one has created.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn alone(tx: &mut Tx) -> Result<(), StoreError> {
     tx.run(&LOCK, &args! { number: APPLY_LOCK }).await?;
     Ok(())
 }
 
 /// Returns the id of the workspace with this slug, or `None` if there is none.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn workspace(tx: &mut Tx, slug: &str) -> Result<Option<WorkspaceId>, StoreError> {
     tx.row(&WORKSPACE, &args! { slug }, |row| row.id("id"))
         .await
 }
 
 /// Creates the workspace of a plan under this id.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn new_workspace(
     tx: &mut Tx,
     id: WorkspaceId,
@@ -168,10 +156,6 @@ pub async fn new_workspace(
 
 /// Changes the name, the region, the time zone and the rate limit of a workspace to those of
 /// the plan. Returns 1 if any of them differed, and otherwise 0.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn change_workspace(
     tx: &mut Tx,
     id: WorkspaceId,
@@ -195,30 +179,18 @@ pub struct Declare<'t> {
 
 impl<'t> Declare<'t> {
     /// Enters a workspace: from now on the transaction sees its rows.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     pub async fn enter(tx: &'t mut Tx, workspace: WorkspaceId) -> Result<Self, StoreError> {
         tx.name(&[workspace]).await?;
         Ok(Self { tx, workspace })
     }
 
     /// Returns the id of the partner with this name, or `None` if there is none.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     pub async fn partner(&mut self, name: &str) -> Result<Option<PartnerId>, StoreError> {
         let args = args! { workspace: self.workspace, name };
         self.tx.row(&PARTNER, &args, |row| row.id("id")).await
     }
 
     /// Creates a partner.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     pub async fn new_partner(
         &mut self,
         id: PartnerId,
@@ -231,10 +203,6 @@ impl<'t> Declare<'t> {
     }
 
     /// Returns the id of the agent with this name, or `None` if there is none.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     pub async fn agent(&mut self, name: &str) -> Result<Option<AgentId>, StoreError> {
         let args = args! { workspace: self.workspace, name };
         let id = |row: &SqlRow<'_>| Ok(AgentId(row.number("id")?));
@@ -242,10 +210,6 @@ impl<'t> Declare<'t> {
     }
 
     /// Creates an agent. The store assigns its number.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     pub async fn new_agent(&mut self, agent: &PlannedAgent) -> Result<AgentId, StoreError> {
         let args = args! {
             workspace: self.workspace,
@@ -262,10 +226,6 @@ impl<'t> Declare<'t> {
 
     /// Changes all fields of an agent except its name to those of the plan. Returns 1 if any of
     /// them differed, and otherwise 0.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     pub async fn change_agent(
         &mut self,
         id: AgentId,
@@ -283,20 +243,12 @@ impl<'t> Declare<'t> {
     }
 
     /// Returns the id of the owner with this e-mail address, or `None` if there is none.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     pub async fn owner(&mut self, email: &str) -> Result<Option<OwnerId>, StoreError> {
         let args = args! { workspace: self.workspace, email };
         self.tx.row(&OWNER, &args, |row| row.id("id")).await
     }
 
     /// Creates an owner of deals.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     pub async fn new_owner(&mut self, id: OwnerId, owner: &PlannedOwner) -> Result<(), StoreError> {
         let args = args! {
             workspace: self.workspace,
@@ -310,10 +262,6 @@ impl<'t> Declare<'t> {
 
     /// Changes the name of an owner to that of the plan. Returns 1 if it differed, and
     /// otherwise 0.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     pub async fn change_owner(
         &mut self,
         id: OwnerId,
@@ -326,10 +274,6 @@ impl<'t> Declare<'t> {
 
     /// Writes the products and returns the effect on each, in the order of the plan. There may be
     /// many thousands.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     pub async fn products<'a>(
         &mut self,
         planned: &'a [PlannedProduct],
@@ -342,10 +286,6 @@ impl<'t> Declare<'t> {
 
     /// Returns the id of the connection of this kind with this name, and the version of its
     /// configuration. `None` if there is none.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     pub async fn connection(
         &mut self,
         kind: ConnectionKind,

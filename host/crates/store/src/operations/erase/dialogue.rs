@@ -303,10 +303,6 @@ static REMOVE_CONVERSATIONS: Sql = made(|| schema::CONVERSATIONS.remove_with("id
 
 /// Removes conversations whose messages and errors are gone. One that got new ones in the meantime
 /// stays for now.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn conversations(work: &mut ErasureTx<'_>) -> Result<Option<Erased>, StoreError> {
     let most = limits::ERASED_WHOLE_AT_ONCE;
     let found = work.ids_of_contact(&CONVERSATIONS, most).await?;
@@ -348,10 +344,6 @@ limit :limit");
 static LOCK_TICKETS: Sql = sql(locked!("tickets", "id", "t.id"));
 
 /// Removes the remaining tickets.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn tickets(work: &mut ErasureTx<'_>) -> Result<Option<Erased>, StoreError> {
     let found = work
         .ids_of_contact(&TICKETS, limits::ERASED_AT_ONCE)

@@ -20,10 +20,6 @@ pub struct ErasureTx<'a> {
 
 impl ErasureTx<'_> {
     /// Returns the ids that a statement finds by workspace and contact, at most `limit`.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     pub async fn ids_of_contact(
         &mut self,
         sql: &'static Sql,
@@ -38,10 +34,6 @@ impl ErasureTx<'_> {
     }
 
     /// Returns the ids that a statement finds among these.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     pub async fn ids_of(
         &mut self,
         sql: &'static Sql,
@@ -52,20 +44,12 @@ impl ErasureTx<'_> {
     }
 
     /// Runs a statement for these ids and returns how many rows it touched.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     pub async fn run(&mut self, sql: &'static Sql, ids: &[Uuid]) -> Result<u64, StoreError> {
         let rows = rows_of(self.person.workspace, ids);
         self.tx.run_each(sql, &rows).await
     }
 
     /// Writes the tombstones of the removed rows.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the database fails.
     pub async fn bury(&mut self, gone: &Removal) -> Result<(), StoreError> {
         tombstones::bury(self.tx, self.person.workspace, gone).await?;
         Ok(())

@@ -49,10 +49,6 @@ limit 1");
 /// Returns the person with this contact id or key, with the names by which the person's data is
 /// found. A key that several contacts share leads to its first owner, and the others are
 /// listed. Returns `None` if neither a contact nor an earlier erasure is known.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn person(
     database: &Database,
     workspace: WorkspaceId,

@@ -113,10 +113,6 @@ select (select count(*) from own) as linked,
 ));
 
 /// Counts deliveries that led to the person.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn count(tx: &mut Tx, person: &Person) -> Result<Erased, StoreError> {
     let args = args! { workspace: person.workspace, contact: person.id };
     tx.only(&COUNT, &args, |row| erased_raw(row)).await
@@ -354,10 +350,6 @@ order by d.id"
 
 /// Returns the next deliveries that led to no contact, or partly to contacts other than this one,
 /// or have a lead that is to be converted again. The page is bounded in number and bytes.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn unlinked(
     database: &Database,
     workspace: WorkspaceId,

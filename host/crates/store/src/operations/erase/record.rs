@@ -42,10 +42,6 @@ values (:workspace, :id, :contact, :found_by, :key, :began_at, '{}', '{}')");
 
 /// Returns the interrupted erasure of this contact, or begins a new one. Concurrent calls take
 /// turns by locking the contact, so that there is one record.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn begin(database: &Database, new: NewErasure) -> Result<Erasure, StoreError> {
     database
         .write_or_undo(
@@ -152,10 +148,6 @@ static ONE: Sql = erasures!("where id = :id");
 
 /// Returns an erasure of any workspace, or `None` if there is none with this id. It names the
 /// deliveries that it left and that still exist, with their current status.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn one(database: &Database, id: ErasureId) -> Result<Option<Erasure>, StoreError> {
     database
         .read(
@@ -194,10 +186,6 @@ limit :limit"
 /// Returns the erasures of one workspace, or of all, newest first: at most the filter's
 /// `limit`. Lists only those of the deliveries that they left that still stand, with their
 /// current status.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn list(database: &Database, filter: ErasureFilter) -> Result<Vec<Erasure>, StoreError> {
     database
         .read_many(
@@ -230,10 +218,6 @@ order by id"
 );
 
 /// Returns what erasures of this contact left and is still there.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn left(
     database: &Database,
     workspace: WorkspaceId,

@@ -34,10 +34,6 @@ order by d.id"
 ));
 
 /// Returns the deliveries left by erasures that are still there.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn find(
     tx: &mut Tx,
     left: &[(WorkspaceId, DeliveryId)],

@@ -16,11 +16,6 @@ use leadhost_store::AuditFilter;
 const ROW: &str = "that a row has";
 
 /// Returns a page of the audit.
-///
-/// # Errors
-///
-/// [`ApiError::BadRequest`] if a parameter is invalid, and [`ApiError::Store`] if the store cannot be
-/// read.
 pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
     let query = call.query();
     let limit = page_limit(&query)?;

@@ -16,11 +16,6 @@ use leadhost_domain::audit::{Act, ActOutcome, AuditActor, OperatorAct};
 use leadhost_domain::audit_text::{LABEL_CHARACTERS, named, reason};
 
 /// Runs an operation if the caller may. If it changes something, its rows are stored before and after it.
-///
-/// # Errors
-///
-/// [`ApiError::Forbidden`] if the caller's role does not allow it, and [`ApiError::Store`] if the first row cannot be stored: then the operation does not begin. Otherwise
-/// the error of the operation, if it fails.
 pub async fn recorded(
     call: &Call<'_>,
     caller: &AdminCaller,

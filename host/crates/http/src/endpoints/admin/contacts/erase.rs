@@ -35,12 +35,6 @@ pub(super) const NOT_REACHED: [&str; 4] = [
 ];
 
 /// Erases a person, or counts in a dry run what would be removed. Returns the receipt.
-///
-/// # Errors
-///
-/// [`ApiError::BadRequest`] if the body is invalid, [`ApiError::NotFound`] if there is no such
-/// workspace or contact, [`ApiError::Overloaded`] if the service is stopping, and [`ApiError::Store`]
-/// if the store fails.
 pub async fn run(
     call: &Call<'_>,
     caller: &AdminCaller,

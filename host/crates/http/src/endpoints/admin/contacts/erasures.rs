@@ -20,11 +20,6 @@ use leadhost_domain::id::{ErasureId, KeyId, WorkspaceId};
 use leadhost_store::{Erasure, ErasureFilter, Store, StoreError};
 
 /// Returns a page of the erasures.
-///
-/// # Errors
-///
-/// [`ApiError::BadRequest`] if a parameter is invalid, [`ApiError::NotFound`] if there is no such
-/// workspace, and [`ApiError::Store`] if the store cannot be read.
 pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
     let query = call.query();
     let mut filter = ErasureFilter {
@@ -48,10 +43,6 @@ pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
 }
 
 /// Returns one erasure as a receipt.
-///
-/// # Errors
-///
-/// [`ApiError::NotFound`] if there is none with this id, and [`ApiError::Store`] if the store cannot be read.
 pub async fn show(call: &Call<'_>, id: &str) -> Result<ApiResponse, ApiError> {
     let unknown = || {
         ApiError::NotFound(format!(

@@ -17,12 +17,6 @@ use leadhost_domain::workspace::Workspace;
 use leadhost_store::{ConversationsOf, DealFilter, FoundContact, TicketFilter};
 
 /// Returns the contacts that `q` names.
-///
-/// # Errors
-///
-/// [`ApiError::BadRequest`] if a parameter is missing or no workspace is named and there are too many
-/// to search, [`ApiError::NotFound`] if there is no such workspace, and [`ApiError::Store`] if the
-/// store cannot be read.
 pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
     let query = call.query();
     let Some(text) = query.filled(&["q"]).map(str::trim) else {
@@ -45,11 +39,6 @@ pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
 }
 
 /// Returns a contact.
-///
-/// # Errors
-///
-/// [`ApiError::NotFound`] if there is no such contact or workspace, and [`ApiError::Store`] if the
-/// store cannot be read.
 pub async fn show(call: &Call<'_>, id: &str) -> Result<ApiResponse, ApiError> {
     let unknown = || {
         ApiError::NotFound(format!(

@@ -12,10 +12,6 @@ use leadhost_domain::{contact, phone};
 use leadhost_store::{self as store, PersonBy, Store, StoreError};
 
 /// Returns the contacts of a workspace that a phone or an e-mail address names.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn named(
     store: &dyn Store,
     workspace: &Workspace,

@@ -22,12 +22,6 @@ use leadhost_domain::{contact, phone};
 use leadhost_store::{DealFilter, FoundDeal, NewestDeals, Store, StoreError};
 
 /// Returns a page of the deals.
-///
-/// # Errors
-///
-/// [`ApiError::BadRequest`] if a parameter is invalid or a search names no workspace and there are too
-/// many to search, [`ApiError::NotFound`] if there is no such workspace, and [`ApiError::Store`] if the
-/// store cannot be read.
 pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
     let query = call.query();
     let limit = page_limit(&query)?;

@@ -15,11 +15,6 @@ use leadhost_domain::workspace::Workspace;
 
 /// `DELETE /admin/v1/deals/{id}?workspace=`: removes the deal with its history and notes. Its
 /// contact stays, and so does its lead's dedupe key: a repeat does not restore it.
-///
-/// # Errors
-///
-/// [`ApiError::NotFound`] if there is no such deal or workspace, and [`ApiError::Store`] if the
-/// store fails.
 pub async fn remove(call: &Call<'_>, id: &str) -> Result<ApiResponse, ApiError> {
     let deal = parse_id(id)?;
     let store = &*call.http.core.store;

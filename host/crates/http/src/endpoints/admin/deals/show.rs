@@ -24,11 +24,6 @@ use leadhost_store::{
 };
 
 /// Returns a deal.
-///
-/// # Errors
-///
-/// [`ApiError::NotFound`] if there is no such deal or workspace, and [`ApiError::Store`] if the
-/// store cannot be read.
 pub async fn show(call: &Call<'_>, id: &str) -> Result<ApiResponse, ApiError> {
     let deal = parse_id(id)?;
     let store = &*call.http.core.store;

@@ -34,12 +34,6 @@ use leadhost_pipeline::verify::{self, Capture, CapturedAnswer};
 use leadhost_plugin::{CallBudget, Loaded};
 
 /// Captures the named deliveries, as many as there is room and time for.
-///
-/// # Errors
-///
-/// [`ApiError::BadRequest`] if the body is invalid or names too many deliveries, [`ApiError::Internal`]
-/// if a connection cannot be loaded or its secrets cannot be decrypted, and [`ApiError::Store`] if the
-/// store cannot be read.
 pub async fn capture(call: &Call<'_>, body: UnreadBody) -> Result<ApiResponse, ApiError> {
     let request: CaptureRequest = read_json(call, body).await?;
     if request.deliveries.is_empty() || request.deliveries.len() > limits::CAPTURES {
@@ -54,11 +48,6 @@ pub async fn capture(call: &Call<'_>, body: UnreadBody) -> Result<ApiResponse, A
 }
 
 /// Returns the named deliveries, as many as there is room and time for.
-///
-/// # Errors
-///
-/// [`ApiError::Internal`] if a connection cannot be loaded or its secrets cannot be decrypted, and
-/// [`ApiError::Store`] if the store cannot be read.
 pub(super) async fn captured(
     call: &Call<'_>,
     request: CaptureRequest,

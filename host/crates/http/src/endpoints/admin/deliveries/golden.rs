@@ -16,12 +16,6 @@ use leadhost_domain::limits;
 use leadhost_pipeline::offload;
 
 /// Returns the cases of a delivery.
-///
-/// # Errors
-///
-/// [`ApiError::NotFound`] if there is no such delivery, [`ApiError::Conflict`] if it has no body any more
-/// or one that is not text, and [`ApiError::Store`] if the store or the secrets of its connection cannot be
-/// read.
 pub async fn export(call: &Call<'_>, id: &str) -> Result<ApiResponse, ApiError> {
     let id = parse_id(id)?;
     let request = CaptureRequest {

@@ -23,13 +23,6 @@ use leadhost_pipeline::search_keys;
 use leadhost_store::{DeliveryFilter, DeliverySummary};
 
 /// Returns a page of the deliveries.
-///
-/// # Errors
-///
-/// [`ApiError::BadRequest`] if a parameter is invalid, [`ApiError::NotFound`] if a connection, an
-/// instance or the delivery of `before` is unknown, [`ApiError::Conflict`] if a name matches several
-/// connections or instances, or the instance has no adapter, and [`ApiError::Store`] if the store
-/// cannot be read.
 pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
     let mut filter = filter(call).await?;
     let query = call.query();
@@ -135,13 +128,6 @@ async fn search(
 }
 
 /// Reads the filters of a list.
-///
-/// # Errors
-///
-/// [`ApiError::BadRequest`] if a parameter is invalid, [`ApiError::NotFound`] if a connection, an
-/// instance or the delivery of `before` is unknown, [`ApiError::Conflict`] if a name matches several
-/// connections or instances, or the instance has no adapter, and [`ApiError::Store`] if the store
-/// cannot be read.
 pub(super) async fn filter(call: &Call<'_>) -> Result<DeliveryFilter, ApiError> {
     let query = call.query();
     let mut filter = DeliveryFilter {

@@ -18,13 +18,6 @@ use leadhost_admin_api::deliveries::{ReplayRequest, Replayed};
 use leadhost_pipeline::replay::{self, ReplayError, ReplayOptions};
 
 /// Replays a delivery. Returns its outcome.
-///
-/// # Errors
-///
-/// [`ApiError::BadRequest`] if the body is invalid, [`ApiError::NotFound`] if there is no such
-/// delivery, [`ApiError::Conflict`] if it has not the expected status, is in quarantine, has no body any
-/// more or another attempt has it, [`ApiError::Unprocessable`] if a pointer cannot be completed from its stored answer, and
-/// [`ApiError::Store`] if the store fails.
 pub async fn replay(call: &Call<'_>, id: &str, body: UnreadBody) -> Result<ApiResponse, ApiError> {
     let id = parse_id(id)?;
     let request: ReplayRequest = read_json(call, body).await?;

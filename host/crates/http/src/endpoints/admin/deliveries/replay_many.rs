@@ -26,12 +26,6 @@ use leadhost_pipeline::replay::{self, ReplayError, ReplayOptions};
 use leadhost_store::{DeliveryFilter, DeliveryOutcome, DeliverySummary, Store};
 
 /// Replays or releases deliveries. Returns what became of them.
-///
-/// # Errors
-///
-/// [`ApiError::BadRequest`] if the body or a filter is invalid or the filters name too many
-/// deliveries, [`ApiError::NotFound`] or [`ApiError::Conflict`] if a filter names nothing or
-/// several items, and [`ApiError::Store`] if the store fails.
 pub async fn replay(call: &Call<'_>, body: UnreadBody) -> Result<ApiResponse, ApiError> {
     let request: ReplayManyRequest = read_json(call, body).await?;
     let mut filter = list::filter(call).await?;

@@ -13,11 +13,6 @@ use leadhost_domain::limits;
 use leadhost_store::{DeliveryDetail, WaitingFetch};
 
 /// Returns a delivery with its request and the outcomes of its items.
-///
-/// # Errors
-///
-/// [`ApiError::NotFound`] if there is no such delivery, and [`ApiError::Store`] if the store
-/// cannot be read.
 pub async fn show(call: &Call<'_>, id: &str) -> Result<ApiResponse, ApiError> {
     let id = parse_id(id)?;
     let delivery = call

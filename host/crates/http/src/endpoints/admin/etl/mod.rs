@@ -25,10 +25,6 @@ use leadhost_store::{Announcement, RollupStatus, is_stale};
 
 /// `GET /admin/v1/etl`: how far each metric set is counted, what lags behind, and which builds
 /// are in progress.
-///
-/// # Errors
-///
-/// [`ApiError::Store`] if the store cannot be read.
 pub async fn show(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
     let http = call.http;
     let names = RebuildWorkspaces::load(&*http.core.store).await?;
@@ -69,11 +65,6 @@ pub async fn show(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
 
 /// `POST /admin/v1/etl/rebuilds {workspace, metricSet}`: begins a new build beside the one that
 /// serves. A name that is left out stands for all.
-///
-/// # Errors
-///
-/// [`ApiError::BadRequest`] if the body is invalid or names an unknown metric set,
-/// [`ApiError::NotFound`] if there is no such workspace, and [`ApiError::Store`] if the store fails.
 pub async fn rebuild(call: &Call<'_>, body: UnreadBody) -> Result<ApiResponse, ApiError> {
     let request: RebuildRequest = read_json(call, body).await?;
     let store = &*call.http.core.store;

@@ -10,10 +10,6 @@ pub struct RebuildWorkspaces(pub HashMap<WorkspaceId, String>);
 
 impl RebuildWorkspaces {
     /// Loads the names of all workspaces.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the store cannot be read.
     pub async fn load(store: &dyn Store) -> Result<Self, StoreError> {
         let all = store.workspaces().await?;
         let names = all.into_iter().map(|one| (one.id, one.slug));

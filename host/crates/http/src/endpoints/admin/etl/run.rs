@@ -15,11 +15,6 @@ use leadhost_domain::limits;
 use leadhost_pipeline::rollup::{self, RollupRun, RoundStop};
 
 /// Runs a round of the analytics. Returns its runs.
-///
-/// # Errors
-///
-/// [`ApiError::Overloaded`] if this host cannot count now, and [`ApiError::Store`] if the store
-/// fails.
 pub async fn run(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
     let http = Arc::clone(call.http);
     let ran = call

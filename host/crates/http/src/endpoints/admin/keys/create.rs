@@ -17,12 +17,6 @@ use leadhost_pipeline::fleet;
 use leadhost_store::Announcement;
 
 /// Creates a key. Returns it with its text.
-///
-/// # Errors
-///
-/// [`ApiError::BadRequest`] if the body is invalid or its fields do not fit the kind of the key,
-/// [`ApiError::NotFound`] if the workspace or the partner is unknown, and [`ApiError::Store`] if the
-/// store fails.
 pub async fn create(call: &Call<'_>, body: UnreadBody) -> Result<ApiResponse, ApiError> {
     let request: CreateKeyRequest = read_json(call, body).await?;
     let kind = request.kind;

@@ -18,11 +18,6 @@ use leadhost_pipeline::fleet;
 use leadhost_store::Announcement;
 
 /// `GET /admin/v1/keys?workspace=`: all keys, including revoked and expired ones, without their texts.
-///
-/// # Errors
-///
-/// [`ApiError::NotFound`] if there is no such workspace, and [`ApiError::Store`] if the store
-/// cannot be read.
 pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
     let store = &call.http.core.store;
     let query = call.query();
@@ -67,11 +62,6 @@ pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
 
 /// `DELETE /admin/v1/keys/{id}`: within a second the key stops working. A key cannot revoke
 /// itself: otherwise no key might be left to make another.
-///
-/// # Errors
-///
-/// [`ApiError::NotFound`] if there is no live key with this id, [`ApiError::Conflict`] if it is the
-/// caller's own key, and [`ApiError::Store`] if the store fails.
 pub async fn revoke(
     call: &Call<'_>,
     caller: &AdminCaller,

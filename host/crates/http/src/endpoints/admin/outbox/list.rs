@@ -18,12 +18,6 @@ use leadhost_domain::message::MessageState;
 use leadhost_store::{OutboxFilter, OutboxMessage};
 
 /// Returns a page of the messages.
-///
-/// # Errors
-///
-/// [`ApiError::BadRequest`] if a parameter is invalid, [`ApiError::NotFound`] if the instance is
-/// unknown, [`ApiError::Conflict`] if its name matches several, and [`ApiError::Store`] if the store
-/// cannot be read.
 pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
     let filter = filter(call).await?;
     let messages = call.http.core.store.outbox(&filter).await?;

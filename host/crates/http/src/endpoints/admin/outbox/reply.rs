@@ -19,13 +19,6 @@ use leadhost_pipeline::apply::DEFAULT_REGION;
 use leadhost_store::{OutboxFilter, Store};
 
 /// Simulates a message of a contact.
-///
-/// # Errors
-///
-/// [`ApiError::BadRequest`] if the body is invalid or leaves open to which instance the phone writes,
-/// [`ApiError::NotFound`] if there is no such message or instance, [`ApiError::Conflict`] if the
-/// instance has another adapter than the sandbox or checks of its own, [`ApiError::Unprocessable`] if
-/// the sandbox refuses the event, and [`ApiError::Store`] if the store fails.
 pub async fn reply(call: &Call<'_>, body: UnreadBody) -> Result<ApiResponse, ApiError> {
     let request: ReplyRequest = read_json(call, body).await?;
     if request.text.trim().is_empty() {

@@ -15,12 +15,6 @@ use leadhost_admin_api::outbox::{ResolveRequest, Resolved, Verdict};
 use leadhost_store::{self as store, OutboxMessage, Resolution, Write, WriteOutcome};
 
 /// Sends a message again, or gives it up.
-///
-/// # Errors
-///
-/// [`ApiError::BadRequest`] if the body is invalid, [`ApiError::NotFound`] if there is no such message,
-/// [`ApiError::Conflict`] if it neither waits nor has an unknown outcome or its instance has no adapter
-/// any more, and [`ApiError::Store`] if the store fails.
 pub async fn resolve(call: &Call<'_>, id: &str, body: UnreadBody) -> Result<ApiResponse, ApiError> {
     let request: ResolveRequest = read_json(call, body).await?;
     let http = call.http;
@@ -38,11 +32,6 @@ pub async fn resolve(call: &Call<'_>, id: &str, body: UnreadBody) -> Result<ApiR
 }
 
 /// Writes a decision about a message.
-///
-/// # Errors
-///
-/// [`ApiError::Conflict`] if the message neither waits nor has an unknown outcome or its instance has
-/// no adapter any more, and [`ApiError::Store`] if the store fails.
 pub async fn settle(
     http: &Http,
     message: &OutboxMessage,

@@ -25,11 +25,6 @@ use leadhost_domain::message::MessageState;
 use leadhost_store::StoreError;
 
 /// Sends messages again, or gives them up. Those whose outcome is known stay as they are.
-///
-/// # Errors
-///
-/// [`ApiError::BadRequest`] if the body is invalid or names no message or too many, and
-/// [`ApiError::Store`] if the store fails.
 pub async fn resolve(call: &Call<'_>, body: UnreadBody) -> Result<ApiResponse, ApiError> {
     let request: ResolveManyRequest = read_json(call, body).await?;
     let named = request.messages.len();

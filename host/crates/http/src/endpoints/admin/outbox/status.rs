@@ -14,13 +14,6 @@ use leadhost_admin_api::outbox::StatusRequest;
 use leadhost_store::OutboxMessage;
 
 /// Simulates a status report of a message.
-///
-/// # Errors
-///
-/// [`ApiError::BadRequest`] if the body is invalid, [`ApiError::NotFound`] if there is no such message,
-/// [`ApiError::Conflict`] if its instance has another adapter than the sandbox or checks of its own,
-/// [`ApiError::Unprocessable`] if the sandbox refuses the event, and [`ApiError::Store`] if the store
-/// fails.
 pub async fn status(call: &Call<'_>, id: &str, body: UnreadBody) -> Result<ApiResponse, ApiError> {
     let request: StatusRequest = read_json(call, body).await?;
     if !StatusRequest::WORDS.contains(&request.status.as_str()) {

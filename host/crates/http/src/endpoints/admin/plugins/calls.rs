@@ -13,11 +13,6 @@ use leadhost_admin_api::plugin_calls::{AllowedPerCall, PluginCallHistory, Versio
 use leadhost_plugin::{CallCounts, VersionCalls};
 
 /// Returns the calls of a period.
-///
-/// # Errors
-///
-/// [`ApiError::BadRequest`] if the period is not one, [`ApiError::NotFound`] if there is no such plugin,
-/// and [`ApiError::Store`] if the store cannot be read.
 pub async fn show(call: &Call<'_>, name: &str) -> Result<ApiResponse, ApiError> {
     let period = period(&call.query())?;
     let core = &call.http.core;

@@ -8,10 +8,6 @@ use leadhost_domain::workspace::{Workspace, name_in_workspace};
 use leadhost_store::Store;
 
 /// Returns the names of connections by id, as `leadhost connection list` shows them.
-///
-/// # Errors
-///
-/// [`ApiError::Store`] if the store cannot be read.
 pub async fn connection_names(store: &dyn Store) -> Result<HashMap<String, String>, ApiError> {
     let workspaces = store.workspaces().await?;
     let named = |connection: Connection| {

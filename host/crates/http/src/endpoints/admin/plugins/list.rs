@@ -21,10 +21,6 @@ use leadhost_plugin::OpenCircuit;
 use leadhost_store::{Activation, PluginRecord, PluginRefusal};
 
 /// Returns the stored versions.
-///
-/// # Errors
-///
-/// [`ApiError::Store`] if the store cannot be read.
 pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
     let store = &call.http.core.store;
     let hosts = store.hosts().await?;

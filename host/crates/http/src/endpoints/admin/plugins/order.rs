@@ -20,11 +20,6 @@ use leadhost_pipeline::deploy::{AcceptedWords, Concern, DeployError};
 use leadhost_store::PluginRecord;
 
 /// Returns the one stored version of this plugin whose digest has this beginning.
-///
-/// # Errors
-///
-/// [`ApiError::BadRequest`] if the beginning is too short or matches several versions,
-/// [`ApiError::NotFound`] if it matches none, and [`ApiError::Store`] if the store fails.
 pub async fn whole(http: &Http, name: &str, start: &str) -> Result<PluginRecord, ApiError> {
     if start.len() < Digest::SHORTEST {
         return Err(ApiError::BadRequest(format!(
@@ -53,10 +48,6 @@ pub async fn whole(http: &Http, name: &str, start: &str) -> Result<PluginRecord,
 }
 
 /// Reads the bytes of a component.
-///
-/// # Errors
-///
-/// An error of [`UnreadBody::read`], such as [`ApiError::BodyTooLarge`].
 pub async fn component(call: &Call<'_>, body: UnreadBody) -> Result<Vec<u8>, ApiError> {
     let limit = call.http.core.config.plugins.component_mib << 20;
     let body = body.read(call.http, limit).await?;
@@ -65,10 +56,6 @@ pub async fn component(call: &Call<'_>, body: UnreadBody) -> Result<Vec<u8>, Api
 
 /// Runs work that is for the client alone. When the client leaves, or its time is up, the work
 /// is dropped and so ends where it is.
-///
-/// # Errors
-///
-/// [`ApiError::BadRequest`] if the client leaves, and the [`refusal`] of the work's own error.
 pub async fn while_wanted<T>(
     call: &Call<'_>,
     work: impl Future<Output = Result<T, DeployError>>,
@@ -85,10 +72,6 @@ pub async fn while_wanted<T>(
 
 /// Reads the words that the caller accepts, and adds them to the audit: also of a version that is
 /// refused then. Those that let a version do more need the role `admin`.
-///
-/// # Errors
-///
-/// [`ApiError::BadRequest`] if a word is unknown, and [`ApiError::Forbidden`] if the role does not allow one.
 pub fn accepted<'a>(
     call: &Call<'_>,
     caller: &AdminCaller,

@@ -17,10 +17,6 @@ use leadhost_plugin::LoadError;
 use leadhost_store::PluginRecord;
 
 /// Returns the answer to an activation.
-///
-/// # Errors
-///
-/// [`ApiError::Store`] if the store cannot be read.
 pub async fn activated(http: &Http, activated: Activated) -> Result<DeployedPlugin, ApiError> {
     let record = http.core.store.plugin(&activated.activation.digest).await?;
     Ok(to_view(activated, record))

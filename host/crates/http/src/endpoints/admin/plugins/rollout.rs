@@ -45,13 +45,6 @@ const STEP: Duration = Duration::from_mins(5);
 const HOUR: Duration = Duration::from_hours(1);
 
 /// Starts a rollout. Returns its status.
-///
-/// # Errors
-///
-/// [`ApiError::BadRequest`] if the body is invalid, the digest is too short or matches several
-/// versions, or the client leaves during the trial; [`ApiError::NotFound`] if no stored version
-/// matches; [`ApiError::Unprocessable`] if the component is refused; [`ApiError::Conflict`] if the
-/// rollout is refused or a concern is not accepted; and [`ApiError::Store`] if the store fails.
 pub async fn start(
     call: &Call<'_>,
     caller: &AdminCaller,
@@ -99,11 +92,6 @@ pub async fn start(
 }
 
 /// Returns the status of a plugin's last rollout.
-///
-/// # Errors
-///
-/// [`ApiError::NotFound`] if the plugin never had a rollout, and [`ApiError::Store`] if the store
-/// fails.
 pub async fn show(call: &Call<'_>, name: &str) -> Result<ApiResponse, ApiError> {
     let status = rollout::status::latest(&call.http.pipeline, name).await?;
     let status = status.ok_or_else(|| {
@@ -115,10 +103,6 @@ pub async fn show(call: &Call<'_>, name: &str) -> Result<ApiResponse, ApiError> 
 }
 
 /// Returns the last rollout of every plugin that had one, by name.
-///
-/// # Errors
-///
-/// [`ApiError::Store`] if the store cannot be read.
 pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
     let mut rollouts = Vec::new();
     for last in call.http.core.store.rollouts().await? {
@@ -129,12 +113,6 @@ pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
 }
 
 /// Pauses, resumes, promotes or aborts a rollout. Returns its status.
-///
-/// # Errors
-///
-/// [`ApiError::BadRequest`] if the body is invalid; [`ApiError::Conflict`] if no rollout is open, its
-/// stage does not allow the change, or another host cannot follow it; and [`ApiError::Store`] if the
-/// store fails.
 pub async fn change(
     call: &Call<'_>,
     caller: &AdminCaller,
@@ -167,10 +145,6 @@ fn audited_state(rollout: &Rollout) -> Value {
 }
 
 /// Returns the open rollouts, by plugin.
-///
-/// # Errors
-///
-/// [`ApiError::Store`] if the store cannot be read.
 pub async fn open(call: &Call<'_>) -> Result<HashMap<String, OpenRollout>, ApiError> {
     let core = &call.http.core;
     let now = core.clock.now();

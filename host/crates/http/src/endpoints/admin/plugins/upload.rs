@@ -24,12 +24,6 @@ use leadhost_pipeline::deploy::{self, ComponentOrigin};
 
 /// `POST /admin/v1/plugins/check`: the body is a component. It is compiled, tried and compared with the
 /// active version, and nothing is kept. Returns its description and the concerns about it.
-///
-/// # Errors
-///
-/// [`ApiError::BodyTooLarge`] or another error of [`UnreadBody::read`] if the body cannot be read,
-/// [`ApiError::Unprocessable`] if the component is refused, [`ApiError::Overloaded`] if too many trials
-/// wait, [`ApiError::BadRequest`] if the client leaves, and [`ApiError::Store`] if the store fails.
 pub async fn check(
     call: &Call<'_>,
     caller: &AdminCaller,
@@ -54,14 +48,6 @@ pub async fn check(
 
 /// `POST /admin/v1/plugins?activate=true&accept=..&source=..`: stores a component, and activates it if the
 /// request asks for it and raises no concern that is not accepted. Returns the version.
-///
-/// # Errors
-///
-/// [`ApiError::BadRequest`] if a parameter is invalid or the client leaves during the trial; an error
-/// of [`UnreadBody::read`] if the body cannot be read; [`ApiError::Unprocessable`] if the component is
-/// refused; [`ApiError::Forbidden`] if the role does not allow a word of `accept`;
-/// [`ApiError::Conflict`] if a concern is not accepted; [`ApiError::Overloaded`] if too many trials
-/// wait; and [`ApiError::Store`] if the store fails.
 pub async fn upload(
     call: &Call<'_>,
     caller: &AdminCaller,

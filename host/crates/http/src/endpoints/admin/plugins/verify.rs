@@ -31,13 +31,6 @@ use leadhost_pipeline::deploy::{self, ComponentOrigin};
 use leadhost_pipeline::verify::Choice;
 
 /// Compares a component with the version that serves. Returns the differences.
-///
-/// # Errors
-///
-/// [`ApiError::BadRequest`] if a parameter is invalid or the client leaves, an error of
-/// [`UnreadBody::read`] if the body cannot be read, [`ApiError::Unprocessable`] if the component is
-/// refused, [`ApiError::Conflict`] if there is no version to compare with, and [`ApiError::Store`] if
-/// the store fails.
 pub async fn upload(
     call: &Call<'_>,
     caller: &AdminCaller,
@@ -53,13 +46,6 @@ pub async fn upload(
 }
 
 /// Compares a stored version with the one that serves. Returns the differences.
-///
-/// # Errors
-///
-/// [`ApiError::BadRequest`] if the body or a parameter is invalid, the digest is too short or matches
-/// several versions, or the client leaves; [`ApiError::NotFound`] if it matches none;
-/// [`ApiError::Conflict`] if there is no version to compare with; and [`ApiError::Store`] if the store
-/// fails.
 pub async fn stored(
     call: &Call<'_>,
     name: &str,
@@ -76,13 +62,6 @@ pub async fn stored(
 
 /// Compares a version with another one on the deliveries that it converted. Returns the
 /// differences.
-///
-/// # Errors
-///
-/// [`ApiError::BadRequest`] if the body or a parameter is invalid, a digest is too short or matches
-/// several versions, or the client leaves; [`ApiError::NotFound`] if a digest matches none;
-/// [`ApiError::Conflict`] if there is no version to compare with; and [`ApiError::Store`] if the store
-/// fails.
 pub async fn impact(
     call: &Call<'_>,
     name: &str,
@@ -112,10 +91,6 @@ pub async fn impact(
 }
 
 /// Lists the comparisons that run on this host, with their progress.
-///
-/// # Errors
-///
-/// [`ApiError::Internal`] if the answer cannot be written.
 pub fn running(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
     let running = call.http.pipeline.verifying.list();
     let views = running.iter().map(|one| VerificationView {

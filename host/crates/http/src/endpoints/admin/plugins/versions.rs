@@ -23,15 +23,6 @@ use leadhost_pipeline::deploy;
 use leadhost_plugin as plugin;
 
 /// `POST /admin/v1/plugins/{name}/activate {digest, accept}`: activates a stored version. Returns it.
-///
-/// # Errors
-///
-/// [`ApiError::BadRequest`] if the body is invalid, the digest is too short or matches several
-/// versions, or the client leaves during the trial; [`ApiError::NotFound`] if no stored version
-/// matches; [`ApiError::Forbidden`] if the role does not allow a word of `accept`;
-/// [`ApiError::Unprocessable`] if the component is refused; [`ApiError::Conflict`] if a concern is not
-/// accepted or another activation came first; [`ApiError::Overloaded`] if too many trials wait; and
-/// [`ApiError::Store`] if the store fails.
 pub async fn activate(
     call: &Call<'_>,
     caller: &AdminCaller,
@@ -63,13 +54,6 @@ pub async fn activate(
 
 /// `POST /admin/v1/plugins/{name}/rollback {accept}`: activates the previous version of a plugin. Returns
 /// it.
-///
-/// # Errors
-///
-/// [`ApiError::BadRequest`] if the body is invalid, [`ApiError::NotFound`] if there is no such plugin,
-/// [`ApiError::Conflict`] if there is no previous version, another rollback is under way, that version was
-/// itself rolled back, or a concern is not accepted, [`ApiError::Unprocessable`] if the version cannot be loaded, and
-/// [`ApiError::Store`] if the store fails.
 pub async fn roll_back(
     call: &Call<'_>,
     caller: &AdminCaller,
@@ -99,12 +83,6 @@ pub async fn roll_back(
 
 /// `DELETE /admin/v1/plugins/{name}/versions/{digest}`: removes a stored version that nothing names.
 /// Returns which one.
-///
-/// # Errors
-///
-/// [`ApiError::BadRequest`] if the digest is too short or matches several versions,
-/// [`ApiError::NotFound`] if it matches none, [`ApiError::Conflict`] if something names the version,
-/// and [`ApiError::Store`] if the store fails.
 pub async fn remove(call: &Call<'_>, name: &str, digest: &str) -> Result<ApiResponse, ApiError> {
     let version = whole(call.http, name, digest).await?;
     call.audit(json!({ "digest": version.digest, "version": version.description.version }));
@@ -125,12 +103,6 @@ pub async fn remove(call: &Call<'_>, name: &str, digest: &str) -> Result<ApiResp
 
 /// `GET /admin/v1/plugins/{name}/versions/{digest}/golden?case=`: returns the golden cases that a stored
 /// version carries, or one of them with its content.
-///
-/// # Errors
-///
-/// [`ApiError::BadRequest`] if the beginning of the digest is too short or matches several versions,
-/// [`ApiError::NotFound`] if it matches none or there is no such case, and [`ApiError::Store`] if the
-/// store fails.
 pub async fn golden_cases(
     call: &Call<'_>,
     name: &str,

@@ -14,11 +14,6 @@ use leadhost_admin_api::repairs::{RepairChangeView, RepairChanges};
 use leadhost_domain::repair::RepairChange;
 
 /// Returns a page of the receipt.
-///
-/// # Errors
-///
-/// [`ApiError::BadRequest`] if a parameter is invalid, [`ApiError::NotFound`] if there is no such
-/// repair, and [`ApiError::Store`] if the store cannot be read.
 pub async fn list(call: &Call<'_>, id: &str) -> Result<ApiResponse, ApiError> {
     let query = call.query();
     let limit = page_limit(&query)?;

@@ -20,11 +20,6 @@ use leadhost_domain::repair::{Repair, RepairState};
 use leadhost_pipeline::repair::operate;
 
 /// `GET /admin/v1/repairs?before=&limit=`: a page of the repairs, newest first.
-///
-/// # Errors
-///
-/// [`ApiError::BadRequest`] if `limit` is invalid, [`ApiError::NotFound`] if the repair of `before` is
-/// unknown, and [`ApiError::Store`] if the store cannot be read.
 pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
     let query = call.query();
     let limit = page_limit(&query)?;
@@ -42,11 +37,6 @@ pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
 }
 
 /// `GET /admin/v1/repairs/{id}`: how far a repair is, and the sum of its receipt.
-///
-/// # Errors
-///
-/// [`ApiError::NotFound`] if there is no such repair, and [`ApiError::Store`] if the store cannot
-/// be read.
 pub async fn show(call: &Call<'_>, id: &str) -> Result<ApiResponse, ApiError> {
     let repair = find(call, id).await?;
     reply::json(StatusCode::OK, &to_view(call, repair).await?)
@@ -54,11 +44,6 @@ pub async fn show(call: &Call<'_>, id: &str) -> Result<ApiResponse, ApiError> {
 
 /// `POST /admin/v1/repairs/{id}/cancel`: ends a running repair or an undo. Changes that it has already
 /// made, or not yet undone, stay.
-///
-/// # Errors
-///
-/// [`ApiError::NotFound`] if there is no such repair, [`ApiError::Conflict`] if it is not under way,
-/// and [`ApiError::Store`] if the store fails.
 pub async fn cancel(call: &Call<'_>, id: &str) -> Result<ApiResponse, ApiError> {
     let id = parse_id(id)?;
     let http = Arc::clone(call.http);
@@ -70,12 +55,6 @@ pub async fn cancel(call: &Call<'_>, id: &str) -> Result<ApiResponse, ApiError> 
 
 /// `POST /admin/v1/repairs/{id}/undo`: undoes the changes of an ended repair, in the background.
 /// The answer is the repair at the begin of its undo.
-///
-/// # Errors
-///
-/// [`ApiError::NotFound`] if there is no such repair, [`ApiError::Conflict`] if it wrote nothing, is
-/// running or was undone, its receipt is being removed, or another repair is open, and
-/// [`ApiError::Store`] if the store fails.
 pub async fn undo(call: &Call<'_>, id: &str) -> Result<ApiResponse, ApiError> {
     let id = parse_id(id)?;
     let http = Arc::clone(call.http);
@@ -87,10 +66,6 @@ pub async fn undo(call: &Call<'_>, id: &str) -> Result<ApiResponse, ApiError> {
 
 /// Returns the newest repairs of a version that are running, are being undone, or wrote changes that are not
 /// undone, at most [`limits::IMPACT_REPAIRS`], out of the newest [`limits::IMPACT_REPAIRS_READ`] repairs.
-///
-/// # Errors
-///
-/// [`ApiError::Store`] if the store fails.
 pub async fn relevant(
     call: &Call<'_>,
     converted_by: &Digest,

@@ -24,12 +24,6 @@ use leadhost_pipeline::repair::{RepairOrder, operate};
 use leadhost_store::{PluginRecord, Store};
 
 /// Begins a repair.
-///
-/// # Errors
-///
-/// [`ApiError::BadRequest`] if the body is invalid or the version is ambiguous, [`ApiError::NotFound`]
-/// if the version is unknown, [`ApiError::Conflict`] if it is active or another repair is open, and
-/// [`ApiError::Store`] if the store fails.
 pub async fn start(
     call: &Call<'_>,
     caller: &AdminCaller,

@@ -18,20 +18,12 @@ use leadhost_pipeline::repair::RepairError;
 use leadhost_store::{Store, StoreError};
 
 /// Reads the id of a repair. A text that is not an id counts as unknown.
-///
-/// # Errors
-///
-/// [`ApiError::NotFound`] if the text is not an id.
 pub fn parse_id(text: &str) -> Result<RepairId, ApiError> {
     text.parse()
         .map_err(|_| refusal(RepairError::Unknown(text.to_owned())))
 }
 
 /// Returns the repair with this id.
-///
-/// # Errors
-///
-/// [`ApiError::NotFound`] if there is no such repair, and [`ApiError::Store`] if the store cannot be read.
 pub async fn find(call: &Call<'_>, id: &str) -> Result<Repair, ApiError> {
     let id = parse_id(id)?;
     let repair = call.http.core.store.repair(id).await?;
@@ -61,10 +53,6 @@ pub struct Versions(pub HashMap<Digest, String>);
 
 impl Versions {
     /// Loads the versions that repairs name.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] if the store cannot be read.
     pub async fn load(store: &dyn Store) -> Result<Self, StoreError> {
         let records = store.plugins().await?.into_iter();
         let versions = records.map(|record| (record.digest, record.description.version));
@@ -111,10 +99,6 @@ fn deliveries(counts: &RepairCounts) -> RepairedDeliveries {
 }
 
 /// Returns a repair with the sum of its receipt.
-///
-/// # Errors
-///
-/// [`ApiError::Store`] if the store cannot be read.
 pub async fn to_view(call: &Call<'_>, repair: Repair) -> Result<RepairView, ApiError> {
     let store = &*call.http.core.store;
     let versions = Versions::load(store).await?;

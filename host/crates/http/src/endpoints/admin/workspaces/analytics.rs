@@ -16,11 +16,6 @@ use leadhost_domain::limits;
 use leadhost_domain::zone::Day;
 
 /// Returns the counts of a metric set.
-///
-/// # Errors
-///
-/// [`ApiError::NotFound`] for an unknown workspace, metric set or granularity, [`ApiError::BadRequest`]
-/// for an invalid parameter or too large an answer, and [`ApiError::Store`] if the store cannot be read.
 pub async fn counts(
     call: &Call<'_>,
     workspace: &str,

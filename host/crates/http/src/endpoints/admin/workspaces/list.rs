@@ -9,10 +9,6 @@ use leadhost_admin_api::workspaces::{WorkspaceView, Workspaces};
 use leadhost_domain::workspace::Workspace;
 
 /// Returns all workspaces.
-///
-/// # Errors
-///
-/// [`ApiError::Store`] if the store cannot be read.
 pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
     let mut workspaces = call.http.core.store.workspaces().await?;
     workspaces.sort_by(|one, other| one.slug.cmp(&other.slug));

@@ -14,10 +14,6 @@ use leadhost_domain::workspace::Workspace;
 use leadhost_store::Store;
 
 /// Finds the workspace that an operator names, by id or slug.
-///
-/// # Errors
-///
-/// [`ApiError::NotFound`] if there is none, and [`ApiError::Store`] if the store fails.
 pub async fn find(store: &dyn Store, text: &str) -> Result<Workspace, ApiError> {
     let id: Option<WorkspaceId> = text.parse().ok();
     let all = store.workspaces().await?;
@@ -31,10 +27,6 @@ pub async fn find(store: &dyn Store, text: &str) -> Result<Workspace, ApiError> 
 }
 
 /// Returns the workspace that a request names, or all.
-///
-/// # Errors
-///
-/// [`ApiError::NotFound`] if there is none of this name, and [`ApiError::Store`] if the store fails.
 pub async fn among(call: &Call<'_>, named: Option<&str>) -> Result<Vec<Workspace>, ApiError> {
     let store = &*call.http.core.store;
     match named {
@@ -44,10 +36,6 @@ pub async fn among(call: &Call<'_>, named: Option<&str>) -> Result<Vec<Workspace
 }
 
 /// Checks that there are not too many workspaces for a search.
-///
-/// # Errors
-///
-/// [`ApiError::BadRequest`] if there are more than `limits::SEARCHED_WORKSPACES`.
 pub fn few_enough(among: &[Workspace]) -> Result<(), ApiError> {
     if among.len() <= limits::SEARCHED_WORKSPACES {
         return Ok(());

@@ -23,11 +23,6 @@ use leadhost_domain::workspace::{Agent, ChangeKind, Owner};
 use leadhost_pipeline::apply::{DeclarationPart, apply_part};
 
 /// Returns the owners or agents of a workspace.
-///
-/// # Errors
-///
-/// [`ApiError::NotFound`] if there is no such workspace, and [`ApiError::Store`] if the store
-/// cannot be read.
 pub async fn get(
     call: &Call<'_>,
     which: &str,
@@ -56,12 +51,6 @@ pub async fn get(
 }
 
 /// Applies a list of owners or agents, or reports in a dry run what it would change.
-///
-/// # Errors
-///
-/// [`ApiError::BadRequest`] if a parameter is invalid or the body is not JSON, [`ApiError::NotFound`]
-/// if there is no such workspace, [`ApiError::Unprocessable`] with all problems of the list, and
-/// [`ApiError::Store`] if the store fails.
 pub async fn put(
     call: &Call<'_>,
     which: &str,

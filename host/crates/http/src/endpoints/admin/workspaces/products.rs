@@ -28,13 +28,6 @@ use leadhost_pipeline::import::{
 };
 
 /// Imports a catalogue. Returns the report of the import.
-///
-/// # Errors
-///
-/// [`ApiError::NotFound`] if there is no such workspace, [`ApiError::UnsupportedMediaType`] if the
-/// format is not supported, [`ApiError::BadRequest`] if a parameter is invalid or the catalogue as a
-/// whole cannot be read, [`ApiError::Conflict`] if another import is under way,
-/// [`ApiError::Overloaded`] if the service is stopping, and [`ApiError::Store`] if the store fails.
 pub async fn import(
     call: &Call<'_>,
     which: &str,
@@ -80,11 +73,6 @@ fn audited(report: &ImportOutcome) -> Value {
 
 /// `DELETE /admin/v1/workspaces/{id}/products/{externalId}`: removes a product. Searches no
 /// longer find it within two seconds, and deals that were linked to it show none.
-///
-/// # Errors
-///
-/// [`ApiError::NotFound`] if there is no such workspace or product, and [`ApiError::Store`] if
-/// the store fails.
 pub async fn remove(
     call: &Call<'_>,
     which: &str,

@@ -32,10 +32,6 @@ use leadhost_pipeline::deals::{self, Created, FirstMessage, NewDealRequest};
 use leadhost_store::{CreatedDeal, IdempotencyClaim, ProductReference, StoredAnswer};
 
 /// Answers `POST /deal`.
-///
-/// # Errors
-///
-/// [`ApiError`] if the body is invalid, the deal is refused, or the store fails.
 pub async fn run(
     call: &Call<'_>,
     caller: &PartnerCaller,

@@ -30,10 +30,6 @@ impl Room {
 
 /// Brings an item within its bounds, and returns what it lost. An item that exceeds the room left
 /// does not use up any of it.
-///
-/// # Errors
-///
-/// The violation and the field that has it, if the item or a part of it is too large.
 pub(super) fn item(item: &mut wit::Item, room: &mut Room) -> Result<Vec<String>, RuleViolation> {
     size::route(&item.route).map_err(|what| (what, "route".to_owned()))?;
     let mut cuts = Cuts::default();

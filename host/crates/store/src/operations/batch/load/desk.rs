@@ -38,10 +38,6 @@ join tickets as t -- postgres
 static FIND: Sql = tickets_of!("workspace_id uuid, id uuid", "each as wanted", "");
 
 /// Returns which of the named tickets exist, without a lock, to find what they lead to.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn follow(
     tx: &mut Tx,
     draft: &mut WorkingSet,

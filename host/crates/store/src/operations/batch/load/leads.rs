@@ -183,10 +183,6 @@ fn in_stretches(wanted: &BTreeSet<Stretch>) -> Vec<[Arg<'static>; 4]> {
 
 /// Completes deliveries that are loaded in part: loads the items that own keys, and what must be
 /// known of the remaining items. Runs after the keys are loaded.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn others(
     tx: &mut Tx,
     set: &mut WorkingSet,
@@ -498,10 +494,6 @@ group by a.workspace_id");
 
 /// Loads the agent with the lowest id of each of these workspaces. A workspace without agents
 /// is left out.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn first_agents(
     tx: &mut Tx,
     set: &mut WorkingSet,
@@ -530,10 +522,6 @@ join products as p -- postgres
   and (p.workspace_id = each.workspace_id) is true");
 
 /// Loads products that partners name by their ids.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn product_ids(
     tx: &mut Tx,
     set: &mut WorkingSet,
@@ -560,10 +548,6 @@ join owners as o -- postgres
 
 /// Loads owners that partners name by their e-mail addresses. They are keyed by the stored address,
 /// so an address that cannot be stored belongs to no owner.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn owners(
     tx: &mut Tx,
     set: &mut WorkingSet,
@@ -628,10 +612,6 @@ order by q.connection_id, d.received_at, q.delivery_id");
 
 /// Loads the quarantined deliveries of those connections whose quarantine the arriving
 /// deliveries would fill beyond its bounds. Locks none of them.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn quarantine(
     tx: &mut Tx,
     set: &mut WorkingSet,

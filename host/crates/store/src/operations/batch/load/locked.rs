@@ -67,10 +67,6 @@ pub fn ids<I: Copy + Into<Uuid>>(wanted: &BTreeSet<(WorkspaceId, I)>) -> Vec<[Ar
 
 /// Returns the lookup that a row answers, by its place from 0. The text cannot be compared, because
 /// it may have been stored without the characters that the database does not accept.
-///
-/// # Errors
-///
-/// [`StoreError::Inconsistent`] if the row names a place that does not exist.
 pub fn asked<'a, T>(wanted: &[&'a T], row: &SqlRow<'_>) -> Result<&'a T, StoreError> {
     let place: usize = row.number("place")?;
     let asked = wanted.get(place).copied();

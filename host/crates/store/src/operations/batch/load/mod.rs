@@ -57,10 +57,6 @@ cross join queue as q                                              -- sqlite
 
 /// Locks the work that the batch names. A delivery without work is finished and not leased, so a
 /// settlement of it is stale.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn work(
     tx: &mut Tx,
     wanted: &BTreeMap<DeliveryId, ItemPlaces>,

@@ -25,10 +25,6 @@ for share of r -- postgres
 ");
 
 /// Loads the states of these repairs, which stay as they are until the batch has ended.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn states(
     tx: &mut Tx,
     set: &mut WorkingSet,
@@ -57,10 +53,6 @@ join shared_keys as s -- postgres
 
 /// Loads which of these keys the loaded contacts share already. A key may have thousands of contacts,
 /// such as the address of a portal, so only those of the batch are looked up.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn shared_keys(
     tx: &mut Tx,
     set: &mut WorkingSet,
@@ -104,10 +96,6 @@ select each.workspace_id, (
 from each");
 
 /// Returns the first contacts that share these keys, each without the contact that is named.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn heirs(
     tx: &mut Tx,
     wanted: &BTreeSet<(WorkspaceId, String, ContactId)>,
@@ -142,10 +130,6 @@ join deals as d -- postgres
 
 /// Loads what the leads of these contacts say of the person. A new lead needs the lock of its contact,
 /// which this transaction holds, so none is missed.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn said(
     tx: &mut Tx,
     set: &mut WorkingSet,
@@ -190,10 +174,6 @@ join conversations as c -- postgres
   and (c.workspace_id = each.workspace_id) is true");
 
 /// Loads the match keys of these contacts, and their conversations.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn held(
     tx: &mut Tx,
     set: &mut WorkingSet,

@@ -47,10 +47,6 @@ fn new_claims<'a>(set: &'a WorkingSet, locked: &LockedRows) -> Vec<[Arg<'a>; 8]>
 }
 
 /// Saves changes of locked dedupe keys.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn changed_claims(
     tx: &mut Tx,
     set: &WorkingSet,
@@ -235,10 +231,6 @@ fn items(
 }
 
 /// Saves changed items of existing deliveries.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn changed_items(tx: &mut Tx, set: &WorkingSet) -> Result<(), StoreError> {
     let removed = items(set, |_, change| change == RowChange::Removed);
     tx.run_each(&REMOVED_ITEMS, &removed).await?;
@@ -375,10 +367,6 @@ where connections.id = each.id
 and connections.paused_at is null");
 
 /// Pauses connections. A connection that is already paused keeps its first pause.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn pauses(tx: &mut Tx, set: &WorkingSet) -> Result<(), StoreError> {
     let mut first: BTreeMap<&ConnectionId, _> = BTreeMap::new();
     for (connection, pause) in &set.pauses {

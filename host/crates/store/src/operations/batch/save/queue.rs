@@ -45,10 +45,6 @@ static IS_DONE: Sql = made(|| schema::QUEUE.remove());
 
 /// Saves the places in the queue of changed deliveries, fetches and sends, and removes the
 /// places of finished work.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn save(
     tx: &mut Tx,
     set: &WorkingSet,

@@ -13,10 +13,6 @@ static REMOVED_SHARED_KEYS: Sql = made(|| schema::SHARED_KEYS.remove());
 
 /// Removes match keys that a repair or its undo takes from their contacts. They come before new ones, because
 /// another contact may get one of them in the same batch.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn remove_undone_keys(tx: &mut Tx, set: &WorkingSet) -> Result<(), StoreError> {
     tx.run_each(&REMOVED_KEYS, &lost_keys(set)).await?;
     let gone: Vec<_> = set
@@ -66,10 +62,6 @@ where (workspace_id, key, contact_id) in (
     and own.key = each.key)");
 
 /// Gives the match keys that their owners have lost to the next contacts that share them.
-///
-/// # Errors
-///
-/// [`StoreError`] if the database fails.
 pub async fn inherit_keys(tx: &mut Tx, set: &WorkingSet) -> Result<(), StoreError> {
     let lost = lost_keys(set);
     tx.run_each(&HEIRS, &lost).await?;
