@@ -111,8 +111,8 @@ impl Host {
     }
 
     /// Returns the store of the host.
-    pub fn store(&self) -> &dyn Store {
-        &*self.app.core.store
+    pub fn store(&self) -> &Store {
+        &self.app.core.store
     }
 
     /// Returns a request to the data API if the path starts with `/v1/`, otherwise to the

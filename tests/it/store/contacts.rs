@@ -105,7 +105,7 @@ pub async fn contacts_of_two_workspaces_are_separate(world: &World) {
     assert_ne!(there.items[0].contact_id, here.contact_id);
     assert_ne!(there.items[0].deal_id, here.deal_id);
     assert_eq!(world.all(Entity::Contacts).await.len(), 1);
-    let scope = scope(&*world.store, other.workspace_id).await;
+    let scope = scope(&world.store, other.workspace_id).await;
     let page = world
         .store
         .export(&scope, Entity::Deals, 0, None, 10)

@@ -230,7 +230,7 @@ pub async fn tickets_are_found_by_each_filter_newest_first(world: &World) {
     let two = TicketFilter { limit: 2, ..all() };
     check(two, &talks[..2]).await;
     let foreign = world.store.apply(&plan("foreign"), START, false).await;
-    let foreign = scope(&*world.store, foreign.expect("a plan").workspace_id).await;
+    let foreign = scope(&world.store, foreign.expect("a plan").workspace_id).await;
     for filter in [all(), one(middle, None), of_status(TicketStatus::Open)] {
         let found = world.store.tickets(&foreign, &filter).await;
         assert!(found.expect("it reads").is_empty(), "{filter:?}");

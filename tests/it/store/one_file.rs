@@ -16,8 +16,8 @@ fn clock() -> Arc<ManualClock> {
     ManualClock::at(START)
 }
 
-async fn open(file: &Path) -> Result<Arc<dyn Store>, StoreError> {
-    Ok(open_sqlite(file, clock()).await?)
+async fn open(file: &Path) -> Result<Arc<Store>, StoreError> {
+    open_sqlite(file, clock()).await
 }
 
 /// Returns the reason why it cannot be opened.

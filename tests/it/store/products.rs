@@ -281,7 +281,7 @@ pub async fn products_of_two_workspaces_are_separate(world: &World) {
     import(world, &houses(0..3)).await;
     let other = world.store.apply(&plan("other"), world.now(), false).await;
     let other = other.unwrap().workspace_id;
-    let theirs = scope(&*world.store, other).await;
+    let theirs = scope(&world.store, other).await;
     let (there, _) = follow(world, 0, 10).await;
     let ids: Vec<_> = there.keys().copied().collect();
     assert_eq!(ids.len(), 4);

@@ -30,7 +30,7 @@ const WRITERS_PER_HOST: usize = 2;
 const KEYS: u64 = 6;
 
 /// A world on its own database, and the stores of its two hosts.
-pub async fn two_hosts() -> Option<(Arc<World>, [Arc<dyn Store>; 2])> {
+pub async fn two_hosts() -> Option<(Arc<World>, [Arc<Store>; 2])> {
     let on = On::postgres().await?;
     let clock = || Arc::new(SystemClock) as _;
     let location = on.location(std::path::Path::new("unused"));
@@ -77,7 +77,7 @@ fn opposing(world: &World, round: usize, writer: usize) -> Vec<Write> {
 /// The writers wait for each other before each round, so that they collide.
 async fn opposing_batches(
     world: &Arc<World>,
-    hosts: &[Arc<dyn Store>; 2],
+    hosts: &[Arc<Store>; 2],
     rounds: usize,
     ended: &Arc<AtomicUsize>,
 ) -> Vec<Result<Vec<WriteOutcome>, StoreError>> {

@@ -28,7 +28,7 @@ pub const START: Micros = Micros(1_750_000_000_000_000);
 pub type Keep = Box<dyn std::any::Any + Send + Sync>;
 
 pub struct World {
-    pub store: Arc<dyn Store>,
+    pub store: Arc<Store>,
     clock: Arc<ManualClock>,
     pub on: On,
     pub workspace: WorkspaceId,
@@ -75,12 +75,12 @@ impl World {
     }
 
     /// On an existing store.
-    pub async fn with_store(store: Arc<dyn Store>, clock: Arc<ManualClock>, keep: Keep) -> Self {
+    pub async fn with_store(store: Arc<Store>, clock: Arc<ManualClock>, keep: Keep) -> Self {
         let applied = store
             .apply(&plan("demo"), START, false)
             .await
             .expect("the plan holds");
-        let scope = scope(&*store, applied.workspace_id).await;
+        let scope = scope(&store, applied.workspace_id).await;
         Self {
             workspace: applied.workspace_id,
             scope,
@@ -428,7 +428,7 @@ pub fn json_of(page: &ExportPage) -> Vec<Value> {
 }
 
 /// The scope of a key of the workspace.
-pub async fn scope(store: &dyn Store, workspace: WorkspaceId) -> Scope {
+pub async fn scope(store: &Store, workspace: WorkspaceId) -> Scope {
     let key = key(store, workspace).await;
     let caller = store.authenticate(&key.digest()).await.expect("it reads");
     caller
@@ -437,7 +437,7 @@ pub async fn scope(store: &dyn Store, workspace: WorkspaceId) -> Scope {
 }
 
 /// Makes a key of the workspace.
-pub async fn key(store: &dyn Store, workspace: WorkspaceId) -> PlainKey {
+pub async fn key(store: &Store, workspace: WorkspaceId) -> PlainKey {
     let key = PlainKey::generate(KeyKind::Workspace);
     let record = KeyRecord {
         id: KeyId::new(START),

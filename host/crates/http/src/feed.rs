@@ -75,7 +75,7 @@ impl Pull {
     pub fn from_cursor(
         query: &Query<'_>,
         caller: &WorkspaceCaller,
-        store: &dyn Store,
+        store: &Store,
         feed: FeedKind,
     ) -> Result<Option<Self>, ApiError> {
         let Some(text) = query.cursor()? else {

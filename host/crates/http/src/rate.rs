@@ -45,7 +45,7 @@ impl RateLimiter {
     /// Charges a request to the workspace, unless it is refused.
     pub async fn ask(
         &self,
-        store: &dyn Store,
+        store: &Store,
         workspace: WorkspaceId,
         limit: u32,
         now: Micros,

@@ -140,7 +140,7 @@ pub async fn run(
                 .http
                 .rate
                 .ask(
-                    &*call.http.core.store,
+                    &call.http.core.store,
                     workspace.id,
                     workspace.rate_limit,
                     now,

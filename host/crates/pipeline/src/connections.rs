@@ -285,7 +285,7 @@ type Cached<T, V> = HashMap<T, (Instant, V)>;
 
 /// The cache of connections. One per host.
 pub struct ConnectionCache {
-    store: Arc<dyn Store>,
+    store: Arc<Store>,
     sealer: Arc<Sealer>,
     /// Existing connections. A stale entry still shows that an id is not a guess.
     by_id: Mutex<Cached<ConnectionId, Arc<Live>>>,
@@ -303,7 +303,7 @@ pub struct ConnectionCache {
 
 impl ConnectionCache {
     /// Returns connections with empty caches.
-    pub fn new(store: Arc<dyn Store>, sealer: Arc<Sealer>) -> Self {
+    pub fn new(store: Arc<Store>, sealer: Arc<Sealer>) -> Self {
         Self {
             store,
             sealer,

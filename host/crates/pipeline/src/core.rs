@@ -23,7 +23,7 @@ use leadhost_trace::{self as trace, Tracer};
 pub struct Core {
     pub config: Config,
     pub clock: SharedClock,
-    pub store: Arc<dyn Store>,
+    pub store: Arc<Store>,
     /// Joins the writes of many requests into one commit.
     pub writer: Writer,
     pub sealer: Arc<Sealer>,
@@ -41,7 +41,7 @@ impl Core {
     pub fn new(
         config: Config,
         clock: SharedClock,
-        store: Arc<dyn Store>,
+        store: Arc<Store>,
         sealer: Arc<Sealer>,
         shutdown: Shutdown,
     ) -> Result<Self, EngineError> {

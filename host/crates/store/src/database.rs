@@ -2,9 +2,11 @@
 //! database. It decides whether a write may begin yet, gives every operation on PostgreSQL
 //! its deadline, and refuses operations at once while the database is lost.
 
+use std::pin::Pin;
 use std::sync::Arc;
 
 use super::StoreError;
+use super::postgres::db::Transaction as PostgresTransaction;
 use super::postgres::db::{Db as PostgresDb, VisibleRows};
 use super::postgres::health::Health;
 use super::sql::Tx;
@@ -20,6 +22,23 @@ pub enum Database {
     Postgres(Arc<PostgresDb>),
 }
 
+/// The steps of an operation. Boxed, so that what runs them is compiled once for each type of
+/// result, and not for each operation.
+type Steps<T> = Box<dyn for<'t> FnOnce(&'t mut Tx) -> TxSteps<'t, (T, End)> + Send>;
+
+/// A future of the store. Boxed, because that of a query has tens of kilobytes.
+type StoreFuture<'f, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'f>>;
+
+/// What steps run in.
+#[derive(Clone, Copy)]
+enum Session {
+    /// A snapshot for rows that an index leads to, or for many rows.
+    Read(JobLength),
+    Write,
+    /// One statement on PostgreSQL, which needs no transaction.
+    WriteOne,
+}
+
 impl Database {
     /// Reads rows of these workspaces in one snapshot. For few rows that an index leads to.
     pub async fn read<T, F>(&self, rows: VisibleRows<'_>, steps: F) -> Result<T, StoreError>
@@ -27,69 +46,28 @@ impl Database {
         T: Send + 'static,
         F: for<'t> FnOnce(&'t mut Tx) -> TxSteps<'t, T> + Send + 'static,
     {
-        self.read_for(JobLength::Short, rows, steps).await
+        let steps = Box::new(ending(steps, End::Undo));
+        self.run(Session::Read(JobLength::Short), rows, steps).await
     }
 
     /// Like [`Self::read`], but for many rows: it does not hold up short reads.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] as for [`Self::read`].
     pub async fn read_many<T, F>(&self, rows: VisibleRows<'_>, steps: F) -> Result<T, StoreError>
     where
         T: Send + 'static,
         F: for<'t> FnOnce(&'t mut Tx) -> TxSteps<'t, T> + Send + 'static,
     {
-        self.read_for(JobLength::Long, rows, steps).await
-    }
-
-    async fn read_for<T, F>(
-        &self,
-        length: JobLength,
-        rows: VisibleRows<'_>,
-        steps: F,
-    ) -> Result<T, StoreError>
-    where
-        T: Send + 'static,
-        F: for<'t> FnOnce(&'t mut Tx) -> TxSteps<'t, T> + Send + 'static,
-    {
-        match self {
-            Self::Sqlite(db) => db.read(length, steps).await,
-            Self::Postgres(db) => {
-                within(db.health(), async {
-                    // One statement that reads no tenant's rows needs no transaction.
-                    if matches!(rows, VisibleRows::Exempt) {
-                        return steps(&mut Tx::Postgres(db.alone().await?)).await;
-                    }
-                    let mut tx = Tx::Postgres(db.snapshot(rows).await?);
-                    let read = steps(&mut tx).await?;
-                    end(tx, End::Undo).await?;
-                    Ok(read)
-                })
-                .await
-            }
-        }
+        let steps = Box::new(ending(steps, End::Undo));
+        self.run(Session::Read(JobLength::Long), rows, steps).await
     }
 
     /// Reads what keeps a host in the fleet. It does not wait behind requests.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] as for [`Self::read`].
     pub async fn aside<T, F>(&self, steps: F) -> Result<T, StoreError>
     where
         T: Send + 'static,
         F: for<'t> FnOnce(&'t mut Tx) -> TxSteps<'t, T> + Send + 'static,
     {
-        match self {
-            Self::Sqlite(db) => db.read(JobLength::Short, steps).await,
-            Self::Postgres(db) => {
-                aside(db.health(), async {
-                    steps(&mut Tx::Postgres(db.alone_aside().await?)).await
-                })
-                .await
-            }
-        }
+        let steps = Box::new(ending(steps, End::Undo));
+        self.run_aside(Session::Read(JobLength::Short), steps).await
     }
 
     /// Writes in a transaction that sees the rows of these workspaces. An error rolls it
@@ -107,10 +85,6 @@ impl Database {
     }
 
     /// Like [`Self::write`], but the operation decides whether to commit or to roll back.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] as for [`Self::write`].
     pub async fn write_or_undo<T, F>(
         &self,
         rows: VisibleRows<'_>,
@@ -120,15 +94,7 @@ impl Database {
         T: Send + 'static,
         F: for<'t> FnOnce(&'t mut Tx) -> TxSteps<'t, (T, End)> + Send + 'static,
     {
-        match self {
-            Self::Sqlite(db) => db.write(steps).await,
-            Self::Postgres(db) => {
-                within(db.health(), async {
-                    run(Tx::Postgres(db.begin(rows).await?), steps).await
-                })
-                .await
-            }
-        }
+        self.run(Session::Write, rows, Box::new(steps)).await
     }
 
     /// Writes what keeps the hosts of a shared store together, like [`Self::write_or_undo`], but not behind
@@ -142,23 +108,33 @@ impl Database {
         T: Send + 'static,
         F: for<'t> FnOnce(&'t mut Tx) -> TxSteps<'t, (T, End)> + Send + 'static,
     {
-        match self {
-            Self::Sqlite(db) => db.write(steps).await,
-            Self::Postgres(db) => {
-                aside(db.health(), async {
-                    run(Tx::Postgres(db.begin(VisibleRows::Exempt).await?), steps).await
-                })
-                .await
-            }
-        }
+        self.run_aside(Session::Write, Box::new(steps)).await
+    }
+
+    /// Writes, by one statement, a row that shows that the store can be written to. It does
+    /// not wait behind requests.
+    pub async fn write_aside<T, F>(&self, steps: F) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: for<'t> FnOnce(&'t mut Tx) -> TxSteps<'t, T> + Send + 'static,
+    {
+        let steps = Box::new(ending(steps, End::Commit));
+        self.run_aside(Session::WriteOne, steps).await
+    }
+
+    /// Writes, by one statement, rows that belong to no tenant.
+    pub async fn write_alone<T, F>(&self, steps: F) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: for<'t> FnOnce(&'t mut Tx) -> TxSteps<'t, T> + Send + 'static,
+    {
+        let steps = Box::new(ending(steps, End::Commit));
+        self.run(Session::WriteOne, VisibleRows::Exempt, steps)
+            .await
     }
 
     /// After removed data has been overwritten: empties the log beside the file, which may
     /// still hold that data. A no-op for PostgreSQL.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] as for [`Self::write`].
     pub async fn empty_log(&self) -> Result<(), StoreError> {
         match self {
             Self::Sqlite(db) => empty_log(db).await,
@@ -166,55 +142,72 @@ impl Database {
         }
     }
 
-    /// Writes, by one statement, a row that shows that the store can be written to. It does
-    /// not wait behind requests.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] as for [`Self::write`].
-    pub async fn write_aside<T, F>(&self, steps: F) -> Result<T, StoreError>
-    where
-        T: Send + 'static,
-        F: for<'t> FnOnce(&'t mut Tx) -> TxSteps<'t, T> + Send + 'static,
-    {
+    fn run<'f, T: Send + 'static>(
+        &'f self,
+        session: Session,
+        rows: VisibleRows<'f>,
+        steps: Steps<T>,
+    ) -> StoreFuture<'f, T> {
         match self {
-            Self::Sqlite(_) => self.write(VisibleRows::Exempt, steps).await,
-            Self::Postgres(db) => {
-                aside(db.health(), async {
-                    steps(&mut Tx::Postgres(db.alone_aside().await?)).await
-                })
-                .await
-            }
+            Self::Sqlite(db) => Box::pin(on_sqlite(db, session, steps)),
+            Self::Postgres(db) => within(db.health(), async move {
+                match session {
+                    // One statement that reads no tenant's rows needs no transaction.
+                    Session::Read(_) if matches!(rows, VisibleRows::Exempt) => {
+                        alone(db.alone().await?, steps).await
+                    }
+                    Session::Read(_) => in_transaction(db.snapshot(rows).await?, steps).await,
+                    Session::Write => in_transaction(db.begin(rows).await?, steps).await,
+                    Session::WriteOne => alone(db.alone().await?, steps).await,
+                }
+            }),
         }
     }
 
-    /// Writes, by one statement, rows that belong to no tenant.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] as for [`Self::write`].
-    pub async fn write_alone<T, F>(&self, steps: F) -> Result<T, StoreError>
-    where
-        T: Send + 'static,
-        F: for<'t> FnOnce(&'t mut Tx) -> TxSteps<'t, T> + Send + 'static,
-    {
+    fn run_aside<T: Send + 'static>(
+        &self,
+        session: Session,
+        steps: Steps<T>,
+    ) -> StoreFuture<'_, T> {
         match self {
-            Self::Sqlite(_) => self.write(VisibleRows::Exempt, steps).await,
-            Self::Postgres(db) => {
-                within(db.health(), async {
-                    steps(&mut Tx::Postgres(db.alone().await?)).await
-                })
-                .await
-            }
+            Self::Sqlite(db) => Box::pin(on_sqlite(db, session, steps)),
+            Self::Postgres(db) => aside(db.health(), async move {
+                match session {
+                    Session::Write => {
+                        in_transaction(db.begin(VisibleRows::Exempt).await?, steps).await
+                    }
+                    Session::Read(_) | Session::WriteOne => {
+                        alone(db.alone_aside().await?, steps).await
+                    }
+                }
+            }),
         }
     }
 }
 
+async fn on_sqlite<T: Send + 'static>(
+    db: &SqliteDb,
+    session: Session,
+    steps: Steps<T>,
+) -> Result<T, StoreError> {
+    match session {
+        Session::Read(length) => db.read(length, steps).await,
+        Session::Write | Session::WriteOne => db.write(steps).await,
+    }
+}
+
+/// Runs steps that are one statement.
+async fn alone<T>(connection: PostgresTransaction, steps: Steps<T>) -> Result<T, StoreError> {
+    let (value, _) = steps(&mut Tx::Postgres(connection)).await?;
+    Ok(value)
+}
+
 /// Runs the steps in this transaction, and ends it as they decide.
-async fn run<T, F>(mut tx: Tx, steps: F) -> Result<T, StoreError>
-where
-    F: for<'t> FnOnce(&'t mut Tx) -> TxSteps<'t, (T, End)>,
-{
+async fn in_transaction<T>(
+    transaction: PostgresTransaction,
+    steps: Steps<T>,
+) -> Result<T, StoreError> {
+    let mut tx = Tx::Postgres(transaction);
     let (value, how) = steps(&mut tx).await?;
     end(tx, how).await?;
     Ok(value)
@@ -233,16 +226,19 @@ async fn end(tx: Tx, how: End) -> Result<(), StoreError> {
 /// Runs an operation that is refused at once while the database is lost, and that is given
 /// up, together with its connection, if the database gets lost or the operation takes too
 /// long.
-pub async fn within<T>(
-    health: &Health,
-    operation: impl Future<Output = Result<T, StoreError>>,
-) -> Result<T, StoreError> {
-    let _permit = health.enter()?;
-    tokio::select! {
-        biased;
-        result = in_time(operation) => looked_into(health, result),
-        lost = health.lost() => Err(lost),
-    }
+pub fn within<'f, T: Send + 'f>(
+    health: &'f Health,
+    operation: impl Future<Output = Result<T, StoreError>> + Send + 'f,
+) -> StoreFuture<'f, T> {
+    let operation: StoreFuture<'f, T> = Box::pin(operation);
+    Box::pin(async move {
+        let _permit = health.enter()?;
+        tokio::select! {
+            biased;
+            result = in_time(operation) => looked_into(health, result),
+            lost = health.lost() => Err(lost),
+        }
+    })
 }
 
 /// Like [`within`], but for operations that show that this host is alive: they run however
@@ -251,15 +247,18 @@ pub async fn within<T>(
 /// # Errors
 ///
 /// [`StoreError`] as for [`within`], but never `Busy`: nothing waits in a queue here.
-pub async fn aside<T>(
-    health: &Health,
-    operation: impl Future<Output = Result<T, StoreError>>,
-) -> Result<T, StoreError> {
-    tokio::select! {
-        biased;
-        lost = health.lost() => Err(lost),
-        result = in_time(operation) => looked_into(health, result),
-    }
+pub fn aside<'f, T: Send + 'f>(
+    health: &'f Health,
+    operation: impl Future<Output = Result<T, StoreError>> + Send + 'f,
+) -> StoreFuture<'f, T> {
+    let operation: StoreFuture<'f, T> = Box::pin(operation);
+    Box::pin(async move {
+        tokio::select! {
+            biased;
+            lost = health.lost() => Err(lost),
+            result = in_time(operation) => looked_into(health, result),
+        }
+    })
 }
 
 /// Passes the result on. After a failure that an outage would explain, the database is
@@ -271,9 +270,7 @@ pub fn looked_into<T>(health: &Health, result: Result<T, StoreError>) -> Result<
     result
 }
 
-async fn in_time<T>(
-    operation: impl Future<Output = Result<T, StoreError>>,
-) -> Result<T, StoreError> {
+async fn in_time<T>(operation: StoreFuture<'_, T>) -> Result<T, StoreError> {
     let time = limits::STORE_DEADLINE;
     match tokio::time::timeout(time, operation).await {
         Ok(result) => result,

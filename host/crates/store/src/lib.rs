@@ -1,11 +1,10 @@
-//! The persistent state of the service, behind one trait that consists of a few roles.
+//! The persistent state of the service.
 //!
 //! The operations are those of the domain. Each is atomic and shaped for batches: it
 //! takes slices and returns vectors, "not found" is `None`, and `now` is an argument. The
 //! data of a tenant can only be reached with a [`Scope`], which the store gives for a
-//! known key. To add an operation, add a method to a role (`roles`), its statements and
-//! steps to a file of `operations`, the meaning of its rows to `row`, and a clause to the
-//! conformance suite.
+//! known key. To add an operation, add a method of [`Store`] beside its statements in a file of
+//! `operations`, the meaning of its rows to `row`, and a clause to the conformance suite.
 //!
 //! Every store makes two promises. Stamps (`cursor_at`) become visible in their order
 //! within a workspace and entity, and no stamp is used twice. A commit that returned `Ok`
@@ -13,8 +12,8 @@
 //!
 //! # Order of files
 //!
-//! Read `roles/` first: `Store` and the trait of each role, which are what the service calls, and
-//! their implementation. Then follow a write or a read down to the database.
+//! Read `store.rs` first: `Store`, whose methods the service calls. Then follow a write or a read down to
+//! the database.
 //!
 //! - What the operations take and return, by area: `scope.rs` (the rights of a key), `write.rs`,
 //!   `read.rs`, `work.rs` and `lease.rs` (claimed work), `deals.rs`, `messaging.rs`, `desk.rs`,
@@ -60,7 +59,6 @@ mod plugin;
 pub mod postgres;
 mod read;
 mod repairs;
-mod roles;
 mod row;
 #[doc(hidden)]
 pub mod schema;
@@ -68,6 +66,7 @@ mod scope;
 pub mod singleflight;
 mod sql;
 mod sqlite;
+mod store;
 mod tombstones;
 mod work;
 mod write;
@@ -97,15 +96,14 @@ pub use plan::*;
 pub use plugin::*;
 pub use read::*;
 pub use repairs::*;
-pub use roles::*;
 pub use scope::{Caller, Scope};
 pub use sqlite::backup::BackupSummary;
+pub use store::Store;
 pub use work::*;
 pub use write::*;
 
 use self::database::Database;
 use self::high_water_mark::HighWaterMark;
-use self::roles::database_store::DatabaseStore;
 use leadhost_config::{self as config, StoreUrl};
 use leadhost_domain::clock::SharedClock;
 
@@ -151,10 +149,7 @@ const DATABASE_FILE: &str = "leadhost.db";
 
 /// Opens the store without a record of its earlier state. Only this module knows which
 /// kinds of store exist.
-pub async fn open(
-    location: &StoreLocation,
-    clock: SharedClock,
-) -> Result<Arc<dyn Store>, StoreError> {
+pub async fn open(location: &StoreLocation, clock: SharedClock) -> Result<Arc<Store>, StoreError> {
     open_with(location, clock, HighWaterMark::in_memory()).await
 }
 
@@ -168,7 +163,7 @@ pub async fn open_remembered(
     location: &StoreLocation,
     clock: SharedClock,
     folder: &Path,
-) -> Result<Arc<dyn Store>, StoreError> {
+) -> Result<Arc<Store>, StoreError> {
     open_with(location, clock, HighWaterMark::in_folder(folder)?).await
 }
 
@@ -176,7 +171,7 @@ async fn open_with(
     location: &StoreLocation,
     clock: SharedClock,
     high_water_mark: Arc<HighWaterMark>,
-) -> Result<Arc<dyn Store>, StoreError> {
+) -> Result<Arc<Store>, StoreError> {
     let (database, id) = match location {
         StoreLocation::File(file) => {
             let (db, id) = sqlite::open(file, &clock, high_water_mark).await?;
@@ -188,7 +183,7 @@ async fn open_with(
             (Database::Postgres(db), id)
         }
     };
-    Ok(DatabaseStore::new(database, clock, id))
+    Ok(Store::new(database, clock, id))
 }
 
 /// Opens the store in this SQLite file, and creates it if it does not exist. The log and a
@@ -197,12 +192,9 @@ async fn open_with(
 /// # Errors
 ///
 /// [`StoreError`] as for [`open`].
-pub async fn open_sqlite(
-    path: &Path,
-    clock: SharedClock,
-) -> Result<Arc<DatabaseStore>, StoreError> {
+pub async fn open_sqlite(path: &Path, clock: SharedClock) -> Result<Arc<Store>, StoreError> {
     let (db, id) = sqlite::open(path, &clock, HighWaterMark::in_memory()).await?;
-    Ok(DatabaseStore::new(Database::Sqlite(db), clock, id))
+    Ok(Store::new(Database::Sqlite(db), clock, id))
 }
 
 /// Opens the store in the PostgreSQL database of this URL, and creates what is missing there.
@@ -215,9 +207,9 @@ pub async fn open_postgres(
     url: &str,
     connections: u32,
     clock: SharedClock,
-) -> Result<Arc<dyn Store>, StoreError> {
+) -> Result<Arc<Store>, StoreError> {
     let (db, id) = postgres::open(url, connections, &clock, HighWaterMark::in_memory()).await?;
-    Ok(DatabaseStore::new(Database::Postgres(db), clock, id))
+    Ok(Store::new(Database::Postgres(db), clock, id))
 }
 
 /// Locks the data folder of a service for as long as the returned file is open. `None` if

@@ -67,14 +67,14 @@ type Watch = Arc<dyn Fn(&Commit) + Send + Sync>;
 impl Writer {
     /// Starts a writer with at most `limits::WRITES_PER_COMMIT` interactive writes in a
     /// commit.
-    pub fn start(store: Arc<dyn Store>) -> Self {
+    pub fn start(store: Arc<Store>) -> Self {
         Self::with_max_batch(store, limits::WRITES_PER_COMMIT)
     }
 
     /// Starts a writer with at most `max_batch` interactive writes in a commit. `watch` is called
     /// for every transaction.
     pub fn watched(
-        store: Arc<dyn Store>,
+        store: Arc<Store>,
         max_batch: usize,
         watch: impl Fn(&Commit) + Send + Sync + 'static,
     ) -> Self {
@@ -83,11 +83,11 @@ impl Writer {
 
     /// Starts a writer with at most this many interactive writes in a commit. With 1, each is
     /// committed alone.
-    pub fn with_max_batch(store: Arc<dyn Store>, max_batch: usize) -> Self {
+    pub fn with_max_batch(store: Arc<Store>, max_batch: usize) -> Self {
         Self::begin(store, max_batch, Arc::new(|_| {}))
     }
 
-    fn begin(store: Arc<dyn Store>, max_batch: usize, watch: Watch) -> Self {
+    fn begin(store: Arc<Store>, max_batch: usize, watch: Watch) -> Self {
         let queue = Arc::new(WriteQueue::new(store.writes_of_one()));
         let system = if store.is_shared() {
             "postgresql"
@@ -344,7 +344,7 @@ enum First {
     Background(QueuedWrite),
 }
 
-async fn run(store: Arc<dyn Store>, mut queues: Queues, watch: Watch, trouble: Arc<Trouble>) {
+async fn run(store: Arc<Store>, mut queues: Queues, watch: Watch, trouble: Arc<Trouble>) {
     loop {
         let batch = queues.next().await;
         if batch.is_empty() {
@@ -359,7 +359,7 @@ async fn run(store: Arc<dyn Store>, mut queues: Queues, watch: Watch, trouble: A
         let (store, watch) = (Arc::clone(&store), Arc::clone(&watch));
         let trouble = Arc::clone(&trouble);
         let committing =
-            tokio::spawn(async move { commit(&*store, writes.into(), &watch, &trouble).await });
+            tokio::spawn(async move { commit(&store, writes.into(), &watch, &trouble).await });
         match committing.await {
             Ok(results) => {
                 for (answer, result) in answers.into_iter().zip(results) {
@@ -375,7 +375,7 @@ async fn run(store: Arc<dyn Store>, mut queues: Queues, watch: Watch, trouble: A
 /// Commits the batch and returns an answer for each write. A failing write does not affect the
 /// others.
 async fn commit(
-    store: &dyn Store,
+    store: &Store,
     batch: Batch,
     watch: &Watch,
     trouble: &Trouble,

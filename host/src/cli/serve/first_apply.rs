@@ -189,7 +189,7 @@ async fn key(
             "the workspace file names no partner, and keys for the gateway belong to a partner; add [[partners]]",
         ));
     }
-    let (_, plain) = mint(&*pipeline.core.store, request, pipeline.core.clock.now())
+    let (_, plain) = mint(&pipeline.core.store, request, pipeline.core.clock.now())
         .await
         .map_err(|error| CommandFailure::new(error.to_string()))?;
     Ok(plain.reveal().to_owned())

@@ -51,7 +51,7 @@ pub async fn ensure(
         label: KEY_FILE.to_owned(),
         expires_at: None,
     };
-    let (_, plain) = mint(&*pipeline.core.store, request, now)
+    let (_, plain) = mint(&pipeline.core.store, request, now)
         .await
         .map_err(|error| failed(&error))?;
     let path = folder.join(KEY_FILE);

@@ -212,7 +212,7 @@ impl Serve {
         let store = store::open_remembered(location, clock.clone(), &folder)
             .await
             .map_err(|error| CommandFailure::new(error.to_string()))?;
-        let sealer = sealing::sealer(&*store, &folder, self.new_sealing_key, flags).await?;
+        let sealer = sealing::sealer(&store, &folder, self.new_sealing_key, flags).await?;
         Core::new(config, clock, store, Arc::new(sealer), Shutdown::new())
             .map(App::new)
             .map_err(|error| CommandFailure::new(error.to_string()))
@@ -350,7 +350,7 @@ pub(super) async fn stop(app: &App, tasks: Vec<tokio::task::JoinHandle<()>>) {
     app.core.writer.shutdown().await;
     app.core.plugins.close();
     app.core.traces.stop().await;
-    if let Err(error) = app.pipeline.keys.write_uses(&*app.core.store).await {
+    if let Err(error) = app.pipeline.keys.write_uses(&app.core.store).await {
         tracing::warn!(%error, "times of last use of keys not written");
     }
     // If it fails, the record is some seconds old, as after a kill.

@@ -17,7 +17,7 @@ const HINT: &str = "give this host the sealing key of the other hosts: as LEADHO
 /// Returns the sealer with the key of this host, and records its id in the store. With `another`,
 /// the host's key, or a new one, replaces that of the store, whose secrets are then lost.
 pub async fn sealer(
-    store: &dyn Store,
+    store: &Store,
     folder: &Path,
     another: bool,
     flags: &ServiceFlags,
@@ -80,7 +80,7 @@ pub async fn sealer(
 }
 
 /// Returns the ids of the keys that the secrets of the store's connections are sealed with.
-async fn keys_of_secrets(store: &dyn Store) -> Result<BTreeSet<String>, StoreError> {
+async fn keys_of_secrets(store: &Store) -> Result<BTreeSet<String>, StoreError> {
     let connections = store.connections(None).await?;
     let sealed = connections.iter().map(|connection| &connection.sealed);
     Ok(sealed

@@ -292,7 +292,7 @@ pub async fn deals_of_another_workspace_are_not_found(world: &World) {
         .apply(&plan("other"), START, false)
         .await
         .unwrap();
-    let scope = scope(&*world.store, other.workspace_id).await;
+    let scope = scope(&world.store, other.workspace_id).await;
     let filters = [
         DealFilter {
             deal: item.deal_id,

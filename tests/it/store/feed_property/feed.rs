@@ -127,7 +127,7 @@ impl Place {
 
 pub enum Feed {
     Store {
-        store: Arc<dyn Store>,
+        store: Arc<Store>,
         scope: Scope,
         entity: Entity,
     },

@@ -99,7 +99,7 @@ impl Environment {
         environment
     }
 
-    async fn open(&self) -> Arc<dyn Store> {
+    async fn open(&self) -> Arc<Store> {
         let location = self.on.location(self.folder.path());
         // The last host may still have the file open while it shuts down.
         until("the store is free", async || {
@@ -145,7 +145,7 @@ impl RunningHosts {
             on: environment.on.clone(),
             clock: Arc::clone(&environment.clock),
             partner: deals::acme(&world).await,
-            key: world::key(&*world.store, world.workspace).await,
+            key: world::key(&world.store, world.workspace).await,
             world,
             hosts,
             seed: environment.seed,
@@ -159,8 +159,8 @@ impl RunningHosts {
         }
     }
 
-    pub fn store(&self, number: usize) -> &dyn Store {
-        &*self.hosts[number % self.hosts.len()].app.core.store
+    pub fn store(&self, number: usize) -> &Store {
+        &self.hosts[number % self.hosts.len()].app.core.store
     }
 
     /// A feed for one client.

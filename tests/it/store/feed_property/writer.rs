@@ -184,7 +184,7 @@ impl PlanWriter {
         writes
     }
 
-    fn store<'l>(&self, hosts: &'l RunningHosts) -> &'l dyn Store {
+    fn store<'l>(&self, hosts: &'l RunningHosts) -> &'l Store {
         hosts.store(self.number)
     }
 }

@@ -47,7 +47,7 @@ async fn deals(world: &World, round: usize) -> Vec<DealId> {
 
 /// Runs each writer's batch, every second one backwards, all at once: two on each
 /// host.
-async fn at_once(hosts: &[Arc<dyn Store>; 2], batches: [Vec<Write>; WRITERS]) {
+async fn at_once(hosts: &[Arc<Store>; 2], batches: [Vec<Write>; WRITERS]) {
     let barrier = Arc::new(tokio::sync::Barrier::new(WRITERS));
     let writers: Vec<_> = batches
         .into_iter()

@@ -24,7 +24,7 @@ use uuid::Uuid;
 use super::world::{START, World};
 
 /// Opens the store as a host does.
-async fn open(url: &str) -> Result<Arc<dyn Store>, StoreError> {
+async fn open(url: &str) -> Result<Arc<Store>, StoreError> {
     open_postgres(url, 4, ManualClock::at(START)).await
 }
 

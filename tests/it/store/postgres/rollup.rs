@@ -30,7 +30,7 @@ const STEP: u32 = 7;
 
 /// Begins conversations of new people: one batch for the conversations and one
 /// for their first messages.
-async fn talk(world: &World, host: &dyn Store, round: usize, many: usize) {
+async fn talk(world: &World, host: &Store, round: usize, many: usize) {
     let new = |number: usize| {
         let to = format!("+55119{round:04}{number:04}");
         let mut new = urgent(world, &to);
@@ -49,7 +49,7 @@ async fn talk(world: &World, host: &dyn Store, round: usize, many: usize) {
 }
 
 /// Counts a whole run, as the job does.
-async fn count(host: &dyn Store, limit: u32) -> Result<(), StoreError> {
+async fn count(host: &Store, limit: u32) -> Result<(), StoreError> {
     let run = host.rollup_begin(SET).await?;
     let mut changes = 0;
     for build in &run.builds {
@@ -68,7 +68,7 @@ async fn count(host: &dyn Store, limit: u32) -> Result<(), StoreError> {
 }
 
 /// Fills the cubes.
-async fn fill(host: &dyn Store) -> Result<(), StoreError> {
+async fn fill(host: &Store) -> Result<(), StoreError> {
     for cube in host.cubes_due(zone::tzdata(), SystemClock.now()).await? {
         while host.cube_step(&cube).await? {}
     }
@@ -179,8 +179,8 @@ async fn hosts_that_step_at_once_count_everything_once() {
                         host.rollup_rebuild(SET, None).await.expect("it begins");
                     }
                     let limit = STEP + u32::try_from(number).expect("few");
-                    count(&*host, limit).await.expect("no run ends badly");
-                    fill(&*host).await.expect("no cube ends badly");
+                    count(&host, limit).await.expect("no run ends badly");
+                    fill(&host).await.expect("no cube ends badly");
                     runs += 1;
                 }
                 runs
@@ -200,7 +200,7 @@ async fn hosts_that_step_at_once_count_everything_once() {
         }
     });
     for round in 0..ROUNDS {
-        talk(&world, &*hosts[round % 2], round, MANY).await;
+        talk(&world, &hosts[round % 2], round, MANY).await;
     }
     is_over.store(true, Ordering::SeqCst);
     for counter in counters {
@@ -208,8 +208,8 @@ async fn hosts_that_step_at_once_count_everything_once() {
     }
     watching.await.expect("it never goes back");
     let before = SystemClock.now();
-    count(&*hosts[0], 1_000).await.expect("it counts");
-    fill(&*hosts[0]).await.expect("it fills");
+    count(&hosts[0], 1_000).await.expect("it counts");
+    fill(&hosts[0]).await.expect("it fills");
     assert!(as_of(&world).await.is_some_and(|as_of| as_of >= before));
     let all: i64 = expected(&world)
         .await
@@ -237,7 +237,7 @@ async fn a_step_whose_connection_is_cut_is_committed_completely_or_not_at_all() 
         return;
     };
     for round in 0..8 {
-        talk(&world, &*hosts[0], round, 25).await;
+        talk(&world, &hosts[0], round, 25).await;
     }
     let mut knife = database(&world).connect_as_admin().await;
     let is_over = Arc::new(AtomicBool::new(false));
@@ -256,7 +256,7 @@ async fn a_step_whose_connection_is_cut_is_committed_completely_or_not_at_all() 
     while cut < 60 {
         hosts[0].rollup_rebuild(SET, None).await.ok();
         for host in &hosts {
-            for done in [count(&**host, STEP).await, fill(&**host).await] {
+            for done in [count(host, STEP).await, fill(host).await] {
                 match done {
                     Ok(()) => whole += 1,
                     Err(_) => cut += 1,
@@ -270,14 +270,14 @@ async fn a_step_whose_connection_is_cut_is_committed_completely_or_not_at_all() 
         "{whole} runs were whole"
     );
     until("the database is reached again", async || {
-        count(&*hosts[1], STEP).await.ok()?;
-        fill(&*hosts[1]).await.ok()
+        count(&hosts[1], STEP).await.ok()?;
+        fill(&hosts[1]).await.ok()
     })
     .await;
     // The build in progress takes over, and retired ones are removed.
     until("only the serving build is left", async || {
-        count(&*hosts[1], 100).await.ok()?;
-        fill(&*hosts[1]).await.ok()?;
+        count(&hosts[1], 100).await.ok()?;
+        fill(&hosts[1]).await.ok()?;
         let mut owner = database(&world).connect().await;
         let others = "select count(*) from leadhost.rollup_builds where state <> 'serving'";
         let others = sqlx::query(others).fetch_one(&mut owner).await.ok()?;
@@ -292,7 +292,7 @@ async fn batches_and_steps_do_not_wait_for_each_other() {
     let Some((world, hosts)) = two_hosts().await else {
         return;
     };
-    talk(&world, &*hosts[0], 0, 5).await;
+    talk(&world, &hosts[0], 0, 5).await;
     let mut owner = database(&world).connect().await;
     // A running batch holds the clocks of its feeds.
     run(
@@ -300,7 +300,7 @@ async fn batches_and_steps_do_not_wait_for_each_other() {
         "begin; select 1 from leadhost.feed_clock for update",
     )
     .await;
-    count(&*hosts[0], STEP)
+    count(&hosts[0], STEP)
         .await
         .expect("a run waits for no batch");
     run(&mut owner, "rollback").await;
@@ -311,9 +311,9 @@ async fn batches_and_steps_do_not_wait_for_each_other() {
         "begin; select 1 from leadhost.rollup_builds for update",
     )
     .await;
-    talk(&world, &*hosts[1], 1, 5).await;
+    talk(&world, &hosts[1], 1, 5).await;
     run(&mut owner, "rollback").await;
-    count(&*hosts[1], STEP).await.expect("it counts");
+    count(&hosts[1], STEP).await.expect("it counts");
     assert_eq!(counted(&world, false).await, expected(&world).await);
 }
 
@@ -322,10 +322,10 @@ async fn a_run_that_began_earlier_and_ends_later_takes_nothing_back() {
     let Some((world, hosts)) = two_hosts().await else {
         return;
     };
-    count(&*hosts[0], STEP).await.expect("it counts");
-    talk(&world, &*hosts[0], 0, 5).await;
+    count(&hosts[0], STEP).await.expect("it counts");
+    talk(&world, &hosts[0], 0, 5).await;
     let early = hosts[0].rollup_begin(SET).await.expect("it begins");
-    talk(&world, &*hosts[0], 1, 5).await;
+    talk(&world, &hosts[0], 1, 5).await;
     let late = hosts[1].rollup_begin(SET).await.expect("it begins");
     assert!(late.as_of > early.as_of);
     let before = as_of(&world).await;
@@ -340,7 +340,7 @@ async fn a_run_that_began_earlier_and_ends_later_takes_nothing_back() {
     let ended = hosts[0].rollup_end(SET, &early, &[], 0).await;
     ended.expect("it ends");
     assert_eq!(as_of(&world).await, Some(early.as_of));
-    count(&*hosts[1], STEP).await.expect("it counts");
+    count(&hosts[1], STEP).await.expect("it counts");
     assert!(as_of(&world).await > Some(late.as_of));
 }
 
@@ -352,8 +352,8 @@ async fn rows_of_another_workspace_are_not_counted() {
     let plan = world::plan("other");
     let applied = hosts[0].apply(&plan, world.now(), false).await;
     let other = applied.expect("the plan holds").workspace_id;
-    let other = world::scope(&*hosts[0], other).await;
-    talk(&world, &*hosts[0], 0, 5).await;
+    let other = world::scope(&hosts[0], other).await;
+    talk(&world, &hosts[0], 0, 5).await;
     let run_of = hosts[0].rollup_begin(SET).await.expect("it begins");
     assert_eq!(run_of.builds.len(), 2);
     let of = |scope: &Scope| {

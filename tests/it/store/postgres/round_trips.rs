@@ -14,7 +14,7 @@ use super::super::messages;
 use super::super::world::{self, World};
 
 /// A world, and a host that reaches its database through the proxy.
-async fn through_proxy() -> Option<(World, Arc<dyn leadhost_store::Store>, Proxy)> {
+async fn through_proxy() -> Option<(World, Arc<leadhost_store::Store>, Proxy)> {
     let on = On::postgres().await?;
     let On::Postgres(database) = &on else {
         unreachable!("it was asked for");
@@ -31,7 +31,7 @@ async fn through_proxy() -> Option<(World, Arc<dyn leadhost_store::Store>, Proxy
 
 /// Counts the round trips after its statements are prepared.
 async fn trips(
-    host: &dyn leadhost_store::Store,
+    host: &leadhost_store::Store,
     proxy: &Proxy,
     mut batch: impl FnMut(usize) -> Vec<Write>,
 ) -> usize {
@@ -58,7 +58,7 @@ async fn any_number_of_new_leads_costs_seven_round_trips() {
         };
         // Begin; keys; new rows; clocks; contacts and deals; commit; and the pool's
         // check of the returned connection.
-        assert_eq!(trips(&*host, &proxy, batch).await, 7, "{leads} leads");
+        assert_eq!(trips(&host, &proxy, batch).await, 7, "{leads} leads");
     }
 }
 
@@ -87,7 +87,7 @@ async fn many_patches_cost_as_many_round_trips_as_one() {
         };
         // Begin; lock deals, contacts, conversations and tickets; new rows, with
         // history; clocks; deals; commit; and the pool's check.
-        assert_eq!(trips(&*host, &proxy, batch).await, 10, "{patches} patches");
+        assert_eq!(trips(&host, &proxy, batch).await, 10, "{patches} patches");
     }
 }
 
@@ -122,7 +122,7 @@ async fn many_statuses_cost_as_many_round_trips_as_one() {
             };
             vec![world.accept((0..messages).map(said).collect())]
         };
-        counts.push(trips(&*host, &proxy, webhook).await);
+        counts.push(trips(&host, &proxy, webhook).await);
     }
     assert_eq!(counts[0], counts[1]);
     // Begin; the lookup (ids, messages, sends); lock ids and messages; new rows; clocks;

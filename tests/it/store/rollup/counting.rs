@@ -354,7 +354,7 @@ pub async fn keys_and_counts_are_a_workspaces_own(world: &World) {
     other.agents[1].internal = true;
     let applied = world.store.apply(&other, world.now(), false).await;
     let applied = applied.expect("the plan holds");
-    let theirs = scope(&*world.store, applied.workspace_id).await;
+    let theirs = scope(&world.store, applied.workspace_id).await;
     assert_eq!(begin(world, TALKS).await.builds.len(), 2);
     count(world).await;
     let query = CellQuery {

@@ -54,7 +54,7 @@ async fn answer(
 ) -> Result<ApiResponse, ApiError> {
     let query = call.query();
     let limit = query.limit(limits::EXPORT_PAGE_DEFAULT, limits::EXPORT_PAGE_MAX)?;
-    let store = &*call.http.core.store;
+    let store = &call.http.core.store;
     let pull = match Pull::from_cursor(&query, caller, store, feed)? {
         Some(pull) => pull,
         None => Pull::new(feed, lower_bound(&query)?, None, String::new()),

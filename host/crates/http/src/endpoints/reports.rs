@@ -59,7 +59,7 @@ pub async fn page(
     }
     let query = call.query();
     let limit = query.limit(limits::EXPORT_PAGE_DEFAULT, limits::EXPORT_PAGE_MAX)?;
-    let store = &*call.http.core.store;
+    let store = &call.http.core.store;
     let feed = FeedKind::Rows(Entity::MessageErrors);
     let given = ReportFilters::from_query(&query, FILTERS);
     let (pull, filters) = match Pull::from_cursor(&query, caller, store, feed)? {

@@ -50,7 +50,7 @@ pub fn check_label(label: &str) -> Result<(), String> {
 
 /// Creates a key. Its text is in the answer and nowhere else.
 pub async fn mint(
-    store: &dyn Store,
+    store: &Store,
     request: KeyRequest,
     now: Micros,
 ) -> Result<(KeyRecord, PlainKey), StoreError> {
@@ -74,7 +74,7 @@ pub async fn mint(
 
 /// Creates the declared keys whose kind and label no live key has.
 pub(super) async fn make_missing(
-    store: &dyn Store,
+    store: &Store,
     applied: &Applied,
     declared: &[DeclaredKey],
     now: Micros,

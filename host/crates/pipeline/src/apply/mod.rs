@@ -56,14 +56,14 @@ pub async fn apply(
     dry_run: bool,
 ) -> Result<ApplyOutcome, ApplyError> {
     let slug = file["workspace"]["slug"].as_str().unwrap_or_default();
-    let stored = instances_of(&*pipeline.core.store, slug).await?;
+    let stored = instances_of(&pipeline.core.store, slug).await?;
     let reading = declaration::read(file, &active_plugins(pipeline), &stored);
     let checked = check_configurations(pipeline, &reading.unchecked).await;
     let named = |error: ApplyError| error.with_names(file);
     let mut declaration = reading
         .checked(checked)
         .map_err(|problems| named(ApplyError::Problems(problems)))?;
-    let store = &*pipeline.core.store;
+    let store = &pipeline.core.store;
     let before = connections_of(store, &declaration.slug).await?;
     let mut warnings = try_configurations(pipeline, &mut declaration, &before)
         .await
@@ -118,7 +118,7 @@ pub async fn apply(
 }
 
 /// Returns the connections that a workspace has so far.
-async fn connections_of(store: &dyn Store, slug: &str) -> Result<Vec<Connection>, StoreError> {
+async fn connections_of(store: &Store, slug: &str) -> Result<Vec<Connection>, StoreError> {
     let workspaces = store.workspaces().await?;
     match workspaces.iter().find(|workspace| workspace.slug == slug) {
         Some(workspace) => store.connections(Some(workspace.id)).await,
@@ -127,7 +127,7 @@ async fn connections_of(store: &dyn Store, slug: &str) -> Result<Vec<Connection>
 }
 
 /// Returns the instances of a workspace: none if it does not exist yet.
-async fn instances_of(store: &dyn Store, slug: &str) -> Result<Vec<Agent>, StoreError> {
+async fn instances_of(store: &Store, slug: &str) -> Result<Vec<Agent>, StoreError> {
     let workspaces = store.workspaces().await?;
     match workspaces.iter().find(|workspace| workspace.slug == slug) {
         Some(workspace) => store.agents(workspace.id).await,

@@ -17,7 +17,7 @@ impl RoundFailures {
     /// Records this round's failures among the pieces that `is_among` holds for.
     pub async fn settle(
         &self,
-        store: &dyn Store,
+        store: &Store,
         is_among: impl Fn(&BuildPart) -> bool,
         failed: Vec<(BuildPart, StoreError)>,
     ) {
@@ -73,7 +73,7 @@ impl RoundFailures {
 }
 
 /// Returns the slugs; if the store does not return them, ids are logged.
-async fn names(store: &dyn Store) -> HashMap<WorkspaceId, String> {
+async fn names(store: &Store) -> HashMap<WorkspaceId, String> {
     let all = store.workspaces().await.unwrap_or_default();
     all.into_iter().map(|one| (one.id, one.slug)).collect()
 }

@@ -77,7 +77,7 @@ impl RollupSchedule {
         }
         if hurried || Instant::now() >= self.note_due {
             self.note_due = Instant::now() + self.period;
-            pipeline.rollup.zones.note(&*pipeline.core.store).await?;
+            pipeline.rollup.zones.note(&pipeline.core.store).await?;
         }
         // Idempotent: counting a step twice has no effect, so the fencing token is not
         // checked.

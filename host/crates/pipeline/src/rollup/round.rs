@@ -117,7 +117,7 @@ async fn run(
     let failures = &pipeline.rollup.failures;
     failures
         .settle(
-            &*pipeline.core.store,
+            &pipeline.core.store,
             |(build, zone)| build.set == set && zone.is_none(),
             failed.collect(),
         )
@@ -220,7 +220,7 @@ async fn cubes(pipeline: &Arc<Pipeline>, permit: &mut RoundPermit<'_>) -> Result
         .rollup
         .failures
         .settle(
-            &*pipeline.core.store,
+            &pipeline.core.store,
             |(_, zone)| zone.is_some(),
             failed.collect(),
         )

@@ -31,7 +31,7 @@ impl Zones {
     }
 
     /// Stores the counts since the last call.
-    pub async fn note(&self, store: &dyn Store) -> Result<(), StoreError> {
+    pub async fn note(&self, store: &Store) -> Result<(), StoreError> {
         let uses = self.take();
         if uses.is_empty() {
             return Ok(());

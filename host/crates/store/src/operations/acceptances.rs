@@ -1,7 +1,7 @@
 //! Acceptances of versions that wait for a second admin key. There are few.
 
+use crate::Store;
 use crate::StoreError;
-use crate::database::Database;
 use crate::postgres::VisibleRows;
 use crate::row::acceptances::acceptance;
 use crate::sql::{Sql, args, json, sql, steps};
@@ -27,29 +27,32 @@ where accepted_at < (
     limit :kept
   ) newest)");
 
-/// Stores an acceptance, in place of an earlier one of the same version by the same key. If there
-/// are more than `limits::ACCEPTANCES`, the oldest are removed.
-pub async fn add(database: &Database, new: FirstAcceptance) -> Result<(), StoreError> {
-    database
-        .write(
-            VisibleRows::Exempt,
-            steps!(|tx| {
-                let args = args! {
-                    digest: &new.digest,
-                    key_id: new.key,
-                    label: &new.label,
-                    name: &new.name,
-                    concerns: json(&new.concerns)?,
-                    accepted_at: new.at,
-                    expires_at: new.until,
-                };
-                tx.run(&ADD, &args).await?;
-                let args = args! { kept: limits::ACCEPTANCES };
-                tx.run(&FORGET_OLDEST, &args).await?;
-                Ok(())
-            }),
-        )
-        .await
+impl Store {
+    /// Stores the acceptance of a version by the first of two admin keys, in place of an earlier one
+    /// by the same key.
+    pub async fn add_acceptance(&self, acceptance: &FirstAcceptance) -> Result<(), StoreError> {
+        let new = acceptance.clone();
+        self.database
+            .write(
+                VisibleRows::Exempt,
+                steps!(|tx| {
+                    let args = args! {
+                        digest: &new.digest,
+                        key_id: new.key,
+                        label: &new.label,
+                        name: &new.name,
+                        concerns: json(&new.concerns)?,
+                        accepted_at: new.at,
+                        expires_at: new.until,
+                    };
+                    tx.run(&ADD, &args).await?;
+                    let args = args! { kept: limits::ACCEPTANCES };
+                    tx.run(&FORGET_OLDEST, &args).await?;
+                    Ok(())
+                }),
+            )
+            .await
+    }
 }
 
 static LIST: Sql = sql("
@@ -59,35 +62,41 @@ where digest = :digest
 and expires_at > :now
 order by accepted_at, key_id");
 
-/// Returns the acceptances of a version that have not expired, oldest first.
-pub async fn list(
-    database: &Database,
-    digest: Digest,
-    now: Micros,
-) -> Result<Vec<FirstAcceptance>, StoreError> {
-    database
-        .read(
-            VisibleRows::Exempt,
-            steps!(|tx| {
-                let args = args! { digest: &digest, now };
-                tx.rows(&LIST, &args, |row| acceptance(row)).await
-            }),
-        )
-        .await
+impl Store {
+    /// Returns the acceptances of a version that have not expired, oldest first.
+    pub async fn acceptances(
+        &self,
+        digest: &Digest,
+        now: Micros,
+    ) -> Result<Vec<FirstAcceptance>, StoreError> {
+        let digest = digest.clone();
+        self.database
+            .read(
+                VisibleRows::Exempt,
+                steps!(|tx| {
+                    let args = args! { digest: &digest, now };
+                    tx.rows(&LIST, &args, |row| acceptance(row)).await
+                }),
+            )
+            .await
+    }
 }
 
 static FORGET: Sql = sql("
 delete from acceptances
 where digest = :digest");
 
-/// Removes the acceptances of a version.
-pub async fn forget(database: &Database, digest: Digest) -> Result<(), StoreError> {
-    database
-        .write_alone(steps!(|tx| {
-            tx.run(&FORGET, &args! { digest: &digest }).await?;
-            Ok(())
-        }))
-        .await
+impl Store {
+    /// Removes the acceptances of a version, which have been used.
+    pub async fn forget_acceptances(&self, digest: &Digest) -> Result<(), StoreError> {
+        let digest = digest.clone();
+        self.database
+            .write_alone(steps!(|tx| {
+                tx.run(&FORGET, &args! { digest: &digest }).await?;
+                Ok(())
+            }))
+            .await
+    }
 }
 
 pub const SQL: &[&Sql] = &[&ADD, &FORGET_OLDEST, &LIST, &FORGET];

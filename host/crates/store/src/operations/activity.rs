@@ -1,9 +1,9 @@
 //! Counts deliveries and messages in slots of time, through the indexes by connection and by instance.
 //! Ids sort by time, so a range of ids is a range of time.
 
+use crate::Store;
 use uuid::Uuid;
 
-use crate::database::Database;
 use crate::postgres::VisibleRows;
 use crate::row::RowColumns as _;
 use crate::sql::{Sql, SqlRow, args, sql, steps};
@@ -57,32 +57,36 @@ from (
 group by page.slot
 order by page.slot");
 
-/// Returns the counts of the slots in which something happened, from `from` until `until`.
-pub async fn count(
-    database: &Database,
-    of: ActivityOf,
-    from: Micros,
-    until: Micros,
-) -> Result<Vec<ActivitySlot>, StoreError> {
-    let (workspace, first, until) = (of.workspace(), least_id(from), least_id(until));
-    let limit = limits::ACTIVITY_ROWS;
-    database
-        .read_many(
-            VisibleRows::Of(&[workspace]),
-            steps!(|tx| {
-                match &of {
-                    ActivityOf::Connection(_, connection) => {
-                        let args = args! { connection, workspace, first, until, limit };
-                        tx.rows(&DELIVERIES, &args, slot).await
+impl Store {
+    /// Returns what a connection or an instance took, by slots of five minutes, for hosts that keep
+    /// the counts. Reads at most `limits::ACTIVITY_ROWS` rows, the newest.
+    pub async fn activity(
+        &self,
+        of: &ActivityOf,
+        from: Micros,
+        until: Micros,
+    ) -> Result<Vec<ActivitySlot>, StoreError> {
+        let of = of.clone();
+        let (workspace, first, until) = (of.workspace(), least_id(from), least_id(until));
+        let limit = limits::ACTIVITY_ROWS;
+        self.database
+            .read_many(
+                VisibleRows::Of(&[workspace]),
+                steps!(|tx| {
+                    match &of {
+                        ActivityOf::Connection(_, connection) => {
+                            let args = args! { connection, workspace, first, until, limit };
+                            tx.rows(&DELIVERIES, &args, slot).await
+                        }
+                        ActivityOf::Instance(_, agent) => {
+                            let args = args! { agent: agent.0, workspace, first, until, limit };
+                            tx.rows(&MESSAGES, &args, slot).await
+                        }
                     }
-                    ActivityOf::Instance(_, agent) => {
-                        let args = args! { agent: agent.0, workspace, first, until, limit };
-                        tx.rows(&MESSAGES, &args, slot).await
-                    }
-                }
-            }),
-        )
-        .await
+                }),
+            )
+            .await
+    }
 }
 
 fn slot(row: &SqlRow<'_>) -> Result<ActivitySlot, StoreError> {

@@ -1,7 +1,7 @@
 //! Workspaces, their partners, their agents and the owners of their deals.
 
+use crate::Store;
 use crate::StoreError;
-use crate::database::Database;
 use crate::postgres::VisibleRows;
 use crate::row::RowColumns as _;
 use crate::row::agents::{agent, owner, partner, workspace as workspace_of};
@@ -14,14 +14,16 @@ select id, slug, name, region, time_zone, rate_limit
 from workspaces
 order by slug collate \"C\"");
 
-/// Returns all workspaces, ordered by slug.
-pub async fn workspaces(database: &Database) -> Result<Vec<Workspace>, StoreError> {
-    database
-        .read(
-            VisibleRows::Exempt,
-            steps!(|tx| tx.rows(&WORKSPACES, &[], |row| workspace_of(row)).await),
-        )
-        .await
+impl Store {
+    /// Returns all workspaces, by slug.
+    pub async fn workspaces(&self) -> Result<Vec<Workspace>, StoreError> {
+        self.database
+            .read(
+                VisibleRows::Exempt,
+                steps!(|tx| tx.rows(&WORKSPACES, &[], |row| workspace_of(row)).await),
+            )
+            .await
+    }
 }
 
 static WORKSPACE_IDS: Sql = sql("
@@ -40,20 +42,19 @@ from partners
 where workspace_id = :workspace
 order by name collate \"C\"");
 
-/// Returns the partners of a workspace, ordered by name.
-pub async fn partners(
-    database: &Database,
-    workspace: WorkspaceId,
-) -> Result<Vec<Partner>, StoreError> {
-    database
-        .read(
-            VisibleRows::Exempt,
-            steps!(|tx| {
-                let args = args! { workspace };
-                tx.rows(&PARTNERS, &args, |row| partner(row)).await
-            }),
-        )
-        .await
+impl Store {
+    /// Returns the partners of a workspace, by name.
+    pub async fn partners(&self, workspace: WorkspaceId) -> Result<Vec<Partner>, StoreError> {
+        self.database
+            .read(
+                VisibleRows::Exempt,
+                steps!(|tx| {
+                    let args = args! { workspace };
+                    tx.rows(&PARTNERS, &args, |row| partner(row)).await
+                }),
+            )
+            .await
+    }
 }
 
 static AGENTS: Sql = sql("
@@ -62,17 +63,19 @@ from agents
 where workspace_id = :workspace
 order by id");
 
-/// Returns the agents of a workspace, ordered by id.
-pub async fn agents(database: &Database, workspace: WorkspaceId) -> Result<Vec<Agent>, StoreError> {
-    database
-        .read(
-            VisibleRows::Of(&[workspace]),
-            steps!(|tx| {
-                let args = args! { workspace };
-                tx.rows(&AGENTS, &args, |row| agent(row)).await
-            }),
-        )
-        .await
+impl Store {
+    /// Returns the agents of a workspace, by id.
+    pub async fn agents(&self, workspace: WorkspaceId) -> Result<Vec<Agent>, StoreError> {
+        self.database
+            .read(
+                VisibleRows::Of(&[workspace]),
+                steps!(|tx| {
+                    let args = args! { workspace };
+                    tx.rows(&AGENTS, &args, |row| agent(row)).await
+                }),
+            )
+            .await
+    }
 }
 
 static OWNERS: Sql = sql("
@@ -81,17 +84,19 @@ from owners
 where workspace_id = :workspace
 order by name collate \"C\", email collate \"C\"");
 
-/// Returns the owners of a workspace, ordered by name, then by e-mail address.
-pub async fn owners(database: &Database, workspace: WorkspaceId) -> Result<Vec<Owner>, StoreError> {
-    database
-        .read(
-            VisibleRows::Of(&[workspace]),
-            steps!(|tx| {
-                let args = args! { workspace };
-                tx.rows(&OWNERS, &args, |row| owner(row)).await
-            }),
-        )
-        .await
+impl Store {
+    /// Returns the owners of a workspace, by name, then e-mail address.
+    pub async fn owners(&self, workspace: WorkspaceId) -> Result<Vec<Owner>, StoreError> {
+        self.database
+            .read(
+                VisibleRows::Of(&[workspace]),
+                steps!(|tx| {
+                    let args = args! { workspace };
+                    tx.rows(&OWNERS, &args, |row| owner(row)).await
+                }),
+            )
+            .await
+    }
 }
 
 pub const SQL: &[&Sql] = &[&WORKSPACES, &WORKSPACE_IDS, &PARTNERS, &AGENTS, &OWNERS];

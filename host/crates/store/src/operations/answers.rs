@@ -1,6 +1,6 @@
 //! Answers of sources to settled fetches, and the fetches that are still to be made.
 
-use crate::database::Database;
+use crate::Store;
 use crate::postgres::VisibleRows;
 use crate::row::fetches::{answer, waiting};
 use crate::sql::{Sql, args, sql, steps};
@@ -20,23 +20,26 @@ from (
 join answers as a on a.number = wanted.number
 order by a.number");
 
-/// Returns the stored answers of a delivery with a number greater than `after`, in the order of
-/// their numbers, at most `limit`. With 0 as `after` it begins with the first answer.
-pub async fn list(
-    database: &Database,
-    delivery: DeliveryId,
-    after: i64,
-    limit: u32,
-) -> Result<Vec<KeptAnswer>, StoreError> {
-    database
-        .read_many(
-            VisibleRows::All,
-            steps!(|tx| {
-                let args = args! { delivery, after, limit };
-                tx.rows(&LIST, &args, |row| answer(row)).await
-            }),
-        )
-        .await
+impl Store {
+    /// Returns the answers of sources to the settled fetches of a delivery, in the order in which
+    /// they were settled: those with a number greater than `after` (0: from the first), at most
+    /// `limit`, because bodies may be large. Answers are kept as long as the delivery.
+    pub async fn answers(
+        &self,
+        delivery: DeliveryId,
+        after: i64,
+        limit: u32,
+    ) -> Result<Vec<KeptAnswer>, StoreError> {
+        self.database
+            .read_many(
+                VisibleRows::All,
+                steps!(|tx| {
+                    let args = args! { delivery, after, limit };
+                    tx.rows(&LIST, &args, |row| answer(row)).await
+                }),
+            )
+            .await
+    }
 }
 
 static WAITING: Sql = sql("
@@ -47,23 +50,25 @@ and f.delivery_id = :delivery
 order by f.item
 limit :limit");
 
-/// Returns the fetches of a delivery that are still to be made, in the order of its items, at most
-/// `limit`.
-pub async fn waiting_of(
-    database: &Database,
-    workspace: WorkspaceId,
-    delivery: DeliveryId,
-    limit: u32,
-) -> Result<Vec<WaitingFetch>, StoreError> {
-    database
-        .read(
-            VisibleRows::Of(&[workspace]),
-            steps!(|tx| {
-                let args = args! { workspace, delivery, limit };
-                tx.rows(&WAITING, &args, |row| waiting(row)).await
-            }),
-        )
-        .await
+impl Store {
+    /// Returns the fetches of a delivery that are still to be made, in the order of its items, at most
+    /// `limit`.
+    pub async fn waiting_fetches(
+        &self,
+        workspace: WorkspaceId,
+        delivery: DeliveryId,
+        limit: u32,
+    ) -> Result<Vec<WaitingFetch>, StoreError> {
+        self.database
+            .read(
+                VisibleRows::Of(&[workspace]),
+                steps!(|tx| {
+                    let args = args! { workspace, delivery, limit };
+                    tx.rows(&WAITING, &args, |row| waiting(row)).await
+                }),
+            )
+            .await
+    }
 }
 
 pub const SQL: &[&Sql] = &[&LIST, &WAITING];

@@ -1,10 +1,10 @@
 //! The audit: rows are added and read, never changed. The first ones are removed after their retention.
 
+use crate::Store;
 use std::time::Duration;
 
 use serde_json::json;
 
-use crate::database::Database;
 use crate::postgres::VisibleRows;
 use crate::row::RowColumns as _;
 use crate::row::audit::audit_row;
@@ -28,11 +28,13 @@ static ADD: Sql = sql("
 insert into audit (number, at, key_id, label, role, address, act, target, outcome, begun, detail, hash)
 values (:number, :at, :key_id, :label, :role, :address, :act, :target, :outcome, :begun, :detail, :hash)");
 
-/// Adds an act after the last row.
-pub async fn add(database: &Database, act: Act) -> Result<AuditRow, StoreError> {
-    database
-        .write(VisibleRows::Exempt, steps!(|tx| add_in(tx, act).await))
-        .await
+impl Store {
+    /// Adds an act to the audit, after its last row.
+    pub async fn add_audit(&self, act: Act) -> Result<AuditRow, StoreError> {
+        self.database
+            .write(VisibleRows::Exempt, steps!(|tx| add_in(tx, act).await))
+            .await
+    }
 }
 
 /// Adds an act like [`add`], in a transaction that changes more.
@@ -76,24 +78,27 @@ and (
 order by number desc
 limit :limit");
 
-/// Returns rows, newest first.
-pub async fn newest(database: &Database, filter: AuditFilter) -> Result<Vec<AuditRow>, StoreError> {
-    database
-        .read(
-            VisibleRows::Exempt,
-            steps!(|tx| {
-                let args = args! {
-                    before: filter.before.unwrap_or(i64::MAX),
-                    actor: filter.actor.as_deref(),
-                    act: filter.act.as_deref(),
-                    since: filter.since,
-                    folded: filter.folded,
-                    limit: filter.limit,
-                };
-                tx.rows(&NEWEST, &args, |row| audit_row(row)).await
-            }),
-        )
-        .await
+impl Store {
+    /// Returns rows of the audit, newest first.
+    pub async fn audit(&self, filter: &AuditFilter) -> Result<Vec<AuditRow>, StoreError> {
+        let filter = filter.clone();
+        self.database
+            .read(
+                VisibleRows::Exempt,
+                steps!(|tx| {
+                    let args = args! {
+                        before: filter.before.unwrap_or(i64::MAX),
+                        actor: filter.actor.as_deref(),
+                        act: filter.act.as_deref(),
+                        since: filter.since,
+                        folded: filter.folded,
+                        limit: filter.limit,
+                    };
+                    tx.rows(&NEWEST, &args, |row| audit_row(row)).await
+                }),
+            )
+            .await
+    }
 }
 
 static AFTER: Sql = sql("
@@ -103,21 +108,19 @@ where number > :after
 order by number
 limit :limit");
 
-/// Returns the rows after a number, oldest first.
-pub async fn after(
-    database: &Database,
-    after: i64,
-    limit: u32,
-) -> Result<Vec<AuditRow>, StoreError> {
-    database
-        .read(
-            VisibleRows::Exempt,
-            steps!(|tx| {
-                let args = args! { after, limit };
-                tx.rows(&AFTER, &args, |row| audit_row(row)).await
-            }),
-        )
-        .await
+impl Store {
+    /// Returns the rows of the audit after a number, oldest first, at most `limit`.
+    pub async fn audit_after(&self, after: i64, limit: u32) -> Result<Vec<AuditRow>, StoreError> {
+        self.database
+            .read(
+                VisibleRows::Exempt,
+                steps!(|tx| {
+                    let args = args! { after, limit };
+                    tx.rows(&AFTER, &args, |row| audit_row(row)).await
+                }),
+            )
+            .await
+    }
 }
 
 /// Old rows are removed once a day, so that the rows about it stay few.
@@ -132,39 +135,40 @@ insert into audit_checkpoint (id, number, hash)
 values (1, :number, :hash)
 on conflict (id) do update set number = excluded.number, hash = excluded.hash");
 
-/// Removes rows from before this time, the first ones and at most `limit`, if the first of them is older by a
-/// day. The same transaction records the removal in a row, and the last removed row as the checkpoint. Returns
-/// how many it removed.
-pub async fn remove(
-    database: &Database,
-    before: Micros,
-    now: Micros,
-    limit: u32,
-) -> Result<u64, StoreError> {
-    database
-        .write(
-            VisibleRows::Exempt,
-            steps!(|tx| {
-                tx.run(&ONE_AT_A_TIME, &[]).await?;
-                let args = args! { after: 0_i64, limit };
-                let oldest = tx.rows(&AFTER, &args, |row| audit_row(row)).await?;
-                let is_due = oldest.first().is_some_and(|row| row.at < before.minus(DAY));
-                // Clocks of hosts differ: the chain ends at the first row that is kept.
-                let past = oldest.iter().take_while(|row| is_due && row.at < before);
-                let Some(last) = past.clone().last() else {
-                    return Ok(0);
-                };
-                let rows = past.count();
-                let detail = json!({"number": last.number, "hash": last.hash, "rows": rows});
-                let by = AuditActor::service(SERVICE);
-                let act = (OperatorAct::RemoveAudit, "");
-                add_in(tx, Act::done(by, now, act, &detail)).await?;
-                let args = args! { number: last.number, hash: &last.hash };
-                tx.run(&CHECKPOINT, &args).await?;
-                tx.run(&REMOVE, &args! { number: last.number }).await
-            }),
-        )
-        .await
+impl Store {
+    /// Removes the first rows of the audit, at most `limit`, from before this time, once a day. Records their
+    /// removal and where the chain begins from then on. Returns how many it removed.
+    pub async fn remove_audit(
+        &self,
+        before: Micros,
+        now: Micros,
+        limit: u32,
+    ) -> Result<u64, StoreError> {
+        self.database
+            .write(
+                VisibleRows::Exempt,
+                steps!(|tx| {
+                    tx.run(&ONE_AT_A_TIME, &[]).await?;
+                    let args = args! { after: 0_i64, limit };
+                    let oldest = tx.rows(&AFTER, &args, |row| audit_row(row)).await?;
+                    let is_due = oldest.first().is_some_and(|row| row.at < before.minus(DAY));
+                    // Clocks of hosts differ: the chain ends at the first row that is kept.
+                    let past = oldest.iter().take_while(|row| is_due && row.at < before);
+                    let Some(last) = past.clone().last() else {
+                        return Ok(0);
+                    };
+                    let rows = past.count();
+                    let detail = json!({"number": last.number, "hash": last.hash, "rows": rows});
+                    let by = AuditActor::service(SERVICE);
+                    let act = (OperatorAct::RemoveAudit, "");
+                    add_in(tx, Act::done(by, now, act, &detail)).await?;
+                    let args = args! { number: last.number, hash: &last.hash };
+                    tx.run(&CHECKPOINT, &args).await?;
+                    tx.run(&REMOVE, &args! { number: last.number }).await
+                }),
+            )
+            .await
+    }
 }
 
 static EXTENT: Sql = sql("
@@ -173,23 +177,25 @@ select coalesce((select max(number) from audit), 0) as newest, coalesce(max(numb
 from audit_checkpoint
 where id = 1");
 
-/// Returns which rows there are.
-pub async fn extent(database: &Database) -> Result<AuditExtent, StoreError> {
-    database
-        .read(
-            VisibleRows::Exempt,
-            steps!(|tx| {
-                tx.only(&EXTENT, &[], |row| {
-                    let (number, hash) = (row.number("removed")?, row.text("hash")?);
-                    Ok(AuditExtent {
-                        newest: row.number("newest")?,
-                        removed: AuditCheckpoint { number, hash },
+impl Store {
+    /// Returns which rows the audit has.
+    pub async fn audit_extent(&self) -> Result<AuditExtent, StoreError> {
+        self.database
+            .read(
+                VisibleRows::Exempt,
+                steps!(|tx| {
+                    tx.only(&EXTENT, &[], |row| {
+                        let (number, hash) = (row.number("removed")?, row.text("hash")?);
+                        Ok(AuditExtent {
+                            newest: row.number("newest")?,
+                            removed: AuditCheckpoint { number, hash },
+                        })
                     })
-                })
-                .await
-            }),
-        )
-        .await
+                    .await
+                }),
+            )
+            .await
+    }
 }
 
 pub const SQL: &[&Sql] = &[

@@ -5,6 +5,7 @@
 //! Hosts take work from the same queue and never wait for each other: a host skips the rows that
 //! another one is about to take.
 
+use crate::Store;
 use std::collections::{BTreeMap, BTreeSet};
 
 use uuid::Uuid;
@@ -153,56 +154,63 @@ and queue.due_at <= each.now
 and (queue.lease_until_at is null or queue.lease_until_at <= each.now)
 returning workspace_id, delivery_id, item");
 
-/// Claims deliveries, fetches and sends that are due. Connections take turns.
-pub async fn due(
-    database: &Database,
-    turns: ClaimTurns,
-    now: Micros,
-    until: Micros,
-) -> Result<Vec<Job>, StoreError> {
-    match database {
-        // The search runs on a reader. The writer is held only to take what was found, and takes
-        // what is still due and free.
-        Database::Sqlite(_) => {
-            let found = database
-                .read(
-                    VisibleRows::Exempt,
-                    steps!(|tx| find(tx, &turns, now).await),
-                )
-                .await?;
-            if found.is_empty() {
-                return Ok(Vec::new());
+impl Store {
+    /// Claims due work: deliveries to convert, fetches and sends to make. Connections take turns,
+    /// and the oldest work of a connection comes first. No other worker holds the claimed work
+    /// until `until`.
+    pub async fn claim(
+        &self,
+        turns: &ClaimTurns,
+        now: Micros,
+        until: Micros,
+    ) -> Result<Vec<Job>, StoreError> {
+        let turns = turns.clone();
+        match &self.database {
+            // The search runs on a reader. The writer is held only to take what was found, and takes
+            // what is still due and free.
+            Database::Sqlite(_) => {
+                let found = self
+                    .database
+                    .read(
+                        VisibleRows::Exempt,
+                        steps!(|tx| find(tx, &turns, now).await),
+                    )
+                    .await?;
+                if found.is_empty() {
+                    return Ok(Vec::new());
+                }
+                self.database
+                    .write_or_undo(
+                        VisibleRows::Exempt,
+                        steps!(|tx| take(tx, &found, now, until).await),
+                    )
+                    .await
             }
-            database
-                .write_or_undo(
-                    VisibleRows::Exempt,
-                    steps!(|tx| take(tx, &found, now, until).await),
-                )
-                .await
-        }
-        // If hosts searched at once without a lock, they would find the same work, and all but one
-        // of them would get nothing although there is work. So rows are locked as they are found.
-        // Only whether anything is due at all is checked without a lock, because most polls find
-        // nothing.
-        Database::Postgres(_) => {
-            let any = database
-                .read(
-                    VisibleRows::Exempt,
-                    steps!(|tx| tx.row(&ANY_DUE, &args! { now }, |_| Ok(())).await),
-                )
-                .await?;
-            if any.is_none() {
-                return Ok(Vec::new());
+            // If hosts searched at once without a lock, they would find the same work, and all but one
+            // of them would get nothing although there is work. So rows are locked as they are found.
+            // Only whether anything is due at all is checked without a lock, because most polls find
+            // nothing.
+            Database::Postgres(_) => {
+                let any = self
+                    .database
+                    .read(
+                        VisibleRows::Exempt,
+                        steps!(|tx| tx.row(&ANY_DUE, &args! { now }, |_| Ok(())).await),
+                    )
+                    .await?;
+                if any.is_none() {
+                    return Ok(Vec::new());
+                }
+                self.database
+                    .write_or_undo(
+                        VisibleRows::Exempt,
+                        steps!(|tx| {
+                            let found = find(tx, &turns, now).await?;
+                            take(tx, &found, now, until).await
+                        }),
+                    )
+                    .await
             }
-            database
-                .write_or_undo(
-                    VisibleRows::Exempt,
-                    steps!(|tx| {
-                        let found = find(tx, &turns, now).await?;
-                        take(tx, &found, now, until).await
-                    }),
-                )
-                .await
         }
     }
 }
@@ -341,31 +349,34 @@ for share -- postgres
 on conflict do nothing
 returning workspace_id, delivery_id, item");
 
-/// Claims one delivery in any state. Returns `None` if it does not exist or is leased.
-pub async fn one(
-    database: &Database,
-    id: DeliveryId,
-    now: Micros,
-    until: Micros,
-) -> Result<Option<HeldDelivery>, StoreError> {
-    database
-        .write_or_undo(
-            VisibleRows::All,
-            steps!(|tx| {
-                let lease = next_lease(tx).await?;
-                let args = args! { id, lease: lease.0, now, until };
-                let mut taken = tx.row(&TAKE_WAITING, &args, ClaimedRow::from_row).await?;
-                if taken.is_none() {
-                    taken = tx.row(&TAKE_FINISHED, &args, ClaimedRow::from_row).await?;
-                }
-                let Some(taken) = taken else {
-                    return Ok((None, End::Undo));
-                };
-                let mut held = held_deliveries(tx, &[taken], lease).await?;
-                Ok((held.remove(&id), End::Commit))
-            }),
-        )
-        .await
+impl Store {
+    /// Claims one delivery for a replay, in any state. Returns `None` if it does not exist or is
+    /// leased.
+    pub async fn claim_delivery(
+        &self,
+        id: DeliveryId,
+        now: Micros,
+        until: Micros,
+    ) -> Result<Option<HeldDelivery>, StoreError> {
+        self.database
+            .write_or_undo(
+                VisibleRows::All,
+                steps!(|tx| {
+                    let lease = next_lease(tx).await?;
+                    let args = args! { id, lease: lease.0, now, until };
+                    let mut taken = tx.row(&TAKE_WAITING, &args, ClaimedRow::from_row).await?;
+                    if taken.is_none() {
+                        taken = tx.row(&TAKE_FINISHED, &args, ClaimedRow::from_row).await?;
+                    }
+                    let Some(taken) = taken else {
+                        return Ok((None, End::Undo));
+                    };
+                    let mut held = held_deliveries(tx, &[taken], lease).await?;
+                    Ok((held.remove(&id), End::Commit))
+                }),
+            )
+            .await
+    }
 }
 
 static TAKE_FAILED: Sql = sql("
@@ -390,42 +401,46 @@ where queue.delivery_id = found.id
 and queue.item = found.place
 returning workspace_id, delivery_id, item");
 
-/// Claims the oldest failed and parked deliveries of a plugin's connections whose last attempt ran
-/// another version than `not_with`: those after this one.
-pub async fn failed(
-    database: &Database,
-    plugin: String,
-    not_with: Digest,
-    after: Option<DeliveryId>,
-    limit: u32,
-    now: Micros,
-    until: Micros,
-) -> Result<Vec<HeldDelivery>, StoreError> {
-    database
-        .write_or_undo(
-            VisibleRows::Exempt,
-            steps!(|tx| {
-                let lease = next_lease(tx).await?;
-                let args = args! {
-                    plugin: &plugin,
-                    not_with: &not_with,
-                    after: after,
-                    limit,
-                    now,
-                    until,
-                    lease: lease.0,
-                };
-                let taken = tx.rows(&TAKE_FAILED, &args, ClaimedRow::from_row).await?;
-                if taken.is_empty() {
-                    return Ok((Vec::new(), End::Undo));
-                }
-                name(tx, &taken).await?;
-                let held = held_deliveries(tx, &taken, lease).await?;
-                // Sorted by id, which is by age.
-                Ok((held.into_values().collect(), End::Commit))
-            }),
-        )
-        .await
+impl Store {
+    /// Claims the oldest failed and parked deliveries of a plugin's connections whose last attempt
+    /// ran another version than `not_with`, or was left out: those after this one.
+    pub async fn claim_failed(
+        &self,
+        plugin: &str,
+        not_with: &Digest,
+        after: Option<DeliveryId>,
+        limit: u32,
+        now: Micros,
+        until: Micros,
+    ) -> Result<Vec<HeldDelivery>, StoreError> {
+        let (plugin, digest) = (plugin.to_owned(), not_with.clone());
+        let not_with = digest;
+        self.database
+            .write_or_undo(
+                VisibleRows::Exempt,
+                steps!(|tx| {
+                    let lease = next_lease(tx).await?;
+                    let args = args! {
+                        plugin: &plugin,
+                        not_with: &not_with,
+                        after: after,
+                        limit,
+                        now,
+                        until,
+                        lease: lease.0,
+                    };
+                    let taken = tx.rows(&TAKE_FAILED, &args, ClaimedRow::from_row).await?;
+                    if taken.is_empty() {
+                        return Ok((Vec::new(), End::Undo));
+                    }
+                    name(tx, &taken).await?;
+                    let held = held_deliveries(tx, &taken, lease).await?;
+                    // Sorted by id, which is by age.
+                    Ok((held.into_values().collect(), End::Commit))
+                }),
+            )
+            .await
+    }
 }
 
 static HELD_DELIVERIES: Sql = sql("

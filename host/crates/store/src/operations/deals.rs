@@ -3,6 +3,8 @@
 //! Filters are combined with AND. One filter that an index supports leads each query. The others,
 //! if given, are applied to what it found.
 
+use crate::Scope;
+use crate::Store;
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
@@ -138,41 +140,44 @@ static BY_EMAIL: Sql = deals_where!(having, ":email");
 static BY_EXTERNAL_ID: Sql = deals_where!("external_id = :external_id", "offset 0 -- postgres");
 static ALL: Sql = deals_where!("true");
 
-/// Returns the deals of a workspace that match every given filter, newest first: at
-/// most `limit`, and fewer if they exceed the bytes of a page.
-pub async fn find(
-    database: &Database,
-    workspace: WorkspaceId,
-    filter: DealFilter,
-    limit: u32,
-) -> Result<DealPage, StoreError> {
-    database
-        .read(
-            VisibleRows::Of(&[workspace]),
-            steps!(|tx| {
-                let mut filter = filter;
-                let limited = said::limited(tx, workspace, filter.partner).await?;
-                loop {
-                    let args = arguments(workspace, &filter, i64::from(limit) + 1);
-                    let mut found = Looked::new(limit);
-                    tx.rows_while(leading(&filter), &args, |row| Ok(found.add(view(row)?)))
-                        .await?;
-                    let mut page = found.page;
-                    let last = page.deals.last().and_then(|deal| deal.deal.id.parse().ok());
-                    if let Some(partner) = limited {
-                        let persons = page.deals.iter().map(|deal| &*deal.person.id);
-                        let said = said::of(tx, workspace, partner, persons).await?;
-                        limit_to_own(&said, &filter, &mut page.deals);
+impl Store {
+    /// Returns deals, newest first: at most `limit`, and fewer if they are large.
+    pub async fn deals(
+        &self,
+        scope: &Scope,
+        filter: &DealFilter,
+        limit: u32,
+    ) -> Result<DealPage, StoreError> {
+        let workspace = scope.workspace();
+        let filter = filter.clone();
+        self.database
+            .read(
+                VisibleRows::Of(&[workspace]),
+                steps!(|tx| {
+                    let mut filter = filter;
+                    let limited = said::limited(tx, workspace, filter.partner).await?;
+                    loop {
+                        let args = arguments(workspace, &filter, i64::from(limit) + 1);
+                        let mut found = Looked::new(limit);
+                        tx.rows_while(leading(&filter), &args, |row| Ok(found.add(view(row)?)))
+                            .await?;
+                        let mut page = found.page;
+                        let last = page.deals.last().and_then(|deal| deal.deal.id.parse().ok());
+                        if let Some(partner) = limited {
+                            let persons = page.deals.iter().map(|deal| &*deal.person.id);
+                            let said = said::of(tx, workspace, partner, persons).await?;
+                            limit_to_own(&said, &filter, &mut page.deals);
+                        }
+                        // A page on which all deals are left out would look like the last one.
+                        if !page.deals.is_empty() || !page.more {
+                            return Ok(page);
+                        }
+                        filter.before = last;
                     }
-                    // A page on which all deals are left out would look like the last one.
-                    if !page.deals.is_empty() || !page.more {
-                        return Ok(page);
-                    }
-                    filter.before = last;
-                }
-            }),
-        )
-        .await
+                }),
+            )
+            .await
+    }
 }
 
 /// Leaves of the persons what the partner said of them, and of the deals those whose person it
@@ -222,23 +227,26 @@ fn arguments(workspace: WorkspaceId, filter: &DealFilter, limit: i64) -> Vec<Arg
     .to_vec()
 }
 
-/// Returns the deals of a workspace that match every given filter with what the gateway does not
-/// show, newest first: at most `limit`.
-pub async fn search(
-    database: &Database,
-    workspace: WorkspaceId,
-    filter: DealFilter,
-    limit: u32,
-) -> Result<Vec<FoundDeal>, StoreError> {
-    database
-        .read_many(
-            VisibleRows::Of(&[workspace]),
-            steps!(|tx| {
-                let args = arguments(workspace, &filter, limit.into());
-                tx.rows(leading(&filter), &args, |row| found(row)).await
-            }),
-        )
-        .await
+impl Store {
+    /// Returns the deals of a workspace that match the filter as operators find them, newest first: at
+    /// most `limit`.
+    pub async fn search_deals(
+        &self,
+        workspace: WorkspaceId,
+        filter: &DealFilter,
+        limit: u32,
+    ) -> Result<Vec<FoundDeal>, StoreError> {
+        let filter = filter.clone();
+        self.database
+            .read_many(
+                VisibleRows::Of(&[workspace]),
+                steps!(|tx| {
+                    let args = arguments(workspace, &filter, limit.into());
+                    tx.rows(leading(&filter), &args, |row| found(row)).await
+                }),
+            )
+            .await
+    }
 }
 
 // The newest of each workspace, because the key of deals begins with the workspace in PostgreSQL.
@@ -270,53 +278,55 @@ order by id desc                                          -- sqlite
 limit 1 offset :rows                                      -- sqlite
 ");
 
-/// Returns the newest deals of one workspace or of all: at most `limit`. A file is looked through for
-/// those of one workspace only as far as [`limits::DEALS_LOOKED_THROUGH`] deals.
-pub async fn newest(
-    database: &Database,
-    workspace: Option<WorkspaceId>,
-    before: Option<DealId>,
-    limit: u32,
-) -> Result<NewestDeals, StoreError> {
-    let in_order = matches!(database, Database::Postgres(_));
-    database
-        .read_many(
-            VisibleRows::Of(&[]),
-            steps!(|tx| {
-                // Without a given id, up to the greatest one, so that the index is walked as a range.
-                let before = before.map_or(Uuid::max(), |id| id.0);
-                let floor: Option<DealId> = if in_order {
-                    None
-                } else {
-                    let args = args! { before, rows: limits::DEALS_LOOKED_THROUGH };
-                    tx.row(&FLOOR, &args, |row| row.id("id")).await?
-                };
-                // Sorted, so that a chunk contains all workspaces between its first and its last.
-                let wanted = match workspace {
-                    Some(workspace) => vec![workspace],
-                    None => agents::workspace_ids(tx).await?,
-                };
-                let mut deals: Vec<FoundDeal> = Vec::new();
-                for some in wanted.chunks(limits::WORKSPACES_AT_ONCE) {
-                    let (Some(first), Some(last)) = (some.first(), some.last()) else {
-                        continue;
+impl Store {
+    /// Returns the newest deals of one workspace or of all, at most `limit`, and how far back they were
+    /// looked for.
+    pub async fn newest_deals(
+        &self,
+        workspace: Option<WorkspaceId>,
+        before: Option<DealId>,
+        limit: u32,
+    ) -> Result<NewestDeals, StoreError> {
+        let in_order = matches!(&self.database, Database::Postgres(_));
+        self.database
+            .read_many(
+                VisibleRows::Of(&[]),
+                steps!(|tx| {
+                    // Without a given id, up to the greatest one, so that the index is walked as a range.
+                    let before = before.map_or(Uuid::max(), |id| id.0);
+                    let floor: Option<DealId> = if in_order {
+                        None
+                    } else {
+                        let args = args! { before, rows: limits::DEALS_LOOKED_THROUGH };
+                        tx.row(&FLOOR, &args, |row| row.id("id")).await?
                     };
-                    tx.name(some).await?;
-                    let args = args! {
-                        first: *first,
-                        last: *last,
-                        floor: floor.map_or(Uuid::nil(), |id| id.0),
-                        before,
-                        limit,
+                    // Sorted, so that a chunk contains all workspaces between its first and its last.
+                    let wanted = match workspace {
+                        Some(workspace) => vec![workspace],
+                        None => agents::workspace_ids(tx).await?,
                     };
-                    deals.extend(tx.rows(&NEWEST, &args, |row| found(row)).await?);
-                }
-                deals.sort_by_key(|deal| Reverse(deal.id));
-                deals.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
-                Ok(NewestDeals { deals, floor })
-            }),
-        )
-        .await
+                    let mut deals: Vec<FoundDeal> = Vec::new();
+                    for some in wanted.chunks(limits::WORKSPACES_AT_ONCE) {
+                        let (Some(first), Some(last)) = (some.first(), some.last()) else {
+                            continue;
+                        };
+                        tx.name(some).await?;
+                        let args = args! {
+                            first: *first,
+                            last: *last,
+                            floor: floor.map_or(Uuid::nil(), |id| id.0),
+                            before,
+                            limit,
+                        };
+                        deals.extend(tx.rows(&NEWEST, &args, |row| found(row)).await?);
+                    }
+                    deals.sort_by_key(|deal| Reverse(deal.id));
+                    deals.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
+                    Ok(NewestDeals { deals, floor })
+                }),
+            )
+            .await
+    }
 }
 
 // Through the items of the contact, which are few.
@@ -334,31 +344,33 @@ where deal_id = :deal
 order by delivery_id desc
 limit :limit");
 
-/// Returns the deliveries whose items led to a deal of this contact, newest first: at most `limit`, and
-/// only among the last items of the contact.
-pub async fn items(
-    database: &Database,
-    workspace: WorkspaceId,
-    contact: ContactId,
-    deal: DealId,
-    limit: u32,
-) -> Result<Vec<DealItem>, StoreError> {
-    database
-        .read(
-            VisibleRows::Of(&[workspace]),
-            steps!(|tx| {
-                let items = limits::SEARCHED_ITEMS;
-                let args = args! { workspace, contact, deal, items, limit };
-                tx.rows(&ITEMS, &args, |row| {
-                    Ok(DealItem {
-                        delivery: row.id("delivery_id")?,
-                        status: item_status(row)?,
+impl Store {
+    /// Returns the deliveries with items that led to this deal of the contact, newest first: at most
+    /// `limit`.
+    pub async fn deal_items(
+        &self,
+        workspace: WorkspaceId,
+        contact: ContactId,
+        deal: DealId,
+        limit: u32,
+    ) -> Result<Vec<DealItem>, StoreError> {
+        self.database
+            .read(
+                VisibleRows::Of(&[workspace]),
+                steps!(|tx| {
+                    let items = limits::SEARCHED_ITEMS;
+                    let args = args! { workspace, contact, deal, items, limit };
+                    tx.rows(&ITEMS, &args, |row| {
+                        Ok(DealItem {
+                            delivery: row.id("delivery_id")?,
+                            status: item_status(row)?,
+                        })
                     })
-                })
-                .await
-            }),
-        )
-        .await
+                    .await
+                }),
+            )
+            .await
+    }
 }
 
 static MADE: Sql = sql("
@@ -382,63 +394,70 @@ and (:before::uuid is null or id < :before)
 order by id desc
 limit :limit");
 
-/// Returns the history and the notes of a deal, newest first, at most `limit` of each. Returns
-/// `None` if the workspace has no such deal.
-pub async fn past(
-    database: &Database,
-    workspace: WorkspaceId,
-    deal: DealId,
-    limit: u32,
-) -> Result<Option<DealPast>, StoreError> {
-    database
-        .read(
-            VisibleRows::Of(&[workspace]),
-            steps!(|tx| {
-                let made = tx
-                    .row(&MADE, &args! { workspace, deal }, |row| {
-                        Ok((row.time("created_at")?, row.id_if("delivery_id")?))
-                    })
-                    .await?;
-                let Some((created_at, delivery_id)) = made else {
-                    return Ok(None);
-                };
-                let before = None::<DealLogId>;
-                let args = args! { deal, before, limit };
-                Ok(Some(DealPast {
-                    created_at,
-                    delivery_id,
-                    history: tx
-                        .rows(&HISTORY, &args! { deal, limit }, |row| change(row))
-                        .await?,
-                    logs: tx.rows(&LOGS, &args, |row| log(row)).await?,
-                }))
-            }),
-        )
-        .await
+impl Store {
+    /// Returns a deal's history and notes, or `None` if the workspace has no such deal.
+    pub async fn deal_past(
+        &self,
+        workspace: WorkspaceId,
+        deal: DealId,
+        limit: u32,
+    ) -> Result<Option<DealPast>, StoreError> {
+        self.database
+            .read(
+                VisibleRows::Of(&[workspace]),
+                steps!(|tx| {
+                    let made = tx
+                        .row(&MADE, &args! { workspace, deal }, |row| {
+                            Ok((row.time("created_at")?, row.id_if("delivery_id")?))
+                        })
+                        .await?;
+                    let Some((created_at, delivery_id)) = made else {
+                        return Ok(None);
+                    };
+                    let before = None::<DealLogId>;
+                    let args = args! { deal, before, limit };
+                    Ok(Some(DealPast {
+                        created_at,
+                        delivery_id,
+                        history: tx
+                            .rows(&HISTORY, &args! { deal, limit }, |row| change(row))
+                            .await?,
+                        logs: tx.rows(&LOGS, &args, |row| log(row)).await?,
+                    }))
+                }),
+            )
+            .await
+    }
 }
 
-/// Returns the notes of a deal before this one, newest first: at most `limit`. Returns `None` if
-/// the partner has no such deal.
-pub async fn logs(
-    database: &Database,
-    workspace: WorkspaceId,
-    filter: DealFilter,
-    (before, limit): (Option<DealLogId>, u32),
-) -> Result<Option<Vec<DealLog>>, StoreError> {
-    database
-        .read(
-            VisibleRows::Of(&[workspace]),
-            steps!(|tx| {
-                let args = arguments(workspace, &filter, 1);
-                let found = tx.row(leading(&filter), &args, |row| row.id("id")).await?;
-                let Some(deal): Option<DealId> = found else {
-                    return Ok(None);
-                };
-                let args = args! { deal, before, limit };
-                Ok(Some(tx.rows(&LOGS, &args, |row| log(row)).await?))
-            }),
-        )
-        .await
+impl Store {
+    /// Returns notes of the deal that the filter names, newest first: at most `limit` of those before
+    /// the given one. Returns `None` if no deal matches.
+    pub async fn deal_logs(
+        &self,
+        scope: &Scope,
+        filter: &DealFilter,
+        before: Option<DealLogId>,
+        limit: u32,
+    ) -> Result<Option<Vec<DealLog>>, StoreError> {
+        let (filter, page) = (filter.clone(), (before, limit));
+        let workspace = scope.workspace();
+        let (before, limit) = page;
+        self.database
+            .read(
+                VisibleRows::Of(&[workspace]),
+                steps!(|tx| {
+                    let args = arguments(workspace, &filter, 1);
+                    let found = tx.row(leading(&filter), &args, |row| row.id("id")).await?;
+                    let Some(deal): Option<DealId> = found else {
+                        return Ok(None);
+                    };
+                    let args = args! { deal, before, limit };
+                    Ok(Some(tx.rows(&LOGS, &args, |row| log(row)).await?))
+                }),
+            )
+            .await
+    }
 }
 
 pub const SQL: &[&Sql] = &[

@@ -4,6 +4,8 @@
 //! PostgreSQL the key of deliveries begins with the workspace, and the policies show only rows of
 //! the named workspaces. Unfinished deliveries are found through the queue, which is short.
 
+use crate::Store;
+use leadhost_domain::connection::Connection;
 use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::time::Duration;
@@ -43,37 +45,35 @@ where workspace_id = :workspace
 and delivery_id = :id
 order by item");
 
-/// Returns a delivery of any workspace with its raw request and its items in order, or `None`
-/// if there is none with this id.
-pub async fn one(
-    database: &Database,
-    id: DeliveryId,
-) -> Result<Option<DeliveryDetail>, StoreError> {
-    database
-        .read_many(
-            VisibleRows::All,
-            steps!(|tx| {
-                let found = tx
-                    .row(&ONE, &args! { id }, |row| {
-                        Ok(DeliveryDetail {
-                            summary: summary(row)?,
-                            workspace: row.id("workspace_id")?,
-                            request: request(row)?,
-                            notes: row.json("notes")?,
-                            next_attempt_at: row.time_if("next_attempt_at")?,
-                            items: Vec::new(),
+impl Store {
+    /// Returns a delivery with its request, notes and items. `None` if it does not exist.
+    pub async fn delivery(&self, id: DeliveryId) -> Result<Option<DeliveryDetail>, StoreError> {
+        self.database
+            .read_many(
+                VisibleRows::All,
+                steps!(|tx| {
+                    let found = tx
+                        .row(&ONE, &args! { id }, |row| {
+                            Ok(DeliveryDetail {
+                                summary: summary(row)?,
+                                workspace: row.id("workspace_id")?,
+                                request: request(row)?,
+                                notes: row.json("notes")?,
+                                next_attempt_at: row.time_if("next_attempt_at")?,
+                                items: Vec::new(),
+                            })
                         })
-                    })
-                    .await?;
-                let Some(mut detail) = found else {
-                    return Ok(None);
-                };
-                let args = args! { workspace: detail.workspace, id };
-                detail.items = tx.rows(&ITEMS, &args, |row| item(row)).await?;
-                Ok(Some(detail))
-            }),
-        )
-        .await
+                        .await?;
+                    let Some(mut detail) = found else {
+                        return Ok(None);
+                    };
+                    let args = args! { workspace: detail.workspace, id };
+                    detail.items = tx.rows(&ITEMS, &args, |row| item(row)).await?;
+                    Ok(Some(detail))
+                }),
+            )
+            .await
+    }
 }
 
 // All filters apply to the inner query; the remaining columns are looked up only for its rows.
@@ -248,56 +248,59 @@ select keyed_from
 from workspaces
 where id = :workspace");
 
-/// Returns the deliveries of a workspace whose leads belong to these contacts or have this external
-/// id, or that have one of these search keys, as far as the other filters select them, and the time
-/// before which deliveries have no search keys.
-pub async fn search(
-    database: &Database,
-    filter: DeliveryFilter,
-    workspace: WorkspaceId,
-    contacts: Vec<ContactId>,
-    external_id: String,
-    keys: Vec<i64>,
-) -> Result<(Vec<DeliverySummary>, Option<Micros>), StoreError> {
-    database
-        .read_many(
-            VisibleRows::Of(&[workspace]),
-            steps!(|tx| {
-                let status = filter.status.map(|status| status.as_str());
-                let (from, before) = id_range(&filter);
-                let connection = filter.connection.as_ref();
-                let version = filter.version.as_deref();
-                let items = limits::SEARCHED_ITEMS;
-                let args = args! {
-                    workspace, items, connection, status, converted: filter.converted,
-                    since: filter.since, until: filter.until, version, from, before,
-                    limit: filter.limit, external_id: external_id.as_str()
-                };
-                let mut found = tx
-                    .rows(&LIST_OF_EXTERNAL_ID, &args, |row| summary(row))
-                    .await?;
-                for contact in contacts {
+impl Store {
+    /// Returns the deliveries of a workspace whose leads belong to these contacts or have this external
+    /// id, or that have one of these search keys, as far as the filter selects them, in no order; and the
+    /// time before which deliveries may have no search keys. `None`: all have them.
+    pub async fn search_deliveries(
+        &self,
+        filter: &DeliveryFilter,
+        workspace: WorkspaceId,
+        contacts: Vec<ContactId>,
+        external_id: String,
+        keys: Vec<i64>,
+    ) -> Result<(Vec<DeliverySummary>, Option<Micros>), StoreError> {
+        let filter = filter.clone();
+        self.database
+            .read_many(
+                VisibleRows::Of(&[workspace]),
+                steps!(|tx| {
+                    let status = filter.status.map(|status| status.as_str());
+                    let (from, before) = id_range(&filter);
+                    let connection = filter.connection.as_ref();
+                    let version = filter.version.as_deref();
+                    let items = limits::SEARCHED_ITEMS;
                     let args = args! {
                         workspace, items, connection, status, converted: filter.converted,
                         since: filter.since, until: filter.until, version, from, before,
-                        limit: filter.limit, contact
+                        limit: filter.limit, external_id: external_id.as_str()
                     };
-                    found.extend(tx.rows(&LIST_OF_CONTACT, &args, |row| summary(row)).await?);
-                }
-                for key in keys {
-                    let args = args! {
-                        workspace, items, connection, status, converted: filter.converted,
-                        since: filter.since, until: filter.until, version, from, before,
-                        limit: filter.limit, key
-                    };
-                    found.extend(tx.rows(&LIST_OF_KEY, &args, |row| summary(row)).await?);
-                }
-                let args = args! { workspace };
-                let from = tx.row(&KEYED_FROM, &args, |row| row.time_if("keyed_from"));
-                Ok((found, from.await?.flatten()))
-            }),
-        )
-        .await
+                    let mut found = tx
+                        .rows(&LIST_OF_EXTERNAL_ID, &args, |row| summary(row))
+                        .await?;
+                    for contact in contacts {
+                        let args = args! {
+                            workspace, items, connection, status, converted: filter.converted,
+                            since: filter.since, until: filter.until, version, from, before,
+                            limit: filter.limit, contact
+                        };
+                        found.extend(tx.rows(&LIST_OF_CONTACT, &args, |row| summary(row)).await?);
+                    }
+                    for key in keys {
+                        let args = args! {
+                            workspace, items, connection, status, converted: filter.converted,
+                            since: filter.since, until: filter.until, version, from, before,
+                            limit: filter.limit, key
+                        };
+                        found.extend(tx.rows(&LIST_OF_KEY, &args, |row| summary(row)).await?);
+                    }
+                    let args = args! { workspace };
+                    let from = tx.row(&KEYED_FROM, &args, |row| row.time_if("keyed_from"));
+                    Ok((found, from.await?.flatten()))
+                }),
+            )
+            .await
+    }
 }
 
 /// Returns the first id that may be listed, and the one before which the list ends. Ids begin with the
@@ -327,80 +330,85 @@ where item = -1
 and status = :status
 order by workspace_id");
 
-/// Returns deliveries, newest first.
-pub async fn list(
-    database: &Database,
-    filter: DeliveryFilter,
-) -> Result<Vec<DeliverySummary>, StoreError> {
-    database
-        .read_many(
-            VisibleRows::Of(&[]),
-            steps!(|tx| {
-                let (sql, workspaces): (&'static Sql, Vec<WorkspaceId>) =
-                    match (filter.status, &filter.connection) {
-                        (
-                            Some(
-                                status @ (DeliveryStatus::Queued
-                                | DeliveryStatus::Failed
-                                | DeliveryStatus::Parked
-                                | DeliveryStatus::Quarantined
-                                | DeliveryStatus::Unrouted),
-                            ),
-                            _,
-                        ) => {
-                            let args = args! { status: status.as_str() };
-                            let waiting =
-                                tx.rows(&WORKSPACES_THAT_WAIT, &args, |row| row.id("workspace_id"));
-                            (&LIST_WAITING, waiting.await?)
-                        }
-                        (
-                            Some(
-                                DeliveryStatus::Rejected
-                                | DeliveryStatus::Duplicate
-                                | DeliveryStatus::Ignored,
-                            ),
-                            _,
-                        ) => (&LIST_WITHOUT_LEAD, agents::workspace_ids(tx).await?),
-                        (_, Some(connection)) => {
-                            let args = args! { connection };
-                            let of = tx.rows(&WORKSPACE_OF, &args, |row| row.id("workspace_id"));
-                            (&LIST_OF_CONNECTION, of.await?)
-                        }
-                        (_, None) => (&LIST, agents::workspace_ids(tx).await?),
-                    };
-                // Sorted, so that a chunk contains all workspaces between its first and its last.
-                let wanted: Vec<WorkspaceId> = workspaces
-                    .into_iter()
-                    .filter(|id| filter.workspace.is_none_or(|wanted| wanted == *id))
-                    .collect();
-                let (from, before) = id_range(&filter);
-                let mut found: Vec<DeliverySummary> = Vec::new();
-                for some in wanted.chunks(limits::WORKSPACES_AT_ONCE) {
-                    let (Some(first), Some(last)) = (some.first(), some.last()) else {
-                        continue;
-                    };
-                    tx.name(some).await?;
-                    let args = args! {
-                        first: *first,
-                        last: *last,
-                        connection: filter.connection.as_ref(),
-                        status: filter.status.map(|status| status.as_str()),
-                        converted: filter.converted,
-                        since: filter.since,
-                        until: filter.until,
-                        version: filter.version.as_deref(),
-                        from,
-                        before,
-                        limit: filter.limit,
-                    };
-                    found.extend(tx.rows(sql, &args, |row| summary(row)).await?);
-                }
-                found.sort_by_key(|summary| Reverse(summary.id));
-                found.truncate(usize::try_from(filter.limit).unwrap_or(usize::MAX));
-                Ok(found)
-            }),
-        )
-        .await
+impl Store {
+    /// Returns deliveries, newest first.
+    pub async fn deliveries(
+        &self,
+        filter: &DeliveryFilter,
+    ) -> Result<Vec<DeliverySummary>, StoreError> {
+        let filter = filter.clone();
+        self.database
+            .read_many(
+                VisibleRows::Of(&[]),
+                steps!(|tx| {
+                    let (sql, workspaces): (&'static Sql, Vec<WorkspaceId>) =
+                        match (filter.status, &filter.connection) {
+                            (
+                                Some(
+                                    status @ (DeliveryStatus::Queued
+                                    | DeliveryStatus::Failed
+                                    | DeliveryStatus::Parked
+                                    | DeliveryStatus::Quarantined
+                                    | DeliveryStatus::Unrouted),
+                                ),
+                                _,
+                            ) => {
+                                let args = args! { status: status.as_str() };
+                                let waiting = tx.rows(&WORKSPACES_THAT_WAIT, &args, |row| {
+                                    row.id("workspace_id")
+                                });
+                                (&LIST_WAITING, waiting.await?)
+                            }
+                            (
+                                Some(
+                                    DeliveryStatus::Rejected
+                                    | DeliveryStatus::Duplicate
+                                    | DeliveryStatus::Ignored,
+                                ),
+                                _,
+                            ) => (&LIST_WITHOUT_LEAD, agents::workspace_ids(tx).await?),
+                            (_, Some(connection)) => {
+                                let args = args! { connection };
+                                let of =
+                                    tx.rows(&WORKSPACE_OF, &args, |row| row.id("workspace_id"));
+                                (&LIST_OF_CONNECTION, of.await?)
+                            }
+                            (_, None) => (&LIST, agents::workspace_ids(tx).await?),
+                        };
+                    // Sorted, so that a chunk contains all workspaces between its first and its last.
+                    let wanted: Vec<WorkspaceId> = workspaces
+                        .into_iter()
+                        .filter(|id| filter.workspace.is_none_or(|wanted| wanted == *id))
+                        .collect();
+                    let (from, before) = id_range(&filter);
+                    let mut found: Vec<DeliverySummary> = Vec::new();
+                    for some in wanted.chunks(limits::WORKSPACES_AT_ONCE) {
+                        let (Some(first), Some(last)) = (some.first(), some.last()) else {
+                            continue;
+                        };
+                        tx.name(some).await?;
+                        let args = args! {
+                            first: *first,
+                            last: *last,
+                            connection: filter.connection.as_ref(),
+                            status: filter.status.map(|status| status.as_str()),
+                            converted: filter.converted,
+                            since: filter.since,
+                            until: filter.until,
+                            version: filter.version.as_deref(),
+                            from,
+                            before,
+                            limit: filter.limit,
+                        };
+                        found.extend(tx.rows(sql, &args, |row| summary(row)).await?);
+                    }
+                    found.sort_by_key(|summary| Reverse(summary.id));
+                    found.truncate(usize::try_from(filter.limit).unwrap_or(usize::MAX));
+                    Ok(found)
+                }),
+            )
+            .await
+    }
 }
 
 // The row that follows the newest ones. Only ids are read, and on SQLite the workspaces.
@@ -429,53 +437,60 @@ and d.id < :before
 order by d.id desc
 limit 1 offset :rows");
 
-/// Returns the first delivery, in the order of time, of the newest `rows` that the filter could find
-/// without its other conditions. `None` if there are no more before them.
-pub async fn floor(
-    database: &Database,
-    filter: DeliveryFilter,
-    rows: u32,
-) -> Result<Option<DeliveryId>, StoreError> {
-    let each_alone = matches!(database, Database::Postgres(_));
-    database
-        .read_many(
-            VisibleRows::Of(&[]),
-            steps!(|tx| {
-                let (sql, workspaces): (&'static Sql, Vec<WorkspaceId>) = match &filter.connection {
-                    Some(connection) => {
-                        let args = args! { connection };
-                        let of = tx.rows(&WORKSPACE_OF, &args, |row| row.id("workspace_id"));
-                        (&FLOOR_OF_CONNECTION, of.await?)
+impl Store {
+    /// Returns the first delivery, in the order of time, of the newest `rows` that a list could look at:
+    /// of the connection of the filter, and between its bounds. On PostgreSQL these are so many in all
+    /// workspaces together, an equal part of each. `None` if there are no more before them.
+    pub async fn delivery_floor(
+        &self,
+        filter: &DeliveryFilter,
+        rows: u32,
+    ) -> Result<Option<DeliveryId>, StoreError> {
+        let filter = filter.clone();
+        let each_alone = matches!(&self.database, Database::Postgres(_));
+        self.database
+            .read_many(
+                VisibleRows::Of(&[]),
+                steps!(|tx| {
+                    let (sql, workspaces): (&'static Sql, Vec<WorkspaceId>) = match &filter
+                        .connection
+                    {
+                        Some(connection) => {
+                            let args = args! { connection };
+                            let of = tx.rows(&WORKSPACE_OF, &args, |row| row.id("workspace_id"));
+                            (&FLOOR_OF_CONNECTION, of.await?)
+                        }
+                        None => (&FLOOR, agents::workspace_ids(tx).await?),
+                    };
+                    let parts = match (each_alone, u32::try_from(workspaces.len())) {
+                        (true, Ok(parts)) => parts.max(1),
+                        _ => 1,
+                    };
+                    let rows = i64::from((rows / parts).max(1));
+                    let (from, before) = id_range(&filter);
+                    let mut floor: Option<DeliveryId> = None;
+                    for some in workspaces.chunks(limits::WORKSPACES_AT_ONCE) {
+                        let (Some(first), Some(last)) = (some.first(), some.last()) else {
+                            continue;
+                        };
+                        tx.name(some).await?;
+                        let args = args! {
+                            first: *first,
+                            last: *last,
+                            connection: filter.connection.as_ref(),
+                            from,
+                            before,
+                            rows,
+                        };
+                        let found: Vec<DeliveryId> =
+                            tx.rows(sql, &args, |row| row.id("id")).await?;
+                        floor = found.into_iter().chain(floor).max();
                     }
-                    None => (&FLOOR, agents::workspace_ids(tx).await?),
-                };
-                let parts = match (each_alone, u32::try_from(workspaces.len())) {
-                    (true, Ok(parts)) => parts.max(1),
-                    _ => 1,
-                };
-                let rows = i64::from((rows / parts).max(1));
-                let (from, before) = id_range(&filter);
-                let mut floor: Option<DeliveryId> = None;
-                for some in workspaces.chunks(limits::WORKSPACES_AT_ONCE) {
-                    let (Some(first), Some(last)) = (some.first(), some.last()) else {
-                        continue;
-                    };
-                    tx.name(some).await?;
-                    let args = args! {
-                        first: *first,
-                        last: *last,
-                        connection: filter.connection.as_ref(),
-                        from,
-                        before,
-                        rows,
-                    };
-                    let found: Vec<DeliveryId> = tx.rows(sql, &args, |row| row.id("id")).await?;
-                    floor = found.into_iter().chain(floor).max();
-                }
-                Ok(floor)
-            }),
-        )
-        .await
+                    Ok(floor)
+                }),
+            )
+            .await
+    }
 }
 
 // Deliveries of a conversion that has ended or failed, among the newest of the connection: the index
@@ -499,37 +514,41 @@ from (
   limit :rows
 ) as own");
 
-/// Counts the deliveries of a connection whose conversion has ended or failed, among its newest `rows`.
-pub async fn count(
-    database: &Database,
-    filter: ConvertedFilter,
-    rows: u32,
-) -> Result<DeliveryCount, StoreError> {
-    let workspace = filter.workspace;
-    database
-        .read_many(
-            VisibleRows::Of(&[workspace]),
-            steps!(|tx| {
-                let from = filter.since.map_or(Uuid::nil(), first_uuid_at);
-                let args = args! {
-                    workspace,
-                    connection: &filter.connection,
-                    failed: filter.failed,
-                    since: filter.since,
-                    digest: filter.digest.as_ref(),
-                    from,
-                    rows,
-                };
-                tx.only(&COUNT, &args, |row| {
-                    Ok(DeliveryCount {
-                        looked: row.number("looked")?,
-                        found: row.number("found")?,
+impl Store {
+    /// Counts the deliveries of a connection whose conversion has ended or failed, among its newest
+    /// `rows`.
+    pub async fn count_deliveries(
+        &self,
+        filter: &ConvertedFilter,
+        rows: u32,
+    ) -> Result<DeliveryCount, StoreError> {
+        let filter = filter.clone();
+        let workspace = filter.workspace;
+        self.database
+            .read_many(
+                VisibleRows::Of(&[workspace]),
+                steps!(|tx| {
+                    let from = filter.since.map_or(Uuid::nil(), first_uuid_at);
+                    let args = args! {
+                        workspace,
+                        connection: &filter.connection,
+                        failed: filter.failed,
+                        since: filter.since,
+                        digest: filter.digest.as_ref(),
+                        from,
+                        rows,
+                    };
+                    tx.only(&COUNT, &args, |row| {
+                        Ok(DeliveryCount {
+                            looked: row.number("looked")?,
+                            found: row.number("found")?,
+                        })
                     })
-                })
-                .await
-            }),
-        )
-        .await
+                    .await
+                }),
+            )
+            .await
+    }
 }
 
 // Each condition on a lead is for one that has lost this field. A contact may have the phone of another lead.
@@ -585,37 +604,41 @@ and (own.status = 'rejected'
       or (:listing::boolean and l.product_id is null
         and (l.props -> 'listings') is null)))))");
 
-/// Counts the deliveries that an ended change of a connection has left, among its newest `rows`.
-pub async fn left(
-    database: &Database,
-    workspace: WorkspaceId,
-    connection: ConnectionId,
-    change: EndedChange,
-    rows: u32,
-) -> Result<LeftDeliveries, StoreError> {
-    database
-        .read_many(
-            VisibleRows::Of(&[workspace]),
-            steps!(|tx| {
-                let [lead, name, phone, email, external_id, listing] = change.fields;
-                let before = first_uuid_at(change.until.plus(Duration::from_millis(1)));
-                let args = args! {
-                    workspace, connection: &connection, from: first_uuid_at(change.since), before, rows,
-                    digest: change.digest.as_ref(), lead, name, phone, email, external_id, listing
-                };
-                tx.only(&LEFT, &args, |row| {
-                    let (found, lacking): (u64, u64) =
-                        (row.number("found")?, row.number("lacking")?);
-                    Ok(LeftDeliveries {
-                        refused: found - lacking,
-                        lacking,
-                        received: row.time_if("first_at")?.zip(row.time_if("last_at")?),
+impl Store {
+    /// Counts the deliveries that this ended change of a connection has left, among its newest `rows`.
+    pub async fn deliveries_left_by(
+        &self,
+        connection: &Connection,
+        change: &EndedChange,
+        rows: u32,
+    ) -> Result<LeftDeliveries, StoreError> {
+        let (workspace, id) = (connection.workspace, connection.id.clone());
+        let connection = id;
+        let change = change.clone();
+        self.database
+            .read_many(
+                VisibleRows::Of(&[workspace]),
+                steps!(|tx| {
+                    let [lead, name, phone, email, external_id, listing] = change.fields;
+                    let before = first_uuid_at(change.until.plus(Duration::from_millis(1)));
+                    let args = args! {
+                        workspace, connection: &connection, from: first_uuid_at(change.since), before, rows,
+                        digest: change.digest.as_ref(), lead, name, phone, email, external_id, listing
+                    };
+                    tx.only(&LEFT, &args, |row| {
+                        let (found, lacking): (u64, u64) =
+                            (row.number("found")?, row.number("lacking")?);
+                        Ok(LeftDeliveries {
+                            refused: found - lacking,
+                            lacking,
+                            received: row.time_if("first_at")?.zip(row.time_if("last_at")?),
+                        })
                     })
-                })
-                .await
-            }),
-        )
-        .await
+                    .await
+                }),
+            )
+            .await
+    }
 }
 
 // As for a count, the index finds the newest of the connection, and the rest is read of each. The newest of
@@ -641,36 +664,40 @@ from (
 order by found.place, found.id desc
 limit :limit");
 
-/// Returns the newest deliveries of each outcome of a conversion that has ended, among the newest `rows`
-/// of a connection: one of each outcome in turn, at most `limit` in total.
-pub async fn newest_of_outcomes(
-    database: &Database,
-    filter: ConvertedFilter,
-    rows: u32,
-    limit: u32,
-) -> Result<Vec<(DeliveryId, DeliveryStatus)>, StoreError> {
-    let workspace = filter.workspace;
-    database
-        .read_many(
-            VisibleRows::Of(&[workspace]),
-            steps!(|tx| {
-                let from = filter.since.map_or(Uuid::nil(), first_uuid_at);
-                let args = args! {
-                    workspace,
-                    connection: &filter.connection,
-                    since: filter.since,
-                    digest: filter.digest.as_ref(),
-                    from,
-                    rows,
-                    limit,
-                };
-                tx.rows(&NEWEST_OF_OUTCOMES, &args, |row| {
-                    Ok((row.id("id")?, status(row)?))
-                })
-                .await
-            }),
-        )
-        .await
+impl Store {
+    /// Returns the newest deliveries of each outcome of a conversion that has ended, among the newest
+    /// `rows` of a connection: one of each outcome in turn, at most `limit` in total. Those that failed
+    /// or are parked are not among them.
+    pub async fn newest_of_outcomes(
+        &self,
+        filter: &ConvertedFilter,
+        rows: u32,
+        limit: u32,
+    ) -> Result<Vec<(DeliveryId, DeliveryStatus)>, StoreError> {
+        let filter = filter.clone();
+        let workspace = filter.workspace;
+        self.database
+            .read_many(
+                VisibleRows::Of(&[workspace]),
+                steps!(|tx| {
+                    let from = filter.since.map_or(Uuid::nil(), first_uuid_at);
+                    let args = args! {
+                        workspace,
+                        connection: &filter.connection,
+                        since: filter.since,
+                        digest: filter.digest.as_ref(),
+                        from,
+                        rows,
+                        limit,
+                    };
+                    tx.rows(&NEWEST_OF_OUTCOMES, &args, |row| {
+                        Ok((row.id("id")?, status(row)?))
+                    })
+                    .await
+                }),
+            )
+            .await
+    }
 }
 
 // One seek for each connection. The condition on the workspace is for the rows that may be seen, and
@@ -685,34 +712,36 @@ select c.id,
 from connections as c
 where c.workspace_id between :first and :last");
 
-/// Returns when the last delivery of each connection came in. Connections without one are left out.
-pub async fn last(database: &Database) -> Result<HashMap<ConnectionId, Micros>, StoreError> {
-    database
-        .read_many(
-            VisibleRows::Of(&[]),
-            steps!(|tx| {
-                let mut found = HashMap::new();
-                for some in agents::workspace_ids(tx)
-                    .await?
-                    .chunks(limits::WORKSPACES_AT_ONCE)
-                {
-                    let (Some(first), Some(last)) = (some.first(), some.last()) else {
-                        continue;
-                    };
-                    tx.name(some).await?;
-                    let args = args! { first: *first, last: *last };
-                    let rows = tx
-                        .rows(&LAST, &args, |row| {
-                            let id: ConnectionId = row.text_id("id")?;
-                            Ok((id, row.time_if("received_at")?))
-                        })
-                        .await?;
-                    found.extend(rows.into_iter().filter_map(|(id, at)| Some((id, at?))));
-                }
-                Ok(found)
-            }),
-        )
-        .await
+impl Store {
+    /// Returns when the last delivery of each connection came in. Connections without one are left out.
+    pub async fn last_deliveries(&self) -> Result<HashMap<ConnectionId, Micros>, StoreError> {
+        self.database
+            .read_many(
+                VisibleRows::Of(&[]),
+                steps!(|tx| {
+                    let mut found = HashMap::new();
+                    for some in agents::workspace_ids(tx)
+                        .await?
+                        .chunks(limits::WORKSPACES_AT_ONCE)
+                    {
+                        let (Some(first), Some(last)) = (some.first(), some.last()) else {
+                            continue;
+                        };
+                        tx.name(some).await?;
+                        let args = args! { first: *first, last: *last };
+                        let rows = tx
+                            .rows(&LAST, &args, |row| {
+                                let id: ConnectionId = row.text_id("id")?;
+                                Ok((id, row.time_if("received_at")?))
+                            })
+                            .await?;
+                        found.extend(rows.into_iter().filter_map(|(id, at)| Some((id, at?))));
+                    }
+                    Ok(found)
+                }),
+            )
+            .await
+    }
 }
 
 // A queued delivery without a time for its next attempt waits only for its fetches. Ids sort by
@@ -740,44 +769,49 @@ from deliveries
 where workspace_id = :workspace
 and id = :delivery");
 
-/// Returns the backlog. Usually nothing waits, which takes one query.
-pub async fn backlog(database: &Database) -> Result<Backlog, StoreError> {
-    let (mut backlog, oldest) = database
-        .read_many(
-            VisibleRows::Exempt,
-            steps!(|tx| {
-                tx.only(&BACKLOG, &[], |row| {
-                    let workspace: Option<WorkspaceId> = row.id_if("workspace_id")?;
-                    let delivery: Option<DeliveryId> = row.id_if("delivery_id")?;
-                    let backlog = Backlog {
-                        queued: row.number("queued")?,
-                        fetches: row.number("fetches")?,
-                        failed: row.number("failed")?,
-                        parked: row.number("parked")?,
-                        quarantined: row.number("quarantined")?,
-                        sends: row.number("sends")?,
-                        unknown: row.number("unknown")?,
-                        oldest_waiting: None,
-                    };
-                    Ok((backlog, workspace.zip(delivery)))
-                })
-                .await
-            }),
-        )
-        .await?;
-    if let Some((workspace, delivery)) = oldest {
-        backlog.oldest_waiting = database
-            .read(
-                VisibleRows::Of(&[workspace]),
+impl Store {
+    /// Returns the numbers of waiting and failed deliveries, for metrics and for the budget of the
+    /// intake.
+    pub async fn backlog(&self) -> Result<Backlog, StoreError> {
+        let (mut backlog, oldest) = self
+            .database
+            .read_many(
+                VisibleRows::Exempt,
                 steps!(|tx| {
-                    let args = args! { workspace, delivery };
-                    tx.row(&RECEIVED, &args, |row| row.time("received_at"))
-                        .await
+                    tx.only(&BACKLOG, &[], |row| {
+                        let workspace: Option<WorkspaceId> = row.id_if("workspace_id")?;
+                        let delivery: Option<DeliveryId> = row.id_if("delivery_id")?;
+                        let backlog = Backlog {
+                            queued: row.number("queued")?,
+                            fetches: row.number("fetches")?,
+                            failed: row.number("failed")?,
+                            parked: row.number("parked")?,
+                            quarantined: row.number("quarantined")?,
+                            sends: row.number("sends")?,
+                            unknown: row.number("unknown")?,
+                            oldest_waiting: None,
+                        };
+                        Ok((backlog, workspace.zip(delivery)))
+                    })
+                    .await
                 }),
             )
             .await?;
+        if let Some((workspace, delivery)) = oldest {
+            backlog.oldest_waiting = self
+                .database
+                .read(
+                    VisibleRows::Of(&[workspace]),
+                    steps!(|tx| {
+                        let args = args! { workspace, delivery };
+                        tx.row(&RECEIVED, &args, |row| row.time("received_at"))
+                            .await
+                    }),
+                )
+                .await?;
+        }
+        Ok(backlog)
     }
-    Ok(backlog)
 }
 
 // Only deliveries to convert have a due time.
@@ -788,23 +822,26 @@ where item = -1
 and due_at is not null
 group by connection_id");
 
-/// Returns the number of deliveries that wait for conversion, including failed ones, by
-/// connection. Connections with none are left out.
-pub async fn waiting(database: &Database) -> Result<HashMap<ConnectionId, u64>, StoreError> {
-    let counts = database
-        .read_many(
-            VisibleRows::Exempt,
-            steps!(|tx| {
-                tx.rows(&WAITING, &[], |row| {
-                    let connection: ConnectionId = row.text_id("connection_id")?;
-                    let count: u64 = row.number("count")?;
-                    Ok((connection, count))
-                })
-                .await
-            }),
-        )
-        .await?;
-    Ok(counts.into_iter().collect())
+impl Store {
+    /// Returns the number of deliveries that wait for conversion, including failed ones, by
+    /// connection.
+    pub async fn waiting(&self) -> Result<HashMap<ConnectionId, u64>, StoreError> {
+        let counts = self
+            .database
+            .read_many(
+                VisibleRows::Exempt,
+                steps!(|tx| {
+                    tx.rows(&WAITING, &[], |row| {
+                        let connection: ConnectionId = row.text_id("connection_id")?;
+                        let count: u64 = row.number("count")?;
+                        Ok((connection, count))
+                    })
+                    .await
+                }),
+            )
+            .await?;
+        Ok(counts.into_iter().collect())
+    }
 }
 
 pub const SQL: &[&Sql] = &[

@@ -1,9 +1,10 @@
 //! Tickets as the desk and operators find them, newest first.
 
+use crate::Scope;
+use crate::Store;
 use serde_json::Value;
 use uuid::Uuid;
 
-use crate::database::Database;
 use crate::operations::said;
 use crate::postgres::VisibleRows;
 use crate::row::desk::view;
@@ -86,60 +87,71 @@ static BY_STATUS: Sql =
 static BY_CONTACT: Sql = tickets_where!(few, "contact_id = :contact");
 static BY_DEAL: Sql = tickets_where!(few, "deal_id = :deal");
 
-/// Returns the tickets of a workspace that match every given filter, newest first: at
-/// most the filter's `limit`.
-pub async fn find(
-    database: &Database,
-    workspace: WorkspaceId,
-    filter: TicketFilter,
-) -> Result<Vec<TicketView>, StoreError> {
-    let sql = if filter.ticket.is_some() {
-        &BY_ID
-    } else if filter.deal.is_some() {
-        &BY_DEAL
-    } else if filter.contact.is_some() {
-        &BY_CONTACT
-    } else if filter.status.is_some() {
-        &BY_STATUS
-    } else {
-        &ALL
-    };
-    database
-        .read(
-            VisibleRows::Of(&[workspace]),
-            steps!(|tx| {
-                let partner = said::limited(tx, workspace, filter.partner).await?;
-                let key = partner.map(|partner| partner.to_string());
-                let args = args! {
-                    workspace,
-                    partner,
-                    key: key.as_deref(),
-                    ticket: filter.ticket,
-                    contact: filter.contact,
-                    deal: filter.deal,
-                    status: filter.status.map(|status| status.as_str()),
-                    // Without a given id, up to the greatest one, so that the index is walked as a
-                    // range.
-                    before: filter.before.map_or(Uuid::max(), |id| id.0),
-                    limit: filter.limit,
-                };
-                let mut found = tx.rows(sql, &args, |row| view(row)).await?;
-                if let Some(partner) = partner {
-                    let persons = found.iter().map(|ticket| &*ticket.person.id);
-                    let own = said::of(tx, workspace, partner, persons).await?;
-                    let nothing = Said::default();
-                    for ticket in &mut found {
-                        let said = own.get(&ticket.person.id).unwrap_or(&nothing);
-                        said.limit(&Value::Null, &mut ticket.person);
-                        let instructions = ticket.special_instructions.take();
-                        ticket.special_instructions =
-                            instructions.filter(|text| said.has_instructions(text));
+impl Store {
+    /// Returns tickets, newest first.
+    pub async fn tickets(
+        &self,
+        scope: &Scope,
+        filter: &TicketFilter,
+    ) -> Result<Vec<TicketView>, StoreError> {
+        self.search_tickets(scope.workspace(), filter).await
+    }
+
+    /// Returns the tickets of a workspace as operators find them, newest first.
+    pub async fn search_tickets(
+        &self,
+        workspace: WorkspaceId,
+        filter: &TicketFilter,
+    ) -> Result<Vec<TicketView>, StoreError> {
+        let filter = filter.clone();
+        let sql = if filter.ticket.is_some() {
+            &BY_ID
+        } else if filter.deal.is_some() {
+            &BY_DEAL
+        } else if filter.contact.is_some() {
+            &BY_CONTACT
+        } else if filter.status.is_some() {
+            &BY_STATUS
+        } else {
+            &ALL
+        };
+        self.database
+            .read(
+                VisibleRows::Of(&[workspace]),
+                steps!(|tx| {
+                    let partner = said::limited(tx, workspace, filter.partner).await?;
+                    let key = partner.map(|partner| partner.to_string());
+                    let args = args! {
+                        workspace,
+                        partner,
+                        key: key.as_deref(),
+                        ticket: filter.ticket,
+                        contact: filter.contact,
+                        deal: filter.deal,
+                        status: filter.status.map(|status| status.as_str()),
+                        // Without a given id, up to the greatest one, so that the index is walked as a
+                        // range.
+                        before: filter.before.map_or(Uuid::max(), |id| id.0),
+                        limit: filter.limit,
+                    };
+                    let mut found = tx.rows(sql, &args, |row| view(row)).await?;
+                    if let Some(partner) = partner {
+                        let persons = found.iter().map(|ticket| &*ticket.person.id);
+                        let own = said::of(tx, workspace, partner, persons).await?;
+                        let nothing = Said::default();
+                        for ticket in &mut found {
+                            let said = own.get(&ticket.person.id).unwrap_or(&nothing);
+                            said.limit(&Value::Null, &mut ticket.person);
+                            let instructions = ticket.special_instructions.take();
+                            ticket.special_instructions =
+                                instructions.filter(|text| said.has_instructions(text));
+                        }
                     }
-                }
-                Ok(found)
-            }),
-        )
-        .await
+                    Ok(found)
+                }),
+            )
+            .await
+    }
 }
 
 pub const SQL: &[&Sql] = &[&ALL, &BY_ID, &BY_STATUS, &BY_CONTACT, &BY_DEAL];

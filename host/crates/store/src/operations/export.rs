@@ -2,6 +2,7 @@
 //! depth, because the index leads to its first row. Each row is written into the page as it is
 //! read, and when the page is full the rest is not read, so long rows are never all in memory.
 
+use crate::Store;
 use crate::database::Database;
 use crate::postgres::VisibleRows;
 use crate::row::RowColumns as _;
@@ -84,104 +85,114 @@ struct Bounds {
     limit: u32,
 }
 
-/// Returns the rows of a feed with `after < stamp <= upper` in stamp order: at most `limit`,
-/// and fewer if they exceed the bytes of a page. Without `upper`, the bound is the feed clock
-/// of the same snapshot.
-///
-/// # Errors
-///
-/// [`StoreError::Inconsistent`] if the entity is not exported (tickets and products), and
-/// [`StoreError`] if the database fails.
-pub async fn page(
-    database: &Database,
-    scope: &Scope,
-    entity: Entity,
-    after: i64,
-    upper: Option<i64>,
-    limit: u32,
-) -> Result<ExportPage, StoreError> {
-    let (sql, fields) = match entity {
-        Entity::Contacts => (&CONTACTS, &*export::CONTACT),
-        Entity::Deals => (&DEALS, &*export::DEAL),
-        Entity::Messages => (&MESSAGES, &*export::MESSAGE),
-        Entity::Conversations => (&CONVERSATIONS, &*export::CONVERSATION),
-        Entity::MessageErrors => (&ERRORS, &*export::MESSAGE_ERROR),
-        Entity::Tickets | Entity::Products => return Err(not_exported(entity)),
-    };
-    let feed = Feed {
-        entity,
-        sql,
-        fields,
-    };
-    let bounds = Bounds {
-        after,
-        upper,
-        limit,
-    };
-    read(database, scope, feed, bounds, MessageErrorFilter::default()).await
+impl Store {
+    /// Returns rows with `after < stamp <= upper` in stamp order. Without `upper`, the feed clock
+    /// in the same snapshot as the rows is used.
+    pub async fn export(
+        &self,
+        scope: &Scope,
+        entity: Entity,
+        after: i64,
+        upper: Option<i64>,
+        limit: u32,
+    ) -> Result<ExportPage, StoreError> {
+        let (sql, fields) = match entity {
+            Entity::Contacts => (&CONTACTS, &*export::CONTACT),
+            Entity::Deals => (&DEALS, &*export::DEAL),
+            Entity::Messages => (&MESSAGES, &*export::MESSAGE),
+            Entity::Conversations => (&CONVERSATIONS, &*export::CONVERSATION),
+            Entity::MessageErrors => (&ERRORS, &*export::MESSAGE_ERROR),
+            Entity::Tickets | Entity::Products => return Err(not_exported(entity)),
+        };
+        let feed = Feed {
+            entity,
+            sql,
+            fields,
+        };
+        let bounds = Bounds {
+            after,
+            upper,
+            limit,
+        };
+        read(
+            &self.database,
+            scope,
+            feed,
+            bounds,
+            MessageErrorFilter::default(),
+        )
+        .await
+    }
 }
 
-/// Returns the ids of the rows that [`page`] would return.
-///
-/// # Errors
-///
-/// [`StoreError::Inconsistent`] if the ids of the entity are not exported (message errors,
-/// tickets and products), and [`StoreError`] if the database fails.
-pub async fn ids(
-    database: &Database,
-    scope: &Scope,
-    entity: Entity,
-    after: i64,
-    upper: Option<i64>,
-    limit: u32,
-) -> Result<ExportPage, StoreError> {
-    let sql = match entity {
-        Entity::Contacts => &CONTACT_IDS,
-        Entity::Deals => &DEAL_IDS,
-        Entity::Messages => &MESSAGE_IDS,
-        Entity::Conversations => &CONVERSATION_IDS,
-        Entity::MessageErrors | Entity::Tickets | Entity::Products => {
-            return Err(not_exported(entity));
-        }
-    };
-    let feed = Feed {
-        entity,
-        sql,
-        fields: &export::ID,
-    };
-    let bounds = Bounds {
-        after,
-        upper,
-        limit,
-    };
-    read(database, scope, feed, bounds, MessageErrorFilter::default()).await
+impl Store {
+    /// Returns only the ids of such rows.
+    pub async fn export_ids(
+        &self,
+        scope: &Scope,
+        entity: Entity,
+        after: i64,
+        upper: Option<i64>,
+        limit: u32,
+    ) -> Result<ExportPage, StoreError> {
+        let sql = match entity {
+            Entity::Contacts => &CONTACT_IDS,
+            Entity::Deals => &DEAL_IDS,
+            Entity::Messages => &MESSAGE_IDS,
+            Entity::Conversations => &CONVERSATION_IDS,
+            Entity::MessageErrors | Entity::Tickets | Entity::Products => {
+                return Err(not_exported(entity));
+            }
+        };
+        let feed = Feed {
+            entity,
+            sql,
+            fields: &export::ID,
+        };
+        let bounds = Bounds {
+            after,
+            upper,
+            limit,
+        };
+        read(
+            &self.database,
+            scope,
+            feed,
+            bounds,
+            MessageErrorFilter::default(),
+        )
+        .await
+    }
 }
 
-/// Returns a page of the report on message errors.
-pub async fn message_errors(
-    database: &Database,
-    scope: &Scope,
-    filter: &MessageErrorFilter,
-    after: i64,
-    upper: Option<i64>,
-    limit: u32,
-) -> Result<ExportPage, StoreError> {
-    let sql = match (filter.conversation, filter.deal) {
-        (Some(_), _) => &ERRORS_OF_CONVERSATION,
-        (None, Some(_)) => &ERRORS_OF_DEAL,
-        (None, None) => &ERRORS,
-    };
-    let feed = Feed {
-        entity: Entity::MessageErrors,
-        sql,
-        fields: &export::MESSAGE_ERROR,
-    };
-    let bounds = Bounds {
-        after,
-        upper,
-        limit,
-    };
-    read(database, scope, feed, bounds, filter.clone()).await
+impl Store {
+    /// Returns rows of the report with `after < stamp <= upper` in stamp order, as
+    /// [`Store::export`] does for an entity.
+    pub async fn message_errors(
+        &self,
+        scope: &Scope,
+        filter: &MessageErrorFilter,
+        after: i64,
+        upper: Option<i64>,
+        limit: u32,
+    ) -> Result<ExportPage, StoreError> {
+        let sql = match (filter.conversation, filter.deal) {
+            (Some(_), _) => &ERRORS_OF_CONVERSATION,
+            (None, Some(_)) => &ERRORS_OF_DEAL,
+            (None, None) => &ERRORS,
+        };
+        let feed = Feed {
+            entity: Entity::MessageErrors,
+            sql,
+            fields: &export::MESSAGE_ERROR,
+        };
+        let bounds = Bounds {
+            after,
+            upper,
+            limit,
+        };
+        read(&self.database, scope, feed, bounds, filter.clone()).await
+    }
 }
 
 /// Reads a page. Only the statements of the report use the filter.

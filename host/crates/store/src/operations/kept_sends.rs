@@ -1,7 +1,7 @@
 //! Sends with their answers, kept to compare versions of an adapter. The batch that settles a send
 //! writes them.
 
-use crate::database::Database;
+use crate::Store;
 use crate::postgres::VisibleRows;
 use crate::row::RowColumns as _;
 use crate::row::messages::kept_send;
@@ -21,34 +21,39 @@ and (not :failed::boolean or outcome <> 'accepted')
 order by message_id desc
 limit :limit");
 
-/// Returns the newest kept sends of an instance, each with its outcome, newest first.
-pub async fn newest(
-    database: &Database,
-    filter: KeptSendFilter,
-) -> Result<Vec<(MessageId, AttemptOutcome)>, StoreError> {
-    let found: Vec<Option<_>> = database
-        .read_many(
-            VisibleRows::Of(&[filter.workspace]),
-            steps!(|tx| {
-                let args = args! {
-                    connection: &filter.connection,
-                    workspace: filter.workspace,
-                    since: filter.since,
-                    digest: filter.digest.as_ref(),
-                    failed: filter.failed,
-                    limit: filter.limit,
-                };
-                tx.rows(&NEWEST, &args, |row| {
-                    // A host of a later release may have stored an outcome that is new in it.
-                    let outcome = AttemptOutcome::from_text(&row.text("outcome")?);
-                    let message = row.id("message_id")?;
-                    Ok(outcome.map(|outcome| (message, outcome)))
-                })
-                .await
-            }),
-        )
-        .await?;
-    Ok(found.into_iter().flatten().collect())
+impl Store {
+    /// Returns the newest sends of an instance that were kept to compare versions of its adapter,
+    /// each with its outcome, newest first.
+    pub async fn kept_sends(
+        &self,
+        filter: &KeptSendFilter,
+    ) -> Result<Vec<(MessageId, AttemptOutcome)>, StoreError> {
+        let filter = filter.clone();
+        let found: Vec<Option<_>> = self
+            .database
+            .read_many(
+                VisibleRows::Of(&[filter.workspace]),
+                steps!(|tx| {
+                    let args = args! {
+                        connection: &filter.connection,
+                        workspace: filter.workspace,
+                        since: filter.since,
+                        digest: filter.digest.as_ref(),
+                        failed: filter.failed,
+                        limit: filter.limit,
+                    };
+                    tx.rows(&NEWEST, &args, |row| {
+                        // A host of a later release may have stored an outcome that is new in it.
+                        let outcome = AttemptOutcome::from_text(&row.text("outcome")?);
+                        let message = row.id("message_id")?;
+                        Ok(outcome.map(|outcome| (message, outcome)))
+                    })
+                    .await
+                }),
+            )
+            .await?;
+        Ok(found.into_iter().flatten().collect())
+    }
 }
 
 static ONE: Sql = sql("
@@ -58,26 +63,23 @@ from kept_sends
 where message_id = :message
 and (workspace_id = :workspace) is true");
 
-/// Returns the kept send of a message, or `None` if there is none.
-///
-/// # Errors
-///
-/// [`StoreError::Inconsistent`] if its outcome is not known to this host, and [`StoreError`] if the
-/// database fails.
-pub async fn one(
-    database: &Database,
-    workspace: WorkspaceId,
-    message: MessageId,
-) -> Result<Option<KeptSend>, StoreError> {
-    database
-        .read(
-            VisibleRows::Of(&[workspace]),
-            steps!(|tx| {
-                let args = args! { workspace, message };
-                tx.row(&ONE, &args, |row| kept_send(row)).await
-            }),
-        )
-        .await
+impl Store {
+    /// Returns what was kept of a message, or `None` if nothing is.
+    pub async fn kept_send(
+        &self,
+        workspace: WorkspaceId,
+        message: MessageId,
+    ) -> Result<Option<KeptSend>, StoreError> {
+        self.database
+            .read(
+                VisibleRows::Of(&[workspace]),
+                steps!(|tx| {
+                    let args = args! { workspace, message };
+                    tx.row(&ONE, &args, |row| kept_send(row)).await
+                }),
+            )
+            .await
+    }
 }
 
 pub const SQL: &[&Sql] = &[&NEWEST, &ONE];

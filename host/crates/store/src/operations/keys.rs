@@ -1,6 +1,6 @@
 //! Keys, by the digest of their text. The text itself never reaches the store.
 
-use crate::database::Database;
+use crate::Store;
 use crate::postgres::VisibleRows;
 use crate::row::keys::{caller, latest, record};
 use crate::sql::{Sql, args, sql, steps};
@@ -18,21 +18,21 @@ left join workspaces as w on w.id = k.workspace_id
 left join partners as p on p.id = k.partner_id
 where k.digest = :digest");
 
-/// Returns the key with this digest, with its workspace and partner, or `None` if there is
-/// none. Revoked and expired keys are included.
-pub async fn authenticate(
-    database: &Database,
-    digest: [u8; 32],
-) -> Result<Option<Caller>, StoreError> {
-    database
-        .read(
-            VisibleRows::Exempt,
-            steps!(|tx| {
-                let args = args! { digest: &digest };
-                tx.row(&AUTHENTICATE, &args, |row| caller(row)).await
-            }),
-        )
-        .await
+impl Store {
+    /// Returns the key with this digest, with its workspace and partner. Revoked and expired keys
+    /// are included.
+    pub async fn authenticate(&self, digest: &[u8; 32]) -> Result<Option<Caller>, StoreError> {
+        let digest = *digest;
+        self.database
+            .read(
+                VisibleRows::Exempt,
+                steps!(|tx| {
+                    let args = args! { digest: &digest };
+                    tx.row(&AUTHENTICATE, &args, |row| caller(row)).await
+                }),
+            )
+            .await
+    }
 }
 
 static CREATE: Sql = sql("
@@ -42,42 +42,42 @@ values (:id, :digest, :kind, :workspace_id, :partner_id, :role, :label, :hint, :
   :expires_at, :revoked_at, :last_used_at)
 on conflict do nothing");
 
-/// Stores a new key under the digest of its text.
-///
-/// # Errors
-///
-/// [`StoreError::Refused`] if a key with this id or digest exists, and [`StoreError`] if the
-/// database fails.
-pub async fn create(
-    database: &Database,
-    key: KeyRecord,
-    digest: [u8; 32],
-) -> Result<(), StoreError> {
-    database
-        .write_alone(steps!(|tx| {
-            let args = args! {
-                id: key.id,
-                digest: &digest,
-                kind: key.kind.as_str(),
-                workspace_id: key.workspace,
-                partner_id: key.partner,
-                role: key.role.map(Role::as_str),
-                label: &key.label,
-                hint: &key.hint,
-                created_at: key.created_at,
-                expires_at: key.expires_at,
-                revoked_at: key.revoked_at,
-                last_used_at: key.last_used_at,
-            };
-            if tx.run(&CREATE, &args).await? == 0 {
-                return Err(StoreError::Refused(format!(
-                    "Key {} is not stored: there is a key with this id or this text already.",
-                    key.id
-                )));
-            }
-            Ok(())
-        }))
-        .await
+impl Store {
+    /// Stores a new key with the SHA-256 digest of its text. The text itself is not stored.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Refused`] if there is a key with this id or digest, and [`StoreError`] if the
+    /// database fails.
+    pub async fn create_key(&self, key: &KeyRecord, digest: &[u8; 32]) -> Result<(), StoreError> {
+        let key = key.clone();
+        let digest = *digest;
+        self.database
+            .write_alone(steps!(|tx| {
+                let args = args! {
+                    id: key.id,
+                    digest: &digest,
+                    kind: key.kind.as_str(),
+                    workspace_id: key.workspace,
+                    partner_id: key.partner,
+                    role: key.role.map(Role::as_str),
+                    label: &key.label,
+                    hint: &key.hint,
+                    created_at: key.created_at,
+                    expires_at: key.expires_at,
+                    revoked_at: key.revoked_at,
+                    last_used_at: key.last_used_at,
+                };
+                if tx.run(&CREATE, &args).await? == 0 {
+                    return Err(StoreError::Refused(format!(
+                        "Key {} is not stored: there is a key with this id or this text already.",
+                        key.id
+                    )));
+                }
+                Ok(())
+            }))
+            .await
+    }
 }
 
 static LIST: Sql = sql("
@@ -87,21 +87,20 @@ from keys
 where :workspace::uuid is null or workspace_id = :workspace
 order by id");
 
-/// Returns the keys of one workspace, or all keys if it is `None`, ordered by id. Revoked and
-/// expired keys are included.
-pub async fn list(
-    database: &Database,
-    workspace: Option<WorkspaceId>,
-) -> Result<Vec<KeyRecord>, StoreError> {
-    database
-        .read(
-            VisibleRows::Exempt,
-            steps!(|tx| {
-                tx.rows(&LIST, &args! { workspace }, |row| record(row))
-                    .await
-            }),
-        )
-        .await
+impl Store {
+    /// Returns the keys of one workspace, or all keys, by id. Revoked and expired keys are
+    /// included.
+    pub async fn keys(&self, workspace: Option<WorkspaceId>) -> Result<Vec<KeyRecord>, StoreError> {
+        self.database
+            .read(
+                VisibleRows::Exempt,
+                steps!(|tx| {
+                    tx.rows(&LIST, &args! { workspace }, |row| record(row))
+                        .await
+                }),
+            )
+            .await
+    }
 }
 
 static REVOKE: Sql = sql("
@@ -110,14 +109,15 @@ set revoked_at = :now
 where id = :id
 and revoked_at is null");
 
-/// Revokes a key at the time `now`. Returns false if there is no such key or it is already
-/// revoked.
-pub async fn revoke(database: &Database, id: KeyId, now: Micros) -> Result<bool, StoreError> {
-    database
-        .write_alone(steps!(|tx| Ok(
-            tx.run(&REVOKE, &args! { id, now }).await? > 0
-        )))
-        .await
+impl Store {
+    /// Revokes a key. Returns false if there is no such live key.
+    pub async fn revoke_key(&self, id: KeyId, now: Micros) -> Result<bool, StoreError> {
+        self.database
+            .write_alone(steps!(|tx| Ok(
+                tx.run(&REVOKE, &args! { id, now }).await? > 0
+            )))
+            .await
+    }
 }
 
 // Hosts may record uses of the same keys at once. Each locks the rows in the same order, and skips
@@ -132,23 +132,24 @@ and (keys.last_used_at is null or keys.last_used_at < each.used_at)
 and keys.id in (select id from keys where id in (select id from each) order by id for update) -- postgres
 ");
 
-/// Records when keys were last used, rounded down to the minute. A time earlier than the
-/// recorded one has no effect.
-pub async fn touch(database: &Database, used: &[(KeyId, Micros)]) -> Result<(), StoreError> {
-    if used.is_empty() {
-        return Ok(());
+impl Store {
+    /// Records when keys were last used.
+    pub async fn touch_keys(&self, used: &[(KeyId, Micros)]) -> Result<(), StoreError> {
+        if used.is_empty() {
+            return Ok(());
+        }
+        let latest = latest(used);
+        self.database
+            .write_alone(steps!(|tx| {
+                let rows: Vec<_> = latest
+                    .into_iter()
+                    .map(|(id, used_at)| args! { id, used_at })
+                    .collect();
+                tx.run_each(&TOUCH, &rows).await?;
+                Ok(())
+            }))
+            .await
     }
-    let latest = latest(used);
-    database
-        .write_alone(steps!(|tx| {
-            let rows: Vec<_> = latest
-                .into_iter()
-                .map(|(id, used_at)| args! { id, used_at })
-                .collect();
-            tx.run_each(&TOUCH, &rows).await?;
-            Ok(())
-        }))
-        .await
 }
 
 pub const SQL: &[&Sql] = &[&AUTHENTICATE, &CREATE, &LIST, &REVOKE, &TOUCH];

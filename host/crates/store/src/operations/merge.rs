@@ -1,8 +1,8 @@
 //! Merges a contact whose last deal moved to another contact into that one.
 
+use crate::Store;
 use serde_json::{Value, json};
 
-use crate::database::Database;
 use crate::decide::ContactRecord;
 use crate::operations::batch::load::locked::place;
 use crate::operations::repairs::NEW_CHANGES;
@@ -113,61 +113,65 @@ delete from contacts
 where id = :gone
 and workspace_id = :workspace");
 
-/// Merges the contact. The receipt of the repair records it, with the keys that the other one takes over.
-pub async fn contact(
-    database: &Database,
-    workspace: WorkspaceId,
-    (from, into): (ContactId, ContactId),
-    repair: Option<RepairPlace>,
-) -> Result<ContactMerge, StoreError> {
-    database
-        .write_or_undo(
-            VisibleRows::Of(&[workspace]),
-            steps!(|tx| {
-                if let Some(repair) = repair
-                    && !runs(tx, repair).await?
-                {
-                    return Ok((ContactMerge::Stale, End::Undo));
-                }
-                let args = args! { workspace, gone: from, stays: into };
-                tx.run(&LOCK, &args).await?;
-                let is_empty = tx
-                    .only(&IS_EMPTY, &args, |row| row.flag("is_empty"))
-                    .await?;
-                if !is_empty || from == into {
-                    return Ok((ContactMerge::Kept, End::Undo));
-                }
-                if let Some(repair) = repair {
-                    let gone = tx
-                        .only(&GONE, &args, |row| {
-                            ContactRecord::read(row, "props", "edited")
-                        })
+impl Store {
+    /// Removes a contact whose last deal moved to another contact, which gets its keys. If the deal
+    /// moved in a repair, its receipt gets rows for that.
+    pub async fn merge_contact(
+        &self,
+        workspace: WorkspaceId,
+        from: ContactId,
+        into: ContactId,
+        repair: Option<RepairPlace>,
+    ) -> Result<ContactMerge, StoreError> {
+        self.database
+            .write_or_undo(
+                VisibleRows::Of(&[workspace]),
+                steps!(|tx| {
+                    if let Some(repair) = repair
+                        && !runs(tx, repair).await?
+                    {
+                        return Ok((ContactMerge::Stale, End::Undo));
+                    }
+                    let args = args! { workspace, gone: from, stays: into };
+                    tx.run(&LOCK, &args).await?;
+                    let is_empty = tx
+                        .only(&IS_EMPTY, &args, |row| row.flag("is_empty"))
                         .await?;
-                    let taken = tx
-                        .rows(&TAKEN, &args, |row| {
-                            Ok((row.text("key")?, row.flag("own")?))
-                        })
-                        .await?;
-                    note(tx, (from, gone), into, repair, &taken).await?;
-                }
-                for sql in [
-                    &KEYS,
-                    &SHARED_KEYS,
-                    &SHARED_BEFORE,
-                    &SHARED_WITH_ITSELF,
-                    &ITEMS,
-                    &RECEIPTS,
-                    &CONTACT,
-                ] {
-                    tx.run(sql, &args).await?;
-                }
-                let mut gone = Removal::default();
-                gone.remove(Entity::Contacts, &[from.0]);
-                tombstones::bury(tx, workspace, &gone).await?;
-                Ok((ContactMerge::Merged, End::Commit))
-            }),
-        )
-        .await
+                    if !is_empty || from == into {
+                        return Ok((ContactMerge::Kept, End::Undo));
+                    }
+                    if let Some(repair) = repair {
+                        let gone = tx
+                            .only(&GONE, &args, |row| {
+                                ContactRecord::read(row, "props", "edited")
+                            })
+                            .await?;
+                        let taken = tx
+                            .rows(&TAKEN, &args, |row| {
+                                Ok((row.text("key")?, row.flag("own")?))
+                            })
+                            .await?;
+                        note(tx, (from, gone), into, repair, &taken).await?;
+                    }
+                    for sql in [
+                        &KEYS,
+                        &SHARED_KEYS,
+                        &SHARED_BEFORE,
+                        &SHARED_WITH_ITSELF,
+                        &ITEMS,
+                        &RECEIPTS,
+                        &CONTACT,
+                    ] {
+                        tx.run(sql, &args).await?;
+                    }
+                    let mut gone = Removal::default();
+                    gone.remove(Entity::Contacts, &[from.0]);
+                    tombstones::bury(tx, workspace, &gone).await?;
+                    Ok((ContactMerge::Merged, End::Commit))
+                }),
+            )
+            .await
+    }
 }
 
 /// Returns whether the repair is running in this generation. It stays so until the transaction ends.

@@ -1,10 +1,10 @@
 //! Messages as operators see them, and conversations that are due because of the time.
 
+use crate::Store;
 use std::cmp::Reverse;
 
 use uuid::Uuid;
 
-use crate::database::Database;
 use crate::operations::agents;
 use crate::postgres::VisibleRows;
 use crate::row::RowColumns as _;
@@ -23,26 +23,29 @@ where due_at <= :now
 order by due_at
 limit :limit");
 
-/// Returns due conversations, the longest overdue first.
-pub async fn conversations_due(
-    database: &Database,
-    now: Micros,
-    limit: u32,
-) -> Result<Vec<Elapse>, StoreError> {
-    database
-        .read(
-            VisibleRows::All,
-            steps!(|tx| {
-                tx.rows(&DUE, &args! { now, limit }, |row| {
-                    Ok(Elapse {
-                        workspace: row.id("workspace_id")?,
-                        conversation: row.id("id")?,
+impl Store {
+    /// Returns conversations that are due because they were unanswered or idle for too long, the
+    /// longest overdue first.
+    pub async fn conversations_due(
+        &self,
+        now: Micros,
+        limit: u32,
+    ) -> Result<Vec<Elapse>, StoreError> {
+        self.database
+            .read(
+                VisibleRows::All,
+                steps!(|tx| {
+                    tx.rows(&DUE, &args! { now, limit }, |row| {
+                        Ok(Elapse {
+                            workspace: row.id("workspace_id")?,
+                            conversation: row.id("id")?,
+                        })
                     })
-                })
-                .await
-            }),
-        )
-        .await
+                    .await
+                }),
+            )
+            .await
+    }
 }
 
 // All filters apply to the inner query; the remaining columns are looked up only for its rows.
@@ -145,63 +148,63 @@ static LIST_CONTACT: Sql = messages_of!(
   and (:agent::bigint is null or m.agent_id = :agent)"
 );
 
-/// Returns messages, newest first.
-pub async fn outbox(
-    database: &Database,
-    filter: OutboxFilter,
-) -> Result<Vec<OutboxMessage>, StoreError> {
-    let sql: &'static Sql = match (filter.conversation, filter.state) {
-        (Some(_), _) => &LIST_CONVERSATION,
-        (None, Some(MessageState::Waiting | MessageState::Sending | MessageState::Unknown)) => {
-            &LIST_WAITING
-        }
-        (None, _) => &LIST,
-    };
-    database
-        .read_many(
-            VisibleRows::Of(&[]),
-            steps!(|tx| {
-                // Sorted, so that a chunk contains all workspaces between its first and its last.
-                let wanted = match filter.workspace {
-                    Some(workspace) => vec![workspace],
-                    None => agents::workspace_ids(tx).await?,
-                };
-                let mut found: Vec<OutboxMessage> = Vec::new();
-                for some in wanted.chunks(limits::WORKSPACES_AT_ONCE) {
-                    let (Some(first), Some(last)) = (some.first(), some.last()) else {
-                        continue;
+impl Store {
+    /// Returns outbox messages for operators, newest first.
+    pub async fn outbox(&self, filter: &OutboxFilter) -> Result<Vec<OutboxMessage>, StoreError> {
+        let filter = filter.clone();
+        let sql: &'static Sql = match (filter.conversation, filter.state) {
+            (Some(_), _) => &LIST_CONVERSATION,
+            (None, Some(MessageState::Waiting | MessageState::Sending | MessageState::Unknown)) => {
+                &LIST_WAITING
+            }
+            (None, _) => &LIST,
+        };
+        self.database
+            .read_many(
+                VisibleRows::Of(&[]),
+                steps!(|tx| {
+                    // Sorted, so that a chunk contains all workspaces between its first and its last.
+                    let wanted = match filter.workspace {
+                        Some(workspace) => vec![workspace],
+                        None => agents::workspace_ids(tx).await?,
                     };
-                    tx.name(some).await?;
-                    // Without a given id, up to the greatest one, so that the index is walked as a
-                    // range.
-                    let before = filter.before.map_or(Uuid::max(), |id| id.0);
-                    let state = filter.state.map(MessageState::as_str);
-                    let (first, last) = (*first, *last);
-                    let (agent, limit) = (filter.agent, filter.limit);
-                    if let Some(contacts) = &filter.contacts {
-                        for contact in contacts {
-                            let args =
-                                args! { first, last, agent, state, contact: *contact, before, limit };
-                            let of = tx.rows(&LIST_CONTACT, &args, |row| outbox_message(row));
-                            found.extend(of.await?);
+                    let mut found: Vec<OutboxMessage> = Vec::new();
+                    for some in wanted.chunks(limits::WORKSPACES_AT_ONCE) {
+                        let (Some(first), Some(last)) = (some.first(), some.last()) else {
+                            continue;
+                        };
+                        tx.name(some).await?;
+                        // Without a given id, up to the greatest one, so that the index is walked as a
+                        // range.
+                        let before = filter.before.map_or(Uuid::max(), |id| id.0);
+                        let state = filter.state.map(MessageState::as_str);
+                        let (first, last) = (*first, *last);
+                        let (agent, limit) = (filter.agent, filter.limit);
+                        if let Some(contacts) = &filter.contacts {
+                            for contact in contacts {
+                                let args =
+                                    args! { first, last, agent, state, contact: *contact, before, limit };
+                                let of = tx.rows(&LIST_CONTACT, &args, |row| outbox_message(row));
+                                found.extend(of.await?);
+                            }
+                            continue;
                         }
-                        continue;
+                        let args = match filter.conversation {
+                            Some(conversation) => {
+                                args! { first, last, agent, state, conversation, before, limit }
+                                    .to_vec()
+                            }
+                            None => args! { first, last, agent, state, before, limit }.to_vec(),
+                        };
+                        found.extend(tx.rows(sql, &args, |row| outbox_message(row)).await?);
                     }
-                    let args = match filter.conversation {
-                        Some(conversation) => {
-                            args! { first, last, agent, state, conversation, before, limit }
-                                .to_vec()
-                        }
-                        None => args! { first, last, agent, state, before, limit }.to_vec(),
-                    };
-                    found.extend(tx.rows(sql, &args, |row| outbox_message(row)).await?);
-                }
-                found.sort_by_key(|message| Reverse(message.id));
-                found.truncate(usize::try_from(filter.limit).unwrap_or(usize::MAX));
-                Ok(found)
-            }),
-        )
-        .await
+                    found.sort_by_key(|message| Reverse(message.id));
+                    found.truncate(usize::try_from(filter.limit).unwrap_or(usize::MAX));
+                    Ok(found)
+                }),
+            )
+            .await
+    }
 }
 
 pub const SQL: &[&Sql] = &[

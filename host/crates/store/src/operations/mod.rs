@@ -2,7 +2,7 @@
 //!
 //! # Errors
 //!
-//! The operations fail as described at [`IntakeStore`](super::IntakeStore).
+//! The operations fail as described at [`Store`](super::Store).
 
 pub mod acceptances;
 pub mod activity;
@@ -19,6 +19,7 @@ pub mod deliveries;
 pub mod desk;
 pub mod erase;
 pub mod export;
+pub mod fleet;
 pub mod kept_sends;
 pub mod keys;
 pub mod merge;

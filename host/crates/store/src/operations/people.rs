@@ -1,6 +1,6 @@
 //! Contacts and their conversations, as operators find them.
 
-use crate::database::Database;
+use crate::Store;
 use crate::postgres::VisibleRows;
 use crate::row::RowColumns as _;
 use crate::sql::{Sql, args, sql, steps};
@@ -24,40 +24,42 @@ from shared_keys
 where contact_id = :contact
 and (workspace_id = :workspace) is true");
 
-/// Returns a contact with its match keys, or `None` if the workspace has no such contact.
-pub async fn contact(
-    database: &Database,
-    workspace: WorkspaceId,
-    contact: ContactId,
-) -> Result<Option<FoundContact>, StoreError> {
-    database
-        .read(
-            VisibleRows::Of(&[workspace]),
-            steps!(|tx| {
-                let args = args! { workspace, contact };
-                let found = tx
-                    .row(&CONTACT, &args, |row| {
-                        Ok(FoundContact {
-                            id: row.id("id")?,
-                            name: row.text_if("name")?,
-                            email: row.text_if("email")?,
-                            phone_number: row.text_if("phone_number")?,
-                            banned_at: row.time_if("banned_at")?,
-                            created_at: row.time("created_at")?,
-                            updated_at: row.time("updated_at")?,
-                            keys: Vec::new(),
+impl Store {
+    /// Returns a contact, or `None` if the workspace has no such contact.
+    pub async fn contact(
+        &self,
+        workspace: WorkspaceId,
+        contact: ContactId,
+    ) -> Result<Option<FoundContact>, StoreError> {
+        self.database
+            .read(
+                VisibleRows::Of(&[workspace]),
+                steps!(|tx| {
+                    let args = args! { workspace, contact };
+                    let found = tx
+                        .row(&CONTACT, &args, |row| {
+                            Ok(FoundContact {
+                                id: row.id("id")?,
+                                name: row.text_if("name")?,
+                                email: row.text_if("email")?,
+                                phone_number: row.text_if("phone_number")?,
+                                banned_at: row.time_if("banned_at")?,
+                                created_at: row.time("created_at")?,
+                                updated_at: row.time("updated_at")?,
+                                keys: Vec::new(),
+                            })
                         })
-                    })
-                    .await?;
-                let Some(mut found) = found else {
-                    return Ok(None);
-                };
-                found.keys = tx.rows(&KEYS, &args, |row| row.text("key")).await?;
-                found.keys.sort();
-                Ok(Some(found))
-            }),
-        )
-        .await
+                        .await?;
+                    let Some(mut found) = found else {
+                        return Ok(None);
+                    };
+                    found.keys = tx.rows(&KEYS, &args, |row| row.text("key")).await?;
+                    found.keys.sort();
+                    Ok(Some(found))
+                }),
+            )
+            .await
+    }
 }
 
 // `offset 0` is a fence: walking the conversations in their order would look cheap while there are few.
@@ -84,37 +86,39 @@ limit :limit"
 static OF_CONTACT: Sql = conversations_of!("contact_id = :of");
 static OF_DEAL: Sql = conversations_of!("deal_id = :of");
 
-/// Returns the conversations of a contact or a deal, newest first: at most `limit`.
-pub async fn conversations(
-    database: &Database,
-    workspace: WorkspaceId,
-    of: ConversationsOf,
-    limit: u32,
-) -> Result<Vec<FoundConversation>, StoreError> {
-    database
-        .read(
-            VisibleRows::Of(&[workspace]),
-            steps!(|tx| {
-                let (sql, of): (&'static Sql, _) = match of {
-                    ConversationsOf::Contact(id) => (&OF_CONTACT, id.0),
-                    ConversationsOf::Deal(id) => (&OF_DEAL, id.0),
-                };
-                tx.rows(sql, &args! { workspace, of, limit }, |row| {
-                    Ok(FoundConversation {
-                        id: row.id("id")?,
-                        contact: row.id("contact_id")?,
-                        deal: row.id_if("deal_id")?,
-                        agent: row.number_if("agent_id")?.map(AgentId),
-                        status: row.text("status")?,
-                        source: row.text_if("source")?,
-                        created_at: row.time("created_at")?,
-                        last_message_at: row.time_if("last_message_at")?,
+impl Store {
+    /// Returns the conversations of a contact or a deal, newest first: at most `limit`.
+    pub async fn conversations(
+        &self,
+        workspace: WorkspaceId,
+        of: ConversationsOf,
+        limit: u32,
+    ) -> Result<Vec<FoundConversation>, StoreError> {
+        self.database
+            .read(
+                VisibleRows::Of(&[workspace]),
+                steps!(|tx| {
+                    let (sql, of): (&'static Sql, _) = match of {
+                        ConversationsOf::Contact(id) => (&OF_CONTACT, id.0),
+                        ConversationsOf::Deal(id) => (&OF_DEAL, id.0),
+                    };
+                    tx.rows(sql, &args! { workspace, of, limit }, |row| {
+                        Ok(FoundConversation {
+                            id: row.id("id")?,
+                            contact: row.id("contact_id")?,
+                            deal: row.id_if("deal_id")?,
+                            agent: row.number_if("agent_id")?.map(AgentId),
+                            status: row.text("status")?,
+                            source: row.text_if("source")?,
+                            created_at: row.time("created_at")?,
+                            last_message_at: row.time_if("last_message_at")?,
+                        })
                     })
-                })
-                .await
-            }),
-        )
-        .await
+                    .await
+                }),
+            )
+            .await
+    }
 }
 
 pub const SQL: &[&Sql] = &[&CONTACT, &KEYS, &OF_CONTACT, &OF_DEAL];

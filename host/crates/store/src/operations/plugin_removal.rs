@@ -1,5 +1,6 @@
 //! The removal of a stored plugin version that nothing names.
 
+use crate::Store;
 use crate::database::Database;
 use crate::postgres::VisibleRows;
 use crate::row::RowColumns as _;
@@ -38,55 +39,60 @@ static KEEP_KNOWN: Sql = sql("
 insert into refusals (origin, digest, plugin, reason, at, overtaken_at)
 values (:origin, :digest, :plugin, 'an operator removed this version', :now, :now)");
 
-/// Removes a stored version, unless an activation, a rollout or an unfinished fetch names it. The
-/// bytes of an inbox file stay known, so that the file is not taken in again.
-pub async fn remove(
-    database: &Database,
-    name: String,
-    digest: Digest,
-    from_inbox: bool,
-    now: Micros,
-) -> Result<PluginRemoval, StoreError> {
-    let is_postgres = matches!(database, Database::Postgres(_));
-    database
-        .write(
-            VisibleRows::All,
-            steps!(|tx| {
-                tx.run(&ONE_AT_A_TIME, &[]).await?;
-                let args = args! { digest: &digest };
-                let Some(origin) = tx.row(&STORED, &args, |row| row.text("origin")).await? else {
-                    return Ok(PluginRemoval::Unknown);
-                };
-                let uses = tx
-                    .only(&USES, &args, |row| {
-                        let mut uses = Vec::new();
-                        let found = [
-                            (row.flag("is_active")?, PluginUse::Active),
-                            (row.flag("is_previous")?, PluginUse::Previous),
-                            (
-                                is_postgres && row.flag("is_proposed")?,
-                                PluginUse::Activation,
-                            ),
-                            (row.flag("is_rolled_out")?, PluginUse::Rollout),
-                            (row.flag("has_fetches")?, PluginUse::Fetches),
-                        ];
-                        uses.extend(found.into_iter().filter(|(is, _)| *is).map(|(_, by)| by));
-                        Ok(uses)
-                    })
-                    .await?;
-                if !uses.is_empty() {
-                    return Ok(PluginRemoval::Named(uses));
-                }
-                tx.run(&FORGET_ACCEPTANCES, &args).await?;
-                tx.run(&REMOVE, &args).await?;
-                if from_inbox {
-                    let args = args! { origin: &origin, digest: &digest, plugin: &name, now };
-                    tx.run(&KEEP_KNOWN, &args).await?;
-                }
-                Ok(PluginRemoval::Removed)
-            }),
-        )
-        .await
+impl Store {
+    /// Removes a stored version of a plugin, unless an activation, a rollout or an unfinished fetch
+    /// names it. `from_inbox`: its bytes came from a file, which is not to be taken in again.
+    pub async fn remove_plugin(
+        &self,
+        name: &str,
+        digest: &Digest,
+        from_inbox: bool,
+        now: Micros,
+    ) -> Result<PluginRemoval, StoreError> {
+        let name = name.to_owned();
+        let digest = digest.clone();
+        let is_postgres = matches!(&self.database, Database::Postgres(_));
+        self.database
+            .write(
+                VisibleRows::All,
+                steps!(|tx| {
+                    tx.run(&ONE_AT_A_TIME, &[]).await?;
+                    let args = args! { digest: &digest };
+                    let Some(origin) = tx.row(&STORED, &args, |row| row.text("origin")).await?
+                    else {
+                        return Ok(PluginRemoval::Unknown);
+                    };
+                    let uses = tx
+                        .only(&USES, &args, |row| {
+                            let mut uses = Vec::new();
+                            let found = [
+                                (row.flag("is_active")?, PluginUse::Active),
+                                (row.flag("is_previous")?, PluginUse::Previous),
+                                (
+                                    is_postgres && row.flag("is_proposed")?,
+                                    PluginUse::Activation,
+                                ),
+                                (row.flag("is_rolled_out")?, PluginUse::Rollout),
+                                (row.flag("has_fetches")?, PluginUse::Fetches),
+                            ];
+                            uses.extend(found.into_iter().filter(|(is, _)| *is).map(|(_, by)| by));
+                            Ok(uses)
+                        })
+                        .await?;
+                    if !uses.is_empty() {
+                        return Ok(PluginRemoval::Named(uses));
+                    }
+                    tx.run(&FORGET_ACCEPTANCES, &args).await?;
+                    tx.run(&REMOVE, &args).await?;
+                    if from_inbox {
+                        let args = args! { origin: &origin, digest: &digest, plugin: &name, now };
+                        tx.run(&KEEP_KNOWN, &args).await?;
+                    }
+                    Ok(PluginRemoval::Removed)
+                }),
+            )
+            .await
+    }
 }
 
 pub const SQL: &[&Sql] = &[

@@ -1,6 +1,7 @@
 //! Plugin versions by their digest, the activations, and the files that were refused.
 
 use super::{audit, rollouts};
+use crate::Store;
 use crate::database::Database;
 use crate::postgres::VisibleRows;
 use crate::postgres::health::CHANNEL;
@@ -22,36 +23,30 @@ values (:digest, :description, :contract, :bytes, :checks, :golden, :origin, :st
   :publisher)
 on conflict (digest) do nothing");
 
-/// Stores a plugin version with its WebAssembly bytes. A version with a known digest is left
-/// unchanged.
-///
-/// # Errors
-///
-/// [`StoreError::Inconsistent`] if a value cannot be serialized as JSON, and [`StoreError`] if
-/// the database fails.
-pub async fn put(
-    database: &Database,
-    plugin: PluginRecord,
-    wasm: Vec<u8>,
-) -> Result<(), StoreError> {
-    database
-        .write_alone(steps!(|tx| {
-            let args = args! {
-                digest: &plugin.digest,
-                description: json(&plugin.description)?,
-                contract: &plugin.contract,
-                bytes: i64::try_from(plugin.bytes).unwrap_or(i64::MAX),
-                checks: json(&plugin.checks)?,
-                golden: plugin.golden,
-                origin: &plugin.origin,
-                stored_at: plugin.stored_at,
-                wasm: &wasm,
-                publisher: plugin.publisher.text(),
-            };
-            tx.run(&PUT, &args).await?;
-            Ok(())
-        }))
-        .await
+impl Store {
+    /// Stores a plugin version by its digest. A known version is left unchanged.
+    pub async fn put_plugin(&self, plugin: &PluginRecord, wasm: &[u8]) -> Result<(), StoreError> {
+        let plugin = plugin.clone();
+        let wasm = wasm.to_vec();
+        self.database
+            .write_alone(steps!(|tx| {
+                let args = args! {
+                    digest: &plugin.digest,
+                    description: json(&plugin.description)?,
+                    contract: &plugin.contract,
+                    bytes: i64::try_from(plugin.bytes).unwrap_or(i64::MAX),
+                    checks: json(&plugin.checks)?,
+                    golden: plugin.golden,
+                    origin: &plugin.origin,
+                    stored_at: plugin.stored_at,
+                    wasm: &wasm,
+                    publisher: plugin.publisher.text(),
+                };
+                tx.run(&PUT, &args).await?;
+                Ok(())
+            }))
+            .await
+    }
 }
 
 static ONE: Sql = sql("
@@ -59,17 +54,20 @@ select digest, description, contract, bytes, checks, golden, origin, publisher, 
 from plugins
 where digest = :digest");
 
-/// Returns the record of the plugin version with this digest, or `None` if there is none.
-pub async fn one(database: &Database, digest: Digest) -> Result<Option<PluginRecord>, StoreError> {
-    database
-        .read(
-            VisibleRows::Exempt,
-            steps!(|tx| {
-                let args = args! { digest: &digest };
-                tx.row(&ONE, &args, |row| record(row)).await
-            }),
-        )
-        .await
+impl Store {
+    /// Returns the record of a stored version. `None` if no version has this digest.
+    pub async fn plugin(&self, digest: &Digest) -> Result<Option<PluginRecord>, StoreError> {
+        let digest = digest.clone();
+        self.database
+            .read(
+                VisibleRows::Exempt,
+                steps!(|tx| {
+                    let args = args! { digest: &digest };
+                    tx.row(&ONE, &args, |row| record(row)).await
+                }),
+            )
+            .await
+    }
 }
 
 static WASM: Sql = sql("
@@ -77,18 +75,20 @@ select wasm
 from plugins
 where digest = :digest");
 
-/// Returns the WebAssembly bytes of the plugin version with this digest, or `None` if there is
-/// none.
-pub async fn wasm(database: &Database, digest: Digest) -> Result<Option<Vec<u8>>, StoreError> {
-    database
-        .read_many(
-            VisibleRows::Exempt,
-            steps!(|tx| {
-                let args = args! { digest: &digest };
-                tx.row(&WASM, &args, |row| row.bytes("wasm")).await
-            }),
-        )
-        .await
+impl Store {
+    /// Returns the bytes of a version's component. `None` if no version has this digest.
+    pub async fn plugin_wasm(&self, digest: &Digest) -> Result<Option<Vec<u8>>, StoreError> {
+        let digest = digest.clone();
+        self.database
+            .read_many(
+                VisibleRows::Exempt,
+                steps!(|tx| {
+                    let args = args! { digest: &digest };
+                    tx.row(&WASM, &args, |row| row.bytes("wasm")).await
+                }),
+            )
+            .await
+    }
 }
 
 static LIST: Sql = sql("
@@ -96,14 +96,16 @@ select digest, description, contract, bytes, checks, golden, origin, publisher, 
 from plugins
 order by stored_at, digest collate \"C\"");
 
-/// Returns the records of all plugin versions, ordered by the time when they were stored.
-pub async fn list(database: &Database) -> Result<Vec<PluginRecord>, StoreError> {
-    database
-        .read(
-            VisibleRows::Exempt,
-            steps!(|tx| tx.rows(&LIST, &[], |row| record(row)).await),
-        )
-        .await
+impl Store {
+    /// Returns the stored versions, oldest first.
+    pub async fn plugins(&self) -> Result<Vec<PluginRecord>, StoreError> {
+        self.database
+            .read(
+                VisibleRows::Exempt,
+                steps!(|tx| tx.rows(&LIST, &[], |row| record(row)).await),
+            )
+            .await
+    }
 }
 
 static ACTIVATIONS: Sql = sql("
@@ -111,14 +113,16 @@ select name, digest, previous, generation, activated_at
 from activations
 order by name collate \"C\"");
 
-/// Returns the activation of each plugin, ordered by name.
-pub async fn activations(database: &Database) -> Result<Vec<Activation>, StoreError> {
-    // Every host polls this, also while requests fill the pool.
-    database
-        .aside(steps!(|tx| tx
-            .rows(&ACTIVATIONS, &[], |row| activation(row))
-            .await))
-        .await
+impl Store {
+    /// Returns the active version of every plugin, by name.
+    pub async fn activations(&self) -> Result<Vec<Activation>, StoreError> {
+        // Every host polls this, also while requests fill the pool.
+        self.database
+            .aside(steps!(|tx| tx
+                .rows(&ACTIVATIONS, &[], |row| activation(row))
+                .await))
+            .await
+    }
 }
 
 // One host at a time: two that read the greatest generation at once would both assign the next one.
@@ -145,45 +149,53 @@ select name, digest, previous, generation, activated_at
 from activations
 where name = :name");
 
-/// Activates a version. If it serves already, its activation is returned unchanged.
-///
-/// # Errors
-///
-/// [`StoreError::Refused`] if no version with this digest is stored, and [`StoreError`] if the
-/// database fails.
-pub async fn activate(
-    database: &Database,
-    name: String,
-    digest: Digest,
-    now: Micros,
-) -> Result<Activation, StoreError> {
-    database
-        .write(
-            VisibleRows::Exempt,
-            steps!(|tx| activate_in(tx, &name, &digest, now).await),
-        )
-        .await
+impl Store {
+    /// Makes a version serve under its plugin's name and increments the generation.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Refused`] if no version with this digest is stored, and [`StoreError`] if
+    /// the database fails.
+    pub async fn activate(
+        &self,
+        name: &str,
+        digest: &Digest,
+        now: Micros,
+    ) -> Result<Activation, StoreError> {
+        let name = name.to_owned();
+        let digest = digest.clone();
+        self.database
+            .write(
+                VisibleRows::Exempt,
+                steps!(|tx| activate_in(tx, &name, &digest, now).await),
+            )
+            .await
+    }
 }
 
-/// Activates a version, changes the rollout of its plugin and adds the act to the audit, in one transaction.
-/// Returns `None`, and does nothing, if the rollout was changed since its generation was read.
-pub async fn activate_in_rollout(
-    database: &Database,
-    digest: Digest,
-    (changed, act): (Rollout, Act),
-    now: Micros,
-) -> Result<Option<(Activation, Rollout)>, StoreError> {
-    database
-        .write(
-            VisibleRows::Exempt,
-            steps!(|tx| {
-                let name = changed.name.clone();
-                let in_rollout = Some((changed, act));
-                let done = activate_with(tx, &name, &digest, in_rollout, now).await?;
-                Ok(done.and_then(|(activation, changed)| Some((activation, changed?))))
-            }),
-        )
-        .await
+impl Store {
+    /// Makes a version serve like [`activate`](Self::activate), changes the rollout of its plugin, and adds the
+    /// act to the audit: all or nothing. Returns `None` if the rollout was changed since its generation was read.
+    pub async fn activate_in_rollout(
+        &self,
+        digest: &Digest,
+        changed: (&Rollout, &Act),
+        now: Micros,
+    ) -> Result<Option<(Activation, Rollout)>, StoreError> {
+        let (digest, changed) = (digest.clone(), (changed.0.clone(), changed.1.clone()));
+        let (changed, act) = changed;
+        self.database
+            .write(
+                VisibleRows::Exempt,
+                steps!(|tx| {
+                    let name = changed.name.clone();
+                    let in_rollout = Some((changed, act));
+                    let done = activate_with(tx, &name, &digest, in_rollout, now).await?;
+                    Ok(done.and_then(|(activation, changed)| Some((activation, changed?))))
+                }),
+            )
+            .await
+    }
 }
 
 static WITHDRAW: Sql = sql("
@@ -272,28 +284,30 @@ static FORGET_REFUSALS: Sql = sql("
 delete from refusals
 where number <= (select number from refusals order by number desc limit 1 offset :kept)");
 
-/// Records that a plugin file was refused. Keeps the newest `limits::REFUSALS` refusals and
-/// removes older ones.
-pub async fn note_refusal(database: &Database, refusal: PluginRefusal) -> Result<(), StoreError> {
-    database
-        .write(
-            VisibleRows::Exempt,
-            steps!(|tx| {
-                let args = args! {
-                    origin: &refusal.origin,
-                    digest: refusal.digest.as_ref(),
-                    plugin: refusal.plugin.as_deref(),
-                    reason: &refusal.reason,
-                    at: refusal.at,
-                    overtaken_at: refusal.overtaken_at,
-                };
-                tx.run(&NOTE_REFUSAL, &args).await?;
-                let args = args! { kept: limits::REFUSALS };
-                tx.run(&FORGET_REFUSALS, &args).await?;
-                Ok(())
-            }),
-        )
-        .await
+impl Store {
+    /// Records that a file was refused. The newest 100 refusals are kept.
+    pub async fn note_refusal(&self, refusal: &PluginRefusal) -> Result<(), StoreError> {
+        let refusal = refusal.clone();
+        self.database
+            .write(
+                VisibleRows::Exempt,
+                steps!(|tx| {
+                    let args = args! {
+                        origin: &refusal.origin,
+                        digest: refusal.digest.as_ref(),
+                        plugin: refusal.plugin.as_deref(),
+                        reason: &refusal.reason,
+                        at: refusal.at,
+                        overtaken_at: refusal.overtaken_at,
+                    };
+                    tx.run(&NOTE_REFUSAL, &args).await?;
+                    let args = args! { kept: limits::REFUSALS };
+                    tx.run(&FORGET_REFUSALS, &args).await?;
+                    Ok(())
+                }),
+            )
+            .await
+    }
 }
 
 static OVERTAKE_FILE: Sql = sql("
@@ -303,21 +317,25 @@ where origin = :origin
 and (:digest::text is null or digest is distinct from :digest)
 and overtaken_at is null");
 
-/// Marks the refusals of an inbox file as overtaken, except those of the bytes with this digest.
-/// `None`: the file was removed.
-pub async fn overtake_file(
-    database: &Database,
-    origin: String,
-    digest: Option<Digest>,
-    now: Micros,
-) -> Result<(), StoreError> {
-    database
-        .write_alone(steps!(|tx| {
-            let args = args! { origin: &origin, digest: digest.as_ref(), now };
-            tx.run(&OVERTAKE_FILE, &args).await?;
-            Ok(())
-        }))
-        .await
+impl Store {
+    /// Marks the refusals of an inbox file as overtaken, except those of the bytes with this
+    /// digest. `None`: the file was removed.
+    pub async fn overtake_refusals_of_file(
+        &self,
+        origin: &str,
+        digest: Option<&Digest>,
+        now: Micros,
+    ) -> Result<(), StoreError> {
+        let origin = origin.to_owned();
+        let digest = digest.cloned();
+        self.database
+            .write_alone(steps!(|tx| {
+                let args = args! { origin: &origin, digest: digest.as_ref(), now };
+                tx.run(&OVERTAKE_FILE, &args).await?;
+                Ok(())
+            }))
+            .await
+    }
 }
 
 static OVERTAKE_BYTES: Sql = sql("
@@ -326,19 +344,22 @@ set overtaken_at = :now
 where digest = :digest
 and overtaken_at is null");
 
-/// Marks the refusals of the bytes with this digest as overtaken.
-pub async fn overtake_bytes(
-    database: &Database,
-    digest: Digest,
-    now: Micros,
-) -> Result<(), StoreError> {
-    database
-        .write_alone(steps!(|tx| {
-            let args = args! { digest: &digest, now };
-            tx.run(&OVERTAKE_BYTES, &args).await?;
-            Ok(())
-        }))
-        .await
+impl Store {
+    /// Marks the refusals of the bytes with this digest as overtaken.
+    pub async fn overtake_refusals_of_bytes(
+        &self,
+        digest: &Digest,
+        now: Micros,
+    ) -> Result<(), StoreError> {
+        let digest = digest.clone();
+        self.database
+            .write_alone(steps!(|tx| {
+                let args = args! { digest: &digest, now };
+                tx.run(&OVERTAKE_BYTES, &args).await?;
+                Ok(())
+            }))
+            .await
+    }
 }
 
 static REFUSALS: Sql = sql("
@@ -346,14 +367,16 @@ select origin, digest, plugin, reason, at, overtaken_at
 from refusals
 order by number desc");
 
-/// Returns refusals, newest first, with those that were overtaken.
-pub async fn refusals(database: &Database) -> Result<Vec<PluginRefusal>, StoreError> {
-    database
-        .read(
-            VisibleRows::Exempt,
-            steps!(|tx| tx.rows(&REFUSALS, &[], |row| refusal_of(row)).await),
-        )
-        .await
+impl Store {
+    /// Returns the refused files, newest first, with those that were overtaken.
+    pub async fn refusals(&self) -> Result<Vec<PluginRefusal>, StoreError> {
+        self.database
+            .read(
+                VisibleRows::Exempt,
+                steps!(|tx| tx.rows(&REFUSALS, &[], |row| refusal_of(row)).await),
+            )
+            .await
+    }
 }
 
 pub const SQL: &[&Sql] = &[

@@ -3,11 +3,12 @@
 //! Products that are created, changed or removed are stamped. A product that an import finds
 //! unchanged only gets its mark.
 
+use crate::Scope;
+use crate::Store;
 use std::collections::{BTreeMap, HashMap};
 
 use uuid::Uuid;
 
-use crate::database::Database;
 use crate::operations::{stamp, tombstones};
 use crate::postgres::VisibleRows;
 use crate::row::RowColumns as _;
@@ -49,33 +50,36 @@ from (
 order by stamp
 limit :limit");
 
-/// Returns the clock and the changes from one snapshot.
-pub async fn changes(
-    database: &Database,
-    workspace: WorkspaceId,
-    after: i64,
-    limit: u32,
-) -> Result<ProductChanges, StoreError> {
-    database
-        .read_many(
-            VisibleRows::Of(&[workspace]),
-            steps!(|tx| {
-                let entity = Entity::Products.code();
-                let args = args! { workspace, entity };
-                let (clock, forgotten) = tx
-                    .only(&CLOCK, &args, |row| {
-                        Ok((row.number("last_us")?, row.number("forgotten_us")?))
+impl Store {
+    /// Returns changes of products with a stamp greater than `after`, at most `limit`, in stamp
+    /// order.
+    pub async fn product_changes(
+        &self,
+        workspace: WorkspaceId,
+        after: i64,
+        limit: u32,
+    ) -> Result<ProductChanges, StoreError> {
+        self.database
+            .read_many(
+                VisibleRows::Of(&[workspace]),
+                steps!(|tx| {
+                    let entity = Entity::Products.code();
+                    let args = args! { workspace, entity };
+                    let (clock, forgotten) = tx
+                        .only(&CLOCK, &args, |row| {
+                            Ok((row.number("last_us")?, row.number("forgotten_us")?))
+                        })
+                        .await?;
+                    let args = args! { workspace, entity, after, limit };
+                    Ok(ProductChanges {
+                        changes: tx.rows(&CHANGES, &args, |row| change(row)).await?,
+                        clock,
+                        forgotten,
                     })
-                    .await?;
-                let args = args! { workspace, entity, after, limit };
-                Ok(ProductChanges {
-                    changes: tx.rows(&CHANGES, &args, |row| change(row)).await?,
-                    clock,
-                    forgotten,
-                })
-            }),
-        )
-        .await
+                }),
+            )
+            .await
+    }
 }
 
 static BY_IDS: Sql = sql("
@@ -87,19 +91,31 @@ join products as p -- postgres
   on p.id = each.id
   and (p.workspace_id = each.workspace_id) is true");
 
-/// Returns those of the products that exist in the workspace, in no particular order.
-pub async fn by_ids(
-    database: &Database,
-    workspace_id: WorkspaceId,
-    ids: &[ProductId],
-) -> Result<Vec<Product>, StoreError> {
-    let wanted: Vec<_> = ids.iter().map(|&id| args! { workspace_id, id }).collect();
-    database
-        .read_many(
-            VisibleRows::Of(&[workspace_id]),
-            steps!(|tx| tx.rows_each(&BY_IDS, &wanted, |row| product(row)).await),
-        )
-        .await
+impl Store {
+    /// Returns those of the products that exist, in no particular order.
+    pub async fn products(
+        &self,
+        scope: &Scope,
+        ids: &[ProductId],
+    ) -> Result<Vec<Product>, StoreError> {
+        self.products_of(scope.workspace(), ids).await
+    }
+
+    /// Returns those of the products that exist in the workspace, in no particular order.
+    pub async fn products_of(
+        &self,
+        workspace: WorkspaceId,
+        ids: &[ProductId],
+    ) -> Result<Vec<Product>, StoreError> {
+        let workspace_id = workspace;
+        let wanted: Vec<_> = ids.iter().map(|&id| args! { workspace_id, id }).collect();
+        self.database
+            .read_many(
+                VisibleRows::Of(&[workspace_id]),
+                steps!(|tx| tx.rows_each(&BY_IDS, &wanted, |row| product(row)).await),
+            )
+            .await
+    }
 }
 
 // Looks rows up one by one, as below.
@@ -119,53 +135,60 @@ cross join products as p                          -- sqlite
   and p.external_id = each.external_id            -- sqlite
 ");
 
-/// Returns the product with the first of these external ids that one has.
-pub async fn by_external_id(
-    database: &Database,
-    workspace_id: WorkspaceId,
-    external_ids: Vec<String>,
-) -> Result<Option<ProductId>, StoreError> {
-    database
-        .read(
-            VisibleRows::Of(&[workspace_id]),
-            steps!(|tx| {
-                let wanted: Vec<_> = external_ids
-                    .iter()
-                    .map(|external_id| args! { workspace_id, external_id })
-                    .collect();
-                let found: HashMap<String, ProductId> = tx
-                    .rows_each(&BY_EXTERNAL_ID, &wanted, |row| {
-                        Ok((row.text("external_id")?, row.id("id")?))
-                    })
-                    .await?
-                    .into_iter()
-                    .collect();
-                Ok(external_ids.iter().find_map(|id| found.get(id).copied()))
-            }),
-        )
-        .await
+impl Store {
+    /// Returns the product with the first of these external ids that a product has.
+    pub async fn product_by_external_id(
+        &self,
+        scope: &Scope,
+        external_ids: Vec<String>,
+    ) -> Result<Option<ProductId>, StoreError> {
+        let workspace_id = scope.workspace();
+        self.database
+            .read(
+                VisibleRows::Of(&[workspace_id]),
+                steps!(|tx| {
+                    let wanted: Vec<_> = external_ids
+                        .iter()
+                        .map(|external_id| args! { workspace_id, external_id })
+                        .collect();
+                    let found: HashMap<String, ProductId> = tx
+                        .rows_each(&BY_EXTERNAL_ID, &wanted, |row| {
+                            Ok((row.text("external_id")?, row.id("id")?))
+                        })
+                        .await?
+                        .into_iter()
+                        .collect();
+                    Ok(external_ids.iter().find_map(|id| found.get(id).copied()))
+                }),
+            )
+            .await
+    }
 }
 
-/// Creates and changes products by their external ids, and marks them with the import. Products
-/// that the import has named before are left alone. Returns the number of created, changed and
-/// unchanged products.
-pub async fn import(
-    database: &Database,
-    workspace: WorkspaceId,
-    import: ImportId,
-    products: Vec<PlannedProduct>,
-    now: Micros,
-) -> Result<Imported, StoreError> {
-    database
-        .write(
-            VisibleRows::Of(&[workspace]),
-            steps!(|tx| {
-                let sorted =
-                    write(tx, workspace, ProductWriter::Import(import), &products, now).await?;
-                Ok(sorted.counted())
-            }),
-        )
-        .await
+impl Store {
+    /// Creates and changes products by their external ids, and marks them as seen by this import.
+    /// Created and changed products are stamped. Products that this import has already named are
+    /// left alone. Takes at most `limits::IMPORT_ROWS` at once. If an external id is repeated among
+    /// them, the last entry counts.
+    pub async fn import_products(
+        &self,
+        workspace: WorkspaceId,
+        import: ImportId,
+        products: &[PlannedProduct],
+    ) -> Result<Imported, StoreError> {
+        let (planned, now) = (products.to_vec(), self.clock.now());
+        let products = planned;
+        self.database
+            .write(
+                VisibleRows::Of(&[workspace]),
+                steps!(|tx| {
+                    let sorted =
+                        write(tx, workspace, ProductWriter::Import(import), &products, now).await?;
+                    Ok(sorted.counted())
+                }),
+            )
+            .await
+    }
 }
 
 // Waiting for another part of an import may take longer than waiting for a row.
@@ -310,73 +333,78 @@ delete from products
 where id in (select id from each)
 and (workspace_id in (select workspace_id from each)) is true");
 
-/// Looks at the next `limit` products with a stamp greater than `after`, and removes those that
-/// this import has not named. Returns how many it removed, and the stamp after which the next
-/// step begins: `None` after the last step.
-pub async fn remove_unseen(
-    database: &Database,
-    workspace: WorkspaceId,
-    import: ImportId,
-    after: i64,
-    limit: u32,
-) -> Result<Removed, StoreError> {
-    database
-        .write(
-            VisibleRows::Of(&[workspace]),
-            steps!(|tx| {
-                let args = args! { workspace, import: import.0, after, limit };
-                let page: Vec<(Uuid, i64, bool)> = tx
-                    .rows(&PAGE, &args, |row| {
-                        Ok((row.id("id")?, row.number("cursor_us")?, row.flag("unseen")?))
+impl Store {
+    /// Removes the products that this import has not seen among the next `limit`, in stamp order.
+    /// The first step begins after 0. Each removal leaves a tombstone.
+    pub async fn remove_unseen_products(
+        &self,
+        workspace: WorkspaceId,
+        import: ImportId,
+        after: i64,
+        limit: u32,
+    ) -> Result<Removed, StoreError> {
+        self.database
+            .write(
+                VisibleRows::Of(&[workspace]),
+                steps!(|tx| {
+                    let args = args! { workspace, import: import.0, after, limit };
+                    let page: Vec<(Uuid, i64, bool)> = tx
+                        .rows(&PAGE, &args, |row| {
+                            Ok((row.id("id")?, row.number("cursor_us")?, row.flag("unseen")?))
+                        })
+                        .await?;
+                    let full = page.len() == usize::try_from(limit).unwrap_or(usize::MAX);
+                    let next = page.last().filter(|_| full).map(|(_, stamp, _)| *stamp);
+                    let unseen: Vec<_> = page
+                        .into_iter()
+                        .filter(|(_, _, unseen)| *unseen)
+                        .map(|(id, ..)| args! { workspace_id: workspace, id, import_at: import.0 })
+                        .collect();
+                    if unseen.is_empty() {
+                        return Ok(Removed { removed: 0, next });
+                    }
+                    lock(tx, workspace).await?;
+                    let gone = tx.rows_each(&UNSEEN, &unseen, |row| row.id("id")).await?;
+                    remove(tx, workspace, &gone).await?;
+                    Ok(Removed {
+                        removed: u64::try_from(gone.len()).unwrap_or(u64::MAX),
+                        next,
                     })
-                    .await?;
-                let full = page.len() == usize::try_from(limit).unwrap_or(usize::MAX);
-                let next = page.last().filter(|_| full).map(|(_, stamp, _)| *stamp);
-                let unseen: Vec<_> = page
-                    .into_iter()
-                    .filter(|(_, _, unseen)| *unseen)
-                    .map(|(id, ..)| args! { workspace_id: workspace, id, import_at: import.0 })
-                    .collect();
-                if unseen.is_empty() {
-                    return Ok(Removed { removed: 0, next });
-                }
-                lock(tx, workspace).await?;
-                let gone = tx.rows_each(&UNSEEN, &unseen, |row| row.id("id")).await?;
-                remove(tx, workspace, &gone).await?;
-                Ok(Removed {
-                    removed: u64::try_from(gone.len()).unwrap_or(u64::MAX),
-                    next,
-                })
-            }),
-        )
-        .await
+                }),
+            )
+            .await
+    }
 }
 
-/// Removes those of the named products that exist. Returns how many it removed.
-pub async fn remove_named(
-    database: &Database,
-    workspace: WorkspaceId,
-    external_ids: Vec<String>,
-) -> Result<u64, StoreError> {
-    database
-        .write(
-            VisibleRows::Of(&[workspace]),
-            steps!(|tx| {
-                lock(tx, workspace).await?;
-                let named: Vec<_> = external_ids
-                    .iter()
-                    .map(|external_id| args! { workspace_id: workspace, external_id })
-                    .collect();
-                let mut gone: Vec<Uuid> = tx
-                    .rows_each(&BY_EXTERNAL_ID, &named, |row| row.id("id"))
-                    .await?;
-                gone.sort_unstable();
-                gone.dedup();
-                remove(tx, workspace, &gone).await?;
-                Ok(u64::try_from(gone.len()).unwrap_or(u64::MAX))
-            }),
-        )
-        .await
+impl Store {
+    /// Removes the named products, at most `limits::REMOVED_PRODUCTS`, and returns how many it
+    /// removed.
+    pub async fn remove_products(
+        &self,
+        workspace: WorkspaceId,
+        external_ids: &[String],
+    ) -> Result<u64, StoreError> {
+        let external_ids = external_ids.to_vec();
+        self.database
+            .write(
+                VisibleRows::Of(&[workspace]),
+                steps!(|tx| {
+                    lock(tx, workspace).await?;
+                    let named: Vec<_> = external_ids
+                        .iter()
+                        .map(|external_id| args! { workspace_id: workspace, external_id })
+                        .collect();
+                    let mut gone: Vec<Uuid> = tx
+                        .rows_each(&BY_EXTERNAL_ID, &named, |row| row.id("id"))
+                        .await?;
+                    gone.sort_unstable();
+                    gone.dedup();
+                    remove(tx, workspace, &gone).await?;
+                    Ok(u64::try_from(gone.len()).unwrap_or(u64::MAX))
+                }),
+            )
+            .await
+    }
 }
 
 /// Removes products of a workspace whose products are locked.

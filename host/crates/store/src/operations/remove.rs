@@ -2,11 +2,11 @@
 //! cleared, and the rows that held them are stamped again. Rows are locked in the same order as by
 //! a batch of leads.
 
+use crate::Store;
 use std::collections::BTreeMap;
 
 use uuid::Uuid;
 
-use crate::database::Database;
 use crate::operations::{repairs, tombstones};
 use crate::postgres::VisibleRows;
 use crate::row::RowColumns as _;
@@ -51,22 +51,25 @@ for update of t                                  -- postgres
 
 pub(super) use locked;
 
-/// Removes a deal. Returns whether it existed.
-pub async fn deal(
-    database: &Database,
-    workspace: WorkspaceId,
-    deal: DealId,
-    now: Micros,
-) -> Result<bool, StoreError> {
-    database
-        .write(
-            VisibleRows::Of(&[workspace]),
-            steps!(|tx| {
-                let gone = deals(tx, workspace, &[deal.0], now).await?;
-                Ok(gone.deals > 0)
-            }),
-        )
-        .await
+impl Store {
+    /// Removes a deal with its history and notes, and clears references to it. Returns false if
+    /// there is no such deal.
+    pub async fn remove_deal(
+        &self,
+        workspace: WorkspaceId,
+        deal: DealId,
+    ) -> Result<bool, StoreError> {
+        let now = self.clock.now();
+        self.database
+            .write(
+                VisibleRows::Of(&[workspace]),
+                steps!(|tx| {
+                    let gone = deals(tx, workspace, &[deal.0], now).await?;
+                    Ok(gone.deals > 0)
+                }),
+            )
+            .await
+    }
 }
 
 static LOCK_DEALS: Sql = sql("

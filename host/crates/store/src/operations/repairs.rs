@@ -1,6 +1,7 @@
 //! Repairs and their receipts. A receipt is written by the batches of the repair; it is read, and
 //! forgotten with its repair, here.
 
+use crate::Store;
 use uuid::Uuid;
 
 use crate::database::Database;
@@ -44,80 +45,84 @@ insert into repairs (id, plan, state, generation, cursor_id, counts, started_by,
   ended_at, why)
 values (:id, :plan, :state, 1, null, :counts, :started_by, :started_at, :ended_at, :why)");
 
-/// Begins a repair. Returns it, and whether it is the new one: otherwise another one is open. A
-/// repair that has ended already is only recorded.
-///
-/// # Errors
-///
-/// [`StoreError::Inconsistent`] if the plan cannot be serialized, and [`StoreError`] if the
-/// database fails.
-pub async fn begin(database: &Database, new: Repair) -> Result<(Repair, bool), StoreError> {
-    database
-        .write(
-            VisibleRows::Exempt,
-            steps!(|tx| {
-                tx.run(&ONE_AT_A_TIME, &[]).await?;
-                if new.state.is_open()
-                    && let Some(open) = tx.row(&OPEN, &[], |row| repair(row)).await?
-                {
-                    return Ok((open, false));
-                }
-                let args = args! {
-                    id: new.id,
-                    plan: json(&new.plan)?,
-                    state: new.state.as_str(),
-                    counts: json(&new.counts)?,
-                    started_by: &new.started_by,
-                    started_at: new.started_at,
-                    ended_at: new.ended_at,
-                    why: new.why.as_deref(),
-                };
-                tx.run(&BEGIN, &args).await?;
-                Ok((stored(tx, new.id).await?, true))
-            }),
-        )
-        .await
+impl Store {
+    /// Begins a repair. Returns it, or the one that is open with `false`. A repair that has ended
+    /// already is only recorded.
+    pub async fn begin_repair(&self, new: &Repair) -> Result<(Repair, bool), StoreError> {
+        let new = new.clone();
+        self.database
+            .write(
+                VisibleRows::Exempt,
+                steps!(|tx| {
+                    tx.run(&ONE_AT_A_TIME, &[]).await?;
+                    if new.state.is_open()
+                        && let Some(open) = tx.row(&OPEN, &[], |row| repair(row)).await?
+                    {
+                        return Ok((open, false));
+                    }
+                    let args = args! {
+                        id: new.id,
+                        plan: json(&new.plan)?,
+                        state: new.state.as_str(),
+                        counts: json(&new.counts)?,
+                        started_by: &new.started_by,
+                        started_at: new.started_at,
+                        ended_at: new.ended_at,
+                        why: new.why.as_deref(),
+                    };
+                    tx.run(&BEGIN, &args).await?;
+                    Ok((stored(tx, new.id).await?, true))
+                }),
+            )
+            .await
+    }
 }
 
 async fn stored(tx: &mut Tx, id: RepairId) -> Result<Repair, StoreError> {
     tx.only(&ONE, &args! { id }, |row| repair(row)).await
 }
 
-/// Returns repairs, newest first.
-pub async fn list(
-    database: &Database,
-    before: Option<RepairId>,
-    limit: u32,
-) -> Result<Vec<Repair>, StoreError> {
-    database
-        .read(
-            VisibleRows::Exempt,
-            steps!(|tx| {
-                let args = args! { before: before.map_or(Uuid::max(), |id| id.0), limit };
-                tx.rows(&LIST, &args, |row| repair(row)).await
-            }),
-        )
-        .await
+impl Store {
+    /// Returns repairs, newest first: those before this one, at most `limit`.
+    pub async fn repairs(
+        &self,
+        before: Option<RepairId>,
+        limit: u32,
+    ) -> Result<Vec<Repair>, StoreError> {
+        self.database
+            .read(
+                VisibleRows::Exempt,
+                steps!(|tx| {
+                    let args = args! { before: before.map_or(Uuid::max(), |id| id.0), limit };
+                    tx.rows(&LIST, &args, |row| repair(row)).await
+                }),
+            )
+            .await
+    }
 }
 
-/// Returns a repair, or `None` if there is none with this id.
-pub async fn one(database: &Database, id: RepairId) -> Result<Option<Repair>, StoreError> {
-    database
-        .read(
-            VisibleRows::Exempt,
-            steps!(|tx| tx.row(&ONE, &args! { id }, |row| repair(row)).await),
-        )
-        .await
+impl Store {
+    /// Returns a repair. `None` if there is none with this id.
+    pub async fn repair(&self, id: RepairId) -> Result<Option<Repair>, StoreError> {
+        self.database
+            .read(
+                VisibleRows::Exempt,
+                steps!(|tx| tx.row(&ONE, &args! { id }, |row| repair(row)).await),
+            )
+            .await
+    }
 }
 
-/// Returns the repair that is open, if there is one.
-pub async fn open(database: &Database) -> Result<Option<Repair>, StoreError> {
-    database
-        .read(
-            VisibleRows::Exempt,
-            steps!(|tx| tx.row(&OPEN, &[], |row| repair(row)).await),
-        )
-        .await
+impl Store {
+    /// Returns the repair that is open. There is one at a time.
+    pub async fn open_repair(&self) -> Result<Option<Repair>, StoreError> {
+        self.database
+            .read(
+                VisibleRows::Exempt,
+                steps!(|tx| tx.row(&OPEN, &[], |row| repair(row)).await),
+            )
+            .await
+    }
 }
 
 static TAKE: Sql = sql("
@@ -125,21 +130,24 @@ update repairs
 set generation = generation + 1
 where id = :id and generation = :generation and state in ('running', 'undoing')");
 
-/// Gives an open repair a new generation, so that what another host still commits for it has no
-/// effect. Returns it, or `None` if it was changed since its generation was read.
-pub async fn take(database: &Database, taken: Repair) -> Result<Option<Repair>, StoreError> {
-    database
-        .write(
-            VisibleRows::Exempt,
-            steps!(|tx| {
-                let args = args! { id: taken.id, generation: taken.generation };
-                match tx.run(&TAKE, &args).await? {
-                    0 => Ok(None),
-                    _ => stored(tx, taken.id).await.map(Some),
-                }
-            }),
-        )
-        .await
+impl Store {
+    /// Gives an open repair a new generation: what is committed for an older one has no effect any
+    /// more. `None` if it was changed since its generation was read.
+    pub async fn take_repair(&self, repair: &Repair) -> Result<Option<Repair>, StoreError> {
+        let taken = repair.clone();
+        self.database
+            .write(
+                VisibleRows::Exempt,
+                steps!(|tx| {
+                    let args = args! { id: taken.id, generation: taken.generation };
+                    match tx.run(&TAKE, &args).await? {
+                        0 => Ok(None),
+                        _ => stored(tx, taken.id).await.map(Some),
+                    }
+                }),
+            )
+            .await
+    }
 }
 
 static PROGRESS: Sql = sql("
@@ -147,27 +155,26 @@ update repairs
 set cursor_id = :cursor, counts = :counts
 where id = :id and generation = :generation and state = 'running'");
 
-/// Stores the progress of a repair. Returns false if it was changed since its generation was read.
-///
-/// # Errors
-///
-/// [`StoreError::Inconsistent`] if the counts cannot be serialized, and [`StoreError`] if the
-/// database fails.
-pub async fn progress(database: &Database, repair: Repair) -> Result<bool, StoreError> {
-    database
-        .write(
-            VisibleRows::Exempt,
-            steps!(|tx| {
-                let args = args! {
-                    id: repair.id,
-                    generation: repair.generation,
-                    cursor: repair.cursor,
-                    counts: json(&repair.counts)?,
-                };
-                Ok(tx.run(&PROGRESS, &args).await? > 0)
-            }),
-        )
-        .await
+impl Store {
+    /// Stores the cursor and the counts of a running repair. Returns false if it was changed since
+    /// its generation was read.
+    pub async fn note_repair(&self, repair: &Repair) -> Result<bool, StoreError> {
+        let repair = repair.clone();
+        self.database
+            .write(
+                VisibleRows::Exempt,
+                steps!(|tx| {
+                    let args = args! {
+                        id: repair.id,
+                        generation: repair.generation,
+                        cursor: repair.cursor,
+                        counts: json(&repair.counts)?,
+                    };
+                    Ok(tx.run(&PROGRESS, &args).await? > 0)
+                }),
+            )
+            .await
+    }
 }
 
 static CHANGE: Sql = sql("
@@ -175,37 +182,37 @@ update repairs
 set state = :state, ended_at = :ended_at, why = :why, generation = generation + 1
 where id = :id and generation = :generation");
 
-/// Changes the state of a repair, unless it was changed since its generation was read, or another
-/// one is open and this one would be too.
-pub async fn change_state(
-    database: &Database,
-    changed: Repair,
-) -> Result<RepairChanged, StoreError> {
-    database
-        .write(
-            VisibleRows::Exempt,
-            steps!(|tx| {
-                tx.run(&ONE_AT_A_TIME, &[]).await?;
-                if changed.state.is_open()
-                    && let Some(open) = tx.row(&OPEN, &[], |row| repair(row)).await?
-                    && open.id != changed.id
-                {
-                    return Ok(RepairChanged::Open(open));
-                }
-                let args = args! {
-                    id: changed.id,
-                    generation: changed.generation,
-                    state: changed.state.as_str(),
-                    ended_at: changed.ended_at,
-                    why: changed.why.as_deref(),
-                };
-                match tx.run(&CHANGE, &args).await? {
-                    0 => Ok(RepairChanged::Stale),
-                    _ => Ok(RepairChanged::Done(stored(tx, changed.id).await?)),
-                }
-            }),
-        )
-        .await
+impl Store {
+    /// Changes the state of a repair, unless it was changed since its generation was read, or
+    /// another one is open and this one would be too.
+    pub async fn change_repair(&self, changed: &Repair) -> Result<RepairChanged, StoreError> {
+        let changed = changed.clone();
+        self.database
+            .write(
+                VisibleRows::Exempt,
+                steps!(|tx| {
+                    tx.run(&ONE_AT_A_TIME, &[]).await?;
+                    if changed.state.is_open()
+                        && let Some(open) = tx.row(&OPEN, &[], |row| repair(row)).await?
+                        && open.id != changed.id
+                    {
+                        return Ok(RepairChanged::Open(open));
+                    }
+                    let args = args! {
+                        id: changed.id,
+                        generation: changed.generation,
+                        state: changed.state.as_str(),
+                        ended_at: changed.ended_at,
+                        why: changed.why.as_deref(),
+                    };
+                    match tx.run(&CHANGE, &args).await? {
+                        0 => Ok(RepairChanged::Stale),
+                        _ => Ok(RepairChanged::Done(stored(tx, changed.id).await?)),
+                    }
+                }),
+            )
+            .await
+    }
 }
 
 /// Adds rows to receipts, without a mark of an undo.
@@ -234,22 +241,26 @@ and number > :after
 order by number
 limit :limit");
 
-/// Returns rows of a receipt after a number (0: from the first), in their order.
-pub async fn changes(
-    database: &Database,
-    repair: RepairId,
-    after: i64,
-    limit: u32,
-) -> Result<Vec<RepairChange>, StoreError> {
-    database
-        .read_many(
-            VisibleRows::All,
-            steps!(|tx| {
-                let args = args! { repair, after, limit };
-                tx.rows(&CHANGES, &args, |row| change(row)).await
-            }),
-        )
-        .await
+impl Store {
+    /// Returns rows of a receipt in their order: those after a number (0: from the first), at most
+    /// `limit`.
+    pub async fn repair_changes(
+        &self,
+        id: RepairId,
+        after: i64,
+        limit: u32,
+    ) -> Result<Vec<RepairChange>, StoreError> {
+        let repair = id;
+        self.database
+            .read_many(
+                VisibleRows::All,
+                steps!(|tx| {
+                    let args = args! { repair, after, limit };
+                    tx.rows(&CHANGES, &args, |row| change(row)).await
+                }),
+            )
+            .await
+    }
 }
 
 // The first change of each contact.
@@ -292,34 +303,37 @@ and d.workspace_id = :workspace             -- postgres
 and (d.props -> 'contact') is not null
 order by d.id");
 
-/// Returns the next contact, after a number (0: from the first), of which the leads say something else since
-/// a repair, with those of its leads that may belong to others.
-pub async fn corrected(
-    database: &Database,
-    repair: RepairId,
-    after: i64,
-) -> Result<Option<CorrectedContact>, StoreError> {
-    database
-        .read_many(
-            VisibleRows::All,
-            steps!(|tx| {
-                let args = args! { repair, after, said: SAID };
-                let first = tx.row(&CORRECTED, &args, |row| first_change(row)).await?;
-                let Some(mut found) = first else {
-                    return Ok(None);
-                };
-                let (workspace, contact) = (found.workspace, found.contact);
-                let args = args! { repair, workspace, contact, said: SAID };
-                let changes = tx
-                    .rows(&OF_CONTACT, &args, |row| corrected_lead(row))
-                    .await?;
-                let args = args! { workspace, contact };
-                let leads = tx.rows(&LEADS, &args, |row| said_by_lead(row)).await?;
-                found.know(&changes, leads);
-                Ok(Some(found))
-            }),
-        )
-        .await
+impl Store {
+    /// Returns the next contact of which leads say something else of the person since a repair, in the order
+    /// of its receipt: after a number (0: from the first).
+    pub async fn corrected_contact(
+        &self,
+        id: RepairId,
+        after: i64,
+    ) -> Result<Option<CorrectedContact>, StoreError> {
+        let repair = id;
+        self.database
+            .read_many(
+                VisibleRows::All,
+                steps!(|tx| {
+                    let args = args! { repair, after, said: SAID };
+                    let first = tx.row(&CORRECTED, &args, |row| first_change(row)).await?;
+                    let Some(mut found) = first else {
+                        return Ok(None);
+                    };
+                    let (workspace, contact) = (found.workspace, found.contact);
+                    let args = args! { repair, workspace, contact, said: SAID };
+                    let changes = tx
+                        .rows(&OF_CONTACT, &args, |row| corrected_lead(row))
+                        .await?;
+                    let args = args! { workspace, contact };
+                    let leads = tx.rows(&LEADS, &args, |row| said_by_lead(row)).await?;
+                    found.know(&changes, leads);
+                    Ok(Some(found))
+                }),
+            )
+            .await
+    }
 }
 
 static MOVES: Sql = sql("
@@ -332,23 +346,26 @@ and value_before is not null
 order by number
 limit :limit");
 
-/// Returns the deals that moved to other contacts in a repair, after a number (0: from the first), in
-/// the order of the receipt. Moves of which an erasure has removed the values are left out.
-pub async fn moves(
-    database: &Database,
-    repair: RepairId,
-    after: i64,
-    limit: u32,
-) -> Result<Vec<RepairMove>, StoreError> {
-    database
-        .read_many(
-            VisibleRows::All,
-            steps!(|tx| {
-                let args = args! { repair, after, person: PERSON, limit };
-                tx.rows(&MOVES, &args, |row| moved(row)).await
-            }),
-        )
-        .await
+impl Store {
+    /// Returns the deals that moved to other contacts in a repair, in the order of its receipt: those
+    /// after a number (0: from the first), at most `limit`.
+    pub async fn repair_moves(
+        &self,
+        id: RepairId,
+        after: i64,
+        limit: u32,
+    ) -> Result<Vec<RepairMove>, StoreError> {
+        let repair = id;
+        self.database
+            .read_many(
+                VisibleRows::All,
+                steps!(|tx| {
+                    let args = args! { repair, after, person: PERSON, limit };
+                    tx.rows(&MOVES, &args, |row| moved(row)).await
+                }),
+            )
+            .await
+    }
 }
 
 static TO_UNDO: Sql = sql("
@@ -370,39 +387,46 @@ and undone = :stays
 order by number
 limit :limit");
 
-/// Returns the first rows of a receipt that could not be undone.
-pub async fn staying(
-    database: &Database,
-    repair: RepairId,
-    limit: u32,
-) -> Result<Vec<RepairChange>, StoreError> {
-    database
-        .read_many(
-            VisibleRows::All,
-            steps!(|tx| {
-                let args = args! { repair, stays: RepairUndone::Stays.as_str(), limit };
-                tx.rows(&STAYING, &args, |row| change(row)).await
-            }),
-        )
-        .await
+impl Store {
+    /// Returns the first rows of a receipt that could not be undone, at most `limit`.
+    pub async fn staying_changes(
+        &self,
+        id: RepairId,
+        limit: u32,
+    ) -> Result<Vec<RepairChange>, StoreError> {
+        let repair = id;
+        self.database
+            .read_many(
+                VisibleRows::All,
+                steps!(|tx| {
+                    let args = args! { repair, stays: RepairUndone::Stays.as_str(), limit };
+                    tx.rows(&STAYING, &args, |row| change(row)).await
+                }),
+            )
+            .await
+    }
 }
 
-/// Returns rows of a receipt before a number that no undo has dealt with yet, the newest first.
-pub async fn to_undo(
-    database: &Database,
-    repair: RepairId,
-    before: i64,
-    limit: u32,
-) -> Result<Vec<RepairChange>, StoreError> {
-    database
-        .read_many(
-            VisibleRows::All,
-            steps!(|tx| {
-                let args = args! { repair, before, limit };
-                tx.rows(&TO_UNDO, &args, |row| change(row)).await
-            }),
-        )
-        .await
+impl Store {
+    /// Returns rows of a receipt that no undo has dealt with, the newest first: those before a
+    /// number, at most `limit`.
+    pub async fn changes_to_undo(
+        &self,
+        id: RepairId,
+        before: i64,
+        limit: u32,
+    ) -> Result<Vec<RepairChange>, StoreError> {
+        let repair = id;
+        self.database
+            .read_many(
+                VisibleRows::All,
+                steps!(|tx| {
+                    let args = args! { repair, before, limit };
+                    tx.rows(&TO_UNDO, &args, |row| change(row)).await
+                }),
+            )
+            .await
+    }
 }
 
 static SUMS: Sql = sql("
@@ -420,27 +444,30 @@ from repair_changes
 where repair_id = :repair
 and field not in (:created, :merged)");
 
-/// Returns the sum of a receipt. It reads all of its rows.
-pub async fn receipt(database: &Database, repair: RepairId) -> Result<RepairReceipt, StoreError> {
-    database
-        .read_many(
-            VisibleRows::All,
-            steps!(|tx| {
-                let args = args! { repair, created: CREATED, merged: MERGED };
-                let (deals, contacts): (u64, u64) = tx
-                    .only(&ROWS, &args, |row| {
-                        Ok((row.number("deals")?, row.number("contacts")?))
+impl Store {
+    /// Returns the sum of a repair's receipt. It reads all rows of the receipt.
+    pub async fn repair_receipt(&self, id: RepairId) -> Result<RepairReceipt, StoreError> {
+        let repair = id;
+        self.database
+            .read_many(
+                VisibleRows::All,
+                steps!(|tx| {
+                    let args = args! { repair, created: CREATED, merged: MERGED };
+                    let (deals, contacts): (u64, u64) = tx
+                        .only(&ROWS, &args, |row| {
+                            Ok((row.number("deals")?, row.number("contacts")?))
+                        })
+                        .await?;
+                    let fields = tx.rows(&SUMS, &args, |row| sum(row)).await?;
+                    Ok(RepairReceipt {
+                        deals,
+                        contacts,
+                        fields,
                     })
-                    .await?;
-                let fields = tx.rows(&SUMS, &args, |row| sum(row)).await?;
-                Ok(RepairReceipt {
-                    deals,
-                    contacts,
-                    fields,
-                })
-            }),
-        )
-        .await
+                }),
+            )
+            .await
+    }
 }
 
 static ENDED: Sql = sql("

@@ -1,5 +1,6 @@
 //! Rollouts of plugin versions, and what hosts report about them.
 
+use crate::Store;
 use std::time::Duration;
 
 use crate::StoreError;
@@ -17,14 +18,16 @@ select name, number, candidate, stable, stage, paused, step, plan, generation, s
 from rollouts
 order by name");
 
-/// Returns the last rollout of every plugin that had one, by name.
-pub async fn list(database: &Database) -> Result<Vec<Rollout>, StoreError> {
-    database
-        .read(
-            VisibleRows::Exempt,
-            steps!(|tx| tx.rows(&LIST, &[], |row| rollout(row)).await),
-        )
-        .await
+impl Store {
+    /// Returns the last rollout of every plugin that had one, by name.
+    pub async fn rollouts(&self) -> Result<Vec<Rollout>, StoreError> {
+        self.database
+            .read(
+                VisibleRows::Exempt,
+                steps!(|tx| tx.rows(&LIST, &[], |row| rollout(row)).await),
+            )
+            .await
+    }
 }
 
 // One host at a time, so that two that begin at once do not both replace an ended rollout.
@@ -56,42 +59,41 @@ static FORGET_REPORTS: Sql = sql("
 delete from rollout_reports
 where name = :name and number <> :number");
 
-/// Begins a rollout, and forgets the reports on the last one of this name. Number and generation
-/// are assigned. Returns it, and whether it is the new one: otherwise another one is open.
-///
-/// # Errors
-///
-/// [`StoreError::Query`] if a version is not stored, and [`StoreError`] if the database fails.
-pub async fn begin(database: &Database, new: Rollout) -> Result<(Rollout, bool), StoreError> {
-    database
-        .write(
-            VisibleRows::Exempt,
-            steps!(|tx| {
-                tx.run(&ONE_AT_A_TIME, &[]).await?;
-                let args = args! {
-                    name: &new.name,
-                    candidate: &new.candidate,
-                    stable: &new.stable,
-                    stage: new.stage.as_str(),
-                    paused: new.paused,
-                    step: i64::try_from(new.step).unwrap_or(i64::MAX),
-                    plan: json(&new.plan)?,
-                    spent_seconds: seconds(new.recorded_spent),
-                    spent_at: new.spent_at,
-                    started_by: &new.started_by,
-                    started_at: new.started_at,
-                    stage_at: new.stage_at,
-                    why: new.why.as_deref(),
-                };
-                let is_new = tx.run(&BEGIN, &args).await? == 1;
-                let args = args! { name: &new.name };
-                let stored = tx.only(&ONE, &args, |row| rollout(row)).await?;
-                let args = args! { name: &new.name, number: stored.number };
-                tx.run(&FORGET_REPORTS, &args).await?;
-                Ok((stored, is_new))
-            }),
-        )
-        .await
+impl Store {
+    /// Begins a rollout; its number and generation are assigned. Returns it, or the one that is
+    /// open with `false`.
+    pub async fn begin_rollout(&self, new: &Rollout) -> Result<(Rollout, bool), StoreError> {
+        let new = new.clone();
+        self.database
+            .write(
+                VisibleRows::Exempt,
+                steps!(|tx| {
+                    tx.run(&ONE_AT_A_TIME, &[]).await?;
+                    let args = args! {
+                        name: &new.name,
+                        candidate: &new.candidate,
+                        stable: &new.stable,
+                        stage: new.stage.as_str(),
+                        paused: new.paused,
+                        step: i64::try_from(new.step).unwrap_or(i64::MAX),
+                        plan: json(&new.plan)?,
+                        spent_seconds: seconds(new.recorded_spent),
+                        spent_at: new.spent_at,
+                        started_by: &new.started_by,
+                        started_at: new.started_at,
+                        stage_at: new.stage_at,
+                        why: new.why.as_deref(),
+                    };
+                    let is_new = tx.run(&BEGIN, &args).await? == 1;
+                    let args = args! { name: &new.name };
+                    let stored = tx.only(&ONE, &args, |row| rollout(row)).await?;
+                    let args = args! { name: &new.name, number: stored.number };
+                    tx.run(&FORGET_REPORTS, &args).await?;
+                    Ok((stored, is_new))
+                }),
+            )
+            .await
+    }
 }
 
 /// Returns the whole seconds of a span, as the store keeps it.
@@ -106,15 +108,18 @@ set stage = :stage, paused = :paused, step = :step, spent_seconds = :spent_secon
   generation = (select max(generation) + 1 from rollouts)
 where name = :name and generation = :generation");
 
-/// Changes stage, step and pause of a rollout, unless it was changed since this generation was
-/// read. Returns it with its new generation, or `None`.
-pub async fn change(database: &Database, changed: Rollout) -> Result<Option<Rollout>, StoreError> {
-    database
-        .write(
-            VisibleRows::Exempt,
-            steps!(|tx| change_in(tx, &changed).await),
-        )
-        .await
+impl Store {
+    /// Changes a rollout, unless it was changed since its generation was read: then returns
+    /// `None`.
+    pub async fn change_rollout(&self, changed: &Rollout) -> Result<Option<Rollout>, StoreError> {
+        let changed = changed.clone();
+        self.database
+            .write(
+                VisibleRows::Exempt,
+                steps!(|tx| change_in(tx, &changed).await),
+            )
+            .await
+    }
 }
 
 /// Changes a rollout like [`change`], in a transaction that changes more.
@@ -143,23 +148,26 @@ update rollouts
 set spent_seconds = :spent_seconds, spent_at = :spent_at
 where name = :name and generation = :generation");
 
-/// Records how long the step of this generation has lasted.
-pub async fn spend(database: &Database, rollout: Rollout) -> Result<(), StoreError> {
-    database
-        .write(
-            VisibleRows::Exempt,
-            steps!(|tx| {
-                let args = args! {
-                    name: &rollout.name,
-                    spent_seconds: seconds(rollout.recorded_spent),
-                    spent_at: rollout.spent_at,
-                    generation: rollout.generation,
-                };
-                tx.run(&SPEND, &args).await?;
-                Ok(())
-            }),
-        )
-        .await
+impl Store {
+    /// Records how long the step of a rollout has lasted.
+    pub async fn spend_rollout(&self, rollout: &Rollout) -> Result<(), StoreError> {
+        let rollout = rollout.clone();
+        self.database
+            .write(
+                VisibleRows::Exempt,
+                steps!(|tx| {
+                    let args = args! {
+                        name: &rollout.name,
+                        spent_seconds: seconds(rollout.recorded_spent),
+                        spent_at: rollout.spent_at,
+                        generation: rollout.generation,
+                    };
+                    tx.run(&SPEND, &args).await?;
+                    Ok(())
+                }),
+            )
+            .await
+    }
 }
 
 static REPORT: Sql = sql("
@@ -181,34 +189,36 @@ where name = :name and number = :number and reported_at < (
     limit :kept
   ) newest)");
 
-/// Stores what a host has seen of a rollout, in place of its last report. Keeps the
-/// newest `limits::ROLLOUT_REPORTS` reports and removes older ones.
-pub async fn report(database: &Database, report: RolloutReport) -> Result<(), StoreError> {
-    database
-        .write(
-            VisibleRows::Exempt,
-            steps!(|tx| {
-                let args = args! {
-                    name: &report.name,
-                    number: report.number,
-                    host_id: report.host,
-                    host: &report.host_name,
-                    generation: report.generation,
-                    error: report.error.as_deref(),
-                    reported_at: report.at,
-                    seen: json(&report.seen)?,
-                };
-                tx.run(&REPORT, &args).await?;
-                let args = args! {
-                    name: &report.name,
-                    number: report.number,
-                    kept: limits::ROLLOUT_REPORTS,
-                };
-                tx.run(&FORGET_OLDEST, &args).await?;
-                Ok(())
-            }),
-        )
-        .await
+impl Store {
+    /// Stores what a host has seen of a rollout, in place of its last report.
+    pub async fn report_rollout(&self, report: &RolloutReport) -> Result<(), StoreError> {
+        let report = report.clone();
+        self.database
+            .write(
+                VisibleRows::Exempt,
+                steps!(|tx| {
+                    let args = args! {
+                        name: &report.name,
+                        number: report.number,
+                        host_id: report.host,
+                        host: &report.host_name,
+                        generation: report.generation,
+                        error: report.error.as_deref(),
+                        reported_at: report.at,
+                        seen: json(&report.seen)?,
+                    };
+                    tx.run(&REPORT, &args).await?;
+                    let args = args! {
+                        name: &report.name,
+                        number: report.number,
+                        kept: limits::ROLLOUT_REPORTS,
+                    };
+                    tx.run(&FORGET_OLDEST, &args).await?;
+                    Ok(())
+                }),
+            )
+            .await
+    }
 }
 
 static REPORTS: Sql = sql("
@@ -217,21 +227,24 @@ from rollout_reports
 where name = :name and number = :number
 order by host, host_id");
 
-/// Returns what hosts have reported about a rollout, those that have stopped included.
-pub async fn reports(
-    database: &Database,
-    name: String,
-    number: i64,
-) -> Result<Vec<RolloutReport>, StoreError> {
-    database
-        .read(
-            VisibleRows::Exempt,
-            steps!(|tx| {
-                let args = args! { name: &name, number };
-                tx.rows(&REPORTS, &args, |row| report_of(row)).await
-            }),
-        )
-        .await
+impl Store {
+    /// Returns what hosts have reported about a rollout.
+    pub async fn rollout_reports(
+        &self,
+        name: &str,
+        number: i64,
+    ) -> Result<Vec<RolloutReport>, StoreError> {
+        let name = name.to_owned();
+        self.database
+            .read(
+                VisibleRows::Exempt,
+                steps!(|tx| {
+                    let args = args! { name: &name, number };
+                    tx.rows(&REPORTS, &args, |row| report_of(row)).await
+                }),
+            )
+            .await
+    }
 }
 
 static FORGET_ENDED: Sql = sql("

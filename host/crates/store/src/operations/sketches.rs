@@ -1,9 +1,9 @@
 //! Sketches of connections' deliveries. They contain names of fields and nothing about a person.
 
+use crate::Store;
 use std::collections::HashMap;
 
 use crate::StoreError;
-use crate::database::Database;
 use crate::postgres::VisibleRows;
 use crate::row::sketches::{shape, sketch};
 use crate::sql::{Sql, args, json, sql, steps};
@@ -15,32 +15,38 @@ select connection_id, generation, sketch, change, lead_fields, updated_at
 from connection_sketches
 where connection_id = :id");
 
-/// Returns the sketch of a connection, or `None` if there is none.
-pub async fn one(
-    database: &Database,
-    id: ConnectionId,
-) -> Result<Option<ConnectionSketch>, StoreError> {
-    database
-        .read(
-            VisibleRows::Exempt,
-            steps!(|tx| tx.row(&ONE, &args! { id: &id }, |row| sketch(row)).await),
-        )
-        .await
+impl Store {
+    /// Returns the sketch of a connection's deliveries. `None` if none was stored.
+    pub async fn connection_sketch(
+        &self,
+        id: &ConnectionId,
+    ) -> Result<Option<ConnectionSketch>, StoreError> {
+        let id = id.clone();
+        self.database
+            .read(
+                VisibleRows::Exempt,
+                steps!(|tx| tx.row(&ONE, &args! { id: &id }, |row| sketch(row)).await),
+            )
+            .await
+    }
 }
 
 static SHAPES: Sql = sql("
 select connection_id, change, lead_fields, sketch -> 'ended' as ended
 from connection_sketches");
 
-/// Returns what the deliveries of the connections look like. Those without a sketch are left out.
-pub async fn shapes(database: &Database) -> Result<HashMap<ConnectionId, SourceShape>, StoreError> {
-    let shapes = database
-        .read(
-            VisibleRows::Exempt,
-            steps!(|tx| tx.rows(&SHAPES, &[], |row| shape(row)).await),
-        )
-        .await?;
-    Ok(shapes.into_iter().collect())
+impl Store {
+    /// Returns what the deliveries of the sources look like. A source without deliveries is left out.
+    pub async fn source_shapes(&self) -> Result<HashMap<ConnectionId, SourceShape>, StoreError> {
+        let shapes = self
+            .database
+            .read(
+                VisibleRows::Exempt,
+                steps!(|tx| tx.rows(&SHAPES, &[], |row| shape(row)).await),
+            )
+            .await?;
+        Ok(shapes.into_iter().collect())
+    }
 }
 
 static WRITE: Sql = sql("
@@ -51,27 +57,29 @@ set generation = excluded.generation, sketch = excluded.sketch, change = exclude
   updated_at = excluded.updated_at, lead_fields = excluded.lead_fields
 where connection_sketches.generation = :generation");
 
-/// Stores a sketch with the next generation, unless it was written since its generation was read:
-/// then returns false.
-///
-/// # Errors
-///
-/// [`StoreError::Query`] if there is no such connection, and [`StoreError`] if the database fails.
-pub async fn write(database: &Database, sketch: ConnectionSketch) -> Result<bool, StoreError> {
-    database
-        .write_alone(steps!(|tx| {
-            let args = args! {
-                connection_id: &sketch.connection,
-                next: sketch.generation + 1,
-                generation: sketch.generation,
-                sketch: json(&sketch.sketch)?,
-                change: sketch.change.as_ref().map(json).transpose()?,
-                updated_at: sketch.at,
-                lead_fields: sketch.fields.as_ref().map(json).transpose()?,
-            };
-            Ok(tx.run(&WRITE, &args).await? == 1)
-        }))
-        .await
+impl Store {
+    /// Stores a sketch with the next generation, unless it was written since its generation was
+    /// read (0: there was none): then returns false.
+    pub async fn write_connection_sketch(
+        &self,
+        sketch: &ConnectionSketch,
+    ) -> Result<bool, StoreError> {
+        let sketch = sketch.clone();
+        self.database
+            .write_alone(steps!(|tx| {
+                let args = args! {
+                    connection_id: &sketch.connection,
+                    next: sketch.generation + 1,
+                    generation: sketch.generation,
+                    sketch: json(&sketch.sketch)?,
+                    change: sketch.change.as_ref().map(json).transpose()?,
+                    updated_at: sketch.at,
+                    lead_fields: sketch.fields.as_ref().map(json).transpose()?,
+                };
+                Ok(tx.run(&WRITE, &args).await? == 1)
+            }))
+            .await
+    }
 }
 
 pub const SQL: &[&Sql] = &[&ONE, &SHAPES, &WRITE];

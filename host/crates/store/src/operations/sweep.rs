@@ -6,6 +6,7 @@
 //! time, so it cannot be part of a deadlock. A delivery and its place in the queue are locked first
 //! and checked afterwards, so that a claim in between is noticed.
 
+use crate::Store;
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
@@ -116,53 +117,56 @@ where batch_id in (                                           -- postgres
 )                                                             -- postgres
 ");
 
-/// Removes rows that are past their retention. Returns how many deliveries and other expired rows
-/// it removed.
-pub async fn sweep(
-    database: &Database,
-    retention: &RetentionPeriods,
-    now: Micros,
-    limit: u32,
-) -> Result<u64, StoreError> {
-    let finished = now.minus(retention.deliveries);
-    let quarantined = now.minus(retention.quarantine);
-    let workspaces = database
-        .read(
-            VisibleRows::Exempt,
-            steps!(|tx| agents::workspace_ids(tx).await),
-        )
-        .await?;
-    let mut removed = 0;
-    for some in workspaces.chunks(limits::WORKSPACES_AT_ONCE) {
-        for (sql, before) in [(&FINISHED, finished), (&QUARANTINED, quarantined)] {
-            removed += deliveries(database, some, sql, before, now, limit).await?;
+impl Store {
+    /// Removes rows past their retention, at most `limit` of each kind. Returns the number removed.
+    pub async fn sweep(
+        &self,
+        retention: &RetentionPeriods,
+        now: Micros,
+        limit: u32,
+    ) -> Result<u64, StoreError> {
+        let finished = now.minus(retention.deliveries);
+        let quarantined = now.minus(retention.quarantine);
+        let workspaces = self
+            .database
+            .read(
+                VisibleRows::Exempt,
+                steps!(|tx| agents::workspace_ids(tx).await),
+            )
+            .await?;
+        let mut removed = 0;
+        for some in workspaces.chunks(limits::WORKSPACES_AT_ONCE) {
+            for (sql, before) in [(&FINISHED, finished), (&QUARANTINED, quarantined)] {
+                removed += deliveries(&self.database, some, sql, before, now, limit).await?;
+            }
+            // The bound of a step applies to all workspaces together.
+            if removed >= u64::from(limit) {
+                break;
+            }
         }
-        // The bound of a step applies to all workspaces together.
-        if removed >= u64::from(limit) {
-            break;
-        }
+        removed += self
+            .database
+            .write(
+                VisibleRows::All,
+                steps!(|tx| {
+                    let args = args! { before: now, limit };
+                    let mut ended = 0;
+                    for sql in PAST.iter().chain([&MARKERS]) {
+                        ended += tx.run(sql, &args).await?;
+                    }
+                    Ok(ended)
+                }),
+            )
+            .await?;
+        removed += too_many_references(&self.database, limit).await?;
+        let forgotten = now.minus(limits::TOMBSTONE_RETENTION);
+        removed += tombstones::forget(&self.database, forgotten, limit).await?;
+        // Receipts are kept as long as deliveries, from the end of their repair; so are the comparisons of
+        // rollouts.
+        removed += repairs::forget(&self.database, finished, limit).await?;
+        removed += rollouts::forget(&self.database, finished, limit).await?;
+        Ok(removed)
     }
-    removed += database
-        .write(
-            VisibleRows::All,
-            steps!(|tx| {
-                let args = args! { before: now, limit };
-                let mut ended = 0;
-                for sql in PAST.iter().chain([&MARKERS]) {
-                    ended += tx.run(sql, &args).await?;
-                }
-                Ok(ended)
-            }),
-        )
-        .await?;
-    removed += too_many_references(database, limit).await?;
-    let forgotten = now.minus(limits::TOMBSTONE_RETENTION);
-    removed += tombstones::forget(database, forgotten, limit).await?;
-    // Receipts are kept as long as deliveries, from the end of their repair; so are the comparisons of
-    // rollouts.
-    removed += repairs::forget(database, finished, limit).await?;
-    removed += rollouts::forget(database, finished, limit).await?;
-    Ok(removed)
 }
 
 /// Removes the oldest references to unknown messages before their time is over, if there are more

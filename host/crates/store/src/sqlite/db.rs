@@ -48,13 +48,13 @@ impl Db {
         }
     }
 
-    /// Reads in one snapshot.
+    /// Reads in one snapshot, which the steps undo.
     pub async fn read<T, F>(&self, length: JobLength, steps: F) -> Result<T, StoreError>
     where
         T: Send + 'static,
-        F: for<'t> FnOnce(&'t mut Tx) -> TxSteps<'t, T> + Send + 'static,
+        F: for<'t> FnOnce(&'t mut Tx) -> TxSteps<'t, (T, End)> + Send + 'static,
     {
-        self.reading.run(length, ending(steps, End::Undo)).await
+        self.reading.run(length, steps).await
     }
 
     /// Writes in one transaction. It sees all earlier writes, and a clock that it reads

@@ -256,7 +256,7 @@ pub async fn newest(db: &Db) -> Result<i64, StoreError> {
         steps!(|tx| {
             let connection = connection(tx)?;
             let newest: i64 = connection.query_row(NEWEST, [], |row| row.get(0))?;
-            Ok(newest)
+            Ok((newest, End::Undo))
         }),
     )
     .await

@@ -34,7 +34,7 @@ const FAILURE_CHARACTERS: usize = 2_000;
 
 /// Shows requests and calls.
 pub struct CallBoard {
-    store: Arc<dyn Store>,
+    store: Arc<Store>,
     /// The plugin that is no work of the author's, if the service has one.
     hidden: Option<&'static str>,
     /// One line for each request or call.
@@ -51,7 +51,7 @@ impl CallBoard {
     /// Returns a board without calls.
     ///
     /// `hidden`: the plugin whose calls are not shown.
-    pub fn new(store: Arc<dyn Store>, hidden: Option<&'static str>, is_quiet: bool) -> Self {
+    pub fn new(store: Arc<Store>, hidden: Option<&'static str>, is_quiet: bool) -> Self {
         Self {
             store,
             hidden,

@@ -82,7 +82,7 @@ impl PrivateService {
             .await
             .map_err(|error| failed(&error))?;
         let flags = ServiceFlags::new(Some(folder.path()), None, None);
-        let sealer = sealing::sealer(&*store, folder.path(), false, &flags).await?;
+        let sealer = sealing::sealer(&store, folder.path(), false, &flags).await?;
         let core = Core::new(config, clock, store, Arc::new(sealer), shutdown)
             .map_err(|error| failed(&error))?;
         let app = App::new(core);

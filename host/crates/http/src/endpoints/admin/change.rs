@@ -28,7 +28,7 @@ pub async fn connection(
     body: UnreadBody,
 ) -> Result<ApiResponse, ApiError> {
     let request: ChangeRequest = read_json(call, body).await?;
-    let connection = connections::find(&*call.http.core.store, which).await?;
+    let connection = connections::find(&call.http.core.store, which).await?;
     change(call, connection, request).await
 }
 
@@ -39,7 +39,7 @@ pub async fn instance(
     body: UnreadBody,
 ) -> Result<ApiResponse, ApiError> {
     let request: ChangeRequest = read_json(call, body).await?;
-    let instance = instances::find(&*call.http.core.store, which).await?;
+    let instance = instances::find(&call.http.core.store, which).await?;
     change(call, instance.channel()?.clone(), request).await
 }
 
@@ -111,7 +111,7 @@ async fn outdated(
     workspace: &Workspace,
     known: &Connection,
 ) -> Result<ApiError, StoreError> {
-    let store = &*call.http.core.store;
+    let store = &call.http.core.store;
     let newest = store.connection(&known.id).await?;
     let version = newest.map_or(known.config_version, |newest| newest.config_version);
     let who = match last_change(store, workspace, known).await? {
@@ -138,7 +138,7 @@ const CHANGES: [&str; 3] = ["apply", "change-connection", "change-instance"];
 
 /// Returns the newest row of the audit with a change of the connection.
 async fn last_change(
-    store: &dyn Store,
+    store: &Store,
     workspace: &Workspace,
     known: &Connection,
 ) -> Result<Option<AuditRow>, StoreError> {

@@ -29,7 +29,7 @@ use leadhost_store::{Announcement, Store, StoreError};
 
 /// Finds the source that an operator names: by id, by name, or by `workspace/name` if several
 /// workspaces use the name.
-pub async fn find(store: &dyn Store, text: &str) -> Result<Connection, ApiError> {
+pub async fn find(store: &Store, text: &str) -> Result<Connection, ApiError> {
     let is_source = |one: &Connection| one.kind == ConnectionKind::Source;
     if let Ok(id) = text.parse::<ConnectionId>()
         && let Some(connection) = store.connection(&id).await?.filter(is_source)
@@ -173,7 +173,7 @@ pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
                 .map_or("", |partner| partner.name.as_str());
             let senders = senders(call.http, &connection, until).await;
             let shape = shapes.remove(&connection.id).unwrap_or_default();
-            let left = left_deliveries(&**store, &connection, &shape.ended).await?;
+            let left = left_deliveries(store, &connection, &shape.ended).await?;
             let at = last.remove(&connection.id);
             let (slug, shape) = (&workspace.slug, (shape, left));
             connections.push(to_view(&connection, slug, partner, senders, shape, at));
@@ -184,7 +184,7 @@ pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
 
 /// Returns the deliveries that ended changes have left.
 async fn left_deliveries(
-    store: &dyn Store,
+    store: &Store,
     connection: &Connection,
     ended: &[EndedChange],
 ) -> Result<Vec<LeftDeliveriesView>, StoreError> {
@@ -213,7 +213,7 @@ pub async fn pause(
     body: UnreadBody,
 ) -> Result<ApiResponse, ApiError> {
     let request: PauseRequest = read_json(call, body).await?;
-    let connection = find(&*call.http.core.store, which).await?;
+    let connection = find(&call.http.core.store, which).await?;
     let pause = requested(request, call.http.core.clock.now())?;
     set_pause(call, &connection, Some(&pause)).await?;
     let answer = ConnectionPaused {
@@ -226,7 +226,7 @@ pub async fn pause(
 /// `POST /admin/v1/connections/{id or name}/resume`: continues its fetches, the waiting ones
 /// first.
 pub async fn resume(call: &Call<'_>, which: &str) -> Result<ApiResponse, ApiError> {
-    let connection = find(&*call.http.core.store, which).await?;
+    let connection = find(&call.http.core.store, which).await?;
     set_pause(call, &connection, None).await?;
     let answer = ConnectionPaused {
         id: connection.id,

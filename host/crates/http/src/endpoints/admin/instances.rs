@@ -34,7 +34,7 @@ pub struct InstanceRecord {
 
 impl InstanceRecord {
     /// Returns the provider's list of templates as it was last read.
-    async fn templates(&self, store: &dyn Store) -> Result<Option<TemplateList>, StoreError> {
+    async fn templates(&self, store: &Store) -> Result<Option<TemplateList>, StoreError> {
         match &self.channel {
             Some(channel) => store.templates(channel).await,
             None => Ok(None),
@@ -53,7 +53,7 @@ impl InstanceRecord {
 }
 
 /// Returns all instances, by workspace and number.
-pub async fn all(store: &dyn Store) -> Result<Vec<InstanceRecord>, StoreError> {
+pub async fn all(store: &Store) -> Result<Vec<InstanceRecord>, StoreError> {
     let mut instances = Vec::new();
     for workspace in store.workspaces().await? {
         let channels: Vec<_> = store
@@ -76,7 +76,7 @@ pub async fn all(store: &dyn Store) -> Result<Vec<InstanceRecord>, StoreError> {
 
 /// Finds the instance that an operator names: by number, by name, or by `workspace/name` if
 /// several workspaces use the name.
-pub async fn find(store: &dyn Store, text: &str) -> Result<InstanceRecord, ApiError> {
+pub async fn find(store: &Store, text: &str) -> Result<InstanceRecord, ApiError> {
     let mut instances = all(store).await?;
     if let Ok(id) = text.parse().map(AgentId)
         && let Some(at) = instances.iter().position(|one| one.agent.id == id)
@@ -97,7 +97,7 @@ struct Webhooks {
 }
 
 impl Webhooks {
-    async fn read(store: &dyn Store) -> Result<Self, StoreError> {
+    async fn read(store: &Store) -> Result<Self, StoreError> {
         Ok(Self {
             last: store.last_deliveries().await?,
             shapes: store.source_shapes().await?,
@@ -162,7 +162,7 @@ fn summary(list: &TemplateList) -> Templates {
 
 /// `GET /admin/v1/instances`.
 pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
-    let store = &*call.http.core.store;
+    let store = &call.http.core.store;
     let webhooks = Webhooks::read(store).await?;
     let mut instances = Vec::new();
     for instance in all(store).await? {
@@ -175,7 +175,7 @@ pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
 
 /// `GET /admin/v1/instances/{number or name}`: one instance with its templates.
 pub async fn show(call: &Call<'_>, which: &str) -> Result<ApiResponse, ApiError> {
-    let store = &*call.http.core.store;
+    let store = &call.http.core.store;
     let instance = find(store, which).await?;
     let templates = instance.templates(store).await?;
     let templates = templates.map(|list| {
@@ -198,7 +198,7 @@ pub async fn pause(
     body: UnreadBody,
 ) -> Result<ApiResponse, ApiError> {
     let request: PauseRequest = read_json(call, body).await?;
-    let instance = find(&*call.http.core.store, which).await?;
+    let instance = find(&call.http.core.store, which).await?;
     let pause = requested(request, call.http.core.clock.now())?;
     set_pause(call, instance.channel()?, Some(&pause)).await?;
     let answer = InstancePaused {
@@ -211,7 +211,7 @@ pub async fn pause(
 /// `POST /admin/v1/instances/{number or name}/resume`: sends its messages again, the waiting
 /// ones first.
 pub async fn resume(call: &Call<'_>, which: &str) -> Result<ApiResponse, ApiError> {
-    let instance = find(&*call.http.core.store, which).await?;
+    let instance = find(&call.http.core.store, which).await?;
     set_pause(call, instance.channel()?, None).await?;
     let answer = InstancePaused {
         id: instance.agent.id,
@@ -223,7 +223,7 @@ pub async fn resume(call: &Call<'_>, which: &str) -> Result<ApiResponse, ApiErro
 /// `POST /admin/v1/instances/{number or name}/sync-templates`: reads the templates from its
 /// provider now.
 pub async fn sync_templates(call: &Call<'_>, which: &str) -> Result<ApiResponse, ApiError> {
-    let instance = find(&*call.http.core.store, which).await?;
+    let instance = find(&call.http.core.store, which).await?;
     let channel = instance.channel()?;
     let live = call.http.pipeline.connections.get(&channel.id).await;
     let live = live.map_err(ApiError::internal)?.ok_or_else(|| {

@@ -24,7 +24,7 @@ pub struct WorkspaceNames {
 
 impl WorkspaceNames {
     /// Reads the names.
-    pub async fn load(store: &dyn Store, workspace: &Workspace) -> Result<Self, StoreError> {
+    pub async fn load(store: &Store, workspace: &Workspace) -> Result<Self, StoreError> {
         let agents = store.agents(workspace.id).await?;
         Ok(Self {
             id: workspace.id,
@@ -118,7 +118,7 @@ fn person(person: PersonPart) -> ContactName {
 
 /// Returns the latest conversations of a contact or a deal.
 pub async fn conversations(
-    store: &dyn Store,
+    store: &Store,
     names: &WorkspaceNames,
     of: ConversationsOf,
 ) -> Result<Vec<ConversationSummary>, StoreError> {
@@ -129,7 +129,7 @@ pub async fn conversations(
 
 /// Returns the latest tickets of a contact or a deal.
 pub async fn tickets(
-    store: &dyn Store,
+    store: &Store,
     names: &WorkspaceNames,
     of: TicketFilter,
 ) -> Result<Vec<TicketSummary>, StoreError> {

@@ -72,7 +72,7 @@ pub async fn show(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
         });
     }
     let refused = match http.refused_writes.recent(now) {
-        Some(refused) => Some(refused_view(&*http.core.store, refused).await?),
+        Some(refused) => Some(refused_view(&http.core.store, refused).await?),
         None => None,
     };
     let status = ServiceStatus {
@@ -101,7 +101,7 @@ pub async fn show(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
 
 /// Returns the refused requests with the names of the connections.
 async fn refused_view(
-    store: &dyn Store,
+    store: &Store,
     refused: RefusedWrites,
 ) -> Result<RefusedWritesView, StoreError> {
     let RefusedWrites {

@@ -27,7 +27,7 @@ pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
     let among = workspaces::among(call, query.filled(&["workspace"])).await?;
     workspaces::few_enough(&among)?;
     let contact = query.filled(&["contact"]).map(str::trim);
-    let store = &*call.http.core.store;
+    let store = &call.http.core.store;
     let mut tickets = Vec::new();
     for workspace in &among {
         let names = WorkspaceNames::load(store, workspace).await?;
@@ -56,7 +56,7 @@ pub async fn show(call: &Call<'_>, id: &str) -> Result<ApiResponse, ApiError> {
         limit: 1,
         ..TicketFilter::default()
     };
-    let store = &*call.http.core.store;
+    let store = &call.http.core.store;
     let named = call.query();
     for workspace in workspaces::among(call, named.filled(&["workspace"])).await? {
         let found = store.search_tickets(workspace.id, &filter).await?.pop();
@@ -70,7 +70,7 @@ pub async fn show(call: &Call<'_>, id: &str) -> Result<ApiResponse, ApiError> {
 
 /// Returns the contacts that a text names. Without a text, none in particular.
 async fn contacts_of(
-    store: &dyn Store,
+    store: &Store,
     workspace: &Workspace,
     text: Option<&str>,
 ) -> Result<Vec<Option<ContactId>>, StoreError> {

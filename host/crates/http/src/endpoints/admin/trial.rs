@@ -91,7 +91,7 @@ pub async fn delivery(
 ) -> Result<ApiResponse, ApiError> {
     let request: TestDeliveryRequest = read_json(call, body).await?;
     let http = Arc::clone(call.http);
-    let connection = find(&*http.core.store, which).await?;
+    let connection = find(&http.core.store, which).await?;
     if http.core.plugins.active(&connection.plugin).is_none() {
         return Err(ApiError::conflict(format!(
             "No version of `{}` is active.",

@@ -50,7 +50,7 @@ pub async fn counts(
     // Even if the answer is 304: the zone is in use.
     let used = &call.http.pipeline.rollup;
     used.used(caller.scope().workspace(), question.zone.name(), now);
-    let store = &*call.http.core.store;
+    let store = &call.http.core.store;
     let state = store.rollup_state(caller.scope(), set).await?;
     let tag = tag(call, caller, &question, &state, now);
     if conditional::is_known(&call.head.headers, &tag) {

@@ -1,9 +1,9 @@
 //! The counts that answers are made of, each from one snapshot: days of a cube if the zone has one,
 //! otherwise sums over slots.
 
+use crate::Store;
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::database::Database;
 use crate::decide::rollup::{DayCells, portions};
 use crate::postgres::VisibleRows;
 use crate::row::{RowColumns as _, analytics};
@@ -30,20 +30,21 @@ left join rollup_builds as b
   and b.state = 'serving'
 left join rollup_runs as run on run.metric_set = :metric_set");
 
-/// Returns the state of the rollups of a metric set in the scope's workspace, without reading
-/// the counts.
-pub async fn state(
-    database: &Database,
-    scope: &Scope,
-    set: MetricSet,
-) -> Result<RollupState, StoreError> {
-    let workspace = scope.workspace();
-    database
-        .read(
-            VisibleRows::Of(&[workspace]),
-            steps!(|tx| state_of(tx, workspace, set).await),
-        )
-        .await
+impl Store {
+    /// Returns the state of the rollups without reading the counts.
+    pub async fn rollup_state(
+        &self,
+        scope: &Scope,
+        set: MetricSet,
+    ) -> Result<RollupState, StoreError> {
+        let workspace = scope.workspace();
+        self.database
+            .read(
+                VisibleRows::Of(&[workspace]),
+                steps!(|tx| state_of(tx, workspace, set).await),
+            )
+            .await
+    }
 }
 
 async fn state_of(
@@ -79,47 +80,43 @@ cross join rollup_keys as k                         -- sqlite
   and (k.workspace_id = each.workspace_id) is true  -- sqlite
 order by k.key");
 
-/// Returns state, keys and counts from one snapshot: the days of a cube if the zone has a
-/// complete one, and otherwise sums over slots. If there are more than
-/// `limits::ANALYTICS_CELLS`, only some of them are returned, and `too_many` is set.
-///
-/// # Errors
-///
-/// [`StoreError::Inconsistent`] if the stored cells of a day cannot be parsed, and
-/// [`StoreError`] if the database fails.
-pub async fn cells(
-    database: &Database,
-    scope: &Scope,
-    query: &CellQuery<'_>,
-) -> Result<RollupCells, StoreError> {
-    cells_of_workspace(database, scope.workspace(), query).await
-}
+impl Store {
+    /// Returns the counts that an answer needs, with their keys and the state of the rollups,
+    /// from one snapshot. They are incomplete if [`RollupCells::too_many`] is set.
+    pub async fn rollup_cells(
+        &self,
+        scope: &Scope,
+        query: &CellQuery<'_>,
+    ) -> Result<RollupCells, StoreError> {
+        self.rollup_cells_of(scope.workspace(), query).await
+    }
 
-/// Returns what [`cells`] returns, for an operator, who belongs to no workspace.
-pub async fn cells_of_workspace(
-    database: &Database,
-    workspace: WorkspaceId,
-    query: &CellQuery<'_>,
-) -> Result<RollupCells, StoreError> {
-    let (set, days) = (query.set, query.days);
-    let (zone, tzdata) = (query.zone.to_owned(), query.tzdata.to_owned());
-    let (edges, buckets) = (query.edges.clone(), query.buckets.clone());
-    database
-        .read_many(
-            VisibleRows::Of(&[workspace]),
-            steps!(|tx| {
-                let query = CellQuery {
-                    set,
-                    zone: &zone,
-                    tzdata: &tzdata,
-                    days,
-                    edges,
-                    buckets,
-                };
-                cells_of(tx, workspace, &query).await
-            }),
-        )
-        .await
+    /// Returns what [`Self::rollup_cells`] returns, for an operator, who belongs to no workspace.
+    pub async fn rollup_cells_of(
+        &self,
+        workspace: WorkspaceId,
+        query: &CellQuery<'_>,
+    ) -> Result<RollupCells, StoreError> {
+        let (set, days) = (query.set, query.days);
+        let (zone, tzdata) = (query.zone.to_owned(), query.tzdata.to_owned());
+        let (edges, buckets) = (query.edges.clone(), query.buckets.clone());
+        self.database
+            .read_many(
+                VisibleRows::Of(&[workspace]),
+                steps!(|tx| {
+                    let query = CellQuery {
+                        set,
+                        zone: &zone,
+                        tzdata: &tzdata,
+                        days,
+                        edges,
+                        buckets,
+                    };
+                    cells_of(tx, workspace, &query).await
+                }),
+            )
+            .await
+    }
 }
 
 async fn cells_of(

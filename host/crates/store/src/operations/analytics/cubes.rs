@@ -1,5 +1,6 @@
 //! Cubes of local days: which cubes exist, how they are filled, and what steps add to them.
 
+use crate::Store;
 use std::collections::BTreeMap;
 
 use super::builds::LockedBuilds;
@@ -29,44 +30,45 @@ where true
 on conflict (workspace_id, zone) do update
 set requests = z.requests + excluded.requests, used_at = greatest(z.used_at, excluded.used_at)");
 
-/// Adds these uses to the record of requested time zones. The requests are added up, and the
-/// latest use counts.
-pub async fn note_zones(database: &Database, uses: &[ZoneUse]) -> Result<(), StoreError> {
-    // Sorted, so that every host locks in the same order, and deduplicated.
-    let mut noted: BTreeMap<(WorkspaceId, &str), (u64, Micros)> = BTreeMap::new();
-    for used in uses {
-        let (requests, used_at) = noted
-            .entry((used.workspace, &used.zone))
-            .or_insert((0, used.used_at));
-        *requests = requests.saturating_add(used.requests);
-        *used_at = used.used_at.max(*used_at);
+impl Store {
+    /// Adds these uses to the record of requested zones.
+    pub async fn note_zones(&self, uses: &[ZoneUse]) -> Result<(), StoreError> {
+        // Sorted, so that every host locks in the same order, and deduplicated.
+        let mut noted: BTreeMap<(WorkspaceId, &str), (u64, Micros)> = BTreeMap::new();
+        for used in uses {
+            let (requests, used_at) = noted
+                .entry((used.workspace, &used.zone))
+                .or_insert((0, used.used_at));
+            *requests = requests.saturating_add(used.requests);
+            *used_at = used.used_at.max(*used_at);
+        }
+        let noted: Vec<_> = noted.into_iter().collect();
+        for some in noted.chunks(limits::WORKSPACES_AT_ONCE) {
+            let mut workspaces: Vec<WorkspaceId> = some.iter().map(|((of, _), _)| *of).collect();
+            workspaces.dedup();
+            let rows: Vec<_> = some
+                .iter()
+                .map(|((workspace, zone), (requests, used_at))| {
+                    args! {
+                        workspace_id: *workspace,
+                        zone: (*zone).to_owned(),
+                        requests: i64::try_from(*requests).unwrap_or(i64::MAX),
+                        used_at: *used_at,
+                    }
+                })
+                .collect();
+            self.database
+                .write(
+                    VisibleRows::Of(&workspaces),
+                    steps!(|tx| {
+                        tx.run_each(&NOTE, &rows).await?;
+                        Ok(())
+                    }),
+                )
+                .await?;
+        }
+        Ok(())
     }
-    let noted: Vec<_> = noted.into_iter().collect();
-    for some in noted.chunks(limits::WORKSPACES_AT_ONCE) {
-        let mut workspaces: Vec<WorkspaceId> = some.iter().map(|((of, _), _)| *of).collect();
-        workspaces.dedup();
-        let rows: Vec<_> = some
-            .iter()
-            .map(|((workspace, zone), (requests, used_at))| {
-                args! {
-                    workspace_id: *workspace,
-                    zone: (*zone).to_owned(),
-                    requests: i64::try_from(*requests).unwrap_or(i64::MAX),
-                    used_at: *used_at,
-                }
-            })
-            .collect();
-        database
-            .write(
-                VisibleRows::Of(&workspaces),
-                steps!(|tx| {
-                    tx.run_each(&NOTE, &rows).await?;
-                    Ok(())
-                }),
-            )
-            .await?;
-    }
-    Ok(())
 }
 
 static ZONES: Sql = sql("
@@ -102,30 +104,33 @@ where (workspace_id, zone) in (
   for update of z skip locked -- postgres
 )");
 
-/// Removes cubes that are not needed or follow other rules than `tzdata`, begins missing ones,
-/// and forgets zones that have not been used for `limits::ZONE_UNUSED`. Returns the incomplete
-/// cubes, ordered by build and zone.
-pub async fn due(database: &Database, tzdata: &str, now: Micros) -> Result<Vec<Cube>, StoreError> {
-    let workspaces = database
-        .read(VisibleRows::Exempt, steps!(|tx| workspace_ids(tx).await))
-        .await?;
-    let mut making: Vec<Cube> = Vec::new();
-    for some in workspaces.chunks(limits::WORKSPACES_AT_ONCE) {
-        let due = due_of(database, some, tzdata, now).await?;
-        let mut changed: BTreeMap<Build, ChangedCells> = BTreeMap::new();
-        for cube in due.gone {
-            changed.entry(cube.build).or_default().gone.push(cube.zone);
+impl Store {
+    /// Gives each build the cubes that its workspace needs, within bounds: that of the default
+    /// zone, and those of zones that are requested often and recently. Removes cubes that are not
+    /// needed or follow rules other than `tzdata`. Returns the cubes that are incomplete.
+    pub async fn cubes_due(&self, tzdata: &str, now: Micros) -> Result<Vec<Cube>, StoreError> {
+        let workspaces = self
+            .database
+            .read(VisibleRows::Exempt, steps!(|tx| workspace_ids(tx).await))
+            .await?;
+        let mut making: Vec<Cube> = Vec::new();
+        for some in workspaces.chunks(limits::WORKSPACES_AT_ONCE) {
+            let due = due_of(&self.database, some, tzdata, now).await?;
+            let mut changed: BTreeMap<Build, ChangedCells> = BTreeMap::new();
+            for cube in due.gone {
+                changed.entry(cube.build).or_default().gone.push(cube.zone);
+            }
+            for cube in due.new {
+                changed.entry(cube.build).or_default().new.push(cube.zone);
+            }
+            for (build, changed) in changed {
+                change(&self.database, build, changed, tzdata).await?;
+            }
+            making.extend(due.making);
         }
-        for cube in due.new {
-            changed.entry(cube.build).or_default().new.push(cube.zone);
-        }
-        for (build, changed) in changed {
-            change(database, build, changed, tzdata).await?;
-        }
-        making.extend(due.making);
+        making.sort_by(|a, b| (a.build.number, &a.zone).cmp(&(b.build.number, &b.zone)));
+        Ok(making)
     }
-    making.sort_by(|a, b| (a.build.number, &a.zone).cmp(&(b.build.number, &b.zone)));
-    Ok(making)
 }
 
 /// Returns the work that is due in some workspaces. Zones are rarely forgotten. If there is none to
@@ -315,51 +320,46 @@ set filled_slot = :filled
 where build = :build
 and zone = :zone");
 
-/// Adds the next `limits::CUBE_SLOTS` slots to a cube, from the first one that contains counts.
-/// Returns false if nothing remains to be added: the cube is complete or gone, or follows other
-/// rules. Runs entirely under the lock of the build, because what steps add depends on how far
-/// the cube is filled. A cube with other rules is left to the hosts that have them.
-///
-/// # Errors
-///
-/// [`StoreError::Inconsistent`] if the stored cells of a day cannot be parsed, and
-/// [`StoreError`] if the database fails.
-pub async fn step(database: &Database, cube: &Cube) -> Result<bool, StoreError> {
-    let build = cube.build;
-    let zone = cube.zone.clone();
-    database
-        .write_or_undo(
-            VisibleRows::Of(&[build.workspace]),
-            steps!(|tx| {
-                if !is_there(tx, &build).await? {
-                    return Ok((false, End::Undo));
-                }
-                let cubes = cubes_for_build(tx, build.number).await?;
-                let row = cubes.into_iter().find(|row| row.zone == zone);
-                let row = row.filter(|row| !row.is_whole());
-                let Some((row, rules)) = row.and_then(|row| rules(&row).map(|rules| (row, rules)))
-                else {
-                    return Ok((false, End::Undo));
-                };
-                let args = args! { build: build.number, filled: row.filled.0 };
-                let next = tx
-                    .row(&NEXT, &args, |row| Ok(TimeSlot(row.small("slot")?)))
-                    .await?;
-                let filled = match next {
-                    Some(from) => {
-                        let to = TimeSlot(from.0.saturating_add(limits::CUBE_SLOTS));
-                        fill(tx, &build, &rules, Slots { from, to }).await?;
-                        to
+impl Store {
+    /// Adds some days to a cube. Returns false if the cube is complete.
+    pub async fn cube_step(&self, cube: &Cube) -> Result<bool, StoreError> {
+        let build = cube.build;
+        let zone = cube.zone.clone();
+        self.database
+            .write_or_undo(
+                VisibleRows::Of(&[build.workspace]),
+                steps!(|tx| {
+                    if !is_there(tx, &build).await? {
+                        return Ok((false, End::Undo));
                     }
-                    None => TimeSlot::END,
-                };
-                let args = args! { build: build.number, zone: &zone, filled: filled.0 };
-                tx.run(&FILLED, &args).await?;
-                stepped(tx, build.number).await?;
-                Ok((filled != TimeSlot::END, End::Commit))
-            }),
-        )
-        .await
+                    let cubes = cubes_for_build(tx, build.number).await?;
+                    let row = cubes.into_iter().find(|row| row.zone == zone);
+                    let row = row.filter(|row| !row.is_whole());
+                    let Some((row, rules)) =
+                        row.and_then(|row| rules(&row).map(|rules| (row, rules)))
+                    else {
+                        return Ok((false, End::Undo));
+                    };
+                    let args = args! { build: build.number, filled: row.filled.0 };
+                    let next = tx
+                        .row(&NEXT, &args, |row| Ok(TimeSlot(row.small("slot")?)))
+                        .await?;
+                    let filled = match next {
+                        Some(from) => {
+                            let to = TimeSlot(from.0.saturating_add(limits::CUBE_SLOTS));
+                            fill(tx, &build, &rules, Slots { from, to }).await?;
+                            to
+                        }
+                        None => TimeSlot::END,
+                    };
+                    let args = args! { build: build.number, zone: &zone, filled: filled.0 };
+                    tx.run(&FILLED, &args).await?;
+                    stepped(tx, build.number).await?;
+                    Ok((filled != TimeSlot::END, End::Commit))
+                }),
+            )
+            .await
+    }
 }
 
 /// Adds everything that began in these slots to their days.

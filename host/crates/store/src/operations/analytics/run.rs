@@ -1,5 +1,6 @@
 //! Runs: the work that is due, and the as-of time when a run ends.
 
+use crate::Store;
 use std::collections::BTreeSet;
 
 use super::builds::{self, BuildFeed};
@@ -33,31 +34,34 @@ where b.state in ('making', 'retired')
 or b.after_us < clock.last_us
 order by b.build");
 
-/// Begins a run: reads the store's time, begins the first build of each workspace that has
-/// none, and returns the builds with work to do, ordered by number.
-pub async fn begin(database: &Database, set: MetricSet) -> Result<AnalyticsRun, StoreError> {
-    let (as_of, workspaces) = database
-        .read(
-            VisibleRows::Exempt,
-            steps!(|tx| {
-                // Read before anything else, so that every earlier commit has a stamp that the run
-                // reads.
-                let as_of = tx
-                    .only(&NOW, &[], |row| Ok(Micros(row.number("now_us")?)))
-                    .await?;
-                Ok((as_of, workspace_ids(tx).await?))
-            }),
-        )
-        .await?;
-    let mut found: Vec<Build> = Vec::new();
-    for some in workspaces.chunks(limits::WORKSPACES_AT_ONCE) {
-        found.extend(begin_some(database, set, some).await?);
+impl Store {
+    /// Begins a run and gives every workspace its first build. Does not interrupt the work of
+    /// another host.
+    pub async fn rollup_begin(&self, set: MetricSet) -> Result<AnalyticsRun, StoreError> {
+        let (as_of, workspaces) = self
+            .database
+            .read(
+                VisibleRows::Exempt,
+                steps!(|tx| {
+                    // Read before anything else, so that every earlier commit has a stamp that the run
+                    // reads.
+                    let as_of = tx
+                        .only(&NOW, &[], |row| Ok(Micros(row.number("now_us")?)))
+                        .await?;
+                    Ok((as_of, workspace_ids(tx).await?))
+                }),
+            )
+            .await?;
+        let mut found: Vec<Build> = Vec::new();
+        for some in workspaces.chunks(limits::WORKSPACES_AT_ONCE) {
+            found.extend(begin_some(&self.database, set, some).await?);
+        }
+        found.sort_unstable_by_key(|build| build.number);
+        Ok(AnalyticsRun {
+            as_of,
+            builds: found,
+        })
     }
-    found.sort_unstable_by_key(|build| build.number);
-    Ok(AnalyticsRun {
-        as_of,
-        builds: found,
-    })
 }
 
 /// Returns the due builds of some workspaces. Builds are rarely missing. If none is missing,
@@ -167,44 +171,47 @@ set as_of = greatest(run.as_of, excluded.as_of),
   finished_at = greatest(run.finished_at, excluded.finished_at),
   changes = excluded.changes");
 
-/// Ends a run. The counts are as of its beginning, except for workspaces whose serving build is
-/// in `unread`: their as-of time stays. `changes` is the number of changes that the run read.
-/// The as-of time never decreases.
-pub async fn end(
-    database: &Database,
-    set: MetricSet,
-    run: &AnalyticsRun,
-    unread: &[Build],
-    changes: u64,
-) -> Result<(), StoreError> {
-    let as_of = run.as_of;
-    let unread = UnreadBuilds {
-        builds: unread.iter().map(|build| build.number).collect(),
-        workspaces: unread.iter().map(|build| build.workspace).collect(),
-    };
-    database
-        .write(
-            VisibleRows::Exempt,
-            steps!(|tx| {
-                let number = ENDS + i64::from(set.code());
-                tx.run(&LOCK, &args! { number }).await?;
-                let args = args! { metric_set: set.code() };
-                let last = tx.row(&LAST, &args, |row| row.time("as_of")).await?;
-                let workspaces = workspace_ids(tx).await?;
-                for some in workspaces.chunks(limits::WORKSPACES_AT_ONCE) {
-                    tx.name(some).await?;
-                    hold(tx, set, some, &unread, (as_of, last)).await?;
-                }
-                let args = args! {
-                    metric_set: set.code(),
-                    as_of,
-                    changes: i64::try_from(changes).unwrap_or(i64::MAX),
-                };
-                tx.run(&END, &args).await?;
-                Ok(())
-            }),
-        )
-        .await
+impl Store {
+    /// Ends a run: all counts are as of its beginning, except for workspaces whose serving build is
+    /// in `unread`, because it was not read to its end. Their as-of stays as it was. Builds that do
+    /// not serve yet, or have retired, hold nothing back. The as-of never decreases: if two runs
+    /// overlap, the later beginning counts.
+    pub async fn rollup_end(
+        &self,
+        set: MetricSet,
+        run: &AnalyticsRun,
+        unread: &[Build],
+        changes: u64,
+    ) -> Result<(), StoreError> {
+        let as_of = run.as_of;
+        let unread = UnreadBuilds {
+            builds: unread.iter().map(|build| build.number).collect(),
+            workspaces: unread.iter().map(|build| build.workspace).collect(),
+        };
+        self.database
+            .write(
+                VisibleRows::Exempt,
+                steps!(|tx| {
+                    let number = ENDS + i64::from(set.code());
+                    tx.run(&LOCK, &args! { number }).await?;
+                    let args = args! { metric_set: set.code() };
+                    let last = tx.row(&LAST, &args, |row| row.time("as_of")).await?;
+                    let workspaces = workspace_ids(tx).await?;
+                    for some in workspaces.chunks(limits::WORKSPACES_AT_ONCE) {
+                        tx.name(some).await?;
+                        hold(tx, set, some, &unread, (as_of, last)).await?;
+                    }
+                    let args = args! {
+                        metric_set: set.code(),
+                        as_of,
+                        changes: i64::try_from(changes).unwrap_or(i64::MAX),
+                    };
+                    tx.run(&END, &args).await?;
+                    Ok(())
+                }),
+            )
+            .await
+    }
 }
 
 /// The builds that a run has not read to their end, and their workspaces.
@@ -257,32 +264,35 @@ async fn hold(
     Ok(())
 }
 
-/// Begins a new build for one workspace, or for all if it is `None`, unless one is already
-/// being made. Returns how many it began.
-pub async fn rebuild(
-    database: &Database,
-    set: MetricSet,
-    workspace: Option<WorkspaceId>,
-) -> Result<u64, StoreError> {
-    let workspaces = match workspace {
-        Some(workspace) => vec![workspace],
-        None => {
-            database
-                .read(VisibleRows::Exempt, steps!(|tx| workspace_ids(tx).await))
-                .await?
+impl Store {
+    /// Starts new builds from the beginning of the feed, for one workspace or all, unless one is
+    /// already being made. Returns how many it started.
+    pub async fn rollup_rebuild(
+        &self,
+        set: MetricSet,
+        workspace: Option<WorkspaceId>,
+    ) -> Result<u64, StoreError> {
+        let workspaces = match workspace {
+            Some(workspace) => vec![workspace],
+            None => {
+                self.database
+                    .read(VisibleRows::Exempt, steps!(|tx| workspace_ids(tx).await))
+                    .await?
+            }
+        };
+        let mut begun = 0;
+        for some in workspaces.chunks(limits::WORKSPACES_AT_ONCE) {
+            let feeds = builds::feeds(set, some);
+            begun += self
+                .database
+                .write(
+                    VisibleRows::Of(some),
+                    steps!(|tx| builds::begin_rebuild(tx, &feeds).await),
+                )
+                .await?;
         }
-    };
-    let mut begun = 0;
-    for some in workspaces.chunks(limits::WORKSPACES_AT_ONCE) {
-        let feeds = builds::feeds(set, some);
-        begun += database
-            .write(
-                VisibleRows::Of(some),
-                steps!(|tx| builds::begin_rebuild(tx, &feeds).await),
-            )
-            .await?;
+        Ok(begun)
     }
-    Ok(begun)
 }
 
 pub const SQL: &[&Sql] = &[&NOW, &DUE, &LOCK, &LAST, &TOUCHED, &LET_GO, &HOLD, &END];

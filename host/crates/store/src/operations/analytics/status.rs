@@ -1,7 +1,7 @@
 //! The status of the rollups, for operators.
 
 use super::builds;
-use crate::database::Database;
+use crate::Store;
 use crate::operations::agents::workspace_ids;
 use crate::postgres::VisibleRows;
 use crate::row::{RowColumns as _, analytics};
@@ -48,33 +48,35 @@ join rollup_cubes as c
   on c.build = b.build
 where b.state in ('making', 'serving')");
 
-/// Returns the status of each metric set over all workspaces.
-pub async fn status(database: &Database) -> Result<Vec<RollupStatus>, StoreError> {
-    database
-        .read_many(
-            // No workspace at first: they are named in parts below.
-            VisibleRows::Of(&[]),
-            steps!(|tx| {
-                let mut all = Vec::new();
-                for set in MetricSet::ALL {
-                    all.push(last_run(tx, set).await?);
-                }
-                let workspaces = workspace_ids(tx).await?;
-                for some in workspaces.chunks(limits::WORKSPACES_AT_ONCE) {
-                    tx.name(some).await?;
-                    for status in &mut all {
-                        add(tx, some, status).await?;
+impl Store {
+    /// Returns the state of the rollups of each metric set, over all workspaces.
+    pub async fn rollup_status(&self) -> Result<Vec<RollupStatus>, StoreError> {
+        self.database
+            .read_many(
+                // No workspace at first: they are named in parts below.
+                VisibleRows::Of(&[]),
+                steps!(|tx| {
+                    let mut all = Vec::new();
+                    for set in MetricSet::ALL {
+                        all.push(last_run(tx, set).await?);
                     }
-                }
-                for status in &mut all {
-                    status
-                        .making
-                        .sort_unstable_by_key(|(build, _)| build.number);
-                }
-                Ok(all)
-            }),
-        )
-        .await
+                    let workspaces = workspace_ids(tx).await?;
+                    for some in workspaces.chunks(limits::WORKSPACES_AT_ONCE) {
+                        tx.name(some).await?;
+                        for status in &mut all {
+                            add(tx, some, status).await?;
+                        }
+                    }
+                    for status in &mut all {
+                        status
+                            .making
+                            .sort_unstable_by_key(|(build, _)| build.number);
+                    }
+                    Ok(all)
+                }),
+            )
+            .await
+    }
 }
 
 /// Returns the status of a set's last run, without its builds.

@@ -1,6 +1,7 @@
 //! Steps: a step reads changes from one snapshot, and commits counts, facts and place together,
 //! unless another step was faster.
 
+use crate::Store;
 use std::collections::{HashMap, HashSet};
 
 use uuid::Uuid;
@@ -24,82 +25,79 @@ use leadhost_domain::id::WorkspaceId;
 use leadhost_domain::limits;
 use leadhost_domain::time::Micros;
 
-/// Reads at most `limit` changes of the feed into the build and its cubes. A build that has
-/// reached the end of the feed and has the cubes of the serving build replaces it. If the
-/// build is retired, a step removes at most `limit` of its rows of each kind. On SQLite a step reads at most
-/// `limits::ROLLUP_CHANGES_ALONE` changes.
-///
-/// # Errors
-///
-/// [`StoreError::Inconsistent`] if a key has no number or the stored cells of a day cannot be
-/// parsed, and [`StoreError`] if the database fails.
-pub async fn step(database: &Database, build: &Build, limit: u32) -> Result<Stepped, StoreError> {
-    let build = *build;
-    let limit = match database {
-        // Other writers wait for the step.
-        Database::Sqlite(_) => limit.clamp(1, limits::ROLLUP_CHANGES_ALONE),
-        Database::Postgres(_) => limit.max(1),
-    };
-    let Some(mut read) = read(database, build, limit).await? else {
-        return Ok(Stepped::Done(0));
-    };
-    let place = read.place;
-    if place.state == BuildState::Retired {
-        return remove::step(database, &build, limit).await;
-    }
-    if place.is_idle() {
-        return Ok(Stepped::Done(0));
-    }
-    let new: Vec<CountKey> = new_keys(&read.page, &read.keys)
-        .into_iter()
-        .cloned()
-        .collect();
-    if !new.is_empty() {
-        let made = make_keys(database, build.workspace, new).await?;
-        read.keys.extend(made);
-    }
-    let deltas = deltas(&read.facts, &facts(&read.page, &read.keys)?);
-    let reached = place.reached(&read.page, limit);
-    let changes = u64::try_from(read.page.len()).unwrap_or(u64::MAX);
-    let seen_at = read.seen_at;
-    database
-        .write_or_undo(
-            VisibleRows::Of(&[build.workspace]),
-            steps!(|tx| {
-                let locked = LockedBuilds::lock(tx, &build).await?;
-                if locked.get(&build) != Some((place.state, place.step)) {
-                    return Ok((Stepped::Passed, End::Undo));
-                }
-                if place.missed_removals() {
-                    let is_making = place.state == BuildState::Making;
-                    if is_making {
-                        // It has never served, so a new build replaces it.
-                        retire(tx, build.number).await?;
+impl Store {
+    /// Reads at most `limit` changes of the feed into the build, including its cubes. A build that
+    /// reaches the feed's clock serves from then on, and earlier builds retire. A build that has
+    /// missed removals is built again. If the build is retired, a step removes at most `limit` of
+    /// its rows of each kind, and finally the build itself.
+    pub async fn rollup_step(&self, build: &Build, limit: u32) -> Result<Stepped, StoreError> {
+        let build = *build;
+        let limit = match &self.database {
+            // Other writers wait for the step.
+            Database::Sqlite(_) => limit.clamp(1, limits::ROLLUP_CHANGES_ALONE),
+            Database::Postgres(_) => limit.max(1),
+        };
+        let Some(mut read) = read(&self.database, build, limit).await? else {
+            return Ok(Stepped::Done(0));
+        };
+        let place = read.place;
+        if place.state == BuildState::Retired {
+            return remove::step(&self.database, &build, limit).await;
+        }
+        if place.is_idle() {
+            return Ok(Stepped::Done(0));
+        }
+        let new: Vec<CountKey> = new_keys(&read.page, &read.keys)
+            .into_iter()
+            .cloned()
+            .collect();
+        if !new.is_empty() {
+            let made = make_keys(&self.database, build.workspace, new).await?;
+            read.keys.extend(made);
+        }
+        let deltas = deltas(&read.facts, &facts(&read.page, &read.keys)?);
+        let reached = place.reached(&read.page, limit);
+        let changes = u64::try_from(read.page.len()).unwrap_or(u64::MAX);
+        let seen_at = read.seen_at;
+        self.database
+            .write_or_undo(
+                VisibleRows::Of(&[build.workspace]),
+                steps!(|tx| {
+                    let locked = LockedBuilds::lock(tx, &build).await?;
+                    if locked.get(&build) != Some((place.state, place.step)) {
+                        return Ok((Stepped::Passed, End::Undo));
                     }
-                    let feeds = builds::feeds(build.set, &[build.workspace]);
-                    builds::begin_rebuild(tx, &feeds).await?;
-                    if is_making {
-                        return Ok((Stepped::Done(0), End::Commit));
+                    if place.missed_removals() {
+                        let is_making = place.state == BuildState::Making;
+                        if is_making {
+                            // It has never served, so a new build replaces it.
+                            retire(tx, build.number).await?;
+                        }
+                        let feeds = builds::feeds(build.set, &[build.workspace]);
+                        builds::begin_rebuild(tx, &feeds).await?;
+                        if is_making {
+                            return Ok((Stepped::Done(0), End::Commit));
+                        }
                     }
-                }
-                count(tx, &build, &deltas).await?;
-                advance(tx, &build, &deltas, reached).await?;
-                let mut is_all = reached.is_all;
-                if place.state == BuildState::Making && is_all {
-                    // The serving counts never go back: a step that was too slow has to read again.
-                    is_all = !is_outdated(tx, build.set, seen_at).await?;
-                    if is_all {
-                        take_over(tx, &build, locked.serving()).await?;
+                    count(tx, &build, &deltas).await?;
+                    advance(tx, &build, &deltas, reached).await?;
+                    let mut is_all = reached.is_all;
+                    if place.state == BuildState::Making && is_all {
+                        // The serving counts never go back: a step that was too slow has to read again.
+                        is_all = !is_outdated(tx, build.set, seen_at).await?;
+                        if is_all {
+                            take_over(tx, &build, locked.serving()).await?;
+                        }
                     }
-                }
-                let stepped = match is_all {
-                    true => Stepped::Done(changes),
-                    false => Stepped::More(changes),
-                };
-                Ok((stepped, End::Commit))
-            }),
-        )
-        .await
+                    let stepped = match is_all {
+                        true => Stepped::Done(changes),
+                        false => Stepped::More(changes),
+                    };
+                    Ok((stepped, End::Commit))
+                }),
+            )
+            .await
+    }
 }
 
 /// A page of the feed with its known facts and keys, from one snapshot.

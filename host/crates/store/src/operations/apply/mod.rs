@@ -4,12 +4,12 @@
 pub mod resolved;
 mod statements;
 
+use crate::Store;
 use std::collections::BTreeMap;
 
 use self::resolved::ResolvedConnection;
 use self::statements::Declare;
 pub use self::statements::SQL;
-use crate::database::Database;
 use crate::plan::RowEffect;
 use crate::postgres::VisibleRows;
 use crate::sql::{Tx, steps};
@@ -22,30 +22,34 @@ use leadhost_domain::id::{AgentId, ConnectionId, OwnerId, PartnerId, WorkspaceId
 use leadhost_domain::time::Micros;
 use leadhost_domain::workspace::{ChangeKind, PartKind};
 
-/// Applies a plan in one transaction. With `dry_run` it is rolled back at the end, so that the
-/// answer shows what would change.
-///
-/// # Errors
-///
-/// [`StoreError::Refused`] if the plan is part of a workspace that does not exist, or names a
-/// partner or an agent that the workspace does not have, [`StoreError::Outdated`] if a connection has
-/// another version than the plan is based on, and [`StoreError`] if the database fails.
-pub async fn apply(
-    database: &Database,
-    plan: Plan,
-    now: Micros,
-    dry_run: bool,
-) -> Result<Applied, StoreError> {
-    database
-        .write_or_undo(
-            VisibleRows::Exempt,
-            steps!(|tx| {
-                let applied = in_transaction(tx, &plan, now).await?;
-                let end = if dry_run { End::Undo } else { End::Commit };
-                Ok((applied, end))
-            }),
-        )
-        .await
+impl Store {
+    /// Brings the workspace in line with its declaration: creates and changes what the plan names,
+    /// and removes nothing. Runs in one transaction. With `dry_run` it is rolled back at the end,
+    /// so the answer shows what would change.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Refused`] if the plan is a part of a workspace that does not exist, or
+    /// names a partner or an agent that the workspace does not have, and [`StoreError`] if
+    /// the database fails.
+    pub async fn apply(
+        &self,
+        plan: &Plan,
+        now: Micros,
+        dry_run: bool,
+    ) -> Result<Applied, StoreError> {
+        let plan = plan.clone();
+        self.database
+            .write_or_undo(
+                VisibleRows::Exempt,
+                steps!(|tx| {
+                    let applied = in_transaction(tx, &plan, now).await?;
+                    let end = if dry_run { End::Undo } else { End::Commit };
+                    Ok((applied, end))
+                }),
+            )
+            .await
+    }
 }
 
 async fn in_transaction(tx: &mut Tx, plan: &Plan, now: Micros) -> Result<Applied, StoreError> {

@@ -1,7 +1,7 @@
 //! Counts what erasing a person would remove, without doing it.
 
 use super::raw;
-use crate::database::Database;
+use crate::Store;
 use crate::operations::repairs::changes_about;
 use crate::postgres::VisibleRows;
 use crate::row::erase::erased;
@@ -127,28 +127,26 @@ select
   (select count(*) from tickets where contact_id = :contact) as tickets"
 ));
 
-/// Returns how many rows of each kind an erasure of this person would remove. Changes nothing.
-///
-/// # Errors
-///
-/// [`StoreError::Inconsistent`] if a value cannot be serialized as JSON, and [`StoreError`] if
-/// the database fails.
-pub async fn count(database: &Database, person: Person) -> Result<Erased, StoreError> {
-    database
-        .read_many(
-            VisibleRows::Of(&[person.workspace]),
-            steps!(|tx| {
-                let args = args! {
-                    workspace: person.workspace,
-                    contact: person.id,
-                    names: json(&person.names())?,
-                };
-                let mut counted = tx.only(&COUNTS, &args, |row| erased(row)).await?;
-                counted.add(&raw::count(tx, &person).await?);
-                Ok(counted)
-            }),
-        )
-        .await
+impl Store {
+    /// Returns what erasing a person would remove, as far as it can be counted.
+    pub async fn count_person(&self, person: &Person) -> Result<Erased, StoreError> {
+        let person = person.clone();
+        self.database
+            .read_many(
+                VisibleRows::Of(&[person.workspace]),
+                steps!(|tx| {
+                    let args = args! {
+                        workspace: person.workspace,
+                        contact: person.id,
+                        names: json(&person.names())?,
+                    };
+                    let mut counted = tx.only(&COUNTS, &args, |row| erased(row)).await?;
+                    counted.add(&raw::count(tx, &person).await?);
+                    Ok(counted)
+                }),
+            )
+            .await
+    }
 }
 
 pub const SQL: &[&Sql] = &[&COUNTS];

@@ -97,74 +97,75 @@ mod raw;
 mod record;
 mod standing;
 
-pub use self::count::count;
 use self::erasing::{ErasureTx, LOCK_CONTACT, LOCK_WORK, WORK};
-pub use self::person::person;
-pub use self::raw::{deliveries, unlinked};
-pub use self::record::{begin, left, list, one};
 use super::remove::{self};
 use super::repairs;
-use crate::database::Database;
 use crate::postgres::VisibleRows;
 use crate::row::RowColumns as _;
 use crate::sql::{Sql, args, sql, steps};
 use crate::tombstones::Removal;
-use crate::{EraseStep, Erased, Extent, Person, StoreError};
+use crate::{EraseStep, Erased, Extent, Person, Store, StoreError};
 use leadhost_domain::id::ErasureId;
 use leadhost_domain::limits;
 use leadhost_domain::row::Entity;
-use leadhost_domain::time::Micros;
 
-/// Runs the next step. If the database keeps its writes in a log beside its file, the caller
-/// empties the log after the last step: until then it contains the removed rows.
-///
-/// # Errors
-///
-/// [`StoreError::Contended`] if a channel assigned another id to a message in the meantime,
-/// [`StoreError::Inconsistent`] if there is no such erasure, and [`StoreError`] if the database
-/// fails.
-pub async fn step(
-    database: &Database,
-    person: Person,
-    erasure: ErasureId,
-    extent: Extent<'_>,
-    now: Micros,
-) -> Result<EraseStep, StoreError> {
-    // `None` keeps the contact, and the record stays open.
-    let remaining = match extent {
-        Extent::ButContact => None,
-        Extent::Whole(remaining) => Some(remaining.clone()),
-    };
-    database
-        .write(
-            VisibleRows::Of(&[person.workspace]),
-            steps!(|tx| {
-                let noted = record::lock(tx, erasure).await?;
-                let mut work = ErasureTx {
-                    tx,
-                    person: &person,
-                    now,
-                };
-                let (erased, done) = match (next(&mut work).await?, &remaining) {
-                    (Some(erased), _) => (erased, false),
-                    (None, None) => (Erased::default(), true),
-                    (None, Some(remaining)) => match contact(&mut work).await? {
-                        Some(erased) => {
-                            record::end(work.tx, erasure, now, remaining).await?;
-                            (erased, true)
-                        }
-                        None => (Erased::default(), false),
-                    },
-                };
-                record::note(work.tx, erasure, noted, &erased).await?;
-                Ok(EraseStep {
-                    erased,
-                    done,
-                    at: now,
-                })
-            }),
-        )
-        .await
+impl Store {
+    /// Runs the next step of an erasure, a bounded transaction. The erasure is done when a step
+    /// finds nothing left to do.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Contended`] if a message of the person got another external id
+    /// meanwhile, and [`StoreError`] if the database fails. The step is then rolled back.
+    pub async fn erase_step(
+        &self,
+        person: &Person,
+        erasure: ErasureId,
+        extent: Extent<'_>,
+    ) -> Result<EraseStep, StoreError> {
+        let (person, now) = (person.clone(), self.clock.now());
+        // `None` keeps the contact, and the record stays open.
+        let remaining = match extent {
+            Extent::ButContact => None,
+            Extent::Whole(remaining) => Some(remaining.clone()),
+        };
+        let step: EraseStep = self
+            .database
+            .write(
+                VisibleRows::Of(&[person.workspace]),
+                steps!(|tx| {
+                    let noted = record::lock(tx, erasure).await?;
+                    let mut work = ErasureTx {
+                        tx,
+                        person: &person,
+                        now,
+                    };
+                    let (erased, done) = match (next(&mut work).await?, &remaining) {
+                        (Some(erased), _) => (erased, false),
+                        (None, None) => (Erased::default(), true),
+                        (None, Some(remaining)) => match contact(&mut work).await? {
+                            Some(erased) => {
+                                record::end(work.tx, erasure, now, remaining).await?;
+                                (erased, true)
+                            }
+                            None => (Erased::default(), false),
+                        },
+                    };
+                    record::note(work.tx, erasure, noted, &erased).await?;
+                    Ok(EraseStep {
+                        erased,
+                        done,
+                        at: now,
+                    })
+                }),
+            )
+            .await?;
+        if step.done && matches!(extent, Extent::Whole(_)) {
+            // It still contains the removed rows.
+            self.database.empty_log().await?;
+        }
+        Ok(step)
+    }
 }
 
 /// Removes the next kind of rows, except the contact. Returns `None` if nothing is left.

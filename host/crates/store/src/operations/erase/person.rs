@@ -1,9 +1,9 @@
 //! Finds the person to erase: an existing contact, or one that an earlier erasure names, because
 //! its traces may have appeared again.
 
+use crate::Store;
 use uuid::Uuid;
 
-use crate::database::Database;
 use crate::postgres::VisibleRows;
 use crate::row::RowColumns as _;
 use crate::sql::{Sql, args, sql, steps};
@@ -46,52 +46,53 @@ and (workspace_id = :workspace) is true
 order by id
 limit 1");
 
-/// Returns the person with this contact id or key, with the names by which the person's data is
-/// found. A key that several contacts share leads to its first owner, and the others are
-/// listed. Returns `None` if neither a contact nor an earlier erasure is known.
-pub async fn person(
-    database: &Database,
-    workspace: WorkspaceId,
-    by: PersonBy,
-) -> Result<Option<Person>, StoreError> {
-    database
-        .read(
-            VisibleRows::Of(&[workspace]),
-            steps!(|tx| {
-                let found: Vec<ContactId> = match by {
-                    PersonBy::Id(id) => vec![id],
-                    PersonBy::Key(key) => {
-                        let limit = i64::from(limits::OTHERS_NAMED) + 1;
-                        let args = args! { workspace, key: &key, limit };
-                        tx.rows(&BY_KEY, &args, |row| row.id("contact_id")).await?
+impl Store {
+    /// Returns the person that an operator means. `None` if nothing is known of such a person.
+    pub async fn person(
+        &self,
+        workspace: WorkspaceId,
+        by: &PersonBy,
+    ) -> Result<Option<Person>, StoreError> {
+        let by = by.clone();
+        self.database
+            .read(
+                VisibleRows::Of(&[workspace]),
+                steps!(|tx| {
+                    let found: Vec<ContactId> = match by {
+                        PersonBy::Id(id) => vec![id],
+                        PersonBy::Key(key) => {
+                            let limit = i64::from(limits::OTHERS_NAMED) + 1;
+                            let args = args! { workspace, key: &key, limit };
+                            tx.rows(&BY_KEY, &args, |row| row.id("contact_id")).await?
+                        }
+                    };
+                    let Some((&id, others)) = found.split_first() else {
+                        return Ok(None);
+                    };
+                    let args = args! { workspace, contact: id };
+                    let contact = tx
+                        .row(&CONTACT, &args, |row| {
+                            Ok((row.text_if("email")?, row.text_if("phone_number")?))
+                        })
+                        .await?;
+                    let keys = tx.rows(&KEYS, &args, |row| row.text("key")).await?;
+                    let known = tx.row(&KNOWN, &args, |row| row.id::<Uuid>("id")).await?;
+                    if contact.is_none() && known.is_none() {
+                        return Ok(None);
                     }
-                };
-                let Some((&id, others)) = found.split_first() else {
-                    return Ok(None);
-                };
-                let args = args! { workspace, contact: id };
-                let contact = tx
-                    .row(&CONTACT, &args, |row| {
-                        Ok((row.text_if("email")?, row.text_if("phone_number")?))
-                    })
-                    .await?;
-                let keys = tx.rows(&KEYS, &args, |row| row.text("key")).await?;
-                let known = tx.row(&KNOWN, &args, |row| row.id::<Uuid>("id")).await?;
-                if contact.is_none() && known.is_none() {
-                    return Ok(None);
-                }
-                let (email, phone_number) = contact.unwrap_or_default();
-                Ok(Some(Person {
-                    workspace,
-                    id,
-                    keys,
-                    email,
-                    phone_number,
-                    others: others.to_vec(),
-                }))
-            }),
-        )
-        .await
+                    let (email, phone_number) = contact.unwrap_or_default();
+                    Ok(Some(Person {
+                        workspace,
+                        id,
+                        keys,
+                        email,
+                        phone_number,
+                        others: others.to_vec(),
+                    }))
+                }),
+            )
+            .await
+    }
 }
 
 pub const SQL: &[&Sql] = &[&BY_KEY, &CONTACT, &KEYS, &KNOWN];

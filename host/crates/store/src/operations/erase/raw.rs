@@ -1,13 +1,13 @@
 //! Raw deliveries about a person. A delivery that also led to others is emptied rather than
 //! removed, so that its results for the others remain visible.
 
+use crate::Store;
 use uuid::Uuid;
 
 use super::{
     erasing::{ErasureTx, LOCK_WORK, WORK},
     record,
 };
-use crate::database::Database;
 use crate::erase::EMPTIED;
 use crate::operations::remove::rows_of;
 use crate::postgres::VisibleRows;
@@ -270,37 +270,36 @@ and ",
     has_led!()
 ));
 
-/// Removes these deliveries of the workspace, or empties those of which an item led to a contact.
-///
-/// # Errors
-///
-/// [`StoreError::Inconsistent`] if there is no such erasure, and [`StoreError`] if the database
-/// fails.
-pub async fn deliveries(
-    database: &Database,
-    workspace: WorkspaceId,
-    erasure: ErasureId,
-    ids: Vec<DeliveryId>,
-) -> Result<Erased, StoreError> {
-    database
-        .write(
-            VisibleRows::Of(&[workspace]),
-            steps!(|tx| {
-                let noted = record::lock(tx, erasure).await?;
-                let mut ids: Vec<Uuid> = ids.into_iter().map(|id| id.0).collect();
-                ids.sort_unstable();
-                lock(tx, workspace, &ids).await?;
-                let led: Vec<Uuid> = tx
-                    .rows_each(&LED, &rows_of(workspace, &ids), |row| row.id("id"))
-                    .await?;
-                ids.retain(|id| !led.contains(id));
-                let mut erased = remove(tx, workspace, &ids).await?;
-                erased.add(&empty(tx, workspace, &led, None).await?);
-                record::note(tx, erasure, noted, &erased).await?;
-                Ok(erased)
-            }),
-        )
-        .await
+impl Store {
+    /// Removes whole deliveries, in any state, as part of an erasure. Finished deliveries that led
+    /// to a contact are emptied instead.
+    pub async fn erase_deliveries(
+        &self,
+        workspace: WorkspaceId,
+        erasure: ErasureId,
+        ids: &[DeliveryId],
+    ) -> Result<Erased, StoreError> {
+        let ids = ids.to_vec();
+        self.database
+            .write(
+                VisibleRows::Of(&[workspace]),
+                steps!(|tx| {
+                    let noted = record::lock(tx, erasure).await?;
+                    let mut ids: Vec<Uuid> = ids.into_iter().map(|id| id.0).collect();
+                    ids.sort_unstable();
+                    lock(tx, workspace, &ids).await?;
+                    let led: Vec<Uuid> = tx
+                        .rows_each(&LED, &rows_of(workspace, &ids), |row| row.id("id"))
+                        .await?;
+                    ids.retain(|id| !led.contains(id));
+                    let mut erased = remove(tx, workspace, &ids).await?;
+                    erased.add(&empty(tx, workspace, &led, None).await?);
+                    record::note(tx, erasure, noted, &erased).await?;
+                    Ok(erased)
+                }),
+            )
+            .await
+    }
 }
 
 // On SQLite the page covers all workspaces, so that it follows the order of ids and is bounded.
@@ -348,50 +347,52 @@ join deliveries as d                                     -- postgres
 order by d.id"
 ));
 
-/// Returns the next deliveries that led to no contact, or partly to contacts other than this one,
-/// or have a lead that is to be converted again. The page is bounded in number and bytes.
-pub async fn unlinked(
-    database: &Database,
-    workspace: WorkspaceId,
-    contact: ContactId,
-    after: Option<DeliveryId>,
-) -> Result<UnlinkedPage, StoreError> {
-    database
-        .read_many(
-            VisibleRows::Of(&[workspace]),
-            steps!(|tx| {
-                let args = args! {
-                    workspace,
-                    contact,
-                    after: after.map_or(Uuid::nil(), |id| id.0),
-                    limit: limits::SEARCHED_AT_ONCE,
-                };
-                let page: Vec<(Uuid, u64, bool)> = tx
-                    .rows(&PAGE, &args, |row| {
-                        let bytes = row.number("body_bytes")?;
-                        Ok((row.id("id")?, bytes, row.flag("wanted")?))
+impl Store {
+    /// Returns the next deliveries of a workspace, by id, that led to no contact, or partly to
+    /// contacts other than this one.
+    pub async fn unlinked_deliveries(
+        &self,
+        workspace: WorkspaceId,
+        contact: ContactId,
+        after: Option<DeliveryId>,
+    ) -> Result<UnlinkedPage, StoreError> {
+        self.database
+            .read_many(
+                VisibleRows::Of(&[workspace]),
+                steps!(|tx| {
+                    let args = args! {
+                        workspace,
+                        contact,
+                        after: after.map_or(Uuid::nil(), |id| id.0),
+                        limit: limits::SEARCHED_AT_ONCE,
+                    };
+                    let page: Vec<(Uuid, u64, bool)> = tx
+                        .rows(&PAGE, &args, |row| {
+                            let bytes = row.number("body_bytes")?;
+                            Ok((row.id("id")?, bytes, row.flag("wanted")?))
+                        })
+                        .await?;
+                    let full = page.len() == limits::SEARCHED_AT_ONCE as usize;
+                    let (mut wanted, mut bytes, mut next) = (Vec::new(), 0, None);
+                    for &(id, of_body, is_wanted) in &page {
+                        if bytes > limits::SEARCHED_BYTES {
+                            break;
+                        }
+                        next = Some(id);
+                        if is_wanted {
+                            bytes += of_body;
+                            wanted.push(args! { workspace_id: workspace, id, contact_id: contact });
+                        }
+                    }
+                    let is_last = !full && next == page.last().map(|(id, ..)| *id);
+                    Ok(UnlinkedPage {
+                        deliveries: tx.rows_each(&RAW, &wanted, |row| unlinked_of(row)).await?,
+                        next: next.filter(|_| !is_last).map(DeliveryId),
                     })
-                    .await?;
-                let full = page.len() == limits::SEARCHED_AT_ONCE as usize;
-                let (mut wanted, mut bytes, mut next) = (Vec::new(), 0, None);
-                for &(id, of_body, is_wanted) in &page {
-                    if bytes > limits::SEARCHED_BYTES {
-                        break;
-                    }
-                    next = Some(id);
-                    if is_wanted {
-                        bytes += of_body;
-                        wanted.push(args! { workspace_id: workspace, id, contact_id: contact });
-                    }
-                }
-                let is_last = !full && next == page.last().map(|(id, ..)| *id);
-                Ok(UnlinkedPage {
-                    deliveries: tx.rows_each(&RAW, &wanted, |row| unlinked_of(row)).await?,
-                    next: next.filter(|_| !is_last).map(DeliveryId),
-                })
-            }),
-        )
-        .await
+                }),
+            )
+            .await
+    }
 }
 
 pub const SQL: &[&Sql] = &[

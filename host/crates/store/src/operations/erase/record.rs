@@ -1,9 +1,9 @@
 //! The record of an erasure: begun once, locked and updated by every step, ended by the last.
 
+use crate::Store;
 use uuid::Uuid;
 
 use super::{erasing::LOCK_CONTACT, standing};
-use crate::database::Database;
 use crate::erase::left_by;
 use crate::postgres::VisibleRows;
 use crate::row::RowColumns as _;
@@ -40,43 +40,45 @@ static BEGIN: Sql = sql("
 insert into erasures (workspace_id, id, contact_id, found_by, key_id, began_at, erased, remaining)
 values (:workspace, :id, :contact, :found_by, :key, :began_at, '{}', '{}')");
 
-/// Returns the interrupted erasure of this contact, or begins a new one. Concurrent calls take
-/// turns by locking the contact, so that there is one record.
-pub async fn begin(database: &Database, new: NewErasure) -> Result<Erasure, StoreError> {
-    database
-        .write_or_undo(
-            VisibleRows::Of(&[new.workspace]),
-            steps!(|tx| {
-                let args = args! { workspace: new.workspace, contact: new.contact };
-                tx.run(&LOCK_CONTACT, &args).await?;
-                let before = tx.row(&UNFINISHED, &args, |row| erasure(row)).await?;
-                if let Some(before) = before {
-                    return Ok((before, End::Undo));
-                }
-                let args = args! {
-                    workspace: new.workspace,
-                    id: new.id,
-                    contact: new.contact,
-                    found_by: new.found_by.as_str(),
-                    key: new.key,
-                    began_at: new.began_at,
-                };
-                tx.run(&BEGIN, &args).await?;
-                let begun = Erasure {
-                    id: new.id,
-                    workspace_id: new.workspace,
-                    contact_id: new.contact,
-                    found_by: new.found_by,
-                    key_id: new.key,
-                    began_at: new.began_at,
-                    done_at: None,
-                    erased: Erased::default(),
-                    remaining: RemainingData::default(),
-                };
-                Ok((begun, End::Commit))
-            }),
-        )
-        .await
+impl Store {
+    /// Records the erasure and returns it, or returns the unfinished one of the same contact.
+    pub async fn begin_erasure(&self, new: &NewErasure) -> Result<Erasure, StoreError> {
+        let new = new.clone();
+        self.database
+            .write_or_undo(
+                VisibleRows::Of(&[new.workspace]),
+                steps!(|tx| {
+                    let args = args! { workspace: new.workspace, contact: new.contact };
+                    tx.run(&LOCK_CONTACT, &args).await?;
+                    let before = tx.row(&UNFINISHED, &args, |row| erasure(row)).await?;
+                    if let Some(before) = before {
+                        return Ok((before, End::Undo));
+                    }
+                    let args = args! {
+                        workspace: new.workspace,
+                        id: new.id,
+                        contact: new.contact,
+                        found_by: new.found_by.as_str(),
+                        key: new.key,
+                        began_at: new.began_at,
+                    };
+                    tx.run(&BEGIN, &args).await?;
+                    let begun = Erasure {
+                        id: new.id,
+                        workspace_id: new.workspace,
+                        contact_id: new.contact,
+                        found_by: new.found_by,
+                        key_id: new.key,
+                        began_at: new.began_at,
+                        done_at: None,
+                        erased: Erased::default(),
+                        remaining: RemainingData::default(),
+                    };
+                    Ok((begun, End::Commit))
+                }),
+            )
+            .await
+    }
 }
 
 static LOCK: Sql = sql("
@@ -146,18 +148,19 @@ pub async fn end(
 
 static ONE: Sql = erasures!("where id = :id");
 
-/// Returns an erasure of any workspace, or `None` if there is none with this id. It names the
-/// deliveries that it left and that still exist, with their current status.
-pub async fn one(database: &Database, id: ErasureId) -> Result<Option<Erasure>, StoreError> {
-    database
-        .read(
-            VisibleRows::All,
-            steps!(|tx| {
-                let found = tx.rows(&ONE, &args! { id }, |row| erasure(row)).await?;
-                Ok(standing_alone(tx, found).await?.pop())
-            }),
-        )
-        .await
+impl Store {
+    /// Returns an erasure of any workspace, as [`Self::erasures`] does. `None` if there is none with this id.
+    pub async fn erasure(&self, id: ErasureId) -> Result<Option<Erasure>, StoreError> {
+        self.database
+            .read(
+                VisibleRows::All,
+                steps!(|tx| {
+                    let found = tx.rows(&ONE, &args! { id }, |row| erasure(row)).await?;
+                    Ok(standing_alone(tx, found).await?.pop())
+                }),
+            )
+            .await
+    }
 }
 
 /// Leaves out, of the deliveries that erasures kept, those that are gone by now.
@@ -183,32 +186,33 @@ order by id desc
 limit :limit"
 );
 
-/// Returns the erasures of one workspace, or of all, newest first: at most the filter's
-/// `limit`. Lists only those of the deliveries that they left that still stand, with their
-/// current status.
-pub async fn list(database: &Database, filter: ErasureFilter) -> Result<Vec<Erasure>, StoreError> {
-    database
-        .read_many(
-            VisibleRows::All,
-            steps!(|tx| {
-                // Without a given id, up to the greatest one, so that the index is walked as a
-                // range.
-                let before = filter.before.map_or(Uuid::max(), |id| id.0);
-                let limit = filter.limit;
-                let all = match filter.workspace {
-                    Some(workspace) => {
-                        let args = args! { workspace, before, limit };
-                        tx.rows(&OF_WORKSPACE, &args, |row| erasure(row)).await?
-                    }
-                    None => {
-                        let args = args! { before, limit };
-                        tx.rows(&ALL, &args, |row| erasure(row)).await?
-                    }
-                };
-                standing_alone(tx, all).await
-            }),
-        )
-        .await
+impl Store {
+    /// Returns erasures, newest first. The deliveries that they left are shown as they are now.
+    pub async fn erasures(&self, filter: &ErasureFilter) -> Result<Vec<Erasure>, StoreError> {
+        let filter = filter.clone();
+        self.database
+            .read_many(
+                VisibleRows::All,
+                steps!(|tx| {
+                    // Without a given id, up to the greatest one, so that the index is walked as a
+                    // range.
+                    let before = filter.before.map_or(Uuid::max(), |id| id.0);
+                    let limit = filter.limit;
+                    let all = match filter.workspace {
+                        Some(workspace) => {
+                            let args = args! { workspace, before, limit };
+                            tx.rows(&OF_WORKSPACE, &args, |row| erasure(row)).await?
+                        }
+                        None => {
+                            let args = args! { before, limit };
+                            tx.rows(&ALL, &args, |row| erasure(row)).await?
+                        }
+                    };
+                    standing_alone(tx, all).await
+                }),
+            )
+            .await
+    }
 }
 
 static OF_CONTACT: Sql = erasures!(
@@ -217,22 +221,25 @@ and (workspace_id = :workspace) is true
 order by id"
 );
 
-/// Returns what erasures of this contact left and is still there.
-pub async fn left(
-    database: &Database,
-    workspace: WorkspaceId,
-    contact: ContactId,
-) -> Result<Vec<StandingDelivery>, StoreError> {
-    database
-        .read_many(
-            VisibleRows::Of(&[workspace]),
-            steps!(|tx| {
-                let args = args! { workspace, contact };
-                let all = tx.rows(&OF_CONTACT, &args, |row| erasure(row)).await?;
-                standing::find(tx, &left_by(&all)).await
-            }),
-        )
-        .await
+impl Store {
+    /// Returns the deliveries that erasures of this contact left behind and that still stand: they
+    /// exist, part of them led to no contact, and they were not emptied.
+    pub async fn left_deliveries(
+        &self,
+        workspace: WorkspaceId,
+        contact: ContactId,
+    ) -> Result<Vec<StandingDelivery>, StoreError> {
+        self.database
+            .read_many(
+                VisibleRows::Of(&[workspace]),
+                steps!(|tx| {
+                    let args = args! { workspace, contact };
+                    let all = tx.rows(&OF_CONTACT, &args, |row| erasure(row)).await?;
+                    standing::find(tx, &left_by(&all)).await
+                }),
+            )
+            .await
+    }
 }
 
 pub const SQL: &[&Sql] = &[

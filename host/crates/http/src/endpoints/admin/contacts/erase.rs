@@ -41,7 +41,7 @@ pub async fn run(
     body: UnreadBody,
 ) -> Result<ApiResponse, ApiError> {
     let request: EraseRequest = read_json(call, body).await?;
-    let store = &*call.http.core.store;
+    let store = &call.http.core.store;
     let (workspace, person, found_by) = find(store, &request).await?;
     call.audit(json!({
         "workspace": workspace.slug,
@@ -100,7 +100,7 @@ pub async fn run(
 }
 
 async fn find(
-    store: &dyn Store,
+    store: &Store,
     request: &EraseRequest,
 ) -> Result<(Workspace, Person, FoundBy), ApiError> {
     let among = match &request.workspace {

@@ -27,7 +27,7 @@ pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
         ..ErasureFilter::default()
     };
     if let Some(text) = query.filled(&["workspace"]) {
-        filter.workspace = Some(workspaces::find(&*call.http.core.store, text).await?.id);
+        filter.workspace = Some(workspaces::find(&call.http.core.store, text).await?.id);
     }
     if let Some(text) = query.filled(&["before"]) {
         let id: ErasureId = text
@@ -37,7 +37,7 @@ pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
     }
     let erasures = call.http.core.store.erasures(&filter).await?;
     let next = last_of_full(&erasures, filter.limit).map(|erasure| erasure.id);
-    let names = ErasureNames::load(&*call.http.core.store).await?;
+    let names = ErasureNames::load(&call.http.core.store).await?;
     let erasures = erasures.into_iter().map(|one| names.view(one)).collect();
     reply::json(StatusCode::OK, &Erasures { erasures, next })
 }
@@ -50,7 +50,7 @@ pub async fn show(call: &Call<'_>, id: &str) -> Result<ApiResponse, ApiError> {
         ))
     };
     let erasure: ErasureId = id.parse().map_err(|_| unknown())?;
-    let store = &*call.http.core.store;
+    let store = &call.http.core.store;
     let erasure = store.erasure(erasure).await?.ok_or_else(unknown)?;
     let names = ErasureNames::load(store).await?;
     let answer = ErasureRecord {
@@ -67,7 +67,7 @@ struct ErasureNames {
 }
 
 impl ErasureNames {
-    async fn load(store: &dyn Store) -> Result<Self, StoreError> {
+    async fn load(store: &Store) -> Result<Self, StoreError> {
         let workspaces = store.workspaces().await?.into_iter();
         let keys = store.keys(None).await?.into_iter();
         Ok(Self {

@@ -26,7 +26,7 @@ pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
     };
     let among = workspaces::among(call, query.filled(&["workspace"])).await?;
     workspaces::few_enough(&among)?;
-    let store = &*call.http.core.store;
+    let store = &call.http.core.store;
     let mut contacts = Vec::new();
     for workspace in among {
         let (found_by, ids) = named_by(store, &workspace, text).await?;
@@ -46,7 +46,7 @@ pub async fn show(call: &Call<'_>, id: &str) -> Result<ApiResponse, ApiError> {
         ))
     };
     let contact: ContactId = id.parse().map_err(|_| unknown())?;
-    let store = &*call.http.core.store;
+    let store = &call.http.core.store;
     let query = call.query();
     for workspace in workspaces::among(call, query.filled(&["workspace"])).await? {
         let Some(found) = store.contact(workspace.id, contact).await? else {

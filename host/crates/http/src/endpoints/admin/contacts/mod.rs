@@ -13,7 +13,7 @@ use leadhost_store::{self as store, PersonBy, Store, StoreError};
 
 /// Returns the contacts of a workspace that a phone or an e-mail address names.
 pub async fn named(
-    store: &dyn Store,
+    store: &Store,
     workspace: &Workspace,
     text: &str,
 ) -> Result<Vec<ContactId>, StoreError> {
@@ -24,7 +24,7 @@ pub async fn named(
 /// Returns the contacts of a workspace that an id, a phone or an e-mail address may name, and which of these
 /// the text is.
 async fn named_by(
-    store: &dyn Store,
+    store: &Store,
     workspace: &Workspace,
     text: &str,
 ) -> Result<(FoundBy, Vec<ContactId>), StoreError> {
@@ -35,7 +35,7 @@ async fn named_by(
 }
 
 async fn by_key(
-    store: &dyn Store,
+    store: &Store,
     workspace: &Workspace,
     text: &str,
 ) -> Result<(FoundBy, Vec<ContactId>), StoreError> {

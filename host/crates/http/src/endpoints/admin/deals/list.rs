@@ -31,7 +31,7 @@ pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
     });
     let before: Option<DealId> = before.transpose()?;
     let among = among(call).await?;
-    let store = &*call.http.core.store;
+    let store = &call.http.core.store;
     let found = match query.filled(&["q"]) {
         Some(text) => {
             workspaces::few_enough(&among)?;
@@ -58,7 +58,7 @@ pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
 
 /// Returns the deals with their names.
 async fn named(
-    store: &dyn Store,
+    store: &Store,
     among: &[Workspace],
     deals: Vec<FoundDeal>,
 ) -> Result<Vec<DealSummary>, StoreError> {
@@ -75,7 +75,7 @@ async fn named(
 
 /// Finds deals by any of what leads to them.
 async fn search(
-    store: &dyn Store,
+    store: &Store,
     among: &[Workspace],
     text: &str,
     before: Option<DealId>,

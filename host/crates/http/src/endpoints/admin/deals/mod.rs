@@ -17,7 +17,7 @@ use leadhost_domain::workspace::Workspace;
 /// contact stays, and so does its lead's dedupe key: a repeat does not restore it.
 pub async fn remove(call: &Call<'_>, id: &str) -> Result<ApiResponse, ApiError> {
     let deal = parse_id(id)?;
-    let store = &*call.http.core.store;
+    let store = &call.http.core.store;
     for workspace in among(call).await? {
         if store.remove_deal(workspace.id, deal).await? {
             let answer = DealRemoved {

@@ -26,7 +26,7 @@ use leadhost_store::{
 /// Returns a deal.
 pub async fn show(call: &Call<'_>, id: &str) -> Result<ApiResponse, ApiError> {
     let deal = parse_id(id)?;
-    let store = &*call.http.core.store;
+    let store = &call.http.core.store;
     let among = among(call).await?;
     let found = find(store, among, deal).await?;
     let (workspace, found) = found.ok_or_else(|| unknown(id))?;
@@ -87,7 +87,7 @@ pub async fn show(call: &Call<'_>, id: &str) -> Result<ApiResponse, ApiError> {
 }
 
 async fn find(
-    store: &dyn Store,
+    store: &Store,
     among: Vec<Workspace>,
     deal: DealId,
 ) -> Result<Option<(Workspace, FoundDeal)>, StoreError> {
@@ -115,7 +115,7 @@ struct HistoryNames {
 
 impl HistoryNames {
     async fn load(
-        store: &dyn Store,
+        store: &Store,
         workspace: &Workspace,
         past: &DealPast,
     ) -> Result<Self, StoreError> {
@@ -189,7 +189,7 @@ impl HistoryNames {
 
 /// Returns the names of the owners, products and contacts that the history names by their ids.
 async fn names_of(
-    store: &dyn Store,
+    store: &Store,
     workspace: &Workspace,
     past: &DealPast,
 ) -> Result<BTreeMap<String, String>, StoreError> {

@@ -54,7 +54,7 @@ pub(super) async fn captured(
 ) -> Result<CapturedDeliveries, ApiError> {
     let pipeline = &call.http.pipeline;
     let store = &pipeline.core.store;
-    let channels = Channels::load(&**store).await?;
+    let channels = Channels::load(store).await?;
     let until = Instant::now() + limits::CAPTURE_TIME;
     let mut room = limits::CAPTURED_BYTES;
     let mut connections = BTreeMap::new();

@@ -40,7 +40,7 @@ pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
     };
     let last = last_of_full(&deliveries, filter.limit).map(|delivery| delivery.id);
     let (next, searched_until) = end(last, filter.from);
-    let channels = Channels::load(&*call.http.core.store).await?;
+    let channels = Channels::load(&call.http.core.store).await?;
     let deliveries = deliveries
         .into_iter()
         .map(|delivery| DeliveryView {
@@ -88,7 +88,7 @@ async fn search(
     text: &str,
 ) -> Result<(Vec<DeliverySummary>, Option<Micros>), ApiError> {
     let core = &call.http.core;
-    let store = &*core.store;
+    let store = &core.store;
     if let Ok(id) = text.parse()
         && let Some(found) = store.delivery(id).await?
     {
@@ -145,10 +145,10 @@ pub(super) async fn filter(call: &Call<'_>) -> Result<DeliveryFilter, ApiError> 
         filter.status = Some(status);
     }
     if let Some(text) = query.filled(&["connection"]) {
-        filter.connection = Some(connections::find(&*call.http.core.store, text).await?.id);
+        filter.connection = Some(connections::find(&call.http.core.store, text).await?.id);
     }
     if let Some(text) = query.filled(&["instance"]) {
-        let instance = instances::find(&*call.http.core.store, text).await?;
+        let instance = instances::find(&call.http.core.store, text).await?;
         filter.connection = Some(instance.channel()?.id.clone());
     }
     filter.since = moment(call, "since")?;

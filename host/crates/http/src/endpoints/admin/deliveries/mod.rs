@@ -22,7 +22,7 @@ use leadhost_store::{DeliverySummary, FieldDiff, ItemOutcome, NewDelivery, Store
 struct Channels(HashMap<ConnectionId, Option<AgentId>>);
 
 impl Channels {
-    async fn load(store: &dyn Store) -> Result<Self, StoreError> {
+    async fn load(store: &Store) -> Result<Self, StoreError> {
         let channels = store
             .connections(None)
             .await?

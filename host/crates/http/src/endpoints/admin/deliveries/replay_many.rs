@@ -64,9 +64,9 @@ pub async fn replay(call: &Call<'_>, body: UnreadBody) -> Result<ApiResponse, Ap
     let next = call.http.core.clock.now().plus(Duration::from_millis(1));
     let until = filter.until.unwrap_or(next);
     filter.until = Some(until);
-    let named = find(&*call.http.core.store, filter, request.after).await?;
+    let named = find(&call.http.core.store, filter, request.after).await?;
     let mut answer = ReplayedMany {
-        connections: by_connection(&*call.http.core.store, &named).await?,
+        connections: by_connection(&call.http.core.store, &named).await?,
         until,
         ..ReplayedMany::default()
     };
@@ -158,7 +158,7 @@ async fn run(
 
 /// Returns the deliveries of the filters after `after`, the oldest first.
 async fn find(
-    store: &dyn Store,
+    store: &Store,
     mut filter: DeliveryFilter,
     after: Option<DeliveryId>,
 ) -> Result<Vec<DeliverySummary>, ApiError> {
@@ -199,7 +199,7 @@ async fn find(
 }
 
 async fn by_connection(
-    store: &dyn Store,
+    store: &Store,
     named: &[DeliverySummary],
 ) -> Result<Vec<NamedDeliveries>, ApiError> {
     let mut counts: BTreeMap<&ConnectionId, (&str, u64)> = BTreeMap::new();

@@ -22,7 +22,7 @@ pub async fn show(call: &Call<'_>, id: &str) -> Result<ApiResponse, ApiError> {
         .delivery(id)
         .await?
         .ok_or_else(|| unknown(&id.to_string()))?;
-    let channels = Channels::load(&*call.http.core.store).await?;
+    let channels = Channels::load(&call.http.core.store).await?;
     let store = &call.http.core.store;
     let most = limits::SHOWN_FETCHES;
     let fetches = store.waiting_fetches(delivery.workspace, id, most).await?;

@@ -27,7 +27,7 @@ use leadhost_store::{Announcement, RollupStatus, is_stale};
 /// are in progress.
 pub async fn show(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
     let http = call.http;
-    let names = RebuildWorkspaces::load(&*http.core.store).await?;
+    let names = RebuildWorkspaces::load(&http.core.store).await?;
     let mut metric_sets = Vec::new();
     for status in http.core.store.rollup_status().await? {
         let freshness = freshness(http, &status);
@@ -67,7 +67,7 @@ pub async fn show(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
 /// serves. A name that is left out stands for all.
 pub async fn rebuild(call: &Call<'_>, body: UnreadBody) -> Result<ApiResponse, ApiError> {
     let request: RebuildRequest = read_json(call, body).await?;
-    let store = &*call.http.core.store;
+    let store = &call.http.core.store;
     let sets = match &request.metric_set {
         None => MetricSet::ALL.to_vec(),
         Some(text) => vec![MetricSet::from_text(text).ok_or_else(|| unknown(text))?],

@@ -10,7 +10,7 @@ pub struct RebuildWorkspaces(pub HashMap<WorkspaceId, String>);
 
 impl RebuildWorkspaces {
     /// Loads the names of all workspaces.
-    pub async fn load(store: &dyn Store) -> Result<Self, StoreError> {
+    pub async fn load(store: &Store) -> Result<Self, StoreError> {
         let all = store.workspaces().await?;
         let names = all.into_iter().map(|one| (one.id, one.slug));
         Ok(Self(names.collect()))

@@ -22,7 +22,7 @@ pub async fn run(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
         .core
         .spawn(async move { rollup::now(&http.pipeline).await });
     let round = ran.await.map_err(ApiError::internal)?.map_err(refusal)?;
-    let names = RebuildWorkspaces::load(&*call.http.core.store).await?;
+    let names = RebuildWorkspaces::load(&call.http.core.store).await?;
     let runs = round.runs.into_iter().map(|run| etl_run(run, &names));
     let answer = EtlRuns {
         runs: runs.collect(),

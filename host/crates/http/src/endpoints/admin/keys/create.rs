@@ -43,7 +43,7 @@ pub async fn create(call: &Call<'_>, body: UnreadBody) -> Result<ApiResponse, Ap
             .expires_days
             .map(|days| now.plus(std::time::Duration::from_hours(24).saturating_mul(days))),
     };
-    let (record, plain) = mint(&*call.http.core.store, wanted, now).await?;
+    let (record, plain) = mint(&call.http.core.store, wanted, now).await?;
     fleet::announce(&call.http.pipeline, Announcement::Keys).await;
     call.audit(json!({
         "keyId": record.id,

@@ -61,7 +61,7 @@ async fn filter(call: &Call<'_>) -> Result<OutboxFilter, ApiError> {
         filter.state = Some(state);
     }
     if let Some(text) = query.filled(&["instance"]) {
-        let agent = instances::find(&*call.http.core.store, text).await?.agent;
+        let agent = instances::find(&call.http.core.store, text).await?.agent;
         filter.workspace = Some(agent.workspace);
         filter.agent = Some(agent.id);
     }
@@ -92,7 +92,7 @@ async fn contacts_of(
     if let Ok(id) = text.parse() {
         return Ok(vec![id]);
     }
-    let store = &*call.http.core.store;
+    let store = &call.http.core.store;
     let mut among = store.workspaces().await?;
     among.retain(|one| filter.workspace.is_none_or(|wanted| wanted == one.id));
     if among.len() > limits::SEARCHED_WORKSPACES {

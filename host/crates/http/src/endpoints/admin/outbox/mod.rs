@@ -37,7 +37,7 @@ fn unknown(text: &str) -> ApiError {
 }
 
 /// Finds one message by its id.
-async fn find(store: &dyn Store, id: MessageId) -> Result<OutboxMessage, ApiError> {
+async fn find(store: &Store, id: MessageId) -> Result<OutboxMessage, ApiError> {
     // The newest message below the next id is the one with this id, if it exists.
     let next = Uuid::from_u128(id.0.as_u128().saturating_add(1));
     let filter = OutboxFilter {
@@ -53,7 +53,7 @@ async fn find(store: &dyn Store, id: MessageId) -> Result<OutboxMessage, ApiErro
 }
 
 /// Returns the channel that a message went through.
-async fn channel_of(store: &dyn Store, message: &OutboxMessage) -> Result<Connection, ApiError> {
+async fn channel_of(store: &Store, message: &OutboxMessage) -> Result<Connection, ApiError> {
     let connections = store.connections(Some(message.workspace_id)).await?;
     connections
         .into_iter()
@@ -67,7 +67,7 @@ async fn channel_of(store: &dyn Store, message: &OutboxMessage) -> Result<Connec
 }
 
 /// Returns the sandbox that a message went through.
-async fn sandbox_of(store: &dyn Store, message: &OutboxMessage) -> Result<Connection, ApiError> {
+async fn sandbox_of(store: &Store, message: &OutboxMessage) -> Result<Connection, ApiError> {
     let channel = channel_of(store, message).await?;
     if channel.plugin == SANDBOX {
         Ok(channel)

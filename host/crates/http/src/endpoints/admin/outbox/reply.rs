@@ -26,7 +26,7 @@ pub async fn reply(call: &Call<'_>, body: UnreadBody) -> Result<ApiResponse, Api
             "`text` is empty: give what the contact writes.".to_owned(),
         ));
     }
-    let store = &*call.http.core.store;
+    let store = &call.http.core.store;
     let (channel, event) = match request.to.trim().parse::<MessageId>() {
         Ok(id) => to_message(store, id, &request.text).await?,
         Err(_) => {
@@ -40,7 +40,7 @@ pub async fn reply(call: &Call<'_>, body: UnreadBody) -> Result<ApiResponse, Api
 }
 
 async fn to_message(
-    store: &dyn Store,
+    store: &Store,
     id: MessageId,
     text: &str,
 ) -> Result<(Connection, Value), ApiError> {
@@ -69,7 +69,7 @@ async fn to_message(
 
 /// Returns the sandbox that this phone writes to: the named one, the only one, or the one that
 /// wrote to it last.
-async fn by_phone(store: &dyn Store, request: &ReplyRequest) -> Result<Connection, ApiError> {
+async fn by_phone(store: &Store, request: &ReplyRequest) -> Result<Connection, ApiError> {
     if let Some(text) = &request.instance {
         let instance = instances::find(store, text).await?;
         let channel = instance.channel()?;

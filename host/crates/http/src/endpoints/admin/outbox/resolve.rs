@@ -20,7 +20,7 @@ pub async fn resolve(call: &Call<'_>, id: &str, body: UnreadBody) -> Result<ApiR
     let http = call.http;
     let id = parse_id(id)?;
     call.audit(json!({ "message": id, "verdict": request.verdict }));
-    let message = find(&*http.core.store, id).await?;
+    let message = find(&http.core.store, id).await?;
     call.audit(json!({
         "workspace": message.workspace_id,
         "state": message.metadata.status,
@@ -40,7 +40,7 @@ pub async fn settle(
     let verdict = match verdict {
         Verdict::GiveUp => store::MessageVerdict::GiveUp,
         Verdict::SendAgain => {
-            let channel = channel_of(&*http.core.store, message).await?;
+            let channel = channel_of(&http.core.store, message).await?;
             let now = http.core.clock.now();
             store::MessageVerdict::SendAgain {
                 until: now.plus(channel.settings.kept_for),
@@ -59,7 +59,7 @@ pub async fn settle(
         }),
         _ => {
             // Another operator or the worker may have changed it since it was read.
-            let now = find(&*http.core.store, message.id).await?;
+            let now = find(&http.core.store, message.id).await?;
             Err(ApiError::conflict(format!(
                 "Message {} is {} by now: only a message that waits, or whose outcome is unknown, can be resolved.",
                 now.id, now.metadata.status

@@ -101,7 +101,7 @@ async fn run(http: &Http, request: &ResolveManyRequest) -> ResolveRun {
 
 /// Resolves one message whose outcome is unknown.
 async fn unknown_one(http: &Http, id: MessageId, verdict: Verdict) -> Result<Resolved, ApiError> {
-    let message = find(&*http.core.store, id).await?;
+    let message = find(&http.core.store, id).await?;
     if message.metadata.status != MessageState::Unknown.as_str() {
         return Err(ApiError::conflict(format!(
             "Message {id} is {}: its outcome is not unknown.",

@@ -23,7 +23,7 @@ pub async fn status(call: &Call<'_>, id: &str, body: UnreadBody) -> Result<ApiRe
             StatusRequest::WORDS.join(", ")
         )));
     }
-    let store = &*call.http.core.store;
+    let store = &call.http.core.store;
     let message = find(store, parse_id(id)?).await?;
     let channel = sandbox_of(store, &message).await?;
     let outcome = play(call, &channel, event(&message, &request.status)).await?;

@@ -24,7 +24,7 @@ pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
     let query = call.query();
     let limit = page_limit(&query)?;
     let before = query.filled(&["before"]).map(parse_id).transpose()?;
-    let store = &*call.http.core.store;
+    let store = &call.http.core.store;
     let repairs = store.repairs(before, limit).await?;
     let next = last_of_full(&repairs, limit).map(|repair| repair.id);
     let versions = Versions::load(store).await?;
@@ -70,7 +70,7 @@ pub async fn relevant(
     call: &Call<'_>,
     converted_by: &Digest,
 ) -> Result<Vec<RepairFacts>, ApiError> {
-    let store = &*call.http.core.store;
+    let store = &call.http.core.store;
     let newest = store.repairs(None, limits::IMPACT_REPAIRS_READ).await?;
     let relevant: Vec<Repair> = newest
         .into_iter()

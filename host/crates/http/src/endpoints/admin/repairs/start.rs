@@ -30,7 +30,7 @@ pub async fn start(
     body: UnreadBody,
 ) -> Result<ApiResponse, ApiError> {
     let request: RepairRequest = read_json(call, body).await?;
-    let store = &*call.http.core.store;
+    let store = &call.http.core.store;
     let version = version(store, &request).await?;
     let connection = match &request.connection {
         Some(text) => Some(connections::find(store, text).await?.id),
@@ -62,7 +62,7 @@ pub async fn start(
 
 /// Returns the one stored version that the request names: by its number or the beginning of its digest,
 /// alone or after `NAME@`.
-async fn version(store: &dyn Store, request: &RepairRequest) -> Result<PluginRecord, ApiError> {
+async fn version(store: &Store, request: &RepairRequest) -> Result<PluginRecord, ApiError> {
     let wanted = request.converted_by.trim();
     let (plugin, number_or_digest) = match wanted.rsplit_once('@') {
         Some((plugin, version)) => (Some(plugin), version),

@@ -53,7 +53,7 @@ pub struct Versions(pub HashMap<Digest, String>);
 
 impl Versions {
     /// Loads the versions that repairs name.
-    pub async fn load(store: &dyn Store) -> Result<Self, StoreError> {
+    pub async fn load(store: &Store) -> Result<Self, StoreError> {
         let records = store.plugins().await?.into_iter();
         let versions = records.map(|record| (record.digest, record.description.version));
         Ok(Self(versions.collect()))
@@ -100,7 +100,7 @@ fn deliveries(counts: &RepairCounts) -> RepairedDeliveries {
 
 /// Returns a repair with the sum of its receipt.
 pub async fn to_view(call: &Call<'_>, repair: Repair) -> Result<RepairView, ApiError> {
-    let store = &*call.http.core.store;
+    let store = &call.http.core.store;
     let versions = Versions::load(store).await?;
     let receipt = store.repair_receipt(repair.id).await?;
     let counts = &repair.counts;

@@ -22,7 +22,7 @@ pub async fn counts(
     set: &str,
     granularity: &str,
 ) -> Result<ApiResponse, ApiError> {
-    let store = &*call.http.core.store;
+    let store = &call.http.core.store;
     let workspace = super::find(store, workspace).await?;
     let set = MetricSet::from_text(set).ok_or_else(ApiError::no_metric_set)?;
     let granularity = analytics::granularity(granularity)?;

@@ -14,7 +14,7 @@ use leadhost_domain::workspace::Workspace;
 use leadhost_store::Store;
 
 /// Finds the workspace that an operator names, by id or slug.
-pub async fn find(store: &dyn Store, text: &str) -> Result<Workspace, ApiError> {
+pub async fn find(store: &Store, text: &str) -> Result<Workspace, ApiError> {
     let id: Option<WorkspaceId> = text.parse().ok();
     let all = store.workspaces().await?;
     all.into_iter()
@@ -28,7 +28,7 @@ pub async fn find(store: &dyn Store, text: &str) -> Result<Workspace, ApiError> 
 
 /// Returns the workspace that a request names, or all.
 pub async fn among(call: &Call<'_>, named: Option<&str>) -> Result<Vec<Workspace>, ApiError> {
-    let store = &*call.http.core.store;
+    let store = &call.http.core.store;
     match named {
         Some(text) => Ok(vec![find(store, text).await?]),
         None => Ok(store.workspaces().await?),

@@ -28,7 +28,7 @@ pub async fn get(
     which: &str,
     part: DeclarationPart,
 ) -> Result<ApiResponse, ApiError> {
-    let store = &*call.http.core.store;
+    let store = &call.http.core.store;
     let workspace = find(store, which).await?;
     match part {
         DeclarationPart::Owners => {
@@ -58,7 +58,7 @@ pub async fn put(
     body: UnreadBody,
 ) -> Result<ApiResponse, ApiError> {
     let dry_run = flag(call, "dryRun")?;
-    let workspace = find(&*call.http.core.store, which).await?;
+    let workspace = find(&call.http.core.store, which).await?;
     call.audit(json!({ "workspace": workspace.slug, "dryRun": dry_run }));
     let wanted: Value = read_json(call, body).await?;
     let slug = workspace.slug.clone();

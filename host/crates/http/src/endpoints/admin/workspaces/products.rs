@@ -35,7 +35,7 @@ pub async fn import(
 ) -> Result<ApiResponse, ApiError> {
     let format = format(&call.head.headers)?;
     let replace = replace(call)?;
-    let workspace = find(&*call.http.core.store, which).await?;
+    let workspace = find(&call.http.core.store, which).await?;
     call.audit(json!({ "workspace": workspace.slug, "format": word(format) }));
     let http = Arc::clone(call.http);
     // If the operator hangs up, the body ends early, and so does the import.
@@ -78,7 +78,7 @@ pub async fn remove(
     which: &str,
     external_id: &str,
 ) -> Result<ApiResponse, ApiError> {
-    let store = &*call.http.core.store;
+    let store = &call.http.core.store;
     let workspace = find(store, which).await?;
     let named = [external_id.to_owned()];
     if store.remove_products(workspace.id, &named).await? == 0 {

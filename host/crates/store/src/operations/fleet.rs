@@ -3,10 +3,9 @@
 
 use std::time::Duration;
 
-use async_trait::async_trait;
 use tokio::sync::broadcast;
 
-use super::database_store::DatabaseStore;
+use crate::Store;
 use crate::database::{self, Database};
 use crate::operations::{plugins, sealing};
 use crate::postgres::{hosts, rate};
@@ -17,106 +16,19 @@ use leadhost_domain::plugin::Digest;
 use leadhost_domain::rollout::Rollout;
 use leadhost_domain::time::Micros;
 
-/// The operations by which hosts coordinate.
-///
-/// # Errors
-///
-/// [`StoreError`], with the variants that [`IntakeStore`](super::IntakeStore) names. Host messages use connections of their own, so they do
-/// not wait behind requests.
-#[async_trait]
-pub trait FleetStore: Send + Sync + 'static {
+/// Host messages use connections of their own, so they do not wait behind requests.
+impl Store {
     /// Returns a receiver of the announcements of all hosts, including this one, from now on. A
     /// receiver that lags behind must treat this as [`Announcement::Everything`].
-    fn announcements(&self) -> broadcast::Receiver<Announcement>;
-
-    /// Announces a change to every host. Only for operators' actions.
-    async fn announce(&self, what: Announcement) -> Result<(), StoreError>;
-
-    /// Sends a heartbeat with the versions that the host serves and has prepared. Forgets hosts
-    /// that are long dead. Returns the time of the database, if it has a clock of its own.
-    async fn beat(&self, beat: &Beat) -> Result<Option<Micros>, StoreError>;
-
-    /// Removes a host that stops, and releases its jobs and proposals.
-    async fn leave(&self, host: HostId) -> Result<(), StoreError>;
-
-    /// Returns the hosts by name, then id.
-    async fn hosts(&self) -> Result<Vec<SeenHost>, StoreError>;
-
-    /// Asks every host to prepare a stored version, for at most this long. Returns `None` while the
-    /// proposal of another live host for the same name stands. A proposal replaces the host's own
-    /// last one.
-    async fn propose(
-        &self,
-        by: HostId,
-        name: &str,
-        digest: &Digest,
-        within: Duration,
-    ) -> Result<Option<Proposal>, StoreError>;
-
-    /// Returns the standing proposals, by name.
-    async fn proposals(&self) -> Result<Vec<Proposal>, StoreError>;
-
-    /// Withdraws a proposal. Has no effect if another one has replaced it.
-    async fn withdraw(&self, proposal: &Proposal) -> Result<(), StoreError>;
-
-    /// Activates the proposed version, as
-    /// [`AdministrationStore::activate`](super::AdministrationStore::activate) does, and announces it.
-    /// Returns `None` if the proposal no longer stands.
-    async fn flip(
-        &self,
-        proposal: &Proposal,
-        now: Micros,
-    ) -> Result<Option<Activation>, StoreError>;
-
-    /// Activates the proposed version like [`flip`](Self::flip), changes the rollout of its plugin, and adds
-    /// the act to the audit: all or nothing. Returns `None` if the proposal no longer stands, or the rollout was changed since its
-    /// generation was read.
-    async fn flip_in_rollout(
-        &self,
-        proposal: &Proposal,
-        changed: (&Rollout, &Act),
-        now: Micros,
-    ) -> Result<Option<(Activation, Rollout)>, StoreError>;
-
-    /// Takes a periodic job, or extends the lease on it, for this long. Returns `None` while
-    /// another host holds it.
-    async fn hold_job(
-        &self,
-        job: &str,
-        by: HostId,
-        within: Duration,
-    ) -> Result<Option<Fence>, StoreError>;
-
-    /// Releases the job, so that another host can take it at once.
-    async fn leave_job(&self, job: &str, by: HostId) -> Result<(), StoreError>;
-
-    /// Returns the id of the key that seals secrets, or `None` if none was ever set. The key of a
-    /// store in a file is kept in the folder of the file, so it is set only in place of a lost one.
-    async fn sealing_key(&self) -> Result<Option<String>, StoreError>;
-
-    /// Seals secrets with this key from now on, if no key is set yet or the current one is among
-    /// the older keys, which this host has too. Returns the key in effect.
-    async fn seal_with(&self, key: &str, older: &[String]) -> Result<String, StoreError>;
-
-    /// Charges a request to a workspace, across all hosts. A refused request costs nothing.
-    async fn pay(
-        &self,
-        workspace: WorkspaceId,
-        price: Price,
-        now: Micros,
-    ) -> Result<Debt, StoreError>;
-}
-
-#[async_trait]
-impl FleetStore for DatabaseStore {
-    fn announcements(&self) -> broadcast::Receiver<Announcement> {
+    pub fn announcements(&self) -> broadcast::Receiver<Announcement> {
         match &self.database {
             Database::Sqlite(db) => db.alone().announcements(),
             Database::Postgres(db) => db.health().announcements(),
         }
     }
 
-    async fn announce(&self, what: Announcement) -> Result<(), StoreError> {
+    /// Announces a change to every host. Only for operators' actions.
+    pub async fn announce(&self, what: Announcement) -> Result<(), StoreError> {
         match &self.database {
             Database::Sqlite(db) => {
                 db.alone().announce(what);
@@ -126,7 +38,9 @@ impl FleetStore for DatabaseStore {
         }
     }
 
-    async fn beat(&self, beat: &Beat) -> Result<Option<Micros>, StoreError> {
+    /// Sends a heartbeat with the versions that the host serves and has prepared. Forgets hosts
+    /// that are long dead. Returns the time of the database, if it has a clock of its own.
+    pub async fn beat(&self, beat: &Beat) -> Result<Option<Micros>, StoreError> {
         match &self.database {
             Database::Sqlite(db) => {
                 db.alone().beat(beat, self.clock.now());
@@ -139,7 +53,8 @@ impl FleetStore for DatabaseStore {
         }
     }
 
-    async fn leave(&self, host: HostId) -> Result<(), StoreError> {
+    /// Removes a host that stops, and releases its jobs and proposals.
+    pub async fn leave(&self, host: HostId) -> Result<(), StoreError> {
         match &self.database {
             Database::Sqlite(db) => {
                 db.alone().leave(host);
@@ -149,14 +64,18 @@ impl FleetStore for DatabaseStore {
         }
     }
 
-    async fn hosts(&self) -> Result<Vec<SeenHost>, StoreError> {
+    /// Returns the hosts by name, then id.
+    pub async fn hosts(&self) -> Result<Vec<SeenHost>, StoreError> {
         match &self.database {
             Database::Sqlite(db) => Ok(db.alone().hosts(self.clock.now())),
             Database::Postgres(db) => database::aside(db.health(), hosts::hosts(db)).await,
         }
     }
 
-    async fn propose(
+    /// Asks every host to prepare a stored version, for at most this long. Returns `None` while the
+    /// proposal of another live host for the same name stands. A proposal replaces the host's own
+    /// last one.
+    pub async fn propose(
         &self,
         by: HostId,
         name: &str,
@@ -175,14 +94,16 @@ impl FleetStore for DatabaseStore {
         }
     }
 
-    async fn proposals(&self) -> Result<Vec<Proposal>, StoreError> {
+    /// Returns the standing proposals, by name.
+    pub async fn proposals(&self) -> Result<Vec<Proposal>, StoreError> {
         match &self.database {
             Database::Sqlite(db) => Ok(db.alone().proposals(self.clock.now())),
             Database::Postgres(db) => database::aside(db.health(), hosts::proposals(db)).await,
         }
     }
 
-    async fn withdraw(&self, proposal: &Proposal) -> Result<(), StoreError> {
+    /// Withdraws a proposal. Has no effect if another one has replaced it.
+    pub async fn withdraw(&self, proposal: &Proposal) -> Result<(), StoreError> {
         match &self.database {
             Database::Sqlite(db) => {
                 db.alone().withdraw(proposal, self.clock.now());
@@ -194,7 +115,10 @@ impl FleetStore for DatabaseStore {
         }
     }
 
-    async fn flip(
+    /// Activates the proposed version, as
+    /// [`Self::activate`] does, and announces it.
+    /// Returns `None` if the proposal no longer stands.
+    pub async fn flip(
         &self,
         proposal: &Proposal,
         now: Micros,
@@ -204,8 +128,8 @@ impl FleetStore for DatabaseStore {
                 if !db.alone().withdraw(proposal, now) {
                     return Ok(None);
                 }
-                let (name, digest) = (proposal.name.clone(), proposal.digest.clone());
-                let activation = plugins::activate(&self.database, name, digest, now).await?;
+                let (name, digest) = (&proposal.name, &proposal.digest);
+                let activation = self.activate(name, digest, now).await?;
                 db.alone().announce(Announcement::Plugins);
                 Ok(Some(activation))
             }
@@ -216,7 +140,10 @@ impl FleetStore for DatabaseStore {
         }
     }
 
-    async fn flip_in_rollout(
+    /// Activates the proposed version like [`flip`](Self::flip), changes the rollout of its plugin, and adds
+    /// the act to the audit: all or nothing. Returns `None` if the proposal no longer stands, or the rollout was changed since its
+    /// generation was read.
+    pub async fn flip_in_rollout(
         &self,
         proposal: &Proposal,
         changed: (&Rollout, &Act),
@@ -227,10 +154,8 @@ impl FleetStore for DatabaseStore {
                 if !db.alone().withdraw(proposal, now) {
                     return Ok(None);
                 }
-                let digest = proposal.digest.clone();
-                let changed = (changed.0.clone(), changed.1.clone());
-                let flipped =
-                    plugins::activate_in_rollout(&self.database, digest, changed, now).await?;
+                let digest = &proposal.digest;
+                let flipped = self.activate_in_rollout(digest, changed, now).await?;
                 db.alone().announce(Announcement::Plugins);
                 Ok(flipped)
             }
@@ -243,7 +168,9 @@ impl FleetStore for DatabaseStore {
         }
     }
 
-    async fn hold_job(
+    /// Takes a periodic job, or extends the lease on it, for this long. Returns `None` while
+    /// another host holds it.
+    pub async fn hold_job(
         &self,
         job: &str,
         by: HostId,
@@ -257,7 +184,8 @@ impl FleetStore for DatabaseStore {
         }
     }
 
-    async fn leave_job(&self, job: &str, by: HostId) -> Result<(), StoreError> {
+    /// Releases the job, so that another host can take it at once.
+    pub async fn leave_job(&self, job: &str, by: HostId) -> Result<(), StoreError> {
         match &self.database {
             Database::Sqlite(db) => {
                 db.alone().leave_job(job, by);
@@ -269,14 +197,18 @@ impl FleetStore for DatabaseStore {
         }
     }
 
-    async fn sealing_key(&self) -> Result<Option<String>, StoreError> {
+    /// Returns the id of the key that seals secrets, or `None` if none was ever set. The key of a
+    /// store in a file is kept in the folder of the file, so it is set only in place of a lost one.
+    pub async fn sealing_key(&self) -> Result<Option<String>, StoreError> {
         match &self.database {
             Database::Sqlite(_) => sealing::key(&self.database).await,
             Database::Postgres(db) => database::aside(db.health(), hosts::sealing_key(db)).await,
         }
     }
 
-    async fn seal_with(&self, key: &str, older: &[String]) -> Result<String, StoreError> {
+    /// Seals secrets with this key from now on, if no key is set yet or the current one is among
+    /// the older keys, which this host has too. Returns the key in effect.
+    pub async fn seal_with(&self, key: &str, older: &[String]) -> Result<String, StoreError> {
         match &self.database {
             Database::Sqlite(_) => {
                 sealing::seal_with(&self.database, key.to_owned(), older.to_vec()).await
@@ -287,7 +219,8 @@ impl FleetStore for DatabaseStore {
         }
     }
 
-    async fn pay(
+    /// Charges a request to a workspace, across all hosts. A refused request costs nothing.
+    pub async fn pay(
         &self,
         workspace: WorkspaceId,
         price: Price,

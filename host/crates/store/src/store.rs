@@ -1,0 +1,103 @@
+//! The store: its database, and its own properties.
+
+use std::sync::Arc;
+
+use uuid::Uuid;
+
+use super::database::{self, Database};
+use super::{Outage, PoolUsage, StoreError, postgres, sqlite};
+use leadhost_domain::clock::SharedClock;
+use leadhost_domain::limits;
+
+/// A store. Its operations stand beside their statements, in `operations/`.
+///
+/// # Errors
+///
+/// [`StoreError::Full`], [`StoreError::Unavailable`], [`StoreError::Lost`], [`StoreError::Busy`]
+/// and [`StoreError::Contended`] mean that nothing was done and a retry may succeed.
+/// [`StoreError::Refused`] means that a request contradicts the stored data; its text is for the operator.
+/// [`StoreError::Inconsistent`] and [`StoreError::Query`] are defects.
+pub struct Store {
+    pub(crate) database: Database,
+    pub(crate) clock: SharedClock,
+    id: Uuid,
+}
+
+impl Store {
+    /// Creates the store on this database. `id` is the id of the store.
+    pub(crate) fn new(database: Database, clock: SharedClock, id: Uuid) -> Arc<Self> {
+        Arc::new(Self {
+            database,
+            clock,
+            id,
+        })
+    }
+
+    /// The store's id, assigned at its creation and kept when it moves. Cursors contain
+    /// it.
+    pub fn id(&self) -> Uuid {
+        self.id
+    }
+
+    /// Returns whether other hosts may use the same store.
+    pub fn is_shared(&self) -> bool {
+        matches!(self.database, Database::Postgres(_))
+    }
+
+    /// Returns whether a read may see an older state than an earlier read, as on a
+    /// replica. If not, an older state means that the store was restored.
+    pub fn may_lag(&self) -> bool {
+        false
+    }
+
+    /// The maximum number of writes of one connection in a commit while others write too.
+    pub fn writes_of_one(&self) -> usize {
+        if self.is_shared() {
+            limits::WRITES_OF_ONE
+        } else {
+            limits::WRITES_OF_ONE_ALONE
+        }
+    }
+
+    /// The outage, while the store is known not to answer.
+    pub fn outage(&self) -> Option<Outage> {
+        match &self.database {
+            Database::Sqlite(_) => None,
+            Database::Postgres(db) => db.health().outage(),
+        }
+    }
+
+    /// Waits until the store is known not to answer, and returns the error that
+    /// operations get.
+    pub async fn lost(&self) -> StoreError {
+        match &self.database {
+            Database::Sqlite(_) => std::future::pending().await,
+            Database::Postgres(db) => db.health().lost().await,
+        }
+    }
+
+    /// The state of the pool, if the store has connections.
+    pub fn pool(&self) -> Option<PoolUsage> {
+        match &self.database {
+            Database::Sqlite(_) => None,
+            Database::Postgres(db) => Some(db.use_of_pool()),
+        }
+    }
+
+    /// Records in the data folder how far the store is, as it is recorded from time to time, so
+    /// that a restore of an older copy is noticed at the next start.
+    pub async fn note_newest(&self) -> Result<(), StoreError> {
+        match &self.database {
+            Database::Sqlite(db) => sqlite::note_newest(db).await,
+            Database::Postgres(db) => database::aside(db.health(), postgres::note_newest(db)).await,
+        }
+    }
+
+    /// Limits a SQLite file to this many pages, to simulate a full disk in tests. 0 removes the
+    /// limit.
+    pub async fn limit_pages(&self, pages: u32) {
+        if let Database::Sqlite(db) = &self.database {
+            db.limit_pages(pages).await;
+        }
+    }
+}
