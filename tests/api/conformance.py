@@ -149,9 +149,9 @@ def broken_off(events):
                 yield json.dumps(event[name])[:2000]
 
 
-def names():
+def names(world):
     """Each operation's name and whether it needs a key, by method and path."""
-    document = json.loads(worlds.DOCUMENT.read_text())
+    document = json.loads(world.document.read_text())
     return {
         f"{method.upper()} {path}": (operation["operationId"], bool(operation["security"]))
         for path, item in document["paths"].items()
@@ -162,7 +162,7 @@ def names():
 def outdated(world, places, exceptions):
     """The exceptions that no longer occur: each has a request, and if it needs one, a
     request before that."""
-    document = json.loads(worlds.DOCUMENT.read_text())
+    document = json.loads(world.document.read_text())
     operations = {
         operation["operationId"]: (method.upper(), path, operation["security"])
         for path, item in document["paths"].items()
@@ -227,7 +227,7 @@ def main():
         "id": ticket,
     }
     exceptions = tomllib.loads((HERE / "exceptions.toml").read_text())["exception"]
-    known, wrong = names(), list(outdated(world, places, exceptions))
+    known, wrong = names(world), list(outdated(world, places, exceptions))
     for whose, keys in (("own", world.own), ("other", world.other)):
         events = run(world, whose, places, keys)
         asked = sum(1 for _ in recorded(events))

@@ -12,10 +12,10 @@ import sys
 import world as worlds
 
 
-def generate(folder):
+def generate(world):
     """The package, fresh; the generator's remarks are failures."""
-    package = folder / "client" / "leadhost_client"
-    settings = folder / "client.yml"
+    package = world.folder / "client" / "leadhost_client"
+    settings = world.folder / "client.yml"
     # Only a program reads the package, so it need not be formatted.
     settings.write_text("post_hooks: []\n")
     package.parent.mkdir(parents=True, exist_ok=True)
@@ -24,7 +24,7 @@ def generate(folder):
             pathlib.Path(sys.executable).parent / "openapi-python-client",
             "generate",
             "--path",
-            worlds.DOCUMENT,
+            world.document,
             "--meta",
             "none",
             "--config",
@@ -160,7 +160,7 @@ def go(world):
 
 def main():
     world = worlds.of_arguments()
-    generate(world.folder)
+    generate(world)
     go(world)
 
 

@@ -8,14 +8,13 @@ import sys
 import urllib.error
 import urllib.request
 
-DOCUMENT = pathlib.Path(__file__).parents[2] / "docs" / "openapi.json"
-
 
 class World:
     def __init__(self, path):
         told = json.loads(pathlib.Path(path).read_text())
         self.gateway = told["gateway"]
         self.folder = pathlib.Path(told["folder"])
+        self.document = pathlib.Path(told["document"])
         own = told["own"]
         self.own = {name: own[name] for name in ("partnerKey", "accessToken", "workspaceKey")}
         self.connection = own["connections"]["crm"]

@@ -39,8 +39,11 @@ fn try_out(
     environment: &Path,
     chromium: &Path,
 ) -> Result<(), Failure> {
-    browser::test(chromium, &service.folder, &gateway(service)?)?;
-    let world = world(service, folder)?;
+    let text = process::output(Command::new(&service.program).arg("openapi"))?;
+    browser::test(chromium, &service.folder, &gateway(service)?, &text)?;
+    let document = service.folder.join("openapi.json");
+    repository::write_if_changed(&document, text.as_bytes())?;
+    let world = world(service, folder, &document)?;
     for script in ["round.py", "conformance.py"] {
         process::run(
             Command::new(environment.join("bin/python"))
@@ -51,27 +54,25 @@ fn try_out(
         )
         .map_err(|failure| failure.hint("see the findings above; if the interface intends one, add it with its reason to tests/api/exceptions.toml"))?;
     }
-    typed_round(&folder.join("typescript"), &world)
+    typed_round(&folder.join("typescript"), &world, &document)
 }
 
 /// Generates types from the document, and compiles and runs a client of them.
-fn typed_round(folder: &Path, world: &Path) -> Result<(), Failure> {
+fn typed_round(folder: &Path, world: &Path, document: &Path) -> Result<(), Failure> {
     javascript::install_locked(folder, Scripts::Left)?;
     let node =
         |arguments: &[&str]| process::run(Command::new("node").current_dir(folder).args(arguments));
-    let document = repository::root().join("docs/openapi.json");
     let document = document.to_string_lossy();
     let generator = "node_modules/openapi-typescript/bin/cli.js";
     node(&[generator, &document, "--output", "leadhost.d.ts"])?;
     node(&["node_modules/typescript/bin/tsc"]).map_err(|failure| {
-        failure
-            .hint("the types made from docs/openapi.json do not fit tests/api/typescript/round.ts")
+        failure.hint("the types made from the document do not fit tests/api/typescript/round.ts")
     })?;
     node(&["round.js", &world.to_string_lossy()])
 }
 
 /// A file with everything that the scripts need to know.
-fn world(service: &Service, folder: &Path) -> Result<PathBuf, Failure> {
+fn world(service: &Service, folder: &Path, document: &Path) -> Result<PathBuf, Failure> {
     let other = process::output(
         Command::new(&service.program)
             .arg("apply")
@@ -85,6 +86,7 @@ fn world(service: &Service, folder: &Path) -> Result<PathBuf, Failure> {
         "own": service.keys()?,
         "other": other,
         "folder": service.folder,
+        "document": document,
     });
     let path = service.folder.join("world.json");
     repository::write_if_changed(&path, format!("{world:#}\n").as_bytes())?;

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::failure::{Context, Failure};
 use crate::install::Install;
-use crate::{openapi, process};
+use crate::process;
 
 /// Names under which Chromium may be installed.
 const PROGRAMS: [&str; 4] = [
@@ -35,8 +35,8 @@ pub fn program(install: Install) -> Result<PathBuf, Failure> {
 }
 
 /// Renders the page `/docs` of a service in Chromium without a network, and checks what it
-/// shows and requests. `folder` gets the page and the browser's log.
-pub fn test(chromium: &Path, folder: &Path, address: &str) -> Result<(), Failure> {
+/// shows and requests. It must show every operation of the document. `folder` gets the page and the browser's log.
+pub fn test(chromium: &Path, folder: &Path, address: &str, document: &str) -> Result<(), Failure> {
     let profile = folder.join("browser");
     if profile.exists() {
         fs::remove_dir_all(&profile).context(format!("removing {}", profile.display()))?;
@@ -74,8 +74,7 @@ pub fn test(chromium: &Path, folder: &Path, address: &str) -> Result<(), Failure
     if !page.contains("role=\"alert\" hidden") {
         return Err(wrong("the page shows an error".to_owned()));
     }
-    let text = fs::read_to_string(openapi::path()).context("reading docs/openapi.json")?;
-    let document: Value = serde_json::from_str(&text).context("reading docs/openapi.json")?;
+    let document: Value = serde_json::from_str(document).context("reading the document")?;
     let mut operations = 0;
     for (path, item) in document["paths"].as_object().into_iter().flatten() {
         for (method, operation) in item.as_object().into_iter().flatten() {

@@ -1,6 +1,7 @@
 //! `leadhost openapi`: prints the OpenAPI document of the gateway and the data API, as
 //! `/openapi.json` serves it when both share one address; with `--admin`, that of the admin API;
-//! with `--rows`, the schemas of the rows that the data API returns, by name.
+//! with `--rows`, the schemas of the rows that the data API returns, by name; with `--digest`, a
+//! line with a hash for each of their parts.
 
 use super::failure::CommandFailure;
 use super::output::say;
@@ -15,12 +16,17 @@ pub struct Openapi {
     /// Print the document of the admin API instead
     #[arg(long, conflicts_with = "rows")]
     admin: bool,
+    /// Print a hash of each operation, schema and kind of row of all documents instead
+    #[arg(long, conflicts_with_all = ["rows", "admin"])]
+    digest: bool,
 }
 
 impl Openapi {
-    /// Prints the document, or the schemas of the rows.
+    /// Prints what the flags ask for.
     pub fn run(&self) -> Result<(), CommandFailure> {
-        if self.rows {
+        if self.digest {
+            say(openapi::digest().trim_end());
+        } else if self.rows {
             let rows = serde_json::Value::Object(openapi::rows());
             say(&rows.to_string());
         } else {
