@@ -1,19 +1,16 @@
-//! The log of the service: at `info`, no line has personal data, whatever fails. And the exports of the
-//! log and of metrics over OTLP.
+//! The log of the service: at `info`, no line has personal data, whatever fails.
 //!
 //! The service runs as a process, so that the lines of all of its threads are read.
 
 use std::path::Path;
 
 use leadhost_tests::components::target;
-use leadhost_tests::otlp::{OtlpReceiver, ReceivedLine};
 use leadhost_tests::{On, Service, guests, until};
 use serde_json::{Value, json};
 
 leadhost_tests::on_every_store! {
     #[tokio::test(flavor = "multi_thread")]
     no_line_has_personal_data,
-    the_log_and_the_metrics_are_exported_on_request,
 }
 
 /// Parts of everything that the persons of this test are and write.
@@ -50,7 +47,7 @@ struct LoggedService {
 }
 
 impl LoggedService {
-    fn start(on: &On, folder: &Path, inbox: &Path, more: &[&str]) -> Self {
+    fn start(on: &On, folder: &Path, inbox: &Path) -> Self {
         for name in [
             "converter-grupo-olx",
             "converter-mapping",
@@ -63,8 +60,7 @@ impl LoggedService {
         let file = folder.join("workspace.toml");
         std::fs::write(&file, workspace(inbox)).unwrap();
         let (inbox, file) = (inbox.to_str().unwrap(), file.to_str().unwrap());
-        let flags = [&["--inbox", inbox, "--first-apply", file], more].concat();
-        let service = Service::start_on(on, folder, &flags);
+        let service = Service::start_on(on, folder, &["--inbox", inbox, "--first-apply", file]);
         let keys = std::fs::read_to_string(folder.join("keys.json")).unwrap();
         let keys = serde_json::from_str(&keys).unwrap();
         Self { service, keys }
@@ -114,7 +110,7 @@ fn workspace(inbox: &Path) -> String {
 async fn no_line_has_personal_data(on: On) {
     let folder = tempfile::tempdir().unwrap();
     let inbox = tempfile::tempdir().unwrap();
-    let world = LoggedService::start(&on, folder.path(), inbox.path(), &[]);
+    let world = LoggedService::start(&on, folder.path(), inbox.path());
     let lead = json!({
         "originLeadId": "9", "clientListingId": "AP-0042", "name": "Zenóbia Quixadá",
         "ddd": "11", "phone": "988123454", "phoneNumber": "11988123454",
@@ -248,80 +244,4 @@ fn traced_once(log: &str) {
         lines += 1;
     }
     assert!(lines > 0, "{log}");
-}
-
-async fn the_log_and_the_metrics_are_exported_on_request(on: On) {
-    let folder = tempfile::tempdir().unwrap();
-    let inbox = tempfile::tempdir().unwrap();
-    let receiver = OtlpReceiver::start().await;
-    let endpoint = format!("telemetry.otlp_endpoint={}", receiver.url());
-    let more = [
-        "--set",
-        &endpoint,
-        "--set",
-        "telemetry.otlp_logs=true",
-        "--set",
-        "telemetry.otlp_metrics=true",
-        "--set",
-        "telemetry.otlp_metrics_seconds=1",
-    ];
-    let world = LoggedService::start(&on, folder.path(), inbox.path(), &more);
-    let lead = json!({"originLeadId": "1", "clientListingId": "AP-0042", "name": "Ada Prado",
-        "phoneNumber": "11987654321"});
-    assert_eq!(world.deliver("portal", &lead).await, 200);
-    let answered = until("the line of the delivery is exported", async || {
-        let lines = lines(&receiver).into_iter();
-        lines.into_iter().find(|line| {
-            line.message == "answered" && line.attributes["request.route"] == "ingest-lead"
-        })
-    })
-    .await;
-    assert_eq!(answered.severity, 9);
-    assert_eq!(answered.attributes["status"], "200");
-    assert_eq!(answered.attributes["log.target"], "leadhost::access");
-    let log = world.service.log();
-    traced_once(&log);
-    // The trace of a delivery has its id.
-    let delivery = &answered.attributes["request.delivery"];
-    assert_eq!(answered.trace, delivery.replace('-', ""));
-
-    let counted = until("the delivery is in the exported metrics", async || {
-        let requests = receiver.requests().into_iter();
-        let of_metrics = requests.filter(|one| one.path == "/v1/metrics");
-        of_metrics.into_iter().find(|one| {
-            let text = format!("{:?}", one.metrics);
-            text.contains("ingest-lead")
-        })
-    })
-    .await;
-    assert_eq!(counted.resource["service.name"], "leadhost");
-    let scraped = world.service.ask("admin", "GET", "/metrics").send().await;
-    let scraped = scraped.text().to_owned();
-    for metric in &counted.metrics {
-        let described = format!("# TYPE {}", metric.name);
-        assert!(
-            scraped.contains(&described),
-            "{} is not in /metrics",
-            metric.name
-        );
-    }
-    let durations = counted.metrics.iter();
-    let durations: Vec<_> = durations
-        .filter(|one| one.name == "leadhost_request_duration_seconds")
-        .collect();
-    assert_eq!(durations.len(), 1);
-    assert_eq!(durations[0].unit, "s");
-
-    // The last line is exported before the process ends.
-    assert!(world.service.stop());
-    assert!(
-        lines(&receiver)
-            .iter()
-            .any(|line| line.message == "stopped")
-    );
-}
-
-fn lines(receiver: &OtlpReceiver) -> Vec<ReceivedLine> {
-    let requests = receiver.requests().into_iter();
-    requests.flat_map(|one| one.lines).collect()
 }

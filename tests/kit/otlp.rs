@@ -1,4 +1,4 @@
-//! A receiver of OTLP over HTTP, which decodes the protocol with the messages that its authors
+//! A receiver of traces by OTLP over HTTP, which decodes the protocol with the messages that its authors
 //! generate, and not with those of the service. It misbehaves on request.
 
 use std::collections::BTreeMap;
@@ -14,12 +14,8 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Request, Response};
 use hyper_util::rt::TokioIo;
-use opentelemetry_proto::tonic::collector::logs::v1::ExportLogsServiceRequest;
-use opentelemetry_proto::tonic::collector::metrics::v1::ExportMetricsServiceRequest;
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
 use opentelemetry_proto::tonic::common::v1::{KeyValue, any_value::Value};
-use opentelemetry_proto::tonic::logs::v1::LogRecord;
-use opentelemetry_proto::tonic::metrics::v1::Metric;
 use opentelemetry_proto::tonic::trace::v1::Span;
 use opentelemetry_proto::tonic::trace::v1::status::StatusCode;
 use prost::Message as _;
@@ -87,79 +83,6 @@ pub struct ReceivedRequest {
     pub body: Vec<u8>,
     pub resource: BTreeMap<String, String>,
     pub spans: Vec<ReceivedSpan>,
-    pub metrics: Vec<Metric>,
-    pub lines: Vec<ReceivedLine>,
-}
-
-/// A line of the log as it was received.
-#[derive(Clone, Debug)]
-pub struct ReceivedLine {
-    /// The number of the severity: 9 info, 13 warn, 17 error.
-    pub severity: i32,
-    pub message: String,
-    pub attributes: BTreeMap<String, String>,
-    /// Empty outside of traces.
-    pub trace: String,
-}
-
-/// What a request exports.
-#[derive(Default)]
-struct Export {
-    resource: BTreeMap<String, String>,
-    spans: Vec<ReceivedSpan>,
-    metrics: Vec<Metric>,
-    lines: Vec<ReceivedLine>,
-}
-
-impl Export {
-    /// Decodes a request by its path. `None` if it is none of OTLP.
-    fn decode(path: &str, body: &[u8]) -> Option<Self> {
-        let mut export = Self::default();
-        match path {
-            "/v1/traces" => {
-                let request = ExportTraceServiceRequest::decode(body).ok()?;
-                for part in request.resource_spans {
-                    let resource = part.resource.unwrap_or_default();
-                    export.resource.extend(texts(&resource.attributes));
-                    let spans = part.scope_spans.iter().flat_map(|one| &one.spans);
-                    export.spans.extend(spans.map(received));
-                }
-            }
-            "/v1/metrics" => {
-                let request = ExportMetricsServiceRequest::decode(body).ok()?;
-                for part in request.resource_metrics {
-                    let resource = part.resource.unwrap_or_default();
-                    export.resource.extend(texts(&resource.attributes));
-                    let scopes = part.scope_metrics.into_iter();
-                    export.metrics.extend(scopes.flat_map(|one| one.metrics));
-                }
-            }
-            "/v1/logs" => {
-                let request = ExportLogsServiceRequest::decode(body).ok()?;
-                for part in request.resource_logs {
-                    let resource = part.resource.unwrap_or_default();
-                    export.resource.extend(texts(&resource.attributes));
-                    let lines = part.scope_logs.iter().flat_map(|one| &one.log_records);
-                    export.lines.extend(lines.map(line));
-                }
-            }
-            _ => return None,
-        }
-        Some(export)
-    }
-}
-
-fn line(record: &LogRecord) -> ReceivedLine {
-    let message = record.body.as_ref().and_then(|body| body.value.as_ref());
-    let Some(Value::StringValue(message)) = message else {
-        panic!("a line without a text: {record:?}");
-    };
-    ReceivedLine {
-        severity: record.severity_number,
-        message: message.clone(),
-        attributes: texts(&record.attributes).collect(),
-        trace: hex(&record.trace_id),
-    }
 }
 
 impl OtlpReceiver {
@@ -335,9 +258,15 @@ async fn answer(
         return Ok(status(400));
     };
     let body = body.to_bytes().to_vec();
-    let Some(export) = Export::decode(head.uri.path(), &body) else {
+    let Ok(export) = ExportTraceServiceRequest::decode(&*body) else {
         return Ok(status(400));
     };
+    let (mut resource, mut spans) = (BTreeMap::new(), Vec::new());
+    for part in export.resource_spans {
+        resource.extend(texts(&part.resource.unwrap_or_default().attributes));
+        let of_part = part.scope_spans.iter().flat_map(|one| &one.spans);
+        spans.extend(of_part.map(received));
+    }
     let headers = head.headers.iter().map(|(name, value)| {
         let value = String::from_utf8_lossy(value.as_bytes()).into_owned();
         (name.as_str().to_owned(), value)
@@ -348,10 +277,8 @@ async fn answer(
             path: head.uri.path().to_owned(),
             headers: headers.collect(),
             body,
-            resource: export.resource,
-            spans: export.spans,
-            metrics: export.metrics,
-            lines: export.lines,
+            resource,
+            spans,
         });
         state.behaviour
     };
@@ -389,8 +316,6 @@ fn texts(attributes: &[KeyValue]) -> impl Iterator<Item = (String, String)> {
         let text = match value {
             Some(Value::StringValue(text)) => text.clone(),
             Some(Value::IntValue(number)) => number.to_string(),
-            Some(Value::DoubleValue(number)) => number.to_string(),
-            Some(Value::BoolValue(flag)) => flag.to_string(),
             other => panic!("{}: {other:?}", one.key),
         };
         (one.key.clone(), text)

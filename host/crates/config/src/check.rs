@@ -64,7 +64,6 @@ pub const BOUNDS: &[(&str, i64, i64)] = &[
     // Less would forget soon which versions were rolled back.
     ("retention.audit_days", 30, CENTURY),
     ("telemetry.traces_per_mille", 0, 1_000),
-    ("telemetry.otlp_metrics_seconds", 1, 3_600),
 ];
 
 /// Checks a value by the default of its key, which is a number, a truth value or a text.

@@ -391,23 +391,6 @@ pub struct TelemetrySection {
     /// Traces without an error that are exported.
     pub traces_per_mille: u32,
     pub service_name: String,
-    /// Whether metrics are exported, too.
-    pub otlp_metrics: bool,
-    pub otlp_metrics_seconds: i64,
-    /// Whether the log is exported, too.
-    pub otlp_logs: bool,
-}
-
-impl TelemetrySection {
-    /// Returns the time between two exports of metrics.
-    pub fn metrics_every(&self) -> Duration {
-        span(self.otlp_metrics_seconds, 1)
-    }
-
-    /// Returns whether the log is exported.
-    pub fn exports_logs(&self) -> bool {
-        self.otlp_logs && !self.otlp_endpoint.is_empty()
-    }
 }
 
 impl Config {

@@ -1,4 +1,4 @@
-//! The headers of the export of telemetry, as an operator writes them.
+//! The headers of the export of traces, as an operator writes them.
 
 use std::fmt;
 

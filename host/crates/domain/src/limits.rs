@@ -1418,15 +1418,6 @@ pub const EXPORT_BACKOFF_LONGEST: Duration = Duration::from_secs(5);
 /// How long a stop waits for the export of the last traces.
 pub const EXPORT_AT_STOP: Duration = Duration::from_secs(3);
 
-/// Lines of the log that wait for their export, mostly of some 500 bytes each. Past it lines are not exported.
-pub const LOG_RECORDS_QUEUED: usize = 8_192;
-
-/// Lines of one export of the log.
-pub const EXPORT_LOG_RECORDS: usize = 1_024;
-
-/// Bytes of a text in an exported line of the log.
-pub const LOG_VALUE_BYTES: usize = 4 << 10;
-
 /// Problems that `leadhost status` lists; it counts the rest.
 pub const STATUS_PROBLEMS: usize = 50;
 

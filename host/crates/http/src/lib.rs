@@ -32,7 +32,6 @@ mod io;
 mod json;
 mod lines;
 pub mod listen;
-pub mod metric_export;
 pub mod openapi;
 mod operators;
 pub mod payload;

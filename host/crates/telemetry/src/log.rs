@@ -6,7 +6,6 @@ use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 use tracing_subscriber::{EnvFilter, Layer, Registry};
 
-use super::otlp::{LogQueue, log_layer};
 use leadhost_config as config;
 use leadhost_domain::text::written_out;
 
@@ -15,21 +14,11 @@ use leadhost_domain::text::written_out;
 #[error("`log.filter` is not a filter: {0}; write it like `info,leadhost=debug`")]
 pub struct BadFilter(#[from] tracing_subscriber::filter::ParseError);
 
-/// Sends the log to standard error, as text or as one JSON object per line. If the log is exported, too,
-/// returns what waits for the export. A second call in one process has no effect.
-pub fn init_logging(
-    config: &config::LogSection,
-    is_exported: bool,
-) -> Result<Option<LogQueue>, BadFilter> {
+/// Sends the log to standard error, as text or as one JSON object per line. A second call in one process
+/// has no effect.
+pub fn init_logging(config: &config::LogSection) -> Result<(), BadFilter> {
     // The task that watches the database reports connection failures, once.
     let filter = EnvFilter::try_new(format!("sqlx_core::pool=error,{}", config.filter))?;
-    let (layer, queue) = match is_exported {
-        true => {
-            let (layer, queue) = log_layer();
-            (Some(layer), Some(queue))
-        }
-        false => (None, None),
-    };
     // Without colours: a line must not contain anything that a terminal interprets.
     let lines = tracing_subscriber::fmt::layer()
         .with_ansi(false)
@@ -45,9 +34,8 @@ pub fn init_logging(
     let _ = tracing_subscriber::registry()
         .with(filter)
         .with(lines)
-        .with(layer)
         .try_init();
-    Ok(queue)
+    Ok(())
 }
 
 /// Sends what the filter lets through to standard error, as text, and all events and spans to

@@ -6,7 +6,6 @@ use super::egress::EgressMetrics;
 use super::fleet::FleetMetrics;
 use super::http::HttpMetrics;
 use super::intake::IntakeMetrics;
-use super::log_records::LogRecordMetrics;
 use super::messaging::MessagingMetrics;
 use super::plugins::PluginMetrics;
 use super::register::Register;
@@ -32,7 +31,6 @@ pub struct Metrics {
     pub fleet: FleetMetrics,
     pub analytics: AnalyticsMetrics,
     pub traces: TraceMetrics,
-    pub log_records: LogRecordMetrics,
 }
 
 impl Default for Metrics {
@@ -58,7 +56,6 @@ impl Metrics {
             fleet: FleetMetrics::new(register),
             analytics: AnalyticsMetrics::new(register),
             traces: TraceMetrics::new(register),
-            log_records: LogRecordMetrics::new(register),
             registry,
         }
     }

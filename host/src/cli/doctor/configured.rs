@@ -1,5 +1,5 @@
 //! Checks what the configuration names outside the data folder: the inbox of plugins, and the collector of
-//! telemetry.
+//! traces.
 
 use std::path::Path;
 

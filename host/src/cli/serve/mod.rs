@@ -28,11 +28,10 @@ use leadhost_domain::limits;
 use leadhost_domain::phone;
 use leadhost_domain::text::quoted;
 use leadhost_http::listen::{self, Addresses, StartError};
-use leadhost_http::metric_export;
 use leadhost_pipeline::core::Core;
 use leadhost_pipeline::{self as pipeline, Pipeline, deploy, fleet};
 use leadhost_store::{self as store, StoreLocation};
-use leadhost_telemetry::{self as telemetry, LogExport, LogQueue};
+use leadhost_telemetry as telemetry;
 
 #[derive(Args)]
 pub struct Serve {
@@ -90,14 +89,14 @@ impl Serve {
             .map_err(|error| CommandFailure::for_key("store.url", &overrides, file, &error))?;
         // Every file of this process may contain leads, so only its owner may read it.
         rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
-        let logs = telemetry::init_logging(&config.log, config.telemetry.exports_logs())
+        telemetry::init_logging(&config.log)
             .map_err(|error| CommandFailure::for_key("log.filter", &overrides, file, &error))?;
         let config = within_files(config);
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .enable_all()
             .build()
             .map_err(|error| CommandFailure::new(format!("cannot start: {error}")))?;
-        let served = runtime.block_on(self.serve(config, &location, logs));
+        let served = runtime.block_on(self.serve(config, &location));
         // All decisions are written. Work that remains on a thread can be dropped.
         runtime.shutdown_timeout(THREAD_PATIENCE);
         served
@@ -129,12 +128,7 @@ impl Serve {
         Ok(overrides)
     }
 
-    async fn serve(
-        self,
-        config: Config,
-        location: &StoreLocation,
-        logs: Option<LogQueue>,
-    ) -> Result<(), CommandFailure> {
+    async fn serve(self, config: Config, location: &StoreLocation) -> Result<(), CommandFailure> {
         let folder = config.store.data_dir.clone();
         let data_dir = self.data_dir.as_deref().map(Path::new);
         let flags = ServiceFlags::new(data_dir, self.config.as_deref(), None);
@@ -145,11 +139,6 @@ impl Serve {
         let _lock = store::lock_folder(&folder, location)
             .map_err(|error| CommandFailure::new(error.to_string()))?;
         let app = self.open(config, location, &flags).await?;
-        let logs = logs.and_then(|queue| {
-            let core = &app.core;
-            let metrics = Arc::clone(&core.metrics);
-            LogExport::start(queue, &core.config.telemetry, core.traces.host(), metrics)
-        });
         // From here on a signal stops the service gracefully.
         let patience = app.core.config.server.drain_seconds + limits::STOP_DEADLINE.as_secs();
         shutdown::on_signals(app.core.shutdown.clone(), Duration::from_secs(patience))
@@ -181,7 +170,6 @@ impl Serve {
         // The warm-up only fills a table, so its failure does not matter.
         let _ = phones.await;
         tasks.extend(pipeline::start(&app.pipeline, &app.core.shutdown));
-        tasks.push(tokio::spawn(metric_export::run(Arc::clone(&app.http))));
         let addresses_file = local_files::AddressesFile::write(
             &folder,
             &addresses,
@@ -190,9 +178,6 @@ impl Serve {
         self.announce(&folder, &addresses);
         app.core.shutdown.begun().await;
         stop(&app, tasks).await;
-        if let Some(logs) = logs {
-            logs.stop().await;
-        }
         drop(addresses_file);
         Ok(())
     }

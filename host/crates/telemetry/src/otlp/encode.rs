@@ -1,4 +1,4 @@
-//! Finished traces as the messages of OTLP, and what all messages have in common.
+//! Finished traces as the messages of OTLP.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use leadhost_domain::time::Micros;
 use leadhost_trace::{FinishedTrace, SpanKind, SpanRecord, SpanValue, TraceId, TraceParent};
 
 /// The version of the semantic conventions that the names of attributes are from.
-pub const SCHEMA: &str = "https://opentelemetry.io/schemas/1.37.0";
+const SCHEMA: &str = "https://opentelemetry.io/schemas/1.37.0";
 
 /// Returns the attributes of the resource: what exports.
 pub fn resource(config: &TelemetrySection, host: HostId) -> Resource {
@@ -25,16 +25,7 @@ pub fn resource(config: &TelemetrySection, host: HostId) -> Resource {
     }
 }
 
-/// Returns what made the telemetry: this program.
-pub fn scope() -> InstrumentationScope {
-    InstrumentationScope {
-        name: "leadhost".to_owned(),
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-    }
-}
-
-/// Returns an attribute with a text.
-pub fn text(key: &str, value: &str) -> KeyValue {
+fn text(key: &str, value: &str) -> KeyValue {
     attribute(key, SpanValue::from(value.to_owned()))
 }
 
@@ -48,7 +39,10 @@ pub fn spans(resource: &Resource, traces: &[FinishedTrace]) -> ExportTraceServic
         resource_spans: vec![ResourceSpans {
             resource: Some(resource.clone()),
             scope_spans: vec![ScopeSpans {
-                scope: Some(scope()),
+                scope: Some(InstrumentationScope {
+                    name: "leadhost".to_owned(),
+                    version: env!("CARGO_PKG_VERSION").to_owned(),
+                }),
                 spans,
             }],
             schema_url: SCHEMA.to_owned(),
@@ -102,12 +96,9 @@ fn kind(kind: SpanKind) -> OtlpSpanKind {
 }
 
 /// Returns nanoseconds of the Unix time.
-pub fn nanos(at: Micros) -> u64 {
-    u64::try_from(at.0).unwrap_or(0).saturating_mul(1_000)
-}
-
 fn nanos_after(began: Micros, after: Duration) -> u64 {
-    nanos(began).saturating_add(u64::try_from(after.as_nanos()).unwrap_or(u64::MAX))
+    let began = u64::try_from(began.0).unwrap_or(0).saturating_mul(1_000);
+    began.saturating_add(u64::try_from(after.as_nanos()).unwrap_or(u64::MAX))
 }
 
 fn attribute(key: &str, value: SpanValue) -> KeyValue {

@@ -1,13 +1,9 @@
-//! The exports over OTLP, as HTTP with protobuf: traces, and on request metrics and the log. Nothing
-//! waits for them, and what they keep is bounded.
+//! The export of traces over OTLP, as HTTP with protobuf. Nothing waits for it, and what it keeps is
+//! bounded.
 
 mod encode;
-mod logs;
 mod messages;
-mod metrics;
 mod sender;
 mod traces;
 
-pub use logs::{LogExport, LogQueue, log_layer};
-pub use metrics::MetricExport;
 pub use traces::TraceExport;

@@ -10,13 +10,14 @@ use leadhost_domain::exchange::{HttpResponse, first};
 use leadhost_domain::limits;
 use leadhost_egress::{Egress, OperatorEndpoint};
 
-/// Delivers the requests of one signal.
+/// The path of traces at the endpoint, by the specification of OTLP.
+const PATH: &str = "/v1/traces";
+
+/// Delivers requests to the configured endpoint.
 pub struct OtlpSender {
     egress: Egress,
     endpoint: OperatorEndpoint,
     headers: Vec<(String, String)>,
-    /// The name of the exported signal, for the log.
-    signal: &'static str,
     /// The last request was not delivered: logged once, and once when it works again.
     is_down: bool,
 }
@@ -29,18 +30,12 @@ struct ExportFailure {
 }
 
 impl OtlpSender {
-    /// Returns a sender to this path of the configured endpoint. `None` if no endpoint is configured.
-    pub fn new(
-        config: &TelemetrySection,
-        egress: Egress,
-        signal: &'static str,
-        path: &str,
-    ) -> Option<Self> {
+    /// Returns a sender. `None` if no endpoint is configured.
+    pub fn new(config: &TelemetrySection) -> Option<Self> {
         Some(Self {
-            egress,
-            endpoint: OperatorEndpoint::parse(&config.otlp_endpoint, path)?,
+            endpoint: OperatorEndpoint::parse(&config.otlp_endpoint, PATH)?,
+            egress: Egress::new(limits::EXPORT_DEADLINE),
             headers: headers(config),
-            signal,
             is_down: false,
         })
     }
@@ -53,7 +48,7 @@ impl OtlpSender {
             match self.send(body.clone()).await {
                 Ok(answer) => {
                     if std::mem::take(&mut self.is_down) {
-                        tracing::info!(what = self.signal, "telemetry is exported again");
+                        tracing::info!("telemetry is exported again");
                     }
                     return Some(answer);
                 }
@@ -70,7 +65,6 @@ impl OtlpSender {
         };
         if !std::mem::replace(&mut self.is_down, true) {
             tracing::warn!(
-                what = self.signal,
                 reason = %failure.reason,
                 "telemetry not exported and dropped; further failures are only counted"
             );

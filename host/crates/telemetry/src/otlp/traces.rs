@@ -15,33 +15,21 @@ use super::sender::OtlpSender;
 use leadhost_config::TelemetrySection;
 use leadhost_domain::id::HostId;
 use leadhost_domain::limits;
-use leadhost_egress::Egress;
 use leadhost_trace::{FinishedTrace, TraceQueue, TraceQueueItem, Tracer};
-
-/// The path of traces at the endpoint, by the specification of OTLP.
-const PATH: &str = "/v1/traces";
 
 /// The export of traces: the tracer that feeds it, and its task.
 #[derive(Debug)]
 pub struct TraceExport {
     pub tracer: Tracer,
-    /// The host that exports.
-    host: HostId,
     task: Option<JoinHandle<()>>,
 }
 
 impl TraceExport {
     /// Starts the export, if an endpoint is configured.
     pub fn start(config: &TelemetrySection, host: HostId) -> Self {
-        Self::start_with(config, host, Egress::new(limits::EXPORT_DEADLINE))
-    }
-
-    /// Starts the export over this egress, if an endpoint is configured.
-    pub fn start_with(config: &TelemetrySection, host: HostId, egress: Egress) -> Self {
-        let Some(sender) = OtlpSender::new(config, egress, "traces", PATH) else {
+        let Some(sender) = OtlpSender::new(config) else {
             return Self {
                 tracer: Tracer::off(),
-                host,
                 task: None,
             };
         };
@@ -53,14 +41,8 @@ impl TraceExport {
         };
         Self {
             tracer,
-            host,
             task: Some(tokio::spawn(exporter.run(queue))),
         }
-    }
-
-    /// Returns the id that distinguishes the exports of this host from those of others.
-    pub fn host(&self) -> HostId {
-        self.host
     }
 
     /// Exports what has ended, within a bound, and stops.
