@@ -144,7 +144,7 @@ export const tasks = [
     },
   },
   {
-    name: "download a delivery as a golden case, with made-up persons",
+    name: "download a delivery as a golden case, with masked persons",
     given: (own) => sent(4, own),
     steps: async (own, { who, delivery }) => {
       await own.click("Deliveries");
@@ -154,7 +154,7 @@ export const tasks = [
       const file = await download;
       assert.equal(file.suggestedFilename(), `delivery-${delivery}.tar`);
       const text = readFileSync(await file.path(), "utf8");
-      assert(text.includes("case.json") && !text.includes(who.phone.slice(-9)), "persons are made up");
+      assert(text.includes("case.json") && !text.includes(who.phone.slice(-9)), "persons are masked");
     },
   },
   {

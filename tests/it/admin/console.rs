@@ -690,7 +690,7 @@ async fn a_delivery_is_downloaded_as_a_golden_case(on: On) {
     let named = format!("attachment; filename=\"delivery-{id}.tar\"");
     assert_eq!(archive.header("content-disposition"), named);
     let text = archive.text();
-    for part in ["/body.json\0", "/case.json\0", "ustar\0", "made-up persons"] {
+    for part in ["/body.json\0", "/case.json\0", "ustar\0", "masked persons"] {
         assert!(text.contains(part), "{part}: {text}");
     }
     assert!(

@@ -86,7 +86,7 @@ fn a_sample_becomes_the_first_golden_case() {
     ];
     let (out, _) = base.run(&new);
     assert!(out.contains("leadhost plugin test . --write"), "{out}");
-    assert!(out.contains("persons in the sample are made up"), "{out}");
+    assert!(out.contains("persons in the sample are masked"), "{out}");
     let case = base.path("x/y/golden/lead");
     let made = std::fs::read_to_string(case.join("body.json")).unwrap();
     assert!(made.starts_with("{\"id\": 9007199254740993, "), "{made}");

@@ -142,7 +142,7 @@ pub struct CapturedConnection {
     pub is_checked: bool,
 }
 
-/// A delivery as golden cases, with made-up persons.
+/// A delivery as golden cases, with masked persons.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct GoldenExport {
     /// The plugin whose cases they are.

@@ -106,7 +106,7 @@ impl ExportDelivery {
         say(match self.raw {
             true => "They have the personal data of the delivery: do not share them.",
             false => {
-                "Persons are made up. Read the files before you share them: a text may name persons in a way that the command cannot detect."
+                "Persons are masked. Read the files before you share them: a text may name persons in a way that the command cannot detect."
             }
         });
         say("`leadhost plugin test PROJECT --write` writes what the plugin makes of them.");
@@ -122,6 +122,6 @@ fn failure(error: ExportError) -> CommandFailure {
         ExportError::NotText => {
             failure.hint("with --raw it is exported as it is, with all personal data")
         }
-        ExportError::NotBase64(_) | ExportError::NoRandomness(_) => failure,
+        ExportError::NotBase64(_) => failure,
     }
 }

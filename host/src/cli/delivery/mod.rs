@@ -25,7 +25,7 @@ pub enum DeliveryCommand {
     List(ListDeliveries),
     /// Show one delivery: its request and its results
     Show(ShowDelivery),
-    /// Write a delivery as a golden case, with personal data replaced by made-up values
+    /// Write a delivery as a golden case, with personal data masked
     Export(export::ExportDelivery),
     /// Convert deliveries again, one or many
     Replay(replay::ReplayDeliveries),

@@ -18,7 +18,7 @@ use leadhost_domain::plugin::PluginKind;
 use leadhost_domain::size;
 use leadhost_domain::text::quoted;
 use leadhost_egress::seal::Secrets;
-use leadhost_http::golden_export::with_made_up_persons;
+use leadhost_http::golden_export::without_persons;
 use leadhost_pipeline::mask::Mask;
 use leadhost_plugin::rules;
 
@@ -47,7 +47,7 @@ pub struct New {
     /// A body that your source sends, JSON or a form: the first golden case of a converter is made from it
     #[arg(long, value_name = "FILE")]
     sample: Option<PathBuf>,
-    /// Keep the personal data and the credentials of the sample as they are, instead of made-up names, phones and addresses, and masks
+    /// Keep the personal data and the credentials of the sample as they are, and mask nothing
     #[arg(long, requires = "sample")]
     raw: bool,
     /// The folder of the project [default: its name, in the current folder]
@@ -130,7 +130,7 @@ impl New {
                         true =>
                             "The sample is as it was: if its persons are real, or it has credentials, do not share the project.",
                         false =>
-                            "The persons in the sample are made up, and credentials with usual names are masked; read its body before you share the project: a text may name persons or have credentials in a way that the command cannot detect.",
+                            "The persons in the sample are masked, and credentials with usual names; read its body before you share the project: a text may name persons or have credentials in a way that the command cannot detect.",
                     }
                 ),
             ),
@@ -289,12 +289,11 @@ fn put_sample(project: &mut NewProject, sample: &Path, is_raw: bool) -> Result<(
     })?;
     if !is_raw {
         let text = std::str::from_utf8(&body).map_err(|_| {
-            refused("it is not UTF-8, so the persons in it cannot be replaced".to_owned())
+            refused("it is not UTF-8, so the persons in it cannot be masked".to_owned())
                 .hint("with --raw it is taken as it is, with all personal data")
         })?;
-        let made = with_made_up_persons(text, format == BodyFormat::Form);
-        let made = made.map_err(|error| refused(error.to_string()))?;
-        body = without_credentials(made.into_bytes());
+        let masked = without_persons(text, format == BodyFormat::Form);
+        body = without_credentials(masked.into_bytes());
     }
     let prefix = format!("{SAMPLE_CASE}/");
     project.files.retain(|path, _| !path.starts_with(&prefix));
@@ -417,10 +416,10 @@ mod tests {
     }
 
     #[test]
-    fn the_persons_of_a_sample_are_made_up_unless_it_is_raw() {
-        let body = br#"{"nome": "Rita Prado", "telefone": "11900000001", "email": "rita@site.com.br", "obs": "Rita, AP-0042"}"#;
-        let made = sampled(body).expect("it is JSON");
-        let text = String::from_utf8_lossy(&made.files["golden/lead/body.json"]).into_owned();
+    fn the_persons_of_a_sample_are_masked_unless_it_is_raw() {
+        let body = br#"{"nome": "Rita Prado", "telefone": "11900000001", "email": "rita@site.com.br", "obs": "Rita, sim", "ref": "AP-0042"}"#;
+        let masked = sampled(body).expect("it is JSON");
+        let text = String::from_utf8_lossy(&masked.files["golden/lead/body.json"]).into_owned();
         for personal in ["Rita", "Prado", "11900000001", "rita@site.com.br"] {
             assert!(!text.contains(personal), "{personal}: {text}");
         }
@@ -437,8 +436,8 @@ mod tests {
     fn the_credentials_of_a_sample_are_masked_unless_it_is_raw() {
         let body =
             br#"{"id": "k1", "google_key": "made-up-key", "a": [{"senha": "made-up-word"}]}"#;
-        let made = sampled(body).expect("it is JSON");
-        let text = String::from_utf8_lossy(&made.files["golden/lead/body.json"]).into_owned();
+        let masked = sampled(body).expect("it is JSON");
+        let text = String::from_utf8_lossy(&masked.files["golden/lead/body.json"]).into_owned();
         assert!(!text.contains("made-up-"), "{text}");
         assert!(text.contains(r#""google_key": "***""#), "{text}");
         let raw = sampled_as(body, true).expect("it is JSON");
@@ -461,7 +460,7 @@ mod tests {
     fn a_sample_that_is_not_utf_8_is_taken_only_raw() {
         let body = b"{\"nome\": \"Jo\xe3o\"}";
         let Err(said) = sampled(body) else {
-            panic!("persons in it cannot be replaced");
+            panic!("persons in it cannot be masked");
         };
         assert!(
             said.contains("UTF-8") || said.contains("neither JSON"),

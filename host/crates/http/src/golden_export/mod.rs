@@ -1,47 +1,38 @@
 //! Golden cases of stored deliveries: a delivery becomes one case, and each answer to its fetches another
-//! one. Persons are replaced by made-up ones. The expectation is written afterwards by `leadhost
+//! one. Persons are masked by shape. The expectation is written afterwards by `leadhost
 //! plugin test --write`: only the plugin itself can give it. Nothing here reads or writes: the command and
 //! the service make the same cases of what was captured.
 
-mod made_up;
+mod masking;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use leadhost_golden::{Call, Case, Completion, Delivery, Response};
 use serde_json::Value;
 
-use self::made_up::MadeUp;
+use self::masking::Persons;
 use leadhost_admin_api::captures::{CaptureView, CapturedAnswerView, CapturedConnection};
 use leadhost_domain::exchange::{Pairs, first};
 
 /// Why a delivery cannot become a golden case.
 #[derive(Debug, thiserror::Error)]
 pub enum ExportError {
-    #[error("the delivery has a body that is not text, so persons in it cannot be replaced")]
+    #[error("the delivery has a body that is not text, so persons in it cannot be masked")]
     NotText,
     #[error("the service sent a body that is not base64: {0}")]
     NotBase64(base64::DecodeError),
-    #[error("cannot read random bytes from the operating system: {0}")]
-    NoRandomness(getrandom::Error),
 }
 
-/// Replaces the persons in a body by made-up ones.
-pub fn with_made_up_persons(body: &str, is_form: bool) -> Result<String, ExportError> {
-    let mut persons = no_persons()?;
+/// Masks the persons in a body.
+pub fn without_persons(body: &str, is_form: bool) -> String {
+    let mut persons = Persons::default();
     persons.learn_from(body, is_form);
-    Ok(persons.body(body, is_form))
-}
-
-/// Returns made-up persons that have learned no name yet.
-fn no_persons() -> Result<MadeUp, ExportError> {
-    let mut salt = [0; 32];
-    getrandom::fill(&mut salt).map_err(ExportError::NoRandomness)?;
-    Ok(MadeUp::new(&salt))
+    persons.body(body, is_form)
 }
 
 /// Learns the persons of the delivery: from its values, and from the leads that it became.
-fn persons(capture: &CaptureView) -> Result<MadeUp, ExportError> {
-    let mut persons = no_persons()?;
+fn persons(capture: &CaptureView) -> Result<Persons, ExportError> {
+    let mut persons = Persons::default();
     let outcome = capture.outcome.as_ref();
     let items = outcome.and_then(|outcome| outcome.items.as_ref());
     for (name, values) in items.into_iter().flatten().flat_map(|item| &item.fields) {
@@ -64,7 +55,7 @@ fn persons(capture: &CaptureView) -> Result<MadeUp, ExportError> {
     Ok(persons)
 }
 
-/// Returns a body as text. Only in a text can persons be replaced.
+/// Returns a body as text. Only in a text can persons be masked.
 fn text<'a>(body: Option<&'a str>, base64: Option<&str>) -> Result<&'a str, ExportError> {
     match (body, base64) {
         (Some(text), _) => Ok(text),
@@ -113,7 +104,7 @@ pub struct ExportedCases<'a> {
     capture: &'a CaptureView,
     connection: &'a CapturedConnection,
     /// `None`: everything stays as it is.
-    persons: Option<MadeUp>,
+    persons: Option<Persons>,
 }
 
 impl<'a> ExportedCases<'a> {
@@ -221,7 +212,7 @@ impl<'a> ExportedCases<'a> {
 
     fn about(&self, what: &str) -> String {
         let persons = match &self.persons {
-            Some(_) => "made-up persons",
+            Some(_) => "masked persons",
             None => "its personal data",
         };
         format!("{what} of {}, with {persons}", self.connection.name)
@@ -235,8 +226,8 @@ impl<'a> ExportedCases<'a> {
         match &self.persons {
             None => plain(body, base64),
             Some(persons) => {
-                let made = persons.body(text(body, base64)?, is_form(headers));
-                Ok(made.into_bytes())
+                let masked = persons.body(text(body, base64)?, is_form(headers));
+                Ok(masked.into_bytes())
             }
         }
     }

@@ -144,10 +144,11 @@ pub fn operations(schemas: &mut Schemas) -> Vec<Operation> {
             .named(
                 "exportGolden",
                 "deliveries",
-                "Gives a delivery as golden cases, with made-up persons",
+                "Gives a delivery as golden cases, with masked persons",
             )
             .describe(
-                "A case is a folder with these files. The expected output is not in it: `leadhost plugin test --write` \
+                "A case is a folder with these files, in which the letters of names, addresses and messages are `x`, and digits of phones \
+                 other digits. The expected output is not in it: `leadhost plugin test --write` \
                  writes that. A person has to read the files before they are shared: a text may name persons in a way that \
                  the service cannot detect. The audit has the request. Nothing is changed.",
             )
@@ -164,8 +165,8 @@ pub fn operations(schemas: &mut Schemas) -> Vec<Operation> {
                         "cases": [{
                             "name": format!("delivery-{ID}"),
                             "files": [
-                                {"name": "body.json", "text": "{\"name\": \"Oxa\"}"},
-                                {"name": "case.json", "text": "{\"about\": \"A delivery of portal, with made-up persons\", \"call\": \"convert\", \"body\": \"body.json\"}\n"},
+                                {"name": "body.json", "text": "{\"name\": \"Xxx\"}"},
+                                {"name": "case.json", "text": "{\"about\": \"A delivery of portal, with masked persons\", \"call\": \"convert\", \"body\": \"body.json\"}\n"},
                             ],
                         }],
                         "notes": [],

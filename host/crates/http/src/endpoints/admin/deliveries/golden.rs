@@ -1,4 +1,4 @@
-//! `POST /admin/v1/deliveries/{id}/golden`: a delivery as golden cases, with made-up persons. Nothing is
+//! `POST /admin/v1/deliveries/{id}/golden`: a delivery as golden cases, with masked persons. Nothing is
 //! changed, but the audit has it, as it has captures: what a text says of a person may still be in them.
 
 use hyper::StatusCode;
@@ -70,6 +70,6 @@ fn refusal(error: ExportError) -> ApiError {
         ExportError::NotText => ApiError::conflict(format!(
             "{error}; `leadhost delivery export --raw` exports it as it is."
         )),
-        ExportError::NotBase64(_) | ExportError::NoRandomness(_) => ApiError::internal(error),
+        ExportError::NotBase64(_) => ApiError::internal(error),
     }
 }

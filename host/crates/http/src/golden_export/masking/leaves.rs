@@ -1,0 +1,421 @@
+//! The values in a body, each with its place and what its name says of it, so that single values can be
+//! replaced and everything around them stays as the source wrote it.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use serde::de::IgnoredAny;
+
+use super::field::{Personal, is_in};
+use leadhost_domain::json;
+
+/// A value in a body.
+#[derive(Debug)]
+pub struct Leaf<'t> {
+    pub at: Range<usize>,
+    pub value: Cow<'t, str>,
+    pub personal: Option<Personal>,
+    form: LeafForm,
+}
+
+/// How a value is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum LeafForm {
+    JsonText,
+    JsonNumber,
+    /// Percent-encoded.
+    Form,
+    /// A part of a text, with other parts around it.
+    Part,
+}
+
+impl<'t> Leaf<'t> {
+    fn new(
+        at: Range<usize>,
+        value: Cow<'t, str>,
+        personal: Option<Personal>,
+        form: LeafForm,
+    ) -> Self {
+        Self {
+            at,
+            value,
+            personal,
+            form,
+        }
+    }
+
+    /// Writes another value in its place.
+    pub fn write(&self, value: &str) -> String {
+        match self.form {
+            LeafForm::JsonText => serde_json::Value::from(value).to_string(),
+            LeafForm::JsonNumber => value.replace(['x', 'X'], "e"),
+            LeafForm::Part => value.to_owned(),
+            LeafForm::Form => form_urlencoded::byte_serialize(value.as_bytes()).collect(),
+        }
+    }
+
+    /// Returns whether the value is one of its own, without structure around it that a plugin reads.
+    pub fn is_whole(&self) -> bool {
+        self.form != LeafForm::Part
+    }
+}
+
+/// Returns whether a text is a JSON object or list.
+pub fn is_json(text: &str) -> bool {
+    text.trim_start().starts_with(['{', '[']) && serde_json::from_str::<IgnoredAny>(text).is_ok()
+}
+
+/// Returns the values of a body, in their order. `is_form`: the source says that it is a form.
+pub fn leaves(text: &str, is_form: bool) -> Vec<Leaf<'_>> {
+    match (is_json(text), is_form) {
+        (true, _) => json_values(text),
+        (false, true) => fields(text),
+        (false, false) => Markup::default().read(text),
+    }
+}
+
+/// Returns the fields of a form.
+fn fields(text: &str) -> Vec<Leaf<'_>> {
+    let mut at = 0;
+    let fields = text.split('&').filter_map(|field| {
+        let end = at + field.trim_end().len();
+        at += field.len() + 1;
+        let (name, value) = form_urlencoded::parse(field.trim_end().as_bytes()).next()?;
+        let written = field.trim_end().split_once('=')?.1;
+        let value = Cow::Owned(value.into_owned());
+        Some(Leaf::new(
+            end - written.len()..end,
+            value,
+            of_field(&name),
+            LeafForm::Form,
+        ))
+    });
+    fields.collect()
+}
+
+/// Returns what the name of a form field says: `fields[name][value]` has a name, and
+/// `fields[name][title]` what the field is called.
+fn of_field(name: &str) -> Option<Personal> {
+    let (outer, last) = name.rsplit_once('[').unwrap_or_default();
+    let describes = outer.contains('[') && is_in(last.trim_end_matches(']'), "id label title");
+    Personal::from_name(name).filter(|_| !describes)
+}
+
+/// Names that do not say what their value is: the enclosing name does, or a value beside it.
+const GENERIC: &str =
+    "first full last middle number numero raw rawvalue text texto valor value values";
+/// Names of answers, beside which the name or the type of the field is a value itself:
+/// `{"name": "full_name", "values": ["Ana"]}`.
+const ANSWERS: &str = "*answer *answers answertext resposta *value *values texto valor";
+/// Characters of the longest text that is taken for the name of another one.
+const LABEL_CHARACTERS: usize = 40;
+
+/// The members of an object, each with its first leaf.
+type Members = Vec<(String, usize)>;
+
+/// Reads JSON that is valid.
+fn json_values(text: &str) -> Vec<Leaf<'_>> {
+    let mut leaves = Vec::new();
+    // What the name of each open object and list says, and its members.
+    let mut open: Vec<(Option<Personal>, Members)> = Vec::new();
+    let mut personal = None;
+    let mut at = 0;
+    while let Some(first) = text.as_bytes().get(at) {
+        let rest = &text[at..];
+        let from = at;
+        at += 1;
+        match first {
+            b'{' | b'[' => open.push((personal, Vec::new())),
+            b'}' | b']' => {
+                let (around, members) = open.pop().unwrap_or_default();
+                personal = around;
+                tell(&mut leaves, &members);
+            }
+            b'"' => {
+                let mut escaped = false;
+                let end = rest[1..].find(|one| {
+                    let ends = one == '"' && !escaped;
+                    escaped = one == '\\' && !escaped;
+                    ends
+                });
+                at = end.map_or(text.len(), |end| from + end + 2);
+                let value: String = json::parse(&text[from..at]).unwrap_or_default();
+                if !text[at..].trim_start().starts_with(':') {
+                    leaves.push(Leaf::new(
+                        from..at,
+                        Cow::Owned(value),
+                        personal,
+                        LeafForm::JsonText,
+                    ));
+                } else if let Some((around, members)) = open.last_mut() {
+                    let letters = value.chars().filter(|one| one.is_alphanumeric());
+                    let key: String = letters.flat_map(char::to_lowercase).collect();
+                    personal = match is_in(&key, GENERIC) {
+                        true => *around,
+                        false => Personal::from_name(&value),
+                    };
+                    members.push((key, leaves.len()));
+                }
+            }
+            b'-' | b'0'..=b'9' => {
+                let end = rest.find(|one: char| one.is_whitespace() || ",]}".contains(one));
+                at = end.map_or(text.len(), |end| from + end);
+                let number = Cow::Borrowed(&text[from..at]);
+                leaves.push(Leaf::new(from..at, number, personal, LeafForm::JsonNumber));
+            }
+            _ => {}
+        }
+    }
+    leaves
+}
+
+/// Tells the answers of an object by the values beside them, which are then no values of a person.
+fn tell(leaves: &mut [Leaf<'_>], members: &[(String, usize)]) {
+    let ends = members
+        .iter()
+        .skip(1)
+        .map(|(_, first)| *first)
+        .chain([leaves.len()]);
+    let members = members
+        .iter()
+        .zip(ends)
+        .map(|((key, first), end)| (key, *first..end));
+    let (answers, others): (Vec<_>, Vec<_>) = members.partition(|(key, _)| is_in(key, ANSWERS));
+    let mut told = None;
+    for (key, range) in others.into_iter().filter(|_| !answers.is_empty()) {
+        let [leaf] = &mut leaves[range] else {
+            continue;
+        };
+        let is_label =
+            leaf.form == LeafForm::JsonText && (leaf.personal.is_none() || key == "name");
+        if is_label && leaf.value.chars().count() <= LABEL_CHARACTERS {
+            let says = Personal::from_name(&leaf.value);
+            if says.is_some() || !leaf.value.contains(' ') {
+                leaf.personal = None;
+            }
+            told = told.or(says);
+        }
+    }
+    for leaf in answers.into_iter().flat_map(|(_, range)| range) {
+        leaves[leaf].personal = told.or(leaves[leaf].personal);
+    }
+}
+
+/// Reads XML, HTML, multipart and plain text: the name of a value is that of its element or attribute, or
+/// the words before it, as in `Name: Ana` and in the cells of a table.
+#[derive(Default)]
+struct Markup<'t> {
+    /// What the element that was opened last has.
+    element: Option<Personal>,
+    /// What the last cell says of the next one.
+    label: Option<Personal>,
+    /// What the lines before say of those that follow.
+    lines: Option<Personal>,
+    leaves: Vec<Leaf<'t>>,
+}
+
+impl<'t> Markup<'t> {
+    fn read(mut self, text: &'t str) -> Vec<Leaf<'t>> {
+        let mut at = 0;
+        let mut is_open = false;
+        for piece in text.split_inclusive(['<', '>', '\n']) {
+            let inner = piece.trim_end_matches(['<', '>', '\n', '\r']);
+            let begins = inner.starts_with(|one: char| one.is_alphabetic() || one == '/');
+            // The address in `Ana <ana@mail.example>` is no tag.
+            let is_address = inner.contains('@') && !inner.contains('=');
+            if is_open && piece.ends_with('>') && begins && !is_address {
+                self.tag(inner, at);
+            } else {
+                let data = inner.strip_prefix("![CDATA[").unwrap_or(inner);
+                self.content(data, at + inner.len() - data.len(), piece.ends_with('<'));
+            }
+            is_open = piece.ends_with('<');
+            at += piece.len();
+        }
+        self.leaves
+    }
+
+    fn push(&mut self, at: usize, value: &'t str, personal: Option<Personal>) {
+        let range = at..at + value.len();
+        if !value.trim().is_empty() {
+            self.leaves.push(Leaf::new(
+                range,
+                Cow::Borrowed(value),
+                personal,
+                LeafForm::Part,
+            ));
+        }
+    }
+
+    fn tag(&mut self, tag: &'t str, at: usize) {
+        let name = tag.split(char::is_whitespace).next().unwrap_or_default();
+        let local = name.rsplit(':').next().unwrap_or_default();
+        let has_content = !tag.starts_with('/') && !tag.ends_with('/');
+        self.element = Personal::from_name(local).filter(|_| has_content);
+        // Attributes: a name, and a value in quotes.
+        let mut from = name.len();
+        while let Some(equals) = tag[from..].find(['=']).map(|found| from + found) {
+            let quote = tag[equals + 1..]
+                .chars()
+                .next()
+                .filter(|one| "\"'".contains(*one));
+            let length = quote.and_then(|quote| tag[equals + 2..].find(quote));
+            let Some(value) = length.map(|length| &tag[equals + 2..][..length]) else {
+                break;
+            };
+            let key = tag[from..equals].split_whitespace().next_back();
+            let told = Personal::from_name(value);
+            let personal = match key.unwrap_or_default() {
+                "name" | "id" | "field" | "label" | "key" if told.is_some() => {
+                    self.element = told;
+                    None
+                }
+                "value" => self.element,
+                key => Personal::from_name(key),
+            };
+            self.push(at + equals + 2, value, personal);
+            from = equals + 3 + value.len();
+        }
+        self.push(at + from, &tag[from..], None);
+    }
+
+    /// `is_cell`: a tag follows.
+    fn content(&mut self, text: &'t str, at: usize, is_cell: bool) {
+        if let Some(told) = self.element.or(self.label) {
+            self.push(at, text, Some(told));
+            if is_cell && !text.trim().is_empty() {
+                self.label = None;
+            }
+            return;
+        }
+        let split = text.split_once([':', '=']);
+        let split = split.filter(|(name, _)| name.chars().count() <= LABEL_CHARACTERS);
+        let told = split.and_then(|(name, _)| Personal::from_name(name));
+        if let Some(name) = text.split("; name=\"").nth(1) {
+            self.lines = of_field(name.split('"').next().unwrap_or_default());
+            self.push(at, text, None);
+        } else if let (Some((_, value)), Some(_)) = (split, told) {
+            self.push(at + text.len() - value.len(), value, told);
+            self.lines = told.filter(|told| *told == Personal::Text);
+        } else if text.starts_with("Content-") {
+            self.push(at, text, None);
+        } else {
+            self.lines = self
+                .lines
+                .filter(|_| split.is_none() && !text.starts_with("--"));
+            self.push(at, text, self.lines);
+        }
+        if is_cell {
+            let whole = text.trim().trim_end_matches(':');
+            let is_short = whole.chars().count() <= LABEL_CHARACTERS;
+            self.label = Personal::from_name(whole).filter(|_| is_short);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, is_form: bool, expect: &str) {
+        let personal = leaves(text, is_form).into_iter();
+        let personal = personal.filter(|leaf| leaf.personal.is_some());
+        let values: Vec<_> = personal.map(|leaf| leaf.value.trim().to_owned()).collect();
+        assert_eq!(values.join("|"), expect, "{text}");
+    }
+
+    #[test]
+    fn the_values_of_json_are_told_by_their_names_and_by_what_is_around_and_beside_them() {
+        for (text, expect) in [
+            (
+                r#"{"na\u006de": ["Ana \ud83d", 1.50, true], "c": {"d": "\""}}"#,
+                "Ana \u{fffd}|1.50",
+            ),
+            (
+                r#"[{"name": "full_name", "values": ["A"]}, {"value": "7", "question": "Seu telefone"}]"#,
+                "A|7",
+            ),
+            (
+                r#"{"column_id": "NAME", "column_name": "Nome", "string_value": "A", "phone": "1"}"#,
+                "A|1",
+            ),
+            (r#"{"column_name": "What age?", "string_value": "7"}"#, ""),
+            (r#"{"name": "Ana Prado", "value": 5}"#, "Ana Prado"),
+            (r#"{"message": "O telefone?", "value": 5}"#, "O telefone?"),
+            (
+                r#"{"q3_nome": {"first": "A", "last": "B"}, "prenom": {"value": "C"}}"#,
+                "A|B|C",
+            ),
+            (
+                r#"{"phone": {"area_code": "11", "number": "98"}, "deal": {"number": 7}}"#,
+                "98",
+            ),
+            (
+                r#"[{"tipo": "celular", "valor": "11"}, {"type": "text", "value": "x"}]"#,
+                "11",
+            ),
+            (
+                r#"{"name": "field_3", "type": "email", "value": "a@b.c"}"#,
+                "a@b.c",
+            ),
+        ] {
+            check(text, false, expect);
+        }
+    }
+
+    #[test]
+    fn the_values_of_forms_and_texts_are_told_by_their_names() {
+        let form = "fields[name][id]=name&fields[name][title]=Nome&fields[name][value]=Ana+L%C3%BAcia&form[name]=Contato";
+        check(form, true, "Ana Lúcia");
+        check("name[first]=Ana&contact[id]=u7&x&name=\n", true, "Ana|u7|");
+        for (text, expect) in [
+            (
+                "<l:Lead phone='1'><Name>Ana</Name><note><![CDATA[hi]]></note></l:Lead>",
+                "1|Ana",
+            ),
+            (
+                "<comments><![CDATA[a <6> b]]></comments><email/>x",
+                "a|6|b]]",
+            ),
+            (
+                "<field name='nome'>Ana</field><input name='email' value='a'>",
+                "Ana|a",
+            ),
+            (
+                "<tr><td>Nome</td><td>Ana</td></tr><p>E-mail: a@b.c</p>",
+                "Ana|a@b.c",
+            ),
+            (
+                "Nome: Ana\r\nhello\nMensagem: i <3 it\nbye <a@b.c>\nRef: 7\nx",
+                "Ana|i|3 it|bye|a@b.c",
+            ),
+            (
+                "--b\r\nContent-Disposition: form-data; name=\"nome\"\r\n\r\nAna\r\n--b--",
+                "Ana",
+            ),
+        ] {
+            check(text, false, expect);
+        }
+    }
+
+    #[test]
+    fn a_damaged_or_a_deep_body_is_read_without_a_panic() {
+        leaves(&("[".repeat(100_000) + "1" + &"]".repeat(100_000)), false);
+        for text in [
+            "<",
+            "<a",
+            "<a b=>",
+            "<a b='>",
+            "<![CDATA[",
+            "{",
+            "=&&",
+            "é<é",
+            "[\"",
+            "<é>é",
+            "<a é='é'é>",
+        ] {
+            leaves(text, false);
+            leaves(text, true);
+        }
+    }
+}
