@@ -3,7 +3,6 @@
 //! store; a clause that is not listed is dead code, which the lints refuse.
 
 mod accept;
-mod acceptances;
 mod answers;
 mod audit;
 mod claims;
@@ -260,11 +259,6 @@ clauses! {
             the_audit_is_listed_newest_first_in_pages_and_by_its_filters,
             old_rows_of_the_audit_are_removed_in_steps_and_the_chain_goes_on,
             rows_are_added_to_the_audit_while_others_are_removed;
-        acceptances:
-            an_acceptance_comes_back_with_its_version_and_is_forgotten_with_it,
-            a_key_has_one_acceptance_of_a_version_the_last_one,
-            an_acceptance_expires_and_is_swept,
-            only_the_newest_of_many_acceptances_are_kept;
         plugins:
             a_component_comes_back_by_its_digest,
             a_known_component_is_left_as_it_is,

@@ -28,7 +28,6 @@ mod service_tls;
 mod swaps;
 mod trials;
 mod trusted_keys;
-mod two_person;
 mod verify;
 mod verify_sends;
 mod warm;

@@ -261,24 +261,6 @@ pub struct RefusedActivation {
     pub verification: Option<VerifiedPlugin>,
 }
 
-/// An acceptance by the first of two admin keys, which waits for the second. The refusal has it beside
-/// `error`.
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct AwaitsSecondKey {
-    pub second_key: SecondKey,
-}
-
-/// The words that another admin key, with another label, has to accept.
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct SecondKey {
-    /// The words of `accept`.
-    pub accept: Vec<AcceptWord>,
-    /// The acceptance of the first key counts for so long.
-    pub within_seconds: u64,
-}
-
 /// The reason for which a component was refused. The refusal has it beside `error`.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct RefusedComponent {

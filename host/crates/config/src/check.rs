@@ -79,8 +79,6 @@ pub fn value(key: &str, known: &toml::Value, value: &toml::Value) -> Result<(), 
                 )),
             }
         }
-        (toml::Value::Boolean(_), toml::Value::Boolean(_)) => Ok(()),
-        (toml::Value::Boolean(_), _) => Err(format!("is {}: expected true or false", found(value))),
         (_, toml::Value::String(text)) => check_text(key, text),
         _ => Err(format!("is {}: expected a text in quotes", found(value))),
     }

@@ -178,8 +178,6 @@ pub struct PluginsSection {
     pub component_mib: usize,
     /// Mebibytes for the memories of all warm instances together.
     pub warm_mib: usize,
-    /// Whether a version with further permissions needs the acceptance of two admin keys.
-    pub two_person: bool,
     /// The signers whose components are stored and activated.
     pub trusted_keys: TrustedKeys,
     /// The file with the functions of the last compilation. No configuration names it: only commands
@@ -489,7 +487,6 @@ fn set(table: &mut toml::Table, key: &str, text: &str) -> Result<(), ConfigError
     let known = table.get(section).and_then(|keys| keys.get(name));
     let read = match known {
         Some(toml::Value::Integer(_)) => text.parse().ok().map(toml::Value::Integer),
-        Some(toml::Value::Boolean(_)) => text.parse().ok().map(toml::Value::Boolean),
         _ => None,
     };
     let value = read.unwrap_or_else(|| toml::Value::String(text.to_owned()));
@@ -560,17 +557,6 @@ mod tests {
         );
         let error = over("worker.speed", "3").expect_err("unknown").to_string();
         assert!(error.contains("worker.speed"), "{error}");
-    }
-
-    #[test]
-    fn a_truth_value_is_read_from_the_command_line() {
-        let is_set = |value| {
-            over("plugins.two_person", value)
-                .expect("known")
-                .plugins
-                .two_person
-        };
-        assert!(is_set("true") && !is_set("false"));
     }
 
     /// Loads the defaults with one key replaced on the command line.
@@ -649,10 +635,6 @@ mod tests {
             "log.filter in FILE is 5: expected a text in quotes",
         );
         check(
-            "[plugins]\ntwo_person = \"yes\"",
-            "plugins.two_person in FILE is \"yes\": expected true or false",
-        );
-        check(
             "[log]\nformat = \"xml\"",
             "log.format in FILE is \"xml\": expected text or json",
         );
@@ -707,7 +689,6 @@ mod tests {
         for (key, value) in [
             ("worker.concurrency", "many"),
             ("worker.concurrency", "-1"),
-            ("plugins.two_person", "yes"),
             ("plugins.trusted_keys", "ours"),
             ("worker.speed", "3"),
             ("workers.speed", "3"),

@@ -31,7 +31,6 @@ words! {
         Conflict = "conflict",
         IdempotencyInProgress = "idempotency_in_progress",
         AcceptanceNeeded = "acceptance_needed",
-        SecondKeyNeeded = "second_key_needed",
         AmbiguousName = "ambiguous_name",
         BodyTooLarge = "body_too_large",
         UriTooLong = "uri_too_long",

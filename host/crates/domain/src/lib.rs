@@ -3,7 +3,6 @@
 //! imports no other module of the service.
 
 pub mod accept;
-pub mod acceptance;
 pub mod analytics;
 pub mod audit;
 pub mod audit_sentence;

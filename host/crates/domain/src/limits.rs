@@ -1194,13 +1194,6 @@ pub const COMPARED_ITEMS: usize = 30;
 pub const COMPARED_BYTES: usize = 64 << 10;
 pub const COMPARED_MEMORY: u64 = 16 << 20;
 
-/// The time for which the acceptance of a version by the first of two admin keys waits for the
-/// second.
-pub const ACCEPTANCE_LIFETIME: Duration = Duration::from_secs(24 * 3_600);
-
-/// Acceptances that wait, of all versions. The oldest make room.
-pub const ACCEPTANCES: u32 = 100;
-
 /// Accepted concerns that a row of the audit has.
 pub const AUDITED_CONCERNS: usize = 20;
 

@@ -19,7 +19,7 @@ use super::request_id::RequestId;
 use super::response::{self, ApiResponse};
 use leadhost_admin_api::apply::RefusedFile;
 use leadhost_admin_api::error::AdminError;
-use leadhost_admin_api::plugins::{AwaitsSecondKey, RefusedActivation, RefusedComponent};
+use leadhost_admin_api::plugins::{RefusedActivation, RefusedComponent};
 use leadhost_domain::analytics::MetricSet;
 use leadhost_domain::error_code::ErrorCode;
 use leadhost_domain::key::KeyKind;
@@ -137,8 +137,6 @@ pub enum ApiError {
 pub enum ConflictDetails {
     /// The concerns about a version that an operator has to accept.
     Activation(Box<RefusedActivation>),
-    /// The concerns about a version that a second admin key has to accept too.
-    SecondKey(AwaitsSecondKey),
     /// The full names that an ambiguous name may stand for.
     Ambiguous(AmbiguousName),
 }
@@ -218,7 +216,6 @@ impl ApiError {
             Self::Conflict { details, .. } => match details {
                 None => C::Conflict,
                 Some(ConflictDetails::Activation(_)) => C::AcceptanceNeeded,
-                Some(ConflictDetails::SecondKey(_)) => C::SecondKeyNeeded,
                 Some(ConflictDetails::Ambiguous(_)) => C::AmbiguousName,
             },
             Self::UnderWay { .. } => C::IdempotencyInProgress,
@@ -490,11 +487,9 @@ fn status_of(code: ErrorCode) -> StatusCode {
         | C::TicketNotFound => S::NOT_FOUND,
         C::MethodNotAllowed => S::METHOD_NOT_ALLOWED,
         C::RequestTimeout => S::REQUEST_TIMEOUT,
-        C::Conflict
-        | C::IdempotencyInProgress
-        | C::AcceptanceNeeded
-        | C::SecondKeyNeeded
-        | C::AmbiguousName => S::CONFLICT,
+        C::Conflict | C::IdempotencyInProgress | C::AcceptanceNeeded | C::AmbiguousName => {
+            S::CONFLICT
+        }
         C::BodyTooLarge => S::PAYLOAD_TOO_LARGE,
         C::UriTooLong => S::URI_TOO_LONG,
         C::UnsupportedMediaType => S::UNSUPPORTED_MEDIA_TYPE,

@@ -16,7 +16,7 @@ use super::{as_service, insert, open, run};
 const EXEMPT: &[(&str, &str)] = &[
     (
         "acceptances",
-        "of all tenants; what versions of plugins may do",
+        "of former releases; what versions of plugins may do",
     ),
     ("activations", "of all tenants"),
     ("audit", "of all tenants; names no person"),

@@ -14,6 +14,7 @@ use super::{open, refusal, run};
 /// Tables without a description, and the reason: a SQLite file has none of them, or its
 /// own.
 const OWN: &[(&str, &str)] = &[
+    ("acceptances", "of former releases, which may still run"),
     ("commit_markers", "finds out a commit whose answer was lost"),
     ("hosts", "of the hosts on one database"),
     ("jobs", "of the hosts on one database"),

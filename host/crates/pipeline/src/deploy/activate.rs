@@ -6,9 +6,9 @@ use super::concern::AcceptedWords;
 use super::error::{DeployCommand, DeployError};
 use super::outcome::Activated;
 use super::review::{Agreed, TriedStored, reviewed};
+use super::rollout;
 use super::rollout::step::OVERTAKEN;
 use super::swap::swap;
-use super::{rollout, two_person};
 use crate::state::Pipeline;
 use leadhost_plugin::Loaded;
 use leadhost_store::Activation;
@@ -25,21 +25,15 @@ pub async fn activate(
 
 /// Activates a version in place of the one that it was compared with.
 pub async fn switch(pipeline: &Arc<Pipeline>, agreed: Agreed) -> Result<Activated, DeployError> {
-    let Agreed {
-        verified,
-        first_acceptance,
-        accepted,
-    } = agreed;
+    let Agreed { verified, accepted } = agreed;
     let (candidate, instead_of) = (&verified.candidate, verified.active.as_ref());
     let activated = swap(pipeline, candidate, instead_of, None).await?;
-    two_person::used(pipeline, first_acceptance.as_ref()).await;
     close_overtaken(pipeline, &activated, OVERTAKEN).await;
     if instead_of != Some(&candidate.digest) {
         overtake_refusals(pipeline, candidate).await;
     }
     Ok(Activated {
         verified: Some(Box::new(verified)),
-        first_acceptance,
         accepted,
         ..activated
     })

@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 
 use crate::state::Pipeline;
 use leadhost_domain::accept::AcceptWord;
-use leadhost_domain::audit::AuditActor;
 use leadhost_domain::publisher::Publisher;
 use leadhost_store::StoreError;
 
@@ -15,25 +14,9 @@ pub const UPLOAD: &str = "upload";
 #[derive(Clone, Debug, Default)]
 pub struct AcceptedWords {
     pub words: BTreeSet<AcceptWord>,
-    /// The operator who accepts them. `None` for the service itself.
-    pub by: Option<AuditActor>,
 }
 
 impl AcceptedWords {
-    /// Names the operator.
-    #[must_use]
-    pub fn by(self, operator: AuditActor) -> Self {
-        Self {
-            by: Some(operator),
-            ..self
-        }
-    }
-
-    /// Returns the operator who accepts, unless it is the service itself.
-    pub fn operator(&self) -> Option<&AuditActor> {
-        self.by.as_ref()
-    }
-
     /// Returns the words, in a fixed order.
     pub fn words(&self) -> impl Iterator<Item = AcceptWord> {
         self.words.iter().copied()
@@ -63,7 +46,6 @@ impl FromIterator<AcceptWord> for AcceptedWords {
     fn from_iter<I: IntoIterator<Item = AcceptWord>>(words: I) -> Self {
         Self {
             words: words.into_iter().collect(),
-            by: None,
         }
     }
 }
@@ -89,25 +71,6 @@ impl Concern {
     pub fn lets_do_more(&self) -> bool {
         self.accept.is_some_and(AcceptWord::is_widening)
     }
-
-    /// Returns whether only an admin may accept it: the version could do more than the one before
-    /// it, or comes from another publisher.
-    pub fn is_for_admins(&self) -> bool {
-        self.accept.is_some_and(AcceptWord::is_for_admins)
-    }
-}
-
-/// Returns the concerns in one line.
-pub fn list(concerns: &[Concern]) -> String {
-    let whats = concerns.iter().map(|concern| concern.what.as_str());
-    whats.collect::<Vec<_>>().join("; ")
-}
-
-/// Returns the options that accept the concerns, each after a space.
-pub fn options(concerns: &[Concern]) -> String {
-    let words = AcceptWord::in_order(concerns.iter().filter_map(|one| one.accept));
-    let options = words.into_iter().map(|word| format!(" --accept {word}"));
-    options.collect()
 }
 
 /// Returns the concerns in one line, each with the option that accepts it.

@@ -7,7 +7,6 @@ use super::super::versions::VersionError;
 use super::concern::{self, Concern};
 use super::rollout::error::RolloutError;
 use super::verified::Verified;
-use leadhost_domain::limits;
 use leadhost_domain::plugin::Digest;
 use leadhost_domain::publisher::PublicKey;
 use leadhost_domain::time::Micros;
@@ -37,43 +36,6 @@ pub enum DeployError {
         concerns: Vec<Concern>,
         /// The comparison with the active version, if there was one.
         verified: Option<Box<Verified>>,
-    },
-    /// The first of two keys has accepted it, and its acceptance waits for the second.
-    #[error(
-        "{} yet: a second admin key has to accept this: {}. Run `leadhost {command} {name}@{}{}`{} with another key that has a different label, within {} h",
-        not_done(name, version, *command),
-        concern::list(.concerns),
-        digest.short(),
-        concern::options(.concerns),
-        same_plan(*command),
-        limits::ACCEPTANCE_LIFETIME.as_secs() / 3_600
-    )]
-    SecondKey {
-        name: String,
-        version: String,
-        digest: Digest,
-        /// The command that the second key runs.
-        command: DeployCommand,
-        /// All that was accepted, with those concerns that one key may accept.
-        concerns: Vec<Concern>,
-    },
-    /// Two keys have to accept it, and the request came without one.
-    #[error(
-        "{}: two admin keys have to accept this: {}. Run `leadhost {command} {name}@{}{}`{} with one key, and then with another key that has a different label",
-        not_done(name, version, *command),
-        concern::list(.concerns),
-        digest.short(),
-        concern::options(.concerns),
-        same_plan(*command)
-    )]
-    NoKey {
-        name: String,
-        version: String,
-        digest: Digest,
-        /// The command that both keys run.
-        command: DeployCommand,
-        /// All that was accepted.
-        concerns: Vec<Concern>,
     },
     #[error(
         "there is no plugin with digest {0}; run `leadhost plugin list` to see the stored ones"
@@ -157,16 +119,6 @@ impl fmt::Display for DeployCommand {
             Self::Activate => "plugin activate",
             Self::StartRollout => "plugin rollout start",
         })
-    }
-}
-
-/// Returns what else the second of two keys has to repeat.
-fn same_plan(command: DeployCommand) -> &'static str {
-    match command {
-        DeployCommand::Activate => "",
-        DeployCommand::StartRollout => {
-            ", with the options of the same plan (`--steps`, `--every`, `--probation`, `--comparisons`),"
-        }
     }
 }
 

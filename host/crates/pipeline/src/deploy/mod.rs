@@ -20,7 +20,6 @@ pub mod rollout;
 mod stored;
 mod swap;
 mod trust;
-mod two_person;
 mod upload;
 mod verified;
 pub mod verify;

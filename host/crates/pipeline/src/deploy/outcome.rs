@@ -3,7 +3,6 @@
 use super::super::fleet::Behind;
 use super::concern::Concern;
 use super::verified::Verified;
-use leadhost_domain::acceptance::FirstAcceptance;
 use leadhost_domain::id::KeyId;
 use leadhost_domain::plugin::{Description, Digest, PluginKind};
 use leadhost_domain::publisher::Publisher;
@@ -57,8 +56,6 @@ pub struct Activated {
     pub behind: Vec<Behind>,
     /// The comparison with the version that was active before. A rollback makes none.
     pub verified: Option<Box<Verified>>,
-    /// The acceptance by the first of two keys, if two were needed.
-    pub first_acceptance: Option<FirstAcceptance>,
     /// The concerns that were accepted.
     pub accepted: Vec<Concern>,
 }

@@ -10,10 +10,9 @@ use super::concern::{AcceptedWords, Concern};
 use super::error::{DeployCommand, DeployError};
 use super::stored::{rollout_of, stored_version};
 use super::verified::Verified;
-use super::{concerns, trust, two_person, verify};
+use super::{concerns, trust, verify};
 use crate::state::Pipeline;
 use leadhost_domain::accept::AcceptWord;
-use leadhost_domain::acceptance::FirstAcceptance;
 use leadhost_domain::plugin::{Description, Digest};
 use leadhost_domain::publisher::Publisher;
 use leadhost_domain::rollout::{Rollout, RolloutStage};
@@ -58,8 +57,6 @@ pub async fn try_stored(
 /// A version about which every concern is accepted.
 pub struct Agreed {
     pub verified: Verified,
-    /// The acceptance by the first of two keys, if two were needed.
-    pub first_acceptance: Option<FirstAcceptance>,
     pub accepted: Vec<Concern>,
 }
 
@@ -104,8 +101,7 @@ pub async fn no_canary(pipeline: &Pipeline, name: &str) -> Result<(), DeployErro
     }
 }
 
-/// Returns the version if every concern is accepted, and those of the comparison too, by two keys
-/// where that is the rule.
+/// Returns the version if every concern is accepted, and those of the comparison too.
 pub async fn agree(
     pipeline: &Pipeline,
     verified: Verified,
@@ -132,15 +128,10 @@ pub async fn agree(
             verified: Some(Box::new(verified)),
         });
     }
-    let (candidate, by) = (&verified.candidate, accept.operator());
-    let first = two_person::first_acceptance(pipeline, candidate, &accepted, by, command).await?;
+    let candidate = &verified.candidate;
     for Concern { accept, what } in &accepted {
         let accept = accept.map_or("", AcceptWord::as_str);
         tracing::warn!(plugin = %name, %version, digest = candidate.digest.short(), accept, what, "concern about a plugin version accepted");
     }
-    Ok(Agreed {
-        verified,
-        first_acceptance: first,
-        accepted,
-    })
+    Ok(Agreed { verified, accepted })
 }

@@ -92,7 +92,6 @@ pub async fn swap(
         before: instead_of.cloned(),
         behind,
         verified: None,
-        first_acceptance: None,
         accepted: Vec::new(),
     })
 }

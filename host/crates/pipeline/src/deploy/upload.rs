@@ -109,27 +109,8 @@ pub async fn admit(
         Some((verified, mut trial)) => {
             let objections = concerns::find(pipeline, &prepared, &publisher, Some(&name));
             let objections = trial.within(objections).await??;
-            match agree(
-                pipeline,
-                verified,
-                objections,
-                accept,
-                DeployCommand::Activate,
-            )
-            .await
-            {
-                Ok(agreed) => Some(agreed),
-                Err(error) => {
-                    // The other key, or both of them, name the stored version.
-                    if matches!(
-                        error,
-                        DeployError::SecondKey { .. } | DeployError::NoKey { .. }
-                    ) {
-                        keep(pipeline, &prepared, wasm, name, publisher).await?;
-                    }
-                    return Err(error);
-                }
-            }
+            let command = DeployCommand::Activate;
+            Some(agree(pipeline, verified, objections, accept, command).await?)
         }
         None => None,
     };

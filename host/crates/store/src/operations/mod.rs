@@ -4,7 +4,6 @@
 //!
 //! The operations fail as described at [`Store`](super::Store).
 
-pub mod acceptances;
 pub mod activity;
 pub mod agents;
 pub mod analytics;
@@ -44,7 +43,6 @@ use super::sql::{Dialect, Sql};
 
 fn areas() -> Vec<(&'static str, Vec<&'static Sql>)> {
     vec![
-        ("acceptances", acceptances::SQL.to_vec()),
         ("activity", activity::SQL.to_vec()),
         ("agents", agents::SQL.to_vec()),
         ("probe", probe::SQL.to_vec()),
@@ -106,7 +104,6 @@ pub fn statements(dialect: Dialect) -> impl Iterator<Item = (&'static str, &'sta
 #[cfg(test)]
 pub fn is_of_few(text: &str) -> bool {
     let whole = [
-        acceptances::SQL,
         agents::SQL,
         probe::SQL,
         apply::SQL,

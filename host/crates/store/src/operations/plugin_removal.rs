@@ -26,10 +26,6 @@ select
   exists (select 1 from rollouts where candidate = :digest or stable = :digest) as is_rolled_out,
   exists (select 1 from queue where status = 'fetch' and digest = :digest) as has_fetches");
 
-static FORGET_ACCEPTANCES: Sql = sql("
-delete from acceptances
-where digest = :digest");
-
 static REMOVE: Sql = sql("
 delete from plugins
 where digest = :digest");
@@ -82,7 +78,6 @@ impl Store {
                     if !uses.is_empty() {
                         return Ok(PluginRemoval::Named(uses));
                     }
-                    tx.run(&FORGET_ACCEPTANCES, &args).await?;
                     tx.run(&REMOVE, &args).await?;
                     if from_inbox {
                         let args = args! { origin: &origin, digest: &digest, plugin: &name, now };
@@ -95,11 +90,4 @@ impl Store {
     }
 }
 
-pub const SQL: &[&Sql] = &[
-    &ONE_AT_A_TIME,
-    &STORED,
-    &USES,
-    &FORGET_ACCEPTANCES,
-    &REMOVE,
-    &KEEP_KNOWN,
-];
+pub const SQL: &[&Sql] = &[&ONE_AT_A_TIME, &STORED, &USES, &REMOVE, &KEEP_KNOWN];

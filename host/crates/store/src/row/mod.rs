@@ -10,7 +10,6 @@
 //! that it cannot hold, which is a defect or a manual change in the database. The error names the
 //! column.
 
-pub mod acceptances;
 pub mod agents;
 pub mod analytics;
 pub mod audit;

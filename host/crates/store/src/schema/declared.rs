@@ -1,6 +1,6 @@
 //! Tables for the declarations of operators, and for plugins.
 
-use super::table::{Ends, TableSchema, column, jsonb, nullable, nullable_jsonb};
+use super::table::{TableSchema, column, jsonb, nullable, nullable_jsonb};
 use crate::sql::SqlType::{Bytes, Json, Number, Text, Time, Truth, Uuid};
 use leadhost_domain::row::Entity;
 
@@ -217,24 +217,6 @@ pub static REFUSALS: TableSchema = TableSchema {
         column("at", Time),
         nullable("plugin", Text),
         nullable("overtaken_at", Time),
-    ],
-    exported: &[],
-};
-
-pub static ACCEPTANCES: TableSchema = TableSchema {
-    name: "acceptances",
-    key: &["digest", "key_id"],
-    leads_with_workspace: false,
-    feed: None,
-    ends: &[Ends::At("expires_at")],
-    columns: &[
-        column("digest", Text),
-        column("key_id", Uuid),
-        column("label", Text),
-        column("name", Text),
-        jsonb("concerns"),
-        column("accepted_at", Time),
-        column("expires_at", Time),
     ],
     exported: &[],
 };

@@ -188,7 +188,6 @@ fn config(port: u16, limits: PluginsSection, folder: &Path) -> Result<Config, Co
     // Its rules for components are for those that serve; these are unsigned, and one person's.
     config.plugins = PluginsSection {
         inbox: String::new(),
-        two_person: false,
         trusted_keys: TrustedKeys::default(),
         // An edit changes few functions of a component.
         compiled_functions: Some(functions),
@@ -245,16 +244,15 @@ mod tests {
     fn the_rules_of_a_service_for_components_do_not_hold_here() {
         let key = format!("ed25519:{}", "0".repeat(64));
         let rules = [
-            ("plugins.two_person", "true"),
             ("plugins.trusted_keys", &*key),
             ("plugins.memory_mib", "32"),
         ];
         let rules = rules.map(|(key, value)| (key.to_owned(), value.to_owned()));
         let theirs = Config::load(None, &rules).expect("it is valid").plugins;
-        assert!(theirs.two_person && !theirs.trusted_keys.are_all());
+        assert!(!theirs.trusted_keys.are_all());
         let folder = tempfile::tempdir().expect("a folder");
         let own = config(0, theirs, folder.path()).expect("it is valid");
-        assert!(!own.plugins.two_person && own.plugins.trusted_keys.are_all());
+        assert!(own.plugins.trusted_keys.are_all());
         assert_eq!(own.plugins.memory_mib, 32);
     }
 }

@@ -598,7 +598,7 @@ pub fn refuses_component(operation: Operation) -> Operation {
 fn refuses_activation(operation: Operation) -> Operation {
     operation.refuses_with(
         409,
-        "The activation raises concerns that must be accepted: `concerns` lists the reasons, and `accept` the words that accept them. With `secondKey`, another admin key, with another label, has to accept the words there within the time there (`plugins.two_person`). Without these fields, the digest belongs to another plugin, or another activation is in progress or happened meanwhile.",
+        "The activation raises concerns that must be accepted: `concerns` lists the reasons, and `accept` the words that accept them. Without these fields, the digest belongs to another plugin, or another activation is in progress or happened meanwhile.",
         &[(
             "older",
             "The version is older than the active one",
@@ -607,23 +607,8 @@ fn refuses_activation(operation: Operation) -> Operation {
                 "accept": ["older"],
                 "concerns": [concern()],
             }),
-        ),
-        (
-            "second",
-            "A second admin key has to accept it",
-            second_key("portal 1.4.0 is not activated", "activate"),
         )],
     )
-}
-
-/// The refusal of a version that one of two admin keys has accepted: what is not done, and the command of the
-/// second key.
-pub fn second_key(not_done: &str, command: &str) -> Value {
-    let short = &DIGEST[..12];
-    json!({
-        "code": "second_key_needed", "error": format!("{not_done} yet: a second admin key has to accept this: it asks to call api.portal.example. Run `leadhost plugin {command} portal@{short} --accept new-hosts` with another key that has a different label, within 24 h"),
-        "secondKey": {"accept": ["new-hosts"], "withinSeconds": 86_400},
-    })
 }
 
 pub const DIGEST: &str = "9b0f7a3c5d2e4f61820a7c9e1b3d5f7082a4c6e8091b2d3f4a5c6e7f8091a2b3";

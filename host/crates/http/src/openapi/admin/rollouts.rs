@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::parts::operation;
-use super::plugins::{BEFORE, DIGEST, concern, name, refuses_component, second_key};
+use super::plugins::{BEFORE, DIGEST, concern, name, refuses_component};
 use crate::openapi::operation::Operation;
 use crate::openapi::schemas::Schemas;
 use leadhost_admin_api::rollouts::{
@@ -100,7 +100,7 @@ fn start(schemas: &mut Schemas, rollout: &Value) -> Operation {
         .refuses(&[404])
         .refuses_with(
             409,
-            "The version raises concerns that must be accepted: `concerns` lists the reasons, and `accept` the words that accept them. With `secondKey`, another admin key, with another label, has to accept the words there within the time there (`plugins.two_person`). Without these fields, no other version of the plugin is active, a rollout is open, or another version was activated meanwhile.",
+            "The version raises concerns that must be accepted: `concerns` lists the reasons, and `accept` the words that accept them. Without these fields, no other version of the plugin is active, a rollout is open, or another version was activated meanwhile.",
             &[
                 (
                     "older",
@@ -110,11 +110,6 @@ fn start(schemas: &mut Schemas, rollout: &Value) -> Operation {
                         "accept": ["older"],
                         "concerns": [concern()],
                     }),
-                ),
-                (
-                    "second",
-                    "A second admin key has to accept it",
-                    second_key("the rollout of portal 1.4.0 is not started", "rollout start"),
                 ),
                 (
                     "open",

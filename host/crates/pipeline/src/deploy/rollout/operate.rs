@@ -17,12 +17,11 @@ use crate::deploy::{
     review::{TriedStored, reviewed},
     stored::{rollout_of, stored_version},
     swap::replace,
-    trust, two_person,
+    trust,
 };
 use crate::fleet::FleetError;
 use crate::state::Pipeline;
 use crate::versions::serving;
-use leadhost_domain::acceptance::FirstAcceptance;
 use leadhost_domain::audit::{AuditActor, OperatorAct};
 use leadhost_domain::limits;
 use leadhost_domain::plugin::Digest;
@@ -44,8 +43,6 @@ pub struct StartedRollout {
     pub rolled_back: Option<Rollout>,
     /// The comparison on stored deliveries. A shadow needs none.
     pub verified: Option<Box<Verified>>,
-    /// The acceptance by the first of two keys, if two were needed.
-    pub first_acceptance: Option<FirstAcceptance>,
     /// The concerns that were accepted.
     pub accepted: Vec<Concern>,
 }
@@ -74,7 +71,6 @@ pub async fn shadow(
         status: followed(pipeline, rollout).await?,
         rolled_back,
         verified: None,
-        first_acceptance: None,
         accepted: Vec::new(),
     })
 }
@@ -104,7 +100,6 @@ pub async fn canary(
     }
     let (agreed, _alone) = reviewed(pipeline, tried, accept, DeployCommand::StartRollout).await?;
     let (rollout, rolled_back) = begin(pipeline, name, &loaded.digest, active, order).await?;
-    two_person::used(pipeline, agreed.first_acceptance.as_ref()).await;
     let mut status = followed(pipeline, rollout).await?;
     if status.behind.is_empty() {
         // The judge may have been faster.
@@ -117,7 +112,6 @@ pub async fn canary(
         status,
         rolled_back,
         verified: Some(Box::new(agreed.verified)),
-        first_acceptance: agreed.first_acceptance,
         accepted: agreed.accepted,
     })
 }

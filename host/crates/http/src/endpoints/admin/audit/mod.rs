@@ -118,9 +118,6 @@ fn refused(error: &ApiError, route: AdminRoute<'_>, detail: &mut Map<String, Val
             ConflictDetails::Activation(activation) => {
                 detail.insert("needsAccept".to_owned(), json!(activation.accept));
             }
-            ConflictDetails::SecondKey(waits) => {
-                detail.insert("needsSecondKey".to_owned(), json!(waits.second_key.accept));
-            }
             ConflictDetails::Ambiguous(_) => {}
         }
     }

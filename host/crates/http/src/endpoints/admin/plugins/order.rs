@@ -6,12 +6,10 @@ use super::outcome::refusal;
 use crate::auth::AdminCaller;
 use crate::body::UnreadBody;
 use crate::call::Call;
-use crate::endpoints::admin::audit::actor;
 use crate::endpoints::admin::request::needs;
 use crate::error::ApiError;
 use crate::state::Http;
 use leadhost_domain::accept::AcceptWord;
-use leadhost_domain::acceptance::FirstAcceptance;
 use leadhost_domain::audit_text::reason;
 use leadhost_domain::key::Role;
 use leadhost_domain::limits;
@@ -89,15 +87,7 @@ pub fn accepted<'a>(
     if let Some(word) = accept.for_admins() {
         needs(caller, Role::Admin, &format!("accept {word}"))?;
     }
-    Ok(accept.by(actor(call, caller)))
-}
-
-/// Adds the first of the two keys that have accepted a version to the audit, if two were needed.
-pub fn audit_first(call: &Call<'_>, first: Option<&FirstAcceptance>) {
-    if let Some(first) = first {
-        let key = json!({ "id": first.key, "label": first.label, "at": first.at });
-        call.audit(json!({ "firstKey": key }));
-    }
+    Ok(accept)
 }
 
 /// Adds the concerns about a version that were accepted to the audit, with their numbers.

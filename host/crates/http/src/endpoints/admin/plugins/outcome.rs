@@ -7,10 +7,9 @@ use crate::error::{ApiError, ConflictDetails, UnprocessableDetails};
 use crate::state::Http;
 use leadhost_admin_api::hosts::BehindView;
 use leadhost_admin_api::plugins::{
-    AwaitsSecondKey, ConcernView, DeployedPlugin, RefusedActivation, RefusedComponent, SecondKey,
+    ConcernView, DeployedPlugin, RefusedActivation, RefusedComponent,
 };
 use leadhost_domain::accept::AcceptWord;
-use leadhost_domain::limits;
 use leadhost_pipeline::deploy::{Activated, Concern, DeployError};
 use leadhost_pipeline::fleet::{Behind, FleetError};
 use leadhost_plugin::LoadError;
@@ -29,7 +28,6 @@ pub fn to_view(activated: Activated, record: Option<PluginRecord>) -> DeployedPl
         before,
         behind,
         verified,
-        first_acceptance: _,
         accepted: _,
     } = activated;
     DeployedPlugin {
@@ -101,22 +99,10 @@ pub fn refusal(error: DeployError) -> ApiError {
                 details: Some(ConflictDetails::Activation(Box::new(refused))),
             }
         }
-        DeployError::SecondKey { concerns, .. } => {
-            let waits = AwaitsSecondKey {
-                second_key: SecondKey {
-                    accept: AcceptWord::in_order(concerns.iter().filter_map(|one| one.accept)),
-                    within_seconds: limits::ACCEPTANCE_LIFETIME.as_secs(),
-                },
-            };
-            ApiError::Conflict {
-                message,
-                details: Some(ConflictDetails::SecondKey(waits)),
-            }
-        }
         DeployError::UnknownDigest(_) | DeployError::UnknownPlugin(_) => {
             ApiError::NotFound(message)
         }
-        DeployError::Widening { .. } | DeployError::NoKey { .. } => ApiError::Forbidden(message),
+        DeployError::Widening { .. } => ApiError::Forbidden(message),
         DeployError::AnotherName { .. }
         | DeployError::Named { .. }
         | DeployError::NothingBefore(_)

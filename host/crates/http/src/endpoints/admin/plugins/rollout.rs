@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::connection_names::connection_names;
 use super::{
     comparison,
-    order::{accepted, audit_accepted, audit_first, while_wanted, whole},
+    order::{accepted, audit_accepted, while_wanted, whole},
     outcome::refusal,
 };
 use crate::auth::AdminCaller;
@@ -78,11 +78,9 @@ pub async fn start(
         status,
         rolled_back,
         verified,
-        first_acceptance,
         accepted,
     } = begun.await.map_err(ApiError::internal)?.map_err(refusal)?;
     audit_accepted(call, &accepted);
-    audit_first(call, first_acceptance.as_ref());
     let mut view = to_view(call, status, verified).await?;
     view.rolled_back = rolled_back.map(|last| RolledBack {
         at: last.stage_at,

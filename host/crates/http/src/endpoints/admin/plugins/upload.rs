@@ -7,7 +7,7 @@ use hyper::StatusCode;
 use serde_json::json;
 
 use super::{
-    order::{accepted, audit_accepted, audit_first, component, while_wanted},
+    order::{accepted, audit_accepted, component, while_wanted},
     outcome::{refusal, to_view},
 };
 use crate::auth::AdminCaller;
@@ -88,10 +88,6 @@ pub async fn upload(
         "previous": activation.map(|one| &one.before),
     }));
     audit_accepted(call, activation.map_or(&[], |one| one.accepted.as_slice()));
-    audit_first(
-        call,
-        activation.and_then(|one| one.first_acceptance.as_ref()),
-    );
     let answer = match deployed.activation {
         Some(activated) => to_view(activated, Some(record)),
         None => DeployedPlugin {

@@ -8,7 +8,7 @@ use hyper::StatusCode;
 use leadhost_golden::Case;
 use serde_json::json;
 
-use super::order::{accepted, audit_accepted, audit_first, while_wanted, whole};
+use super::order::{accepted, audit_accepted, while_wanted, whole};
 use super::outcome::{activated, refusal};
 use crate::auth::AdminCaller;
 use crate::body::UnreadBody;
@@ -46,7 +46,6 @@ pub async fn activate(
         .map_err(refusal)?;
     call.audit(json!({ "previous": swapped.before }));
     audit_accepted(call, &swapped.accepted);
-    audit_first(call, swapped.first_acceptance.as_ref());
     let answer = activated(call.http, swapped).await?;
     call.audit(json!({ "version": answer.version }));
     reply::json(StatusCode::OK, &answer)
