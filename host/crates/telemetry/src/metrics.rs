@@ -120,37 +120,8 @@ mod tests {
         assert!(!metrics.classic_text().contains("m-1"));
     }
 
-    const GUIDE: &str = include_str!("../../../../docs/operators.md");
     const ALERTS: &str = include_str!("../../../../examples/monitoring/alerts.yml");
     const DASHBOARD: &str = include_str!("../../../../examples/monitoring/dashboard.json");
-
-    #[test]
-    fn the_guide_lists_every_metric_and_no_other() {
-        let table = GUIDE
-            .split_once("\n### Metrics\n")
-            .expect("it has the table");
-        let rows = table
-            .1
-            .lines()
-            .skip(1)
-            .take_while(|line| !line.starts_with('#'));
-        let cells = rows.filter_map(|row| row.strip_prefix("| `")?.split_once(" | "));
-        let listed: BTreeSet<String> = cells
-            .flat_map(|(names, _)| {
-                names
-                    .split("`, `")
-                    .map(|name| base(name.trim_end_matches('`')))
-            })
-            .filter(|name| name != "leadhost_…")
-            .collect();
-        let registered = registered();
-        let missing: Vec<_> = registered.difference(&listed).collect();
-        let wrong: Vec<_> = listed.difference(&registered).collect();
-        assert!(
-            missing.is_empty() && wrong.is_empty(),
-            "missing: {missing:?}, not registered: {wrong:?}"
-        );
-    }
 
     #[test]
     fn alerts_and_dashboard_name_only_metrics_that_exist() {
