@@ -64,7 +64,7 @@ Tasks:
     fuzz        feeds random inputs to the parsers, for as long as you set
     plugins     builds the plugins as components into target/plugins
     guests      builds the JavaScript and Python examples into target/guests
-    wit         checks or writes the contract as one file, and docs/contract.md
+    wit         checks or writes the contract as one file
     openapi     writes the OpenAPI documents
     bench       measures the service next to a Node peer
     faults      injects faults into the service, and writes docs/reliability.md

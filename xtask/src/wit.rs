@@ -4,8 +4,7 @@
 //!
 //! A published contract does not change: `--check` compares the sources with the
 //! published file, first as text, then by meaning, so that the message says
-//! whether only a comment changed or guests would break. `docs/contract.md` is made from the published
-//! files.
+//! whether only a comment changed or guests would break.
 
 use std::path::{Path, PathBuf};
 
@@ -16,18 +15,13 @@ use crate::args::Args;
 use crate::failure::{Context, Failure};
 use crate::repository;
 
-mod page;
-
 pub const HELP: &str = "\
-Writes the contract with plugins as one file, with all packages that it needs, and as the
-page docs/contract.md.
+Writes the contract with plugins as one file, with all packages that it needs.
 
-    cargo xtask wit             writes target/wit/, which the guest toolchains read, and the page
-    cargo xtask wit --check     compares both with what is committed, and fails if they differ
+    cargo xtask wit             writes target/wit/, which the guest toolchains read
+    cargo xtask wit --check     compares it with wit/published/, and fails if they differ
     cargo xtask wit --publish   writes wit/published/ if a contract is not published yet
 ";
-
-const PAGE: &str = "docs/contract.md";
 
 /// Runs the task with its arguments.
 pub fn run(mut args: Args) -> Result<(), Failure> {
@@ -46,25 +40,7 @@ pub fn run(mut args: Args) -> Result<(), Failure> {
             self::check(contract, &text)?;
         }
     }
-    let texts = CONTRACTS
-        .iter()
-        .map(published)
-        .filter(|path| path.exists())
-        .map(|path| read_published(&path))
-        .collect::<Result<Vec<_>, _>>()?;
-    let page = page::page(&texts)?;
-    let path = repository::root().join(PAGE);
-    if !check {
-        repository::write_if_changed(&path, page.as_bytes())?;
-        return Ok(());
-    }
-    match std::fs::read_to_string(&path) {
-        Ok(committed) if committed == page => Ok(()),
-        _ => Err(
-            Failure::new(format!("{PAGE} is not what the published contracts say"))
-                .hint("cargo xtask wit"),
-        ),
-    }
+    Ok(())
 }
 
 /// The converter's contract as one file, for the guest toolchains.
