@@ -65,7 +65,7 @@ Tasks:
     plugins     builds the plugins as components into target/plugins
     guests      builds the JavaScript and Python examples into target/guests
     wit         checks or writes the contract as one file
-    openapi     writes the OpenAPI documents
+    openapi     writes docs/openapi.digest
     bench       measures the service next to a Node peer
     faults      injects faults into the service, and writes docs/reliability.md
     double      starts a double of a provider or a lead source on the loopback interface
