@@ -3,8 +3,7 @@
 use crate::Store;
 use crate::StoreError;
 use crate::postgres::VisibleRows;
-use crate::row::RowColumns as _;
-use crate::row::agents::{agent, owner, partner, workspace as workspace_of};
+use crate::row::FromRow as _;
 use crate::sql::{Sql, Tx, args, sql, steps};
 use leadhost_domain::id::WorkspaceId;
 use leadhost_domain::workspace::{Agent, Owner, Partner, Workspace};
@@ -20,7 +19,7 @@ impl Store {
         self.database
             .read(
                 VisibleRows::Exempt,
-                steps!(|tx| tx.rows(&WORKSPACES, &[], |row| workspace_of(row)).await),
+                steps!(|tx| tx.rows(&WORKSPACES, &[], Workspace::from_row).await),
             )
             .await
     }
@@ -33,7 +32,7 @@ order by id");
 
 /// Returns the ids of all workspaces, for callers that name them in parts.
 pub async fn workspace_ids(tx: &mut Tx) -> Result<Vec<WorkspaceId>, StoreError> {
-    tx.rows(&WORKSPACE_IDS, &[], |row| row.id("id")).await
+    tx.rows(&WORKSPACE_IDS, &[], |row| row.get("id")).await
 }
 
 static PARTNERS: Sql = sql("
@@ -50,7 +49,7 @@ impl Store {
                 VisibleRows::Exempt,
                 steps!(|tx| {
                     let args = args! { workspace };
-                    tx.rows(&PARTNERS, &args, |row| partner(row)).await
+                    tx.rows(&PARTNERS, &args, Partner::from_row).await
                 }),
             )
             .await
@@ -71,7 +70,7 @@ impl Store {
                 VisibleRows::Of(&[workspace]),
                 steps!(|tx| {
                     let args = args! { workspace };
-                    tx.rows(&AGENTS, &args, |row| agent(row)).await
+                    tx.rows(&AGENTS, &args, Agent::from_row).await
                 }),
             )
             .await
@@ -92,7 +91,7 @@ impl Store {
                 VisibleRows::Of(&[workspace]),
                 steps!(|tx| {
                     let args = args! { workspace };
-                    tx.rows(&OWNERS, &args, |row| owner(row)).await
+                    tx.rows(&OWNERS, &args, Owner::from_row).await
                 }),
             )
             .await

@@ -2,7 +2,7 @@
 
 use crate::Store;
 use crate::postgres::VisibleRows;
-use crate::row::fetches::{answer, waiting};
+use crate::row::{FromRow as _, from_row};
 use crate::sql::{Sql, args, sql, steps};
 use crate::{KeptAnswer, StoreError, WaitingFetch};
 use leadhost_domain::id::{DeliveryId, WorkspaceId};
@@ -35,10 +35,16 @@ impl Store {
                 VisibleRows::All,
                 steps!(|tx| {
                     let args = args! { delivery, after, limit };
-                    tx.rows(&LIST, &args, |row| answer(row)).await
+                    tx.rows(&LIST, &args, KeptAnswer::from_row).await
                 }),
             )
             .await
+    }
+}
+
+from_row! {
+    WaitingFetch |row| {
+        index: "item", hop, external_id, request, attempts, due_at, until: "until_at",
     }
 }
 
@@ -64,7 +70,7 @@ impl Store {
                 VisibleRows::Of(&[workspace]),
                 steps!(|tx| {
                     let args = args! { workspace, delivery, limit };
-                    tx.rows(&WAITING, &args, |row| waiting(row)).await
+                    tx.rows(&WAITING, &args, WaitingFetch::from_row).await
                 }),
             )
             .await

@@ -6,8 +6,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use crate::postgres::VisibleRows;
-use crate::row::RowColumns as _;
-use crate::row::audit::audit_row;
+use crate::row::FromRow as _;
 use crate::sql::{Sql, Tx, args, sql, steps};
 use crate::{AuditExtent, AuditFilter, StoreError};
 use leadhost_domain::audit::{Act, AuditActor, AuditCheckpoint, AuditRow, OperatorAct, SERVICE};
@@ -40,7 +39,7 @@ impl Store {
 /// Adds an act like [`add`], in a transaction that changes more.
 pub async fn add_in(tx: &mut Tx, act: Act) -> Result<AuditRow, StoreError> {
     tx.run(&ONE_AT_A_TIME, &[]).await?;
-    let last = tx.row(&LAST, &[], |row| audit_row(row)).await?;
+    let last = tx.row(&LAST, &[], AuditRow::from_row).await?;
     let row = AuditRow::new(last.as_ref(), act);
     let args = args! {
         number: row.number,
@@ -94,7 +93,7 @@ impl Store {
                         folded: filter.folded,
                         limit: filter.limit,
                     };
-                    tx.rows(&NEWEST, &args, |row| audit_row(row)).await
+                    tx.rows(&NEWEST, &args, AuditRow::from_row).await
                 }),
             )
             .await
@@ -116,7 +115,7 @@ impl Store {
                 VisibleRows::Exempt,
                 steps!(|tx| {
                     let args = args! { after, limit };
-                    tx.rows(&AFTER, &args, |row| audit_row(row)).await
+                    tx.rows(&AFTER, &args, AuditRow::from_row).await
                 }),
             )
             .await
@@ -150,7 +149,7 @@ impl Store {
                 steps!(|tx| {
                     tx.run(&ONE_AT_A_TIME, &[]).await?;
                     let args = args! { after: 0_i64, limit };
-                    let oldest = tx.rows(&AFTER, &args, |row| audit_row(row)).await?;
+                    let oldest = tx.rows(&AFTER, &args, AuditRow::from_row).await?;
                     let is_due = oldest.first().is_some_and(|row| row.at < before.minus(DAY));
                     // Clocks of hosts differ: the chain ends at the first row that is kept.
                     let past = oldest.iter().take_while(|row| is_due && row.at < before);
@@ -185,9 +184,9 @@ impl Store {
                 VisibleRows::Exempt,
                 steps!(|tx| {
                     tx.only(&EXTENT, &[], |row| {
-                        let (number, hash) = (row.number("removed")?, row.text("hash")?);
+                        let (number, hash) = (row.get("removed")?, row.get("hash")?);
                         Ok(AuditExtent {
-                            newest: row.number("newest")?,
+                            newest: row.get("newest")?,
                             removed: AuditCheckpoint { number, hash },
                         })
                     })

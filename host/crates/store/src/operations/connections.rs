@@ -6,7 +6,7 @@ use std::collections::HashSet;
 
 use crate::StoreError;
 use crate::postgres::VisibleRows;
-use crate::row::connections::{connection, id as id_of};
+use crate::row::FromRow as _;
 use crate::sql::{Sql, args, sql, steps};
 use leadhost_domain::connection::{Connection, ConnectionPause};
 use leadhost_domain::id::{ConnectionId, WorkspaceId};
@@ -38,9 +38,7 @@ impl Store {
         self.database
             .read(
                 VisibleRows::Exempt,
-                steps!(|tx| tx
-                    .row(&ONE, &args! { id: &id }, |row| connection(row))
-                    .await),
+                steps!(|tx| tx.row(&ONE, &args! { id: &id }, Connection::from_row).await),
             )
             .await
     }
@@ -55,7 +53,7 @@ impl Store {
             .database
             .read(
                 VisibleRows::Exempt,
-                steps!(|tx| tx.rows(&IDS, &[], |row| id_of(row)).await),
+                steps!(|tx| tx.rows(&IDS, &[], |row| row.get("id")).await),
             )
             .await?;
         Ok(ids.into_iter().collect())
@@ -73,7 +71,7 @@ impl Store {
                 VisibleRows::Exempt,
                 steps!(|tx| {
                     let args = args! { workspace };
-                    tx.rows(&LIST, &args, |row| connection(row)).await
+                    tx.rows(&LIST, &args, Connection::from_row).await
                 }),
             )
             .await

@@ -2,12 +2,14 @@
 
 use crate::Store;
 use crate::postgres::VisibleRows;
-use crate::row::keys::{caller, latest, record};
-use crate::sql::{Sql, args, sql, steps};
+use crate::row::{FromRow as _, from_row};
+use crate::sql::{Sql, SqlRow, args, sql, steps};
 use crate::{Caller, StoreError};
 use leadhost_domain::id::{KeyId, WorkspaceId};
 use leadhost_domain::key::{KeyRecord, Role};
 use leadhost_domain::time::Micros;
+use leadhost_domain::workspace::{Partner, Workspace};
+use std::collections::BTreeMap;
 
 static AUTHENTICATE: Sql = sql("
 select k.id as key_id, k.kind, k.workspace_id as key_workspace_id, k.partner_id, k.role, k.label,
@@ -17,6 +19,31 @@ from keys as k
 left join workspaces as w on w.id = k.workspace_id
 left join partners as p on p.id = k.partner_id
 where k.digest = :digest");
+
+from_row! {
+    KeyRecord |row| {
+        id: "key_id", kind, workspace: "key_workspace_id", partner: "partner_id", role, label, hint,
+        created_at, expires_at, revoked_at, last_used_at,
+    }
+}
+
+/// Reads a key with the workspace and the partner that it belongs to, if any.
+fn caller(row: &SqlRow<'_>) -> Result<Caller, StoreError> {
+    let key = KeyRecord::from_row(row)?;
+    let workspace = match key.workspace {
+        Some(_) => Some(Workspace::from_row(row)?),
+        None => None,
+    };
+    let partner = match key.partner {
+        Some(id) => Some(Partner {
+            id,
+            workspace: row.get("partner_workspace_id")?,
+            name: row.get("partner_name")?,
+        }),
+        None => None,
+    };
+    Ok(Caller::new(key, workspace, partner))
+}
 
 impl Store {
     /// Returns the key with this digest, with its workspace and partner. Revoked and expired keys
@@ -28,7 +55,7 @@ impl Store {
                 VisibleRows::Exempt,
                 steps!(|tx| {
                     let args = args! { digest: &digest };
-                    tx.row(&AUTHENTICATE, &args, |row| caller(row)).await
+                    tx.row(&AUTHENTICATE, &args, caller).await
                 }),
             )
             .await
@@ -95,7 +122,7 @@ impl Store {
             .read(
                 VisibleRows::Exempt,
                 steps!(|tx| {
-                    tx.rows(&LIST, &args! { workspace }, |row| record(row))
+                    tx.rows(&LIST, &args! { workspace }, KeyRecord::from_row)
                         .await
                 }),
             )
@@ -150,6 +177,19 @@ impl Store {
             }))
             .await
     }
+}
+
+/// Returns the latest use of each key, rounded down to the minute, so that a key in constant use
+/// causes few writes. A key must occur once: an update from a list would take any one of several
+/// rows.
+fn latest(used: &[(KeyId, Micros)]) -> BTreeMap<KeyId, Micros> {
+    let mut latest = BTreeMap::new();
+    for (id, at) in used {
+        let minute = at.minute();
+        let entry = latest.entry(*id).or_insert(minute);
+        *entry = minute.max(*entry);
+    }
+    latest
 }
 
 pub const SQL: &[&Sql] = &[&AUTHENTICATE, &CREATE, &LIST, &REVOKE, &TOUCH];

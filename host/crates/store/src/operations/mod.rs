@@ -27,6 +27,7 @@ pub mod people;
 pub mod plugin_removal;
 pub mod plugins;
 pub mod probe;
+pub mod product_plan;
 pub mod products;
 pub mod remove;
 pub mod repairs;

@@ -5,14 +5,14 @@ use crate::Store;
 use crate::database::Database;
 use crate::postgres::VisibleRows;
 use crate::postgres::health::CHANNEL;
-use crate::row::RowColumns as _;
-use crate::row::plugins::{activation, record, refusal as refusal_of};
-use crate::sql::{Sql, Tx, args, json, sql, steps};
+use crate::row::FromRow as _;
+use crate::sql::{Sql, SqlRow, Tx, args, json, sql, steps};
 use crate::sqlite::threads::End;
 use crate::{Activation, Announcement, PluginRecord, PluginRefusal, Proposal, StoreError};
 use leadhost_domain::audit::Act;
 use leadhost_domain::limits;
 use leadhost_domain::plugin::Digest;
+use leadhost_domain::publisher::Publisher;
 use leadhost_domain::rollout::Rollout;
 use leadhost_domain::time::Micros;
 
@@ -63,7 +63,7 @@ impl Store {
                 VisibleRows::Exempt,
                 steps!(|tx| {
                     let args = args! { digest: &digest };
-                    tx.row(&ONE, &args, |row| record(row)).await
+                    tx.row(&ONE, &args, PluginRecord::from_row).await
                 }),
             )
             .await
@@ -84,7 +84,7 @@ impl Store {
                 VisibleRows::Exempt,
                 steps!(|tx| {
                     let args = args! { digest: &digest };
-                    tx.row(&WASM, &args, |row| row.bytes("wasm")).await
+                    tx.row(&WASM, &args, |row| row.get("wasm")).await
                 }),
             )
             .await
@@ -102,7 +102,7 @@ impl Store {
         self.database
             .read(
                 VisibleRows::Exempt,
-                steps!(|tx| tx.rows(&LIST, &[], |row| record(row)).await),
+                steps!(|tx| tx.rows(&LIST, &[], PluginRecord::from_row).await),
             )
             .await
     }
@@ -119,7 +119,7 @@ impl Store {
         // Every host polls this, also while requests fill the pool.
         self.database
             .aside(steps!(|tx| tx
-                .rows(&ACTIVATIONS, &[], |row| activation(row))
+                .rows(&ACTIVATIONS, &[], Activation::from_row)
                 .await))
             .await
     }
@@ -219,7 +219,7 @@ pub async fn flip(
         .write_or_undo_aside(steps!(|tx| {
             tx.run(&ONE_AT_A_TIME, &[]).await?;
             let args = args! { name: &proposal.name, number: proposal.number };
-            let stands = tx.row(&WITHDRAW, &args, |row| row.flag("stands")).await?;
+            let stands = tx.row(&WITHDRAW, &args, |row| row.get("stands")).await?;
             if stands != Some(true) {
                 return Ok((None, End::Undo));
             }
@@ -262,7 +262,9 @@ async fn activate_in(
     now: Micros,
 ) -> Result<Activation, StoreError> {
     let args = args! { digest };
-    let stored = tx.row(&IS_STORED, &args, |row| row.text("digest")).await?;
+    let stored = tx
+        .row(&IS_STORED, &args, |row| row.get::<Digest>("digest"))
+        .await?;
     if stored.is_none() {
         return Err(StoreError::Refused(format!(
             "Plugin `{name}` has no stored version {digest}. Upload it first."
@@ -272,7 +274,7 @@ async fn activate_in(
     let args = args! { name, digest, now };
     tx.run(&ACTIVATE, &args).await?;
     let args = args! { name };
-    tx.only(&ACTIVATION, &args, |row| activation(row)).await
+    tx.only(&ACTIVATION, &args, Activation::from_row).await
 }
 
 static NOTE_REFUSAL: Sql = sql("
@@ -373,10 +375,20 @@ impl Store {
         self.database
             .read(
                 VisibleRows::Exempt,
-                steps!(|tx| tx.rows(&REFUSALS, &[], |row| refusal_of(row)).await),
+                steps!(|tx| tx.rows(&REFUSALS, &[], PluginRefusal::from_row).await),
             )
             .await
     }
+}
+
+/// Reads the publisher. The release that stored the plugin may not have recorded it: the origin gives it.
+pub fn publisher(row: &SqlRow<'_>) -> Result<Publisher, StoreError> {
+    let Some(noted) = row.get::<Option<String>>("publisher")? else {
+        return Ok(Publisher::from_origin(&row.get::<String>("origin")?));
+    };
+    Publisher::parse(&noted).ok_or_else(|| StoreError::Inconsistent {
+        what: format!("a plugin has an unknown publisher: {noted:?}"),
+    })
 }
 
 pub const SQL: &[&Sql] = &[

@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::StoreError;
 use crate::database::Database;
 use crate::postgres::VisibleRows;
-use crate::row::rollouts::{report as report_of, rollout};
+use crate::row::FromRow as _;
 use crate::sql::{Sql, Tx, args, json, sql, steps};
 use leadhost_domain::limits;
 use leadhost_domain::rollout::{Rollout, RolloutReport};
@@ -24,7 +24,7 @@ impl Store {
         self.database
             .read(
                 VisibleRows::Exempt,
-                steps!(|tx| tx.rows(&LIST, &[], |row| rollout(row)).await),
+                steps!(|tx| tx.rows(&LIST, &[], Rollout::from_row).await),
             )
             .await
     }
@@ -86,7 +86,7 @@ impl Store {
                     };
                     let is_new = tx.run(&BEGIN, &args).await? == 1;
                     let args = args! { name: &new.name };
-                    let stored = tx.only(&ONE, &args, |row| rollout(row)).await?;
+                    let stored = tx.only(&ONE, &args, Rollout::from_row).await?;
                     let args = args! { name: &new.name, number: stored.number };
                     tx.run(&FORGET_REPORTS, &args).await?;
                     Ok((stored, is_new))
@@ -140,7 +140,7 @@ pub async fn change_in(tx: &mut Tx, changed: &Rollout) -> Result<Option<Rollout>
         return Ok(None);
     }
     let args = args! { name: &changed.name };
-    Ok(Some(tx.only(&ONE, &args, |row| rollout(row)).await?))
+    Ok(Some(tx.only(&ONE, &args, Rollout::from_row).await?))
 }
 
 static SPEND: Sql = sql("
@@ -240,7 +240,7 @@ impl Store {
                 VisibleRows::Exempt,
                 steps!(|tx| {
                     let args = args! { name: &name, number };
-                    tx.rows(&REPORTS, &args, |row| report_of(row)).await
+                    tx.rows(&REPORTS, &args, RolloutReport::from_row).await
                 }),
             )
             .await

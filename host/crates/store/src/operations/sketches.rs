@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use crate::StoreError;
 use crate::postgres::VisibleRows;
-use crate::row::sketches::{shape, sketch};
+use crate::row::{FromRow as _, read};
 use crate::sql::{Sql, args, json, sql, steps};
 use leadhost_domain::connection::{ConnectionSketch, SourceShape};
 use leadhost_domain::id::ConnectionId;
@@ -25,7 +25,9 @@ impl Store {
         self.database
             .read(
                 VisibleRows::Exempt,
-                steps!(|tx| tx.row(&ONE, &args! { id: &id }, |row| sketch(row)).await),
+                steps!(|tx| tx
+                    .row(&ONE, &args! { id: &id }, ConnectionSketch::from_row)
+                    .await),
             )
             .await
     }
@@ -42,7 +44,15 @@ impl Store {
             .database
             .read(
                 VisibleRows::Exempt,
-                steps!(|tx| tx.rows(&SHAPES, &[], |row| shape(row)).await),
+                steps!(|tx| tx
+                    .rows(&SHAPES, &[], |row| {
+                        let shape = read!(row => SourceShape {
+                            change, fields: "lead_fields",
+                            ended = row.get::<Option<_>>("ended")?.unwrap_or_default(),
+                        });
+                        Ok((row.get("connection_id")?, shape))
+                    })
+                    .await),
             )
             .await?;
         Ok(shapes.into_iter().collect())

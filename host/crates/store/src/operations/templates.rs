@@ -4,7 +4,7 @@
 
 use crate::Store;
 use crate::postgres::VisibleRows;
-use crate::row::messages::template_list;
+use crate::row::FromRow as _;
 use crate::sql::{Sql, args, json, sql, steps};
 use crate::{StoreError, TemplateList};
 use leadhost_domain::connection::Connection;
@@ -28,7 +28,7 @@ impl Store {
                 VisibleRows::Exempt,
                 steps!(|tx| {
                     let args = args! { id: &id, workspace };
-                    tx.row(&ONE, &args, |row| template_list(row)).await
+                    tx.row(&ONE, &args, TemplateList::from_row).await
                 }),
             )
             .await

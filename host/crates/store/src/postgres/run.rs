@@ -14,8 +14,7 @@ use uuid::Uuid;
 use super::columns::{at, text as without_zero};
 use super::db::Transaction;
 use crate::StoreError;
-use crate::row::RowColumns as _;
-use crate::sql::{Arg, SqlType, SqlValue, Text, listed};
+use crate::sql::{Arg, SqlRow, SqlType, SqlValue, Text, listed};
 
 /// Runs the statement. Returns how many rows it changed.
 ///
@@ -118,7 +117,9 @@ pub async fn execute_together(
     rows: &[Vec<&[Arg<'_>]>],
 ) -> Result<Vec<u64>, StoreError> {
     let row = bind_lists(text, rows)?.fetch_one(connection).await?;
-    (0..rows.len()).map(|place| row.number(place)).collect()
+    (0..rows.len())
+        .map(|place| SqlRow::Postgres(&row).get(place))
+        .collect()
 }
 
 type Statement<'q> = Query<'q, Postgres, PgArguments>;

@@ -5,10 +5,12 @@
 //! always ready. On PostgreSQL each statement is a round trip.
 
 mod statement;
+mod stored;
 mod transaction;
 mod value;
 
 pub use self::statement::{Dialect, Sql, Text, Together, listed, made, sql};
+pub use self::stored::Stored;
 pub(crate) use self::transaction::steps;
 pub use self::transaction::{SqlRow, Tx};
 pub(crate) use self::value::args;

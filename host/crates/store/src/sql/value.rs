@@ -7,11 +7,7 @@ use serde::Serialize;
 use uuid::Uuid;
 
 use crate::StoreError;
-use leadhost_domain::id::{
-    AgentId, ConnectionId, ContactId, ConversationId, DealId, DealLogId, DeliveryId, ErasureId,
-    HostId, KeyId, MessageErrorId, MessageId, OwnerId, PartnerId, ProductId, RepairId, TicketId,
-    WorkspaceId,
-};
+use leadhost_domain::id::ConnectionId;
 use leadhost_domain::plugin::Digest;
 use leadhost_domain::time::Micros;
 
@@ -115,62 +111,9 @@ macro_rules! typed {
 }
 
 typed! {
-    Uuid: Uuid, WorkspaceId, PartnerId, ContactId, DealId, DealLogId, DeliveryId, ErasureId, HostId,
-        KeyId, MessageErrorId, MessageId, OwnerId, ProductId, RepairId, TicketId, ConversationId;
     Text: &str, String, &String, Cow<'_, str>, &ConnectionId, &Digest, IpAddr;
     Json: Json;
-    Number: i64, i32, u32, u16, u8, AgentId;
-    Truth: bool;
-    Time: Micros;
     Bytes: &[u8], &[u8; 32], &Vec<u8>, Vec<u8>;
-}
-
-macro_rules! uuids {
-    ($($id:ty),+) => {
-        $(impl From<$id> for SqlValue<'_> {
-            fn from(id: $id) -> Self {
-                SqlValue::Uuid(id.into())
-            }
-        })+
-    };
-}
-
-uuids!(
-    Uuid,
-    WorkspaceId,
-    PartnerId,
-    ContactId,
-    DealId,
-    DealLogId,
-    DeliveryId,
-    ErasureId,
-    HostId,
-    KeyId,
-    MessageErrorId,
-    MessageId,
-    OwnerId,
-    ProductId,
-    RepairId,
-    TicketId,
-    ConversationId
-);
-
-macro_rules! numbers {
-    ($($number:ty),+) => {
-        $(impl From<$number> for SqlValue<'_> {
-            fn from(number: $number) -> Self {
-                SqlValue::Number(number.into())
-            }
-        })+
-    };
-}
-
-numbers!(i64, i32, u32, u16, u8);
-
-impl From<AgentId> for SqlValue<'_> {
-    fn from(agent: AgentId) -> Self {
-        SqlValue::Number(agent.0)
-    }
 }
 
 impl<'a> From<&'a str> for SqlValue<'a> {
@@ -212,18 +155,6 @@ impl<'a> From<&'a Digest> for SqlValue<'a> {
 impl From<IpAddr> for SqlValue<'_> {
     fn from(address: IpAddr) -> Self {
         SqlValue::Text(Cow::Owned(address.to_string()))
-    }
-}
-
-impl From<bool> for SqlValue<'_> {
-    fn from(truth: bool) -> Self {
-        SqlValue::Truth(truth)
-    }
-}
-
-impl From<Micros> for SqlValue<'_> {
-    fn from(time: Micros) -> Self {
-        SqlValue::Time(time)
     }
 }
 

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::decide::rollup::{DayCells, portions};
 use crate::postgres::VisibleRows;
-use crate::row::{RowColumns as _, analytics};
+use crate::row::analytics;
 use crate::sql::{Sql, Tx, args, sql, steps};
 use crate::{CellQuery, RollupCell, RollupCells, RollupState, Scope, Slots, StoreError};
 use leadhost_domain::analytics::{MEASURES, MeasureCounts, MetricSet, TimeSlot, add};
@@ -195,8 +195,8 @@ async fn days(
         };
         let days: Vec<Day> = tx
             .rows(&DAYS, &args, |row| {
-                let day = Day(row.small("day")?);
-                let of_day = DayCells::read(&row.text("cells")?)?;
+                let day = Day(row.get("day")?);
+                let of_day = DayCells::read(&row.get::<String>("cells")?)?;
                 cells.extend(of_day.map(|(key, counts)| RollupCell { day, key, counts }));
                 Ok(day)
             })
@@ -255,8 +255,8 @@ pub async fn sums(
     }
     let bounds: Option<(i32, i32)> = tx
         .only(&BOUNDS, &args! { build }, |row| {
-            let (first, last) = (row.number_if("first")?, row.number_if("last")?);
-            Ok(first.zip(last))
+            let first: Option<i32> = row.get("first")?;
+            Ok(first.zip(row.get("last")?))
         })
         .await?;
     let Some((first, last)) = bounds else {
@@ -282,9 +282,9 @@ pub async fn sums(
         tx.rows_each(&SUMS, &part, |row| {
             let mut counts = MeasureCounts::default();
             for (count, name) in counts.iter_mut().zip(COUNTS) {
-                *count = row.number(name)?;
+                *count = row.get(name)?;
             }
-            let place = (Day(row.small("day")?), row.number("key")?);
+            let place = (Day(row.get("day")?), row.get("key")?);
             add(found.entry(place).or_default(), &counts, 1);
             Ok(())
         })

@@ -2,11 +2,9 @@
 //! change rows write only differences, and return how many rows differed.
 
 use super::resolved::ResolvedConnection;
+use crate::operations::product_plan::ProductWriter;
 use crate::operations::products;
 use crate::plan::RowEffect;
-use crate::row::RowColumns as _;
-use crate::row::agents::kind_text;
-use crate::row::products::ProductWriter;
 use crate::sql::{Json, Sql, SqlRow, Tx, args, json, sql};
 use crate::{Plan, PlannedAgent, PlannedOwner, PlannedProduct, StoreError};
 use leadhost_domain::connection::ConnectionKind;
@@ -130,7 +128,7 @@ pub async fn alone(tx: &mut Tx) -> Result<(), StoreError> {
 
 /// Returns the id of the workspace with this slug, or `None` if there is none.
 pub async fn workspace(tx: &mut Tx, slug: &str) -> Result<Option<WorkspaceId>, StoreError> {
-    tx.row(&WORKSPACE, &args! { slug }, |row| row.id("id"))
+    tx.row(&WORKSPACE, &args! { slug }, |row| row.get("id"))
         .await
 }
 
@@ -187,7 +185,7 @@ impl<'t> Declare<'t> {
     /// Returns the id of the partner with this name, or `None` if there is none.
     pub async fn partner(&mut self, name: &str) -> Result<Option<PartnerId>, StoreError> {
         let args = args! { workspace: self.workspace, name };
-        self.tx.row(&PARTNER, &args, |row| row.id("id")).await
+        self.tx.row(&PARTNER, &args, |row| row.get("id")).await
     }
 
     /// Creates a partner.
@@ -205,7 +203,7 @@ impl<'t> Declare<'t> {
     /// Returns the id of the agent with this name, or `None` if there is none.
     pub async fn agent(&mut self, name: &str) -> Result<Option<AgentId>, StoreError> {
         let args = args! { workspace: self.workspace, name };
-        let id = |row: &SqlRow<'_>| Ok(AgentId(row.number("id")?));
+        let id = |row: &SqlRow<'_>| Ok(row.get("id")?);
         self.tx.row(&AGENT, &args, id).await
     }
 
@@ -215,12 +213,12 @@ impl<'t> Declare<'t> {
             workspace: self.workspace,
             name: &agent.name,
             number: agent.number.as_deref(),
-            kind: kind_text(agent.kind),
+            kind: agent.kind.as_str(),
             channel: agent.channel.as_deref(),
             adapter: agent.adapter.as_deref(),
             internal: agent.internal,
         };
-        let id = |row: &SqlRow<'_>| Ok(AgentId(row.number("id")?));
+        let id = |row: &SqlRow<'_>| Ok(row.get("id")?);
         self.tx.only(&NEW_AGENT, &args, id).await
     }
 
@@ -234,7 +232,7 @@ impl<'t> Declare<'t> {
         let args = args! {
             id,
             number: agent.number.as_deref(),
-            kind: kind_text(agent.kind),
+            kind: agent.kind.as_str(),
             channel: agent.channel.as_deref(),
             adapter: agent.adapter.as_deref(),
             internal: agent.internal,
@@ -245,7 +243,7 @@ impl<'t> Declare<'t> {
     /// Returns the id of the owner with this e-mail address, or `None` if there is none.
     pub async fn owner(&mut self, email: &str) -> Result<Option<OwnerId>, StoreError> {
         let args = args! { workspace: self.workspace, email };
-        self.tx.row(&OWNER, &args, |row| row.id("id")).await
+        self.tx.row(&OWNER, &args, |row| row.get("id")).await
     }
 
     /// Creates an owner of deals.
@@ -294,7 +292,7 @@ impl<'t> Declare<'t> {
         let args = args! { workspace: self.workspace, name, kind: kind.as_str() };
         self.tx
             .row(&CONNECTION, &args, |row| {
-                Ok((row.text_id("id")?, row.number("config_version")?))
+                Ok((row.get("id")?, row.get("config_version")?))
             })
             .await
     }

@@ -8,7 +8,6 @@ use uuid::Uuid;
 use super::erasing::{ErasureTx, LOCK_WORK, WORK};
 use crate::erase::ERASED_ANSWER;
 use crate::operations::remove::{REMOVE_TICKETS, locked, rows_of};
-use crate::row::RowColumns as _;
 use crate::schema;
 use crate::sql::{Json, Sql, SqlRow, args, json, made, sql};
 use crate::tombstones::Removal;
@@ -151,8 +150,8 @@ pub async fn messages(work: &mut ErasureTx<'_>) -> Result<Option<Erased>, StoreE
 }
 
 fn named(row: &SqlRow<'_>) -> Result<Named, StoreError> {
-    let names: Option<Vec<String>> = row.json_if("external_ids")?;
-    Ok((row.id("id")?, names.unwrap_or_default()))
+    let names: Option<Vec<String>> = row.get("external_ids")?;
+    Ok((row.get("id")?, names.unwrap_or_default()))
 }
 
 fn ids(messages: &[Named]) -> Vec<Uuid> {
@@ -170,7 +169,7 @@ fn external_ids(messages: &[Named]) -> BTreeSet<(Uuid, &str)> {
 
 /// Reads a channel's id of a message: the channel and the id.
 fn reference(row: &SqlRow<'_>) -> Result<(String, String), StoreError> {
-    Ok((row.text("connection_id")?, row.text("external_id")?))
+    Ok((row.get("connection_id")?, row.get("external_id")?))
 }
 
 async fn remove_references(
@@ -239,7 +238,7 @@ pub async fn errors(work: &mut ErasureTx<'_>) -> Result<Option<Erased>, StoreErr
     if found.is_empty() {
         found = work
             .tx
-            .rows(&STRAY_ERRORS, &args, |row| row.id("id"))
+            .rows(&STRAY_ERRORS, &args, |row| row.get("id"))
             .await?;
     }
     let references = work.tx.rows(&STRAY_REFERENCES, &args, reference).await?;
@@ -319,7 +318,7 @@ pub async fn conversations(work: &mut ErasureTx<'_>) -> Result<Option<Erased>, S
         .collect();
     let tickets: Vec<Uuid> = work
         .tx
-        .rows_each(&LOCK_TICKETS_OF, &wanted, |row| row.id("id"))
+        .rows_each(&LOCK_TICKETS_OF, &wanted, |row| row.get("id"))
         .await?;
     work.run(&REMOVE_TICKETS, &tickets).await?;
     work.run(&REMOVE_CONVERSATIONS, &conversations).await?;

@@ -101,7 +101,6 @@ use self::erasing::{ErasureTx, LOCK_CONTACT, LOCK_WORK, WORK};
 use super::remove::{self};
 use super::repairs;
 use crate::postgres::VisibleRows;
-use crate::row::RowColumns as _;
 use crate::sql::{Sql, args, sql, steps};
 use crate::tombstones::Removal;
 use crate::{EraseStep, Erased, Extent, Person, Store, StoreError};
@@ -261,10 +260,7 @@ and workspace_id = :workspace");
 async fn contact(work: &mut ErasureTx<'_>) -> Result<Option<Erased>, StoreError> {
     let args = args! { workspace: work.person.workspace, contact: work.person.id };
     work.tx.run(&LOCK_CONTACT, &args).await?;
-    let is_left = work
-        .tx
-        .only(&LEFT, &args, |row| row.flag("is_left"))
-        .await?;
+    let is_left = work.tx.only(&LEFT, &args, |row| row.get("is_left")).await?;
     if is_left {
         return Ok(None);
     }

@@ -12,9 +12,9 @@ use super::{
 };
 use crate::decide::{
     ConversationRecord, IdempotencyRecord, MessageErrorRecord, MessageRecord, ReadSet, Reference,
-    ReferenceKey, WorkingSet,
+    ReferenceKey, SendRecord, WorkingSet,
 };
-use crate::row::{RowColumns as _, working_set};
+use crate::row::FromRow as _;
 use crate::sql::{Arg, Sql, Tx, args, sql};
 use crate::{IdempotencyKey, StoreError};
 use leadhost_domain::id::{
@@ -153,7 +153,10 @@ async fn requests(
         })
         .collect();
     tx.rows_each(sql, &rows, |row| {
-        Ok((asked(&keys, row)?.clone(), working_set::remembered(row)?))
+        Ok((
+            asked(&keys, row)?.clone(),
+            IdempotencyRecord::from_row(row)?,
+        ))
     })
     .await
 }
@@ -188,7 +191,7 @@ async fn references(
         })
         .collect();
     tx.rows_each(sql, &rows, |row| {
-        Ok((asked(&keys, row)?.clone(), working_set::reference(row)?))
+        Ok((asked(&keys, row)?.clone(), Reference::from_row(row)?))
     })
     .await
 }
@@ -218,7 +221,7 @@ async fn messages(
 ) -> Result<(), StoreError> {
     let found: Vec<(MessageId, MessageRecord)> = tx
         .rows_each(sql, &ids(wanted), |row| {
-            Ok((row.id("id")?, MessageRecord::read(row)?))
+            Ok((row.get("id")?, MessageRecord::from_row(row)?))
         })
         .await?;
     set.dialogue.messages.extend(found);
@@ -252,15 +255,12 @@ async fn sends(
     set: &mut WorkingSet,
     wanted: &BTreeSet<(WorkspaceId, MessageId)>,
 ) -> Result<(), StoreError> {
-    let found = tx
+    let found: Vec<(MessageId, SendRecord)> = tx
         .rows_each(&SENDS, &ids(wanted), |row| {
-            let id: MessageId = row.id("message_id")?;
-            Ok((id, working_set::send(row)?))
+            Ok((row.get("message_id")?, SendRecord::from_row(row)?))
         })
         .await?;
-    for (id, send) in found {
-        set.dialogue.sends.insert(id, send);
-    }
+    set.dialogue.sends.extend(found);
     Ok(())
 }
 
@@ -373,7 +373,7 @@ async fn conversations(
     }
     let found: Vec<(ConversationId, ConversationRecord)> = tx
         .rows_each(&CONVERSATIONS, &wanted, |row| {
-            Ok((row.id("id")?, ConversationRecord::read(row)?))
+            Ok((row.get("id")?, ConversationRecord::from_row(row)?))
         })
         .await?;
     for (id, conversation) in found {
@@ -400,7 +400,7 @@ async fn errors(tx: &mut Tx, set: &mut WorkingSet, read_set: &ReadSet) -> Result
     let wanted = read_set.errors_of(set);
     let found: Vec<(MessageErrorId, MessageErrorRecord)> = tx
         .rows_each(&ERRORS, &ids(&wanted), |row| {
-            Ok((row.id("id")?, MessageErrorRecord::read(row)?))
+            Ok((row.get("id")?, MessageErrorRecord::from_row(row)?))
         })
         .await?;
     set.dialogue.errors.extend(found);
@@ -446,7 +446,7 @@ pub async fn holds(
         .collect();
     let found: Vec<((ConnectionId, Option<ContactId>), Micros)> = tx
         .rows_each(&HOLDS, &rows, |row| {
-            Ok((asked(&holds, row)?.clone(), row.time("until_at")?))
+            Ok((asked(&holds, row)?.clone(), row.get("until_at")?))
         })
         .await?;
     set.dialogue.holds.extend(found);

@@ -116,7 +116,7 @@ fn split<'a, const N: usize, R: Fed<N>>(
             _ if row.is_over() => &mut over,
             _ => &mut changed,
         };
-        of.push(row.args(*id, *stamp, at)?);
+        of.push(row.values(*id, *stamp, at)?);
     }
     Ok(Split { over, changed, new })
 }
