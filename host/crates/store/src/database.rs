@@ -72,10 +72,6 @@ impl Database {
 
     /// Writes in a transaction that sees the rows of these workspaces. An error rolls it
     /// back.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] as for [`Self::read`], and `Full` if there is no space to write.
     pub async fn write<T, F>(&self, rows: VisibleRows<'_>, steps: F) -> Result<T, StoreError>
     where
         T: Send + 'static,
@@ -99,10 +95,6 @@ impl Database {
 
     /// Writes what keeps the hosts of a shared store together, like [`Self::write_or_undo`], but not behind
     /// requests.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] as for [`Self::write`], but never `Busy` on PostgreSQL.
     pub async fn write_or_undo_aside<T, F>(&self, steps: F) -> Result<T, StoreError>
     where
         T: Send + 'static,
@@ -243,10 +235,6 @@ pub fn within<'f, T: Send + 'f>(
 
 /// Like [`within`], but for operations that show that this host is alive: they run however
 /// many other operations are under way.
-///
-/// # Errors
-///
-/// [`StoreError`] as for [`within`], but never `Busy`: nothing waits in a queue here.
 pub fn aside<'f, T: Send + 'f>(
     health: &'f Health,
     operation: impl Future<Output = Result<T, StoreError>> + Send + 'f,

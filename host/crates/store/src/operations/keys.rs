@@ -71,11 +71,6 @@ on conflict do nothing");
 
 impl Store {
     /// Stores a new key with the SHA-256 digest of its text. The text itself is not stored.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError::Refused`] if there is a key with this id or digest, and [`StoreError`] if the
-    /// database fails.
     pub async fn create_key(&self, key: &KeyRecord, digest: &[u8; 32]) -> Result<(), StoreError> {
         let key = key.clone();
         let digest = *digest;

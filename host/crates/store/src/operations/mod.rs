@@ -1,8 +1,4 @@
 //! The operations of the store, each written once for both databases.
-//!
-//! # Errors
-//!
-//! The operations fail as described at [`Store`](super::Store).
 
 pub mod activity;
 pub mod agents;

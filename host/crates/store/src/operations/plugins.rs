@@ -151,11 +151,6 @@ where name = :name");
 
 impl Store {
     /// Makes a version serve under its plugin's name and increments the generation.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError::Refused`] if no version with this digest is stored, and [`StoreError`] if
-    /// the database fails.
     pub async fn activate(
         &self,
         name: &str,

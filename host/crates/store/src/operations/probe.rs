@@ -29,11 +29,6 @@ insert into commit_markers (batch_id) values (:mark) -- postgres
 
 impl Store {
     /// Commits a minimal write, to check that the store can be written to.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError::Full`] if there is no space to write, and [`StoreError`] if the database
-    /// fails.
     pub async fn try_write(&self) -> Result<(), StoreError> {
         let now = self.clock.now();
         let mark = uuid_at(now);

@@ -358,11 +358,9 @@ impl Store {
                     };
                     let (workspace, contact) = (found.workspace, found.contact);
                     let args = args! { repair, workspace, contact, said: SAID };
-                    let changes = tx
-                        .rows(&OF_CONTACT, &args, |row| corrected_lead(row))
-                        .await?;
+                    let changes = tx.rows(&OF_CONTACT, &args, corrected_lead).await?;
                     let args = args! { workspace, contact };
-                    let leads = tx.rows(&LEADS, &args, |row| said_by_lead(row)).await?;
+                    let leads = tx.rows(&LEADS, &args, said_by_lead).await?;
                     found.know(&changes, leads);
                     Ok(Some(found))
                 }),

@@ -39,11 +39,6 @@ set last_us = greatest(
 returning workspace_id, entity, last_us");
 
 /// Returns the first stamp of each feed; the others follow one by one.
-///
-/// # Errors
-///
-/// [`StoreError::Inconsistent`] if the database returns no clock for a feed, and [`StoreError`] if it
-/// fails.
 pub async fn allocate(
     tx: &mut Tx,
     changes: &BTreeMap<(WorkspaceId, Entity), i64>,

@@ -174,7 +174,7 @@ async fn too_many_references(database: &Database, limit: u32) -> Result<u64, Sto
     let unknown = database
         .read_many(
             VisibleRows::All,
-            steps!(|tx| { tx.only(&UNKNOWN, &[], |row| row.get::<i64>("count")).await }),
+            steps!(|tx| tx.only(&UNKNOWN, &[], |row| row.get::<i64>("count")).await),
         )
         .await?;
     let too_many = unknown - i64::from(limits::REFERENCES_UNKNOWN);

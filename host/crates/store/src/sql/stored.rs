@@ -122,10 +122,12 @@ macro_rules! copied {
 
 copied! {
     Uuid (
-        Uuid, WorkspaceId, PartnerId, ContactId, DealId, DealLogId, DeliveryId, ErasureId, HostId, KeyId,
+        WorkspaceId, PartnerId, ContactId, DealId, DealLogId, DeliveryId, ErasureId, HostId, KeyId,
         MessageErrorId, MessageId, OwnerId, ProductId, RepairId, TicketId, ConversationId,
     ) |row, column| Ok(row.uuid_if(column)?.map(Self::from)), |id| id.into();
-    Number (i64, i32, u32, u16, u8) |row, column| number(row, column), |number| number.into();
+    Uuid (Uuid) |row, column| row.uuid_if(column), |id| id;
+    Number (i64) |row, column| row.number_if(column), |number| number;
+    Number (i32, u32, u16, u8) |row, column| number(row, column), |number| number.into();
     Number (AgentId) |row, column| Ok(row.number_if(column)?.map(AgentId)), |agent| agent.0;
     Truth (bool) |row, column| row.truth_if(column), |truth| truth;
     Time (Micros) |row, column| row.micros_if(column), |time| time;

@@ -12,11 +12,6 @@ use crate::sql::{Arg, SqlValue, Text};
 use leadhost_domain::time::Micros;
 
 /// Returns how many rows the statement changed.
-///
-/// # Errors
-///
-/// [`StoreError::Inconsistent`] if a parameter of the statement is missing, and
-/// [`StoreError`] if the database fails.
 pub fn execute(
     connection: &mut Connection,
     text: &Text,
@@ -27,11 +22,6 @@ pub fn execute(
 
 /// Runs the statement for each of these rows of parameters. Returns how many rows it
 /// changed.
-///
-/// # Errors
-///
-/// [`StoreError::Inconsistent`] if a parameter of the statement is missing, and
-/// [`StoreError`] if the database fails.
 pub fn execute_each<'r, 'a: 'r>(
     connection: &mut Connection,
     text: &Text,
@@ -50,11 +40,6 @@ pub fn execute_each<'r, 'a: 'r>(
 }
 
 /// Passes each row to `read` until that returns false.
-///
-/// # Errors
-///
-/// [`StoreError::Inconsistent`] if a parameter of the statement is missing, the errors of
-/// `read`, and [`StoreError`] if the database fails.
 pub fn query(
     connection: &mut Connection,
     text: &Text,
@@ -66,11 +51,6 @@ pub fn query(
 
 /// Runs the statement for each of these rows of parameters. Passes each row that it finds
 /// to `read`, until that returns false for this row of parameters.
-///
-/// # Errors
-///
-/// [`StoreError::Inconsistent`] if a parameter of the statement is missing, the errors of
-/// `read`, and [`StoreError`] if the database fails.
 pub fn query_each<'r, 'a: 'r>(
     connection: &mut Connection,
     text: &Text,

@@ -53,7 +53,7 @@ async fn state_of(
     set: MetricSet,
 ) -> Result<RollupState, StoreError> {
     let args = args! { workspace, metric_set: set.code() };
-    tx.only(&STATE, &args, |row| analytics::state(row)).await
+    tx.only(&STATE, &args, analytics::state).await
 }
 
 static CUBE: Sql = sql("
@@ -154,9 +154,7 @@ async fn cells_of(
         .into_iter()
         .map(|key| args! { workspace_id, key })
         .collect();
-    let keys = tx
-        .rows_each(&KEYS, &named, |row| analytics::key(row))
-        .await?;
+    let keys = tx.rows_each(&KEYS, &named, analytics::key).await?;
     let too_many = cells.len() > limits::ANALYTICS_CELLS;
     Ok(RollupCells {
         state,

@@ -427,11 +427,6 @@ where ctid = any (array(                                        -- postgres
 ");
 
 /// Adds to the days of cubes. The caller holds the lock of the build. An empty day has no row.
-///
-/// # Errors
-///
-/// [`StoreError::Inconsistent`] if the stored cells of a day cannot be parsed, and
-/// [`StoreError`] if the database fails.
 pub async fn add(
     tx: &mut Tx,
     build: &Build,

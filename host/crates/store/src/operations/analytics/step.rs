@@ -310,7 +310,7 @@ async fn known_facts(
         .iter()
         .map(|change| args! { build: build.number, id: change.id })
         .collect();
-    let known = tx.rows_each(&FACTS, &wanted, |row| fact(row)).await?;
+    let known = tx.rows_each(&FACTS, &wanted, fact).await?;
     Ok(known.into_iter().collect())
 }
 

@@ -5,7 +5,7 @@ use super::resolved::ResolvedConnection;
 use crate::operations::product_plan::ProductWriter;
 use crate::operations::products;
 use crate::plan::RowEffect;
-use crate::sql::{Json, Sql, SqlRow, Tx, args, json, sql};
+use crate::sql::{Json, Sql, Tx, args, json, sql};
 use crate::{Plan, PlannedAgent, PlannedOwner, PlannedProduct, StoreError};
 use leadhost_domain::connection::ConnectionKind;
 use leadhost_domain::id::{AgentId, ConnectionId, OwnerId, PartnerId, WorkspaceId};
@@ -203,8 +203,7 @@ impl<'t> Declare<'t> {
     /// Returns the id of the agent with this name, or `None` if there is none.
     pub async fn agent(&mut self, name: &str) -> Result<Option<AgentId>, StoreError> {
         let args = args! { workspace: self.workspace, name };
-        let id = |row: &SqlRow<'_>| Ok(row.get("id")?);
-        self.tx.row(&AGENT, &args, id).await
+        self.tx.row(&AGENT, &args, |row| row.get("id")).await
     }
 
     /// Creates an agent. The store assigns its number.
@@ -218,8 +217,7 @@ impl<'t> Declare<'t> {
             adapter: agent.adapter.as_deref(),
             internal: agent.internal,
         };
-        let id = |row: &SqlRow<'_>| Ok(row.get("id")?);
-        self.tx.only(&NEW_AGENT, &args, id).await
+        self.tx.only(&NEW_AGENT, &args, |row| row.get("id")).await
     }
 
     /// Changes all fields of an agent except its name to those of the plan. Returns 1 if any of
@@ -298,11 +296,6 @@ impl<'t> Declare<'t> {
     }
 
     /// Creates a connection with version 1 of its configuration.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError::Inconsistent`] if a value cannot be serialized as JSON, and [`StoreError`]
-    /// if the database fails.
     pub async fn new_connection(
         &mut self,
         id: &ConnectionId,
@@ -337,11 +330,6 @@ impl<'t> Declare<'t> {
     /// Changes a connection to the plan. If the fingerprint differs, it replaces the
     /// configuration and the secrets too, and increments the version of the configuration.
     /// Returns 0 if nothing differed.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError::Inconsistent`] if a value cannot be serialized as JSON, and [`StoreError`]
-    /// if the database fails.
     pub async fn change_connection(
         &mut self,
         id: &ConnectionId,

@@ -93,11 +93,8 @@ type Named = (Uuid, Vec<String>);
 /// Removes at most `limits::ERASED_AT_ONCE` messages of the person, with their sends and
 /// channels' ids, and overwrites stored answers that may name the person. Returns `None` if
 /// there are no messages.
-///
-/// # Errors
-///
-/// [`StoreError::Contended`] if a channel assigned another id to one of the messages in the
-/// meantime, and [`StoreError`] if the database fails.
+/// Fails with [`StoreError::Contended`] if a channel assigned another id to one of the messages in
+/// the meantime.
 pub async fn messages(work: &mut ErasureTx<'_>) -> Result<Option<Erased>, StoreError> {
     let (workspace, contact) = (work.person.workspace, work.person.id);
     let args = args! { workspace, contact, limit: limits::ERASED_AT_ONCE };
@@ -223,11 +220,6 @@ for update                                                                      
 /// Removes message errors of the person's conversations, or else those of unknown messages to
 /// the person, and channels' ids that name the person: at most `limits::ERASED_AT_ONCE` of
 /// each. Returns `None` if there are none.
-///
-/// # Errors
-///
-/// [`StoreError::Inconsistent`] if a value cannot be serialized as JSON, and [`StoreError`] if
-/// the database fails.
 pub async fn errors(work: &mut ErasureTx<'_>) -> Result<Option<Erased>, StoreError> {
     let mut found = work.ids_of_contact(&ERRORS, limits::ERASED_AT_ONCE).await?;
     let args = args! {

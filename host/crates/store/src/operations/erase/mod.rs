@@ -111,11 +111,8 @@ use leadhost_domain::row::Entity;
 impl Store {
     /// Runs the next step of an erasure, a bounded transaction. The erasure is done when a step
     /// finds nothing left to do.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError::Contended`] if a message of the person got another external id
-    /// meanwhile, and [`StoreError`] if the database fails. The step is then rolled back.
+    /// Fails with [`StoreError::Contended`] if a message of the person got another external id
+    /// meanwhile.
     pub async fn erase_step(
         &self,
         person: &Person,

@@ -170,11 +170,6 @@ and d.id = each.id
 and (d.body_bytes > 0 or d.query::text <> '[]' or d.headers::text <> '[]')");
 
 /// Removes or empties deliveries that led to the person.
-///
-/// # Errors
-///
-/// [`StoreError::Inconsistent`] if a value cannot be serialized as JSON, and [`StoreError`] if
-/// the database fails.
 pub async fn linked(work: &mut ErasureTx<'_>) -> Result<Option<Erased>, StoreError> {
     let most = limits::ERASED_WHOLE_AT_ONCE;
     let mut all = work.ids_of_contact(&LINKED, most).await?;

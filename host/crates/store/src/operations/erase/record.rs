@@ -88,11 +88,6 @@ for update                             -- postgres
 ");
 
 /// Locks the record and returns what it has noted so far.
-///
-/// # Errors
-///
-/// [`StoreError::Inconsistent`] if there is no such erasure, and [`StoreError`] if the database
-/// fails.
 pub async fn lock(tx: &mut Tx, id: ErasureId) -> Result<Erased, StoreError> {
     tx.only(&LOCK, &args! { id }, |row| row.get("erased")).await
 }
@@ -103,11 +98,6 @@ set erased = :erased
 where id = :id");
 
 /// Adds the removed rows to those noted before.
-///
-/// # Errors
-///
-/// [`StoreError::Inconsistent`] if a value cannot be serialized as JSON, and [`StoreError`] if
-/// the database fails.
 pub async fn note(
     tx: &mut Tx,
     id: ErasureId,
@@ -128,11 +118,6 @@ set done_at = :now, remaining = :remaining
 where id = :id");
 
 /// Ends the erasure at the time `now`, and records the deliveries that remain.
-///
-/// # Errors
-///
-/// [`StoreError::Inconsistent`] if a value cannot be serialized as JSON, and [`StoreError`] if
-/// the database fails.
 pub async fn end(
     tx: &mut Tx,
     id: ErasureId,

@@ -128,11 +128,8 @@ impl TicketLookup {
 }
 
 /// Loads tickets, once their conversations and deals are locked.
-///
-/// # Errors
-///
-/// [`StoreError::Contended`] if a named ticket has got a conversation that is not locked, and
-/// [`StoreError`] if the database fails.
+/// Fails with [`StoreError::Contended`] if a named ticket has got a conversation that is not
+/// locked.
 pub async fn tickets(
     tx: &mut Tx,
     set: &mut WorkingSet,

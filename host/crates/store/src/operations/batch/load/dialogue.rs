@@ -33,11 +33,6 @@ macro_rules! find_and_lock {
 
 /// Finds the messages, sends, tickets, conversations and contacts that the batch leads to,
 /// without a lock.
-///
-/// # Errors
-///
-/// [`StoreError::Inconsistent`] if a row has no matching lookup, and [`StoreError`] if the
-/// database fails.
 pub async fn follow(tx: &mut Tx, read_set: &ReadSet) -> Result<Links, StoreError> {
     let mut draft = WorkingSet::default();
     let requests = requests(tx, &FIND_REQUESTS, &read_set.idempotency).await?;
@@ -65,11 +60,6 @@ pub async fn follow(tx: &mut Tx, read_set: &ReadSet) -> Result<Links, StoreError
 }
 
 /// Locks rows whose keys come from outside: idempotency keys and channels' ids of messages.
-///
-/// # Errors
-///
-/// [`StoreError::Inconsistent`] if a row has no matching lookup, and [`StoreError`] if the
-/// database fails.
 pub async fn names(
     tx: &mut Tx,
     set: &mut WorkingSet,
@@ -89,11 +79,7 @@ pub async fn names(
 
 /// Locks conversations, their messages and the reported errors of these. The contacts are locked
 /// already.
-///
-/// # Errors
-///
-/// [`StoreError::Contended`] if the locked rows lead to rows that are not locked, and
-/// [`StoreError`] if the database fails.
+/// Fails with [`StoreError::Contended`] if the locked rows lead to rows that are not locked.
 pub async fn lock_conversations(
     tx: &mut Tx,
     set: &mut WorkingSet,
@@ -425,11 +411,6 @@ cross join holds as h                             -- sqlite
 ");
 
 /// Loads the holds on messages to the contacts that the batch addresses.
-///
-/// # Errors
-///
-/// [`StoreError::Inconsistent`] if a row has no matching lookup, and [`StoreError`] if the
-/// database fails.
 pub async fn holds(
     tx: &mut Tx,
     set: &mut WorkingSet,

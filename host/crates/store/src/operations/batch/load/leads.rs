@@ -99,11 +99,7 @@ cross join fetches as f                           -- sqlite
 type Stretch = (WorkspaceId, DeliveryId, (u32, u32));
 
 /// Loads the deliveries whose work is locked, with their wanted items and fetches.
-///
-/// # Errors
-///
-/// [`StoreError::Contended`] if another host created a fetch after the work was locked, and
-/// [`StoreError`] if the database fails.
+/// Fails with [`StoreError::Contended`] if another host created a fetch after the work was locked.
 pub async fn deliveries(
     tx: &mut Tx,
     set: &mut WorkingSet,
@@ -313,11 +309,6 @@ impl<'a> LookupKey<'a> {
 /// products that leads name. Returns the contacts. A contact's key never changes its contact while
 /// it exists, so it needs no lock: [`contacts`] notices an erased contact, and the batch meets a
 /// key that was created in the meantime when it saves its own.
-///
-/// # Errors
-///
-/// [`StoreError::Inconsistent`] if a row has no matching lookup, and [`StoreError`] if the
-/// database fails.
 pub async fn keys(
     tx: &mut Tx,
     set: &mut WorkingSet,
@@ -397,11 +388,8 @@ for update of d -- postgres
 
 /// Loads the deals that may change, and the newest open deals of the contacts that are talked to.
 /// Returns the contacts of all of them.
-///
-/// # Errors
-///
-/// [`StoreError::Contended`] if the newest deal of a contact was closed while the transaction
-/// waited for it, and [`StoreError`] if the database fails.
+/// Fails with [`StoreError::Contended`] if the newest deal of a contact was closed while the
+/// transaction waited for it.
 pub async fn deals(
     tx: &mut Tx,
     set: &mut WorkingSet,
@@ -465,11 +453,7 @@ for update of c -- postgres
 ");
 
 /// Locks and loads the contacts that something led to, and those of the named ones that exist.
-///
-/// # Errors
-///
-/// [`StoreError::Contended`] if one of the former was erased in the meantime, and
-/// [`StoreError`] if the database fails.
+/// Fails with [`StoreError::Contended`] if one of the former was erased in the meantime.
 pub async fn contacts(
     tx: &mut Tx,
     set: &mut WorkingSet,

@@ -99,11 +99,7 @@ async fn lock_work(
 }
 
 /// Loads everything that the writes touch, once the work that they name is locked.
-///
-/// # Errors
-///
-/// [`StoreError::Contended`] if another host changed the rows while they were loaded, and
-/// [`StoreError`] if the database fails.
+/// Fails with [`StoreError::Contended`] if another host changed the rows while they were loaded.
 pub async fn all(
     tx: &mut Tx,
     writes: &[Write],

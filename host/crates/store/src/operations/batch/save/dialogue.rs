@@ -54,11 +54,7 @@ fn references(
 }
 
 /// Inserts idempotency keys and channels' ids of messages that did not exist before.
-///
-/// # Errors
-///
-/// [`StoreError::Contended`] if another host created one of the rows in the meantime, and
-/// [`StoreError`] if the database fails.
+/// Fails with [`StoreError::Contended`] if another host created one of the rows in the meantime.
 pub async fn new(tx: &mut Tx, set: &WorkingSet, locked: &LockedRows) -> Result<(), StoreError> {
     let rows = requests(set, |key| !locked.requests.contains(key))?;
     let made = tx.run_each(&NEW_REQUESTS, &rows).await?;
@@ -69,11 +65,6 @@ pub async fn new(tx: &mut Tx, set: &WorkingSet, locked: &LockedRows) -> Result<(
 }
 
 /// Saves changes of locked rows, and sends, which are new together with their messages.
-///
-/// # Errors
-///
-/// [`StoreError::Inconsistent`] if a value cannot be serialized as JSON, and [`StoreError`] if
-/// the database fails.
 pub async fn changes(tx: &mut Tx, set: &WorkingSet, locked: &LockedRows) -> Result<(), StoreError> {
     let rows = requests(set, |key| locked.requests.contains(key))?;
     tx.run_each(&CHANGED_REQUESTS, &rows).await?;

@@ -131,11 +131,6 @@ where d.workspace_id = each.workspace_id
 and d.id = each.id");
 
 /// Saves changes of existing deliveries. The raw request stays as it is.
-///
-/// # Errors
-///
-/// [`StoreError::Inconsistent`] if a value cannot be serialized as JSON, and [`StoreError`] if
-/// the database fails.
 pub async fn changed_deliveries(tx: &mut Tx, set: &WorkingSet) -> Result<(), StoreError> {
     let mut rows = Vec::new();
     for (id, delivery) in &set.deliveries {
@@ -194,11 +189,6 @@ static FETCHES: Sql = made(|| schema::FETCHES.insert(&[], OnConflict::Update));
 static REMOVED_FETCHES: Sql = made(|| schema::FETCHES.remove());
 
 /// Saves new and changed fetches, and deletes removed ones.
-///
-/// # Errors
-///
-/// [`StoreError::Inconsistent`] if a value cannot be serialized as JSON, and [`StoreError`] if
-/// the database fails.
 pub async fn fetches(tx: &mut Tx, set: &WorkingSet) -> Result<(), StoreError> {
     let (mut written, mut removed) = (Vec::new(), Vec::new());
     for (key, fetch) in &set.fetches {
@@ -231,11 +221,6 @@ set number = (select max(number) + 1 from answers), -- sqlite
 
 /// Stores the answers of sources. An answer to the same fetch replaces the earlier one and gets
 /// a new number.
-///
-/// # Errors
-///
-/// [`StoreError::Inconsistent`] if a value cannot be serialized as JSON, and [`StoreError`] if
-/// the database fails.
 pub async fn answers(tx: &mut Tx, set: &WorkingSet) -> Result<(), StoreError> {
     let rows = set
         .new_answers
@@ -339,11 +324,7 @@ static NEW: LazyLock<Together> = LazyLock::new(|| {
 
 /// Inserts rows that did not exist before. A key that is missing in the count was created by
 /// another host after this batch looked for it.
-///
-/// # Errors
-///
-/// [`StoreError::Contended`] if another host created one of the keys, and [`StoreError`] if the
-/// database fails.
+/// Fails with [`StoreError::Contended`] if another host created one of the keys.
 pub async fn new(
     tx: &mut Tx,
     set: &WorkingSet,

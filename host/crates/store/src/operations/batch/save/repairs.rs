@@ -114,11 +114,6 @@ and s.message_id = own.id");
 
 /// Saves the new rows of receipts, the results of undone ones, and the contacts of items whose
 /// deals went back to them.
-///
-/// # Errors
-///
-/// [`StoreError::Inconsistent`] if a value cannot be serialized as JSON, and [`StoreError`] if
-/// the database fails.
 pub async fn save(tx: &mut Tx, set: &WorkingSet) -> Result<(), StoreError> {
     let mut new = Vec::new();
     for change in &set.new_repair_changes {
