@@ -4,7 +4,7 @@ use crate::Store;
 use crate::StoreError;
 use crate::postgres::VisibleRows;
 use crate::row::FromRow as _;
-use crate::sql::{Sql, Tx, args, sql, steps};
+use crate::sql::{Sql, Tx, args, sql};
 use leadhost_domain::id::WorkspaceId;
 use leadhost_domain::workspace::{Agent, Owner, Partner, Workspace};
 
@@ -17,10 +17,7 @@ impl Store {
     /// Returns all workspaces, by slug.
     pub async fn workspaces(&self) -> Result<Vec<Workspace>, StoreError> {
         self.database
-            .read(
-                VisibleRows::Exempt,
-                steps!(|tx| tx.rows(&WORKSPACES, &[], Workspace::from_row).await),
-            )
+            .rows(VisibleRows::Exempt, &WORKSPACES, [], Workspace::from_row)
             .await
     }
 }
@@ -44,14 +41,9 @@ order by name collate \"C\"");
 impl Store {
     /// Returns the partners of a workspace, by name.
     pub async fn partners(&self, workspace: WorkspaceId) -> Result<Vec<Partner>, StoreError> {
+        let args = args! { workspace };
         self.database
-            .read(
-                VisibleRows::Exempt,
-                steps!(|tx| {
-                    let args = args! { workspace };
-                    tx.rows(&PARTNERS, &args, Partner::from_row).await
-                }),
-            )
+            .rows(VisibleRows::Exempt, &PARTNERS, args, Partner::from_row)
             .await
     }
 }
@@ -65,13 +57,13 @@ order by id");
 impl Store {
     /// Returns the agents of a workspace, by id.
     pub async fn agents(&self, workspace: WorkspaceId) -> Result<Vec<Agent>, StoreError> {
+        let args = args! { workspace };
         self.database
-            .read(
+            .rows(
                 VisibleRows::Of(&[workspace]),
-                steps!(|tx| {
-                    let args = args! { workspace };
-                    tx.rows(&AGENTS, &args, Agent::from_row).await
-                }),
+                &AGENTS,
+                args,
+                Agent::from_row,
             )
             .await
     }
@@ -86,13 +78,13 @@ order by name collate \"C\", email collate \"C\"");
 impl Store {
     /// Returns the owners of a workspace, by name, then e-mail address.
     pub async fn owners(&self, workspace: WorkspaceId) -> Result<Vec<Owner>, StoreError> {
+        let args = args! { workspace };
         self.database
-            .read(
+            .rows(
                 VisibleRows::Of(&[workspace]),
-                steps!(|tx| {
-                    let args = args! { workspace };
-                    tx.rows(&OWNERS, &args, Owner::from_row).await
-                }),
+                &OWNERS,
+                args,
+                Owner::from_row,
             )
             .await
     }

@@ -80,22 +80,12 @@ limit :limit");
 impl Store {
     /// Returns rows of the audit, newest first.
     pub async fn audit(&self, filter: &AuditFilter) -> Result<Vec<AuditRow>, StoreError> {
-        let filter = filter.clone();
+        let args = args! {
+            before: filter.before.unwrap_or(i64::MAX), actor: filter.actor.as_deref(),
+            act: filter.act.as_deref(), since: filter.since, folded: filter.folded, limit: filter.limit,
+        };
         self.database
-            .read(
-                VisibleRows::Exempt,
-                steps!(|tx| {
-                    let args = args! {
-                        before: filter.before.unwrap_or(i64::MAX),
-                        actor: filter.actor.as_deref(),
-                        act: filter.act.as_deref(),
-                        since: filter.since,
-                        folded: filter.folded,
-                        limit: filter.limit,
-                    };
-                    tx.rows(&NEWEST, &args, AuditRow::from_row).await
-                }),
-            )
+            .rows(VisibleRows::Exempt, &NEWEST, args, AuditRow::from_row)
             .await
     }
 }
@@ -110,14 +100,9 @@ limit :limit");
 impl Store {
     /// Returns the rows of the audit after a number, oldest first, at most `limit`.
     pub async fn audit_after(&self, after: i64, limit: u32) -> Result<Vec<AuditRow>, StoreError> {
+        let args = args! { after, limit };
         self.database
-            .read(
-                VisibleRows::Exempt,
-                steps!(|tx| {
-                    let args = args! { after, limit };
-                    tx.rows(&AFTER, &args, AuditRow::from_row).await
-                }),
-            )
+            .rows(VisibleRows::Exempt, &AFTER, args, AuditRow::from_row)
             .await
     }
 }

@@ -34,12 +34,9 @@ order by name collate \"C\", id collate \"C\""
 impl Store {
     /// Returns a source or channel. `None` if there is no such connection.
     pub async fn connection(&self, id: &ConnectionId) -> Result<Option<Connection>, StoreError> {
-        let id = id.clone();
+        let args = args! { id };
         self.database
-            .read(
-                VisibleRows::Exempt,
-                steps!(|tx| tx.row(&ONE, &args! { id: &id }, Connection::from_row).await),
-            )
+            .row(VisibleRows::Exempt, &ONE, args, Connection::from_row)
             .await
     }
 }
@@ -66,14 +63,9 @@ impl Store {
         &self,
         workspace: Option<WorkspaceId>,
     ) -> Result<Vec<Connection>, StoreError> {
+        let args = args! { workspace };
         self.database
-            .read(
-                VisibleRows::Exempt,
-                steps!(|tx| {
-                    let args = args! { workspace };
-                    tx.rows(&LIST, &args, Connection::from_row).await
-                }),
-            )
+            .rows(VisibleRows::Exempt, &LIST, args, Connection::from_row)
             .await
     }
 }

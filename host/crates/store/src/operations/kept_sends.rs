@@ -69,13 +69,13 @@ impl Store {
         workspace: WorkspaceId,
         message: MessageId,
     ) -> Result<Option<KeptSend>, StoreError> {
+        let args = args! { workspace, message };
         self.database
-            .read(
+            .row(
                 VisibleRows::Of(&[workspace]),
-                steps!(|tx| {
-                    let args = args! { workspace, message };
-                    tx.row(&ONE, &args, KeptSend::from_row).await
-                }),
+                &ONE,
+                args,
+                KeptSend::from_row,
             )
             .await
     }

@@ -49,15 +49,9 @@ impl Store {
     /// Returns the key with this digest, with its workspace and partner. Revoked and expired keys
     /// are included.
     pub async fn authenticate(&self, digest: &[u8; 32]) -> Result<Option<Caller>, StoreError> {
-        let digest = *digest;
+        let args = args! { digest };
         self.database
-            .read(
-                VisibleRows::Exempt,
-                steps!(|tx| {
-                    let args = args! { digest: &digest };
-                    tx.row(&AUTHENTICATE, &args, caller).await
-                }),
-            )
+            .row(VisibleRows::Exempt, &AUTHENTICATE, args, caller)
             .await
     }
 }
@@ -113,14 +107,9 @@ impl Store {
     /// Returns the keys of one workspace, or all keys, by id. Revoked and expired keys are
     /// included.
     pub async fn keys(&self, workspace: Option<WorkspaceId>) -> Result<Vec<KeyRecord>, StoreError> {
+        let args = args! { workspace };
         self.database
-            .read(
-                VisibleRows::Exempt,
-                steps!(|tx| {
-                    tx.rows(&LIST, &args! { workspace }, KeyRecord::from_row)
-                        .await
-                }),
-            )
+            .rows(VisibleRows::Exempt, &LIST, args, KeyRecord::from_row)
             .await
     }
 }

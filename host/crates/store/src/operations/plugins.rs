@@ -57,15 +57,9 @@ where digest = :digest");
 impl Store {
     /// Returns the record of a stored version. `None` if no version has this digest.
     pub async fn plugin(&self, digest: &Digest) -> Result<Option<PluginRecord>, StoreError> {
-        let digest = digest.clone();
+        let args = args! { digest };
         self.database
-            .read(
-                VisibleRows::Exempt,
-                steps!(|tx| {
-                    let args = args! { digest: &digest };
-                    tx.row(&ONE, &args, PluginRecord::from_row).await
-                }),
-            )
+            .row(VisibleRows::Exempt, &ONE, args, PluginRecord::from_row)
             .await
     }
 }
@@ -100,10 +94,7 @@ impl Store {
     /// Returns the stored versions, oldest first.
     pub async fn plugins(&self) -> Result<Vec<PluginRecord>, StoreError> {
         self.database
-            .read(
-                VisibleRows::Exempt,
-                steps!(|tx| tx.rows(&LIST, &[], PluginRecord::from_row).await),
-            )
+            .rows(VisibleRows::Exempt, &LIST, [], PluginRecord::from_row)
             .await
     }
 }
@@ -368,10 +359,7 @@ impl Store {
     /// Returns the refused files, newest first, with those that were overtaken.
     pub async fn refusals(&self) -> Result<Vec<PluginRefusal>, StoreError> {
         self.database
-            .read(
-                VisibleRows::Exempt,
-                steps!(|tx| tx.rows(&REFUSALS, &[], PluginRefusal::from_row).await),
-            )
+            .rows(VisibleRows::Exempt, &REFUSALS, [], PluginRefusal::from_row)
             .await
     }
 }

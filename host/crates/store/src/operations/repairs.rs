@@ -89,14 +89,9 @@ impl Store {
         before: Option<RepairId>,
         limit: u32,
     ) -> Result<Vec<Repair>, StoreError> {
+        let args = args! { before: before.map_or(Uuid::max(), |id| id.0), limit };
         self.database
-            .read(
-                VisibleRows::Exempt,
-                steps!(|tx| {
-                    let args = args! { before: before.map_or(Uuid::max(), |id| id.0), limit };
-                    tx.rows(&LIST, &args, Repair::from_row).await
-                }),
-            )
+            .rows(VisibleRows::Exempt, &LIST, args, Repair::from_row)
             .await
     }
 }
@@ -104,11 +99,9 @@ impl Store {
 impl Store {
     /// Returns a repair. `None` if there is none with this id.
     pub async fn repair(&self, id: RepairId) -> Result<Option<Repair>, StoreError> {
+        let args = args! { id };
         self.database
-            .read(
-                VisibleRows::Exempt,
-                steps!(|tx| tx.row(&ONE, &args! { id }, Repair::from_row).await),
-            )
+            .row(VisibleRows::Exempt, &ONE, args, Repair::from_row)
             .await
     }
 }
@@ -117,10 +110,7 @@ impl Store {
     /// Returns the repair that is open. There is one at a time.
     pub async fn open_repair(&self) -> Result<Option<Repair>, StoreError> {
         self.database
-            .read(
-                VisibleRows::Exempt,
-                steps!(|tx| tx.row(&OPEN, &[], Repair::from_row).await),
-            )
+            .row(VisibleRows::Exempt, &OPEN, [], Repair::from_row)
             .await
     }
 }
@@ -250,15 +240,9 @@ impl Store {
         after: i64,
         limit: u32,
     ) -> Result<Vec<RepairChange>, StoreError> {
-        let repair = id;
+        let args = args! { repair: id, after, limit };
         self.database
-            .read_many(
-                VisibleRows::All,
-                steps!(|tx| {
-                    let args = args! { repair, after, limit };
-                    tx.rows(&CHANGES, &args, RepairChange::from_row).await
-                }),
-            )
+            .many_rows(VisibleRows::All, &CHANGES, args, RepairChange::from_row)
             .await
     }
 }
@@ -388,15 +372,9 @@ impl Store {
         after: i64,
         limit: u32,
     ) -> Result<Vec<RepairMove>, StoreError> {
-        let repair = id;
+        let args = args! { repair: id, after, person: PERSON, limit };
         self.database
-            .read_many(
-                VisibleRows::All,
-                steps!(|tx| {
-                    let args = args! { repair, after, person: PERSON, limit };
-                    tx.rows(&MOVES, &args, RepairMove::from_row).await
-                }),
-            )
+            .many_rows(VisibleRows::All, &MOVES, args, RepairMove::from_row)
             .await
     }
 }
@@ -427,15 +405,9 @@ impl Store {
         id: RepairId,
         limit: u32,
     ) -> Result<Vec<RepairChange>, StoreError> {
-        let repair = id;
+        let args = args! { repair: id, stays: RepairUndone::Stays.as_str(), limit };
         self.database
-            .read_many(
-                VisibleRows::All,
-                steps!(|tx| {
-                    let args = args! { repair, stays: RepairUndone::Stays.as_str(), limit };
-                    tx.rows(&STAYING, &args, RepairChange::from_row).await
-                }),
-            )
+            .many_rows(VisibleRows::All, &STAYING, args, RepairChange::from_row)
             .await
     }
 }
@@ -449,15 +421,9 @@ impl Store {
         before: i64,
         limit: u32,
     ) -> Result<Vec<RepairChange>, StoreError> {
-        let repair = id;
+        let args = args! { repair: id, before, limit };
         self.database
-            .read_many(
-                VisibleRows::All,
-                steps!(|tx| {
-                    let args = args! { repair, before, limit };
-                    tx.rows(&TO_UNDO, &args, RepairChange::from_row).await
-                }),
-            )
+            .many_rows(VisibleRows::All, &TO_UNDO, args, RepairChange::from_row)
             .await
     }
 }

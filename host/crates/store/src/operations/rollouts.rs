@@ -22,10 +22,7 @@ impl Store {
     /// Returns the last rollout of every plugin that had one, by name.
     pub async fn rollouts(&self) -> Result<Vec<Rollout>, StoreError> {
         self.database
-            .read(
-                VisibleRows::Exempt,
-                steps!(|tx| tx.rows(&LIST, &[], Rollout::from_row).await),
-            )
+            .rows(VisibleRows::Exempt, &LIST, [], Rollout::from_row)
             .await
     }
 }
@@ -234,15 +231,9 @@ impl Store {
         name: &str,
         number: i64,
     ) -> Result<Vec<RolloutReport>, StoreError> {
-        let name = name.to_owned();
+        let args = args! { name, number };
         self.database
-            .read(
-                VisibleRows::Exempt,
-                steps!(|tx| {
-                    let args = args! { name: &name, number };
-                    tx.rows(&REPORTS, &args, RolloutReport::from_row).await
-                }),
-            )
+            .rows(VisibleRows::Exempt, &REPORTS, args, RolloutReport::from_row)
             .await
     }
 }

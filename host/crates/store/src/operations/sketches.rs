@@ -21,14 +21,9 @@ impl Store {
         &self,
         id: &ConnectionId,
     ) -> Result<Option<ConnectionSketch>, StoreError> {
-        let id = id.clone();
+        let args = args! { id };
         self.database
-            .read(
-                VisibleRows::Exempt,
-                steps!(|tx| tx
-                    .row(&ONE, &args! { id: &id }, ConnectionSketch::from_row)
-                    .await),
-            )
+            .row(VisibleRows::Exempt, &ONE, args, ConnectionSketch::from_row)
             .await
     }
 }

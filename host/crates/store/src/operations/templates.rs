@@ -21,16 +21,9 @@ impl Store {
         &self,
         channel: &Connection,
     ) -> Result<Option<TemplateList>, StoreError> {
-        let id = channel.id.clone();
-        let workspace = channel.workspace;
+        let args = args! { id: &channel.id, workspace: channel.workspace };
         self.database
-            .read(
-                VisibleRows::Exempt,
-                steps!(|tx| {
-                    let args = args! { id: &id, workspace };
-                    tx.row(&ONE, &args, TemplateList::from_row).await
-                }),
-            )
+            .row(VisibleRows::Exempt, &ONE, args, TemplateList::from_row)
             .await
     }
 }

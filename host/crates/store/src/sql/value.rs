@@ -6,6 +6,7 @@ use std::net::IpAddr;
 use serde::Serialize;
 use uuid::Uuid;
 
+use super::statement::Dialect;
 use crate::StoreError;
 use leadhost_domain::id::ConnectionId;
 use leadhost_domain::plugin::Digest;
@@ -25,18 +26,19 @@ pub enum SqlType {
 }
 
 impl SqlType {
+    pub const ALL: [SqlType; 7] = [
+        SqlType::Uuid,
+        SqlType::Text,
+        SqlType::Json,
+        SqlType::Number,
+        SqlType::Truth,
+        SqlType::Time,
+        SqlType::Bytes,
+    ];
+
     /// Returns the kind that a statement names with this word.
     pub fn from_text(word: &str) -> Option<Self> {
-        const ALL: [SqlType; 7] = [
-            SqlType::Uuid,
-            SqlType::Text,
-            SqlType::Json,
-            SqlType::Number,
-            SqlType::Truth,
-            SqlType::Time,
-            SqlType::Bytes,
-        ];
-        ALL.into_iter().find(|kind| kind.word() == word)
+        Self::ALL.into_iter().find(|kind| kind.word() == word)
     }
 
     /// Returns the word that names the kind in a statement.
@@ -49,6 +51,17 @@ impl SqlType {
             Self::Truth => "truth",
             Self::Time => "time",
             Self::Bytes => "bytes",
+        }
+    }
+
+    /// Returns the type of a column of a table.
+    pub fn in_a_table(self, dialect: Dialect) -> &'static str {
+        match (dialect, self) {
+            (Dialect::Postgres, Self::Json) => "json",
+            (Dialect::Postgres, _) => self.in_a_list(),
+            (Dialect::Sqlite, Self::Uuid | Self::Bytes) => "blob",
+            (Dialect::Sqlite, Self::Text | Self::Json) => "text",
+            (Dialect::Sqlite, Self::Number | Self::Truth | Self::Time) => "integer",
         }
     }
 
@@ -80,6 +93,21 @@ pub enum SqlValue<'a> {
 
 /// A parameter: its name and its value.
 pub type Arg<'a> = (&'static str, SqlValue<'a>);
+
+/// Returns a parameter that borrows nothing.
+pub fn owned((name, value): Arg<'_>) -> Arg<'static> {
+    let value = match value {
+        SqlValue::Null(kind) => SqlValue::Null(kind),
+        SqlValue::Uuid(id) => SqlValue::Uuid(id),
+        SqlValue::Text(text) => SqlValue::Text(Cow::Owned(text.into_owned())),
+        SqlValue::Json(text) => SqlValue::Json(Cow::Owned(text.into_owned())),
+        SqlValue::Number(number) => SqlValue::Number(number),
+        SqlValue::Truth(truth) => SqlValue::Truth(truth),
+        SqlValue::Time(time) => SqlValue::Time(time),
+        SqlValue::Bytes(bytes) => SqlValue::Bytes(Cow::Owned(bytes.into_owned())),
+    };
+    (name, value)
+}
 
 /// Parameters by name: `args! { id, until: lease.until }`.
 macro_rules! args {
