@@ -10,7 +10,6 @@ use crate::row::FromRow as _;
 use crate::sql::{Sql, Tx, args, sql, steps};
 use crate::{AuditExtent, AuditFilter, StoreError};
 use leadhost_domain::audit::{Act, AuditActor, AuditCheckpoint, AuditRow, OperatorAct, SERVICE};
-use leadhost_domain::key::Role;
 use leadhost_domain::time::Micros;
 
 // One host at a time: two that read the last row at once would both follow it. Readers are not
@@ -42,18 +41,8 @@ pub async fn add_in(tx: &mut Tx, act: Act) -> Result<AuditRow, StoreError> {
     let last = tx.row(&LAST, &[], AuditRow::from_row).await?;
     let row = AuditRow::new(last.as_ref(), act);
     let args = args! {
-        number: row.number,
-        at: row.at,
-        key_id: row.key_id,
-        label: &row.label,
-        role: row.role.map(Role::as_str),
-        address: &row.address,
-        act: &row.act,
-        target: &row.target,
-        outcome: row.outcome.as_str(),
-        begun: row.begun,
-        detail: &row.detail,
-        hash: &row.hash,
+        from row: number, at, key_id, label, role, address, act, target, outcome, begun, detail,
+        hash,
     };
     tx.run(&ADD, &args).await?;
     Ok(row)
@@ -81,8 +70,8 @@ impl Store {
     /// Returns rows of the audit, newest first.
     pub async fn audit(&self, filter: &AuditFilter) -> Result<Vec<AuditRow>, StoreError> {
         let args = args! {
-            before: filter.before.unwrap_or(i64::MAX), actor: filter.actor.as_deref(),
-            act: filter.act.as_deref(), since: filter.since, folded: filter.folded, limit: filter.limit,
+            from filter: actor, act, since, folded, limit;
+            before: filter.before.unwrap_or(i64::MAX),
         };
         self.database
             .rows(VisibleRows::Exempt, &NEWEST, args, AuditRow::from_row)

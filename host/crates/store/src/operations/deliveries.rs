@@ -270,18 +270,17 @@ impl Store {
                     let version = filter.version.as_deref();
                     let items = limits::SEARCHED_ITEMS;
                     let args = args! {
-                        workspace, items, connection, status, converted: filter.converted,
-                        since: filter.since, until: filter.until, version, from, before,
-                        limit: filter.limit, external_id: external_id.as_str()
+                        from filter: converted, since, until, limit;
+                        workspace, items, connection, status, version, from, before,
+                        external_id: external_id.as_str(),
                     };
                     let mut found = tx
                         .rows(&LIST_OF_EXTERNAL_ID, &args, DeliverySummary::from_row)
                         .await?;
                     for contact in contacts {
                         let args = args! {
-                            workspace, items, connection, status, converted: filter.converted,
-                            since: filter.since, until: filter.until, version, from, before,
-                            limit: filter.limit, contact
+                            from filter: converted, since, until, limit;
+                            workspace, items, connection, status, version, from, before, contact,
                         };
                         found.extend(
                             tx.rows(&LIST_OF_CONTACT, &args, DeliverySummary::from_row)
@@ -290,9 +289,8 @@ impl Store {
                     }
                     for key in keys {
                         let args = args! {
-                            workspace, items, connection, status, converted: filter.converted,
-                            since: filter.since, until: filter.until, version, from, before,
-                            limit: filter.limit, key
+                            from filter: converted, since, until, limit;
+                            workspace, items, connection, status, version, from, before, key,
                         };
                         found.extend(
                             tx.rows(&LIST_OF_KEY, &args, DeliverySummary::from_row)
@@ -393,17 +391,9 @@ impl Store {
                         };
                         tx.name(some).await?;
                         let args = args! {
-                            first: *first,
-                            last: *last,
-                            connection: filter.connection.as_ref(),
-                            status: filter.status.map(|status| status.as_str()),
-                            converted: filter.converted,
-                            since: filter.since,
-                            until: filter.until,
-                            version: filter.version.as_deref(),
-                            from,
-                            before,
-                            limit: filter.limit,
+                            from filter: connection, status, converted, since, until, version,
+                            limit;
+                            first: *first, last: *last, from, before,
                         };
                         found.extend(tx.rows(sql, &args, DeliverySummary::from_row).await?);
                     }
@@ -535,13 +525,8 @@ impl Store {
                 steps!(|tx| {
                     let from = filter.since.map_or(Uuid::nil(), first_uuid_at);
                     let args = args! {
-                        workspace,
-                        connection: &filter.connection,
-                        failed: filter.failed,
-                        since: filter.since,
-                        digest: filter.digest.as_ref(),
-                        from,
-                        rows,
+                        from filter: connection, failed, since, digest;
+                        workspace, from, rows,
                     };
                     tx.only(&COUNT, &args, |row| {
                         Ok(DeliveryCount {

@@ -6,7 +6,7 @@ use crate::row::{FromRow as _, from_row};
 use crate::sql::{Sql, SqlRow, args, sql, steps};
 use crate::{Caller, StoreError};
 use leadhost_domain::id::{KeyId, WorkspaceId};
-use leadhost_domain::key::{KeyRecord, Role};
+use leadhost_domain::key::KeyRecord;
 use leadhost_domain::time::Micros;
 use leadhost_domain::workspace::{Partner, Workspace};
 use std::collections::BTreeMap;
@@ -71,18 +71,9 @@ impl Store {
         self.database
             .write_alone(steps!(|tx| {
                 let args = args! {
-                    id: key.id,
+                    from key: id, kind, workspace_id = workspace, partner_id = partner, role,
+                    label, hint, created_at, expires_at, revoked_at, last_used_at;
                     digest: &digest,
-                    kind: key.kind.as_str(),
-                    workspace_id: key.workspace,
-                    partner_id: key.partner,
-                    role: key.role.map(Role::as_str),
-                    label: &key.label,
-                    hint: &key.hint,
-                    created_at: key.created_at,
-                    expires_at: key.expires_at,
-                    revoked_at: key.revoked_at,
-                    last_used_at: key.last_used_at,
                 };
                 if tx.run(&CREATE, &args).await? == 0 {
                     return Err(StoreError::Refused(format!(

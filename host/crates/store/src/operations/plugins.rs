@@ -6,7 +6,7 @@ use crate::database::Database;
 use crate::postgres::VisibleRows;
 use crate::postgres::health::CHANNEL;
 use crate::row::FromRow as _;
-use crate::sql::{Sql, SqlRow, Tx, args, json, sql, steps};
+use crate::sql::{Sql, SqlRow, Tx, args, sql, steps};
 use crate::sqlite::threads::End;
 use crate::{Activation, Announcement, PluginRecord, PluginRefusal, Proposal, StoreError};
 use leadhost_domain::audit::Act;
@@ -31,16 +31,9 @@ impl Store {
         self.database
             .write_alone(steps!(|tx| {
                 let args = args! {
-                    digest: &plugin.digest,
-                    description: json(&plugin.description)?,
-                    contract: &plugin.contract,
-                    bytes: i64::try_from(plugin.bytes).unwrap_or(i64::MAX),
-                    checks: json(&plugin.checks)?,
-                    golden: plugin.golden,
-                    origin: &plugin.origin,
-                    stored_at: plugin.stored_at,
-                    wasm: &wasm,
-                    publisher: plugin.publisher.text(),
+                    from plugin: digest, description, contract, bytes, checks, golden, origin,
+                    stored_at;
+                    wasm: &wasm, publisher: plugin.publisher.text(),
                 };
                 tx.run(&PUT, &args).await?;
                 Ok(())
@@ -281,12 +274,7 @@ impl Store {
                 VisibleRows::Exempt,
                 steps!(|tx| {
                     let args = args! {
-                        origin: &refusal.origin,
-                        digest: refusal.digest.as_ref(),
-                        plugin: refusal.plugin.as_deref(),
-                        reason: &refusal.reason,
-                        at: refusal.at,
-                        overtaken_at: refusal.overtaken_at,
+                        from refusal: origin, digest, plugin, reason, at, overtaken_at,
                     };
                     tx.run(&NOTE_REFUSAL, &args).await?;
                     let args = args! { kept: limits::REFUSALS };

@@ -9,7 +9,7 @@ use crate::database::Database;
 use crate::postgres::VisibleRows;
 use crate::row::{FromRow as _, from_row, read};
 use crate::schema::{self, table::OnConflict};
-use crate::sql::{Sql, SqlRow, Tx, args, json, made, sql, steps};
+use crate::sql::{Sql, SqlRow, Tx, args, made, sql, steps};
 use crate::{CorrectedContact, RepairChanged, RepairMove, StoreError};
 use leadhost_domain::id::{DeliveryId, RepairId};
 use leadhost_domain::repair::{
@@ -61,14 +61,7 @@ impl Store {
                         return Ok((open, false));
                     }
                     let args = args! {
-                        id: new.id,
-                        plan: json(&new.plan)?,
-                        state: new.state.as_str(),
-                        counts: json(&new.counts)?,
-                        started_by: &new.started_by,
-                        started_at: new.started_at,
-                        ended_at: new.ended_at,
-                        why: new.why.as_deref(),
+                        from new: id, plan, state, counts, started_by, started_at, ended_at, why,
                     };
                     tx.run(&BEGIN, &args).await?;
                     Ok((stored(tx, new.id).await?, true))
@@ -155,10 +148,7 @@ impl Store {
                 VisibleRows::Exempt,
                 steps!(|tx| {
                     let args = args! {
-                        id: repair.id,
-                        generation: repair.generation,
-                        cursor: repair.cursor,
-                        counts: json(&repair.counts)?,
+                        from repair: id, generation, cursor, counts,
                     };
                     Ok(tx.run(&PROGRESS, &args).await? > 0)
                 }),
@@ -189,11 +179,7 @@ impl Store {
                         return Ok(RepairChanged::Open(open));
                     }
                     let args = args! {
-                        id: changed.id,
-                        generation: changed.generation,
-                        state: changed.state.as_str(),
-                        ended_at: changed.ended_at,
-                        why: changed.why.as_deref(),
+                        from changed: id, generation, state, ended_at, why,
                     };
                     match tx.run(&CHANGE, &args).await? {
                         0 => Ok(RepairChanged::Stale),

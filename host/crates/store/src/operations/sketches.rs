@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use crate::StoreError;
 use crate::postgres::VisibleRows;
 use crate::row::{FromRow as _, read};
-use crate::sql::{Sql, args, json, sql, steps};
+use crate::sql::{Sql, args, sql, steps};
 use leadhost_domain::connection::{ConnectionSketch, SourceShape};
 use leadhost_domain::id::ConnectionId;
 
@@ -73,13 +73,9 @@ impl Store {
         self.database
             .write_alone(steps!(|tx| {
                 let args = args! {
-                    connection_id: &sketch.connection,
+                    from sketch: connection_id = connection, generation, sketch, change,
+                    updated_at = at, lead_fields = fields;
                     next: sketch.generation + 1,
-                    generation: sketch.generation,
-                    sketch: json(&sketch.sketch)?,
-                    change: sketch.change.as_ref().map(json).transpose()?,
-                    updated_at: sketch.at,
-                    lead_fields: sketch.fields.as_ref().map(json).transpose()?,
                 };
                 Ok(tx.run(&WRITE, &args).await? == 1)
             }))

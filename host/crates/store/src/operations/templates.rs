@@ -5,7 +5,7 @@
 use crate::Store;
 use crate::postgres::VisibleRows;
 use crate::row::FromRow as _;
-use crate::sql::{Sql, args, json, sql, steps};
+use crate::sql::{Sql, args, sql, steps};
 use crate::{StoreError, TemplateList};
 use leadhost_domain::connection::Connection;
 
@@ -48,12 +48,8 @@ impl Store {
         self.database
             .write_alone(steps!(|tx| {
                 let args = args! {
-                    id: &id,
-                    workspace,
-                    synced_at: list.synced_at,
-                    error: list.error.as_deref(),
-                    unlisted: list.is_unlisted,
-                    templates: json(&list.templates)?,
+                    from list: synced_at, error, unlisted = is_unlisted, templates;
+                    id: &id, workspace,
                 };
                 tx.run(&PUT, &args).await?;
                 Ok(())

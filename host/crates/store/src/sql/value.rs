@@ -109,8 +109,20 @@ pub fn owned((name, value): Arg<'_>) -> Arg<'static> {
     (name, value)
 }
 
-/// Parameters by name: `args! { id, until: lease.until }`.
+/// Parameters by name: `args! { id, until: lease.until }`. Those from the fields of a struct come first:
+/// `args! { from row: name, workspace_id = workspace; id }`.
 macro_rules! args {
+    (@field $row:ident $name:ident) => { $crate::sql::Stored::value(&$row.$name)? };
+    (@field $row:ident $name:ident $field:ident) => { $crate::sql::Stored::value(&$row.$field)? };
+    (
+        from $row:ident: $($column:ident $(= $field:ident)?),+
+        $(; $($name:ident $(: $value:expr)?),+)? $(,)?
+    ) => {
+        [
+            $((stringify!($column), args!(@field $row $column $($field)?))),+
+            $(, $((stringify!($name), args!(@value $name $($value)?))),+)?
+        ]
+    };
     (@value $name:ident) => { $crate::sql::SqlValue::from($name) };
     (@value $name:ident $value:expr) => { $crate::sql::SqlValue::from($value) };
     ($($name:ident $(: $value:expr)?),* $(,)?) => {

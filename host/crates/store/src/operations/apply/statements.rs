@@ -5,7 +5,7 @@ use super::resolved::ResolvedConnection;
 use crate::operations::product_plan::ProductWriter;
 use crate::operations::products;
 use crate::plan::RowEffect;
-use crate::sql::{Json, Sql, Tx, args, json, sql};
+use crate::sql::{Json, Sql, Tx, args, sql};
 use crate::{Plan, PlannedAgent, PlannedOwner, PlannedProduct, StoreError};
 use leadhost_domain::connection::ConnectionKind;
 use leadhost_domain::id::{AgentId, ConnectionId, OwnerId, PartnerId, WorkspaceId};
@@ -209,13 +209,8 @@ impl<'t> Declare<'t> {
     /// Creates an agent. The store assigns its number.
     pub async fn new_agent(&mut self, agent: &PlannedAgent) -> Result<AgentId, StoreError> {
         let args = args! {
+            from agent: name, number, kind, channel, adapter, internal;
             workspace: self.workspace,
-            name: &agent.name,
-            number: agent.number.as_deref(),
-            kind: agent.kind.as_str(),
-            channel: agent.channel.as_deref(),
-            adapter: agent.adapter.as_deref(),
-            internal: agent.internal,
         };
         self.tx.only(&NEW_AGENT, &args, |row| row.get("id")).await
     }
@@ -228,12 +223,8 @@ impl<'t> Declare<'t> {
         agent: &PlannedAgent,
     ) -> Result<u64, StoreError> {
         let args = args! {
+            from agent: number, kind, channel, adapter, internal;
             id,
-            number: agent.number.as_deref(),
-            kind: agent.kind.as_str(),
-            channel: agent.channel.as_deref(),
-            adapter: agent.adapter.as_deref(),
-            internal: agent.internal,
         };
         self.tx.run(&CHANGE_AGENT, &args).await
     }
@@ -303,25 +294,11 @@ impl<'t> Declare<'t> {
     ) -> Result<(), StoreError> {
         let planned = wanted.planned;
         let args = args! {
-            workspace: self.workspace,
-            id,
-            partner: wanted.partner,
-            name: &planned.name,
-            plugin: &planned.plugin,
-            config: Json(planned.config.clone()),
-            agent: wanted.agent,
-            allow: json(&planned.allow)?,
-            checks: json(&planned.checks)?,
-            routes: json(&planned.routes)?,
-            secrets: json(&planned.secrets)?,
-            sealed: &planned.sealed,
-            fingerprint: &planned.fingerprint,
-            region: wanted.region,
+            from planned: name, plugin, allow, checks, routes, secrets, sealed, fingerprint,
+            dedupe_by_content, kind, settings, secret_times = secrets_at;
+            workspace: self.workspace, id, partner: wanted.partner,
+            config: Json(planned.config.clone()), agent: wanted.agent, region: wanted.region,
             time_zone: wanted.time_zone,
-            dedupe_by_content: planned.dedupe_by_content,
-            kind: planned.kind.as_str(),
-            settings: json(&planned.settings)?,
-            secret_times: json(&planned.secrets_at)?,
         };
         self.tx.run(&NEW_CONNECTION, &args).await?;
         Ok(())
@@ -337,26 +314,14 @@ impl<'t> Declare<'t> {
     ) -> Result<u64, StoreError> {
         let planned = wanted.planned;
         let args = args! {
-            id,
-            partner: wanted.partner,
-            plugin: &planned.plugin,
-            agent: wanted.agent,
-            allow: json(&planned.allow)?,
-            checks: json(&planned.checks)?,
-            routes: json(&planned.routes)?,
-            region: wanted.region,
+            from planned: plugin, allow, checks, routes, dedupe_by_content, settings;
+            id, partner: wanted.partner, agent: wanted.agent, region: wanted.region,
             time_zone: wanted.time_zone,
-            dedupe_by_content: planned.dedupe_by_content,
-            settings: json(&planned.settings)?,
         };
         let changed = self.tx.run(&CHANGE_CONNECTION, &args).await?;
         let args = args! {
-            id,
-            config: Json(planned.config.clone()),
-            secrets: json(&planned.secrets)?,
-            sealed: &planned.sealed,
-            fingerprint: &planned.fingerprint,
-            secret_times: json(&planned.secrets_at)?,
+            from planned: secrets, sealed, fingerprint, secret_times = secrets_at;
+            id, config: Json(planned.config.clone()),
         };
         Ok(changed + self.tx.run(&CHANGE_CONFIGURATION, &args).await?)
     }

@@ -54,12 +54,7 @@ impl Store {
                         return Ok((before, End::Undo));
                     }
                     let args = args! {
-                        workspace: new.workspace,
-                        id: new.id,
-                        contact: new.contact,
-                        found_by: new.found_by.as_str(),
-                        key: new.key,
-                        began_at: new.began_at,
+                        from new: workspace, id, contact, found_by, key, began_at,
                     };
                     tx.run(&BEGIN, &args).await?;
                     let begun = Erasure {

@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use crate::decide::{Claim, DeliveryRecord, ItemRecord, WorkingSet};
-use crate::operations::batch::load::locked::{LockedRows, place};
+use crate::operations::batch::load::locked::LockedRows;
 use crate::schema::{self, head, table::OnConflict};
-use crate::sql::{Arg, Sql, Stored as _, Together, Tx, args, json, listed, made, sql};
+use crate::sql::{Arg, Sql, Together, Tx, args, json, listed, made, sql};
 use crate::{Acceptance, StoreError, Write};
 use leadhost_domain::id::ConnectionId;
 
@@ -227,14 +227,9 @@ pub async fn answers(tx: &mut Tx, set: &WorkingSet) -> Result<(), StoreError> {
         .iter()
         .map(|answer| {
             Ok(args! {
-                workspace_id: answer.workspace,
-                delivery_id: answer.delivery,
-                item: place(answer.item),
-                hop: place(answer.hop),
-                external_id: answer.external_id.as_deref(),
-                request: answer.request.value()?,
-                response_head: head(&answer.response)?,
-                response_body: &answer.response.body,
+                from answer: workspace_id = workspace, delivery_id = delivery, item, hop,
+                external_id, request;
+                response_head: head(&answer.response)?, response_body: &answer.response.body,
             })
         })
         .collect::<Result<Vec<_>, StoreError>>()?;
