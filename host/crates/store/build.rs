@@ -18,10 +18,22 @@ fn main() {
 
 fn migrations(folder: &Path) -> String {
     println!("cargo:rerun-if-changed=migrations");
+    let all = folder.join("migrations");
+    let of_sqlite = in_order(&all.join("sqlite"), 1);
+    let of_postgres = in_order(&all.join("postgres"), 1);
+    assert_eq!(
+        of_sqlite.len(),
+        of_postgres.len(),
+        "a migration of one database"
+    );
+    let of_both = in_order(&all, 1 + of_sqlite.len());
     let mut lists = String::new();
-    for (database, name) in [("sqlite", "SQLITE"), ("postgres", "POSTGRES")] {
-        let files = in_order(&folder.join("migrations").join(database));
-        writeln!(lists, "pub const {name}: [&str; {}] = [", files.len())
+    for (name, files) in [
+        ("OF_SQLITE", of_sqlite),
+        ("OF_POSTGRES", of_postgres),
+        ("OF_BOTH", of_both),
+    ] {
+        writeln!(lists, "const {name}: [&str; {}] = [", files.len())
             .expect("writing to a string cannot fail");
         for file in files {
             writeln!(lists, "    include_str!({file:?}),")
@@ -32,15 +44,14 @@ fn migrations(folder: &Path) -> String {
     lists
 }
 
-/// Returns the files of a folder in order. They must be numbered from 1 without a gap:
+/// Returns the files of a folder in order. They must be numbered from `first` without a gap:
 /// `0001_begin.sql`.
-fn in_order(folder: &Path) -> Vec<PathBuf> {
+fn in_order(folder: &Path, first: usize) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).expect("the migrations folder is readable");
-    let mut files: Vec<PathBuf> = entries
-        .map(|entry| entry.expect("the folder entry is readable").path())
-        .collect();
+    let paths = entries.map(|entry| entry.expect("the folder entry is readable").path());
+    let mut files: Vec<PathBuf> = paths.filter(|path| path.is_file()).collect();
     files.sort();
-    for (number, file) in (1..).zip(&files) {
+    for (number, file) in (first..).zip(&files) {
         let name = file
             .file_name()
             .expect("a migration has a file name")

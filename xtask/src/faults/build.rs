@@ -11,7 +11,7 @@ use crate::test::programs;
 use crate::{process, repository};
 
 /// The schema whose changes an upgrade crosses.
-const SCHEMA: &str = "host/crates/store/migrations/postgres";
+const SCHEMA: &str = "host/crates/store/migrations";
 
 pub struct Built {
     pub tests: PathBuf,

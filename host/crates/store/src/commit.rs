@@ -11,13 +11,9 @@ impl Store {
     /// Commits all writes together, in order, or none. Returns the answers in the order of the
     /// writes. A settlement whose lease is no longer held returns [`WriteOutcome::Stale`] and changes
     /// nothing. A delivery for a full quarantine evicts others, or returns [`WriteOutcome::NotKept`].
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError::Contended`] if other transactions changed the same rows on every
-    /// attempt, [`StoreError::Full`] if there is no space to write, and [`StoreError`] if the
-    /// database fails. After [`StoreError::Unavailable`] the batch may have been committed,
-    /// if the answer to the commit was lost.
+    /// Fails with [`StoreError::Contended`] if other transactions changed the same rows on every
+    /// attempt. After [`StoreError::Unavailable`] the batch may have been committed, if the answer to
+    /// the commit was lost.
     pub async fn commit_batch(&self, batch: Batch) -> Result<Vec<WriteOutcome>, StoreError> {
         if batch.is_empty() {
             return Ok(Vec::new());

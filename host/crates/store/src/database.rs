@@ -9,7 +9,7 @@ use super::StoreError;
 use super::postgres::db::Transaction as PostgresTransaction;
 use super::postgres::db::{Db as PostgresDb, VisibleRows};
 use super::postgres::health::Health;
-use super::sql::Tx;
+use super::sql::{Arg, Sql, SqlRow, Tx, owned, steps};
 use super::sqlite::checkpoint::empty_log;
 use super::sqlite::db::Db as SqliteDb;
 use super::sqlite::threads::{End, JobLength, TxSteps, ending};
@@ -25,6 +25,9 @@ pub enum Database {
 /// The steps of an operation. Boxed, so that what runs them is compiled once for each type of
 /// result, and not for each operation.
 type Steps<T> = Box<dyn for<'t> FnOnce(&'t mut Tx) -> TxSteps<'t, (T, End)> + Send>;
+
+/// Reads a row of one statement.
+type RowReader<T> = fn(&SqlRow<'_>) -> Result<T, StoreError>;
 
 /// A future of the store. Boxed, because that of a query has tens of kilobytes.
 type StoreFuture<'f, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'f>>;
@@ -60,6 +63,45 @@ impl Database {
         self.run(Session::Read(JobLength::Long), rows, steps).await
     }
 
+    /// Returns the rows of one statement, read like [`Self::read`].
+    pub async fn rows<const N: usize, T: Send + 'static>(
+        &self,
+        rows: VisibleRows<'_>,
+        sql: &'static Sql,
+        args: [Arg<'_>; N],
+        read: RowReader<T>,
+    ) -> Result<Vec<T>, StoreError> {
+        let args = args.map(owned);
+        self.read(rows, steps!(|tx| tx.rows(sql, &args, read).await))
+            .await
+    }
+
+    /// Returns the first row of one statement, read like [`Self::read`].
+    pub async fn row<const N: usize, T: Send + 'static>(
+        &self,
+        rows: VisibleRows<'_>,
+        sql: &'static Sql,
+        args: [Arg<'_>; N],
+        read: RowReader<T>,
+    ) -> Result<Option<T>, StoreError> {
+        let args = args.map(owned);
+        self.read(rows, steps!(|tx| tx.row(sql, &args, read).await))
+            .await
+    }
+
+    /// Returns the rows of one statement, read like [`Self::read_many`].
+    pub async fn many_rows<const N: usize, T: Send + 'static>(
+        &self,
+        rows: VisibleRows<'_>,
+        sql: &'static Sql,
+        args: [Arg<'_>; N],
+        read: RowReader<T>,
+    ) -> Result<Vec<T>, StoreError> {
+        let args = args.map(owned);
+        self.read_many(rows, steps!(|tx| tx.rows(sql, &args, read).await))
+            .await
+    }
+
     /// Reads what keeps a host in the fleet. It does not wait behind requests.
     pub async fn aside<T, F>(&self, steps: F) -> Result<T, StoreError>
     where
@@ -72,10 +114,6 @@ impl Database {
 
     /// Writes in a transaction that sees the rows of these workspaces. An error rolls it
     /// back.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] as for [`Self::read`], and `Full` if there is no space to write.
     pub async fn write<T, F>(&self, rows: VisibleRows<'_>, steps: F) -> Result<T, StoreError>
     where
         T: Send + 'static,
@@ -99,10 +137,6 @@ impl Database {
 
     /// Writes what keeps the hosts of a shared store together, like [`Self::write_or_undo`], but not behind
     /// requests.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] as for [`Self::write`], but never `Busy` on PostgreSQL.
     pub async fn write_or_undo_aside<T, F>(&self, steps: F) -> Result<T, StoreError>
     where
         T: Send + 'static,
@@ -243,10 +277,6 @@ pub fn within<'f, T: Send + 'f>(
 
 /// Like [`within`], but for operations that show that this host is alive: they run however
 /// many other operations are under way.
-///
-/// # Errors
-///
-/// [`StoreError`] as for [`within`], but never `Busy`: nothing waits in a queue here.
 pub fn aside<'f, T: Send + 'f>(
     health: &'f Health,
     operation: impl Future<Output = Result<T, StoreError>> + Send + 'f,

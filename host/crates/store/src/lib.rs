@@ -155,10 +155,6 @@ pub async fn open(location: &StoreLocation, clock: SharedClock) -> Result<Arc<St
 
 /// Opens the store and compares it with the high-water mark of its last known state in this
 /// folder. After a restore or a failover, writing begins later.
-///
-/// # Errors
-///
-/// [`StoreError`] as for [`open`], and `Open` if the high-water mark cannot be read.
 pub async fn open_remembered(
     location: &StoreLocation,
     clock: SharedClock,
@@ -188,10 +184,6 @@ async fn open_with(
 
 /// Opens the store in this SQLite file, and creates it if it does not exist. The log and a
 /// lock file, which keeps other processes out, lie beside it.
-///
-/// # Errors
-///
-/// [`StoreError`] as for [`open`].
 pub async fn open_sqlite(path: &Path, clock: SharedClock) -> Result<Arc<Store>, StoreError> {
     let (db, id) = sqlite::open(path, &clock, HighWaterMark::in_memory()).await?;
     Ok(Store::new(Database::Sqlite(db), clock, id))
@@ -199,10 +191,6 @@ pub async fn open_sqlite(path: &Path, clock: SharedClock) -> Result<Arc<Store>, 
 
 /// Opens the store in the PostgreSQL database of this URL, and creates what is missing there.
 /// Uses at most this many connections.
-///
-/// # Errors
-///
-/// [`StoreError`] as for [`open`].
 pub async fn open_postgres(
     url: &str,
     connections: u32,

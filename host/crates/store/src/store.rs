@@ -11,8 +11,6 @@ use leadhost_domain::limits;
 
 /// A store. Its operations stand beside their statements, in `operations/`.
 ///
-/// # Errors
-///
 /// [`StoreError::Full`], [`StoreError::Unavailable`], [`StoreError::Lost`], [`StoreError::Busy`]
 /// and [`StoreError::Contended`] mean that nothing was done and a retry may succeed.
 /// [`StoreError::Refused`] means that a request contradicts the stored data; its text is for the operator.

@@ -134,10 +134,6 @@ impl Writer {
     }
 
     /// Commits a background write, behind those that requests wait for.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] as for [`Self::submit`].
     pub async fn submit_background(&self, write: Write) -> Result<WriteOutcome, StoreError> {
         let span = CommitSpan::begin(self.shared.system);
         let (answer, answered) = oneshot::channel();

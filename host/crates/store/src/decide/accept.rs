@@ -4,15 +4,17 @@ use std::collections::HashSet;
 
 use super::items::{ITEMS_LAST_PLACE, ItemContext, drop_unfinished, free_place, put, stored};
 use super::quarantine::Quarantined;
-use super::working_set::{DeliveryRecord, FetchRecord, ItemRecord, WorkingSet};
-use super::{admission, earlier, event, lead, preview, repair};
+use super::working_set::WorkingSet;
+use super::{
+    DeliveryRecord, FetchRecord, ItemRecord, admission, earlier, event, lead, preview, repair,
+};
 use crate::change::RowChange;
+use crate::sql::json;
 use crate::{
     Acceptance, DeliveryOutcome, ItemResult, Lease, Mode, NewFetch, Reconversion, StoreError,
     WriteOutcome,
 };
 use leadhost_domain::delivery::{DeliveryStatus, ItemStatus, status_of};
-use leadhost_domain::exchange::HttpRequest;
 use leadhost_domain::id::DeliveryId;
 use leadhost_domain::plugin::RanWith;
 use leadhost_domain::time::Micros;
@@ -317,7 +319,7 @@ fn fetch_of(
         return Ok((index, item));
     }
     let index = free_place(set, context.delivery, index);
-    let request = request_text(&fetch.request)?;
+    let request = json(&fetch.request)?;
     let Some(ran) = context.ran.cloned() else {
         return Err(StoreError::Inconsistent {
             what: format!("a fetch of delivery {} lacks its plugin", context.delivery),
@@ -340,7 +342,7 @@ fn fetch_of(
             due_at: fetch.due_at,
             until: fetch.until,
             attempts: 0,
-            ran: Some(ran),
+            ran,
             response: None,
             lease,
             held: false,
@@ -351,13 +353,6 @@ fn fetch_of(
         index,
         ItemRecord::new(ItemStatus::Waiting, fetch.external_id.clone()),
     ))
-}
-
-/// Returns a fetch's request as it is stored.
-pub(super) fn request_text(request: &HttpRequest) -> Result<String, StoreError> {
-    serde_json::to_string(request).map_err(|_| StoreError::Inconsistent {
-        what: "cannot serialise the request of a fetch".to_owned(),
-    })
 }
 
 /// Sets the delivery's status, from the conversion or from its items.

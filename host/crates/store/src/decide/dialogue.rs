@@ -8,9 +8,12 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::{ConversationRecord, MessageErrorRecord, MessageRecord, TicketRecord};
+use super::{
+    ConversationRecord, IdempotencyRecord, MessageErrorRecord, MessageRecord, Reference,
+    SendRecord, TicketRecord,
+};
 use crate::change::RowChange;
-use crate::{IdempotencyKey, KeptSend, StoredAnswer};
+use crate::{IdempotencyKey, KeptSend};
 use leadhost_domain::channel::Template;
 use leadhost_domain::id::{
     AgentId, ConnectionId, ContactId, ConversationId, DealId, MessageErrorId, MessageId, TicketId,
@@ -75,26 +78,6 @@ pub struct NewHold {
     pub until: Micros,
 }
 
-/// A message that is not out yet or whose outcome is unknown.
-#[derive(Clone, Debug)]
-pub struct SendRecord {
-    pub workspace: WorkspaceId,
-    pub conversation: ConversationId,
-    pub contact: ContactId,
-    pub connection: ConnectionId,
-    pub recipient: String,
-    pub payload: String,
-    pub state: SendState,
-    pub attempts: u32,
-    /// When a waiting send is due, or when the lease of a running send ends.
-    pub due_at: Option<Micros>,
-    pub until: Micros,
-    pub lease: i64,
-    /// The end of its lease, which may have passed.
-    pub lease_until: Option<Micros>,
-    pub change: RowChange,
-}
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SendState {
     Waiting,
@@ -118,32 +101,6 @@ impl SendState {
             .into_iter()
             .find(|state| state.as_str() == text)
     }
-}
-
-/// The message of a channel's id, or what was reported about an id whose message is not
-/// known.
-#[derive(Clone, Debug)]
-pub struct Reference {
-    pub workspace: WorkspaceId,
-    pub message: Option<MessageId>,
-    /// Collected while the message is not known.
-    pub progress: MessageProgress,
-    pub recipient_id: Option<String>,
-    /// Removed at this time, unless the message is known by then.
-    pub until: Option<Micros>,
-    pub change: RowChange,
-}
-
-/// A request with an idempotency key.
-#[derive(Clone, Debug)]
-pub struct IdempotencyRecord {
-    pub fingerprint: String,
-    pub message: Option<MessageId>,
-    /// None while it is running.
-    pub answer: Option<StoredAnswer>,
-    /// Removed at this time.
-    pub until: Micros,
-    pub change: RowChange,
 }
 
 /// A template's state that the provider reported, before the list is fetched again.

@@ -2,7 +2,8 @@
 //! of the last failure, their number and the version. These lines stand before the other notes, and stay
 //! when those are replaced.
 
-use super::working_set::{DeliveryRecord, EARLIER, WorkingSet};
+use super::DeliveryRecord;
+use super::working_set::{EARLIER, WorkingSet};
 use crate::{ConversionResult, FetchSettlement};
 use leadhost_domain::delivery::DeliveryStatus;
 use leadhost_domain::limits;
@@ -59,7 +60,7 @@ pub(super) fn keep_of_fetch(set: &mut WorkingSet, new: &FetchSettlement) {
     let item = delivery.items.get(&new.index);
     if let Some(error) = item.and_then(|item| item.message.as_deref()) {
         let what = format!("the fetch of item {} ", new.index);
-        let line = line(set.now, &what, fetch.attempts, fetch.ran.as_ref(), error);
+        let line = line(set.now, &what, fetch.attempts, Some(&fetch.ran), error);
         add(delivery, line);
     }
 }

@@ -3,8 +3,8 @@
 use super::dialogue::TemplateState;
 use super::people::{self, PersonDetails};
 use super::status::MessageStatusUpdate;
-use super::working_set::{ItemRecord, WorkingSet};
-use super::{inbound, status};
+use super::working_set::WorkingSet;
+use super::{ItemRecord, inbound, status};
 use crate::{Channel, Event, NewEvent};
 use leadhost_domain::contact;
 use leadhost_domain::delivery::ItemStatus;

@@ -2,9 +2,9 @@
 //! same answer. A key is stored in the commit that stores its message, so a repeat never
 //! sends again, whatever happened to the first request.
 
-use super::MessageRecord;
-use super::dialogue::{IdempotencyRecord, SendState};
+use super::dialogue::SendState;
 use super::working_set::WorkingSet;
+use super::{IdempotencyRecord, MessageRecord};
 use crate::change::RowChange;
 use crate::{
     IdempotencyClaim, IdempotencyKey, NewStoredAnswer, Notified, StoredAnswer, WriteOutcome,

@@ -2,11 +2,11 @@
 //! in that of its contact. A contact may write first. A note, such as a reaction, is kept if
 //! there is a conversation that it is about, which it does not change.
 
-use super::MessageRecord;
 use super::conversation::{self, RepliedTo};
 use super::people::{self, PersonDetails};
 use super::references;
-use super::working_set::{ItemRecord, WorkingSet};
+use super::working_set::WorkingSet;
+use super::{ItemRecord, MessageRecord};
 use crate::change::RowChange;
 use crate::{Channel, NewInboundMessage};
 use leadhost_domain::delivery::ItemStatus;

@@ -3,7 +3,8 @@
 
 use std::collections::HashSet;
 
-use super::working_set::{ClaimKey, DeliveryRecord, ItemRecord, WorkingSet};
+use super::working_set::{ClaimKey, WorkingSet};
+use super::{DeliveryRecord, ItemRecord};
 use crate::change::RowChange;
 use crate::{Mode, Reconversion};
 use leadhost_domain::id::{DeliveryId, WorkspaceId};

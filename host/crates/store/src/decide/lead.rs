@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::DealRecord;
 use super::diff::{Compared, Comparison};
 use super::items::{ItemContext, free_place, stored};
 use super::people::{self, PersonDetails};
 use super::receipt::KeysSoFar;
-use super::working_set::{Claim, ClaimKey, ItemRecord, WorkingSet};
+use super::working_set::{ClaimKey, WorkingSet};
+use super::{Claim, DealRecord, ItemRecord};
 use super::{conversation, diff, notify, parting, receipt};
 use crate::change::RowChange;
 use crate::{ChangedBy, FieldDiff, Mode, NewLead};

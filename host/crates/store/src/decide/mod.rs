@@ -42,19 +42,19 @@ mod ties;
 mod undo;
 mod working_set;
 
-pub use dialogue::{
-    Dialogue, IdempotencyRecord, NewHold, Reference, ReferenceKey, SendRecord, SendState,
-    TemplateState,
-};
+pub use dialogue::{Dialogue, NewHold, ReferenceKey, SendState, TemplateState};
 pub use quarantine::{Quarantine, Quarantined};
 pub use read_set::{Arriving, ItemPlaces, MessageReport, ReadSet, read_set};
 pub use working_set::{
-    Claim, ClaimKey, DeliveryRecord, FetchRecord, ItemRecord, NewHistory, NewLog, NewRepairChange,
-    Others, SettledAnswer, Talk, UndoneChange, WorkingSet,
+    ClaimKey, NewHistory, NewLog, NewRepairChange, Others, SettledAnswer, Talk, UndoneChange,
+    WorkingSet,
 };
 
 pub use super::fed::{
     ContactRecord, ConversationRecord, DealRecord, MessageErrorRecord, MessageRecord, TicketRecord,
+};
+pub use super::schema::{
+    Claim, DeliveryRecord, FetchRecord, IdempotencyRecord, ItemRecord, Reference, SendRecord,
 };
 use super::{StoreError, Write, WriteOutcome};
 

@@ -3,13 +3,14 @@
 
 use serde_json::{Map, Value, json};
 
-use super::MessageRecord;
 use super::conversation::{self, ConversationOpening};
-use super::dialogue::{SendRecord, SendState};
+use super::dialogue::SendState;
 use super::people::{self, PersonDetails};
 use super::working_set::WorkingSet;
+use super::{MessageRecord, SendRecord};
 use super::{idempotency, sent};
 use crate::change::RowChange;
+use crate::sql::Json;
 use crate::{Channel, Greeted, NewGreeting, NewMessage, Notification, Notified};
 use leadhost_domain::deal;
 use leadhost_domain::id::{ContactId, ConversationId, DealId};
@@ -171,7 +172,7 @@ pub(super) fn put(
         contact,
         connection: channel.connection.clone(),
         recipient: recipient.to_owned(),
-        payload: new.payload.clone(),
+        payload: Json(new.payload.clone()),
         state,
         attempts: 0,
         // The message expires when its own time is up, even if the hold lasts longer.

@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use super::items::{ITEMS_LAST_PLACE, ItemContext, stored};
-use super::working_set::{ItemRecord, WorkingSet};
-use super::{diff, inbound, lead};
+use super::working_set::WorkingSet;
+use super::{ItemRecord, diff, inbound, lead};
 use crate::change::RowChange;
 use crate::{DeliveryOutcome, Event, ItemResult, NewEvent, NewFetch, Reconversion, WriteOutcome};
 use leadhost_domain::delivery::{ItemStatus, status_of};

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::accept::enters_quarantine;
 use super::dialogue::ReferenceKey;
-use super::undo;
-use super::working_set::{ClaimKey, DeliveryRecord, WorkingSet};
+use super::working_set::{ClaimKey, WorkingSet};
+use super::{DeliveryRecord, undo};
 use crate::{
     Channel, ContactParting, Event, FetchOutcome, IdempotencyKey, ItemResult, MessageVerdict, Mode,
     NewDeal, NewEvent, NewItem, Reconversion, RepairUndo, SendOutcome, SendSettlement, Write,

@@ -2,9 +2,9 @@
 //! kept with the id for a while, and are applied as soon as the message is known. So the
 //! answer to a send and its statuses have the same result in any order.
 
-use super::dialogue::{Reference, ReferenceKey};
-use super::progress;
+use super::dialogue::ReferenceKey;
 use super::working_set::WorkingSet;
+use super::{Reference, progress};
 use crate::Channel;
 use crate::change::RowChange;
 use leadhost_domain::id::MessageId;

@@ -4,11 +4,12 @@
 
 use std::collections::HashSet;
 
-use super::accept::{finish, item_of, request_text};
+use super::accept::{finish, item_of};
 use super::earlier;
 use super::items::{ITEMS_LAST_PLACE, ItemContext, drop_fetch, next_place};
 use super::working_set::{SettledAnswer, WorkingSet};
 use crate::change::RowChange;
+use crate::sql::json;
 use crate::{
     FetchAnswer, FetchOutcome, FetchSettlement, ItemResult, Lease, StoreError, WriteOutcome,
 };
@@ -27,9 +28,9 @@ pub(super) fn answer(
         return Ok(WriteOutcome::Stale);
     }
     if let Some(fetch) = set.fetches.get_mut(&(answer.delivery, answer.index)) {
-        fetch.request = request_text(&answer.request)?;
+        fetch.request = json(&answer.request)?;
         fetch.state.clone_from(&answer.state);
-        fetch.ran = Some(answer.ran.clone());
+        fetch.ran = answer.ran.clone();
         fetch.response = Some(answer.response.clone());
         fetch.change.touch();
     }

@@ -3,8 +3,8 @@
 
 use super::dialogue::ReferenceKey;
 use super::failure_report::{self, FailureSource, GIVEN_UP, ReportedFailure};
-use super::working_set::{ItemRecord, WorkingSet};
-use super::{progress, references};
+use super::working_set::WorkingSet;
+use super::{ItemRecord, progress, references};
 use crate::Channel;
 use leadhost_domain::channel::{Category, ChannelError};
 use leadhost_domain::contact;

@@ -3,18 +3,17 @@
 //! their first changes is recorded too, which is the order of their stamps.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::net::IpAddr;
 
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use super::dialogue::Dialogue;
 use super::quarantine::Quarantine;
-use super::{ContactRecord, DealRecord};
+use super::{Claim, ContactRecord, DealRecord, DeliveryRecord, FetchRecord, ItemRecord};
 use crate::change::RowChange;
+use crate::sql::Json;
 use crate::{
-    ByPartner, ChangedBy, ConversionPart, ConvertedBy, DeliveryOutcome, FieldChange, FieldDiff,
-    Greeted, ItemOutcome,
+    ByPartner, ChangedBy, ConversionPart, ConvertedBy, DeliveryOutcome, FieldChange, ItemOutcome,
 };
 use leadhost_domain::connection::ConnectionPause;
 use leadhost_domain::contact::SAID;
@@ -26,7 +25,6 @@ use leadhost_domain::id::{
     ProductId, RepairId, TicketId, WorkspaceId,
 };
 use leadhost_domain::limits;
-use leadhost_domain::plugin::RanWith;
 use leadhost_domain::repair::{RepairState, RepairUndone, RepairedKind};
 use leadhost_domain::time::Micros;
 
@@ -168,36 +166,6 @@ pub struct NewLog {
     pub metadata: Map<String, Value>,
 }
 
-#[derive(Debug)]
-pub struct DeliveryRecord {
-    pub workspace: WorkspaceId,
-    pub connection: ConnectionId,
-    pub received_at: Micros,
-    /// The size of its body.
-    pub bytes: u64,
-    /// The owner of the sender's network, while the sender is unproven.
-    pub peer: Option<IpAddr>,
-    pub status: DeliveryStatus,
-    pub error: Option<String>,
-    pub notes: Vec<String>,
-    pub ran: Option<RanWith>,
-    pub attempts: u32,
-    pub next_attempt_at: Option<Micros>,
-    pub presented: Option<Vec<u8>>,
-    pub lease: i64,
-    pub held: bool,
-    /// The new end of the claim, if the batch extends it.
-    pub held_until: Option<Micros>,
-    /// The items that the batch looks at.
-    pub items: BTreeMap<u32, ItemRecord>,
-    pub others: Others,
-    /// The greetings that the write stored for its leads, until its outcome names them.
-    pub greeted: Vec<Greeted>,
-    /// The write of the batch that brings the delivery. Its bytes stay there.
-    pub brought_by: Option<usize>,
-    pub change: RowChange,
-}
-
 /// The items of a delivery that the batch does not look at.
 #[derive(Debug, Default)]
 pub struct Others {
@@ -292,18 +260,6 @@ impl DeliveryRecord {
     }
 }
 
-#[derive(Clone, Debug)]
-pub struct ItemRecord {
-    pub status: ItemStatus,
-    pub external_id: Option<String>,
-    pub deal: Option<DealId>,
-    pub contact: Option<ContactId>,
-    pub message: Option<String>,
-    /// Returned to the requester, but not stored.
-    pub diff: Vec<FieldDiff>,
-    pub change: RowChange,
-}
-
 impl ItemRecord {
     /// Creates an item without a deal, a contact or a message.
     pub fn new(status: ItemStatus, external_id: Option<String>) -> Self {
@@ -345,26 +301,6 @@ impl ItemRecord {
     }
 }
 
-#[derive(Debug)]
-pub struct FetchRecord {
-    pub workspace: WorkspaceId,
-    pub connection: ConnectionId,
-    pub dedupe_key: Option<String>,
-    pub external_id: Option<String>,
-    /// The request as JSON.
-    pub request: String,
-    pub state: Vec<u8>,
-    pub hop: u32,
-    pub due_at: Micros,
-    pub until: Micros,
-    pub attempts: u32,
-    pub ran: Option<RanWith>,
-    pub response: Option<HttpResponse>,
-    pub lease: i64,
-    pub held: bool,
-    pub change: RowChange,
-}
-
 /// The answer of a source to a settled fetch.
 #[derive(Debug)]
 pub struct SettledAnswer {
@@ -373,23 +309,8 @@ pub struct SettledAnswer {
     pub item: u32,
     pub hop: u32,
     pub external_id: Option<String>,
-    /// The request as JSON.
-    pub request: String,
+    pub request: Json,
     pub response: HttpResponse,
-}
-
-/// The owner of a dedupe key, and the result of its item.
-#[derive(Clone, Debug)]
-pub struct Claim {
-    pub workspace: WorkspaceId,
-    pub delivery: DeliveryId,
-    pub item: u32,
-    /// The end of the owner's window. `None`: the key holds for ever.
-    pub until: Option<Micros>,
-    /// `None` while the owner's fetch is waiting.
-    pub deal: Option<DealId>,
-    pub contact: Option<ContactId>,
-    pub change: RowChange,
 }
 
 impl DeliveryRecord {

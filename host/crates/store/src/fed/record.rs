@@ -1,4 +1,4 @@
-//! The methods that all rows of feeds share.
+//! How rows of feeds are written.
 
 use crate::StoreError;
 use crate::change::RowChange;
@@ -11,46 +11,78 @@ use leadhost_domain::time::Micros;
 pub trait Fed<const N: usize> {
     type Id: Copy;
     const FEED: Entity;
+    /// Whether another host may create the same row at the same time.
+    const MAY_MEET: bool;
     /// Returns the workspace whose feed the row belongs to.
     fn workspace(&self) -> WorkspaceId;
     /// Returns how the batch changed the row.
     fn change(&self) -> RowChange;
     /// Whether the row is finished, so that another one of its kind may be created.
-    fn is_over(&self) -> bool {
-        false
-    }
-    /// Whether another host may create the same row at the same time.
-    const MAY_MEET: bool;
+    fn is_over(&self) -> bool;
     /// Returns the statement that inserts rows with all columns.
     fn insert() -> &'static Sql;
     /// Returns the statement that updates all columns except the key and the fixed ones.
     fn update() -> &'static Sql;
     /// Returns the values of all columns. `at` is the time of the write.
-    fn args(&self, id: Self::Id, cursor_us: i64, at: Micros) -> Result<[Arg<'_>; N], StoreError>;
+    fn values(&self, id: Self::Id, cursor_us: i64, at: Micros) -> Result<[Arg<'_>; N], StoreError>;
 }
 
-/// The methods that all rows of feeds share, with the statements of their table. Fixed columns are
-/// never updated.
-macro_rules! written {
-    ($table:ident, $met:expr, fixed: [$($fixed:literal),* $(,)?]) => {
-        fn workspace(&self) -> leadhost_domain::id::WorkspaceId {
-            self.workspace
-        }
+/// Implements [`Fed`] for a record of `table!`, whose `args` take its id, its stamp and the time:
+/// `fed!(Record: Id in TABLE of Entity, may_meet: false, is_over: |row| false)`.
+macro_rules! fed {
+    (
+        $record:ident: $id:ident in $table:ident of $entity:ident,
+        may_meet: $may_meet:literal, is_over: |$row:ident| $over:expr
+    ) => {
+        impl $crate::fed::record::Fed<{ $record::WIDTH }> for $record {
+            type Id = $id;
+            const FEED: leadhost_domain::row::Entity = leadhost_domain::row::Entity::$entity;
+            const MAY_MEET: bool = $may_meet;
 
-        fn change(&self) -> RowChange {
-            self.change
-        }
+            fn workspace(&self) -> WorkspaceId {
+                self.workspace
+            }
 
-        fn insert() -> &'static Sql {
-            static INSERT: Sql = made(|| $table.insert(&[], $met));
-            &INSERT
-        }
+            fn change(&self) -> RowChange {
+                self.change
+            }
 
-        fn update() -> &'static Sql {
-            static UPDATE: Sql = made(|| $table.update_but(&[$($fixed),*]));
-            &UPDATE
+            fn is_over(&self) -> bool {
+                let $row = self;
+                $over
+            }
+
+            fn insert() -> &'static $crate::sql::Sql {
+                static INSERT: $crate::sql::Sql = $crate::sql::made(|| {
+                    use $crate::schema::table::OnConflict;
+                    $table.insert(
+                        &[],
+                        if $may_meet {
+                            OnConflict::Skip
+                        } else {
+                            OnConflict::Fail
+                        },
+                    )
+                });
+                &INSERT
+            }
+
+            fn update() -> &'static $crate::sql::Sql {
+                static UPDATE: $crate::sql::Sql =
+                    $crate::sql::made(|| $table.update(&$table.changed()));
+                &UPDATE
+            }
+
+            fn values(
+                &self,
+                id: $id,
+                cursor_us: i64,
+                at: Micros,
+            ) -> Result<[$crate::sql::Arg<'_>; $record::WIDTH], $crate::StoreError> {
+                self.args(id, cursor_us, at)
+            }
         }
     };
 }
 
-pub(super) use written;
+pub(super) use fed;

@@ -16,6 +16,7 @@ use uuid::Uuid;
 use super::value::{self, MovedValue};
 use crate::error::odd;
 use crate::schema::table::TableSchema;
+use crate::sql::{SqlRow, SqlValue};
 use crate::{StoreError, sqlite};
 use leadhost_domain::clock::Clock;
 use leadhost_domain::limits;
@@ -226,20 +227,13 @@ fn select(table: &TableSchema, past_a_row: bool) -> String {
 impl MovingPage {
     /// Adds a row. Returns the bytes of its long columns.
     fn add(&mut self, table: &TableSchema, row: &Row<'_>) -> Result<u64, StoreError> {
-        let mut bytes = 0;
-        let mut cells = Vec::with_capacity(table.columns.len());
-        for (place, column) in table.columns.iter().enumerate() {
-            let found = row.get_ref(place)?;
-            if let ValueRef::Text(long) | ValueRef::Blob(long) = found {
-                bytes += long.len() as u64;
-            }
-            cells.push(value::from_sqlite(
-                table,
-                column,
-                found,
-                &mut self.replaced,
-            )?);
-        }
+        let cells = value::moved_row(table, &SqlRow::Sqlite(row), &mut self.replaced)?;
+        let bytes = cells.iter().map(|cell| match cell {
+            SqlValue::Text(text) | SqlValue::Json(text) => text.len() as u64,
+            SqlValue::Bytes(bytes) => bytes.len() as u64,
+            _ => 0,
+        });
+        let bytes = bytes.sum();
         self.rows.push(cells);
         Ok(bytes)
     }
@@ -281,7 +275,7 @@ mod tests {
     use super::*;
     use crate::moving::tables::moved;
     use crate::schema;
-    use crate::sql::{SqlType, SqlValue};
+    use crate::sql::SqlType;
     use leadhost_domain::clock::SystemClock;
 
     /// Opens a new store, with what keeps it alive.

@@ -6,17 +6,16 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use sqlx::postgres::{PgArguments, PgConnection};
-use sqlx::query::Query;
-use sqlx::{AssertSqlSafe, Connection as _, Executor as _, Postgres, Row as _};
+use sqlx::postgres::PgConnection;
+use sqlx::{AssertSqlSafe, Connection as _, Executor as _, Row as _};
 use uuid::Uuid;
 
 use super::source::{Counters, MovingPage, RowKey};
 use super::tables::moved;
-use super::value::{self, MovedValue, Sum};
-use crate::postgres::columns::at;
+use super::value::{self, Sum};
+use crate::postgres::run::bind_list;
 use crate::schema::table::{ColumnSchema, TableSchema};
-use crate::sql::{SqlType, SqlValue};
+use crate::sql::{SqlRow, SqlType};
 use crate::{StoreError, postgres};
 use leadhost_config::StoreUrl;
 use leadhost_domain::limits;
@@ -184,7 +183,8 @@ impl MoveTarget {
         if !page.rows.is_empty() {
             let mut query = sqlx::query(AssertSqlSafe(insert(table)));
             for (place, column) in table.columns.iter().enumerate() {
-                query = bind(query, column.kind, place, &page.rows);
+                let values: Vec<_> = page.rows.iter().map(|row| &row[place]).collect();
+                query = bind_list(query, column.kind, &values);
             }
             query.execute(&mut *transaction).await?;
         }
@@ -230,7 +230,7 @@ impl MoveTarget {
                 break;
             }
             for row in &found {
-                sum.add(&value::from_postgres(table, row)?);
+                sum.add(&value::moved_row(table, &SqlRow::Postgres(row), &mut 0)?);
             }
             seen(sum.rows);
         }
@@ -424,35 +424,5 @@ fn cast(column: &ColumnSchema) -> &'static str {
         (SqlType::Json, true) => "::jsonb",
         (SqlType::Json, false) => "::json",
         _ => "",
-    }
-}
-
-type Insert<'q> = Query<'q, Postgres, PgArguments>;
-
-fn bind<'q>(
-    query: Insert<'q>,
-    kind: SqlType,
-    place: usize,
-    rows: &'q [Vec<MovedValue>],
-) -> Insert<'q> {
-    macro_rules! column {
-        ($value:pat => $out:expr) => {
-            rows.iter()
-                .map(|row| match &row[place] {
-                    $value => Some($out),
-                    _ => None,
-                })
-                .collect::<Vec<_>>()
-        };
-    }
-    match kind {
-        SqlType::Uuid => query.bind(column!(SqlValue::Uuid(id) => *id)),
-        SqlType::Text | SqlType::Json => {
-            query.bind(column!(SqlValue::Text(text) | SqlValue::Json(text) => &**text))
-        }
-        SqlType::Number => query.bind(column!(SqlValue::Number(number) => *number)),
-        SqlType::Truth => query.bind(column!(SqlValue::Truth(truth) => *truth)),
-        SqlType::Time => query.bind(column!(SqlValue::Time(time) => at(*time))),
-        SqlType::Bytes => query.bind(column!(SqlValue::Bytes(bytes) => &**bytes)),
     }
 }

@@ -4,121 +4,83 @@
 //! differently.
 
 use std::borrow::Cow;
+use std::fmt::Display;
 
-use rusqlite::types::ValueRef;
 use serde_json::Value as Json;
 use serde_json::value::RawValue;
 use sha2::{Digest as _, Sha256};
-use sqlx::Row as _;
-use sqlx::postgres::PgRow;
-use uuid::Uuid;
 
 use crate::StoreError;
 use crate::error::odd;
 use crate::postgres::columns;
+use crate::row::{ColumnRef, RowColumns as _};
 use crate::schema::table::{ColumnSchema, TableSchema};
-use crate::sql::{SqlType, SqlValue};
-use leadhost_domain::time::Micros;
+use crate::sql::{SqlRow, SqlType, SqlValue};
 
 /// The value of a column.
 pub type MovedValue = SqlValue<'static>;
 
-/// Converts a value of SQLite into its moved form. `replaced` counts characters that
-/// PostgreSQL cannot hold.
-pub fn from_sqlite(
+/// Reads a row of either database, whose columns are those of the table in their order. `replaced`
+/// counts characters that PostgreSQL cannot hold.
+pub fn moved_row(
+    table: &TableSchema,
+    row: &SqlRow<'_>,
+    replaced: &mut u64,
+) -> Result<Vec<MovedValue>, StoreError> {
+    let columns = table.columns.iter().enumerate();
+    columns
+        .map(|(place, column)| moved_value(table, column, row, place.into(), replaced))
+        .collect()
+}
+
+fn moved_value(
     table: &TableSchema,
     column: &ColumnSchema,
-    found: ValueRef<'_>,
+    row: &SqlRow<'_>,
+    place: ColumnRef,
     replaced: &mut u64,
 ) -> Result<MovedValue, StoreError> {
-    let wrong = |found: &str| odd(table.name, column.name, found);
-    Ok(match (column.kind, found) {
-        (kind, ValueRef::Null) if column.is_nullable => SqlValue::Null(kind),
-        (SqlType::Uuid, ValueRef::Blob(bytes)) => {
-            let id = Uuid::from_slice(bytes).map_err(|error| wrong(&error.to_string()))?;
-            SqlValue::Uuid(id)
-        }
-        (SqlType::Text | SqlType::Json, ValueRef::Text(text)) => {
-            let text = std::str::from_utf8(text).map_err(|error| wrong(&error.to_string()))?;
-            match column.kind {
-                SqlType::Json if column.is_jsonb => {
-                    let text = canonical(text, replaced).ok_or_else(|| wrong(text))?;
-                    SqlValue::Json(Cow::Owned(text))
-                }
-                // Kept letter by letter.
-                SqlType::Json => {
-                    serde_json::from_str::<&RawValue>(text)
-                        .map_err(|error| wrong(&error.to_string()))?;
-                    SqlValue::Json(Cow::Owned(text.to_owned()))
-                }
-                _ => SqlValue::Text(Cow::Owned(without_zero(text.to_owned(), replaced))),
+    let wrong = |found: &dyn Display| odd(table.name, column.name, found);
+    let value = match column.kind {
+        SqlType::Uuid => row.uuid_if(place)?.map(SqlValue::Uuid),
+        SqlType::Text => row.str_if(place)?.map(|text| {
+            let text = without_zero(text.to_owned(), replaced);
+            SqlValue::Text(Cow::Owned(text))
+        }),
+        SqlType::Json => match row.str_if(place)? {
+            Some(text) if column.is_jsonb => {
+                let text = canonical(text, replaced).ok_or_else(|| wrong(&text))?;
+                Some(SqlValue::Json(Cow::Owned(text)))
             }
-        }
-        (SqlType::Number, ValueRef::Integer(number)) => SqlValue::Number(number),
-        (SqlType::Truth, ValueRef::Integer(number)) => SqlValue::Truth(number != 0),
+            // Kept letter by letter.
+            Some(text) => {
+                serde_json::from_str::<&RawValue>(text).map_err(|error| wrong(&error))?;
+                Some(SqlValue::Json(Cow::Owned(text.to_owned())))
+            }
+            None => None,
+        },
+        SqlType::Number => row.number_if(place)?.map(SqlValue::Number),
+        SqlType::Truth => row.truth_if(place)?.map(SqlValue::Truth),
         // Times outside the database's range become its last.
-        (SqlType::Time, ValueRef::Integer(us)) => {
-            SqlValue::Time(columns::micros(columns::at(Micros(us))))
-        }
-        (SqlType::Bytes, ValueRef::Blob(bytes)) => SqlValue::Bytes(Cow::Owned(bytes.to_vec())),
-        (_, other) => return Err(wrong(&other.data_type().to_string())),
-    })
+        SqlType::Time => row
+            .micros_if(place)?
+            .map(|time| SqlValue::Time(columns::micros(columns::at(time)))),
+        SqlType::Bytes => row
+            .bytes_if(place)?
+            .map(|bytes| SqlValue::Bytes(Cow::Owned(bytes))),
+    };
+    match value {
+        None if !column.is_nullable => Err(wrong(&"null")),
+        value => Ok(value.unwrap_or(SqlValue::Null(column.kind))),
+    }
 }
 
 /// Returns the expression that reads a PostgreSQL column back.
 pub fn read_back(column: &ColumnSchema) -> String {
     match column.kind {
-        // PostgreSQL keeps small numbers in types of their own.
-        SqlType::Number => format!("{}::bigint", column.name),
         SqlType::Json => format!("{}::text", column.name),
-        SqlType::Uuid | SqlType::Text | SqlType::Truth | SqlType::Time | SqlType::Bytes => {
-            column.name.to_owned()
-        }
+        _ => column.name.to_owned(),
     }
-}
-
-/// Converts a PostgreSQL row that was read back.
-pub fn from_postgres(table: &TableSchema, row: &PgRow) -> Result<Vec<MovedValue>, StoreError> {
-    let cells = table.columns.iter().enumerate();
-    cells
-        .map(|(place, column)| postgres_cell(table, column, row, place))
-        .collect()
-}
-
-fn postgres_cell(
-    table: &TableSchema,
-    column: &ColumnSchema,
-    row: &PgRow,
-    place: usize,
-) -> Result<MovedValue, StoreError> {
-    let cell = match column.kind {
-        SqlType::Uuid => row.try_get::<Option<Uuid>, _>(place)?.map(SqlValue::Uuid),
-        SqlType::Text => {
-            let text: Option<String> = row.try_get(place)?;
-            text.map(|text| SqlValue::Text(Cow::Owned(text)))
-        }
-        SqlType::Json => {
-            let text: Option<String> = row.try_get(place)?;
-            let text = match text {
-                Some(text) if column.is_jsonb => {
-                    let read = canonical(&text, &mut 0);
-                    Some(read.ok_or_else(|| odd(table.name, column.name, text))?)
-                }
-                text => text,
-            };
-            text.map(|text| SqlValue::Json(Cow::Owned(text)))
-        }
-        SqlType::Number => row.try_get::<Option<i64>, _>(place)?.map(SqlValue::Number),
-        SqlType::Truth => row.try_get::<Option<bool>, _>(place)?.map(SqlValue::Truth),
-        SqlType::Time => row
-            .try_get::<Option<_>, _>(place)?
-            .map(|time| SqlValue::Time(columns::micros(time))),
-        SqlType::Bytes => {
-            let bytes: Option<Vec<u8>> = row.try_get(place)?;
-            bytes.map(|bytes| SqlValue::Bytes(Cow::Owned(bytes)))
-        }
-    };
-    Ok(cell.unwrap_or(SqlValue::Null(column.kind)))
 }
 
 fn without_zero(text: String, replaced: &mut u64) -> String {

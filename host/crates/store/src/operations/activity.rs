@@ -5,7 +5,6 @@ use crate::Store;
 use uuid::Uuid;
 
 use crate::postgres::VisibleRows;
-use crate::row::RowColumns as _;
 use crate::sql::{Sql, SqlRow, args, sql, steps};
 use crate::{ActivityOf, ActivitySlot, StoreError};
 use leadhost_domain::limits;
@@ -91,11 +90,11 @@ impl Store {
 
 fn slot(row: &SqlRow<'_>) -> Result<ActivitySlot, StoreError> {
     Ok(ActivitySlot {
-        slot: row.number("slot")?,
-        taken: row.number("taken")?,
-        leads: row.number("leads")?,
-        failed: row.number("failed")?,
-        rejected: row.number("rejected")?,
+        slot: row.get("slot")?,
+        taken: row.get("taken")?,
+        leads: row.get("leads")?,
+        failed: row.get("failed")?,
+        rejected: row.get("rejected")?,
     })
 }
 

@@ -3,9 +3,8 @@
 use crate::Store;
 use crate::StoreError;
 use crate::postgres::VisibleRows;
-use crate::row::RowColumns as _;
-use crate::row::agents::{agent, owner, partner, workspace as workspace_of};
-use crate::sql::{Sql, Tx, args, sql, steps};
+use crate::row::FromRow as _;
+use crate::sql::{Sql, Tx, args, sql};
 use leadhost_domain::id::WorkspaceId;
 use leadhost_domain::workspace::{Agent, Owner, Partner, Workspace};
 
@@ -18,10 +17,7 @@ impl Store {
     /// Returns all workspaces, by slug.
     pub async fn workspaces(&self) -> Result<Vec<Workspace>, StoreError> {
         self.database
-            .read(
-                VisibleRows::Exempt,
-                steps!(|tx| tx.rows(&WORKSPACES, &[], |row| workspace_of(row)).await),
-            )
+            .rows(VisibleRows::Exempt, &WORKSPACES, [], Workspace::from_row)
             .await
     }
 }
@@ -33,7 +29,7 @@ order by id");
 
 /// Returns the ids of all workspaces, for callers that name them in parts.
 pub async fn workspace_ids(tx: &mut Tx) -> Result<Vec<WorkspaceId>, StoreError> {
-    tx.rows(&WORKSPACE_IDS, &[], |row| row.id("id")).await
+    tx.rows(&WORKSPACE_IDS, &[], |row| row.get("id")).await
 }
 
 static PARTNERS: Sql = sql("
@@ -45,14 +41,9 @@ order by name collate \"C\"");
 impl Store {
     /// Returns the partners of a workspace, by name.
     pub async fn partners(&self, workspace: WorkspaceId) -> Result<Vec<Partner>, StoreError> {
+        let args = args! { workspace };
         self.database
-            .read(
-                VisibleRows::Exempt,
-                steps!(|tx| {
-                    let args = args! { workspace };
-                    tx.rows(&PARTNERS, &args, |row| partner(row)).await
-                }),
-            )
+            .rows(VisibleRows::Exempt, &PARTNERS, args, Partner::from_row)
             .await
     }
 }
@@ -66,13 +57,13 @@ order by id");
 impl Store {
     /// Returns the agents of a workspace, by id.
     pub async fn agents(&self, workspace: WorkspaceId) -> Result<Vec<Agent>, StoreError> {
+        let args = args! { workspace };
         self.database
-            .read(
+            .rows(
                 VisibleRows::Of(&[workspace]),
-                steps!(|tx| {
-                    let args = args! { workspace };
-                    tx.rows(&AGENTS, &args, |row| agent(row)).await
-                }),
+                &AGENTS,
+                args,
+                Agent::from_row,
             )
             .await
     }
@@ -87,13 +78,13 @@ order by name collate \"C\", email collate \"C\"");
 impl Store {
     /// Returns the owners of a workspace, by name, then e-mail address.
     pub async fn owners(&self, workspace: WorkspaceId) -> Result<Vec<Owner>, StoreError> {
+        let args = args! { workspace };
         self.database
-            .read(
+            .rows(
                 VisibleRows::Of(&[workspace]),
-                steps!(|tx| {
-                    let args = args! { workspace };
-                    tx.rows(&OWNERS, &args, |row| owner(row)).await
-                }),
+                &OWNERS,
+                args,
+                Owner::from_row,
             )
             .await
     }

@@ -2,8 +2,8 @@
 
 use crate::Store;
 use crate::postgres::VisibleRows;
-use crate::row::fetches::{answer, waiting};
-use crate::sql::{Sql, args, sql, steps};
+use crate::row::{FromRow as _, from_row};
+use crate::sql::{Sql, args, sql};
 use crate::{KeptAnswer, StoreError, WaitingFetch};
 use leadhost_domain::id::{DeliveryId, WorkspaceId};
 
@@ -30,15 +30,16 @@ impl Store {
         after: i64,
         limit: u32,
     ) -> Result<Vec<KeptAnswer>, StoreError> {
+        let args = args! { delivery, after, limit };
         self.database
-            .read_many(
-                VisibleRows::All,
-                steps!(|tx| {
-                    let args = args! { delivery, after, limit };
-                    tx.rows(&LIST, &args, |row| answer(row)).await
-                }),
-            )
+            .many_rows(VisibleRows::All, &LIST, args, KeptAnswer::from_row)
             .await
+    }
+}
+
+from_row! {
+    WaitingFetch |row| {
+        index: "item", hop, external_id, request, attempts, due_at, until: "until_at",
     }
 }
 
@@ -59,13 +60,13 @@ impl Store {
         delivery: DeliveryId,
         limit: u32,
     ) -> Result<Vec<WaitingFetch>, StoreError> {
+        let args = args! { workspace, delivery, limit };
         self.database
-            .read(
+            .rows(
                 VisibleRows::Of(&[workspace]),
-                steps!(|tx| {
-                    let args = args! { workspace, delivery, limit };
-                    tx.rows(&WAITING, &args, |row| waiting(row)).await
-                }),
+                &WAITING,
+                args,
+                WaitingFetch::from_row,
             )
             .await
     }

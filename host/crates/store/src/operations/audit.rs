@@ -6,12 +6,10 @@ use std::time::Duration;
 use serde_json::json;
 
 use crate::postgres::VisibleRows;
-use crate::row::RowColumns as _;
-use crate::row::audit::audit_row;
+use crate::row::FromRow as _;
 use crate::sql::{Sql, Tx, args, sql, steps};
 use crate::{AuditExtent, AuditFilter, StoreError};
 use leadhost_domain::audit::{Act, AuditActor, AuditCheckpoint, AuditRow, OperatorAct, SERVICE};
-use leadhost_domain::key::Role;
 use leadhost_domain::time::Micros;
 
 // One host at a time: two that read the last row at once would both follow it. Readers are not
@@ -40,21 +38,11 @@ impl Store {
 /// Adds an act like [`add`], in a transaction that changes more.
 pub async fn add_in(tx: &mut Tx, act: Act) -> Result<AuditRow, StoreError> {
     tx.run(&ONE_AT_A_TIME, &[]).await?;
-    let last = tx.row(&LAST, &[], |row| audit_row(row)).await?;
+    let last = tx.row(&LAST, &[], AuditRow::from_row).await?;
     let row = AuditRow::new(last.as_ref(), act);
     let args = args! {
-        number: row.number,
-        at: row.at,
-        key_id: row.key_id,
-        label: &row.label,
-        role: row.role.map(Role::as_str),
-        address: &row.address,
-        act: &row.act,
-        target: &row.target,
-        outcome: row.outcome.as_str(),
-        begun: row.begun,
-        detail: &row.detail,
-        hash: &row.hash,
+        from row: number, at, key_id, label, role, address, act, target, outcome, begun, detail,
+        hash,
     };
     tx.run(&ADD, &args).await?;
     Ok(row)
@@ -81,22 +69,12 @@ limit :limit");
 impl Store {
     /// Returns rows of the audit, newest first.
     pub async fn audit(&self, filter: &AuditFilter) -> Result<Vec<AuditRow>, StoreError> {
-        let filter = filter.clone();
+        let args = args! {
+            from filter: actor, act, since, folded, limit;
+            before: filter.before.unwrap_or(i64::MAX),
+        };
         self.database
-            .read(
-                VisibleRows::Exempt,
-                steps!(|tx| {
-                    let args = args! {
-                        before: filter.before.unwrap_or(i64::MAX),
-                        actor: filter.actor.as_deref(),
-                        act: filter.act.as_deref(),
-                        since: filter.since,
-                        folded: filter.folded,
-                        limit: filter.limit,
-                    };
-                    tx.rows(&NEWEST, &args, |row| audit_row(row)).await
-                }),
-            )
+            .rows(VisibleRows::Exempt, &NEWEST, args, AuditRow::from_row)
             .await
     }
 }
@@ -111,14 +89,9 @@ limit :limit");
 impl Store {
     /// Returns the rows of the audit after a number, oldest first, at most `limit`.
     pub async fn audit_after(&self, after: i64, limit: u32) -> Result<Vec<AuditRow>, StoreError> {
+        let args = args! { after, limit };
         self.database
-            .read(
-                VisibleRows::Exempt,
-                steps!(|tx| {
-                    let args = args! { after, limit };
-                    tx.rows(&AFTER, &args, |row| audit_row(row)).await
-                }),
-            )
+            .rows(VisibleRows::Exempt, &AFTER, args, AuditRow::from_row)
             .await
     }
 }
@@ -150,7 +123,7 @@ impl Store {
                 steps!(|tx| {
                     tx.run(&ONE_AT_A_TIME, &[]).await?;
                     let args = args! { after: 0_i64, limit };
-                    let oldest = tx.rows(&AFTER, &args, |row| audit_row(row)).await?;
+                    let oldest = tx.rows(&AFTER, &args, AuditRow::from_row).await?;
                     let is_due = oldest.first().is_some_and(|row| row.at < before.minus(DAY));
                     // Clocks of hosts differ: the chain ends at the first row that is kept.
                     let past = oldest.iter().take_while(|row| is_due && row.at < before);
@@ -185,9 +158,9 @@ impl Store {
                 VisibleRows::Exempt,
                 steps!(|tx| {
                     tx.only(&EXTENT, &[], |row| {
-                        let (number, hash) = (row.number("removed")?, row.text("hash")?);
+                        let (number, hash) = (row.get("removed")?, row.get("hash")?);
                         Ok(AuditExtent {
-                            newest: row.number("newest")?,
+                            newest: row.get("newest")?,
                             removed: AuditCheckpoint { number, hash },
                         })
                     })

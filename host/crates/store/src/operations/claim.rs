@@ -12,12 +12,14 @@ use uuid::Uuid;
 
 use crate::claim_turns::{ClaimCandidate, ClaimTurns};
 use crate::database::Database;
+use crate::decide::SendState;
 use crate::operations::batch::load::locked::{SEND, WHOLE};
 use crate::postgres::VisibleRows;
-use crate::row::{RowColumns as _, deliveries, fetches, messages};
-use crate::sql::{Sql, SqlRow, Tx, args, sql, steps};
+use crate::row::{FromRow as _, from_row, read};
+use crate::schema::response;
+use crate::sql::{Json, Sql, Tx, args, sql, steps};
 use crate::sqlite::threads::End;
-use crate::{HeldDelivery, HeldFetch, HeldSend, Job, Lease, StoreError};
+use crate::{HeldDelivery, HeldFetch, HeldSend, Job, Lease, NewDelivery, StoreError};
 use leadhost_domain::id::{DeliveryId, MessageId, WorkspaceId};
 use leadhost_domain::plugin::Digest;
 use leadhost_domain::time::Micros;
@@ -232,10 +234,10 @@ async fn candidates(
     let args = args! { now, most: turns.looked_at(conversions) };
     tx.rows(sql, &args, |row| {
         Ok(ClaimCandidate {
-            connection: row.text_id("connection_id")?,
+            connection: row.get("connection_id")?,
             is_conversion: conversions,
-            due: row.time("due_at")?,
-            piece: (row.id("delivery_id")?, row.number("item")?),
+            due: row.get("due_at")?,
+            piece: (row.get("delivery_id")?, row.get("item")?),
         })
     })
     .await
@@ -295,7 +297,7 @@ returning last_lease as lease         -- sqlite
 ");
 
 async fn next_lease(tx: &mut Tx) -> Result<Lease, StoreError> {
-    tx.only(&NEXT_LEASE, &[], |row| Ok(Lease(row.number("lease")?)))
+    tx.only(&NEXT_LEASE, &[], |row| Ok(Lease(row.get("lease")?)))
         .await
 }
 
@@ -307,14 +309,8 @@ struct ClaimedRow {
     place: i32,
 }
 
-impl ClaimedRow {
-    fn from_row(row: &SqlRow<'_>) -> Result<Self, StoreError> {
-        Ok(Self {
-            workspace: row.id("workspace_id")?,
-            id: row.id("delivery_id")?,
-            place: row.number("item")?,
-        })
-    }
+from_row! {
+    ClaimedRow |row| { workspace: "workspace_id", id: "delivery_id", place: "item" }
 }
 
 async fn name(tx: &mut Tx, taken: &[ClaimedRow]) -> Result<(), StoreError> {
@@ -465,7 +461,9 @@ async fn held_deliveries(
         .collect();
     let held = tx
         .rows_each(&HELD_DELIVERIES, &wanted, |row| {
-            let held = deliveries::held(row, lease)?;
+            let held = read!(row => HeldDelivery {
+                lease = lease, status, delivery = NewDelivery::from_row(row)?, ran, attempts, presented,
+            });
             Ok((held.delivery.id, held))
         })
         .await?;
@@ -509,7 +507,11 @@ async fn held_fetches(
         .collect();
     let held = tx
         .rows_each(&HELD_FETCHES, &wanted, |row| {
-            let held = fetches::held(row, lease)?;
+            let held = read!(row => HeldFetch {
+                lease = lease, delivery: "delivery_id", workspace: "workspace_id", received_at,
+                index: "item", connection: "connection_id", received_by, external_id, request, state,
+                hop, attempts, ran, response = response(row)?, until: "until_at",
+            });
             Ok(((held.delivery, held.index), held))
         })
         .await?;
@@ -561,7 +563,14 @@ async fn held_sends(
         .collect();
     let held = tx
         .rows_each(&HELD_SENDS, &wanted, |row| {
-            let held = messages::held_send(row, lease)?;
+            let held = read!(row => HeldSend {
+                lease = lease, workspace: "workspace_id", message: "message_id",
+                conversation: "conversation_id", contact: "contact_id", connection: "connection_id",
+                recipient, payload = row.get::<Json>("payload")?.0, attempts, until: "until_at",
+                // The state is the one before the claim.
+                was_sending = row.get::<SendState>("state")? == SendState::Sending,
+                held_until: "held_until_at", is_banned: "banned",
+            });
             Ok((held.message, held))
         })
         .await?;

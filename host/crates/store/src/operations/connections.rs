@@ -6,7 +6,7 @@ use std::collections::HashSet;
 
 use crate::StoreError;
 use crate::postgres::VisibleRows;
-use crate::row::connections::{connection, id as id_of};
+use crate::row::FromRow as _;
 use crate::sql::{Sql, args, sql, steps};
 use leadhost_domain::connection::{Connection, ConnectionPause};
 use leadhost_domain::id::{ConnectionId, WorkspaceId};
@@ -34,14 +34,9 @@ order by name collate \"C\", id collate \"C\""
 impl Store {
     /// Returns a source or channel. `None` if there is no such connection.
     pub async fn connection(&self, id: &ConnectionId) -> Result<Option<Connection>, StoreError> {
-        let id = id.clone();
+        let args = args! { id };
         self.database
-            .read(
-                VisibleRows::Exempt,
-                steps!(|tx| tx
-                    .row(&ONE, &args! { id: &id }, |row| connection(row))
-                    .await),
-            )
+            .row(VisibleRows::Exempt, &ONE, args, Connection::from_row)
             .await
     }
 }
@@ -55,7 +50,7 @@ impl Store {
             .database
             .read(
                 VisibleRows::Exempt,
-                steps!(|tx| tx.rows(&IDS, &[], |row| id_of(row)).await),
+                steps!(|tx| tx.rows(&IDS, &[], |row| row.get("id")).await),
             )
             .await?;
         Ok(ids.into_iter().collect())
@@ -68,14 +63,9 @@ impl Store {
         &self,
         workspace: Option<WorkspaceId>,
     ) -> Result<Vec<Connection>, StoreError> {
+        let args = args! { workspace };
         self.database
-            .read(
-                VisibleRows::Exempt,
-                steps!(|tx| {
-                    let args = args! { workspace };
-                    tx.rows(&LIST, &args, |row| connection(row)).await
-                }),
-            )
+            .rows(VisibleRows::Exempt, &LIST, args, Connection::from_row)
             .await
     }
 }

@@ -3,8 +3,8 @@
 //! Filters are combined with AND. One filter that an index supports leads each query. The others,
 //! if given, are applied to what it found.
 
-use crate::Scope;
 use crate::Store;
+use crate::{DealChange, Scope};
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
@@ -14,9 +14,8 @@ use crate::database::Database;
 use crate::operations::agents;
 use crate::operations::said;
 use crate::postgres::VisibleRows;
-use crate::row::RowColumns as _;
-use crate::row::deals::{Looked, change, found, log, phone_key_of, view};
-use crate::row::deliveries::item_status;
+use crate::row::FromRow as _;
+use crate::row::deals::{Looked, phone_key_of};
 use crate::sql::{Arg, Sql, args, sql, steps};
 use crate::{
     DealFilter, DealItem, DealLog, DealPage, DealPast, FoundDeal, NewestDeals, StoreError,
@@ -159,8 +158,10 @@ impl Store {
                     loop {
                         let args = arguments(workspace, &filter, i64::from(limit) + 1);
                         let mut found = Looked::new(limit);
-                        tx.rows_while(leading(&filter), &args, |row| Ok(found.add(view(row)?)))
-                            .await?;
+                        tx.rows_while(leading(&filter), &args, |row| {
+                            Ok(found.add(DealView::from_row(row)?))
+                        })
+                        .await?;
                         let mut page = found.page;
                         let last = page.deals.last().and_then(|deal| deal.deal.id.parse().ok());
                         if let Some(partner) = limited {
@@ -242,7 +243,7 @@ impl Store {
                 VisibleRows::Of(&[workspace]),
                 steps!(|tx| {
                     let args = arguments(workspace, &filter, limit.into());
-                    tx.rows(leading(&filter), &args, |row| found(row)).await
+                    tx.rows(leading(&filter), &args, FoundDeal::from_row).await
                 }),
             )
             .await
@@ -298,7 +299,7 @@ impl Store {
                         None
                     } else {
                         let args = args! { before, rows: limits::DEALS_LOOKED_THROUGH };
-                        tx.row(&FLOOR, &args, |row| row.id("id")).await?
+                        tx.row(&FLOOR, &args, |row| row.get("id")).await?
                     };
                     // Sorted, so that a chunk contains all workspaces between its first and its last.
                     let wanted = match workspace {
@@ -318,7 +319,7 @@ impl Store {
                             before,
                             limit,
                         };
-                        deals.extend(tx.rows(&NEWEST, &args, |row| found(row)).await?);
+                        deals.extend(tx.rows(&NEWEST, &args, FoundDeal::from_row).await?);
                     }
                     deals.sort_by_key(|deal| Reverse(deal.id));
                     deals.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
@@ -362,8 +363,8 @@ impl Store {
                     let args = args! { workspace, contact, deal, items, limit };
                     tx.rows(&ITEMS, &args, |row| {
                         Ok(DealItem {
-                            delivery: row.id("delivery_id")?,
-                            status: item_status(row)?,
+                            delivery: row.get("delivery_id")?,
+                            status: row.get("status")?,
                         })
                     })
                     .await
@@ -408,7 +409,7 @@ impl Store {
                 steps!(|tx| {
                     let made = tx
                         .row(&MADE, &args! { workspace, deal }, |row| {
-                            Ok((row.time("created_at")?, row.id_if("delivery_id")?))
+                            Ok((row.get("created_at")?, row.get("delivery_id")?))
                         })
                         .await?;
                     let Some((created_at, delivery_id)) = made else {
@@ -420,9 +421,9 @@ impl Store {
                         created_at,
                         delivery_id,
                         history: tx
-                            .rows(&HISTORY, &args! { deal, limit }, |row| change(row))
+                            .rows(&HISTORY, &args! { deal, limit }, DealChange::from_row)
                             .await?,
-                        logs: tx.rows(&LOGS, &args, |row| log(row)).await?,
+                        logs: tx.rows(&LOGS, &args, DealLog::from_row).await?,
                     }))
                 }),
             )
@@ -448,12 +449,12 @@ impl Store {
                 VisibleRows::Of(&[workspace]),
                 steps!(|tx| {
                     let args = arguments(workspace, &filter, 1);
-                    let found = tx.row(leading(&filter), &args, |row| row.id("id")).await?;
+                    let found = tx.row(leading(&filter), &args, |row| row.get("id")).await?;
                     let Some(deal): Option<DealId> = found else {
                         return Ok(None);
                     };
                     let args = args! { deal, before, limit };
-                    Ok(Some(tx.rows(&LOGS, &args, |row| log(row)).await?))
+                    Ok(Some(tx.rows(&LOGS, &args, DealLog::from_row).await?))
                 }),
             )
             .await

@@ -4,7 +4,7 @@
 //! PostgreSQL the key of deliveries begins with the workspace, and the policies show only rows of
 //! the named workspaces. Unfinished deliveries are found through the queue, which is short.
 
-use crate::Store;
+use crate::{ItemOutcome, NewDelivery, Store};
 use leadhost_domain::connection::Connection;
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -15,8 +15,7 @@ use uuid::Uuid;
 use crate::database::Database;
 use crate::operations::agents;
 use crate::postgres::VisibleRows;
-use crate::row::RowColumns as _;
-use crate::row::deliveries::{item, request, status, summary};
+use crate::row::FromRow as _;
 use crate::sql::{Sql, args, sql, steps};
 use crate::{
     Backlog, ConvertedFilter, DeliveryCount, DeliveryDetail, DeliveryFilter, DeliverySummary,
@@ -55,11 +54,11 @@ impl Store {
                     let found = tx
                         .row(&ONE, &args! { id }, |row| {
                             Ok(DeliveryDetail {
-                                summary: summary(row)?,
-                                workspace: row.id("workspace_id")?,
-                                request: request(row)?,
-                                notes: row.json("notes")?,
-                                next_attempt_at: row.time_if("next_attempt_at")?,
+                                summary: DeliverySummary::from_row(row)?,
+                                workspace: row.get("workspace_id")?,
+                                request: NewDelivery::from_row(row)?,
+                                notes: row.get("notes")?,
+                                next_attempt_at: row.get("next_attempt_at")?,
                                 items: Vec::new(),
                             })
                         })
@@ -68,7 +67,7 @@ impl Store {
                         return Ok(None);
                     };
                     let args = args! { workspace: detail.workspace, id };
-                    detail.items = tx.rows(&ITEMS, &args, |row| item(row)).await?;
+                    detail.items = tx.rows(&ITEMS, &args, ItemOutcome::from_row).await?;
                     Ok(Some(detail))
                 }),
             )
@@ -271,31 +270,35 @@ impl Store {
                     let version = filter.version.as_deref();
                     let items = limits::SEARCHED_ITEMS;
                     let args = args! {
-                        workspace, items, connection, status, converted: filter.converted,
-                        since: filter.since, until: filter.until, version, from, before,
-                        limit: filter.limit, external_id: external_id.as_str()
+                        from filter: converted, since, until, limit;
+                        workspace, items, connection, status, version, from, before,
+                        external_id: external_id.as_str(),
                     };
                     let mut found = tx
-                        .rows(&LIST_OF_EXTERNAL_ID, &args, |row| summary(row))
+                        .rows(&LIST_OF_EXTERNAL_ID, &args, DeliverySummary::from_row)
                         .await?;
                     for contact in contacts {
                         let args = args! {
-                            workspace, items, connection, status, converted: filter.converted,
-                            since: filter.since, until: filter.until, version, from, before,
-                            limit: filter.limit, contact
+                            from filter: converted, since, until, limit;
+                            workspace, items, connection, status, version, from, before, contact,
                         };
-                        found.extend(tx.rows(&LIST_OF_CONTACT, &args, |row| summary(row)).await?);
+                        found.extend(
+                            tx.rows(&LIST_OF_CONTACT, &args, DeliverySummary::from_row)
+                                .await?,
+                        );
                     }
                     for key in keys {
                         let args = args! {
-                            workspace, items, connection, status, converted: filter.converted,
-                            since: filter.since, until: filter.until, version, from, before,
-                            limit: filter.limit, key
+                            from filter: converted, since, until, limit;
+                            workspace, items, connection, status, version, from, before, key,
                         };
-                        found.extend(tx.rows(&LIST_OF_KEY, &args, |row| summary(row)).await?);
+                        found.extend(
+                            tx.rows(&LIST_OF_KEY, &args, DeliverySummary::from_row)
+                                .await?,
+                        );
                     }
                     let args = args! { workspace };
-                    let from = tx.row(&KEYED_FROM, &args, |row| row.time_if("keyed_from"));
+                    let from = tx.row(&KEYED_FROM, &args, |row| row.get("keyed_from"));
                     Ok((found, from.await?.flatten()))
                 }),
             )
@@ -355,7 +358,7 @@ impl Store {
                             ) => {
                                 let args = args! { status: status.as_str() };
                                 let waiting = tx.rows(&WORKSPACES_THAT_WAIT, &args, |row| {
-                                    row.id("workspace_id")
+                                    row.get("workspace_id")
                                 });
                                 (&LIST_WAITING, waiting.await?)
                             }
@@ -370,7 +373,7 @@ impl Store {
                             (_, Some(connection)) => {
                                 let args = args! { connection };
                                 let of =
-                                    tx.rows(&WORKSPACE_OF, &args, |row| row.id("workspace_id"));
+                                    tx.rows(&WORKSPACE_OF, &args, |row| row.get("workspace_id"));
                                 (&LIST_OF_CONNECTION, of.await?)
                             }
                             (_, None) => (&LIST, agents::workspace_ids(tx).await?),
@@ -388,19 +391,11 @@ impl Store {
                         };
                         tx.name(some).await?;
                         let args = args! {
-                            first: *first,
-                            last: *last,
-                            connection: filter.connection.as_ref(),
-                            status: filter.status.map(|status| status.as_str()),
-                            converted: filter.converted,
-                            since: filter.since,
-                            until: filter.until,
-                            version: filter.version.as_deref(),
-                            from,
-                            before,
-                            limit: filter.limit,
+                            from filter: connection, status, converted, since, until, version,
+                            limit;
+                            first: *first, last: *last, from, before,
                         };
-                        found.extend(tx.rows(sql, &args, |row| summary(row)).await?);
+                        found.extend(tx.rows(sql, &args, DeliverySummary::from_row).await?);
                     }
                     found.sort_by_key(|summary| Reverse(summary.id));
                     found.truncate(usize::try_from(filter.limit).unwrap_or(usize::MAX));
@@ -457,7 +452,7 @@ impl Store {
                     {
                         Some(connection) => {
                             let args = args! { connection };
-                            let of = tx.rows(&WORKSPACE_OF, &args, |row| row.id("workspace_id"));
+                            let of = tx.rows(&WORKSPACE_OF, &args, |row| row.get("workspace_id"));
                             (&FLOOR_OF_CONNECTION, of.await?)
                         }
                         None => (&FLOOR, agents::workspace_ids(tx).await?),
@@ -483,7 +478,7 @@ impl Store {
                             rows,
                         };
                         let found: Vec<DeliveryId> =
-                            tx.rows(sql, &args, |row| row.id("id")).await?;
+                            tx.rows(sql, &args, |row| row.get("id")).await?;
                         floor = found.into_iter().chain(floor).max();
                     }
                     Ok(floor)
@@ -530,18 +525,13 @@ impl Store {
                 steps!(|tx| {
                     let from = filter.since.map_or(Uuid::nil(), first_uuid_at);
                     let args = args! {
-                        workspace,
-                        connection: &filter.connection,
-                        failed: filter.failed,
-                        since: filter.since,
-                        digest: filter.digest.as_ref(),
-                        from,
-                        rows,
+                        from filter: connection, failed, since, digest;
+                        workspace, from, rows,
                     };
                     tx.only(&COUNT, &args, |row| {
                         Ok(DeliveryCount {
-                            looked: row.number("looked")?,
-                            found: row.number("found")?,
+                            looked: row.get("looked")?,
+                            found: row.get("found")?,
                         })
                     })
                     .await
@@ -627,11 +617,11 @@ impl Store {
                     };
                     tx.only(&LEFT, &args, |row| {
                         let (found, lacking): (u64, u64) =
-                            (row.number("found")?, row.number("lacking")?);
+                            (row.get("found")?, row.get("lacking")?);
                         Ok(LeftDeliveries {
                             refused: found - lacking,
                             lacking,
-                            received: row.time_if("first_at")?.zip(row.time_if("last_at")?),
+                            received: row.get::<Option<_>>("first_at")?.zip(row.get("last_at")?),
                         })
                     })
                     .await
@@ -691,7 +681,7 @@ impl Store {
                         limit,
                     };
                     tx.rows(&NEWEST_OF_OUTCOMES, &args, |row| {
-                        Ok((row.id("id")?, status(row)?))
+                        Ok((row.get("id")?, row.get("status")?))
                     })
                     .await
                 }),
@@ -731,8 +721,8 @@ impl Store {
                         let args = args! { first: *first, last: *last };
                         let rows = tx
                             .rows(&LAST, &args, |row| {
-                                let id: ConnectionId = row.text_id("id")?;
-                                Ok((id, row.time_if("received_at")?))
+                                let at: Option<Micros> = row.get("received_at")?;
+                                Ok((row.get::<ConnectionId>("id")?, at))
                             })
                             .await?;
                         found.extend(rows.into_iter().filter_map(|(id, at)| Some((id, at?))));
@@ -779,16 +769,16 @@ impl Store {
                 VisibleRows::Exempt,
                 steps!(|tx| {
                     tx.only(&BACKLOG, &[], |row| {
-                        let workspace: Option<WorkspaceId> = row.id_if("workspace_id")?;
-                        let delivery: Option<DeliveryId> = row.id_if("delivery_id")?;
+                        let workspace: Option<WorkspaceId> = row.get("workspace_id")?;
+                        let delivery: Option<DeliveryId> = row.get("delivery_id")?;
                         let backlog = Backlog {
-                            queued: row.number("queued")?,
-                            fetches: row.number("fetches")?,
-                            failed: row.number("failed")?,
-                            parked: row.number("parked")?,
-                            quarantined: row.number("quarantined")?,
-                            sends: row.number("sends")?,
-                            unknown: row.number("unknown")?,
+                            queued: row.get("queued")?,
+                            fetches: row.get("fetches")?,
+                            failed: row.get("failed")?,
+                            parked: row.get("parked")?,
+                            quarantined: row.get("quarantined")?,
+                            sends: row.get("sends")?,
+                            unknown: row.get("unknown")?,
                             oldest_waiting: None,
                         };
                         Ok((backlog, workspace.zip(delivery)))
@@ -804,8 +794,7 @@ impl Store {
                     VisibleRows::Of(&[workspace]),
                     steps!(|tx| {
                         let args = args! { workspace, delivery };
-                        tx.row(&RECEIVED, &args, |row| row.time("received_at"))
-                            .await
+                        tx.row(&RECEIVED, &args, |row| row.get("received_at")).await
                     }),
                 )
                 .await?;
@@ -832,8 +821,8 @@ impl Store {
                 VisibleRows::Exempt,
                 steps!(|tx| {
                     tx.rows(&WAITING, &[], |row| {
-                        let connection: ConnectionId = row.text_id("connection_id")?;
-                        let count: u64 = row.number("count")?;
+                        let connection: ConnectionId = row.get("connection_id")?;
+                        let count: u64 = row.get("count")?;
                         Ok((connection, count))
                     })
                     .await

@@ -7,12 +7,13 @@ use uuid::Uuid;
 
 use crate::operations::said;
 use crate::postgres::VisibleRows;
-use crate::row::desk::view;
+use crate::row::{FromRow as _, from_row, read};
 use crate::sql::{Sql, args, sql, steps};
 use crate::{StoreError, TicketFilter};
+use leadhost_domain::deal::PersonPart;
 use leadhost_domain::id::WorkspaceId;
 use leadhost_domain::said::Said;
-use leadhost_domain::ticket::TicketView;
+use leadhost_domain::ticket::{OwnerPart, TicketView};
 
 // Selects the tickets first and joins related rows afterwards, for only as many rows as are asked
 // for.
@@ -87,6 +88,17 @@ static BY_STATUS: Sql =
 static BY_CONTACT: Sql = tickets_where!(few, "contact_id = :contact");
 static BY_DEAL: Sql = tickets_where!(few, "deal_id = :deal");
 
+from_row! {
+    TicketView |row| {
+        id, status, conversation_id, deal_id, person = PersonPart::from_row(row)?, agent_id,
+        owner = match row.get("owner_id")? {
+            Some(id) => Some(read!(row => OwnerPart { id = id, name: "owner_name", email: "owner_email" })),
+            None => None,
+        },
+        special_instructions, opened_at, answered_at, resolved_at, updated_at,
+    }
+}
+
 impl Store {
     /// Returns tickets, newest first.
     pub async fn tickets(
@@ -134,7 +146,7 @@ impl Store {
                         before: filter.before.map_or(Uuid::max(), |id| id.0),
                         limit: filter.limit,
                     };
-                    let mut found = tx.rows(sql, &args, |row| view(row)).await?;
+                    let mut found = tx.rows(sql, &args, TicketView::from_row).await?;
                     if let Some(partner) = partner {
                         let persons = found.iter().map(|ticket| &*ticket.person.id);
                         let own = said::of(tx, workspace, partner, persons).await?;

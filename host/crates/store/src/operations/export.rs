@@ -5,7 +5,6 @@
 use crate::Store;
 use crate::database::Database;
 use crate::postgres::VisibleRows;
-use crate::row::RowColumns as _;
 use crate::row::export::{
     self, ExportField, ExportFields, ExportPageBuilder, columns, not_exported,
 };
@@ -209,7 +208,7 @@ async fn read(
             VisibleRows::Of(&[workspace]),
             steps!(|tx| {
                 let args = args! { workspace, entity: feed.entity.code() };
-                let clock: i64 = tx.only(&CLOCK, &args, |row| row.number("clock")).await?;
+                let clock: i64 = tx.only(&CLOCK, &args, |row| row.get("clock")).await?;
                 let upper = bounds.upper.unwrap_or(clock);
                 let args = args! {
                     workspace,

@@ -3,8 +3,7 @@
 
 use crate::Store;
 use crate::postgres::VisibleRows;
-use crate::row::RowColumns as _;
-use crate::row::messages::kept_send;
+use crate::row::FromRow as _;
 use crate::sql::{Sql, args, sql, steps};
 use crate::{KeptSend, KeptSendFilter, StoreError};
 use leadhost_domain::channel::AttemptOutcome;
@@ -44,8 +43,8 @@ impl Store {
                     };
                     tx.rows(&NEWEST, &args, |row| {
                         // A host of a later release may have stored an outcome that is new in it.
-                        let outcome = AttemptOutcome::from_text(&row.text("outcome")?);
-                        let message = row.id("message_id")?;
+                        let outcome = AttemptOutcome::from_text(&row.get::<String>("outcome")?);
+                        let message = row.get("message_id")?;
                         Ok(outcome.map(|outcome| (message, outcome)))
                     })
                     .await
@@ -70,13 +69,13 @@ impl Store {
         workspace: WorkspaceId,
         message: MessageId,
     ) -> Result<Option<KeptSend>, StoreError> {
+        let args = args! { workspace, message };
         self.database
-            .read(
+            .row(
                 VisibleRows::Of(&[workspace]),
-                steps!(|tx| {
-                    let args = args! { workspace, message };
-                    tx.row(&ONE, &args, |row| kept_send(row)).await
-                }),
+                &ONE,
+                args,
+                KeptSend::from_row,
             )
             .await
     }

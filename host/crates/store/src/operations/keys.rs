@@ -2,12 +2,14 @@
 
 use crate::Store;
 use crate::postgres::VisibleRows;
-use crate::row::keys::{caller, latest, record};
-use crate::sql::{Sql, args, sql, steps};
+use crate::row::{FromRow as _, from_row};
+use crate::sql::{Sql, SqlRow, args, sql, steps};
 use crate::{Caller, StoreError};
 use leadhost_domain::id::{KeyId, WorkspaceId};
-use leadhost_domain::key::{KeyRecord, Role};
+use leadhost_domain::key::KeyRecord;
 use leadhost_domain::time::Micros;
+use leadhost_domain::workspace::{Partner, Workspace};
+use std::collections::BTreeMap;
 
 static AUTHENTICATE: Sql = sql("
 select k.id as key_id, k.kind, k.workspace_id as key_workspace_id, k.partner_id, k.role, k.label,
@@ -18,19 +20,38 @@ left join workspaces as w on w.id = k.workspace_id
 left join partners as p on p.id = k.partner_id
 where k.digest = :digest");
 
+from_row! {
+    KeyRecord |row| {
+        id: "key_id", kind, workspace: "key_workspace_id", partner: "partner_id", role, label, hint,
+        created_at, expires_at, revoked_at, last_used_at,
+    }
+}
+
+/// Reads a key with the workspace and the partner that it belongs to, if any.
+fn caller(row: &SqlRow<'_>) -> Result<Caller, StoreError> {
+    let key = KeyRecord::from_row(row)?;
+    let workspace = match key.workspace {
+        Some(_) => Some(Workspace::from_row(row)?),
+        None => None,
+    };
+    let partner = match key.partner {
+        Some(id) => Some(Partner {
+            id,
+            workspace: row.get("partner_workspace_id")?,
+            name: row.get("partner_name")?,
+        }),
+        None => None,
+    };
+    Ok(Caller::new(key, workspace, partner))
+}
+
 impl Store {
     /// Returns the key with this digest, with its workspace and partner. Revoked and expired keys
     /// are included.
     pub async fn authenticate(&self, digest: &[u8; 32]) -> Result<Option<Caller>, StoreError> {
-        let digest = *digest;
+        let args = args! { digest };
         self.database
-            .read(
-                VisibleRows::Exempt,
-                steps!(|tx| {
-                    let args = args! { digest: &digest };
-                    tx.row(&AUTHENTICATE, &args, |row| caller(row)).await
-                }),
-            )
+            .row(VisibleRows::Exempt, &AUTHENTICATE, args, caller)
             .await
     }
 }
@@ -44,29 +65,15 @@ on conflict do nothing");
 
 impl Store {
     /// Stores a new key with the SHA-256 digest of its text. The text itself is not stored.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError::Refused`] if there is a key with this id or digest, and [`StoreError`] if the
-    /// database fails.
     pub async fn create_key(&self, key: &KeyRecord, digest: &[u8; 32]) -> Result<(), StoreError> {
         let key = key.clone();
         let digest = *digest;
         self.database
             .write_alone(steps!(|tx| {
                 let args = args! {
-                    id: key.id,
+                    from key: id, kind, workspace_id = workspace, partner_id = partner, role,
+                    label, hint, created_at, expires_at, revoked_at, last_used_at;
                     digest: &digest,
-                    kind: key.kind.as_str(),
-                    workspace_id: key.workspace,
-                    partner_id: key.partner,
-                    role: key.role.map(Role::as_str),
-                    label: &key.label,
-                    hint: &key.hint,
-                    created_at: key.created_at,
-                    expires_at: key.expires_at,
-                    revoked_at: key.revoked_at,
-                    last_used_at: key.last_used_at,
                 };
                 if tx.run(&CREATE, &args).await? == 0 {
                     return Err(StoreError::Refused(format!(
@@ -91,14 +98,9 @@ impl Store {
     /// Returns the keys of one workspace, or all keys, by id. Revoked and expired keys are
     /// included.
     pub async fn keys(&self, workspace: Option<WorkspaceId>) -> Result<Vec<KeyRecord>, StoreError> {
+        let args = args! { workspace };
         self.database
-            .read(
-                VisibleRows::Exempt,
-                steps!(|tx| {
-                    tx.rows(&LIST, &args! { workspace }, |row| record(row))
-                        .await
-                }),
-            )
+            .rows(VisibleRows::Exempt, &LIST, args, KeyRecord::from_row)
             .await
     }
 }
@@ -150,6 +152,19 @@ impl Store {
             }))
             .await
     }
+}
+
+/// Returns the latest use of each key, rounded down to the minute, so that a key in constant use
+/// causes few writes. A key must occur once: an update from a list would take any one of several
+/// rows.
+fn latest(used: &[(KeyId, Micros)]) -> BTreeMap<KeyId, Micros> {
+    let mut latest = BTreeMap::new();
+    for (id, at) in used {
+        let minute = at.minute();
+        let entry = latest.entry(*id).or_insert(minute);
+        *entry = minute.max(*entry);
+    }
+    latest
 }
 
 pub const SQL: &[&Sql] = &[&AUTHENTICATE, &CREATE, &LIST, &REVOKE, &TOUCH];

@@ -1,6 +1,7 @@
 //! Merges a contact whose last deal moved to another contact into that one.
 
 use crate::Store;
+use crate::row::FromRow as _;
 use serde_json::{Value, json};
 
 use crate::decide::ContactRecord;
@@ -8,7 +9,6 @@ use crate::operations::batch::load::locked::place;
 use crate::operations::repairs::NEW_CHANGES;
 use crate::operations::tombstones;
 use crate::postgres::VisibleRows;
-use crate::row::RowColumns as _;
 use crate::sql::{Sql, Tx, args, json, sql, steps};
 use crate::sqlite::threads::End;
 use crate::tombstones::Removal;
@@ -134,22 +134,15 @@ impl Store {
                     }
                     let args = args! { workspace, gone: from, stays: into };
                     tx.run(&LOCK, &args).await?;
-                    let is_empty = tx
-                        .only(&IS_EMPTY, &args, |row| row.flag("is_empty"))
-                        .await?;
+                    let is_empty: bool =
+                        tx.only(&IS_EMPTY, &args, |row| row.get("is_empty")).await?;
                     if !is_empty || from == into {
                         return Ok((ContactMerge::Kept, End::Undo));
                     }
                     if let Some(repair) = repair {
-                        let gone = tx
-                            .only(&GONE, &args, |row| {
-                                ContactRecord::read(row, "props", "edited")
-                            })
-                            .await?;
+                        let gone = tx.only(&GONE, &args, ContactRecord::from_row).await?;
                         let taken = tx
-                            .rows(&TAKEN, &args, |row| {
-                                Ok((row.text("key")?, row.flag("own")?))
-                            })
+                            .rows(&TAKEN, &args, |row| Ok((row.get("key")?, row.get("own")?)))
                             .await?;
                         note(tx, (from, gone), into, repair, &taken).await?;
                     }
@@ -177,7 +170,9 @@ impl Store {
 /// Returns whether the repair is running in this generation. It stays so until the transaction ends.
 async fn runs(tx: &mut Tx, of: RepairPlace) -> Result<bool, StoreError> {
     let args = args! { repair: of.repair, generation: of.generation };
-    let found = tx.row(&RUNS, &args, |row| row.id::<RepairId>("id")).await?;
+    let found = tx
+        .row(&RUNS, &args, |row| row.get::<RepairId>("id"))
+        .await?;
     Ok(found.is_some())
 }
 

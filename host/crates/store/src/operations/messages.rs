@@ -7,8 +7,7 @@ use uuid::Uuid;
 
 use crate::operations::agents;
 use crate::postgres::VisibleRows;
-use crate::row::RowColumns as _;
-use crate::row::messages::outbox_message;
+use crate::row::{FromRow as _, from_row};
 use crate::sql::{Sql, args, sql, steps};
 use crate::{Elapse, OutboxFilter, OutboxMessage, StoreError};
 use leadhost_domain::limits;
@@ -22,6 +21,14 @@ from conversations
 where due_at <= :now
 order by due_at
 limit :limit");
+
+from_row! {
+    OutboxMessage |row| {
+        id, workspace_id, conversation_id, contact_id, contact_name, phone_number,
+        instance_id: "agent_id", created_at, actor, kind, content, metadata, delivered_at, read_at, ran,
+        next_attempt_at: "due_at",
+    }
+}
 
 impl Store {
     /// Returns conversations that are due because they were unanswered or idle for too long, the
@@ -37,8 +44,8 @@ impl Store {
                 steps!(|tx| {
                     tx.rows(&DUE, &args! { now, limit }, |row| {
                         Ok(Elapse {
-                            workspace: row.id("workspace_id")?,
-                            conversation: row.id("id")?,
+                            workspace: row.get("workspace_id")?,
+                            conversation: row.get("id")?,
                         })
                     })
                     .await
@@ -184,7 +191,7 @@ impl Store {
                             for contact in contacts {
                                 let args =
                                     args! { first, last, agent, state, contact: *contact, before, limit };
-                                let of = tx.rows(&LIST_CONTACT, &args, |row| outbox_message(row));
+                                let of = tx.rows(&LIST_CONTACT, &args, OutboxMessage::from_row);
                                 found.extend(of.await?);
                             }
                             continue;
@@ -196,7 +203,7 @@ impl Store {
                             }
                             None => args! { first, last, agent, state, before, limit }.to_vec(),
                         };
-                        found.extend(tx.rows(sql, &args, |row| outbox_message(row)).await?);
+                        found.extend(tx.rows(sql, &args, OutboxMessage::from_row).await?);
                     }
                     found.sort_by_key(|message| Reverse(message.id));
                     found.truncate(usize::try_from(filter.limit).unwrap_or(usize::MAX));

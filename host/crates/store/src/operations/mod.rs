@@ -1,8 +1,4 @@
 //! The operations of the store, each written once for both databases.
-//!
-//! # Errors
-//!
-//! The operations fail as described at [`Store`](super::Store).
 
 pub mod activity;
 pub mod agents;
@@ -27,6 +23,7 @@ pub mod people;
 pub mod plugin_removal;
 pub mod plugins;
 pub mod probe;
+pub mod product_plan;
 pub mod products;
 pub mod remove;
 pub mod repairs;

@@ -2,10 +2,9 @@
 
 use crate::Store;
 use crate::postgres::VisibleRows;
-use crate::row::RowColumns as _;
 use crate::sql::{Sql, args, sql, steps};
 use crate::{ConversationsOf, FoundContact, FoundConversation, StoreError};
-use leadhost_domain::id::{AgentId, ContactId, WorkspaceId};
+use leadhost_domain::id::{ContactId, WorkspaceId};
 
 static CONTACT: Sql = sql("
 select id, name, email, phone_number, banned_at, created_at, updated_at
@@ -39,13 +38,13 @@ impl Store {
                     let found = tx
                         .row(&CONTACT, &args, |row| {
                             Ok(FoundContact {
-                                id: row.id("id")?,
-                                name: row.text_if("name")?,
-                                email: row.text_if("email")?,
-                                phone_number: row.text_if("phone_number")?,
-                                banned_at: row.time_if("banned_at")?,
-                                created_at: row.time("created_at")?,
-                                updated_at: row.time("updated_at")?,
+                                id: row.get("id")?,
+                                name: row.get("name")?,
+                                email: row.get("email")?,
+                                phone_number: row.get("phone_number")?,
+                                banned_at: row.get("banned_at")?,
+                                created_at: row.get("created_at")?,
+                                updated_at: row.get("updated_at")?,
                                 keys: Vec::new(),
                             })
                         })
@@ -53,7 +52,7 @@ impl Store {
                     let Some(mut found) = found else {
                         return Ok(None);
                     };
-                    found.keys = tx.rows(&KEYS, &args, |row| row.text("key")).await?;
+                    found.keys = tx.rows(&KEYS, &args, |row| row.get("key")).await?;
                     found.keys.sort();
                     Ok(Some(found))
                 }),
@@ -104,14 +103,14 @@ impl Store {
                     };
                     tx.rows(sql, &args! { workspace, of, limit }, |row| {
                         Ok(FoundConversation {
-                            id: row.id("id")?,
-                            contact: row.id("contact_id")?,
-                            deal: row.id_if("deal_id")?,
-                            agent: row.number_if("agent_id")?.map(AgentId),
-                            status: row.text("status")?,
-                            source: row.text_if("source")?,
-                            created_at: row.time("created_at")?,
-                            last_message_at: row.time_if("last_message_at")?,
+                            id: row.get("id")?,
+                            contact: row.get("contact_id")?,
+                            deal: row.get("deal_id")?,
+                            agent: row.get("agent_id")?,
+                            status: row.get("status")?,
+                            source: row.get("source")?,
+                            created_at: row.get("created_at")?,
+                            last_message_at: row.get("last_message_at")?,
                         })
                     })
                     .await

@@ -3,7 +3,6 @@
 use crate::Store;
 use crate::database::Database;
 use crate::postgres::VisibleRows;
-use crate::row::RowColumns as _;
 use crate::sql::{Sql, args, sql, steps};
 use crate::{PluginRemoval, PluginUse, StoreError};
 use leadhost_domain::plugin::Digest;
@@ -54,7 +53,9 @@ impl Store {
                 steps!(|tx| {
                     tx.run(&ONE_AT_A_TIME, &[]).await?;
                     let args = args! { digest: &digest };
-                    let Some(origin) = tx.row(&STORED, &args, |row| row.text("origin")).await?
+                    let Some(origin) = tx
+                        .row(&STORED, &args, |row| row.get::<String>("origin"))
+                        .await?
                     else {
                         return Ok(PluginRemoval::Unknown);
                     };
@@ -62,14 +63,14 @@ impl Store {
                         .only(&USES, &args, |row| {
                             let mut uses = Vec::new();
                             let found = [
-                                (row.flag("is_active")?, PluginUse::Active),
-                                (row.flag("is_previous")?, PluginUse::Previous),
+                                (row.get("is_active")?, PluginUse::Active),
+                                (row.get("is_previous")?, PluginUse::Previous),
                                 (
-                                    is_postgres && row.flag("is_proposed")?,
+                                    is_postgres && row.get("is_proposed")?,
                                     PluginUse::Activation,
                                 ),
-                                (row.flag("is_rolled_out")?, PluginUse::Rollout),
-                                (row.flag("has_fetches")?, PluginUse::Fetches),
+                                (row.get("is_rolled_out")?, PluginUse::Rollout),
+                                (row.get("has_fetches")?, PluginUse::Fetches),
                             ];
                             uses.extend(found.into_iter().filter(|(is, _)| *is).map(|(_, by)| by));
                             Ok(uses)

@@ -5,14 +5,14 @@ use crate::Store;
 use crate::database::Database;
 use crate::postgres::VisibleRows;
 use crate::postgres::health::CHANNEL;
-use crate::row::RowColumns as _;
-use crate::row::plugins::{activation, record, refusal as refusal_of};
-use crate::sql::{Sql, Tx, args, json, sql, steps};
+use crate::row::FromRow as _;
+use crate::sql::{Sql, SqlRow, Tx, args, sql, steps};
 use crate::sqlite::threads::End;
 use crate::{Activation, Announcement, PluginRecord, PluginRefusal, Proposal, StoreError};
 use leadhost_domain::audit::Act;
 use leadhost_domain::limits;
 use leadhost_domain::plugin::Digest;
+use leadhost_domain::publisher::Publisher;
 use leadhost_domain::rollout::Rollout;
 use leadhost_domain::time::Micros;
 
@@ -31,16 +31,9 @@ impl Store {
         self.database
             .write_alone(steps!(|tx| {
                 let args = args! {
-                    digest: &plugin.digest,
-                    description: json(&plugin.description)?,
-                    contract: &plugin.contract,
-                    bytes: i64::try_from(plugin.bytes).unwrap_or(i64::MAX),
-                    checks: json(&plugin.checks)?,
-                    golden: plugin.golden,
-                    origin: &plugin.origin,
-                    stored_at: plugin.stored_at,
-                    wasm: &wasm,
-                    publisher: plugin.publisher.text(),
+                    from plugin: digest, description, contract, bytes, checks, golden, origin,
+                    stored_at;
+                    wasm: &wasm, publisher: plugin.publisher.text(),
                 };
                 tx.run(&PUT, &args).await?;
                 Ok(())
@@ -57,15 +50,9 @@ where digest = :digest");
 impl Store {
     /// Returns the record of a stored version. `None` if no version has this digest.
     pub async fn plugin(&self, digest: &Digest) -> Result<Option<PluginRecord>, StoreError> {
-        let digest = digest.clone();
+        let args = args! { digest };
         self.database
-            .read(
-                VisibleRows::Exempt,
-                steps!(|tx| {
-                    let args = args! { digest: &digest };
-                    tx.row(&ONE, &args, |row| record(row)).await
-                }),
-            )
+            .row(VisibleRows::Exempt, &ONE, args, PluginRecord::from_row)
             .await
     }
 }
@@ -84,7 +71,7 @@ impl Store {
                 VisibleRows::Exempt,
                 steps!(|tx| {
                     let args = args! { digest: &digest };
-                    tx.row(&WASM, &args, |row| row.bytes("wasm")).await
+                    tx.row(&WASM, &args, |row| row.get("wasm")).await
                 }),
             )
             .await
@@ -100,10 +87,7 @@ impl Store {
     /// Returns the stored versions, oldest first.
     pub async fn plugins(&self) -> Result<Vec<PluginRecord>, StoreError> {
         self.database
-            .read(
-                VisibleRows::Exempt,
-                steps!(|tx| tx.rows(&LIST, &[], |row| record(row)).await),
-            )
+            .rows(VisibleRows::Exempt, &LIST, [], PluginRecord::from_row)
             .await
     }
 }
@@ -119,7 +103,7 @@ impl Store {
         // Every host polls this, also while requests fill the pool.
         self.database
             .aside(steps!(|tx| tx
-                .rows(&ACTIVATIONS, &[], |row| activation(row))
+                .rows(&ACTIVATIONS, &[], Activation::from_row)
                 .await))
             .await
     }
@@ -151,11 +135,6 @@ where name = :name");
 
 impl Store {
     /// Makes a version serve under its plugin's name and increments the generation.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError::Refused`] if no version with this digest is stored, and [`StoreError`] if
-    /// the database fails.
     pub async fn activate(
         &self,
         name: &str,
@@ -219,7 +198,7 @@ pub async fn flip(
         .write_or_undo_aside(steps!(|tx| {
             tx.run(&ONE_AT_A_TIME, &[]).await?;
             let args = args! { name: &proposal.name, number: proposal.number };
-            let stands = tx.row(&WITHDRAW, &args, |row| row.flag("stands")).await?;
+            let stands = tx.row(&WITHDRAW, &args, |row| row.get("stands")).await?;
             if stands != Some(true) {
                 return Ok((None, End::Undo));
             }
@@ -262,7 +241,9 @@ async fn activate_in(
     now: Micros,
 ) -> Result<Activation, StoreError> {
     let args = args! { digest };
-    let stored = tx.row(&IS_STORED, &args, |row| row.text("digest")).await?;
+    let stored = tx
+        .row(&IS_STORED, &args, |row| row.get::<Digest>("digest"))
+        .await?;
     if stored.is_none() {
         return Err(StoreError::Refused(format!(
             "Plugin `{name}` has no stored version {digest}. Upload it first."
@@ -272,7 +253,7 @@ async fn activate_in(
     let args = args! { name, digest, now };
     tx.run(&ACTIVATE, &args).await?;
     let args = args! { name };
-    tx.only(&ACTIVATION, &args, |row| activation(row)).await
+    tx.only(&ACTIVATION, &args, Activation::from_row).await
 }
 
 static NOTE_REFUSAL: Sql = sql("
@@ -293,12 +274,7 @@ impl Store {
                 VisibleRows::Exempt,
                 steps!(|tx| {
                     let args = args! {
-                        origin: &refusal.origin,
-                        digest: refusal.digest.as_ref(),
-                        plugin: refusal.plugin.as_deref(),
-                        reason: &refusal.reason,
-                        at: refusal.at,
-                        overtaken_at: refusal.overtaken_at,
+                        from refusal: origin, digest, plugin, reason, at, overtaken_at,
                     };
                     tx.run(&NOTE_REFUSAL, &args).await?;
                     let args = args! { kept: limits::REFUSALS };
@@ -371,12 +347,19 @@ impl Store {
     /// Returns the refused files, newest first, with those that were overtaken.
     pub async fn refusals(&self) -> Result<Vec<PluginRefusal>, StoreError> {
         self.database
-            .read(
-                VisibleRows::Exempt,
-                steps!(|tx| tx.rows(&REFUSALS, &[], |row| refusal_of(row)).await),
-            )
+            .rows(VisibleRows::Exempt, &REFUSALS, [], PluginRefusal::from_row)
             .await
     }
+}
+
+/// Reads the publisher. The release that stored the plugin may not have recorded it: the origin gives it.
+pub fn publisher(row: &SqlRow<'_>) -> Result<Publisher, StoreError> {
+    let Some(noted) = row.get::<Option<String>>("publisher")? else {
+        return Ok(Publisher::from_origin(&row.get::<String>("origin")?));
+    };
+    Publisher::parse(&noted).ok_or_else(|| StoreError::Inconsistent {
+        what: format!("a plugin has an unknown publisher: {noted:?}"),
+    })
 }
 
 pub const SQL: &[&Sql] = &[

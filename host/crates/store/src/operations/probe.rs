@@ -2,7 +2,6 @@
 
 use crate::Store;
 use crate::StoreError;
-use crate::row::RowColumns as _;
 use crate::sql::{Sql, args, sql, steps};
 use leadhost_domain::id::uuid_at;
 
@@ -14,7 +13,7 @@ impl Store {
     pub async fn ping(&self) -> Result<(), StoreError> {
         self.database
             .aside(steps!(|tx| {
-                let _: i64 = tx.only(&PING, &[], |row| row.number("stores")).await?;
+                let _: i64 = tx.only(&PING, &[], |row| row.get("stores")).await?;
                 Ok(())
             }))
             .await
@@ -30,11 +29,6 @@ insert into commit_markers (batch_id) values (:mark) -- postgres
 
 impl Store {
     /// Commits a minimal write, to check that the store can be written to.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError::Full`] if there is no space to write, and [`StoreError`] if the database
-    /// fails.
     pub async fn try_write(&self) -> Result<(), StoreError> {
         let now = self.clock.now();
         let mark = uuid_at(now);

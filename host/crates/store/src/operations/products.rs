@@ -3,16 +3,16 @@
 //! Products that are created, changed or removed are stamped. A product that an import finds
 //! unchanged only gets its mark.
 
-use crate::Scope;
 use crate::Store;
+use crate::{ProductChange, Scope};
 use std::collections::{BTreeMap, HashMap};
 
 use uuid::Uuid;
 
+use crate::operations::product_plan::{ExistingProduct, ProductWriter, Sorted};
 use crate::operations::{stamp, tombstones};
 use crate::postgres::VisibleRows;
-use crate::row::RowColumns as _;
-use crate::row::products::{ExistingProduct, ProductWriter, Sorted, change, product};
+use crate::row::{FromRow as _, read};
 use crate::sql::{Sql, Tx, args, sql, steps};
 use crate::tombstones::Removal;
 use crate::{ImportId, Imported, PlannedProduct, Product, ProductChanges, Removed, StoreError};
@@ -67,12 +67,16 @@ impl Store {
                     let args = args! { workspace, entity };
                     let (clock, forgotten) = tx
                         .only(&CLOCK, &args, |row| {
-                            Ok((row.number("last_us")?, row.number("forgotten_us")?))
+                            Ok((row.get("last_us")?, row.get("forgotten_us")?))
                         })
                         .await?;
                     let args = args! { workspace, entity, after, limit };
                     Ok(ProductChanges {
-                        changes: tx.rows(&CHANGES, &args, |row| change(row)).await?,
+                        changes: tx
+                            .rows(&CHANGES, &args, |row| {
+                                Ok(read!(row => ProductChange { stamp, id, name }))
+                            })
+                            .await?,
                         clock,
                         forgotten,
                     })
@@ -112,7 +116,7 @@ impl Store {
         self.database
             .read_many(
                 VisibleRows::Of(&[workspace_id]),
-                steps!(|tx| tx.rows_each(&BY_IDS, &wanted, |row| product(row)).await),
+                steps!(|tx| tx.rows_each(&BY_IDS, &wanted, Product::from_row).await),
             )
             .await
     }
@@ -153,7 +157,7 @@ impl Store {
                         .collect();
                     let found: HashMap<String, ProductId> = tx
                         .rows_each(&BY_EXTERNAL_ID, &wanted, |row| {
-                            Ok((row.text("external_id")?, row.id("id")?))
+                            Ok((row.get("external_id")?, row.get("id")?))
                         })
                         .await?
                         .into_iter()
@@ -265,11 +269,11 @@ pub async fn write<'a>(
     let found: HashMap<String, ExistingProduct> = tx
         .rows_each(&FOUND, &wanted, |row| {
             let found = ExistingProduct {
-                id: row.id("id")?,
-                same: row.flag("same")?,
-                named: row.flag("named")?,
+                id: row.get("id")?,
+                same: row.get("same")?,
+                named: row.get("named")?,
             };
-            Ok((row.text("external_id")?, found))
+            Ok((row.get("external_id")?, found))
         })
         .await?
         .into_iter()
@@ -350,7 +354,7 @@ impl Store {
                     let args = args! { workspace, import: import.0, after, limit };
                     let page: Vec<(Uuid, i64, bool)> = tx
                         .rows(&PAGE, &args, |row| {
-                            Ok((row.id("id")?, row.number("cursor_us")?, row.flag("unseen")?))
+                            Ok((row.get("id")?, row.get("cursor_us")?, row.get("unseen")?))
                         })
                         .await?;
                     let full = page.len() == usize::try_from(limit).unwrap_or(usize::MAX);
@@ -364,7 +368,7 @@ impl Store {
                         return Ok(Removed { removed: 0, next });
                     }
                     lock(tx, workspace).await?;
-                    let gone = tx.rows_each(&UNSEEN, &unseen, |row| row.id("id")).await?;
+                    let gone = tx.rows_each(&UNSEEN, &unseen, |row| row.get("id")).await?;
                     remove(tx, workspace, &gone).await?;
                     Ok(Removed {
                         removed: u64::try_from(gone.len()).unwrap_or(u64::MAX),
@@ -395,7 +399,7 @@ impl Store {
                         .map(|external_id| args! { workspace_id: workspace, external_id })
                         .collect();
                     let mut gone: Vec<Uuid> = tx
-                        .rows_each(&BY_EXTERNAL_ID, &named, |row| row.id("id"))
+                        .rows_each(&BY_EXTERNAL_ID, &named, |row| row.get("id"))
                         .await?;
                     gone.sort_unstable();
                     gone.dedup();

@@ -9,7 +9,6 @@ use uuid::Uuid;
 
 use crate::operations::{repairs, tombstones};
 use crate::postgres::VisibleRows;
-use crate::row::RowColumns as _;
 use crate::schema;
 use crate::sql::{Arg, Sql, Tx, args, made, sql, steps};
 use crate::tombstones::Removal;
@@ -152,21 +151,21 @@ pub async fn deals(
 ) -> Result<Erased, StoreError> {
     let wanted = rows_of(workspace, deals);
     let deals: Vec<Uuid> = tx
-        .rows_each(&LOCK_DEALS, &wanted, |row| row.id("id"))
+        .rows_each(&LOCK_DEALS, &wanted, |row| row.get("id"))
         .await?;
     if deals.is_empty() {
         return Ok(Erased::default());
     }
     let locked = rows_of(workspace, &deals);
     let conversations: Vec<Uuid> = tx
-        .rows_each(&LOCK_CONVERSATIONS, &locked, |row| row.id("id"))
+        .rows_each(&LOCK_CONVERSATIONS, &locked, |row| row.get("id"))
         .await?;
     let errors: Vec<Uuid> = tx
-        .rows_each(&LOCK_ERRORS, &locked, |row| row.id("id"))
+        .rows_each(&LOCK_ERRORS, &locked, |row| row.get("id"))
         .await?;
     let tickets: Vec<(Uuid, bool)> = tx
         .rows_each(&LOCK_TICKETS, &locked, |row| {
-            Ok((row.id("id")?, row.flag("whole")?))
+            Ok((row.get("id")?, row.get("whole")?))
         })
         .await?;
     let (mut whole, mut of_talks) = (Vec::new(), Vec::new());

@@ -1,19 +1,19 @@
 //! Repairs and their receipts. A receipt is written by the batches of the repair; it is read, and
 //! forgotten with its repair, here.
 
-use crate::Store;
+use crate::{GoneValues, PartedLead, Store};
+use serde_json::Value;
 use uuid::Uuid;
 
 use crate::database::Database;
 use crate::postgres::VisibleRows;
-use crate::row::RowColumns as _;
-use crate::row::repairs::{change, corrected_lead, first_change, moved, repair, said_by_lead, sum};
+use crate::row::{FromRow as _, from_row, read};
 use crate::schema::{self, table::OnConflict};
-use crate::sql::{Sql, Tx, args, json, made, sql, steps};
+use crate::sql::{Sql, SqlRow, Tx, args, made, sql, steps};
 use crate::{CorrectedContact, RepairChanged, RepairMove, StoreError};
-use leadhost_domain::id::RepairId;
+use leadhost_domain::id::{DeliveryId, RepairId};
 use leadhost_domain::repair::{
-    CREATED, MERGED, PERSON, Repair, RepairChange, RepairReceipt, RepairUndone, SAID,
+    CREATED, MERGED, PERSON, Repair, RepairChange, RepairReceipt, RepairSum, RepairUndone, SAID,
 };
 use leadhost_domain::time::Micros;
 
@@ -56,19 +56,12 @@ impl Store {
                 steps!(|tx| {
                     tx.run(&ONE_AT_A_TIME, &[]).await?;
                     if new.state.is_open()
-                        && let Some(open) = tx.row(&OPEN, &[], |row| repair(row)).await?
+                        && let Some(open) = tx.row(&OPEN, &[], Repair::from_row).await?
                     {
                         return Ok((open, false));
                     }
                     let args = args! {
-                        id: new.id,
-                        plan: json(&new.plan)?,
-                        state: new.state.as_str(),
-                        counts: json(&new.counts)?,
-                        started_by: &new.started_by,
-                        started_at: new.started_at,
-                        ended_at: new.ended_at,
-                        why: new.why.as_deref(),
+                        from new: id, plan, state, counts, started_by, started_at, ended_at, why,
                     };
                     tx.run(&BEGIN, &args).await?;
                     Ok((stored(tx, new.id).await?, true))
@@ -79,7 +72,7 @@ impl Store {
 }
 
 async fn stored(tx: &mut Tx, id: RepairId) -> Result<Repair, StoreError> {
-    tx.only(&ONE, &args! { id }, |row| repair(row)).await
+    tx.only(&ONE, &args! { id }, Repair::from_row).await
 }
 
 impl Store {
@@ -89,14 +82,9 @@ impl Store {
         before: Option<RepairId>,
         limit: u32,
     ) -> Result<Vec<Repair>, StoreError> {
+        let args = args! { before: before.map_or(Uuid::max(), |id| id.0), limit };
         self.database
-            .read(
-                VisibleRows::Exempt,
-                steps!(|tx| {
-                    let args = args! { before: before.map_or(Uuid::max(), |id| id.0), limit };
-                    tx.rows(&LIST, &args, |row| repair(row)).await
-                }),
-            )
+            .rows(VisibleRows::Exempt, &LIST, args, Repair::from_row)
             .await
     }
 }
@@ -104,11 +92,9 @@ impl Store {
 impl Store {
     /// Returns a repair. `None` if there is none with this id.
     pub async fn repair(&self, id: RepairId) -> Result<Option<Repair>, StoreError> {
+        let args = args! { id };
         self.database
-            .read(
-                VisibleRows::Exempt,
-                steps!(|tx| tx.row(&ONE, &args! { id }, |row| repair(row)).await),
-            )
+            .row(VisibleRows::Exempt, &ONE, args, Repair::from_row)
             .await
     }
 }
@@ -117,10 +103,7 @@ impl Store {
     /// Returns the repair that is open. There is one at a time.
     pub async fn open_repair(&self) -> Result<Option<Repair>, StoreError> {
         self.database
-            .read(
-                VisibleRows::Exempt,
-                steps!(|tx| tx.row(&OPEN, &[], |row| repair(row)).await),
-            )
+            .row(VisibleRows::Exempt, &OPEN, [], Repair::from_row)
             .await
     }
 }
@@ -165,10 +148,7 @@ impl Store {
                 VisibleRows::Exempt,
                 steps!(|tx| {
                     let args = args! {
-                        id: repair.id,
-                        generation: repair.generation,
-                        cursor: repair.cursor,
-                        counts: json(&repair.counts)?,
+                        from repair: id, generation, cursor, counts,
                     };
                     Ok(tx.run(&PROGRESS, &args).await? > 0)
                 }),
@@ -193,17 +173,13 @@ impl Store {
                 steps!(|tx| {
                     tx.run(&ONE_AT_A_TIME, &[]).await?;
                     if changed.state.is_open()
-                        && let Some(open) = tx.row(&OPEN, &[], |row| repair(row)).await?
+                        && let Some(open) = tx.row(&OPEN, &[], Repair::from_row).await?
                         && open.id != changed.id
                     {
                         return Ok(RepairChanged::Open(open));
                     }
                     let args = args! {
-                        id: changed.id,
-                        generation: changed.generation,
-                        state: changed.state.as_str(),
-                        ended_at: changed.ended_at,
-                        why: changed.why.as_deref(),
+                        from changed: id, generation, state, ended_at, why,
                     };
                     match tx.run(&CHANGE, &args).await? {
                         0 => Ok(RepairChanged::Stale),
@@ -250,15 +226,9 @@ impl Store {
         after: i64,
         limit: u32,
     ) -> Result<Vec<RepairChange>, StoreError> {
-        let repair = id;
+        let args = args! { repair: id, after, limit };
         self.database
-            .read_many(
-                VisibleRows::All,
-                steps!(|tx| {
-                    let args = args! { repair, after, limit };
-                    tx.rows(&CHANGES, &args, |row| change(row)).await
-                }),
-            )
+            .many_rows(VisibleRows::All, &CHANGES, args, RepairChange::from_row)
             .await
     }
 }
@@ -280,6 +250,39 @@ and not exists (
   and earlier.number < change.number)
 order by number
 limit 1");
+
+from_row! {
+    CorrectedContact |row| {
+        number, workspace: "workspace_id", contact: "contact_id", place = changed_lead(row)?,
+        leads = Vec::new(), gone = GoneValues::default(),
+    }
+
+    RepairMove |row| {
+        number, workspace: "workspace_id", delivery: "delivery_id", item, contact: "contact_id",
+        from: "value_before", into: "value_after",
+    }
+
+    RepairSum |row| { field, undone, changes }
+}
+
+fn changed_lead(row: &SqlRow<'_>) -> Result<PartedLead, StoreError> {
+    Ok(read!(row => PartedLead { deal: "row_id", delivery: "delivery_id", item }))
+}
+
+/// Reads what a lead said of the person before a repair, and says after it.
+fn corrected_lead(row: &SqlRow<'_>) -> Result<(PartedLead, Value, Value), StoreError> {
+    let lead = changed_lead(row)?;
+    Ok((lead, row.get("value_before")?, row.get("value_after")?))
+}
+
+/// Reads what the lead of a deal says of the person. A deal without an item has no delivery.
+fn said_by_lead(row: &SqlRow<'_>) -> Result<(PartedLead, Value), StoreError> {
+    let delivery: Option<DeliveryId> = row.get("delivery_id")?;
+    let place = delivery.zip(row.get("item")?);
+    let (delivery, item) = place.unwrap_or((DeliveryId(Uuid::nil()), 0));
+    let lead = read!(row => PartedLead { deal: "id", delivery = delivery, item = item });
+    Ok((lead, row.get("said")?))
+}
 
 static OF_CONTACT: Sql = sql("
 select row_id, delivery_id, item, value_before, value_after
@@ -317,17 +320,17 @@ impl Store {
                 VisibleRows::All,
                 steps!(|tx| {
                     let args = args! { repair, after, said: SAID };
-                    let first = tx.row(&CORRECTED, &args, |row| first_change(row)).await?;
+                    let first = tx
+                        .row(&CORRECTED, &args, CorrectedContact::from_row)
+                        .await?;
                     let Some(mut found) = first else {
                         return Ok(None);
                     };
                     let (workspace, contact) = (found.workspace, found.contact);
                     let args = args! { repair, workspace, contact, said: SAID };
-                    let changes = tx
-                        .rows(&OF_CONTACT, &args, |row| corrected_lead(row))
-                        .await?;
+                    let changes = tx.rows(&OF_CONTACT, &args, corrected_lead).await?;
                     let args = args! { workspace, contact };
-                    let leads = tx.rows(&LEADS, &args, |row| said_by_lead(row)).await?;
+                    let leads = tx.rows(&LEADS, &args, said_by_lead).await?;
                     found.know(&changes, leads);
                     Ok(Some(found))
                 }),
@@ -355,15 +358,9 @@ impl Store {
         after: i64,
         limit: u32,
     ) -> Result<Vec<RepairMove>, StoreError> {
-        let repair = id;
+        let args = args! { repair: id, after, person: PERSON, limit };
         self.database
-            .read_many(
-                VisibleRows::All,
-                steps!(|tx| {
-                    let args = args! { repair, after, person: PERSON, limit };
-                    tx.rows(&MOVES, &args, |row| moved(row)).await
-                }),
-            )
+            .many_rows(VisibleRows::All, &MOVES, args, RepairMove::from_row)
             .await
     }
 }
@@ -394,15 +391,9 @@ impl Store {
         id: RepairId,
         limit: u32,
     ) -> Result<Vec<RepairChange>, StoreError> {
-        let repair = id;
+        let args = args! { repair: id, stays: RepairUndone::Stays.as_str(), limit };
         self.database
-            .read_many(
-                VisibleRows::All,
-                steps!(|tx| {
-                    let args = args! { repair, stays: RepairUndone::Stays.as_str(), limit };
-                    tx.rows(&STAYING, &args, |row| change(row)).await
-                }),
-            )
+            .many_rows(VisibleRows::All, &STAYING, args, RepairChange::from_row)
             .await
     }
 }
@@ -416,15 +407,9 @@ impl Store {
         before: i64,
         limit: u32,
     ) -> Result<Vec<RepairChange>, StoreError> {
-        let repair = id;
+        let args = args! { repair: id, before, limit };
         self.database
-            .read_many(
-                VisibleRows::All,
-                steps!(|tx| {
-                    let args = args! { repair, before, limit };
-                    tx.rows(&TO_UNDO, &args, |row| change(row)).await
-                }),
-            )
+            .many_rows(VisibleRows::All, &TO_UNDO, args, RepairChange::from_row)
             .await
     }
 }
@@ -455,10 +440,10 @@ impl Store {
                     let args = args! { repair, created: CREATED, merged: MERGED };
                     let (deals, contacts): (u64, u64) = tx
                         .only(&ROWS, &args, |row| {
-                            Ok((row.number("deals")?, row.number("contacts")?))
+                            Ok((row.get("deals")?, row.get("contacts")?))
                         })
                         .await?;
-                    let fields = tx.rows(&SUMS, &args, |row| sum(row)).await?;
+                    let fields = tx.rows(&SUMS, &args, RepairSum::from_row).await?;
                     Ok(RepairReceipt {
                         deals,
                         contacts,
@@ -514,7 +499,7 @@ pub async fn forget(database: &Database, before: Micros, limit: u32) -> Result<u
             VisibleRows::Exempt,
             steps!(|tx| {
                 let args = args! { before, limit: FORGOTTEN_AT_ONCE };
-                tx.rows(&ENDED, &args, |row| row.id("id")).await
+                tx.rows(&ENDED, &args, |row| row.get("id")).await
             }),
         )
         .await?;

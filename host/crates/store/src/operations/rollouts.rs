@@ -6,8 +6,8 @@ use std::time::Duration;
 use crate::StoreError;
 use crate::database::Database;
 use crate::postgres::VisibleRows;
-use crate::row::rollouts::{report as report_of, rollout};
-use crate::sql::{Sql, Tx, args, json, sql, steps};
+use crate::row::FromRow as _;
+use crate::sql::{Sql, Tx, args, sql, steps};
 use leadhost_domain::limits;
 use leadhost_domain::rollout::{Rollout, RolloutReport};
 use leadhost_domain::time::Micros;
@@ -22,10 +22,7 @@ impl Store {
     /// Returns the last rollout of every plugin that had one, by name.
     pub async fn rollouts(&self) -> Result<Vec<Rollout>, StoreError> {
         self.database
-            .read(
-                VisibleRows::Exempt,
-                steps!(|tx| tx.rows(&LIST, &[], |row| rollout(row)).await),
-            )
+            .rows(VisibleRows::Exempt, &LIST, [], Rollout::from_row)
             .await
     }
 }
@@ -70,23 +67,13 @@ impl Store {
                 steps!(|tx| {
                     tx.run(&ONE_AT_A_TIME, &[]).await?;
                     let args = args! {
-                        name: &new.name,
-                        candidate: &new.candidate,
-                        stable: &new.stable,
-                        stage: new.stage.as_str(),
-                        paused: new.paused,
-                        step: i64::try_from(new.step).unwrap_or(i64::MAX),
-                        plan: json(&new.plan)?,
+                        from new: name, candidate, stable, stage, paused, step, plan, spent_at,
+                        started_by, started_at, stage_at, why;
                         spent_seconds: seconds(new.recorded_spent),
-                        spent_at: new.spent_at,
-                        started_by: &new.started_by,
-                        started_at: new.started_at,
-                        stage_at: new.stage_at,
-                        why: new.why.as_deref(),
                     };
                     let is_new = tx.run(&BEGIN, &args).await? == 1;
                     let args = args! { name: &new.name };
-                    let stored = tx.only(&ONE, &args, |row| rollout(row)).await?;
+                    let stored = tx.only(&ONE, &args, Rollout::from_row).await?;
                     let args = args! { name: &new.name, number: stored.number };
                     tx.run(&FORGET_REPORTS, &args).await?;
                     Ok((stored, is_new))
@@ -126,21 +113,14 @@ impl Store {
 pub async fn change_in(tx: &mut Tx, changed: &Rollout) -> Result<Option<Rollout>, StoreError> {
     tx.run(&ONE_AT_A_TIME, &[]).await?;
     let args = args! {
-        name: &changed.name,
-        stage: changed.stage.as_str(),
-        paused: changed.paused,
-        step: i64::try_from(changed.step).unwrap_or(i64::MAX),
+        from changed: name, stage, paused, step, spent_at, stage_at, why, generation;
         spent_seconds: seconds(changed.recorded_spent),
-        spent_at: changed.spent_at,
-        stage_at: changed.stage_at,
-        why: changed.why.as_deref(),
-        generation: changed.generation,
     };
     if tx.run(&CHANGE, &args).await? == 0 {
         return Ok(None);
     }
     let args = args! { name: &changed.name };
-    Ok(Some(tx.only(&ONE, &args, |row| rollout(row)).await?))
+    Ok(Some(tx.only(&ONE, &args, Rollout::from_row).await?))
 }
 
 static SPEND: Sql = sql("
@@ -198,14 +178,8 @@ impl Store {
                 VisibleRows::Exempt,
                 steps!(|tx| {
                     let args = args! {
-                        name: &report.name,
-                        number: report.number,
-                        host_id: report.host,
-                        host: &report.host_name,
-                        generation: report.generation,
-                        error: report.error.as_deref(),
-                        reported_at: report.at,
-                        seen: json(&report.seen)?,
+                        from report: name, number, host_id = host, host = host_name, generation,
+                        error, reported_at = at, seen,
                     };
                     tx.run(&REPORT, &args).await?;
                     let args = args! {
@@ -234,15 +208,9 @@ impl Store {
         name: &str,
         number: i64,
     ) -> Result<Vec<RolloutReport>, StoreError> {
-        let name = name.to_owned();
+        let args = args! { name, number };
         self.database
-            .read(
-                VisibleRows::Exempt,
-                steps!(|tx| {
-                    let args = args! { name: &name, number };
-                    tx.rows(&REPORTS, &args, |row| report_of(row)).await
-                }),
-            )
+            .rows(VisibleRows::Exempt, &REPORTS, args, RolloutReport::from_row)
             .await
     }
 }

@@ -3,7 +3,6 @@
 use std::collections::{BTreeSet, HashMap};
 
 use crate::StoreError;
-use crate::row::RowColumns as _;
 use crate::sql::{Sql, Tx, args, sql};
 use leadhost_domain::id::{ContactId, PartnerId, WorkspaceId};
 use leadhost_domain::said::Said;
@@ -26,7 +25,7 @@ pub async fn limited(
         return Ok(None);
     };
     let args = args! { workspace, partner };
-    let other = tx.row(&OTHERS, &args, |row| row.id::<PartnerId>("id"));
+    let other = tx.row(&OTHERS, &args, |row| row.get::<PartnerId>("id"));
     Ok(other.await?.map(|_| partner))
 }
 
@@ -71,7 +70,7 @@ pub async fn of(
     let row = |person| args! { workspace_id: workspace, partner, key: key.as_str(), person };
     let rows: Vec<_> = ids.into_iter().map(row).collect();
     let found = tx.rows_each(&SAID, &rows, |row| {
-        Ok((row.id::<ContactId>("person")?, row.json("said")?))
+        Ok((row.get::<ContactId>("person")?, row.get("said")?))
     });
     let mut said: HashMap<String, Said> = HashMap::new();
     for (person, one) in found.await? {

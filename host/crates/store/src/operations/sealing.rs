@@ -4,7 +4,6 @@
 use crate::StoreError;
 use crate::database::Database;
 use crate::postgres::VisibleRows;
-use crate::row::RowColumns as _;
 use crate::sql::{Sql, args, sql, steps};
 
 static KEY: Sql = sql("
@@ -16,7 +15,7 @@ pub async fn key(database: &Database) -> Result<Option<String>, StoreError> {
     database
         .read(
             VisibleRows::Exempt,
-            steps!(|tx| tx.only(&KEY, &[], |row| row.text_if("sealing_key")).await),
+            steps!(|tx| tx.only(&KEY, &[], |row| row.get("sealing_key")).await),
         )
         .await
 }
@@ -35,7 +34,8 @@ pub async fn seal_with(
         .write(
             VisibleRows::Exempt,
             steps!(|tx| {
-                let current = tx.only(&KEY, &[], |row| row.text_if("sealing_key")).await?;
+                let current: Option<String> =
+                    tx.only(&KEY, &[], |row| row.get("sealing_key")).await?;
                 if let Some(current) = current.filter(|current| !older.contains(current)) {
                     return Ok(current);
                 }

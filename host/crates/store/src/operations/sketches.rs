@@ -5,8 +5,8 @@ use std::collections::HashMap;
 
 use crate::StoreError;
 use crate::postgres::VisibleRows;
-use crate::row::sketches::{shape, sketch};
-use crate::sql::{Sql, args, json, sql, steps};
+use crate::row::{FromRow as _, read};
+use crate::sql::{Sql, args, sql, steps};
 use leadhost_domain::connection::{ConnectionSketch, SourceShape};
 use leadhost_domain::id::ConnectionId;
 
@@ -21,12 +21,9 @@ impl Store {
         &self,
         id: &ConnectionId,
     ) -> Result<Option<ConnectionSketch>, StoreError> {
-        let id = id.clone();
+        let args = args! { id };
         self.database
-            .read(
-                VisibleRows::Exempt,
-                steps!(|tx| tx.row(&ONE, &args! { id: &id }, |row| sketch(row)).await),
-            )
+            .row(VisibleRows::Exempt, &ONE, args, ConnectionSketch::from_row)
             .await
     }
 }
@@ -42,7 +39,15 @@ impl Store {
             .database
             .read(
                 VisibleRows::Exempt,
-                steps!(|tx| tx.rows(&SHAPES, &[], |row| shape(row)).await),
+                steps!(|tx| tx
+                    .rows(&SHAPES, &[], |row| {
+                        let shape = read!(row => SourceShape {
+                            change, fields: "lead_fields",
+                            ended = row.get::<Option<_>>("ended")?.unwrap_or_default(),
+                        });
+                        Ok((row.get("connection_id")?, shape))
+                    })
+                    .await),
             )
             .await?;
         Ok(shapes.into_iter().collect())
@@ -68,13 +73,9 @@ impl Store {
         self.database
             .write_alone(steps!(|tx| {
                 let args = args! {
-                    connection_id: &sketch.connection,
+                    from sketch: connection_id = connection, generation, sketch, change,
+                    updated_at = at, lead_fields = fields;
                     next: sketch.generation + 1,
-                    generation: sketch.generation,
-                    sketch: json(&sketch.sketch)?,
-                    change: sketch.change.as_ref().map(json).transpose()?,
-                    updated_at: sketch.at,
-                    lead_fields: sketch.fields.as_ref().map(json).transpose()?,
                 };
                 Ok(tx.run(&WRITE, &args).await? == 1)
             }))

@@ -9,7 +9,6 @@ use std::collections::BTreeMap;
 use uuid::Uuid;
 
 use crate::StoreError;
-use crate::row::RowColumns as _;
 use crate::sql::{Sql, Tx, args, sql};
 use leadhost_domain::id::WorkspaceId;
 use leadhost_domain::row::Entity;
@@ -40,11 +39,6 @@ set last_us = greatest(
 returning workspace_id, entity, last_us");
 
 /// Returns the first stamp of each feed; the others follow one by one.
-///
-/// # Errors
-///
-/// [`StoreError::Inconsistent`] if the database returns no clock for a feed, and [`StoreError`] if it
-/// fails.
 pub async fn allocate(
     tx: &mut Tx,
     changes: &BTreeMap<(WorkspaceId, Entity), i64>,
@@ -57,8 +51,8 @@ pub async fn allocate(
         .collect();
     let last: BTreeMap<(Uuid, u8), i64> = tx
         .rows_each(&ALLOCATE, &rows, |row| {
-            let feed = (row.id("workspace_id")?, row.number("entity")?);
-            Ok((feed, row.number("last_us")?))
+            let feed = (row.get("workspace_id")?, row.get("entity")?);
+            Ok((feed, row.get("last_us")?))
         })
         .await?
         .into_iter()

@@ -15,7 +15,6 @@ use uuid::Uuid;
 use crate::database::Database;
 use crate::operations::{agents, repairs, rollouts, tombstones};
 use crate::postgres::VisibleRows;
-use crate::row::RowColumns as _;
 use crate::schema;
 use crate::sql::{Sql, SqlRow, Tx, args, made, sql, steps};
 use crate::{RetentionPeriods, StoreError};
@@ -175,10 +174,7 @@ async fn too_many_references(database: &Database, limit: u32) -> Result<u64, Sto
     let unknown = database
         .read_many(
             VisibleRows::All,
-            steps!(|tx| {
-                tx.only(&UNKNOWN, &[], |row| row.number::<i64>("count"))
-                    .await
-            }),
+            steps!(|tx| tx.only(&UNKNOWN, &[], |row| row.get::<i64>("count")).await),
         )
         .await?;
     let too_many = unknown - i64::from(limits::REFERENCES_UNKNOWN);
@@ -234,7 +230,7 @@ pub async fn remove(
         .map(|&(workspace_id, id)| args! { workspace_id, id })
         .collect();
     let queued: HashSet<DeliveryId> = tx
-        .rows_each(&LOCK_QUEUE, &old, |row| row.id("delivery_id"))
+        .rows_each(&LOCK_QUEUE, &old, |row| row.get("delivery_id"))
         .await?
         .into_iter()
         .collect();
@@ -260,7 +256,7 @@ pub async fn remove(
 }
 
 fn delivery(row: &SqlRow<'_>) -> Result<(WorkspaceId, DeliveryId), StoreError> {
-    Ok((row.id("workspace_id")?, row.id("id")?))
+    Ok((row.get("workspace_id")?, row.get("id")?))
 }
 
 /// Returns an id greater than every id made before this time: the first of the next millisecond.

@@ -4,8 +4,8 @@
 
 use crate::Store;
 use crate::postgres::VisibleRows;
-use crate::row::messages::template_list;
-use crate::sql::{Sql, args, json, sql, steps};
+use crate::row::FromRow as _;
+use crate::sql::{Sql, args, sql, steps};
 use crate::{StoreError, TemplateList};
 use leadhost_domain::connection::Connection;
 
@@ -21,16 +21,9 @@ impl Store {
         &self,
         channel: &Connection,
     ) -> Result<Option<TemplateList>, StoreError> {
-        let id = channel.id.clone();
-        let workspace = channel.workspace;
+        let args = args! { id: &channel.id, workspace: channel.workspace };
         self.database
-            .read(
-                VisibleRows::Exempt,
-                steps!(|tx| {
-                    let args = args! { id: &id, workspace };
-                    tx.row(&ONE, &args, |row| template_list(row)).await
-                }),
-            )
+            .row(VisibleRows::Exempt, &ONE, args, TemplateList::from_row)
             .await
     }
 }
@@ -55,12 +48,8 @@ impl Store {
         self.database
             .write_alone(steps!(|tx| {
                 let args = args! {
-                    id: &id,
-                    workspace,
-                    synced_at: list.synced_at,
-                    error: list.error.as_deref(),
-                    unlisted: list.is_unlisted,
-                    templates: json(&list.templates)?,
+                    from list: synced_at, error, unlisted = is_unlisted, templates;
+                    id: &id, workspace,
                 };
                 tx.run(&PUT, &args).await?;
                 Ok(())

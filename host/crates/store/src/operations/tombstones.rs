@@ -10,7 +10,6 @@ use crate::StoreError;
 use crate::database::Database;
 use crate::operations::stamp;
 use crate::postgres::VisibleRows;
-use crate::row::RowColumns as _;
 use crate::sql::{Sql, Tx, args, sql, steps};
 use crate::sqlite::threads::End;
 use crate::tombstones::{Removal, StampedRow};
@@ -86,9 +85,9 @@ pub async fn forget(database: &Database, before: Micros, limit: u32) -> Result<u
                 let args = args! { before: before.0, limit };
                 let gone = tx
                     .rows(&OLD, &args, |row| {
-                        let workspace: WorkspaceId = row.id("workspace_id")?;
-                        let entity: u8 = row.number("entity")?;
-                        let stamp: i64 = row.number("cursor_us")?;
+                        let workspace: WorkspaceId = row.get("workspace_id")?;
+                        let entity: u8 = row.get("entity")?;
+                        let stamp: i64 = row.get("cursor_us")?;
                         Ok(((workspace, entity), stamp))
                     })
                     .await?;

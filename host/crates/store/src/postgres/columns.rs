@@ -31,7 +31,7 @@ impl RowColumns for PgRow {
         Ok(time.map(micros))
     }
 
-    fn great_if(&self, column: ColumnRef) -> Result<Option<i64>, StoreError> {
+    fn number_if(&self, column: ColumnRef) -> Result<Option<i64>, StoreError> {
         let value = self.try_get_raw(column)?;
         Ok(match value.type_info().name() {
             "INT2" => self.try_get::<Option<i16>, _>(column)?.map(i64::from),
@@ -40,23 +40,16 @@ impl RowColumns for PgRow {
         })
     }
 
-    fn small_if(&self, column: ColumnRef) -> Result<Option<i64>, StoreError> {
-        self.great_if(column)
+    fn truth_if(&self, column: ColumnRef) -> Result<Option<bool>, StoreError> {
+        Ok(self.try_get(column)?)
     }
 
-    fn flag(&self, column: impl Into<ColumnRef>) -> Result<bool, StoreError> {
-        Ok(self.try_get(column.into())?)
+    fn bytes_if(&self, column: ColumnRef) -> Result<Option<Vec<u8>>, StoreError> {
+        Ok(self.try_get(column)?)
     }
 
-    fn bytes_if(&self, column: impl Into<ColumnRef>) -> Result<Option<Vec<u8>>, StoreError> {
-        Ok(self.try_get(column.into())?)
-    }
-
-    fn json_if<T: DeserializeOwned>(
-        &self,
-        column: impl Into<ColumnRef>,
-    ) -> Result<Option<T>, StoreError> {
-        let value: Option<Json<T>> = self.try_get(column.into())?;
+    fn json_if<T: DeserializeOwned>(&self, column: ColumnRef) -> Result<Option<T>, StoreError> {
+        let value: Option<Json<T>> = self.try_get(column)?;
         Ok(value.map(|Json(value)| value))
     }
 }

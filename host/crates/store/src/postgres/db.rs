@@ -216,10 +216,6 @@ impl Db {
     }
 
     /// Like [`Self::alone`], from the pool beside the main one.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] as for [`Self::alone`].
     pub async fn alone_aside(&self) -> Result<Transaction, StoreError> {
         Ok(Transaction {
             connection: self.aside.acquire().await?,
@@ -229,10 +225,6 @@ impl Db {
     }
 
     /// Begins a transaction that writes. It reads and locks the newest rows.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] as for [`Self::alone`].
     pub async fn begin(&self, rows: VisibleRows<'_>) -> Result<Transaction, StoreError> {
         Box::pin(self.start(&self.pool, "begin", rows, true)).await
     }
@@ -240,10 +232,6 @@ impl Db {
     /// Begins a transaction for a batch of leads, on a connection that is not used for
     /// reads. It leaves this mark, by which its commit status is looked up if the answer
     /// to its commit is lost.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] as for [`Self::alone`].
     pub async fn begin_batch(
         &self,
         rows: VisibleRows<'_>,
@@ -265,10 +253,6 @@ impl Db {
     }
 
     /// Begins a transaction that reads everything from one snapshot.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError`] as for [`Self::alone`].
     pub async fn snapshot(&self, rows: VisibleRows<'_>) -> Result<Transaction, StoreError> {
         let begin = "begin isolation level repeatable read read only";
         Box::pin(self.start(&self.pool, begin, rows, false)).await

@@ -16,10 +16,6 @@ select current_setting('server_version'),
 const SCHEMA_VERSION: &str = "select coalesce(max(version), 0) from leadhost.schema_versions";
 
 /// Returns what the database of this URL says about itself.
-///
-/// # Errors
-///
-/// [`StoreError::Open`] if it cannot be reached in time or used, and [`StoreError`] if it fails.
 pub async fn examine(url: &str) -> Result<Examination, StoreError> {
     let within = limits::DOCTOR_DEADLINE;
     tokio::time::timeout(within, look(url)).await.map_err(|_| {

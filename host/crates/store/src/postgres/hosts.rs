@@ -9,7 +9,8 @@ use sqlx::Row as _;
 use super::columns;
 use super::db::Db;
 use super::health::CHANNEL;
-use crate::row::RowColumns as _;
+use crate::row::read;
+use crate::sql::SqlRow;
 use crate::{Announcement, Beat, Fence, Proposal, SeenHost, StoreError};
 use leadhost_domain::id::HostId;
 use leadhost_domain::limits;
@@ -81,15 +82,8 @@ pub async fn hosts(db: &Db) -> Result<Vec<SeenHost>, StoreError> {
         .await?
         .iter()
         .map(|row| {
-            Ok(SeenHost {
-                id: HostId(row.try_get("id")?),
-                name: row.try_get("name")?,
-                version: row.try_get("version")?,
-                started_at: row.time("started_at")?,
-                seen_at: row.time("seen_at")?,
-                alive: row.try_get("alive")?,
-                report: row.json("report")?,
-            })
+            let row = SqlRow::Postgres(row);
+            Ok(read!(row => SeenHost { id, name, version, started_at, seen_at, alive, report }))
         })
         .collect()
 }

@@ -37,10 +37,6 @@ use leadhost_domain::clock::{SharedClock, boot};
 /// Opens the store in the database of this URL, and creates what is missing there. Uses
 /// at most this many connections. Compares the store with the high-water mark of its last
 /// known state. Returns the database and the store's id.
-///
-/// # Errors
-///
-/// [`StoreError::Open`] if the database cannot be used, and [`StoreError`] if it fails.
 pub(super) async fn open(
     url: &str,
     connections: u32,
@@ -61,11 +57,6 @@ pub(super) async fn open(
 
 /// Returns a connection as the owner of the tables, with the schema up to date. Until it
 /// is closed or [`let_others_open`] is called, other hosts wait with opening the store.
-///
-/// # Errors
-///
-/// [`StoreError::Open`] if the schema cannot be used or brought up to date, and
-/// [`StoreError`] if the database fails.
 pub(super) async fn owner(url: &str) -> Result<sqlx::postgres::PgConnection, StoreError> {
     open::bring_up_to_date(&Db::new(url, 1, HighWaterMark::in_memory())?).await
 }

@@ -14,15 +14,9 @@ use uuid::Uuid;
 use super::columns::{at, text as without_zero};
 use super::db::Transaction;
 use crate::StoreError;
-use crate::row::RowColumns as _;
-use crate::sql::{Arg, SqlType, SqlValue, Text, listed};
+use crate::sql::{Arg, SqlRow, SqlType, SqlValue, Text, listed};
 
 /// Runs the statement. Returns how many rows it changed.
-///
-/// # Errors
-///
-/// [`StoreError::Inconsistent`] if a parameter of the statement is missing, and
-/// [`StoreError`] if the database fails.
 pub async fn execute(
     connection: &mut PgConnection,
     text: &'static Text,
@@ -36,11 +30,6 @@ pub async fn execute(
 }
 
 /// Returns all rows that the statement finds.
-///
-/// # Errors
-///
-/// [`StoreError::Inconsistent`] if a parameter of the statement is missing, and
-/// [`StoreError`] if the database fails.
 pub async fn query(
     connection: &mut PgConnection,
     text: &'static Text,
@@ -51,11 +40,6 @@ pub async fn query(
 
 /// Passes each row to `read` until that returns false. If rows are left, which may be
 /// many, the connection is closed with them.
-///
-/// # Errors
-///
-/// [`StoreError::Inconsistent`] if a parameter of the statement is missing, the errors of
-/// `read`, and [`StoreError`] if the database fails.
 pub async fn query_while(
     transaction: &mut Transaction,
     text: &'static Text,
@@ -75,11 +59,6 @@ pub async fn query_while(
 
 /// Runs the statement once for all of these rows of parameters. Returns how many rows it
 /// changed.
-///
-/// # Errors
-///
-/// [`StoreError::Inconsistent`] if a parameter of the statement is missing, and
-/// [`StoreError`] if the database fails.
 pub async fn execute_each<const N: usize>(
     connection: &mut PgConnection,
     text: &'static Text,
@@ -92,11 +71,6 @@ pub async fn execute_each<const N: usize>(
 
 /// Runs the statement once for all of these rows of parameters. Returns all rows that it
 /// finds.
-///
-/// # Errors
-///
-/// [`StoreError::Inconsistent`] if a parameter of the statement is missing, and
-/// [`StoreError`] if the database fails.
 pub async fn query_each<const N: usize>(
     connection: &mut PgConnection,
     text: &'static Text,
@@ -107,18 +81,15 @@ pub async fn query_each<const N: usize>(
 }
 
 /// Returns how many rows each of the statements changed.
-///
-/// # Errors
-///
-/// [`StoreError::Inconsistent`] if a parameter of the statement is missing, and
-/// [`StoreError`] if the database fails.
 pub async fn execute_together(
     connection: &mut PgConnection,
     text: &'static Text,
     rows: &[Vec<&[Arg<'_>]>],
 ) -> Result<Vec<u64>, StoreError> {
     let row = bind_lists(text, rows)?.fetch_one(connection).await?;
-    (0..rows.len()).map(|place| row.number(place)).collect()
+    (0..rows.len())
+        .map(|place| SqlRow::Postgres(&row).get(place))
+        .collect()
 }
 
 type Statement<'q> = Query<'q, Postgres, PgArguments>;
@@ -181,7 +152,8 @@ fn values<'q>(
     Ok(rows.iter().map(|row| &row[place].1).collect())
 }
 
-fn bind_list<'q>(
+/// Binds the values of a column as one list.
+pub fn bind_list<'q>(
     statement: Statement<'q>,
     kind: SqlType,
     values: &[&'q SqlValue<'q>],

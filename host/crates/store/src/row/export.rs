@@ -17,7 +17,7 @@ use uuid::Uuid;
 use super::{ColumnRef, RowColumns, unread};
 use crate::schema::{
     self,
-    table::{Exported, TableSchema},
+    table::{ColumnSchema, TableSchema},
 };
 use crate::{ExportPage, StoreError, sql};
 use leadhost_config::memory;
@@ -50,7 +50,7 @@ pub type ExportFields = &'static [ExportField];
 
 /// The fields of a row that is exported with its id only.
 pub static ID: LazyLock<Vec<ExportField>> =
-    LazyLock::new(|| vec![field(&schema::CONTACTS, &schema::CONTACTS.exported[0])]);
+    LazyLock::new(|| vec![field(schema::CONTACTS.column("id"))]);
 
 pub static CONTACT: LazyLock<Vec<ExportField>> = LazyLock::new(|| fields(&schema::CONTACTS));
 pub static DEAL: LazyLock<Vec<ExportField>> = LazyLock::new(|| fields(&schema::DEALS));
@@ -61,11 +61,10 @@ pub static MESSAGE_ERROR: LazyLock<Vec<ExportField>> =
     LazyLock::new(|| fields(&schema::MESSAGE_ERRORS));
 
 fn fields(table: &TableSchema) -> Vec<ExportField> {
-    table.exported.iter().map(|of| field(table, of)).collect()
+    table.exported().into_iter().map(field).collect()
 }
 
-fn field(table: &TableSchema, exported: &Exported) -> ExportField {
-    let column = table.column(exported.column);
+fn field(column: &ColumnSchema) -> ExportField {
     let kind = match column.kind {
         _ if column.name == STAMP => ExportKind::Stamp,
         sql::SqlType::Uuid => ExportKind::Id,
@@ -79,7 +78,7 @@ fn field(table: &TableSchema, exported: &Exported) -> ExportField {
     };
     ExportField {
         column: column.name,
-        key: format!(",\"{}\":", exported.key),
+        key: format!(",\"{}\":", column.exported.unwrap_or(column.name)),
         kind,
         nullable: column.is_nullable,
     }
@@ -136,7 +135,7 @@ impl ExportPageBuilder {
 
     /// Adds a row. Returns false if no further rows are wanted. Returns true for the row after the
     /// limit, because the query ends there: nothing is left unread, and the connection can be kept.
-    pub fn add(&mut self, row: &impl RowColumns) -> Result<bool, StoreError> {
+    pub fn add(&mut self, row: &sql::SqlRow<'_>) -> Result<bool, StoreError> {
         if self.rows.len() >= self.limit {
             self.more = true;
             return Ok(true);
@@ -149,7 +148,7 @@ impl ExportPageBuilder {
             self.pieces.push(mem::replace(&mut self.piece, next));
         }
         let begin = self.piece.len();
-        let stamp = row.number(self.stamp)?;
+        let stamp = row.get(self.stamp)?;
         write(self.fields, row, &mut self.piece)?;
         let bytes = self.piece.len() - begin;
         if !self.rows.is_empty() && self.bytes + bytes > memory::page_bytes() {
@@ -214,10 +213,12 @@ fn write_value(
     let written = match kind {
         ExportKind::Id => row.uuid_if(column)?.map(|id| write_id(id, to)),
         ExportKind::Stamp => row
-            .great_if(column)?
+            .number_if(column)?
             .map(|stamp| write_time(Micros(stamp), to)),
         ExportKind::Text => row.str_if(column)?.map(|text| write_text(text, to)),
-        ExportKind::Number => row.great_if(column)?.map(|number| write_number(number, to)),
+        ExportKind::Number => row
+            .number_if(column)?
+            .map(|number| write_number(number, to)),
         ExportKind::Time => row.micros_if(column)?.map(|time| write_time(time, to)),
         ExportKind::Json => row
             .str_if(column)?
@@ -287,7 +288,7 @@ mod tests {
         let (stamp, json) = with_row(columns, |row| {
             let mut json = Vec::new();
             write(fields, row, &mut json).expect("it reads");
-            let stamp: i64 = row.number(place_of_stamp(fields)).expect("a stamp");
+            let stamp: i64 = row.get(place_of_stamp(fields)).expect("a stamp");
             (stamp, json)
         });
         let expect = serde_json::to_string(expect).expect("a row is JSON");

@@ -1,325 +1,158 @@
 //! Tables for the declarations of operators, and for plugins.
 
-use super::table::{TableSchema, column, jsonb, nullable, nullable_jsonb};
-use crate::sql::SqlType::{Bytes, Json, Number, Text, Time, Truth, Uuid};
+use uuid::Uuid;
+
+use super::described::table;
+use crate::sql::Json;
+use crate::{Activation, PluginRecord, PluginRefusal, Product};
+use leadhost_domain::audit::AuditRow;
+use leadhost_domain::connection::{Connection, ConnectionPause, ConnectionSketch};
+use leadhost_domain::repair::Repair;
+use leadhost_domain::rollout::{Rollout, RolloutReport};
 use leadhost_domain::row::Entity;
+use leadhost_domain::time::Micros;
+use leadhost_domain::workspace::{Agent, Owner, Partner, Workspace};
 
-pub static WORKSPACES: TableSchema = TableSchema {
-    name: "workspaces",
-    key: &["id"],
-    leads_with_workspace: false,
-    feed: None,
-    ends: &[],
-    columns: &[
-        column("id", Uuid),
-        column("slug", Text),
-        column("name", Text),
-        column("region", Text),
-        column("time_zone", Text),
-        column("rate_limit", Number),
-        column("created_at", Time),
-        nullable("keyed_from", Time),
-    ],
-    exported: &[],
-};
+table! {
+    pub static WORKSPACES: "workspaces" { key: &["id"] }
 
-pub static PARTNERS: TableSchema = TableSchema {
-    name: "partners",
-    key: &["id"],
-    leads_with_workspace: false,
-    feed: None,
-    ends: &[],
-    columns: &[
-        column("workspace_id", Uuid),
-        column("id", Uuid),
-        column("name", Text),
-        column("created_at", Time),
-    ],
-    exported: &[],
-};
+    impl Workspace |row| {
+        id, slug, name, region, time_zone, rate_limit, created_at: Micros, keyed_from: Option<Micros>,
+    }
+}
 
-pub static AGENTS: TableSchema = TableSchema {
-    name: "agents",
-    key: &["id"],
-    leads_with_workspace: false,
-    feed: None,
-    ends: &[],
-    columns: &[
-        column("workspace_id", Uuid),
-        column("id", Number),
-        column("name", Text),
-        nullable("number", Text),
-        column("kind", Text),
-        nullable("channel", Text),
-        nullable("adapter", Text),
-        column("internal", Truth),
-    ],
-    exported: &[],
-};
+table! {
+    pub static PARTNERS: "partners" { key: &["id"] }
 
-pub static OWNERS: TableSchema = TableSchema {
-    name: "owners",
-    key: &["id"],
-    leads_with_workspace: false,
-    feed: None,
-    ends: &[],
-    columns: &[
-        column("workspace_id", Uuid),
-        column("id", Uuid),
-        column("name", Text),
-        column("email", Text),
-    ],
-    exported: &[],
-};
+    impl Partner |row| { workspace_id => workspace, id, name, created_at: Micros, }
+}
 
-pub static PRODUCTS: TableSchema = TableSchema {
-    name: "products",
-    key: &["id"],
-    leads_with_workspace: false,
-    feed: Some(Entity::Products),
-    ends: &[],
-    columns: &[
-        column("workspace_id", Uuid),
-        column("id", Uuid),
-        column("external_id", Text),
-        column("name", Text),
-        nullable("description", Text),
-        column("cursor_us", Number),
-        column("created_at", Time),
-        column("updated_at", Time),
-        nullable("import_at", Time),
-    ],
-    exported: &[],
-};
+table! {
+    pub static AGENTS: "agents" { key: &["id"] }
 
-pub static CONNECTIONS: TableSchema = TableSchema {
-    name: "connections",
-    key: &["id"],
-    leads_with_workspace: false,
-    feed: None,
-    ends: &[],
-    columns: &[
-        column("workspace_id", Uuid),
-        column("id", Text),
-        column("kind", Text),
-        nullable("partner_id", Uuid),
-        column("name", Text),
-        column("plugin", Text),
-        column("config", Json),
-        column("config_version", Number),
-        nullable("agent_id", Number),
-        jsonb("allow"),
-        jsonb("checks"),
-        jsonb("routes"),
-        jsonb("secrets"),
-        column("sealed", Bytes),
-        column("fingerprint", Text),
-        column("region", Text),
-        column("time_zone", Text),
-        column("dedupe_by_content", Truth),
-        jsonb("settings"),
-        nullable("paused_at", Time),
-        nullable("paused_reason", Text),
-        nullable_jsonb("secret_times"),
-        nullable("secret_times_version", Number),
-    ],
-    exported: &[],
-};
+    impl Agent |row| {
+        workspace_id => workspace, id, name, number, kind, channel, adapter, internal,
+    }
+}
 
-pub static CONNECTION_SKETCHES: TableSchema = TableSchema {
-    name: "connection_sketches",
-    key: &["connection_id"],
-    leads_with_workspace: false,
-    feed: None,
-    ends: &[],
-    columns: &[
-        column("connection_id", Text),
-        column("generation", Number),
-        jsonb("sketch"),
-        nullable_jsonb("change"),
-        column("updated_at", Time),
-        nullable_jsonb("lead_fields"),
-    ],
-    exported: &[],
-};
+table! {
+    pub static OWNERS: "owners" { key: &["id"] }
 
-pub static KEYS: TableSchema = TableSchema {
-    name: "keys",
-    key: &["id"],
-    leads_with_workspace: false,
-    feed: None,
-    ends: &[],
-    columns: &[
-        column("id", Uuid),
-        column("digest", Bytes),
-        column("kind", Text),
-        nullable("workspace_id", Uuid),
-        nullable("partner_id", Uuid),
-        nullable("role", Text),
-        column("label", Text),
-        column("hint", Text),
-        column("created_at", Time),
-        nullable("expires_at", Time),
-        nullable("revoked_at", Time),
-        nullable("last_used_at", Time),
-    ],
-    exported: &[],
-};
+    impl Owner |row| { workspace_id => workspace, id, name, email, }
+}
 
-pub static PLUGINS: TableSchema = TableSchema {
-    name: "plugins",
-    key: &["digest"],
-    leads_with_workspace: false,
-    feed: None,
-    ends: &[],
-    columns: &[
-        column("digest", Text),
-        column("description", Json),
-        column("contract", Text),
-        column("bytes", Number),
-        column("checks", Json),
-        column("golden", Number),
-        column("origin", Text),
-        nullable("publisher", Text),
-        column("stored_at", Time),
-        column("wasm", Bytes),
-    ],
-    exported: &[],
-};
+table! {
+    pub static PRODUCTS: "products" { key: &["id"], feed: Some(Entity::Products) }
 
-pub static ACTIVATIONS: TableSchema = TableSchema {
-    name: "activations",
-    key: &["name"],
-    leads_with_workspace: false,
-    feed: None,
-    ends: &[],
-    columns: &[
-        column("name", Text),
-        column("digest", Text),
-        nullable("previous", Text),
-        column("generation", Number),
-        column("activated_at", Time),
-    ],
-    exported: &[],
-};
+    impl Product |row| {
+        workspace_id: Uuid, id, external_id, name, description, cursor_us: i64, created_at: Micros,
+        updated_at: Micros, import_at: Option<Micros>,
+    }
+}
 
-pub static REFUSALS: TableSchema = TableSchema {
-    name: "refusals",
-    key: &["number"],
-    leads_with_workspace: false,
-    feed: None,
-    ends: &[],
-    columns: &[
-        column("number", Number),
-        column("origin", Text),
-        nullable("digest", Text),
-        column("reason", Text),
-        column("at", Time),
-        nullable("plugin", Text),
-        nullable("overtaken_at", Time),
-    ],
-    exported: &[],
-};
+table! {
+    pub static CONNECTIONS: "connections" { key: &["id"] }
 
-pub static AUDIT: TableSchema = TableSchema {
-    name: "audit",
-    key: &["number"],
-    leads_with_workspace: false,
-    feed: None,
-    ends: &[],
-    columns: &[
-        column("number", Number),
-        column("at", Time),
-        nullable("key_id", Uuid),
-        column("label", Text),
-        nullable("role", Text),
-        column("address", Text),
-        column("act", Text),
-        column("target", Text),
-        column("outcome", Text),
-        nullable("begun", Number),
-        column("detail", Text),
-        column("hash", Text),
-    ],
-    exported: &[],
-};
+    impl Connection |row| {
+        workspace_id => workspace, id, kind, partner_id => partner, name, plugin, config: Json,
+        config_version, agent_id => agent, allow [jsonb], checks [jsonb], routes [jsonb],
+        secrets [jsonb], sealed, fingerprint: String, region, time_zone, dedupe_by_content,
+        settings [jsonb], paused_at: Option<Micros>, paused_reason: Option<String>,
+        secret_times: Option<Json> [jsonb], secret_times_version: Option<i64>,
+        ;
+        config = row.get::<Json>("config")?.0,
+        secrets_at = row.get::<Option<_>>("secret_times")?.unwrap_or_default(),
+        paused = match row.get("paused_at")? {
+            Some(since) => Some(ConnectionPause {
+                since,
+                reason: row.get::<Option<_>>("paused_reason")?.unwrap_or_default(),
+            }),
+            None => None,
+        },
+    }
+}
 
-pub static AUDIT_CHECKPOINT: TableSchema = TableSchema {
-    name: "audit_checkpoint",
-    key: &["id"],
-    leads_with_workspace: false,
-    feed: None,
-    ends: &[],
-    columns: &[
-        column("id", Number),
-        column("number", Number),
-        column("hash", Text),
-    ],
-    exported: &[],
-};
+table! {
+    pub static CONNECTION_SKETCHES: "connection_sketches" { key: &["connection_id"] }
 
-pub static ROLLOUTS: TableSchema = TableSchema {
-    name: "rollouts",
-    key: &["name"],
-    leads_with_workspace: false,
-    feed: None,
-    ends: &[],
-    columns: &[
-        column("name", Text),
-        column("number", Number),
-        column("candidate", Text),
-        column("stable", Text),
-        column("stage", Text),
-        column("paused", Truth),
-        column("step", Number),
-        jsonb("plan"),
-        column("generation", Number),
-        column("spent_seconds", Number),
-        column("started_by", Text),
-        column("started_at", Time),
-        column("stage_at", Time),
-        nullable("why", Text),
-        nullable("spent_at", Time),
-    ],
-    exported: &[],
-};
+    impl ConnectionSketch |row| {
+        connection_id => connection, generation, sketch [jsonb], change [jsonb], updated_at => at,
+        lead_fields => fields [jsonb],
+    }
+}
 
-pub static ROLLOUT_REPORTS: TableSchema = TableSchema {
-    name: "rollout_reports",
-    key: &["name", "number", "host_id"],
-    leads_with_workspace: false,
-    feed: None,
-    ends: &[],
-    columns: &[
-        column("name", Text),
-        column("number", Number),
-        column("host_id", Uuid),
-        column("host", Text),
-        column("generation", Number),
-        nullable("error", Text),
-        column("reported_at", Time),
-        jsonb("seen"),
-    ],
-    exported: &[],
-};
+table! {
+    pub static KEYS: "keys" { key: &["id"] }
 
-pub static REPAIRS: TableSchema = TableSchema {
-    name: "repairs",
-    key: &["id"],
-    leads_with_workspace: false,
-    feed: None,
-    ends: &[],
-    columns: &[
-        column("id", Uuid),
-        jsonb("plan"),
-        column("state", Text),
-        column("generation", Number),
-        nullable("cursor_id", Uuid),
-        jsonb("counts"),
-        column("started_by", Text),
-        column("started_at", Time),
-        nullable("ended_at", Time),
-        nullable("why", Text),
-    ],
-    exported: &[],
-};
+    {
+        id: Uuid, digest: Vec<u8>, kind: String, workspace_id: Option<Uuid>, partner_id: Option<Uuid>,
+        role: Option<String>, label: String, hint: String, created_at: Micros,
+        expires_at: Option<Micros>, revoked_at: Option<Micros>, last_used_at: Option<Micros>,
+    }
+}
+
+table! {
+    pub static PLUGINS: "plugins" { key: &["digest"] }
+
+    impl PluginRecord |row| {
+        digest, description, contract, bytes, checks, golden, origin, publisher: Option<String>,
+        stored_at, wasm: Vec<u8>,
+        ;
+        publisher = crate::operations::plugins::publisher(row)?,
+    }
+}
+
+table! {
+    pub static ACTIVATIONS: "activations" { key: &["name"] }
+
+    impl Activation |row| { name, digest, previous, generation, activated_at, }
+}
+
+table! {
+    pub static REFUSALS: "refusals" { key: &["number"] }
+
+    impl PluginRefusal |row| { number: i64, origin, digest, reason, at, plugin, overtaken_at, }
+}
+
+table! {
+    pub static AUDIT: "audit" { key: &["number"] }
+
+    impl AuditRow |row| {
+        number, at, key_id, label, role, address, act, target, outcome, begun, detail, hash,
+    }
+}
+
+table! {
+    pub static AUDIT_CHECKPOINT: "audit_checkpoint" { key: &["id"] }
+
+    { id: i64, number: i64, hash: String }
+}
+
+table! {
+    pub static ROLLOUTS: "rollouts" { key: &["name"] }
+
+    impl Rollout |row| {
+        name, number, candidate, stable, stage, paused, step, plan [jsonb], generation,
+        spent_seconds: u64, started_by, started_at, stage_at, why, spent_at,
+        ;
+        recorded_spent = std::time::Duration::from_secs(row.get("spent_seconds")?),
+    }
+}
+
+table! {
+    pub static ROLLOUT_REPORTS: "rollout_reports" { key: &["name", "number", "host_id"] }
+
+    impl RolloutReport |row| {
+        name, number, host_id => host, host => host_name, generation, error, reported_at => at,
+        seen [jsonb],
+    }
+}
+
+table! {
+    pub static REPAIRS: "repairs" { key: &["id"] }
+
+    impl Repair |row| {
+        id, plan [jsonb], state, generation, cursor_id => cursor, counts [jsonb], started_by, started_at,
+        ended_at, why,
+    }
+}

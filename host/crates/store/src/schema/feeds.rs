@@ -1,54 +1,26 @@
 //! Tables of feeds and erasures.
 
-use super::table::{TableSchema, column, nullable};
-use crate::sql::SqlType::{Json, Number, Text, Time, Uuid};
+use uuid::Uuid;
 
-pub static FEED_CLOCK: TableSchema = TableSchema {
-    name: "feed_clock",
-    key: &["workspace_id", "entity"],
-    leads_with_workspace: false,
-    feed: None,
-    ends: &[],
-    columns: &[
-        column("workspace_id", Uuid),
-        column("entity", Number),
-        column("last_us", Number),
-        column("forgotten_us", Number),
-    ],
-    exported: &[],
-};
+use super::described::table;
+use crate::Erasure;
 
-pub static TOMBSTONES: TableSchema = TableSchema {
-    name: "tombstones",
-    key: &["workspace_id", "entity", "cursor_us"],
-    leads_with_workspace: false,
-    feed: None,
-    ends: &[],
-    columns: &[
-        column("workspace_id", Uuid),
-        column("entity", Number),
-        column("cursor_us", Number),
-        column("id", Uuid),
-    ],
-    exported: &[],
-};
+table! {
+    pub static FEED_CLOCK: "feed_clock" { key: &["workspace_id", "entity"] }
 
-pub static ERASURES: TableSchema = TableSchema {
-    name: "erasures",
-    key: &["id"],
-    leads_with_workspace: false,
-    feed: None,
-    ends: &[],
-    columns: &[
-        column("workspace_id", Uuid),
-        column("id", Uuid),
-        column("contact_id", Uuid),
-        column("found_by", Text),
-        column("key_id", Uuid),
-        column("began_at", Time),
-        nullable("done_at", Time),
-        column("erased", Json),
-        column("remaining", Json),
-    ],
-    exported: &[],
-};
+    { workspace_id: Uuid, entity: i64, last_us: i64, forgotten_us: i64 }
+}
+
+table! {
+    pub static TOMBSTONES: "tombstones" { key: &["workspace_id", "entity", "cursor_us"] }
+
+    { workspace_id: Uuid, entity: i64, cursor_us: i64, id: Uuid }
+}
+
+table! {
+    pub static ERASURES: "erasures" { key: &["id"] }
+
+    impl Erasure |row| {
+        workspace_id, id, contact_id, found_by, key_id, began_at, done_at, erased, remaining,
+    }
+}

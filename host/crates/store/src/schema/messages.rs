@@ -1,116 +1,135 @@
-//! Tables of messaging and the desk.
+//! Tables of messaging and the desk, with the records that a batch decides on.
 
-use super::table::{Ends, TableSchema, column, nullable};
-use crate::sql::SqlType::{Bytes, Json, Number, Text, Time, Truth, Uuid};
+use uuid::Uuid;
 
-pub static SENDS: TableSchema = TableSchema {
-    name: "sends",
-    key: &["message_id"],
-    leads_with_workspace: true,
-    feed: None,
-    ends: &[Ends::With("message_id")],
-    columns: &[
-        column("workspace_id", Uuid),
-        column("message_id", Uuid),
-        column("conversation_id", Uuid),
-        column("contact_id", Uuid),
-        column("connection_id", Text),
-        column("recipient", Text),
-        column("payload", Json),
-        column("attempts", Number),
-        column("until_at", Time),
-    ],
-    exported: &[],
+use super::described::table;
+use super::leads::response;
+use super::table::Ends;
+use crate::change::RowChange;
+use crate::decide::{ReferenceKey, SendState};
+use crate::sql::{Json, json};
+use crate::{IdempotencyKey, KeptSend, StoredAnswer, TemplateList};
+use leadhost_domain::id::{
+    ConnectionId, ContactId, ConversationId, MessageId, PartnerId, WorkspaceId,
 };
+use leadhost_domain::message::MessageProgress;
+use leadhost_domain::time::Micros;
 
-pub static KEPT_SENDS: TableSchema = TableSchema {
-    name: "kept_sends",
-    key: &["message_id"],
-    leads_with_workspace: false,
-    feed: None,
-    ends: &[Ends::With("message_id"), Ends::At("until_at")],
-    columns: &[
-        column("workspace_id", Uuid),
-        column("message_id", Uuid),
-        column("conversation_id", Uuid),
-        column("connection_id", Text),
-        column("sent_at", Time),
-        column("until_at", Time),
-        column("digest", Text),
-        column("outcome", Text),
-        column("recipient", Text),
-        column("payload", Json),
-        nullable("response_head", Json),
-        nullable("response_body", Bytes),
-    ],
-    exported: &[],
-};
+// The due time and the lease of a send are stored in the queue.
+table! {
+    pub static SENDS: "sends" {
+        key: &["message_id"],
+        leads_with_workspace: true,
+        ends: &[Ends::With("message_id")],
+    }
 
-pub static CHANNEL_REFS: TableSchema = TableSchema {
-    name: "channel_refs",
-    key: &["connection_id", "external_id"],
-    leads_with_workspace: false,
-    feed: None,
-    ends: &[Ends::With("message_id"), Ends::At("until_at")],
-    columns: &[
-        column("workspace_id", Uuid),
-        column("connection_id", Text),
-        column("external_id", Text),
-        nullable("message_id", Uuid),
-        nullable("progress", Json),
-        nullable("recipient_id", Text),
-        nullable("until_at", Time),
-    ],
-    exported: &[],
-};
+    /// A message that is not out yet or whose outcome is unknown.
+    #[derive(Clone, Debug)]
+    pub struct SendRecord |self, row, id: MessageId| {
+        workspace_id => workspace: WorkspaceId,
+        message_id: MessageId = id,
+        conversation_id => conversation: ConversationId [fixed],
+        contact_id => contact: ContactId [fixed],
+        connection_id => connection: ConnectionId [fixed],
+        recipient: String [fixed],
+        payload: Json [fixed],
+        attempts: u32,
+        until_at => until: Micros,
+        ;
+        state: SendState = row.get("state")?,
+        /// When a waiting send is due, or when the lease of a running send ends.
+        due_at: Option<Micros> = row.get("due_at")?,
+        lease: i64 = row.get("lease")?,
+        /// The end of its lease, which may have passed.
+        lease_until: Option<Micros> = row.get("lease_until_at")?,
+        change: RowChange = RowChange::None,
+    }
+}
 
-pub static HOLDS: TableSchema = TableSchema {
-    name: "holds",
-    key: &["connection_id", "contact_id"],
-    leads_with_workspace: false,
-    feed: None,
-    ends: &[Ends::With("contact_id"), Ends::At("until_at")],
-    columns: &[
-        column("workspace_id", Uuid),
-        column("connection_id", Text),
-        column("contact_id", Uuid),
-        column("until_at", Time),
-    ],
-    exported: &[],
-};
+table! {
+    pub static KEPT_SENDS: "kept_sends" {
+        key: &["message_id"],
+        ends: &[Ends::With("message_id"), Ends::At("until_at")],
+    }
 
-pub static TEMPLATE_LISTS: TableSchema = TableSchema {
-    name: "template_lists",
-    key: &["connection_id"],
-    leads_with_workspace: false,
-    feed: None,
-    ends: &[],
-    columns: &[
-        column("workspace_id", Uuid),
-        column("connection_id", Text),
-        column("synced_at", Time),
-        nullable("error", Text),
-        column("unlisted", Truth),
-        column("templates", Json),
-    ],
-    exported: &[],
-};
+    impl KeptSend |row| {
+        workspace_id => workspace, message_id => message, conversation_id => conversation,
+        connection_id => connection, sent_at, until_at => until, digest, outcome, recipient,
+        payload: Json, response_head: Option<Json>, response_body: Option<Vec<u8>>,
+        ;
+        payload = row.get::<Json>("payload")?.0,
+        response = response(row)?,
+    }
+}
 
-pub static IDEMPOTENCY: TableSchema = TableSchema {
-    name: "idempotency",
-    key: &["partner_id", "route", "key"],
-    leads_with_workspace: false,
-    feed: None,
-    ends: &[Ends::At("until_at")],
-    columns: &[
-        column("workspace_id", Uuid),
-        column("partner_id", Uuid),
-        column("route", Text),
-        column("key", Text),
-        column("fingerprint", Text),
-        nullable("message_id", Uuid),
-        nullable("answer", Json),
-        column("until_at", Time),
-    ],
-    exported: &[],
-};
+table! {
+    pub static CHANNEL_REFS: "channel_refs" {
+        key: &["connection_id", "external_id"],
+        ends: &[Ends::With("message_id"), Ends::At("until_at")],
+    }
+
+    /// The message of a channel's id, or what was reported about an id whose message is not
+    /// known.
+    #[derive(Clone, Debug)]
+    pub struct Reference |self, row, key: &'a ReferenceKey| {
+        workspace_id => workspace: WorkspaceId,
+        connection_id: ConnectionId = &key.0,
+        external_id: String = &key.1,
+        message_id => message: Option<MessageId>,
+        progress: Option<MessageProgress> = match self.progress.is_empty() {
+            true => None,
+            false => Some(json(&self.progress)?),
+        },
+        recipient_id: Option<String>,
+        /// Removed at this time, unless the message is known by then.
+        until_at => until: Option<Micros>,
+        ;
+        /// Collected while the message is not known.
+        progress: MessageProgress = row.get::<Option<_>>("progress")?.unwrap_or_default(),
+        change: RowChange = RowChange::None,
+    }
+}
+
+table! {
+    pub static HOLDS: "holds" {
+        key: &["connection_id", "contact_id"],
+        ends: &[Ends::With("contact_id"), Ends::At("until_at")],
+    }
+
+    { workspace_id: Uuid, connection_id: String, contact_id: Uuid, until_at: Micros }
+}
+
+table! {
+    pub static TEMPLATE_LISTS: "template_lists" { key: &["connection_id"] }
+
+    impl TemplateList |row| {
+        workspace_id: Uuid, connection_id: String, synced_at: Micros, error, unlisted => is_unlisted,
+        templates,
+        ;
+        synced_at = row.get("synced_at")?,
+    }
+}
+
+table! {
+    pub static IDEMPOTENCY: "idempotency" {
+        key: &["partner_id", "route", "key"],
+        ends: &[Ends::At("until_at")],
+    }
+
+    /// A request with an idempotency key.
+    #[derive(Clone, Debug)]
+    pub struct IdempotencyRecord |self, row, key: &'a IdempotencyKey| {
+        workspace_id: WorkspaceId = key.workspace,
+        partner_id: PartnerId = key.partner,
+        route: String = &key.route,
+        key: String = &key.key,
+        fingerprint: String,
+        message_id => message: Option<MessageId>,
+        /// None while it is running.
+        answer: Option<StoredAnswer>,
+        /// Removed at this time.
+        until_at => until: Micros,
+        ;
+        change: RowChange = RowChange::None,
+    }
+}

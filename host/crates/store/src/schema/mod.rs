@@ -3,6 +3,7 @@
 //! `tables.rs` lists all of them.
 
 mod declared;
+pub mod described;
 mod feeds;
 mod leads;
 mod messages;

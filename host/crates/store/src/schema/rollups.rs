@@ -1,140 +1,67 @@
 //! Tables of analytics.
 
-use super::table::{Ends, TableSchema, column, nullable};
-use crate::sql::SqlType::{Number, Text, Time, Truth, Uuid};
+use uuid::Uuid;
 
-pub static ROLLUP_RUNS: TableSchema = TableSchema {
-    name: "rollup_runs",
-    key: &["metric_set"],
-    leads_with_workspace: false,
-    feed: None,
-    ends: &[],
-    columns: &[
-        column("metric_set", Number),
-        column("as_of", Time),
-        column("finished_at", Time),
-        column("changes", Number),
-    ],
-    exported: &[],
-};
+use super::described::table;
+use super::table::Ends;
+use leadhost_domain::time::Micros;
 
-pub static ROLLUP_BUILDS: TableSchema = TableSchema {
-    name: "rollup_builds",
-    key: &["build"],
-    leads_with_workspace: false,
-    feed: None,
-    ends: &[Ends::With("build")],
-    columns: &[
-        column("workspace_id", Uuid),
-        column("metric_set", Number),
-        column("build", Number),
-        column("state", Text),
-        column("after_us", Number),
-        column("began_us", Number),
-        column("step", Number),
-        column("version", Number),
-        nullable("held_at", Time),
-        column("held", Truth),
-    ],
-    exported: &[],
-};
+table! {
+    pub static ROLLUP_RUNS: "rollup_runs" { key: &["metric_set"] }
 
-pub static ROLLUP_KEYS: TableSchema = TableSchema {
-    name: "rollup_keys",
-    key: &["key"],
-    leads_with_workspace: false,
-    feed: None,
-    ends: &[],
-    columns: &[
-        column("workspace_id", Uuid),
-        column("key", Number),
-        column("agent_type", Text),
-        column("agent_id", Number),
-        column("source", Text),
-    ],
-    exported: &[],
-};
+    { metric_set: i64, as_of: Micros, finished_at: Micros, changes: i64 }
+}
 
-pub static ROLLUP_FACTS: TableSchema = TableSchema {
-    name: "rollup_facts",
-    key: &["build", "id"],
-    leads_with_workspace: false,
-    feed: None,
-    ends: &[Ends::With("build")],
-    columns: &[
-        column("workspace_id", Uuid),
-        column("build", Number),
-        column("id", Uuid),
-        column("slot", Number),
-        column("key", Number),
-        column("measured", Number),
-    ],
-    exported: &[],
-};
+table! {
+    pub static ROLLUP_BUILDS: "rollup_builds" { key: &["build"], ends: &[Ends::With("build")] }
 
-pub static ROLLUP_SLOTS: TableSchema = TableSchema {
-    name: "rollup_slots",
-    key: &["build", "slot", "key"],
-    leads_with_workspace: false,
-    feed: None,
-    ends: &[Ends::With("build")],
-    columns: &[
-        column("workspace_id", Uuid),
-        column("build", Number),
-        column("slot", Number),
-        column("key", Number),
-        column("count_1", Number),
-        column("count_2", Number),
-        column("count_3", Number),
-        column("count_4", Number),
-        column("count_5", Number),
-    ],
-    exported: &[],
-};
+    {
+        workspace_id: Uuid, metric_set: i64, build: i64, state: String, after_us: i64, began_us: i64,
+        step: i64, version: i64, held_at: Option<Micros>, held: bool,
+    }
+}
 
-pub static ROLLUP_CUBES: TableSchema = TableSchema {
-    name: "rollup_cubes",
-    key: &["build", "zone"],
-    leads_with_workspace: false,
-    feed: None,
-    ends: &[Ends::With("build")],
-    columns: &[
-        column("workspace_id", Uuid),
-        column("build", Number),
-        column("zone", Text),
-        column("tzdata", Text),
-        column("filled_slot", Number),
-    ],
-    exported: &[],
-};
+table! {
+    pub static ROLLUP_KEYS: "rollup_keys" { key: &["key"] }
 
-pub static ROLLUP_DAYS: TableSchema = TableSchema {
-    name: "rollup_days",
-    key: &["build", "zone", "day"],
-    leads_with_workspace: false,
-    feed: None,
-    ends: &[Ends::With("build")],
-    columns: &[
-        column("workspace_id", Uuid),
-        column("build", Number),
-        column("zone", Text),
-        column("day", Number),
-        column("cells", Text),
-    ],
-    exported: &[],
-};
+    { workspace_id: Uuid, key: i64, agent_type: String, agent_id: i64, source: String }
+}
 
-pub static ROLLUP_ZONES: TableSchema = TableSchema {
-    name: "rollup_zones",
-    key: &["workspace_id", "zone"],
-    leads_with_workspace: false,
-    feed: None,
-    ends: &[],
-    columns: &[
-        column("workspace_id", Uuid),
-        column("zone", Text),
-        column("requests", Number),
-        column("used_at", Time),
-    ],
-    exported: &[],
-};
+table! {
+    pub static ROLLUP_FACTS: "rollup_facts" { key: &["build", "id"], ends: &[Ends::With("build")] }
+
+    { workspace_id: Uuid, build: i64, id: Uuid, slot: i64, key: i64, measured: i64 }
+}
+
+table! {
+    pub static ROLLUP_SLOTS: "rollup_slots" {
+        key: &["build", "slot", "key"],
+        ends: &[Ends::With("build")],
+    }
+
+    {
+        workspace_id: Uuid, build: i64, slot: i64, key: i64, count_1: i64, count_2: i64, count_3: i64,
+        count_4: i64, count_5: i64,
+    }
+}
+
+table! {
+    pub static ROLLUP_CUBES: "rollup_cubes" { key: &["build", "zone"], ends: &[Ends::With("build")] }
+
+    { workspace_id: Uuid, build: i64, zone: String, tzdata: String, filled_slot: i64 }
+}
+
+table! {
+    pub static ROLLUP_DAYS: "rollup_days" {
+        key: &["build", "zone", "day"],
+        ends: &[Ends::With("build")],
+    }
+
+    { workspace_id: Uuid, build: i64, zone: String, day: i64, cells: String }
+}
+
+table! {
+    pub static ROLLUP_ZONES: "rollup_zones" { key: &["workspace_id", "zone"] }
+
+    { workspace_id: Uuid, zone: String, requests: i64, used_at: Micros }
+}

@@ -1,6 +1,6 @@
 //! A table as the service describes it: its columns, when its rows end, and the statements made from that.
 
-use crate::sql::SqlType;
+use crate::sql::{SqlType, Stored};
 use leadhost_domain::row::Entity;
 
 /// A table that both databases have.
@@ -18,24 +18,8 @@ pub struct TableSchema {
     pub ends: &'static [Ends],
     /// In the order of the table, without the columns that the database fills in.
     pub columns: &'static [ColumnSchema],
-    /// The columns that clients of the feed receive, in this order.
-    pub exported: &'static [Exported],
-}
-
-/// An exported column and its key.
-pub struct Exported {
-    pub column: &'static str,
-    pub key: &'static str,
-}
-
-/// Returns an exported column whose key is its own name.
-pub const fn leaves(column: &'static str) -> Exported {
-    leaves_as(column, column)
-}
-
-/// Returns an exported column with another key.
-pub const fn leaves_as(column: &'static str, key: &'static str) -> Exported {
-    Exported { column, key }
+    /// The exported columns that clients receive first. The others follow in the order of the table.
+    pub exported_first: &'static [&'static str],
 }
 
 /// The reason why a row is removed.
@@ -53,39 +37,55 @@ pub struct ColumnSchema {
     pub is_nullable: bool,
     /// Whether PostgreSQL stores it as jsonb, which supports comparison.
     pub is_jsonb: bool,
+    /// Whether no update of whole rows changes it.
+    pub is_fixed: bool,
+    /// The key under which clients of the feed receive it, if they do.
+    pub exported: Option<&'static str>,
 }
 
-/// Returns a column that is never null.
-pub const fn column(name: &'static str, kind: SqlType) -> ColumnSchema {
+/// Returns a column of this type, which decides its kind and whether it may be null.
+pub const fn column<T: Stored>(name: &'static str) -> ColumnSchema {
     ColumnSchema {
         name,
-        kind,
-        is_nullable: false,
+        kind: T::KIND,
+        is_nullable: T::IS_NULLABLE,
         is_jsonb: false,
+        is_fixed: false,
+        exported: None,
     }
 }
 
-/// Returns a column that may be null.
-pub const fn nullable(name: &'static str, kind: SqlType) -> ColumnSchema {
-    ColumnSchema {
-        is_nullable: true,
-        ..column(name, kind)
-    }
+/// Returns a column of the type of a field.
+pub const fn field<R, T: Stored>(name: &'static str, _: fn(&R) -> &T) -> ColumnSchema {
+    column::<T>(name)
 }
 
-/// Returns a JSON column that is never null and that PostgreSQL stores as `jsonb`.
-pub const fn jsonb(name: &'static str) -> ColumnSchema {
-    ColumnSchema {
-        is_jsonb: true,
-        ..column(name, SqlType::Json)
+// The marks of a column.
+impl ColumnSchema {
+    pub const fn jsonb(self) -> Self {
+        Self {
+            is_jsonb: true,
+            ..self
+        }
     }
-}
 
-/// Returns a JSON column that may be null and that PostgreSQL stores as `jsonb`.
-pub const fn nullable_jsonb(name: &'static str) -> ColumnSchema {
-    ColumnSchema {
-        is_nullable: true,
-        ..jsonb(name)
+    pub const fn fixed(self) -> Self {
+        Self {
+            is_fixed: true,
+            ..self
+        }
+    }
+
+    pub const fn exported(self) -> Self {
+        let name = self.name;
+        self.exported_as(name)
+    }
+
+    pub const fn exported_as(self, key: &'static str) -> Self {
+        Self {
+            exported: Some(key),
+            ..self
+        }
     }
 }
 
@@ -96,11 +96,37 @@ pub enum OnConflict {
     Fail,
     /// The new row is skipped and not counted.
     Skip,
-    /// These columns of the existing row are changed.
-    Update(&'static [&'static str]),
+    /// The columns of the existing row are changed, except the key and the fixed ones.
+    Update,
 }
 
 impl TableSchema {
+    /// A table without anything, from which a description begins.
+    pub const NONE: Self = Self {
+        name: "",
+        key: &[],
+        leads_with_workspace: false,
+        feed: None,
+        ends: &[],
+        columns: &[],
+        exported_first: &["id", WORKSPACE, "cursor_us"],
+    };
+
+    /// Returns the exported columns in the order in which clients receive them.
+    pub fn exported(&self) -> Vec<&'static ColumnSchema> {
+        let first = |column: &&ColumnSchema| {
+            let mut first = self.exported_first.iter();
+            first.position(|name| *name == column.name)
+        };
+        let exported = self
+            .columns
+            .iter()
+            .filter(|column| column.exported.is_some());
+        let mut exported: Vec<_> = exported.collect();
+        exported.sort_by_key(|column| first(column).unwrap_or(usize::MAX));
+        exported
+    }
+
     /// Returns the text of a statement that inserts rows with these columns, or with all columns if
     /// none is named.
     pub fn insert(&self, columns: &[&str], met: OnConflict) -> String {
@@ -110,7 +136,8 @@ impl TableSchema {
         let met = match met {
             OnConflict::Fail => String::new(),
             OnConflict::Skip => "\non conflict do nothing".to_owned(),
-            OnConflict::Update(changed) => {
+            OnConflict::Update => {
+                let changed = self.changed();
                 let set = changed
                     .iter()
                     .map(|name| format!("{name} = excluded.{name}"));
@@ -161,12 +188,14 @@ impl TableSchema {
         )
     }
 
-    /// Returns the text of a statement that changes all columns except these and the key.
-    pub fn update_but(&self, fixed: &[&str]) -> String {
+    /// Returns the columns that are neither fixed nor part of the key.
+    pub fn changed(&self) -> Vec<&'static str> {
         let keys = self.found_by();
-        let names = self.columns.iter().map(|column| column.name);
-        let changed = names.filter(|name| !fixed.contains(name) && !keys.contains(name));
-        self.update(&changed.collect::<Vec<_>>())
+        let columns = self.columns.iter();
+        columns
+            .filter(|column| !column.is_fixed && !keys.contains(&column.name))
+            .map(|column| column.name)
+            .collect()
     }
 
     /// Returns the text of a statement that removes rows by their keys.

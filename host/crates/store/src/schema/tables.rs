@@ -95,7 +95,7 @@ mod tests {
     use super::*;
     use crate::migrations;
     use crate::schema::table::{ColumnSchema, WORKSPACE};
-    use crate::sql::SqlType;
+    use crate::sql::{Dialect, SqlType};
 
     /// Tables of a SQLite file that are not described, and why.
     const OWN: [(&str, &str); 2] = [
@@ -111,7 +111,7 @@ mod tests {
 
     fn migrated() -> Connection {
         let database = Connection::open_in_memory().expect("a database in memory");
-        for migration in migrations::SQLITE {
+        for migration in migrations::SQLITE.iter() {
             database
                 .execute_batch(migration)
                 .expect("the migration is applied");
@@ -148,11 +148,7 @@ order by cid";
     }
 
     fn described(column: &ColumnSchema) -> String {
-        let kind = match column.kind {
-            SqlType::Uuid | SqlType::Bytes => "blob",
-            SqlType::Text | SqlType::Json => "text",
-            SqlType::Number | SqlType::Truth | SqlType::Time => "integer",
-        };
+        let kind = column.kind.in_a_table(Dialect::Sqlite);
         let null = if column.is_nullable { " null" } else { "" };
         format!("{} {kind}{null}", column.name)
     }

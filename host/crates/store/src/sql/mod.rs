@@ -5,11 +5,13 @@
 //! always ready. On PostgreSQL each statement is a round trip.
 
 mod statement;
+mod stored;
 mod transaction;
 mod value;
 
-pub use self::statement::{Dialect, Sql, Text, Together, listed, made, sql};
+pub use self::statement::{Dialect, Sql, Text, Together, for_dialect, listed, made, sql};
+pub use self::stored::Stored;
 pub(crate) use self::transaction::steps;
 pub use self::transaction::{SqlRow, Tx};
 pub(crate) use self::value::args;
-pub use self::value::{Arg, Json, SqlType, SqlValue, json};
+pub use self::value::{Arg, Json, SqlType, SqlValue, json, owned};

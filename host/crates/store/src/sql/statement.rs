@@ -166,7 +166,7 @@ const FOR_SQLITE: &str = "-- sqlite";
 const FOR_POSTGRES: &str = "-- postgres";
 
 /// Removes the lines of the other database.
-fn for_dialect(text: &str, dialect: Dialect) -> String {
+pub fn for_dialect(text: &str, dialect: Dialect) -> String {
     let (own, other) = match dialect {
         Dialect::Sqlite => (FOR_SQLITE, FOR_POSTGRES),
         Dialect::Postgres => (FOR_POSTGRES, FOR_SQLITE),

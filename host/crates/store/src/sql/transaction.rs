@@ -5,6 +5,7 @@ use sqlx::postgres::PgRow;
 use uuid::Uuid;
 
 use super::statement::{Dialect, Sql, Together};
+use super::stored::Stored;
 use super::value::Arg;
 use crate::StoreError;
 use crate::postgres::db::Transaction as PostgresTransaction;
@@ -232,6 +233,13 @@ macro_rules! of_either {
     };
 }
 
+impl SqlRow<'_> {
+    /// Reads a column, by its name, or by its index if many rows are read.
+    pub fn get<T: Stored>(&self, column: impl Into<ColumnRef>) -> Result<T, StoreError> {
+        T::read(self, column.into())
+    }
+}
+
 impl RowColumns for SqlRow<'_> {
     fn str_if(&self, column: ColumnRef) -> Result<Option<&str>, StoreError> {
         of_either!(self, row => row.str_if(column))
@@ -245,26 +253,19 @@ impl RowColumns for SqlRow<'_> {
         of_either!(self, row => row.micros_if(column))
     }
 
-    fn great_if(&self, column: ColumnRef) -> Result<Option<i64>, StoreError> {
-        of_either!(self, row => row.great_if(column))
+    fn number_if(&self, column: ColumnRef) -> Result<Option<i64>, StoreError> {
+        of_either!(self, row => row.number_if(column))
     }
 
-    fn small_if(&self, column: ColumnRef) -> Result<Option<i64>, StoreError> {
-        of_either!(self, row => row.small_if(column))
+    fn truth_if(&self, column: ColumnRef) -> Result<Option<bool>, StoreError> {
+        of_either!(self, row => row.truth_if(column))
     }
 
-    fn flag(&self, column: impl Into<ColumnRef>) -> Result<bool, StoreError> {
-        of_either!(self, row => row.flag(column))
-    }
-
-    fn bytes_if(&self, column: impl Into<ColumnRef>) -> Result<Option<Vec<u8>>, StoreError> {
+    fn bytes_if(&self, column: ColumnRef) -> Result<Option<Vec<u8>>, StoreError> {
         of_either!(self, row => row.bytes_if(column))
     }
 
-    fn json_if<T: DeserializeOwned>(
-        &self,
-        column: impl Into<ColumnRef>,
-    ) -> Result<Option<T>, StoreError> {
+    fn json_if<T: DeserializeOwned>(&self, column: ColumnRef) -> Result<Option<T>, StoreError> {
         of_either!(self, row => row.json_if(column))
     }
 }

@@ -6,12 +6,9 @@ use std::net::IpAddr;
 use serde::Serialize;
 use uuid::Uuid;
 
+use super::statement::Dialect;
 use crate::StoreError;
-use leadhost_domain::id::{
-    AgentId, ConnectionId, ContactId, ConversationId, DealId, DealLogId, DeliveryId, ErasureId,
-    HostId, KeyId, MessageErrorId, MessageId, OwnerId, PartnerId, ProductId, RepairId, TicketId,
-    WorkspaceId,
-};
+use leadhost_domain::id::ConnectionId;
 use leadhost_domain::plugin::Digest;
 use leadhost_domain::time::Micros;
 
@@ -29,18 +26,19 @@ pub enum SqlType {
 }
 
 impl SqlType {
+    pub const ALL: [SqlType; 7] = [
+        SqlType::Uuid,
+        SqlType::Text,
+        SqlType::Json,
+        SqlType::Number,
+        SqlType::Truth,
+        SqlType::Time,
+        SqlType::Bytes,
+    ];
+
     /// Returns the kind that a statement names with this word.
     pub fn from_text(word: &str) -> Option<Self> {
-        const ALL: [SqlType; 7] = [
-            SqlType::Uuid,
-            SqlType::Text,
-            SqlType::Json,
-            SqlType::Number,
-            SqlType::Truth,
-            SqlType::Time,
-            SqlType::Bytes,
-        ];
-        ALL.into_iter().find(|kind| kind.word() == word)
+        Self::ALL.into_iter().find(|kind| kind.word() == word)
     }
 
     /// Returns the word that names the kind in a statement.
@@ -53,6 +51,17 @@ impl SqlType {
             Self::Truth => "truth",
             Self::Time => "time",
             Self::Bytes => "bytes",
+        }
+    }
+
+    /// Returns the type of a column of a table.
+    pub fn in_a_table(self, dialect: Dialect) -> &'static str {
+        match (dialect, self) {
+            (Dialect::Postgres, Self::Json) => "json",
+            (Dialect::Postgres, _) => self.in_a_list(),
+            (Dialect::Sqlite, Self::Uuid | Self::Bytes) => "blob",
+            (Dialect::Sqlite, Self::Text | Self::Json) => "text",
+            (Dialect::Sqlite, Self::Number | Self::Truth | Self::Time) => "integer",
         }
     }
 
@@ -85,8 +94,35 @@ pub enum SqlValue<'a> {
 /// A parameter: its name and its value.
 pub type Arg<'a> = (&'static str, SqlValue<'a>);
 
-/// Parameters by name: `args! { id, until: lease.until }`.
+/// Returns a parameter that borrows nothing.
+pub fn owned((name, value): Arg<'_>) -> Arg<'static> {
+    let value = match value {
+        SqlValue::Null(kind) => SqlValue::Null(kind),
+        SqlValue::Uuid(id) => SqlValue::Uuid(id),
+        SqlValue::Text(text) => SqlValue::Text(Cow::Owned(text.into_owned())),
+        SqlValue::Json(text) => SqlValue::Json(Cow::Owned(text.into_owned())),
+        SqlValue::Number(number) => SqlValue::Number(number),
+        SqlValue::Truth(truth) => SqlValue::Truth(truth),
+        SqlValue::Time(time) => SqlValue::Time(time),
+        SqlValue::Bytes(bytes) => SqlValue::Bytes(Cow::Owned(bytes.into_owned())),
+    };
+    (name, value)
+}
+
+/// Parameters by name: `args! { id, until: lease.until }`. Those from the fields of a struct come first:
+/// `args! { from row: name, workspace_id = workspace; id }`.
 macro_rules! args {
+    (@field $row:ident $name:ident) => { $crate::sql::Stored::value(&$row.$name)? };
+    (@field $row:ident $name:ident $field:ident) => { $crate::sql::Stored::value(&$row.$field)? };
+    (
+        from $row:ident: $($column:ident $(= $field:ident)?),+
+        $(; $($name:ident $(: $value:expr)?),+)? $(,)?
+    ) => {
+        [
+            $((stringify!($column), args!(@field $row $column $($field)?))),+
+            $(, $((stringify!($name), args!(@value $name $($value)?))),+)?
+        ]
+    };
     (@value $name:ident) => { $crate::sql::SqlValue::from($name) };
     (@value $name:ident $value:expr) => { $crate::sql::SqlValue::from($value) };
     ($($name:ident $(: $value:expr)?),* $(,)?) => {
@@ -115,62 +151,9 @@ macro_rules! typed {
 }
 
 typed! {
-    Uuid: Uuid, WorkspaceId, PartnerId, ContactId, DealId, DealLogId, DeliveryId, ErasureId, HostId,
-        KeyId, MessageErrorId, MessageId, OwnerId, ProductId, RepairId, TicketId, ConversationId;
     Text: &str, String, &String, Cow<'_, str>, &ConnectionId, &Digest, IpAddr;
     Json: Json;
-    Number: i64, i32, u32, u16, u8, AgentId;
-    Truth: bool;
-    Time: Micros;
     Bytes: &[u8], &[u8; 32], &Vec<u8>, Vec<u8>;
-}
-
-macro_rules! uuids {
-    ($($id:ty),+) => {
-        $(impl From<$id> for SqlValue<'_> {
-            fn from(id: $id) -> Self {
-                SqlValue::Uuid(id.into())
-            }
-        })+
-    };
-}
-
-uuids!(
-    Uuid,
-    WorkspaceId,
-    PartnerId,
-    ContactId,
-    DealId,
-    DealLogId,
-    DeliveryId,
-    ErasureId,
-    HostId,
-    KeyId,
-    MessageErrorId,
-    MessageId,
-    OwnerId,
-    ProductId,
-    RepairId,
-    TicketId,
-    ConversationId
-);
-
-macro_rules! numbers {
-    ($($number:ty),+) => {
-        $(impl From<$number> for SqlValue<'_> {
-            fn from(number: $number) -> Self {
-                SqlValue::Number(number.into())
-            }
-        })+
-    };
-}
-
-numbers!(i64, i32, u32, u16, u8);
-
-impl From<AgentId> for SqlValue<'_> {
-    fn from(agent: AgentId) -> Self {
-        SqlValue::Number(agent.0)
-    }
 }
 
 impl<'a> From<&'a str> for SqlValue<'a> {
@@ -212,18 +195,6 @@ impl<'a> From<&'a Digest> for SqlValue<'a> {
 impl From<IpAddr> for SqlValue<'_> {
     fn from(address: IpAddr) -> Self {
         SqlValue::Text(Cow::Owned(address.to_string()))
-    }
-}
-
-impl From<bool> for SqlValue<'_> {
-    fn from(truth: bool) -> Self {
-        SqlValue::Truth(truth)
-    }
-}
-
-impl From<Micros> for SqlValue<'_> {
-    fn from(time: Micros) -> Self {
-        SqlValue::Time(time)
     }
 }
 

@@ -10,10 +10,6 @@ use crate::{Examination, StoreError};
 use leadhost_domain::clock::SystemClock;
 
 /// Returns what the file says about itself. `None` if it does not exist or is empty.
-///
-/// # Errors
-///
-/// [`StoreError::Open`] if it cannot be served, and [`StoreError`] if it cannot be read.
 pub async fn examine(file: &Path) -> Result<Option<Examination>, StoreError> {
     open::refuse_moved(file)?;
     if std::fs::metadata(file).map_or(0, |found| found.len()) == 0 {

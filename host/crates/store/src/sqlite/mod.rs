@@ -27,11 +27,6 @@ use leadhost_domain::clock::SharedClock;
 
 /// Opens the store in this file, and creates it if it does not exist. Compares it with the
 /// high-water mark of its last known state. Returns the database and the store's id.
-///
-/// # Errors
-///
-/// [`StoreError::Open`] if another process has the file, the store has moved, or its schema
-/// cannot be used, and [`StoreError`] if the database fails.
 pub(super) async fn open(
     path: &Path,
     clock: &SharedClock,

@@ -246,10 +246,6 @@ pub fn refuse_old(connection: &Connection) -> Result<(), StoreError> {
 const NEWEST: &str = "select coalesce(max(last_us), 0) from feed_clock";
 
 /// Returns the newest stamp of any feed, in microseconds since 1970.
-///
-/// # Errors
-///
-/// [`StoreError`] as for [`Db::read`].
 pub async fn newest(db: &Db) -> Result<i64, StoreError> {
     db.read(
         JobLength::Short,
@@ -263,10 +259,6 @@ pub async fn newest(db: &Db) -> Result<i64, StoreError> {
 }
 
 /// Records the newest stamp now.
-///
-/// # Errors
-///
-/// [`StoreError`] as for [`Db::read`].
 pub async fn note_newest(db: &Db) -> Result<(), StoreError> {
     db.high_water_mark().note(newest(db).await?);
     Ok(())

@@ -12,11 +12,6 @@ use crate::sql::{Arg, SqlValue, Text};
 use leadhost_domain::time::Micros;
 
 /// Returns how many rows the statement changed.
-///
-/// # Errors
-///
-/// [`StoreError::Inconsistent`] if a parameter of the statement is missing, and
-/// [`StoreError`] if the database fails.
 pub fn execute(
     connection: &mut Connection,
     text: &Text,
@@ -27,11 +22,6 @@ pub fn execute(
 
 /// Runs the statement for each of these rows of parameters. Returns how many rows it
 /// changed.
-///
-/// # Errors
-///
-/// [`StoreError::Inconsistent`] if a parameter of the statement is missing, and
-/// [`StoreError`] if the database fails.
 pub fn execute_each<'r, 'a: 'r>(
     connection: &mut Connection,
     text: &Text,
@@ -50,11 +40,6 @@ pub fn execute_each<'r, 'a: 'r>(
 }
 
 /// Passes each row to `read` until that returns false.
-///
-/// # Errors
-///
-/// [`StoreError::Inconsistent`] if a parameter of the statement is missing, the errors of
-/// `read`, and [`StoreError`] if the database fails.
 pub fn query(
     connection: &mut Connection,
     text: &Text,
@@ -66,11 +51,6 @@ pub fn query(
 
 /// Runs the statement for each of these rows of parameters. Passes each row that it finds
 /// to `read`, until that returns false for this row of parameters.
-///
-/// # Errors
-///
-/// [`StoreError::Inconsistent`] if a parameter of the statement is missing, the errors of
-/// `read`, and [`StoreError`] if the database fails.
 pub fn query_each<'r, 'a: 'r>(
     connection: &mut Connection,
     text: &Text,
@@ -156,10 +136,10 @@ impl RowColumns for Row<'_> {
     }
 
     fn micros_if(&self, column: ColumnRef) -> Result<Option<Micros>, StoreError> {
-        Ok(self.great_if(column)?.map(Micros))
+        Ok(self.number_if(column)?.map(Micros))
     }
 
-    fn great_if(&self, column: ColumnRef) -> Result<Option<i64>, StoreError> {
+    fn number_if(&self, column: ColumnRef) -> Result<Option<i64>, StoreError> {
         match value(self, column)? {
             ValueRef::Null => Ok(None),
             ValueRef::Integer(number) => Ok(Some(number)),
@@ -167,20 +147,11 @@ impl RowColumns for Row<'_> {
         }
     }
 
-    fn small_if(&self, column: ColumnRef) -> Result<Option<i64>, StoreError> {
-        self.great_if(column)
+    fn truth_if(&self, column: ColumnRef) -> Result<Option<bool>, StoreError> {
+        Ok(self.number_if(column)?.map(|number| number != 0))
     }
 
-    fn flag(&self, column: impl Into<ColumnRef>) -> Result<bool, StoreError> {
-        let column = column.into();
-        let number = self.great_if(column)?;
-        number
-            .map(|number| number != 0)
-            .ok_or_else(|| unread(column, "null"))
-    }
-
-    fn bytes_if(&self, column: impl Into<ColumnRef>) -> Result<Option<Vec<u8>>, StoreError> {
-        let column = column.into();
+    fn bytes_if(&self, column: ColumnRef) -> Result<Option<Vec<u8>>, StoreError> {
         match value(self, column)? {
             ValueRef::Null => Ok(None),
             ValueRef::Blob(bytes) => Ok(Some(bytes.to_vec())),
@@ -188,11 +159,7 @@ impl RowColumns for Row<'_> {
         }
     }
 
-    fn json_if<T: DeserializeOwned>(
-        &self,
-        column: impl Into<ColumnRef>,
-    ) -> Result<Option<T>, StoreError> {
-        let column = column.into();
+    fn json_if<T: DeserializeOwned>(&self, column: ColumnRef) -> Result<Option<T>, StoreError> {
         self.str_if(column)?
             .map(|text| serde_json::from_str(text).map_err(|error| unread(column, error)))
             .transpose()

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use crate::decide::rollup::BuildState;
-use crate::row::RowColumns as _;
 use crate::sql::{Arg, Sql, Tx, args, sql};
 use crate::{Build, StoreError};
 use leadhost_domain::analytics::MetricSet;
@@ -106,8 +105,8 @@ impl LockedBuilds {
         let args = args! { workspace: build.workspace, metric_set: build.set.code() };
         let builds: Vec<(i64, (BuildState, i64))> = tx
             .rows(&LOCK, &args, |row| {
-                let state = row.word("rollup_builds", "state", BuildState::from_text)?;
-                Ok((row.number("build")?, (state, row.number("step")?)))
+                let state = row.get("state")?;
+                Ok((row.get("build")?, (state, row.get("step")?)))
             })
             .await?;
         Ok(Self(builds.into_iter().collect()))

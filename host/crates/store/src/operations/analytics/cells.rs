@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::decide::rollup::{DayCells, portions};
 use crate::postgres::VisibleRows;
-use crate::row::{RowColumns as _, analytics};
+use crate::row::analytics;
 use crate::sql::{Sql, Tx, args, sql, steps};
 use crate::{CellQuery, RollupCell, RollupCells, RollupState, Scope, Slots, StoreError};
 use leadhost_domain::analytics::{MEASURES, MeasureCounts, MetricSet, TimeSlot, add};
@@ -53,7 +53,7 @@ async fn state_of(
     set: MetricSet,
 ) -> Result<RollupState, StoreError> {
     let args = args! { workspace, metric_set: set.code() };
-    tx.only(&STATE, &args, |row| analytics::state(row)).await
+    tx.only(&STATE, &args, analytics::state).await
 }
 
 static CUBE: Sql = sql("
@@ -154,9 +154,7 @@ async fn cells_of(
         .into_iter()
         .map(|key| args! { workspace_id, key })
         .collect();
-    let keys = tx
-        .rows_each(&KEYS, &named, |row| analytics::key(row))
-        .await?;
+    let keys = tx.rows_each(&KEYS, &named, analytics::key).await?;
     let too_many = cells.len() > limits::ANALYTICS_CELLS;
     Ok(RollupCells {
         state,
@@ -195,8 +193,8 @@ async fn days(
         };
         let days: Vec<Day> = tx
             .rows(&DAYS, &args, |row| {
-                let day = Day(row.small("day")?);
-                let of_day = DayCells::read(&row.text("cells")?)?;
+                let day = Day(row.get("day")?);
+                let of_day = DayCells::read(&row.get::<String>("cells")?)?;
                 cells.extend(of_day.map(|(key, counts)| RollupCell { day, key, counts }));
                 Ok(day)
             })
@@ -255,8 +253,8 @@ pub async fn sums(
     }
     let bounds: Option<(i32, i32)> = tx
         .only(&BOUNDS, &args! { build }, |row| {
-            let (first, last) = (row.number_if("first")?, row.number_if("last")?);
-            Ok(first.zip(last))
+            let first: Option<i32> = row.get("first")?;
+            Ok(first.zip(row.get("last")?))
         })
         .await?;
     let Some((first, last)) = bounds else {
@@ -282,9 +280,9 @@ pub async fn sums(
         tx.rows_each(&SUMS, &part, |row| {
             let mut counts = MeasureCounts::default();
             for (count, name) in counts.iter_mut().zip(COUNTS) {
-                *count = row.number(name)?;
+                *count = row.get(name)?;
             }
-            let place = (Day(row.small("day")?), row.number("key")?);
+            let place = (Day(row.get("day")?), row.get("key")?);
             add(found.entry(place).or_default(), &counts, 1);
             Ok(())
         })

@@ -10,8 +10,7 @@ use crate::decide::cubes::{self as decide, CubeRow, DueCubes, is_unused};
 use crate::decide::rollup::{BuildState, DayCells};
 use crate::operations::agents::workspace_ids;
 use crate::postgres::VisibleRows;
-use crate::row::RowColumns as _;
-use crate::row::analytics::{build, cube, zone_use};
+use crate::row::FromRow as _;
 use crate::sql::{Sql, Tx, args, sql, steps};
 use crate::sqlite::threads::End;
 use crate::{Build, Cube, Slots, StoreError, ZoneUse};
@@ -149,12 +148,12 @@ async fn due_of(
         .read_many(
             VisibleRows::Of(workspaces),
             steps!(|tx| {
-                let uses = tx.rows_each(&ZONES, &rows, |row| zone_use(row)).await?;
+                let uses = tx.rows_each(&ZONES, &rows, ZoneUse::from_row).await?;
                 let listed = tx
                     .rows_each(&BUILDS, &rows, |row| {
-                        let has_one = row.text_if("zone")?.is_some();
-                        let cube = has_one.then(|| cube(row)).transpose()?;
-                        Ok((build(row)?, cube))
+                        let has_one = row.get::<Option<String>>("zone")?.is_some();
+                        let cube = has_one.then(|| CubeRow::from_row(row)).transpose()?;
+                        Ok((Build::from_row(row)?, cube))
                     })
                     .await?;
                 Ok((uses, listed))
@@ -296,7 +295,7 @@ order by zone");
 
 /// Returns the cubes of a build.
 pub async fn cubes_for_build(tx: &mut Tx, build: i64) -> Result<Vec<CubeRow>, StoreError> {
-    tx.rows(&CUBES_FOR_BUILD, &args! { build }, |row| cube(row))
+    tx.rows(&CUBES_FOR_BUILD, &args! { build }, CubeRow::from_row)
         .await
 }
 
@@ -342,7 +341,7 @@ impl Store {
                     };
                     let args = args! { build: build.number, filled: row.filled.0 };
                     let next = tx
-                        .row(&NEXT, &args, |row| Ok(TimeSlot(row.small("slot")?)))
+                        .row(&NEXT, &args, |row| Ok(TimeSlot(row.get("slot")?)))
                         .await?;
                     let filled = match next {
                         Some(from) => {
@@ -428,11 +427,6 @@ where ctid = any (array(                                        -- postgres
 ");
 
 /// Adds to the days of cubes. The caller holds the lock of the build. An empty day has no row.
-///
-/// # Errors
-///
-/// [`StoreError::Inconsistent`] if the stored cells of a day cannot be parsed, and
-/// [`StoreError`] if the database fails.
 pub async fn add(
     tx: &mut Tx,
     build: &Build,
@@ -479,8 +473,8 @@ async fn known(
         .map(|(zone, day)| args! { build: build.number, zone, day: day.0 })
         .collect();
     tx.rows_each(&FOUND, &wanted, |row| {
-        let place = (row.text("zone")?, Day(row.small("day")?));
-        Ok((place, DayCells::parse(&row.text("cells")?)?))
+        let place = (row.get("zone")?, Day(row.get("day")?));
+        Ok((place, DayCells::parse(&row.get::<String>("cells")?)?))
     })
     .await
 }

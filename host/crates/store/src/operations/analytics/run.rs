@@ -8,8 +8,7 @@ use crate::database::Database;
 use crate::decide::rollup::BuildState;
 use crate::operations::agents::workspace_ids;
 use crate::postgres::VisibleRows;
-use crate::row::RowColumns as _;
-use crate::row::analytics::build;
+use crate::row::FromRow as _;
 use crate::sql::{Sql, Tx, args, sql, steps};
 use crate::{AnalyticsRun, Build, StoreError};
 use leadhost_domain::analytics::MetricSet;
@@ -46,7 +45,7 @@ impl Store {
                     // Read before anything else, so that every earlier commit has a stamp that the run
                     // reads.
                     let as_of = tx
-                        .only(&NOW, &[], |row| Ok(Micros(row.number("now_us")?)))
+                        .only(&NOW, &[], |row| Ok(Micros(row.get("now_us")?)))
                         .await?;
                     Ok((as_of, workspace_ids(tx).await?))
                 }),
@@ -99,7 +98,7 @@ async fn begin_some(
 }
 
 async fn due(tx: &mut Tx, feeds: &[BuildFeed]) -> Result<Vec<Build>, StoreError> {
-    tx.rows_each(&DUE, feeds, |row| build(row)).await
+    tx.rows_each(&DUE, feeds, Build::from_row).await
 }
 
 // Serializes the ends of the runs of a metric set.
@@ -195,7 +194,7 @@ impl Store {
                     let number = ENDS + i64::from(set.code());
                     tx.run(&LOCK, &args! { number }).await?;
                     let args = args! { metric_set: set.code() };
-                    let last = tx.row(&LAST, &args, |row| row.time("as_of")).await?;
+                    let last = tx.row(&LAST, &args, |row| row.get("as_of")).await?;
                     let workspaces = workspace_ids(tx).await?;
                     for some in workspaces.chunks(limits::WORKSPACES_AT_ONCE) {
                         tx.name(some).await?;
@@ -240,11 +239,10 @@ async fn hold(
         .collect();
     let touched = tx
         .rows_each(&TOUCHED, &looked, |row| {
-            let state = row.word("rollup_builds", "state", BuildState::from_text)?;
             Ok(Touched {
-                number: row.number("build")?,
-                serves: state == BuildState::Serving,
-                is_held: row.flag("held")?,
+                number: row.get("build")?,
+                serves: row.get::<BuildState>("state")? == BuildState::Serving,
+                is_held: row.get("held")?,
             })
         })
         .await?;

@@ -1,11 +1,11 @@
 //! The status of the rollups, for operators.
 
 use super::builds;
-use crate::Store;
 use crate::operations::agents::workspace_ids;
 use crate::postgres::VisibleRows;
-use crate::row::{RowColumns as _, analytics};
+use crate::row::FromRow as _;
 use crate::sql::{Sql, Tx, args, sql, steps};
+use crate::{Build, Store};
 use crate::{RollupStatus, StoreError};
 use leadhost_domain::analytics::{MetricSet, TimeSlot};
 use leadhost_domain::id::WorkspaceId;
@@ -94,8 +94,8 @@ async fn last_run(tx: &mut Tx, set: MetricSet) -> Result<RollupStatus, StoreErro
     let args = args! { metric_set: set.code() };
     let run = tx
         .row(&RUN, &args, |row| {
-            let changes: u64 = row.number("changes")?;
-            Ok((row.time_if("as_of")?, row.time_if("finished_at")?, changes))
+            let changes: u64 = row.get("changes")?;
+            Ok((row.get("as_of")?, row.get("finished_at")?, changes))
         })
         .await?;
     if let Some((as_of, finished_at, changes)) = run {
@@ -115,14 +115,14 @@ async fn add(
     let feeds = builds::feeds(status.set, some);
     let behind: Vec<(WorkspaceId, Option<Micros>)> = tx
         .rows_each(&BEHIND, &feeds, |row| {
-            Ok((row.id("workspace_id")?, row.time_if("held_at")?))
+            Ok((row.get("workspace_id")?, row.get("held_at")?))
         })
         .await?;
     status.behind.extend(behind);
     let making = tx
         .rows_each(&MAKING, &feeds, |row| {
-            let after = Micros(row.number("after_us")?);
-            Ok((analytics::build(row)?, after))
+            let after = Micros(row.get("after_us")?);
+            Ok((Build::from_row(row)?, after))
         })
         .await?;
     status.making.extend(making);
@@ -135,7 +135,7 @@ async fn add(
     // One count for all workspaces, or one for each.
     let counts: Vec<(u64, u64)> = tx
         .rows_each(&CUBES, &counted, |row| {
-            Ok((row.number("cubes")?, row.number("making")?))
+            Ok((row.get("cubes")?, row.get("making")?))
         })
         .await?;
     for (cubes, making) in counts {

@@ -2,6 +2,7 @@
 //! unless another step was faster.
 
 use crate::Store;
+use crate::row::FromRow as _;
 use std::collections::{HashMap, HashSet};
 
 use uuid::Uuid;
@@ -15,8 +16,7 @@ use crate::decide::rollup::{
     facts, new_keys,
 };
 use crate::postgres::VisibleRows;
-use crate::row::RowColumns as _;
-use crate::row::analytics::{change, fact, key, place};
+use crate::row::analytics::{change, fact, key};
 use crate::sql::{Arg, Sql, Tx, args, sql, steps};
 use crate::sqlite::threads::End;
 use crate::{Build, Stepped, StoreError};
@@ -250,7 +250,7 @@ async fn read(
                 };
                 let found = tx
                     .row(&PLACE, &args, |row| {
-                        Ok((place(row)?, Micros(row.number("now_us")?)))
+                        Ok((BuildPosition::from_row(row)?, Micros(row.get("now_us")?)))
                     })
                     .await?;
                 let Some((place, seen_at)) = found else {
@@ -310,7 +310,7 @@ async fn known_facts(
         .iter()
         .map(|change| args! { build: build.number, id: change.id })
         .collect();
-    let known = tx.rows_each(&FACTS, &wanted, |row| fact(row)).await?;
+    let known = tx.rows_each(&FACTS, &wanted, fact).await?;
     Ok(known.into_iter().collect())
 }
 

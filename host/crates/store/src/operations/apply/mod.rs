@@ -26,12 +26,6 @@ impl Store {
     /// Brings the workspace in line with its declaration: creates and changes what the plan names,
     /// and removes nothing. Runs in one transaction. With `dry_run` it is rolled back at the end,
     /// so the answer shows what would change.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError::Refused`] if the plan is a part of a workspace that does not exist, or
-    /// names a partner or an agent that the workspace does not have, and [`StoreError`] if
-    /// the database fails.
     pub async fn apply(
         &self,
         plan: &Plan,

@@ -2,12 +2,10 @@
 //! change rows write only differences, and return how many rows differed.
 
 use super::resolved::ResolvedConnection;
+use crate::operations::product_plan::ProductWriter;
 use crate::operations::products;
 use crate::plan::RowEffect;
-use crate::row::RowColumns as _;
-use crate::row::agents::kind_text;
-use crate::row::products::ProductWriter;
-use crate::sql::{Json, Sql, SqlRow, Tx, args, json, sql};
+use crate::sql::{Json, Sql, Tx, args, sql};
 use crate::{Plan, PlannedAgent, PlannedOwner, PlannedProduct, StoreError};
 use leadhost_domain::connection::ConnectionKind;
 use leadhost_domain::id::{AgentId, ConnectionId, OwnerId, PartnerId, WorkspaceId};
@@ -130,7 +128,7 @@ pub async fn alone(tx: &mut Tx) -> Result<(), StoreError> {
 
 /// Returns the id of the workspace with this slug, or `None` if there is none.
 pub async fn workspace(tx: &mut Tx, slug: &str) -> Result<Option<WorkspaceId>, StoreError> {
-    tx.row(&WORKSPACE, &args! { slug }, |row| row.id("id"))
+    tx.row(&WORKSPACE, &args! { slug }, |row| row.get("id"))
         .await
 }
 
@@ -187,7 +185,7 @@ impl<'t> Declare<'t> {
     /// Returns the id of the partner with this name, or `None` if there is none.
     pub async fn partner(&mut self, name: &str) -> Result<Option<PartnerId>, StoreError> {
         let args = args! { workspace: self.workspace, name };
-        self.tx.row(&PARTNER, &args, |row| row.id("id")).await
+        self.tx.row(&PARTNER, &args, |row| row.get("id")).await
     }
 
     /// Creates a partner.
@@ -205,23 +203,16 @@ impl<'t> Declare<'t> {
     /// Returns the id of the agent with this name, or `None` if there is none.
     pub async fn agent(&mut self, name: &str) -> Result<Option<AgentId>, StoreError> {
         let args = args! { workspace: self.workspace, name };
-        let id = |row: &SqlRow<'_>| Ok(AgentId(row.number("id")?));
-        self.tx.row(&AGENT, &args, id).await
+        self.tx.row(&AGENT, &args, |row| row.get("id")).await
     }
 
     /// Creates an agent. The store assigns its number.
     pub async fn new_agent(&mut self, agent: &PlannedAgent) -> Result<AgentId, StoreError> {
         let args = args! {
+            from agent: name, number, kind, channel, adapter, internal;
             workspace: self.workspace,
-            name: &agent.name,
-            number: agent.number.as_deref(),
-            kind: kind_text(agent.kind),
-            channel: agent.channel.as_deref(),
-            adapter: agent.adapter.as_deref(),
-            internal: agent.internal,
         };
-        let id = |row: &SqlRow<'_>| Ok(AgentId(row.number("id")?));
-        self.tx.only(&NEW_AGENT, &args, id).await
+        self.tx.only(&NEW_AGENT, &args, |row| row.get("id")).await
     }
 
     /// Changes all fields of an agent except its name to those of the plan. Returns 1 if any of
@@ -232,12 +223,8 @@ impl<'t> Declare<'t> {
         agent: &PlannedAgent,
     ) -> Result<u64, StoreError> {
         let args = args! {
+            from agent: number, kind, channel, adapter, internal;
             id,
-            number: agent.number.as_deref(),
-            kind: kind_text(agent.kind),
-            channel: agent.channel.as_deref(),
-            adapter: agent.adapter.as_deref(),
-            internal: agent.internal,
         };
         self.tx.run(&CHANGE_AGENT, &args).await
     }
@@ -245,7 +232,7 @@ impl<'t> Declare<'t> {
     /// Returns the id of the owner with this e-mail address, or `None` if there is none.
     pub async fn owner(&mut self, email: &str) -> Result<Option<OwnerId>, StoreError> {
         let args = args! { workspace: self.workspace, email };
-        self.tx.row(&OWNER, &args, |row| row.id("id")).await
+        self.tx.row(&OWNER, &args, |row| row.get("id")).await
     }
 
     /// Creates an owner of deals.
@@ -294,17 +281,12 @@ impl<'t> Declare<'t> {
         let args = args! { workspace: self.workspace, name, kind: kind.as_str() };
         self.tx
             .row(&CONNECTION, &args, |row| {
-                Ok((row.text_id("id")?, row.number("config_version")?))
+                Ok((row.get("id")?, row.get("config_version")?))
             })
             .await
     }
 
     /// Creates a connection with version 1 of its configuration.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError::Inconsistent`] if a value cannot be serialized as JSON, and [`StoreError`]
-    /// if the database fails.
     pub async fn new_connection(
         &mut self,
         id: &ConnectionId,
@@ -312,25 +294,11 @@ impl<'t> Declare<'t> {
     ) -> Result<(), StoreError> {
         let planned = wanted.planned;
         let args = args! {
-            workspace: self.workspace,
-            id,
-            partner: wanted.partner,
-            name: &planned.name,
-            plugin: &planned.plugin,
-            config: Json(planned.config.clone()),
-            agent: wanted.agent,
-            allow: json(&planned.allow)?,
-            checks: json(&planned.checks)?,
-            routes: json(&planned.routes)?,
-            secrets: json(&planned.secrets)?,
-            sealed: &planned.sealed,
-            fingerprint: &planned.fingerprint,
-            region: wanted.region,
+            from planned: name, plugin, allow, checks, routes, secrets, sealed, fingerprint,
+            dedupe_by_content, kind, settings, secret_times = secrets_at;
+            workspace: self.workspace, id, partner: wanted.partner,
+            config: Json(planned.config.clone()), agent: wanted.agent, region: wanted.region,
             time_zone: wanted.time_zone,
-            dedupe_by_content: planned.dedupe_by_content,
-            kind: planned.kind.as_str(),
-            settings: json(&planned.settings)?,
-            secret_times: json(&planned.secrets_at)?,
         };
         self.tx.run(&NEW_CONNECTION, &args).await?;
         Ok(())
@@ -339,11 +307,6 @@ impl<'t> Declare<'t> {
     /// Changes a connection to the plan. If the fingerprint differs, it replaces the
     /// configuration and the secrets too, and increments the version of the configuration.
     /// Returns 0 if nothing differed.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError::Inconsistent`] if a value cannot be serialized as JSON, and [`StoreError`]
-    /// if the database fails.
     pub async fn change_connection(
         &mut self,
         id: &ConnectionId,
@@ -351,26 +314,14 @@ impl<'t> Declare<'t> {
     ) -> Result<u64, StoreError> {
         let planned = wanted.planned;
         let args = args! {
-            id,
-            partner: wanted.partner,
-            plugin: &planned.plugin,
-            agent: wanted.agent,
-            allow: json(&planned.allow)?,
-            checks: json(&planned.checks)?,
-            routes: json(&planned.routes)?,
-            region: wanted.region,
+            from planned: plugin, allow, checks, routes, dedupe_by_content, settings;
+            id, partner: wanted.partner, agent: wanted.agent, region: wanted.region,
             time_zone: wanted.time_zone,
-            dedupe_by_content: planned.dedupe_by_content,
-            settings: json(&planned.settings)?,
         };
         let changed = self.tx.run(&CHANGE_CONNECTION, &args).await?;
         let args = args! {
-            id,
-            config: Json(planned.config.clone()),
-            secrets: json(&planned.secrets)?,
-            sealed: &planned.sealed,
-            fingerprint: &planned.fingerprint,
-            secret_times: json(&planned.secrets_at)?,
+            from planned: secrets, sealed, fingerprint, secret_times = secrets_at;
+            id, config: Json(planned.config.clone()),
         };
         Ok(changed + self.tx.run(&CHANGE_CONFIGURATION, &args).await?)
     }

@@ -11,12 +11,7 @@ use leadhost_domain::clock::Clock;
 use leadhost_domain::id::WorkspaceId;
 
 /// Returns the result of each write. The transaction has already named the workspaces of `read_set`.
-///
-/// # Errors
-///
-/// [`StoreError::Contended`] if another host changed the same rows in the meantime,
-/// [`StoreError::Inconsistent`] if the writes and the loaded rows contradict each other, and
-/// [`StoreError`] if the database fails.
+/// Fails with [`StoreError::Contended`] if another host changed the same rows in the meantime.
 pub async fn run(
     tx: &mut Tx,
     clock: &dyn Clock,

@@ -4,7 +4,7 @@ use super::raw;
 use crate::Store;
 use crate::operations::repairs::changes_about;
 use crate::postgres::VisibleRows;
-use crate::row::erase::erased;
+use crate::row::read;
 use crate::sql::{Sql, args, json, sql, steps};
 use crate::{Erased, Person, StoreError};
 
@@ -140,7 +140,13 @@ impl Store {
                         contact: person.id,
                         names: json(&person.names())?,
                     };
-                    let mut counted = tx.only(&COUNTS, &args, |row| erased(row)).await?;
+                    let mut counted = tx.only(&COUNTS, &args, |row| {
+                        Ok(read!(row => Erased {
+                            contacts, contact_keys, deals, deal_changes, deal_logs, conversations, messages,
+                            message_errors, sends, idempotency_answers, channel_refs, holds, repair_changes,
+                            tickets, deliveries = 0, shared_deliveries = 0, fetch_answers = 0,
+                        }))
+                    }).await?;
                     counted.add(&raw::count(tx, &person).await?);
                     Ok(counted)
                 }),

@@ -8,7 +8,6 @@ use uuid::Uuid;
 use super::erasing::{ErasureTx, LOCK_WORK, WORK};
 use crate::erase::ERASED_ANSWER;
 use crate::operations::remove::{REMOVE_TICKETS, locked, rows_of};
-use crate::row::RowColumns as _;
 use crate::schema;
 use crate::sql::{Json, Sql, SqlRow, args, json, made, sql};
 use crate::tombstones::Removal;
@@ -94,11 +93,8 @@ type Named = (Uuid, Vec<String>);
 /// Removes at most `limits::ERASED_AT_ONCE` messages of the person, with their sends and
 /// channels' ids, and overwrites stored answers that may name the person. Returns `None` if
 /// there are no messages.
-///
-/// # Errors
-///
-/// [`StoreError::Contended`] if a channel assigned another id to one of the messages in the
-/// meantime, and [`StoreError`] if the database fails.
+/// Fails with [`StoreError::Contended`] if a channel assigned another id to one of the messages in
+/// the meantime.
 pub async fn messages(work: &mut ErasureTx<'_>) -> Result<Option<Erased>, StoreError> {
     let (workspace, contact) = (work.person.workspace, work.person.id);
     let args = args! { workspace, contact, limit: limits::ERASED_AT_ONCE };
@@ -151,8 +147,8 @@ pub async fn messages(work: &mut ErasureTx<'_>) -> Result<Option<Erased>, StoreE
 }
 
 fn named(row: &SqlRow<'_>) -> Result<Named, StoreError> {
-    let names: Option<Vec<String>> = row.json_if("external_ids")?;
-    Ok((row.id("id")?, names.unwrap_or_default()))
+    let names: Option<Vec<String>> = row.get("external_ids")?;
+    Ok((row.get("id")?, names.unwrap_or_default()))
 }
 
 fn ids(messages: &[Named]) -> Vec<Uuid> {
@@ -170,7 +166,7 @@ fn external_ids(messages: &[Named]) -> BTreeSet<(Uuid, &str)> {
 
 /// Reads a channel's id of a message: the channel and the id.
 fn reference(row: &SqlRow<'_>) -> Result<(String, String), StoreError> {
-    Ok((row.text("connection_id")?, row.text("external_id")?))
+    Ok((row.get("connection_id")?, row.get("external_id")?))
 }
 
 async fn remove_references(
@@ -224,11 +220,6 @@ for update                                                                      
 /// Removes message errors of the person's conversations, or else those of unknown messages to
 /// the person, and channels' ids that name the person: at most `limits::ERASED_AT_ONCE` of
 /// each. Returns `None` if there are none.
-///
-/// # Errors
-///
-/// [`StoreError::Inconsistent`] if a value cannot be serialized as JSON, and [`StoreError`] if
-/// the database fails.
 pub async fn errors(work: &mut ErasureTx<'_>) -> Result<Option<Erased>, StoreError> {
     let mut found = work.ids_of_contact(&ERRORS, limits::ERASED_AT_ONCE).await?;
     let args = args! {
@@ -239,7 +230,7 @@ pub async fn errors(work: &mut ErasureTx<'_>) -> Result<Option<Erased>, StoreErr
     if found.is_empty() {
         found = work
             .tx
-            .rows(&STRAY_ERRORS, &args, |row| row.id("id"))
+            .rows(&STRAY_ERRORS, &args, |row| row.get("id"))
             .await?;
     }
     let references = work.tx.rows(&STRAY_REFERENCES, &args, reference).await?;
@@ -319,7 +310,7 @@ pub async fn conversations(work: &mut ErasureTx<'_>) -> Result<Option<Erased>, S
         .collect();
     let tickets: Vec<Uuid> = work
         .tx
-        .rows_each(&LOCK_TICKETS_OF, &wanted, |row| row.id("id"))
+        .rows_each(&LOCK_TICKETS_OF, &wanted, |row| row.get("id"))
         .await?;
     work.run(&REMOVE_TICKETS, &tickets).await?;
     work.run(&REMOVE_CONVERSATIONS, &conversations).await?;

@@ -4,7 +4,6 @@ use uuid::Uuid;
 
 use super::super::remove::rows_of;
 use super::super::tombstones;
-use crate::row::RowColumns as _;
 use crate::schema;
 use crate::sql::{Sql, Tx, args, made, sql};
 use crate::tombstones::Removal;
@@ -30,7 +29,7 @@ impl ErasureTx<'_> {
             contact: self.person.id,
             limit,
         };
-        self.tx.rows(sql, &args, |row| row.id("id")).await
+        self.tx.rows(sql, &args, |row| row.get("id")).await
     }
 
     /// Returns the ids that a statement finds among these.
@@ -40,7 +39,7 @@ impl ErasureTx<'_> {
         ids: &[Uuid],
     ) -> Result<Vec<Uuid>, StoreError> {
         let rows = rows_of(self.person.workspace, ids);
-        self.tx.rows_each(sql, &rows, |row| row.id("id")).await
+        self.tx.rows_each(sql, &rows, |row| row.get("id")).await
     }
 
     /// Runs a statement for these ids and returns how many rows it touched.

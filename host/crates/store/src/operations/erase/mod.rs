@@ -101,7 +101,6 @@ use self::erasing::{ErasureTx, LOCK_CONTACT, LOCK_WORK, WORK};
 use super::remove::{self};
 use super::repairs;
 use crate::postgres::VisibleRows;
-use crate::row::RowColumns as _;
 use crate::sql::{Sql, args, sql, steps};
 use crate::tombstones::Removal;
 use crate::{EraseStep, Erased, Extent, Person, Store, StoreError};
@@ -112,11 +111,8 @@ use leadhost_domain::row::Entity;
 impl Store {
     /// Runs the next step of an erasure, a bounded transaction. The erasure is done when a step
     /// finds nothing left to do.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError::Contended`] if a message of the person got another external id
-    /// meanwhile, and [`StoreError`] if the database fails. The step is then rolled back.
+    /// Fails with [`StoreError::Contended`] if a message of the person got another external id
+    /// meanwhile.
     pub async fn erase_step(
         &self,
         person: &Person,
@@ -261,10 +257,7 @@ and workspace_id = :workspace");
 async fn contact(work: &mut ErasureTx<'_>) -> Result<Option<Erased>, StoreError> {
     let args = args! { workspace: work.person.workspace, contact: work.person.id };
     work.tx.run(&LOCK_CONTACT, &args).await?;
-    let is_left = work
-        .tx
-        .only(&LEFT, &args, |row| row.flag("is_left"))
-        .await?;
+    let is_left = work.tx.only(&LEFT, &args, |row| row.get("is_left")).await?;
     if is_left {
         return Ok(None);
     }

@@ -5,7 +5,6 @@ use crate::Store;
 use uuid::Uuid;
 
 use crate::postgres::VisibleRows;
-use crate::row::RowColumns as _;
 use crate::sql::{Sql, args, sql, steps};
 use crate::{Person, PersonBy, StoreError};
 use leadhost_domain::id::{ContactId, WorkspaceId};
@@ -63,7 +62,7 @@ impl Store {
                         PersonBy::Key(key) => {
                             let limit = i64::from(limits::OTHERS_NAMED) + 1;
                             let args = args! { workspace, key: &key, limit };
-                            tx.rows(&BY_KEY, &args, |row| row.id("contact_id")).await?
+                            tx.rows(&BY_KEY, &args, |row| row.get("contact_id")).await?
                         }
                     };
                     let Some((&id, others)) = found.split_first() else {
@@ -72,11 +71,11 @@ impl Store {
                     let args = args! { workspace, contact: id };
                     let contact = tx
                         .row(&CONTACT, &args, |row| {
-                            Ok((row.text_if("email")?, row.text_if("phone_number")?))
+                            Ok((row.get("email")?, row.get("phone_number")?))
                         })
                         .await?;
-                    let keys = tx.rows(&KEYS, &args, |row| row.text("key")).await?;
-                    let known = tx.row(&KNOWN, &args, |row| row.id::<Uuid>("id")).await?;
+                    let keys = tx.rows(&KEYS, &args, |row| row.get("key")).await?;
+                    let known = tx.row(&KNOWN, &args, |row| row.get::<Uuid>("id")).await?;
                     if contact.is_none() && known.is_none() {
                         return Ok(None);
                     }

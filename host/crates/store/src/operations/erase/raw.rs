@@ -1,7 +1,7 @@
 //! Raw deliveries about a person. A delivery that also led to others is emptied rather than
 //! removed, so that its results for the others remain visible.
 
-use crate::Store;
+use crate::{StandingDelivery, Store, UnlinkedDelivery};
 use uuid::Uuid;
 
 use super::{
@@ -11,10 +11,9 @@ use super::{
 use crate::erase::EMPTIED;
 use crate::operations::remove::rows_of;
 use crate::postgres::VisibleRows;
-use crate::row::RowColumns as _;
-use crate::row::erase::{erased_raw, unlinked as unlinked_of};
+use crate::row::{FromRow as _, from_row};
 use crate::schema;
-use crate::sql::{Sql, Tx, args, json, made, sql, steps};
+use crate::sql::{Json, Sql, Tx, args, json, made, sql, steps};
 use crate::{Erased, Person, StoreError, UnlinkedPage};
 use leadhost_domain::id::{ContactId, DeliveryId, ErasureId, WorkspaceId};
 use leadhost_domain::limits;
@@ -115,7 +114,16 @@ select (select count(*) from own) as linked,
 /// Counts deliveries that led to the person.
 pub async fn count(tx: &mut Tx, person: &Person) -> Result<Erased, StoreError> {
     let args = args! { workspace: person.workspace, contact: person.id };
-    tx.only(&COUNT, &args, |row| erased_raw(row)).await
+    tx.only(&COUNT, &args, |row| {
+        let (linked, shared): (u64, u64) = (row.get("linked")?, row.get("shared")?);
+        Ok(Erased {
+            deliveries: linked.saturating_sub(shared),
+            shared_deliveries: shared,
+            fetch_answers: row.get("answers")?,
+            ..Erased::default()
+        })
+    })
+    .await
 }
 
 static ANSWERS_OF_ITEMS: Sql = sql("
@@ -162,11 +170,6 @@ and d.id = each.id
 and (d.body_bytes > 0 or d.query::text <> '[]' or d.headers::text <> '[]')");
 
 /// Removes or empties deliveries that led to the person.
-///
-/// # Errors
-///
-/// [`StoreError::Inconsistent`] if a value cannot be serialized as JSON, and [`StoreError`] if
-/// the database fails.
 pub async fn linked(work: &mut ErasureTx<'_>) -> Result<Option<Erased>, StoreError> {
     let most = limits::ERASED_WHOLE_AT_ONCE;
     let mut all = work.ids_of_contact(&LINKED, most).await?;
@@ -183,7 +186,7 @@ pub async fn linked(work: &mut ErasureTx<'_>) -> Result<Option<Erased>, StoreErr
         .collect();
     let shared: Vec<Uuid> = work
         .tx
-        .rows_each(&SHARED, &wanted, |row| row.id("id"))
+        .rows_each(&SHARED, &wanted, |row| row.get("id"))
         .await?;
     let own: Vec<Uuid> = all.into_iter().filter(|id| !shared.contains(id)).collect();
     let mut erased = remove(work.tx, workspace, &own).await?;
@@ -289,7 +292,7 @@ impl Store {
                     ids.sort_unstable();
                     lock(tx, workspace, &ids).await?;
                     let led: Vec<Uuid> = tx
-                        .rows_each(&LED, &rows_of(workspace, &ids), |row| row.id("id"))
+                        .rows_each(&LED, &rows_of(workspace, &ids), |row| row.get("id"))
                         .await?;
                     ids.retain(|id| !led.contains(id));
                     let mut erased = remove(tx, workspace, &ids).await?;
@@ -324,6 +327,13 @@ and d.workspace_id = :workspace                          -- postgres
 order by d.id
 limit :limit"
 ));
+
+from_row! {
+    UnlinkedDelivery |row| {
+        standing = StandingDelivery::from_row(row)?, is_own: "own", query = row.get::<Json>("query")?.0,
+        headers = row.get::<Json>("headers")?.0, body,
+    }
+}
 
 static RAW: Sql = sql(concat!(
     "
@@ -368,8 +378,8 @@ impl Store {
                     };
                     let page: Vec<(Uuid, u64, bool)> = tx
                         .rows(&PAGE, &args, |row| {
-                            let bytes = row.number("body_bytes")?;
-                            Ok((row.id("id")?, bytes, row.flag("wanted")?))
+                            let bytes = row.get("body_bytes")?;
+                            Ok((row.get("id")?, bytes, row.get("wanted")?))
                         })
                         .await?;
                     let full = page.len() == limits::SEARCHED_AT_ONCE as usize;
@@ -386,7 +396,9 @@ impl Store {
                     }
                     let is_last = !full && next == page.last().map(|(id, ..)| *id);
                     Ok(UnlinkedPage {
-                        deliveries: tx.rows_each(&RAW, &wanted, |row| unlinked_of(row)).await?,
+                        deliveries: tx
+                            .rows_each(&RAW, &wanted, UnlinkedDelivery::from_row)
+                            .await?,
                         next: next.filter(|_| !is_last).map(DeliveryId),
                     })
                 }),

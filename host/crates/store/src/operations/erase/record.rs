@@ -6,8 +6,7 @@ use uuid::Uuid;
 use super::{erasing::LOCK_CONTACT, standing};
 use crate::erase::left_by;
 use crate::postgres::VisibleRows;
-use crate::row::RowColumns as _;
-use crate::row::erase::erasure;
+use crate::row::FromRow as _;
 use crate::sql::{Sql, Tx, args, json, sql, steps};
 use crate::sqlite::threads::End;
 use crate::{
@@ -50,17 +49,12 @@ impl Store {
                 steps!(|tx| {
                     let args = args! { workspace: new.workspace, contact: new.contact };
                     tx.run(&LOCK_CONTACT, &args).await?;
-                    let before = tx.row(&UNFINISHED, &args, |row| erasure(row)).await?;
+                    let before = tx.row(&UNFINISHED, &args, Erasure::from_row).await?;
                     if let Some(before) = before {
                         return Ok((before, End::Undo));
                     }
                     let args = args! {
-                        workspace: new.workspace,
-                        id: new.id,
-                        contact: new.contact,
-                        found_by: new.found_by.as_str(),
-                        key: new.key,
-                        began_at: new.began_at,
+                        from new: workspace, id, contact, found_by, key, began_at,
                     };
                     tx.run(&BEGIN, &args).await?;
                     let begun = Erasure {
@@ -89,14 +83,8 @@ for update                             -- postgres
 ");
 
 /// Locks the record and returns what it has noted so far.
-///
-/// # Errors
-///
-/// [`StoreError::Inconsistent`] if there is no such erasure, and [`StoreError`] if the database
-/// fails.
 pub async fn lock(tx: &mut Tx, id: ErasureId) -> Result<Erased, StoreError> {
-    tx.only(&LOCK, &args! { id }, |row| row.json("erased"))
-        .await
+    tx.only(&LOCK, &args! { id }, |row| row.get("erased")).await
 }
 
 static NOTE: Sql = sql("
@@ -105,11 +93,6 @@ set erased = :erased
 where id = :id");
 
 /// Adds the removed rows to those noted before.
-///
-/// # Errors
-///
-/// [`StoreError::Inconsistent`] if a value cannot be serialized as JSON, and [`StoreError`] if
-/// the database fails.
 pub async fn note(
     tx: &mut Tx,
     id: ErasureId,
@@ -130,11 +113,6 @@ set done_at = :now, remaining = :remaining
 where id = :id");
 
 /// Ends the erasure at the time `now`, and records the deliveries that remain.
-///
-/// # Errors
-///
-/// [`StoreError::Inconsistent`] if a value cannot be serialized as JSON, and [`StoreError`] if
-/// the database fails.
 pub async fn end(
     tx: &mut Tx,
     id: ErasureId,
@@ -155,7 +133,7 @@ impl Store {
             .read(
                 VisibleRows::All,
                 steps!(|tx| {
-                    let found = tx.rows(&ONE, &args! { id }, |row| erasure(row)).await?;
+                    let found = tx.rows(&ONE, &args! { id }, Erasure::from_row).await?;
                     Ok(standing_alone(tx, found).await?.pop())
                 }),
             )
@@ -201,11 +179,11 @@ impl Store {
                     let all = match filter.workspace {
                         Some(workspace) => {
                             let args = args! { workspace, before, limit };
-                            tx.rows(&OF_WORKSPACE, &args, |row| erasure(row)).await?
+                            tx.rows(&OF_WORKSPACE, &args, Erasure::from_row).await?
                         }
                         None => {
                             let args = args! { before, limit };
-                            tx.rows(&ALL, &args, |row| erasure(row)).await?
+                            tx.rows(&ALL, &args, Erasure::from_row).await?
                         }
                     };
                     standing_alone(tx, all).await
@@ -234,7 +212,7 @@ impl Store {
                 VisibleRows::Of(&[workspace]),
                 steps!(|tx| {
                     let args = args! { workspace, contact };
-                    let all = tx.rows(&OF_CONTACT, &args, |row| erasure(row)).await?;
+                    let all = tx.rows(&OF_CONTACT, &args, Erasure::from_row).await?;
                     standing::find(tx, &left_by(&all)).await
                 }),
             )

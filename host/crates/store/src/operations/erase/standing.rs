@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::row::erase::standing as delivery;
+use crate::row::{FromRow as _, from_row};
 use crate::sql::{Sql, Tx, args, sql};
 use crate::{StandingDelivery, StoreError};
 use leadhost_domain::id::{DeliveryId, WorkspaceId};
@@ -33,6 +33,10 @@ and (d.next_attempt_at is not null or (
 order by d.id"
 ));
 
+from_row! {
+    StandingDelivery |row| { id, status, is_shared: "shared", is_pending: "pending" }
+}
+
 /// Returns the deliveries left by erasures that are still there.
 pub async fn find(
     tx: &mut Tx,
@@ -44,7 +48,8 @@ pub async fn find(
         .into_iter()
         .map(|(id, workspace_id)| args! { workspace_id, id })
         .collect();
-    tx.rows_each(&STANDING, &left, |row| delivery(row)).await
+    tx.rows_each(&STANDING, &left, StandingDelivery::from_row)
+        .await
 }
 
 pub const SQL: &[&Sql] = &[&STANDING];

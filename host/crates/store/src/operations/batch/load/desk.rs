@@ -10,7 +10,7 @@ use super::links::Links;
 use super::locked::ids;
 use crate::StoreError;
 use crate::decide::{ReadSet, TicketRecord, WorkingSet};
-use crate::row::RowColumns as _;
+use crate::row::FromRow as _;
 use crate::sql::{Arg, Sql, Tx, args, sql};
 use leadhost_domain::id::{ConversationId, DealId, TicketId, WorkspaceId};
 
@@ -45,7 +45,7 @@ pub async fn follow(
 ) -> Result<BTreeSet<(WorkspaceId, TicketId)>, StoreError> {
     let named: Vec<(TicketId, TicketRecord)> = tx
         .rows_each(&FIND, &ids(&read_set.tickets), |row| {
-            Ok((row.id("id")?, TicketRecord::read(row)?))
+            Ok((row.get("id")?, TicketRecord::from_row(row)?))
         })
         .await?;
     let mut found = BTreeSet::new();
@@ -128,11 +128,8 @@ impl TicketLookup {
 }
 
 /// Loads tickets, once their conversations and deals are locked.
-///
-/// # Errors
-///
-/// [`StoreError::Contended`] if a named ticket has got a conversation that is not locked, and
-/// [`StoreError`] if the database fails.
+/// Fails with [`StoreError::Contended`] if a named ticket has got a conversation that is not
+/// locked.
 pub async fn tickets(
     tx: &mut Tx,
     set: &mut WorkingSet,
@@ -158,7 +155,7 @@ pub async fn tickets(
     }
     let found: Vec<(TicketId, TicketRecord)> = tx
         .rows_each(&LOCK, &wanted, |row| {
-            Ok((row.id("id")?, TicketRecord::read(row)?))
+            Ok((row.get("id")?, TicketRecord::from_row(row)?))
         })
         .await?;
     for (id, ticket) in found {

@@ -12,9 +12,9 @@ use super::{
 };
 use crate::decide::{
     ConversationRecord, IdempotencyRecord, MessageErrorRecord, MessageRecord, ReadSet, Reference,
-    ReferenceKey, WorkingSet,
+    ReferenceKey, SendRecord, WorkingSet,
 };
-use crate::row::{RowColumns as _, working_set};
+use crate::row::FromRow as _;
 use crate::sql::{Arg, Sql, Tx, args, sql};
 use crate::{IdempotencyKey, StoreError};
 use leadhost_domain::id::{
@@ -33,11 +33,6 @@ macro_rules! find_and_lock {
 
 /// Finds the messages, sends, tickets, conversations and contacts that the batch leads to,
 /// without a lock.
-///
-/// # Errors
-///
-/// [`StoreError::Inconsistent`] if a row has no matching lookup, and [`StoreError`] if the
-/// database fails.
 pub async fn follow(tx: &mut Tx, read_set: &ReadSet) -> Result<Links, StoreError> {
     let mut draft = WorkingSet::default();
     let requests = requests(tx, &FIND_REQUESTS, &read_set.idempotency).await?;
@@ -65,11 +60,6 @@ pub async fn follow(tx: &mut Tx, read_set: &ReadSet) -> Result<Links, StoreError
 }
 
 /// Locks rows whose keys come from outside: idempotency keys and channels' ids of messages.
-///
-/// # Errors
-///
-/// [`StoreError::Inconsistent`] if a row has no matching lookup, and [`StoreError`] if the
-/// database fails.
 pub async fn names(
     tx: &mut Tx,
     set: &mut WorkingSet,
@@ -89,11 +79,7 @@ pub async fn names(
 
 /// Locks conversations, their messages and the reported errors of these. The contacts are locked
 /// already.
-///
-/// # Errors
-///
-/// [`StoreError::Contended`] if the locked rows lead to rows that are not locked, and
-/// [`StoreError`] if the database fails.
+/// Fails with [`StoreError::Contended`] if the locked rows lead to rows that are not locked.
 pub async fn lock_conversations(
     tx: &mut Tx,
     set: &mut WorkingSet,
@@ -153,7 +139,10 @@ async fn requests(
         })
         .collect();
     tx.rows_each(sql, &rows, |row| {
-        Ok((asked(&keys, row)?.clone(), working_set::remembered(row)?))
+        Ok((
+            asked(&keys, row)?.clone(),
+            IdempotencyRecord::from_row(row)?,
+        ))
     })
     .await
 }
@@ -188,7 +177,7 @@ async fn references(
         })
         .collect();
     tx.rows_each(sql, &rows, |row| {
-        Ok((asked(&keys, row)?.clone(), working_set::reference(row)?))
+        Ok((asked(&keys, row)?.clone(), Reference::from_row(row)?))
     })
     .await
 }
@@ -218,7 +207,7 @@ async fn messages(
 ) -> Result<(), StoreError> {
     let found: Vec<(MessageId, MessageRecord)> = tx
         .rows_each(sql, &ids(wanted), |row| {
-            Ok((row.id("id")?, MessageRecord::read(row)?))
+            Ok((row.get("id")?, MessageRecord::from_row(row)?))
         })
         .await?;
     set.dialogue.messages.extend(found);
@@ -252,15 +241,12 @@ async fn sends(
     set: &mut WorkingSet,
     wanted: &BTreeSet<(WorkspaceId, MessageId)>,
 ) -> Result<(), StoreError> {
-    let found = tx
+    let found: Vec<(MessageId, SendRecord)> = tx
         .rows_each(&SENDS, &ids(wanted), |row| {
-            let id: MessageId = row.id("message_id")?;
-            Ok((id, working_set::send(row)?))
+            Ok((row.get("message_id")?, SendRecord::from_row(row)?))
         })
         .await?;
-    for (id, send) in found {
-        set.dialogue.sends.insert(id, send);
-    }
+    set.dialogue.sends.extend(found);
     Ok(())
 }
 
@@ -373,7 +359,7 @@ async fn conversations(
     }
     let found: Vec<(ConversationId, ConversationRecord)> = tx
         .rows_each(&CONVERSATIONS, &wanted, |row| {
-            Ok((row.id("id")?, ConversationRecord::read(row)?))
+            Ok((row.get("id")?, ConversationRecord::from_row(row)?))
         })
         .await?;
     for (id, conversation) in found {
@@ -400,7 +386,7 @@ async fn errors(tx: &mut Tx, set: &mut WorkingSet, read_set: &ReadSet) -> Result
     let wanted = read_set.errors_of(set);
     let found: Vec<(MessageErrorId, MessageErrorRecord)> = tx
         .rows_each(&ERRORS, &ids(&wanted), |row| {
-            Ok((row.id("id")?, MessageErrorRecord::read(row)?))
+            Ok((row.get("id")?, MessageErrorRecord::from_row(row)?))
         })
         .await?;
     set.dialogue.errors.extend(found);
@@ -425,11 +411,6 @@ cross join holds as h                             -- sqlite
 ");
 
 /// Loads the holds on messages to the contacts that the batch addresses.
-///
-/// # Errors
-///
-/// [`StoreError::Inconsistent`] if a row has no matching lookup, and [`StoreError`] if the
-/// database fails.
 pub async fn holds(
     tx: &mut Tx,
     set: &mut WorkingSet,
@@ -446,7 +427,7 @@ pub async fn holds(
         .collect();
     let found: Vec<((ConnectionId, Option<ContactId>), Micros)> = tx
         .rows_each(&HOLDS, &rows, |row| {
-            Ok((asked(&holds, row)?.clone(), row.time("until_at")?))
+            Ok((asked(&holds, row)?.clone(), row.get("until_at")?))
         })
         .await?;
     set.dialogue.holds.extend(found);

@@ -6,11 +6,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::locked::{LockedRows, WHOLE, asked, ids, place};
 use crate::StoreError;
 use crate::decide::{
-    Arriving, ClaimKey, ContactRecord, DealRecord, DeliveryRecord, FetchRecord, ItemPlaces,
+    Arriving, Claim, ClaimKey, ContactRecord, DealRecord, DeliveryRecord, FetchRecord, ItemPlaces,
     ItemRecord, Quarantined, ReadSet, WorkingSet,
 };
-use crate::row::deliveries::item_status;
-use crate::row::{RowColumns as _, working_set};
+use crate::row::{FromRow as _, read};
 use crate::schema;
 use crate::sql::{Arg, Sql, Tx, args, made, sql};
 use leadhost_domain::deal::DealStatus;
@@ -19,6 +18,7 @@ use leadhost_domain::id::{
     AgentId, ConnectionId, ContactId, DealId, DeliveryId, OwnerId, ProductId, WorkspaceId,
 };
 use leadhost_domain::limits;
+use leadhost_domain::time::Micros;
 
 static DELIVERIES: Sql = sql("
 each (workspace_id uuid, id uuid)
@@ -99,11 +99,7 @@ cross join fetches as f                           -- sqlite
 type Stretch = (WorkspaceId, DeliveryId, (u32, u32));
 
 /// Loads the deliveries whose work is locked, with their wanted items and fetches.
-///
-/// # Errors
-///
-/// [`StoreError::Contended`] if another host created a fetch after the work was locked, and
-/// [`StoreError`] if the database fails.
+/// Fails with [`StoreError::Contended`] if another host created a fetch after the work was locked.
 pub async fn deliveries(
     tx: &mut Tx,
     set: &mut WorkingSet,
@@ -117,8 +113,10 @@ pub async fn deliveries(
         .collect();
     let found: Vec<(DeliveryId, DeliveryRecord)> = tx
         .rows_each(&DELIVERIES, &ids(&wanted), |row| {
-            let id = row.id("id")?;
-            Ok((id, working_set::delivery(row, locked.lease(id, WHOLE))?))
+            let id = row.get("id")?;
+            let mut delivery = DeliveryRecord::from_row(row)?;
+            (delivery.lease, delivery.held) = locked.lease(id, WHOLE);
+            Ok((id, delivery))
         })
         .await?;
     set.deliveries.extend(found);
@@ -132,13 +130,14 @@ pub async fn deliveries(
     items(tx, set, &stretches).await?;
     let found: Vec<(DeliveryId, u32, FetchRecord)> = tx
         .rows_each(&FETCHES, &in_stretches(&stretches), |row| {
-            let id: DeliveryId = row.id("delivery_id")?;
-            let index: u32 = row.small("item")?;
+            let id: DeliveryId = row.get("delivery_id")?;
+            let index: u32 = row.get("item")?;
             if !locked.work.contains_key(&(id.0, place(index))) {
                 // Another host created it between the lock and this read, so it is not locked.
                 return Err(StoreError::Contended);
             }
-            let fetch = working_set::fetch(row, locked.lease(id, place(index)))?;
+            let mut fetch = FetchRecord::from_row(row)?;
+            (fetch.lease, fetch.held) = locked.lease(id, place(index));
             Ok((id, index, fetch))
         })
         .await?;
@@ -155,8 +154,8 @@ async fn items(
 ) -> Result<(), StoreError> {
     let found: Vec<(DeliveryId, u32, ItemRecord)> = tx
         .rows_each(&ITEMS, &in_stretches(wanted), |row| {
-            let id = row.id("delivery_id")?;
-            Ok((id, row.small("item")?, working_set::item(row)?))
+            let id = row.get("delivery_id")?;
+            Ok((id, row.get("item")?, ItemRecord::from_row(row)?))
         })
         .await?;
     for (id, index, item) in found {
@@ -199,7 +198,7 @@ pub async fn others(
     let some = in_part(set, read_set, false);
     let found: Vec<(DeliveryId, Option<u32>)> = tx
         .rows_each(&LAST_ITEMS, &ids(&some), |row| {
-            Ok((row.id("delivery_id")?, row.number_if("last")?))
+            Ok((row.get("delivery_id")?, row.get("last")?))
         })
         .await?;
     for (id, last) in found {
@@ -212,9 +211,9 @@ pub async fn others(
     let some = in_part(set, read_set, true);
     let found: Vec<(DeliveryId, ItemStatus, u64, u32)> = tx
         .rows_each(&ALL_ITEMS, &ids(&some), |row| {
-            let id = row.id("delivery_id")?;
-            let count = row.number("count")?;
-            Ok((id, item_status(row)?, count, row.small("last")?))
+            let id = row.get("delivery_id")?;
+            let count = row.get("count")?;
+            Ok((id, row.get("status")?, count, row.get("last")?))
         })
         .await?;
     for (id, status, count, last) in found {
@@ -310,11 +309,6 @@ impl<'a> LookupKey<'a> {
 /// products that leads name. Returns the contacts. A contact's key never changes its contact while
 /// it exists, so it needs no lock: [`contacts`] notices an erased contact, and the batch meets a
 /// key that was created in the meantime when it saves its own.
-///
-/// # Errors
-///
-/// [`StoreError::Inconsistent`] if a row has no matching lookup, and [`StoreError`] if the
-/// database fails.
 pub async fn keys(
     tx: &mut Tx,
     set: &mut WorkingSet,
@@ -337,15 +331,15 @@ pub async fn keys(
             LookupKey::Claimed(key) => {
                 let key = (*key).clone();
                 locked.claims.insert(key.clone());
-                set.claims.insert(key, working_set::claim(row)?);
+                set.claims.insert(key, Claim::from_row(row)?);
             }
             LookupKey::OfContact(key) => {
-                let contact = row.id("contact_id")?;
+                let contact = row.get("contact_id")?;
                 people.insert((key.0, contact));
                 set.contact_keys.insert((*key).clone(), contact);
             }
             LookupKey::OfProduct(key) => {
-                set.products.insert((*key).clone(), row.id("product_id")?);
+                set.products.insert((*key).clone(), row.get("product_id")?);
             }
         }
         Ok(())
@@ -394,11 +388,8 @@ for update of d -- postgres
 
 /// Loads the deals that may change, and the newest open deals of the contacts that are talked to.
 /// Returns the contacts of all of them.
-///
-/// # Errors
-///
-/// [`StoreError::Contended`] if the newest deal of a contact was closed while the transaction
-/// waited for it, and [`StoreError`] if the database fails.
+/// Fails with [`StoreError::Contended`] if the newest deal of a contact was closed while the
+/// transaction waited for it.
 pub async fn deals(
     tx: &mut Tx,
     set: &mut WorkingSet,
@@ -417,7 +408,11 @@ pub async fn deals(
     // A deal that is both named and the newest occurs twice.
     let found: Vec<(DealId, DealRecord, bool)> = tx
         .rows_each(&DEALS, &rows, |row| {
-            Ok((row.id("id")?, DealRecord::read(row)?, row.flag("newest")?))
+            Ok((
+                row.get("id")?,
+                DealRecord::from_row(row)?,
+                row.get("newest")?,
+            ))
         })
         .await?;
     let mut people = BTreeSet::new();
@@ -458,11 +453,7 @@ for update of c -- postgres
 ");
 
 /// Locks and loads the contacts that something led to, and those of the named ones that exist.
-///
-/// # Errors
-///
-/// [`StoreError::Contended`] if one of the former was erased in the meantime, and
-/// [`StoreError`] if the database fails.
+/// Fails with [`StoreError::Contended`] if one of the former was erased in the meantime.
 pub async fn contacts(
     tx: &mut Tx,
     set: &mut WorkingSet,
@@ -472,7 +463,7 @@ pub async fn contacts(
     let all = wanted.union(named).copied().collect();
     let found: Vec<(ContactId, ContactRecord)> = tx
         .rows_each(&CONTACTS, &ids(&all), |row| {
-            Ok((row.id("id")?, ContactRecord::read(row, "props", "edited")?))
+            Ok((row.get("id")?, ContactRecord::from_row(row)?))
         })
         .await?;
     set.contacts.extend(found);
@@ -505,7 +496,7 @@ pub async fn first_agents(
         .collect();
     let found: Vec<(WorkspaceId, AgentId)> = tx
         .rows_each(&FIRST_AGENTS, &rows, |row| {
-            Ok((row.id("workspace_id")?, AgentId(row.number("id")?)))
+            Ok((row.get("workspace_id")?, row.get("id")?))
         })
         .await?;
     set.first_agents.extend(found);
@@ -529,8 +520,8 @@ pub async fn product_ids(
 ) -> Result<(), StoreError> {
     let found: Vec<((WorkspaceId, ProductId), String)> = tx
         .rows_each(&PRODUCT_IDS, &ids(wanted), |row| {
-            let key = (row.id("workspace_id")?, row.id("id")?);
-            Ok((key, row.text("external_id")?))
+            let key = (row.get("workspace_id")?, row.get("id")?);
+            Ok((key, row.get("external_id")?))
         })
         .await?;
     set.product_ids.extend(found);
@@ -559,8 +550,8 @@ pub async fn owners(
         .collect();
     let found: Vec<((WorkspaceId, String), OwnerId)> = tx
         .rows_each(&OWNERS, &rows, |row| {
-            let key = (row.id("workspace_id")?, row.text("email")?);
-            Ok((key, row.id("id")?))
+            let key = (row.get("workspace_id")?, row.get("email")?);
+            Ok((key, row.get("id")?))
         })
         .await?;
     set.owners.extend(found);
@@ -631,10 +622,11 @@ pub async fn quarantine(
         .collect();
     let found: Vec<(ConnectionId, Quarantined)> = tx
         .rows_each(&QUARANTINE, &rows, |row| {
-            Ok((
-                row.text_id("connection_id")?,
-                working_set::quarantined(row)?,
-            ))
+            let delivery = read!(row => Quarantined {
+                id, bytes: "body_bytes", peer,
+                leased = row.get::<Option<Micros>>("lease_until_at")?.is_some(),
+            });
+            Ok((row.get("connection_id")?, delivery))
         })
         .await?;
     for (connection, delivery) in found {

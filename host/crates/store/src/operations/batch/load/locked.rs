@@ -5,7 +5,6 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use uuid::Uuid;
 
 use crate::decide::{ClaimKey, ReferenceKey};
-use crate::row::RowColumns as _;
 use crate::sql::{Arg, SqlRow, args};
 use crate::{IdempotencyKey, StoreError};
 use leadhost_domain::id::{DeliveryId, WorkspaceId};
@@ -68,7 +67,7 @@ pub fn ids<I: Copy + Into<Uuid>>(wanted: &BTreeSet<(WorkspaceId, I)>) -> Vec<[Ar
 /// Returns the lookup that a row answers, by its place from 0. The text cannot be compared, because
 /// it may have been stored without the characters that the database does not accept.
 pub fn asked<'a, T>(wanted: &[&'a T], row: &SqlRow<'_>) -> Result<&'a T, StoreError> {
-    let place: usize = row.number("place")?;
+    let place: usize = row.get("place")?;
     let asked = wanted.get(place).copied();
     asked.ok_or_else(|| StoreError::Inconsistent {
         what: format!("a row answers lookup {place}, which was not requested"),

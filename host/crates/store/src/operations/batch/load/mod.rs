@@ -32,7 +32,6 @@ use uuid::Uuid;
 
 use self::locked::{LockedRows, QueueRow, SEND, WHOLE, place};
 use crate::decide::{self, ItemPlaces, ReadSet, WorkingSet};
-use crate::row::RowColumns as _;
 use crate::sql::{Arg, Sql, Tx, args, sql};
 use crate::{StoreError, Write};
 use leadhost_domain::id::{DealId, DeliveryId, WorkspaceId};
@@ -88,11 +87,11 @@ async fn lock_work(
     let found: Vec<((Uuid, i32), QueueRow)> = tx
         .rows_each(&WORK, wanted, |row| {
             let work = QueueRow {
-                workspace: row.id("workspace_id")?,
-                lease: row.number("lease")?,
-                until: row.time_if("lease_until_at")?,
+                workspace: row.get("workspace_id")?,
+                lease: row.get("lease")?,
+                until: row.get("lease_until_at")?,
             };
-            Ok(((row.id("delivery_id")?, row.number("item")?), work))
+            Ok(((row.get("delivery_id")?, row.get("item")?), work))
         })
         .await?;
     locked.work.extend(found);
@@ -100,11 +99,7 @@ async fn lock_work(
 }
 
 /// Loads everything that the writes touch, once the work that they name is locked.
-///
-/// # Errors
-///
-/// [`StoreError::Contended`] if another host changed the rows while they were loaded, and
-/// [`StoreError`] if the database fails.
+/// Fails with [`StoreError::Contended`] if another host changed the rows while they were loaded.
 pub async fn all(
     tx: &mut Tx,
     writes: &[Write],

@@ -6,10 +6,10 @@ use serde_json::Value;
 
 use crate::StoreError;
 use crate::decide::{Talk, WorkingSet};
-use crate::row::RowColumns;
-use crate::sql::{Arg, Sql, Tx, args, sql};
+use crate::sql::{Arg, Sql, SqlRow, Tx, args, sql};
 use leadhost_domain::id::{ContactId, ConversationId, DealId, RepairId, WorkspaceId, time_of};
 use leadhost_domain::repair::RepairState;
+use leadhost_domain::time::Micros;
 
 // A change of the state waits until the batch has ended, so nothing is committed for a repair that
 // has ended.
@@ -33,8 +33,8 @@ pub async fn states(
     let rows: Vec<_> = wanted.iter().map(|id| args! { id: *id }).collect();
     let found: Vec<(RepairId, (RepairState, i64))> = tx
         .rows_each(&STATES, &rows, |row| {
-            let state = row.word("repairs", "state", |word| word.parse().ok())?;
-            Ok((row.id("id")?, (state, row.number("generation")?)))
+            let state = row.get("state")?;
+            Ok((row.get("id")?, (state, row.get("generation")?)))
         })
         .await?;
     set.repairs.extend(found);
@@ -74,9 +74,9 @@ pub async fn shared_keys(
     let found: Vec<(WorkspaceId, String, ContactId)> = tx
         .rows_each(&SHARED_KEYS, &rows, |row| {
             Ok((
-                row.id("workspace_id")?,
-                row.text("key")?,
-                row.id("contact_id")?,
+                row.get("workspace_id")?,
+                row.get("key")?,
+                row.get("contact_id")?,
             ))
         })
         .await?;
@@ -108,7 +108,7 @@ pub async fn heirs(
         .collect();
     let found: Vec<(WorkspaceId, Option<ContactId>)> = tx
         .rows_each(&HEIRS, &rows, |row| {
-            Ok((row.id("workspace_id")?, row.id_if("contact_id")?))
+            Ok((row.get("workspace_id")?, row.get("contact_id")?))
         })
         .await?;
     let found = found.into_iter();
@@ -138,8 +138,8 @@ pub async fn said(
     let rows: Vec<_> = wanted.iter().map(|one| contact(*one)).collect();
     let found: Vec<(ContactId, (DealId, Value))> = tx
         .rows_each(&SAID, &rows, |row| {
-            let said = row.json_if("said")?.unwrap_or_default();
-            Ok((row.id("person_id")?, (row.id("id")?, said)))
+            let said = row.get::<Option<_>>("said")?.unwrap_or_default();
+            Ok((row.get("person_id")?, (row.get("id")?, said)))
         })
         .await?;
     for (contact, said) in found {
@@ -182,8 +182,8 @@ pub async fn held(
     let rows: Vec<_> = wanted.iter().map(|one| contact(*one)).collect();
     let found: Vec<(WorkspaceId, ContactId, String, bool)> = tx
         .rows_each(&HELD, &rows, |row| {
-            let of = (row.id("workspace_id")?, row.id("contact_id")?);
-            Ok((of.0, of.1, row.text("key")?, row.flag("own")?))
+            let of = (row.get("workspace_id")?, row.get("contact_id")?);
+            Ok((of.0, of.1, row.get("key")?, row.get("own")?))
         })
         .await?;
     for (workspace, contact, key, is_own) in found {
@@ -193,7 +193,9 @@ pub async fn held(
         set.held_keys.entry(contact).or_default().push(key);
     }
     let found: Vec<(ContactId, Talk)> = tx
-        .rows_each(&TALKS, &rows, |row| Ok((row.id("contact_id")?, talk(row)?)))
+        .rows_each(&TALKS, &rows, |row| {
+            Ok((row.get("contact_id")?, talk(row)?))
+        })
         .await?;
     for (contact, talk) in found {
         set.talks.entry(contact).or_default().push(talk);
@@ -201,13 +203,11 @@ pub async fn held(
     Ok(())
 }
 
-fn talk(row: &impl RowColumns) -> Result<Talk, StoreError> {
+fn talk(row: &SqlRow<'_>) -> Result<Talk, StoreError> {
     let (conversation, deal): (ConversationId, Option<DealId>) =
-        (row.id("id")?, row.id_if("deal_id")?);
-    let (first, ours) = (
-        row.time_if("first_message_at")?,
-        row.time_if("messaged_at")?,
-    );
+        (row.get("id")?, row.get("deal_id")?);
+    let (first, ours): (Option<Micros>, Option<Micros>) =
+        (row.get("first_message_at")?, row.get("messaged_at")?);
     let is_older = deal.is_some_and(|deal| time_of(conversation.0) < time_of(deal.0));
     let asks = first.is_some_and(|first| ours.is_none_or(|ours| first < ours));
     Ok(Talk {
@@ -215,7 +215,7 @@ fn talk(row: &impl RowColumns) -> Result<Talk, StoreError> {
         deal,
         is_older,
         asks,
-        answers: !is_older && !asks && row.time_if("answered_at")?.is_some(),
+        answers: !is_older && !asks && row.get::<Option<Micros>>("answered_at")?.is_some(),
     })
 }
 

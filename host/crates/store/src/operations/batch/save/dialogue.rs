@@ -6,7 +6,6 @@ use std::collections::BTreeMap;
 use crate::decide::{IdempotencyRecord, Reference, ReferenceKey, TemplateState, WorkingSet};
 use crate::operations::batch::load::dialogue::contact_of;
 use crate::operations::batch::load::locked::LockedRows;
-use crate::row::RowColumns as _;
 use crate::schema::{self, table::OnConflict};
 use crate::sql::{Arg, Json, Sql, Tx, args, json, made, sql};
 use crate::{IdempotencyKey, StoreError};
@@ -18,81 +17,44 @@ use super::made::all_made;
 use crate::change::RowChange;
 
 static NEW_REQUESTS: Sql = made(|| schema::IDEMPOTENCY.insert(&[], OnConflict::Skip));
-static CHANGED_REQUESTS: Sql =
-    made(|| schema::IDEMPOTENCY.update(&["fingerprint", "message_id", "answer", "until_at"]));
-
-fn request_row<'a>(
-    key: &'a IdempotencyKey,
-    row: &'a IdempotencyRecord,
-) -> Result<[Arg<'a>; 8], StoreError> {
-    Ok(args! {
-        workspace_id: key.workspace,
-        partner_id: key.partner,
-        route: &key.route,
-        key: &key.key,
-        fingerprint: &row.fingerprint,
-        message_id: row.message,
-        answer: row.answer.as_ref().map(json).transpose()?,
-        until_at: row.until,
-    })
-}
+static CHANGED_REQUESTS: Sql = made(|| schema::IDEMPOTENCY.update(&schema::IDEMPOTENCY.changed()));
 
 /// Sorted, because every host inserts them in this order.
 fn requests(
     set: &WorkingSet,
     which: impl Fn(&IdempotencyKey) -> bool,
-) -> Result<Vec<[Arg<'_>; 8]>, StoreError> {
+) -> Result<Vec<[Arg<'_>; IdempotencyRecord::WIDTH]>, StoreError> {
     let changed = set.dialogue.idempotency.iter();
     let changed: BTreeMap<_, _> = changed
         .filter(|(key, row)| row.change != RowChange::None && which(key))
         .collect();
     changed
         .into_iter()
-        .map(|(key, row)| request_row(key, row))
+        .map(|(key, row)| row.args(key))
         .collect()
 }
 
 static NEW_REFERENCES: Sql = made(|| schema::CHANNEL_REFS.insert(&[], OnConflict::Skip));
 static CHANGED_REFERENCES: Sql =
-    made(|| schema::CHANNEL_REFS.update(&["message_id", "progress", "recipient_id", "until_at"]));
-
-fn reference_row<'a>(
-    (connection_id, external_id): &'a ReferenceKey,
-    row: &'a Reference,
-) -> Result<[Arg<'a>; 7], StoreError> {
-    let said = Some(&row.progress).filter(|said| !said.is_empty());
-    Ok(args! {
-        workspace_id: row.workspace,
-        connection_id,
-        external_id,
-        message_id: row.message,
-        progress: said.map(json).transpose()?,
-        recipient_id: row.recipient_id.as_deref(),
-        until_at: row.until,
-    })
-}
+    made(|| schema::CHANNEL_REFS.update(&schema::CHANNEL_REFS.changed()));
 
 /// Sorted, because every host inserts them in this order.
 fn references(
     set: &WorkingSet,
     which: impl Fn(&ReferenceKey) -> bool,
-) -> Result<Vec<[Arg<'_>; 7]>, StoreError> {
+) -> Result<Vec<[Arg<'_>; Reference::WIDTH]>, StoreError> {
     let changed = set.dialogue.references.iter();
     let changed: BTreeMap<_, _> = changed
         .filter(|(key, row)| row.change != RowChange::None && which(key))
         .collect();
     changed
         .into_iter()
-        .map(|(key, row)| reference_row(key, row))
+        .map(|(key, row)| row.args(key))
         .collect()
 }
 
 /// Inserts idempotency keys and channels' ids of messages that did not exist before.
-///
-/// # Errors
-///
-/// [`StoreError::Contended`] if another host created one of the rows in the meantime, and
-/// [`StoreError`] if the database fails.
+/// Fails with [`StoreError::Contended`] if another host created one of the rows in the meantime.
 pub async fn new(tx: &mut Tx, set: &WorkingSet, locked: &LockedRows) -> Result<(), StoreError> {
     let rows = requests(set, |key| !locked.requests.contains(key))?;
     let made = tx.run_each(&NEW_REQUESTS, &rows).await?;
@@ -103,11 +65,6 @@ pub async fn new(tx: &mut Tx, set: &WorkingSet, locked: &LockedRows) -> Result<(
 }
 
 /// Saves changes of locked rows, and sends, which are new together with their messages.
-///
-/// # Errors
-///
-/// [`StoreError::Inconsistent`] if a value cannot be serialized as JSON, and [`StoreError`] if
-/// the database fails.
 pub async fn changes(tx: &mut Tx, set: &WorkingSet, locked: &LockedRows) -> Result<(), StoreError> {
     let rows = requests(set, |key| locked.requests.contains(key))?;
     tx.run_each(&CHANGED_REQUESTS, &rows).await?;
@@ -119,9 +76,7 @@ pub async fn changes(tx: &mut Tx, set: &WorkingSet, locked: &LockedRows) -> Resu
     templates(tx, &set.dialogue.template_changes).await
 }
 
-// The due time and the lease of a send are stored in the queue.
-static SENDS: Sql =
-    made(|| schema::SENDS.insert(&[], OnConflict::Update(&["attempts", "until_at"])));
+static SENDS: Sql = made(|| schema::SENDS.insert(&[], OnConflict::Update));
 static REMOVED_SENDS: Sql = made(|| schema::SENDS.remove());
 
 async fn sends(tx: &mut Tx, set: &WorkingSet) -> Result<(), StoreError> {
@@ -132,17 +87,7 @@ async fn sends(tx: &mut Tx, set: &WorkingSet) -> Result<(), StoreError> {
             RowChange::Removed => {
                 removed.push(args! { workspace_id: send.workspace, message_id: *id });
             }
-            RowChange::New | RowChange::Changed => written.push(args! {
-                workspace_id: send.workspace,
-                message_id: *id,
-                conversation_id: send.conversation,
-                contact_id: send.contact,
-                connection_id: &send.connection,
-                recipient: &send.recipient,
-                payload: Json(send.payload.clone()),
-                attempts: send.attempts,
-                until_at: send.until,
-            }),
+            RowChange::New | RowChange::Changed => written.push(send.args(*id)?),
         }
     }
     tx.run_each(&REMOVED_SENDS, &removed).await?;
@@ -150,21 +95,7 @@ async fn sends(tx: &mut Tx, set: &WorkingSet) -> Result<(), StoreError> {
     Ok(())
 }
 
-static KEPT_SENDS: Sql = made(|| {
-    let changed = OnConflict::Update(&[
-        "conversation_id",
-        "connection_id",
-        "sent_at",
-        "until_at",
-        "digest",
-        "outcome",
-        "recipient",
-        "payload",
-        "response_head",
-        "response_body",
-    ]);
-    schema::KEPT_SENDS.insert(&[], changed)
-});
+static KEPT_SENDS: Sql = made(|| schema::KEPT_SENDS.insert(&[], OnConflict::Update));
 
 // The lock of the message is held, so an erasure removes these rows with it.
 async fn kept_sends(tx: &mut Tx, set: &WorkingSet) -> Result<(), StoreError> {
@@ -253,7 +184,7 @@ async fn templates(tx: &mut Tx, changes: &[TemplateState]) -> Result<(), StoreEr
         .collect();
     let lists: Vec<(ConnectionId, Vec<Template>)> = tx
         .rows_each(&LISTS, &wanted, |row| {
-            Ok((row.text_id("connection_id")?, row.json("templates")?))
+            Ok((row.get("connection_id")?, row.get("templates")?))
         })
         .await?;
     let mut rows = Vec::new();

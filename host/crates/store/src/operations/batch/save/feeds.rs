@@ -21,12 +21,7 @@ use leadhost_domain::row::Entity;
 use leadhost_domain::time::Micros;
 
 /// Stamps and saves the changed rows. Rows of a kind are saved in the order in which they changed.
-///
-/// # Errors
-///
-/// [`StoreError::Contended`] if another host created one of the rows in the meantime,
-/// [`StoreError::Inconsistent`] if a changed row has no stamp, and [`StoreError`] if the
-/// database fails.
+/// Fails with [`StoreError::Contended`] if another host created one of the rows in the meantime.
 pub async fn changed(tx: &mut Tx, set: &WorkingSet) -> Result<(), StoreError> {
     let dialogue = &set.dialogue;
     let contacts = rows(&set.changed_contacts, &set.contacts);
@@ -116,7 +111,7 @@ fn split<'a, const N: usize, R: Fed<N>>(
             _ if row.is_over() => &mut over,
             _ => &mut changed,
         };
-        of.push(row.args(*id, *stamp, at)?);
+        of.push(row.values(*id, *stamp, at)?);
     }
     Ok(Split { over, changed, new })
 }

@@ -5,44 +5,32 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use crate::decide::{Claim, ClaimKey, DeliveryRecord, FetchRecord, ItemRecord, WorkingSet};
-use crate::operations::batch::load::locked::{LockedRows, place};
-use crate::schema::{self, table::OnConflict};
-use crate::sql::{Arg, Json, Sql, Together, Tx, args, json, listed, made, sql};
+use crate::decide::{Claim, DeliveryRecord, ItemRecord, WorkingSet};
+use crate::operations::batch::load::locked::LockedRows;
+use crate::schema::{self, head, table::OnConflict};
+use crate::sql::{Arg, Sql, Together, Tx, args, json, listed, made, sql};
 use crate::{Acceptance, StoreError, Write};
-use leadhost_domain::exchange::HttpResponse;
-use leadhost_domain::id::{ConnectionId, DeliveryId};
+use leadhost_domain::id::ConnectionId;
 
 use super::made::all_made;
 use crate::change::RowChange;
 
 static NEW_CLAIMS: Sql = made(|| schema::DEDUPE.insert(&[], OnConflict::Skip));
-static CHANGED_CLAIMS: Sql =
-    made(|| schema::DEDUPE.update(&["delivery_id", "item", "until_at", "deal_id", "contact_id"]));
+static CHANGED_CLAIMS: Sql = made(|| schema::DEDUPE.update(&schema::DEDUPE.changed()));
 static REMOVED_CLAIMS: Sql = made(|| schema::DEDUPE.remove());
 
-fn claim_row<'a>((connection, key): &'a ClaimKey, claim: &'a Claim) -> [Arg<'a>; 8] {
-    args! {
-        workspace_id: claim.workspace,
-        connection_id: connection,
-        key,
-        delivery_id: claim.delivery,
-        item: place(claim.item),
-        until_at: claim.until,
-        deal_id: claim.deal,
-        contact_id: claim.contact,
-    }
-}
-
 /// Returns dedupe keys that were not claimed before.
-fn new_claims<'a>(set: &'a WorkingSet, locked: &LockedRows) -> Vec<[Arg<'a>; 8]> {
+fn new_claims<'a>(
+    set: &'a WorkingSet,
+    locked: &LockedRows,
+) -> Result<Vec<[Arg<'a>; Claim::WIDTH]>, StoreError> {
     let new: BTreeMap<_, _> = set
         .claims
         .iter()
         .filter(|(key, claim)| is_written(claim.change) && !locked.claims.contains(*key))
         .collect();
     new.into_iter()
-        .map(|(key, claim)| claim_row(key, claim))
+        .map(|(key, claim)| claim.args(key))
         .collect()
 }
 
@@ -59,8 +47,8 @@ pub async fn changed_claims(
         };
         match claim.change {
             RowChange::None => {}
-            RowChange::New | RowChange::Changed => changed.push(claim_row(key, claim)),
-            RowChange::Removed => removed.push(claim_row(key, claim)),
+            RowChange::New | RowChange::Changed => changed.push(claim.args(key)?),
+            RowChange::Removed => removed.push(claim.args(key)?),
         }
     }
     tx.run_each(&REMOVED_CLAIMS, &removed).await?;
@@ -111,32 +99,10 @@ fn brought<'a>(
 fn new_deliveries<'a>(
     set: &'a WorkingSet,
     writes: &'a [Write],
-) -> Result<Vec<[Arg<'a>; 18]>, StoreError> {
-    let mut rows = Vec::new();
-    for (acceptance, delivery) in brought(set, writes) {
-        let new = &acceptance.delivery;
-        rows.push(args! {
-            workspace_id: new.workspace,
-            id: new.id,
-            connection_id: &new.connection,
-            received_at: new.received_at,
-            method: &new.method,
-            path: &new.path,
-            query: json(&new.query)?,
-            headers: json(&new.headers)?,
-            body_bytes: i64::try_from(new.body.len()).unwrap_or(i64::MAX),
-            status: delivery.status.as_str(),
-            error: delivery.error.as_deref(),
-            notes: json(&delivery.notes)?,
-            ran: delivery.ran.as_ref().map(json).transpose()?,
-            attempts: delivery.attempts,
-            next_attempt_at: delivery.next_attempt_at,
-            presented: delivery.presented.as_deref(),
-            peer: delivery.peer,
-            body: &new.body[..],
-        });
-    }
-    Ok(rows)
+) -> Result<Vec<[Arg<'a>; DeliveryRecord::WIDTH]>, StoreError> {
+    brought(set, writes)
+        .map(|(acceptance, delivery)| delivery.args(&acceptance.delivery))
+        .collect()
 }
 
 static DELIVERY_KEYS: Sql = made(|| schema::DELIVERY_KEYS.insert(&[], OnConflict::Skip));
@@ -165,11 +131,6 @@ where d.workspace_id = each.workspace_id
 and d.id = each.id");
 
 /// Saves changes of existing deliveries. The raw request stays as it is.
-///
-/// # Errors
-///
-/// [`StoreError::Inconsistent`] if a value cannot be serialized as JSON, and [`StoreError`] if
-/// the database fails.
 pub async fn changed_deliveries(tx: &mut Tx, set: &WorkingSet) -> Result<(), StoreError> {
     let mut rows = Vec::new();
     for (id, delivery) in &set.deliveries {
@@ -192,51 +153,30 @@ pub async fn changed_deliveries(tx: &mut Tx, set: &WorkingSet) -> Result<(), Sto
 }
 
 static NEW_ITEMS: Sql = made(|| schema::ITEMS.insert(&[], OnConflict::Fail));
-static ITEMS: Sql = made(|| {
-    let changed =
-        OnConflict::Update(&["status", "external_id", "deal_id", "contact_id", "message"]);
-    schema::ITEMS.insert(&[], changed)
-});
+static ITEMS: Sql = made(|| schema::ITEMS.insert(&[], OnConflict::Update));
 static REMOVED_ITEMS: Sql = made(|| schema::ITEMS.remove());
-
-fn item_row<'a>(
-    id: DeliveryId,
-    delivery: &'a DeliveryRecord,
-    index: u32,
-    item: &'a ItemRecord,
-) -> [Arg<'a>; 8] {
-    args! {
-        workspace_id: delivery.workspace,
-        delivery_id: id,
-        item: place(index),
-        status: item.status.as_str(),
-        external_id: item.external_id.as_deref(),
-        deal_id: item.deal,
-        contact_id: item.contact,
-        message: item.message.as_deref(),
-    }
-}
 
 fn items(
     set: &WorkingSet,
     which: impl Fn(&DeliveryRecord, RowChange) -> bool,
-) -> Vec<[Arg<'_>; 8]> {
-    let mut rows = Vec::new();
-    for (id, delivery) in &set.deliveries {
+) -> Result<Vec<[Arg<'_>; ItemRecord::WIDTH]>, StoreError> {
+    let items = set.deliveries.iter().flat_map(|(id, delivery)| {
         let items = delivery.items.iter();
-        let some = items.filter(|(_, item)| which(delivery, item.change));
-        rows.extend(some.map(|(index, item)| item_row(*id, delivery, *index, item)));
-    }
-    rows
+        items.map(move |(index, item)| (*id, delivery, *index, item))
+    });
+    items
+        .filter(|(_, delivery, _, item)| which(delivery, item.change))
+        .map(|(id, delivery, index, item)| item.args(delivery.workspace, id, index))
+        .collect()
 }
 
 /// Saves changed items of existing deliveries.
 pub async fn changed_items(tx: &mut Tx, set: &WorkingSet) -> Result<(), StoreError> {
-    let removed = items(set, |_, change| change == RowChange::Removed);
+    let removed = items(set, |_, change| change == RowChange::Removed)?;
     tx.run_each(&REMOVED_ITEMS, &removed).await?;
     let written = items(set, |delivery, change| {
         delivery.change != RowChange::New && is_written(change)
-    });
+    })?;
     tx.run_each(&ITEMS, &written).await?;
     Ok(())
 }
@@ -245,67 +185,17 @@ fn is_written(change: RowChange) -> bool {
     matches!(change, RowChange::New | RowChange::Changed)
 }
 
-static FETCHES: Sql = made(|| {
-    let changed = OnConflict::Update(&[
-        "connection_id",
-        "dedupe_key",
-        "external_id",
-        "hop",
-        "due_at",
-        "until_at",
-        "attempts",
-        "ran",
-        "request",
-        "state",
-        "response_head",
-        "response_body",
-    ]);
-    schema::FETCHES.insert(&[], changed)
-});
+static FETCHES: Sql = made(|| schema::FETCHES.insert(&[], OnConflict::Update));
 static REMOVED_FETCHES: Sql = made(|| schema::FETCHES.remove());
 
-fn fetch_row<'a>(
-    (delivery, index): &'a (DeliveryId, u32),
-    fetch: &'a FetchRecord,
-) -> Result<[Arg<'a>; 15], StoreError> {
-    let response = fetch.response.as_ref();
-    Ok(args! {
-        workspace_id: fetch.workspace,
-        delivery_id: *delivery,
-        item: place(*index),
-        connection_id: &fetch.connection,
-        dedupe_key: fetch.dedupe_key.as_deref(),
-        external_id: fetch.external_id.as_deref(),
-        hop: place(fetch.hop),
-        due_at: fetch.due_at,
-        until_at: fetch.until,
-        attempts: fetch.attempts,
-        ran: json(&fetch.ran)?,
-        request: Json(fetch.request.clone()),
-        state: &fetch.state,
-        response_head: response.map(head).transpose()?,
-        response_body: response.map(|response| response.body.as_slice()),
-    })
-}
-
-/// Serializes an answer without its body.
-fn head(response: &HttpResponse) -> Result<Json, StoreError> {
-    json(&(response.status, &response.headers))
-}
-
 /// Saves new and changed fetches, and deletes removed ones.
-///
-/// # Errors
-///
-/// [`StoreError::Inconsistent`] if a value cannot be serialized as JSON, and [`StoreError`] if
-/// the database fails.
 pub async fn fetches(tx: &mut Tx, set: &WorkingSet) -> Result<(), StoreError> {
     let (mut written, mut removed) = (Vec::new(), Vec::new());
     for (key, fetch) in &set.fetches {
         match fetch.change {
             RowChange::None => {}
-            RowChange::Removed => removed.push(fetch_row(key, fetch)?),
-            RowChange::New | RowChange::Changed => written.push(fetch_row(key, fetch)?),
+            RowChange::Removed => removed.push(fetch.args(key)?),
+            RowChange::New | RowChange::Changed => written.push(fetch.args(key)?),
         }
     }
     tx.run_each(&REMOVED_FETCHES, &removed).await?;
@@ -331,25 +221,15 @@ set number = (select max(number) + 1 from answers), -- sqlite
 
 /// Stores the answers of sources. An answer to the same fetch replaces the earlier one and gets
 /// a new number.
-///
-/// # Errors
-///
-/// [`StoreError::Inconsistent`] if a value cannot be serialized as JSON, and [`StoreError`] if
-/// the database fails.
 pub async fn answers(tx: &mut Tx, set: &WorkingSet) -> Result<(), StoreError> {
     let rows = set
         .new_answers
         .iter()
         .map(|answer| {
             Ok(args! {
-                workspace_id: answer.workspace,
-                delivery_id: answer.delivery,
-                item: place(answer.item),
-                hop: place(answer.hop),
-                external_id: answer.external_id.as_deref(),
-                request: Json(answer.request.clone()),
-                response_head: head(&answer.response)?,
-                response_body: &answer.response.body,
+                from answer: workspace_id = workspace, delivery_id = delivery, item, hop,
+                external_id, request;
+                response_head: head(&answer.response)?, response_body: &answer.response.body,
             })
         })
         .collect::<Result<Vec<_>, StoreError>>()?;
@@ -439,22 +319,22 @@ static NEW: LazyLock<Together> = LazyLock::new(|| {
 
 /// Inserts rows that did not exist before. A key that is missing in the count was created by
 /// another host after this batch looked for it.
-///
-/// # Errors
-///
-/// [`StoreError::Contended`] if another host created one of the keys, and [`StoreError`] if the
-/// database fails.
+/// Fails with [`StoreError::Contended`] if another host created one of the keys.
 pub async fn new(
     tx: &mut Tx,
     set: &WorkingSet,
     locked: &LockedRows,
     writes: &[Write],
 ) -> Result<(), StoreError> {
-    let (claims, keys, shared) = (new_claims(set, locked), contact_keys(set), shared_keys(set));
+    let (claims, keys, shared) = (
+        new_claims(set, locked)?,
+        contact_keys(set),
+        shared_keys(set),
+    );
     let deliveries = new_deliveries(set, writes)?;
     let items = items(set, |delivery, change| {
         delivery.change == RowChange::New && is_written(change)
-    });
+    })?;
     let (history, logs) = (history(set)?, logs(set)?);
     let rows = [
         listed(&claims),

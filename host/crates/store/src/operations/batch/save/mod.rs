@@ -16,11 +16,7 @@ use crate::sql::{Sql, Tx};
 use crate::{StoreError, Write};
 
 /// Saves everything that the batch created and changed, and stamps the rows of feeds.
-///
-/// # Errors
-///
-/// [`StoreError::Contended`] if another host created one of the rows in the meantime, and
-/// [`StoreError`] if the database fails.
+/// Fails with [`StoreError::Contended`] if another host created one of the rows in the meantime.
 pub async fn all(
     tx: &mut Tx,
     set: &WorkingSet,

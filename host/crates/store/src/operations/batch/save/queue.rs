@@ -29,18 +29,7 @@ fn waits(status: DeliveryStatus) -> bool {
 }
 
 // The size of a delivery is kept as it was on arrival.
-static WAITS: Sql = made(|| {
-    let changed = OnConflict::Update(&[
-        "connection_id",
-        "status",
-        "digest",
-        "due_at",
-        "lease",
-        "lease_until_at",
-        "until_at",
-    ]);
-    schema::QUEUE.insert(&[], changed)
-});
+static WAITS: Sql = made(|| schema::QUEUE.insert(&[], OnConflict::Update));
 static IS_DONE: Sql = made(|| schema::QUEUE.remove());
 
 /// Saves the places in the queue of changed deliveries, fetches and sends, and removes the
@@ -97,7 +86,7 @@ pub async fn save(
                 item: place(*index),
                 connection_id: &fetch.connection,
                 status: "fetch",
-                digest: fetch.ran.as_ref().map(|ran| &ran.digest),
+                digest: Some(&fetch.ran.digest),
                 body_bytes: 0,
                 due_at: Some(fetch.due_at),
                 lease: fetch.lease,

@@ -6,7 +6,7 @@ use crate::decide::WorkingSet;
 use crate::operations::batch::load::locked::place;
 use crate::operations::repairs::NEW_CHANGES;
 use crate::schema;
-use crate::sql::{Arg, Sql, Tx, args, json, made, sql};
+use crate::sql::{Arg, Sql, Tx, args, made, sql};
 
 static REMOVED_KEYS: Sql = made(|| schema::CONTACT_KEYS.remove());
 static REMOVED_SHARED_KEYS: Sql = made(|| schema::SHARED_KEYS.remove());
@@ -114,25 +114,13 @@ and s.message_id = own.id");
 
 /// Saves the new rows of receipts, the results of undone ones, and the contacts of items whose
 /// deals went back to them.
-///
-/// # Errors
-///
-/// [`StoreError::Inconsistent`] if a value cannot be serialized as JSON, and [`StoreError`] if
-/// the database fails.
 pub async fn save(tx: &mut Tx, set: &WorkingSet) -> Result<(), StoreError> {
     let mut new = Vec::new();
     for change in &set.new_repair_changes {
         new.push(args! {
-            workspace_id: change.workspace,
-            repair_id: change.repair,
-            delivery_id: change.delivery,
-            item: place(change.item),
-            kind: change.kind.as_str(),
-            row_id: change.row,
-            contact_id: change.contact,
-            field: &change.field,
-            value_before: json(&change.before)?,
-            value_after: json(&change.after)?,
+            from change: workspace_id = workspace, repair_id = repair, delivery_id = delivery,
+            item, kind, row_id = row, contact_id = contact, field, value_before = before,
+            value_after = after,
         });
     }
     tx.run_each(&NEW_CHANGES, &new).await?;

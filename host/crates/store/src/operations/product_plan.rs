@@ -1,32 +1,11 @@
-//! Reading products, and sorting planned products into new, changed and unchanged ones. Both stores
-//! share this code.
+//! Sorting planned products into new, changed and unchanged ones.
 
 use std::collections::HashMap;
 
-use super::RowColumns;
 use crate::plan::RowEffect;
-use crate::{ImportId, Imported, PlannedProduct, Product, ProductChange, StoreError};
+use crate::{ImportId, Imported, PlannedProduct};
 use leadhost_domain::id::ProductId;
 use leadhost_domain::time::Micros;
-
-/// Reads a product as the API shows it.
-pub fn product(row: &impl RowColumns) -> Result<Product, StoreError> {
-    Ok(Product {
-        id: row.id("id")?,
-        external_id: row.text("external_id")?,
-        name: row.text("name")?,
-        description: row.text_if("description")?,
-    })
-}
-
-/// Reads a change of a product. The name is `None` if the product was removed.
-pub fn change(row: &impl RowColumns) -> Result<ProductChange, StoreError> {
-    Ok(ProductChange {
-        stamp: row.number("stamp")?,
-        id: row.id("id")?,
-        name: row.text_if("name")?,
-    })
-}
 
 /// The writer of products.
 #[derive(Clone, Copy)]
