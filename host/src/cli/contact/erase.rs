@@ -3,12 +3,13 @@
 
 use clap::{ArgGroup, Args};
 
-use crate::cli::client::{AdminClient, ServiceAddress};
+use crate::cli::client::AdminClient;
 use crate::cli::command::ServiceFlags;
 use crate::cli::confirm::confirm;
 use crate::cli::failure::CommandFailure;
 use crate::cli::output::{complain, say};
-use crate::cli::table::{optional, safe, seconds, table};
+use crate::cli::table::{described, optional, safe, seconds, table};
+use crate::cli::verbs::ServiceCommand;
 use leadhost_admin_api::contacts::{EraseReceipt, EraseRequest, ErasedCounts};
 use leadhost_admin_api::keys::Keys;
 use leadhost_domain::id::{ContactId, KeyId};
@@ -37,17 +38,12 @@ pub struct EraseContact {
     /// Also remove deliveries that name the person and are not converted yet, with everything in them
     #[arg(long)]
     unconverted: bool,
-    #[command(flatten)]
-    service: ServiceAddress,
 }
 
 const PATH: &str = "/admin/v1/contacts/erase";
 
-impl EraseContact {
-    /// Erases the person after a confirmation; with `--dry-run` it only prints what it would
-    /// erase.
-    pub async fn run(self) -> Result<(), CommandFailure> {
-        let client = self.service.client()?;
+impl ServiceCommand for EraseContact {
+    async fn run(self, client: AdminClient) -> Result<(), CommandFailure> {
         if self.dry_run || !self.yes {
             let would = client
                 .post::<EraseReceipt>(PATH, &self.request(true))
@@ -62,7 +58,9 @@ impl EraseContact {
         }
         self.erase(&client).await
     }
+}
 
+impl EraseContact {
     async fn erase(&self, client: &AdminClient) -> Result<(), CommandFailure> {
         let receipt = client
             .post::<EraseReceipt>(PATH, &self.request(false))
@@ -188,18 +186,13 @@ fn others(others: &[ContactId], flags: &ServiceFlags) -> Vec<String> {
 /// Returns the remaining deliveries that name the person, and the command that removes them.
 fn left(receipt: &EraseReceipt, flags: &ServiceFlags) -> Vec<String> {
     let remaining = &receipt.remaining;
-    let named: Vec<Vec<String>> = remaining
-        .deliveries
-        .iter()
-        .map(|one| vec![one.id.to_string(), one.status.as_str().to_owned()])
-        .collect();
-    if named.is_empty() {
+    if remaining.deliveries.is_empty() {
         return Vec::new();
     }
     let mut lines = vec![
         String::new(),
         "These deliveries name the person, are not converted yet, and stay:".to_owned(),
-        table(&["DELIVERY", "STATUS"], &named),
+        described(&remaining.deliveries),
     ];
     let more = remaining.more_deliveries;
     if more > 0 {
