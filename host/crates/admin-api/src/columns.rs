@@ -200,6 +200,12 @@ impl Cell {
         }
     }
 
+    /// Returns whether a page shows nothing.
+    pub fn is_empty(&self) -> bool {
+        let is_blank = self.text().is_some_and(str::is_empty);
+        (self.is_missing() && self.none.is_empty() || is_blank) && self.reason.is_none()
+    }
+
     pub fn is_missing(&self) -> bool {
         matches!(self.value, Value::Missing)
     }

@@ -209,6 +209,10 @@ columns! {
     }
 
     ErasureView as erasure {
+        "Workspace" facts => match &erasure.workspace {
+            Some(slug) => Cell::from(slug),
+            None => Cell::id(erasure.workspace_id),
+        },
         "Began" => erasure.began_at,
         "Done" => match erasure.done_at {
             Some(at) => Cell::from(at),
@@ -227,6 +231,37 @@ columns! {
         "Erasure" => Cell::id(erasure.id)
             .link(format!("/contacts/erasures/{}", erasure.id))
             .label(format!("Receipt of {}", erasure.contact_id)),
+    }
+
+    ContactDetail as contact {
+        "Id" => Cell::id(contact.facts.id),
+        "Phone" => &contact.facts.phone_number,
+        "E-mail" => &contact.facts.email,
+        "Match keys" => Cell::id(contact.keys.join(", ")),
+        "Workspace" => &contact.facts.workspace,
+        "Banned" => contact.facts.banned_at.map(|at| Cell::from(at).note(Some("no messages"))),
+        "Created" => contact.facts.created_at,
+        "Changed" => contact.facts.updated_at,
+    }
+
+    ErasedCounts as erased {
+        "Contacts" number => erased.contacts,
+        "Match keys" number => erased.contact_keys,
+        "Deals" number => erased.deals,
+        "Changes of deals" number => erased.deal_changes,
+        "Notes on deals" number => erased.deal_logs,
+        "Conversations" number => erased.conversations,
+        "Messages" number => erased.messages,
+        "Failures of messages" number => erased.message_errors,
+        "Messages that wait to be sent" number => erased.sends,
+        "Providers' ids of messages" number => erased.channel_refs,
+        "Holds" number => erased.holds,
+        "Tickets" number => erased.tickets,
+        "Deliveries" number => erased.deliveries,
+        "Deliveries that also brought others, emptied" number => erased.shared_deliveries,
+        "Answers to fetches" number => erased.fetch_answers,
+        "Answers stored under idempotency keys" number => erased.idempotency_answers,
+        "Changes in receipts of repairs, emptied" number => erased.repair_changes,
     }
 
     RemainingDelivery as delivery {

@@ -257,12 +257,13 @@ pub struct FieldOfChange<'a> {
 
 impl DealChangeView {
     /// Returns the changed fields.
-    pub fn fields(&self) -> impl Iterator<Item = FieldOfChange<'_>> {
+    pub fn fields(&self) -> Vec<FieldOfChange<'_>> {
         let fields = self.changes.iter();
-        fields.map(|field| FieldOfChange {
+        let fields = fields.map(|field| FieldOfChange {
             change: self,
             field,
-        })
+        });
+        fields.collect()
     }
 
     /// Returns the partner and its key by name, the delivery from the source with the repair that converted it

@@ -163,9 +163,10 @@ impl ItemView {
     }
 
     /// Returns the fields that would change, or did.
-    pub fn differences(&self) -> impl Iterator<Item = ItemDifference<'_>> {
+    pub fn differences(&self) -> Vec<ItemDifference<'_>> {
         let all = self.diff.iter();
         all.map(|diff| ItemDifference { item: self, diff })
+            .collect()
     }
 
     /// Returns whether it waits for an answer of its source, or would.
@@ -291,7 +292,7 @@ columns! {
         "Field" => &of.diff.field,
         "Before" => Cell::id(&of.diff.before),
         "After" => Cell::id(&of.diff.after),
-        "" => match (of.diff.applied, of.diff.edited_by_person) {
+        "Note" => match (of.diff.applied, of.diff.edited_by_person) {
             (true, _) => Cell::from("written"),
             (false, true) => Cell::from("kept: edited by a person").tag("warn"),
             (false, false) => Cell::from("differs"),

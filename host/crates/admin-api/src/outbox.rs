@@ -269,7 +269,7 @@ impl ListedMessage<'_> {
     }
 
     /// Returns `workspace/name` of its instance.
-    fn instance(&self) -> Option<String> {
+    pub fn instance(&self) -> Option<String> {
         let mut all = self.instances.iter().flat_map(|all| &all.instances);
         let own = all.find(|instance| Some(instance.id) == self.message.instance_id)?;
         Some(name_in_workspace(&own.workspace, &own.name))

@@ -136,6 +136,12 @@ columns! {
         "Status" => ticket.status_cell(),
         "Owner" named => Cell::from(ticket.owner.as_ref().map(OwnerName::shown)).or("none"),
         "Instance" => ticket.instance.as_ref().map(AgentName::shown),
+        "Deal" facts => ticket.deal_id.map(|id| Cell::id(id).link(format!("/deals/{id}"))),
+        "Conversation" facts => ticket.conversation_id
+            .map(|id| Cell::id(id).link(format!("/conversations/{id}"))),
+        "Answered" facts => ticket.answered_at,
+        "Resolved" facts => ticket.resolved_at,
+        "Instructions" facts => &ticket.special_instructions,
         "Ticket" => Cell::id(ticket.id).link(format!("/tickets/{}", ticket.id)),
     }
 
