@@ -2,121 +2,68 @@
 //! or removed but after its retention, and prints those that were asked for.
 
 use clap::Args;
+use serde::Serialize;
 
-use crate::cli::client::{AdminClient, ServiceAddress, query};
+use crate::cli::client::{AdminClient, query, query_of};
 use crate::cli::failure::CommandFailure;
 use crate::cli::output::{complain, count, is_closed, say};
 use crate::cli::page::{PageFlags, show_next_page};
-use crate::cli::table::{optional, seconds, table};
+use crate::cli::table::say_rows;
+use crate::cli::verbs::ServiceCommand;
 use leadhost_admin_api::audit::Audit as Listed;
 use leadhost_domain::audit::{AuditCheckpoint, AuditRow};
 use leadhost_domain::clock::{Clock as _, SystemClock};
 use leadhost_domain::limits;
 use leadhost_domain::time::{Micros, parse_moment};
 
-#[derive(Args)]
+#[derive(Args, Serialize)]
 pub struct ShowAudit {
     /// Only acts of admin keys with this label
     #[arg(long, value_name = "LABEL")]
     actor: Option<String>,
     /// Only this operation, such as activate-plugin
     #[arg(long, value_name = "ACT")]
+    #[serde(rename = "act")]
     what: Option<String>,
     /// Only acts since a date, a time such as 2026-01-31T12:00:00Z, or how long ago, such as 24h
     #[arg(long, value_name = "TIME")]
     since: Option<String>,
     #[command(flatten)]
+    #[serde(flatten)]
     page: PageFlags,
     /// Check that no row was changed, or removed before its time, and print every row, or those of --actor, --what
     /// and --since, as lines of JSON, the oldest first
     #[arg(long, conflicts_with_all = ["before", "limit"])]
+    #[serde(skip)]
     export: bool,
-    #[command(flatten)]
-    service: ServiceAddress,
 }
 
-impl ShowAudit {
-    /// Prints a page of the audit, or all of it.
-    pub async fn run(self) -> Result<(), CommandFailure> {
-        let Self {
-            actor,
-            what,
-            since,
-            page,
-            export: is_export,
-            service,
-        } = self;
-        let client = service.client()?;
-        let [before, limit] = match is_export {
+impl ServiceCommand for ShowAudit {
+    async fn run(self, client: AdminClient) -> Result<(), CommandFailure> {
+        let path = format!("/admin/v1/audit{}", query_of(&self));
+        if self.export {
             // The service refuses an act and a time that it does not know.
-            true => [("before", None), ("limit", Some("1".to_owned()))],
-            false => page.fields(),
-        };
-        let fields = [
-            ("actor", actor.clone()),
-            ("act", what.clone()),
-            ("since", since.clone()),
-            before,
-            limit,
-        ];
-        let path = format!("/admin/v1/audit{}", query(&fields));
-        let answer = client.get(&path).await?;
-        if is_export {
-            let exported = ExportedRows {
-                actor,
-                act: what,
-                since: since.and_then(|since| parse_moment(&since, SystemClock.now())),
-            };
-            return export(&client, &exported).await;
+            client.get::<Listed>(&path).await?;
+            return export(&client, &self).await;
         }
-        client.print(&answer, show);
-        Ok(())
+        let show = |answer: &Listed| {
+            say_rows(&answer.rows);
+            show_next_page(answer.next);
+        };
+        client.show(&path, show).await
     }
 }
 
-/// The rows that an export prints.
-struct ExportedRows {
-    actor: Option<String>,
-    act: Option<String>,
-    since: Option<Micros>,
-}
-
-impl ExportedRows {
-    fn has(&self, row: &AuditRow) -> bool {
+impl ShowAudit {
+    /// Returns whether an export prints the row.
+    fn has(&self, row: &AuditRow, since: Option<Micros>) -> bool {
         let is_equal = |asked: &Option<String>, value: &str| {
             asked.as_ref().is_none_or(|asked| asked.as_str() == value)
         };
         is_equal(&self.actor, &row.label)
-            && is_equal(&self.act, &row.act)
-            && self.since.is_none_or(|since| row.at >= since)
+            && is_equal(&self.what, &row.act)
+            && since.is_none_or(|since| row.at >= since)
     }
-}
-
-fn show(answer: &Listed) {
-    let rows: Vec<Vec<String>> = answer
-        .rows
-        .iter()
-        .map(|row| {
-            vec![
-                row.number.to_string(),
-                seconds(row.at),
-                row.actor(),
-                optional(row.role),
-                row.address.clone(),
-                row.act.clone(),
-                row.target.clone(),
-                row.outcome.to_string(),
-                row.detail.clone(),
-            ]
-        })
-        .collect();
-    say(&table(
-        &[
-            "ROW", "TIME", "KEY", "ROLE", "FROM", "ACT", "TARGET", "OUTCOME", "DETAIL",
-        ],
-        &rows,
-    ));
-    show_next_page(answer.next);
 }
 
 /// Breaks of the chain that an export names.
@@ -124,7 +71,9 @@ const BREAKS: usize = 10;
 
 /// Prints the rows of an export, oldest first. Reads all rows unless nothing reads its output any more, and
 /// fails at the end if one does not follow the row before it.
-async fn export(client: &AdminClient, exported: &ExportedRows) -> Result<(), CommandFailure> {
+async fn export(client: &AdminClient, exported: &ShowAudit) -> Result<(), CommandFailure> {
+    let since = exported.since.as_ref();
+    let since = since.and_then(|since| parse_moment(since, SystemClock.now()));
     let mut last = AuditCheckpoint::default();
     // Where the chain begins, and the same by the newest row about a removal.
     let [mut begins, mut recorded] = [AuditCheckpoint::default(), AuditCheckpoint::default()];
@@ -149,7 +98,7 @@ async fn export(client: &AdminClient, exported: &ExportedRows) -> Result<(), Com
                 breaks.push(named_break(last.number, row));
             }
             recorded = row.removed().unwrap_or(recorded);
-            if exported.has(row) {
+            if exported.has(row, since) {
                 let line = serde_json::to_string(row)
                     .map_err(|error| CommandFailure::new(format!("cannot write a row: {error}")))?;
                 say(&line);

@@ -445,6 +445,27 @@ impl AdminClient {
         }
     }
 
+    /// Reads a resource and prints it.
+    pub async fn show<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        show: impl FnOnce(&T),
+    ) -> Result<(), CommandFailure> {
+        self.print(&self.get(path).await?, show);
+        Ok(())
+    }
+
+    /// Sends a JSON body and prints the answer.
+    pub async fn act<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        body: &impl Serialize,
+        show: impl FnOnce(&T),
+    ) -> Result<(), CommandFailure> {
+        self.print(&self.post(path, body).await?, show);
+        Ok(())
+    }
+
     /// Reads a resource.
     pub async fn get<T: DeserializeOwned>(
         &self,
@@ -695,6 +716,21 @@ pub fn query(fields: &[(&str, Option<String>)]) -> String {
     } else {
         format!("?{}", given.join("&"))
     }
+}
+
+/// Returns the members of an object that have a value as a query: those of the flags of a list.
+pub fn query_of(flags: &impl Serialize) -> String {
+    let flags = json!(flags);
+    let fields = flags.as_object().into_iter().flatten();
+    let fields = fields.map(|(name, value)| {
+        let value = match value {
+            Value::Null => None,
+            Value::String(text) => Some(text.clone()),
+            other => Some(other.to_string()),
+        };
+        (name.as_str(), value)
+    });
+    query(&fields.collect::<Vec<_>>())
 }
 
 /// All characters except the unreserved ones of RFC 3986.

@@ -1,33 +1,25 @@
 //! `leadhost key`. The text of a new key goes to standard output, so that a script can read it; its
 //! description goes to standard error.
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, ValueEnum};
+use serde::Serialize;
 
-use crate::cli::client::{ServiceAddress, encoded};
+use crate::cli::client::{AdminClient, encoded, query_of};
 use crate::cli::failure::CommandFailure;
 use crate::cli::output::{complain, say};
-use crate::cli::table::{optional, seconds, table};
+use crate::cli::table::say_rows;
+use crate::cli::verbs::{ServiceCommand, verbs};
 use leadhost_admin_api::keys::{CreateKeyRequest, CreatedKey, KeyRevoked, Keys};
 use leadhost_domain::key::{KeyKind, Role};
 
-#[derive(Subcommand)]
-pub enum KeyCommand {
-    /// Create a key and show it once
-    Create(CreateKey),
-    /// List keys, without their secret values
-    List(ListKeys),
-    /// Revoke a key
-    Revoke(RevokeKey),
-}
-
-impl KeyCommand {
-    /// Runs the subcommand.
-    pub async fn run(self) -> Result<(), CommandFailure> {
-        match self {
-            Self::Create(command) => command.run().await,
-            Self::List(command) => command.run().await,
-            Self::Revoke(command) => command.run().await,
-        }
+verbs! {
+    pub enum KeyCommand {
+        /// Create a key and show it once
+        Create(CreateKey),
+        /// List keys, without their secret values
+        List(ListKeys),
+        /// Revoke a key
+        Revoke(RevokeKey),
     }
 }
 
@@ -61,8 +53,6 @@ pub struct CreateKey {
     /// Days after which the key expires [default: never]
     #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(u32).range(1..=36_500))]
     expires_days: Option<u32>,
-    #[command(flatten)]
-    service: ServiceAddress,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -83,16 +73,14 @@ enum KeyRole {
     Admin,
 }
 
-impl CreateKey {
-    /// Creates a key and prints it, once.
-    pub async fn run(self) -> Result<(), CommandFailure> {
+impl ServiceCommand for CreateKey {
+    async fn run(self, client: AdminClient) -> Result<(), CommandFailure> {
         let kind = match self.kind {
             KeyKindChoice::Partner => KeyKind::Partner,
             KeyKindChoice::Workspace => KeyKind::Workspace,
             KeyKindChoice::AccessToken => KeyKind::AccessToken,
             KeyKindChoice::Admin => KeyKind::Admin,
         };
-        let client = self.service.client()?;
         let request = CreateKeyRequest {
             kind,
             workspace: self.workspace,
@@ -105,96 +93,42 @@ impl CreateKey {
             label: self.label,
             expires_days: self.expires_days,
         };
-        let made = client.post("/admin/v1/keys", &request).await?;
-        client.print(&made, |made: &CreatedKey| {
-            complain(&format!(
-                "key {} ({}), shown only this once:",
-                made.view.id, made.view.hint
-            ));
+        let show = |made: &CreatedKey| {
+            let (id, hint) = (made.view.id, &made.view.hint);
+            complain(&format!("key {id} ({hint}), shown only this once:"));
             say(&made.key);
-        });
-        Ok(())
+        };
+        client.act("/admin/v1/keys", &request, show).await
     }
 }
 
-#[derive(Args)]
+#[derive(Args, Serialize)]
 pub struct ListKeys {
     /// Only keys of this workspace
     #[arg(long, value_name = "SLUG")]
     workspace: Option<String>,
-    #[command(flatten)]
-    service: ServiceAddress,
 }
 
-impl ListKeys {
-    /// Prints the keys of a workspace, or all. It does not print the secret part.
-    pub async fn run(self) -> Result<(), CommandFailure> {
-        let client = self.service.client()?;
-        let path = match &self.workspace {
-            Some(slug) => format!("/admin/v1/keys?workspace={}", encoded(slug)),
-            None => "/admin/v1/keys".to_owned(),
-        };
-        let answer = client.get(&path).await?;
-        client.print(&answer, show);
-        Ok(())
+impl ServiceCommand for ListKeys {
+    async fn run(self, client: AdminClient) -> Result<(), CommandFailure> {
+        let path = format!("/admin/v1/keys{}", query_of(&self));
+        client.show(&path, |all: &Keys| say_rows(&all.keys)).await
     }
-}
-
-fn show(answer: &Keys) {
-    let rows: Vec<Vec<String>> = answer
-        .keys
-        .iter()
-        .map(|key| {
-            vec![
-                key.id.to_string(),
-                key.kind.as_str().to_owned(),
-                optional(key.workspace.as_ref()),
-                optional(key.partner.as_ref()),
-                optional(key.role),
-                key.label.clone(),
-                key.hint.clone(),
-                key.state.to_string(),
-                optional(key.expires_at.map(seconds)),
-                optional(key.last_used_at.map(seconds)),
-            ]
-        })
-        .collect();
-    say(&table(
-        &[
-            "ID",
-            "KIND",
-            "WORKSPACE",
-            "PARTNER",
-            "ROLE",
-            "LABEL",
-            "KEY",
-            "STATE",
-            "EXPIRES",
-            "LAST USED",
-        ],
-        &rows,
-    ));
 }
 
 #[derive(Args)]
 pub struct RevokeKey {
     /// The key's id, as `leadhost key list` shows it
     id: String,
-    #[command(flatten)]
-    service: ServiceAddress,
 }
 
-impl RevokeKey {
-    /// Revokes the key.
-    pub async fn run(self) -> Result<(), CommandFailure> {
-        let client = self.service.client()?;
-        let answer = client
-            .delete(&format!("/admin/v1/keys/{}", encoded(&self.id)))
-            .await?;
-        client.print(&answer, |_: &KeyRevoked| {
+impl ServiceCommand for RevokeKey {
+    async fn run(self, client: AdminClient) -> Result<(), CommandFailure> {
+        let path = format!("/admin/v1/keys/{}", encoded(&self.id));
+        client.print(&client.delete(&path).await?, |_: &KeyRevoked| {
+            let id = &self.id;
             say(&format!(
-                "Revoked {}. Every host refuses it within one second.",
-                self.id
+                "Revoked {id}. Every host refuses it within one second."
             ));
         });
         Ok(())

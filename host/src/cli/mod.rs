@@ -19,7 +19,8 @@
 //! - Plugins: `plugin/`, whose `mod.rs` describes its files.
 //! - Internal child processes: `compile.rs`, `componentize.rs`, `examine.rs`.
 //!
-//! Commands share these: `client.rs` and `client/` call the admin API. `overview.rs` and
+//! Commands share these: `verbs.rs` has the groups of commands that ask the service, and `client.rs` and
+//! `client/` call its admin API. `overview.rs` and
 //! `open_rollouts.rs` read the state of the service. `page.rs` has the flags of lists, `confirm.rs` the
 //! question before a removal, `command.rs` the commands that messages name. `output.rs`, `table.rs` and
 //! `progress.rs` print, and `failure.rs` is the error of every command. `named_commands.rs` tests that
@@ -66,6 +67,7 @@ mod serve;
 mod status;
 mod table;
 mod tail;
+mod verbs;
 mod workspace;
 mod workspace_file;
 
@@ -131,13 +133,13 @@ enum Command {
     /// List messages, resolve one, or simulate a contact of the sandbox
     Outbox(outbox::OutboxCommand),
     /// Show the state of the running service, and what is wrong
-    Status(status::ShowStatus),
+    Status(verbs::Asked<status::ShowStatus>),
     /// Follow deliveries as they come in
     Tail(tail::Tail),
     /// Check a deployment, and show how to fix problems
     Doctor(doctor::Doctor),
     /// Show the audit, or export it and check its chain
-    Audit(audit::ShowAudit),
+    Audit(verbs::Asked<audit::ShowAudit>),
     /// Copy a SQLite store into a new file, whether the service runs or not
     Backup(backup::Backup),
     /// Move a store from a SQLite file into a PostgreSQL database

@@ -1,32 +1,24 @@
 //! `leadhost owner`. The e-mail address identifies an owner.
 
-use clap::{Args, Subcommand};
+use clap::Args;
 use hyper::StatusCode;
 use serde::Deserialize as _;
 
-use crate::cli::client::{ServiceAddress, ServiceRefusal, encoded};
+use crate::cli::client::{AdminClient, ServiceRefusal, encoded};
 use crate::cli::failure::CommandFailure;
 use crate::cli::output::say;
-use crate::cli::table::{safe, table};
+use crate::cli::table::{safe, say_rows};
+use crate::cli::verbs::{ServiceCommand, verbs};
 use leadhost_admin_api::apply::RefusedFile;
 use leadhost_admin_api::workspaces::{OwnerRequest, Owners, PartApplied};
 use leadhost_domain::workspace::ChangeKind;
 
-#[derive(Subcommand)]
-pub enum OwnerCommand {
-    /// List the people of a workspace who own deals and answer tickets
-    List(ListOwners),
-    /// Add an owner, or rename an existing one
-    Add(AddOwner),
-}
-
-impl OwnerCommand {
-    /// Runs the subcommand.
-    pub async fn run(self) -> Result<(), CommandFailure> {
-        match self {
-            Self::List(command) => command.run().await,
-            Self::Add(command) => command.run().await,
-        }
+verbs! {
+    pub enum OwnerCommand {
+        /// List the people of a workspace who own deals and answer tickets
+        List(ListOwners),
+        /// Add an owner, or rename an existing one
+        Add(AddOwner),
     }
 }
 
@@ -48,33 +40,13 @@ impl WorkspaceFlag {
 pub struct ListOwners {
     #[command(flatten)]
     workspace: WorkspaceFlag,
-    #[command(flatten)]
-    service: ServiceAddress,
 }
 
-impl ListOwners {
-    /// Prints the owners of the workspace.
-    pub async fn run(self) -> Result<(), CommandFailure> {
-        let client = self.service.client()?;
-        let answer = client.get(&self.workspace.path()).await?;
-        client.print(&answer, show);
-        Ok(())
+impl ServiceCommand for ListOwners {
+    async fn run(self, client: AdminClient) -> Result<(), CommandFailure> {
+        let show = |all: &Owners| say_rows(&all.owners);
+        client.show(&self.workspace.path(), show).await
     }
-}
-
-fn show(answer: &Owners) {
-    let rows: Vec<Vec<String>> = answer
-        .owners
-        .iter()
-        .map(|owner| {
-            vec![
-                owner.email.clone(),
-                owner.name.clone(),
-                owner.id.to_string(),
-            ]
-        })
-        .collect();
-    say(&table(&["E-MAIL", "NAME", "ID"], &rows));
 }
 
 #[derive(Args)]
@@ -86,14 +58,10 @@ pub struct AddOwner {
     name: String,
     #[command(flatten)]
     workspace: WorkspaceFlag,
-    #[command(flatten)]
-    service: ServiceAddress,
 }
 
-impl AddOwner {
-    /// Adds the owner, or renames the owner with this e-mail address.
-    pub async fn run(self) -> Result<(), CommandFailure> {
-        let client = self.service.client()?;
+impl ServiceCommand for AddOwner {
+    async fn run(self, client: AdminClient) -> Result<(), CommandFailure> {
         let path = self.workspace.path();
         let list = [OwnerRequest {
             email: self.email,

@@ -3,11 +3,12 @@
 use std::fmt::Display;
 
 use clap::Args;
+use serde::Serialize;
 
 use super::output::{complain, is_closed};
 use leadhost_domain::limits;
 
-#[derive(Args)]
+#[derive(Args, Serialize)]
 pub struct PageFlags {
     /// Only rows older than this one: for the next page
     #[arg(long, value_name = "ID")]
@@ -15,16 +16,6 @@ pub struct PageFlags {
     /// Rows to list, at least 1; the service caps the size of a page
     #[arg(long, default_value_t = limits::ROWS_PER_PAGE, value_parser = clap::value_parser!(u32).range(1..))]
     limit: u32,
-}
-
-impl PageFlags {
-    /// Returns the fields of the query.
-    pub fn fields(self) -> [(&'static str, Option<String>); 2] {
-        [
-            ("before", self.before),
-            ("limit", Some(self.limit.to_string())),
-        ]
-    }
 }
 
 /// Prints the argument for the next page if there is one, to standard error so that pipes stay clean.

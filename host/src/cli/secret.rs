@@ -7,9 +7,10 @@ use std::io::{self, IsTerminal as _, Read as _};
 
 use clap::Args;
 
-use crate::cli::client::{ServiceAddress, encoded};
+use crate::cli::client::{AdminClient, encoded};
 use crate::cli::failure::CommandFailure;
 use crate::cli::output::{complain, say};
+use crate::cli::verbs::ServiceCommand;
 use leadhost_admin_api::connections::{ChangeRequest, Changed};
 use leadhost_domain::limits;
 
@@ -22,14 +23,11 @@ pub struct SetSecret {
     /// Let the service generate the secret, beginning with PREFIX, and print it once
     #[arg(long, value_name = "PREFIX", num_args = 0..=1, default_missing_value = "")]
     generate: Option<String>,
-    #[command(flatten)]
-    service: ServiceAddress,
 }
 
 impl SetSecret {
     /// Sets the secret. `list` is the part of the path: `connections` or `instances`.
-    pub async fn run(self, list: &str) -> Result<(), CommandFailure> {
-        let client = self.service.client()?;
+    async fn run(self, client: AdminClient, list: &str) -> Result<(), CommandFailure> {
         let mut change = ChangeRequest::default();
         match self.generate {
             Some(prefix) => change.generate = BTreeMap::from([(self.secret.clone(), prefix)]),
@@ -42,6 +40,26 @@ impl SetSecret {
         Ok(())
     }
 }
+
+/// Declares the command for the things of a list.
+macro_rules! sets_secret {
+    ($command:ident, $list:literal) => {
+        #[derive(Args)]
+        pub struct $command {
+            #[command(flatten)]
+            secret: SetSecret,
+        }
+
+        impl ServiceCommand for $command {
+            async fn run(self, client: AdminClient) -> Result<(), CommandFailure> {
+                self.secret.run(client, $list).await
+            }
+        }
+    };
+}
+
+sets_secret!(SetConnectionSecret, "connections");
+sets_secret!(SetInstanceSecret, "instances");
 
 fn show(changed: &Changed, secret: &str) {
     let Changed {

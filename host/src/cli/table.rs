@@ -3,8 +3,8 @@
 
 use std::fmt::Display;
 
-use serde_json::Value;
-
+use super::output::say;
+use leadhost_admin_api::columns::{Column, Described, Place};
 use leadhost_domain::text::written_out;
 use leadhost_domain::time::Micros;
 
@@ -39,6 +39,49 @@ pub fn table(headings: &[&str], rows: &[Vec<String>]) -> String {
     lines.join("\n")
 }
 
+/// Formats described rows under their headings.
+pub fn described<T: Described>(rows: &[T]) -> String {
+    let mut columns = T::columns();
+    columns.retain(|column| matches!(column.place, Place::Everywhere | Place::Commands));
+    let heading = |column: &Column<T>| column.heading.to_uppercase();
+    let headings: Vec<String> = columns.iter().map(heading).collect();
+    let headings: Vec<&str> = headings.iter().map(String::as_str).collect();
+    let cells = |row: &T| {
+        columns
+            .iter()
+            .map(|column| (column.value)(row).written())
+            .collect()
+    };
+    table(&headings, &rows.iter().map(cells).collect::<Vec<_>>())
+}
+
+/// Prints described rows as a table.
+pub fn say_rows<T: Described>(rows: &[T]) {
+    say(&described(rows));
+}
+
+/// Prints described rows as a further table, if there are any.
+pub fn say_more_rows<T: Described>(rows: &[T]) {
+    if !rows.is_empty() {
+        say("");
+        say_rows(rows);
+    }
+}
+
+/// Prints what is known of one described row, a line for each fact.
+pub fn say_facts<T: Described>(row: &T) {
+    for column in T::columns()
+        .iter()
+        .filter(|column| column.place != Place::Pages)
+    {
+        let cell = (column.value)(row);
+        if !cell.is_missing() {
+            let name = column.heading.to_lowercase();
+            say(&format!("{name:<13} {}", safe(&cell.written())));
+        }
+    }
+}
+
 /// Returns the text on one line, with control characters escaped.
 pub fn safe(text: &str) -> String {
     written_out(text, &[]).into_owned()
@@ -60,31 +103,7 @@ pub fn seconds(time: Micros) -> String {
     time.to_the_second()
 }
 
-/// Formats the day of a time, in UTC.
-pub fn day(time: Micros) -> String {
-    let text = time.to_the_second();
-    text.split_once('T')
-        .map_or(text.clone(), |(day, _)| day.to_owned())
-}
-
 pub use leadhost_domain::time::rounded;
-
-/// Formats any JSON value: text as it is, a missing value as a dash.
-pub fn cell(value: &Value) -> String {
-    match value {
-        Value::Null => "-".to_owned(),
-        Value::String(text) => text.clone(),
-        Value::Array(values) => {
-            let cells: Vec<_> = values.iter().map(cell).collect();
-            if cells.is_empty() {
-                "-".to_owned()
-            } else {
-                cells.join(", ")
-            }
-        }
-        other => other.to_string(),
-    }
-}
 
 #[cfg(test)]
 mod tests {

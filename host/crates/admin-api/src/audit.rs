@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use super::columns::Cell;
+use crate::columns;
 use leadhost_domain::audit::{AuditCheckpoint, AuditRow};
 
 /// A page of the audit.
@@ -15,4 +17,18 @@ pub struct Audit {
     /// none was.
     #[serde(default)]
     pub checkpoint: AuditCheckpoint,
+}
+
+columns! {
+    AuditRow as row {
+        "Row" => row.number,
+        "Time" => row.at,
+        "Key" => row.actor(),
+        "Role" => row.role.map(Cell::word),
+        "From" => &row.address,
+        "Act" => &row.act,
+        "Target" => &row.target,
+        "Outcome" => Cell::word(row.outcome),
+        "Detail" commands => &row.detail,
+    }
 }

@@ -8,6 +8,7 @@ use utoipa::ToSchema;
 
 use super::apply::FileProblem;
 use super::deliveries::ItemView;
+use crate::columns;
 use leadhost_domain::connection::{
     AllowedHost, ConnectionPause, Greeting, LeadFields, SourceChange,
 };
@@ -267,4 +268,81 @@ pub struct TestReply {
     pub content_type: String,
     /// Null if it is not text, or may have a secret in it.
     pub body: Option<String>,
+}
+
+columns! {
+    ConnectionView as connection {
+        "Name" => &connection.name,
+        "Workspace" => &connection.workspace,
+        "Plugin" => &connection.plugin,
+        "Sources post to" => format!("/ingest-lead/{}", connection.id),
+        "Secrets" => connection.bound.secrets_in_words(),
+        "Senders" => connection.senders_in_words(),
+        "Fetches" => match &connection.paused {
+            _ if connection.retired => "retired".to_owned(),
+            None => "running".to_owned(),
+            Some(pause) => format!("paused: {}", pause.reason),
+        },
+        "Last delivery" => connection.last_delivery_at,
+        "Leads with" => connection.lead_fields.as_ref().map(shares),
+        "Changed" => connection.source_change.as_ref().map(change_in_words),
+    }
+}
+
+impl Bound {
+    /// Returns the values of each route.
+    pub fn routes_in_words(&self) -> Option<String> {
+        let routes = self.routes.iter();
+        let routes = routes.map(|(name, values)| format!("{name} {}", values.join(", ")));
+        let routes: Vec<String> = routes.collect();
+        (!routes.is_empty()).then(|| routes.join("; "))
+    }
+
+    /// Returns the names of the secrets, each with the day on which it got its value.
+    pub fn secrets_in_words(&self) -> Option<String> {
+        let names = self.secrets.iter();
+        let named = names.map(|name| match self.secret_set_at(name) {
+            Some(at) => format!("{name} ({})", &at.to_the_second()[..10]),
+            None => format!("{name} (age unknown)"),
+        });
+        let named: Vec<String> = named.collect();
+        (!named.is_empty()).then(|| named.join(", "))
+    }
+}
+
+impl ConnectionView {
+    /// Returns who may send, and the secrets that the plugin's replies may contain.
+    fn senders_in_words(&self) -> String {
+        let senders = self.senders.as_str();
+        match self.bound.reply_secrets.as_slice() {
+            [] => senders.to_owned(),
+            revealed => format!("{senders}; replies may contain {}", revealed.join(", ")),
+        }
+    }
+}
+
+/// Returns how many of the last leads have each contact field.
+fn shares(fields: &LeadFields) -> String {
+    let LeadFields {
+        leads,
+        name,
+        phone,
+        email,
+        external_id,
+        listing,
+    } = fields;
+    format!(
+        "name {name} %, phone {phone} %, email {email} %, external id {external_id} %, listing {listing} % (of {leads})"
+    )
+}
+
+/// Returns a change with the state before and after it.
+pub fn change_in_words(change: &SourceChange) -> String {
+    let SourceChange {
+        what,
+        before,
+        after,
+        ..
+    } = change;
+    format!("{what} ({before} -> {after})")
 }

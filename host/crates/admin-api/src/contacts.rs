@@ -3,8 +3,10 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use super::columns::Cell;
 use super::deals::DealSummary;
 use super::people::{ConversationSummary, TicketSummary};
+use crate::columns;
 use leadhost_domain::contact::FoundBy;
 use leadhost_domain::delivery::DeliveryStatus;
 use leadhost_domain::id::{ContactId, DeliveryId, ErasureId, KeyId, WorkspaceId};
@@ -194,4 +196,84 @@ pub struct Remaining {
 pub struct RemainingDelivery {
     pub id: DeliveryId,
     pub status: DeliveryStatus,
+}
+
+columns! {
+    ContactSummary as contact {
+        "Name" main => Cell::from(contact.name.as_deref().unwrap_or_default()).reason(Some(&contact.workspace)),
+        "Phone" => &contact.phone_number,
+        "E-mail" => &contact.email,
+        "Since" named => contact.created_at,
+        "Contact" => Cell::id(contact.id)
+            .link(format!("/contacts/{}?found={}", contact.id, contact.found_by)),
+    }
+
+    ErasureView as erasure {
+        "Workspace" facts => match &erasure.workspace {
+            Some(slug) => Cell::from(slug),
+            None => Cell::id(erasure.workspace_id),
+        },
+        "Began" => erasure.began_at,
+        "Done" => match erasure.done_at {
+            Some(at) => Cell::from(at),
+            None => Cell::from("not yet").tag("begun"),
+        },
+        "By" pages => match &erasure.key {
+            Some(key) => Cell::from(key),
+            None => Cell::id(erasure.key_id),
+        },
+        "Contact" => Cell::id(erasure.contact_id),
+        "Found by" named => erasure.found_by.to_string(),
+        "Deals" number named => erasure.erased.deals,
+        "Messages" number named => erasure.erased.messages,
+        "Deliveries" number named => erasure.erased.deliveries,
+        "Remaining" number named => erasure.remaining.count(),
+        "Erasure" => Cell::id(erasure.id)
+            .link(format!("/contacts/erasures/{}", erasure.id))
+            .label(format!("Receipt of {}", erasure.contact_id)),
+    }
+
+    ContactDetail as contact {
+        "Id" => Cell::id(contact.facts.id),
+        "Phone" => &contact.facts.phone_number,
+        "E-mail" => &contact.facts.email,
+        "Match keys" => Cell::id(contact.keys.join(", ")),
+        "Workspace" => &contact.facts.workspace,
+        "Banned" => contact.facts.banned_at.map(|at| Cell::from(at).note(Some("no messages"))),
+        "Created" => contact.facts.created_at,
+        "Changed" => contact.facts.updated_at,
+    }
+
+    ErasedCounts as erased {
+        "Contacts" number => erased.contacts,
+        "Match keys" number => erased.contact_keys,
+        "Deals" number => erased.deals,
+        "Changes of deals" number => erased.deal_changes,
+        "Notes on deals" number => erased.deal_logs,
+        "Conversations" number => erased.conversations,
+        "Messages" number => erased.messages,
+        "Failures of messages" number => erased.message_errors,
+        "Messages that wait to be sent" number => erased.sends,
+        "Providers' ids of messages" number => erased.channel_refs,
+        "Holds" number => erased.holds,
+        "Tickets" number => erased.tickets,
+        "Deliveries" number => erased.deliveries,
+        "Deliveries that also brought others, emptied" number => erased.shared_deliveries,
+        "Answers to fetches" number => erased.fetch_answers,
+        "Answers stored under idempotency keys" number => erased.idempotency_answers,
+        "Changes in receipts of repairs, emptied" number => erased.repair_changes,
+    }
+
+    RemainingDelivery as delivery {
+        "Delivery" => Cell::id(delivery.id).link(format!("/deliveries/{}", delivery.id)),
+        "Status" => Cell::word(delivery.status.as_str()),
+    }
+}
+
+impl Remaining {
+    /// Returns the number of deliveries that were left and still exist.
+    pub fn count(&self) -> u64 {
+        self.more_deliveries
+            .saturating_add(self.deliveries.len() as u64)
+    }
 }

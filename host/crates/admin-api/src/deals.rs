@@ -4,7 +4,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
+use super::columns::{Cell, plain};
 use super::people::{AgentName, ContactName, ConversationSummary, OwnerName, TicketSummary};
+use crate::columns;
 use leadhost_domain::delivery::ItemStatus;
 use leadhost_domain::id::{
     ConnectionId, DealId, DealLogId, DeliveryId, KeyId, PartnerId, ProductId, RepairId,
@@ -184,4 +186,123 @@ pub struct DealRemoved {
     pub workspace: String,
     /// Always true.
     pub removed: bool,
+}
+
+columns! {
+    DealDetail as deal {
+        "Deal" => Cell::id(deal.facts.id),
+        "Workspace" => &deal.facts.workspace,
+        "Title" commands => &deal.facts.title,
+        "Status" => Cell::from(format!("{}, {}", deal.facts.status, deal.facts.stage)).tag(""),
+        "Contact" commands => deal.facts.contact.in_words(),
+        "Person" pages => deal.facts.contact.cell().reason(deal.facts.contact.email.as_ref()),
+        "Owner" => Cell::from(deal.facts.owner.as_ref().map(OwnerName::shown)).or("none"),
+        "Product" => deal.facts.product.as_ref().map(ProductName::cell),
+        "Instance" => deal.facts.instance.as_ref().map(AgentName::shown),
+        "Source" => &deal.facts.source,
+        "External id" => &deal.facts.external_id,
+        "Connection" => deal.connection_id.as_ref().map(|id| {
+            Cell::from(deal.connection.clone().unwrap_or_else(|| id.to_string()))
+                .link(format!("/deliveries?connection={id}"))
+        }),
+        "Partner" => &deal.partner,
+        "Created" => deal.facts.created_at,
+        "Delivery" => deal.delivery_id.map(|id| Cell::id(id).link(format!("/deliveries/{id}"))),
+        "Changed" => deal.facts.updated_at,
+    }
+
+    DealSummary as deal {
+        "Created" => Cell::from(deal.created_at).reason(Some(&deal.workspace)),
+        "Person" main => deal.contact.cell(),
+        "Status" => Cell::from(&deal.status).tag(""),
+        "Stage" => &deal.stage,
+        "Owner" named => Cell::from(deal.owner.as_ref().map(OwnerName::shown)).or("none"),
+        "Product" => deal.product.as_ref().map(ProductName::cell),
+        "Source" => Cell::from(&deal.source).reason(deal.external_id.as_ref()),
+        "Deal" => Cell::id(deal.id).link(format!("/deals/{}", deal.id)),
+    }
+
+    DealDelivery as delivery {
+        "Received" => delivery.received_at,
+        "Item" => Cell::word(delivery.status.as_str()),
+        "Delivery" => Cell::id(delivery.id).link(format!("/deliveries/{}", delivery.id)),
+    }
+
+    FieldOfChange<'_> as of {
+        "At" commands => of.change.at,
+        "By" commands => of.change.author(),
+        "Field" => &of.field.field,
+        "Before" => named_value(&of.field.before, of.field.before_name.as_ref()),
+        "After" => named_value(&of.field.after, of.field.after_name.as_ref()),
+    }
+
+    DealLogView as log {
+        "Noted" => log.created_at,
+        "By" => partner(
+            log.partner.clone().unwrap_or_else(|| log.partner_id.to_string()),
+            log.key.clone().unwrap_or_else(|| log.key_id.to_string()),
+        ),
+        "Type" => &log.kind,
+        "Subject" main => &log.subject,
+        "Description" => &log.description,
+        "Metadata" => Cell::id(Value::Object(log.metadata.clone())),
+    }
+}
+
+/// A changed field with the change that it belongs to.
+pub struct FieldOfChange<'a> {
+    change: &'a DealChangeView,
+    field: &'a ChangedField,
+}
+
+impl DealChangeView {
+    /// Returns the changed fields.
+    pub fn fields(&self) -> Vec<FieldOfChange<'_>> {
+        let fields = self.changes.iter();
+        let fields = fields.map(|field| FieldOfChange {
+            change: self,
+            field,
+        });
+        fields.collect()
+    }
+
+    /// Returns the partner and its key by name, the delivery from the source with the repair that converted it
+    /// again, or the undone repair.
+    pub fn author(&self) -> String {
+        match (self.delivery_id, self.repair_id) {
+            (Some(delivery), None) => format!("source, delivery {delivery}"),
+            (Some(delivery), Some(repair)) => {
+                format!("source, delivery {delivery} in repair {repair}")
+            }
+            (None, Some(repair)) => format!("undo of repair {repair}"),
+            (None, None) => {
+                let or_id = |name: &Option<String>, id: Option<String>| {
+                    name.clone().or(id).unwrap_or_else(|| "-".to_owned())
+                };
+                partner(
+                    or_id(&self.partner, self.partner_id.map(|id| id.to_string())),
+                    or_id(&self.key, self.key_id.map(|id| id.to_string())),
+                )
+            }
+        }
+    }
+}
+
+fn partner(partner: String, key: String) -> String {
+    format!("{partner} (key {key})")
+}
+
+/// Returns the name of what a value is the id of, or the value.
+fn named_value(value: &Value, name: Option<&String>) -> Cell {
+    match name {
+        Some(name) => Cell::from(name).note(Some(plain(value))),
+        None => Cell::from(value).mono().or("-"),
+    }
+}
+
+impl ProductName {
+    /// Returns the name, with the id in the catalogue.
+    pub fn cell(&self) -> Cell {
+        Cell::from(self.name.as_deref().unwrap_or_default()).note(self.external_id.as_ref())
+    }
 }

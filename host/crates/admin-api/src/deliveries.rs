@@ -4,10 +4,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
+use super::columns::Cell;
+use crate::columns;
 use leadhost_domain::delivery::{DeliveryStatus, ItemStatus};
 use leadhost_domain::id::{AgentId, ConnectionId, ContactId, DealId, DeliveryId, WorkspaceId};
 use leadhost_domain::plugin::RanWith;
 use leadhost_domain::repair::CREATED;
+use leadhost_domain::size;
 use leadhost_domain::time::Micros;
 
 /// A page of deliveries, newest first.
@@ -159,6 +162,13 @@ impl ItemView {
         self.diff.iter().any(|diff| diff.field == CREATED)
     }
 
+    /// Returns the fields that would change, or did.
+    pub fn differences(&self) -> Vec<ItemDifference<'_>> {
+        let all = self.diff.iter();
+        all.map(|diff| ItemDifference { item: self, diff })
+            .collect()
+    }
+
     /// Returns whether it waits for an answer of its source, or would.
     pub fn is_fetched(&self) -> bool {
         self.status == ItemStatus::Waiting
@@ -228,6 +238,103 @@ impl Replayed {
             (None, Some(why)) => format!("{id}: {status}: {why}"),
             (None, None) => format!("{id}: {status}"),
         }
+    }
+}
+
+columns! {
+    ListedDelivery<'_> as listed {
+        "Id" commands => Cell::id(listed.facts().id),
+        "Received" => Cell::from(listed.facts().received_at).link(listed.page()),
+        "From" => &listed.sender,
+        "Status" main => Cell::word(listed.facts().status.as_str()).reason(listed.facts().error.as_ref()),
+        "Items" number named => listed.delivery.items,
+        "Bytes" number commands => listed.facts().bytes,
+        "Converted by" => listed.facts().ran.as_ref().map(|ran| {
+            format!("{} {} ({})", ran.plugin, ran.version, ran.digest.short())
+        }),
+        "Error" commands => &listed.facts().error,
+        "Delivery" more pages => Cell::id(listed.facts().id).link(listed.page()),
+    }
+
+    DeliveryDetailView as delivery {
+        "Delivery" => Cell::id(delivery.facts.id),
+        "Status" => Cell::word(delivery.facts.status.as_str()),
+        "Error" => &delivery.facts.error,
+        "From" => Cell::from(origin(&delivery.facts.connection, &delivery.facts))
+            .link(format!("/deliveries?connection={}", delivery.facts.connection_id)),
+        "Received" => delivery.facts.received_at,
+        "Size" => size::readable(delivery.facts.bytes),
+        "Attempts" => delivery.facts.attempts,
+        "Next attempt" => delivery.next_attempt_at,
+        "Converted by" => delivery.facts.ran.as_ref().map(|ran| {
+            Cell::from(format!(
+                "{} {} ({}), configuration {}",
+                ran.plugin,
+                ran.version,
+                ran.digest.short(),
+                ran.config_version
+            ))
+            .link(format!("/plugins/{}", ran.plugin))
+        }),
+    }
+
+    ItemView as item {
+        "Item" => item.item,
+        "Status" => Cell::word(item.status.as_str()),
+        "External id" => &item.external_id,
+        "Deal" => item.deal_id.map(|id| Cell::id(id).link(format!("/deals/{id}"))),
+        "Contact" => item.contact_id.map(|id| Cell::id(id).link(format!("/contacts/{id}"))),
+        "Message" => &item.message,
+    }
+
+    ItemDifference<'_> as of {
+        "Item" commands => of.item.item,
+        "Field" => &of.diff.field,
+        "Before" => Cell::id(&of.diff.before),
+        "After" => Cell::id(&of.diff.after),
+        "Note" => match (of.diff.applied, of.diff.edited_by_person) {
+            (true, _) => Cell::from("written"),
+            (false, true) => Cell::from("kept: edited by a person").tag("warn"),
+            (false, false) => Cell::from("differs"),
+        },
+    }
+
+    FetchView as fetch {
+        "Item" => fetch.item,
+        "Request" => Cell::id(&fetch.request),
+        "Attempts" number => fetch.attempts,
+        "Next" => fetch.next_attempt_at,
+        "Given up" => fetch.given_up_at,
+    }
+}
+
+/// A field that a replay would change, with its item.
+pub struct ItemDifference<'a> {
+    item: &'a ItemView,
+    diff: &'a DiffView,
+}
+
+/// Returns the sender with this name: a connection, or an instance's provider.
+pub fn origin(name: &str, delivery: &DeliveryFacts) -> String {
+    match delivery.instance_id {
+        None => name.to_owned(),
+        Some(instance) => format!("{name} (instance {instance})"),
+    }
+}
+
+/// A delivery in a list, with the name of its sender.
+pub struct ListedDelivery<'a> {
+    pub delivery: &'a DeliveryView,
+    pub sender: String,
+}
+
+impl ListedDelivery<'_> {
+    fn facts(&self) -> &DeliveryFacts {
+        &self.delivery.facts
+    }
+
+    fn page(&self) -> String {
+        format!("/deliveries/{}", self.facts().id)
     }
 }
 

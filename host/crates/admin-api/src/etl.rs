@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use super::columns::Cell;
+use crate::columns;
 use leadhost_domain::analytics::MetricSet;
 use leadhost_domain::time::Micros;
 
@@ -129,4 +131,39 @@ pub struct Rebuilds {
     /// The number of rebuilds that this request began, by metric set. Zero: they were already in
     /// progress.
     pub begun: BTreeMap<MetricSet, u64>,
+}
+
+columns! {
+    MetricSetView as set {
+        "Metric set" => set.freshness.metric_set.as_str(),
+        "Counted until" => Cell::from(set.freshness.as_of).or("nothing yet"),
+        "Stale" => Cell::from(set.freshness.stale),
+        "Run ended" => set.ended_at,
+        "Changes" number => set.changes,
+        "Behind" number => set.behind.len(),
+        "Rebuilds" number => set.making.len(),
+        "Zones with days" => match set.cubes_making {
+            0 => set.cubes.to_string(),
+            making => format!("{} ({making} in progress)", set.cubes),
+        },
+    }
+
+    InSet<'_, WorkspaceBehind> as of {
+        "Behind" => &of.one.workspace,
+        "Metric set" => of.set.freshness.metric_set.as_str(),
+        "Counted until" => of.one.as_of,
+    }
+
+    InSet<'_, BuildView> as of {
+        "Rebuild" => &of.one.workspace,
+        "Metric set" => of.set.freshness.metric_set.as_str(),
+        "Build" => of.one.build,
+        "Read to" => of.one.read_to,
+    }
+}
+
+/// What a metric set has, with the set.
+pub struct InSet<'a, T> {
+    pub set: &'a MetricSetView,
+    pub one: &'a T,
 }

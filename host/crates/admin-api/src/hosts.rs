@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use super::columns::Cell;
+use crate::columns;
 use leadhost_domain::id::HostId;
 use leadhost_domain::text::counted;
 use leadhost_domain::time::Micros;
@@ -47,4 +49,25 @@ pub struct BehindView {
     /// The host's name.
     pub host: String,
     pub reason: String,
+}
+
+columns! {
+    ListedHost<'_> as listed {
+        "Host" => &listed.name,
+        "Version" => &listed.host.version,
+        "Started" => listed.host.started_at,
+        "Seen" => listed.host.seen_at,
+        "State" => match (listed.host.alive, listed.is_own) {
+            (true, true) => Cell::from("this one").tag("live"),
+            (true, false) => Cell::from("alive").tag("live"),
+            (false, _) => Cell::from("no heartbeat").tag("bad"),
+        },
+    }
+}
+
+/// A host in a list, with its distinct name.
+pub struct ListedHost<'a> {
+    pub host: &'a HostView,
+    pub name: String,
+    pub is_own: bool,
 }

@@ -5,7 +5,9 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-use super::connections::Bound;
+use super::columns::Cell;
+use super::connections::{Bound, change_in_words};
+use crate::columns;
 use leadhost_domain::channel::Template;
 use leadhost_domain::connection::{ConnectionPause, SourceChange};
 use leadhost_domain::id::AgentId;
@@ -97,7 +99,36 @@ pub struct Templates {
     pub list: Option<Vec<Template>>,
 }
 
+impl InstanceView {
+    fn of_settings<T>(&self, value: impl FnOnce(&ChannelSettings) -> Option<T>) -> Option<T> {
+        value(self.settings.as_ref()?)
+    }
+
+    /// Returns the state of its list of templates.
+    pub fn templates(&self) -> Option<&Templates> {
+        self.settings.as_ref()?.templates.as_ref()
+    }
+}
+
+/// Returns a length of time in the largest unit that leaves no rest.
+fn span(seconds: u64) -> String {
+    let units = [(86_400, "d"), (3_600, "h"), (60, "min")];
+    let whole = units.iter().find(|(unit, _)| seconds.is_multiple_of(*unit));
+    let (unit, name) = whole.unwrap_or(&(1, "s"));
+    format!("{} {name}", seconds / unit)
+}
+
 impl Templates {
+    /// Returns the number of approved templates, such as `2 of 3`.
+    pub fn in_words(&self) -> Option<String> {
+        if self.unlisted {
+            return Some("not listed".to_owned());
+        }
+        self.synced_at?;
+        let stale = if self.error.is_some() { " (stale)" } else { "" };
+        Some(format!("{} of {}{stale}", self.approved, self.count))
+    }
+
     /// Returns the templates themselves, none in a list of instances.
     pub fn listed(&self) -> &[Template] {
         self.list.as_deref().unwrap_or_default()
@@ -109,6 +140,51 @@ impl Templates {
 pub struct InstancePaused {
     pub id: AgentId,
     pub paused: bool,
+}
+
+columns! {
+    InstanceView as instance {
+        "Id" => Cell::id(instance.id),
+        "Name" => &instance.name,
+        "Workspace" => &instance.workspace,
+        "Number" => &instance.number,
+        "Kind" facts => instance.kind.as_str(),
+        "Channel" facts => &instance.channel,
+        "Adapter" => &instance.adapter,
+        "Webhooks" => &instance.webhook,
+        "Routes" facts => instance.of_settings(|one| one.bound.routes_in_words()),
+        "Secrets" facts => instance.of_settings(|one| one.bound.secrets_in_words()),
+        "Unanswered" facts => instance.of_settings(|one| Some(span(one.unanswered_after_seconds))),
+        "Closes after" facts => instance.of_settings(|one| Some(span(one.idle_after_seconds))),
+        "Keeps for" facts => instance.of_settings(|one| Some(span(one.keep_for_seconds))),
+        "Language" facts => instance.of_settings(|one| Some(one.language.clone())),
+        "Templates" => instance.templates().and_then(Templates::in_words),
+        "Synced at" facts => instance.templates()
+            .filter(|templates| templates.error.is_none())
+            .and_then(|templates| templates.synced_at),
+        // The time is that of the last attempt, also if it failed.
+        "Tried at" facts => instance.templates()
+            .filter(|templates| templates.error.is_some())
+            .and_then(|templates| templates.synced_at),
+        "List error" facts => instance.templates().and_then(|templates| templates.error.clone()),
+        "Sending" => match (&instance.adapter, &instance.paused) {
+            (None, _) => Cell::default(),
+            (_, None) => Cell::from("running"),
+            (_, Some(pause)) => format!("paused: {}", pause.reason).into(),
+        },
+        "Changed" => instance
+            .of_settings(|one| one.source_change.as_ref().map(change_in_words)),
+    }
+
+    Template as template {
+        "Template" => Cell::id(&template.name),
+        "Language" => &template.language,
+        "Status" => Cell::from(&template.status)
+            .tag(if template.is_approved() { "good" } else { "warn" }),
+        "Placeholders" number => template.placeholders.len(),
+        "Text" => &template.text,
+        "Reason" => &template.reason,
+    }
 }
 
 #[cfg(test)]

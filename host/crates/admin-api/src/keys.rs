@@ -4,6 +4,8 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::ToSchema;
 
+use super::columns::Cell;
+use crate::columns;
 use leadhost_domain::id::KeyId;
 use leadhost_domain::key::{KeyKind, Role};
 use leadhost_domain::time::Micros;
@@ -101,6 +103,22 @@ pub struct KeyRevoked {
     pub id: KeyId,
     /// Always true.
     pub revoked: bool,
+}
+
+columns! {
+    KeyView as key {
+        "Id" commands => Cell::id(key.id),
+        "Kind" main => key.kind.as_str(),
+        "Workspace" => &key.workspace,
+        "Partner" => &key.partner,
+        "Role" => key.role.map(|role| role.to_string()),
+        "Label" => &key.label,
+        "Key" => Cell::id(&key.hint),
+        "State" => Cell::word(key.state),
+        "Expires" named => key.expires_at,
+        "Last used" named => Cell::from(key.last_used_at).or("never"),
+        "Created" named pages => key.created_at,
+    }
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ pub mod analytics;
 pub mod apply;
 pub mod audit;
 pub mod captures;
+pub mod columns;
 pub mod config;
 pub mod connections;
 pub mod contacts;

@@ -6,14 +6,17 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use utoipa::openapi::schema::{ObjectBuilder, Type};
 
+use super::columns::Cell;
 use super::deliveries::ItemView;
 use super::instances::Instances;
+use crate::columns;
 use leadhost_domain::delivery::DeliveryStatus;
 use leadhost_domain::id::{AgentId, ContactId, ConversationId, DeliveryId, MessageId, WorkspaceId};
 use leadhost_domain::message::{Actor, MessageState, Metadata};
 use leadhost_domain::plugin::RanWith;
 use leadhost_domain::text::counted;
 use leadhost_domain::time::Micros;
+use leadhost_domain::workspace::name_in_workspace;
 
 /// A page of messages, newest first.
 #[derive(Debug, Default, Serialize, Deserialize, ToSchema)]
@@ -226,5 +229,73 @@ impl ResolvedMany {
             text.push_str(&format!(" {left} left: the time was up."));
         }
         text
+    }
+}
+
+columns! {
+    ListedMessage<'_> as listed {
+        "Id" commands => Cell::id(listed.message.id),
+        "At" => Cell::from(listed.message.created_at).link(listed.page()),
+        "Instance" commands => listed.message.instance_id.map(|id| id.to_string()),
+        "From" pages => listed.message.actor.as_str(),
+        "Instance" pages => listed.instance(),
+        "Contact" commands => listed.direction(),
+        "Contact" pages main => Cell::from(listed.message.contact_name.as_deref().unwrap_or("contact"))
+            .link(format!("/contacts/{}", listed.message.contact_id))
+            .note(listed.message.phone_number.as_ref()),
+        "State" => Cell::word(&listed.message.metadata.status).reason(listed.why()),
+        "Message" commands => listed.said(),
+        "Message" pages => listed.message.content.as_ref().unwrap_or(&listed.message.kind),
+        "Note" commands => listed.why().unwrap_or_default(),
+        "Id" more pages => Cell::id(listed.message.id)
+            .link(listed.page())
+            .label(format!("Conversation of {}", listed.message.id)),
+    }
+}
+
+/// A message in a list, with the instances, which may be left out if no message waits for one.
+pub struct ListedMessage<'a> {
+    pub message: &'a MessageView,
+    pub instances: Option<&'a Instances>,
+}
+
+impl ListedMessage<'_> {
+    fn page(&self) -> String {
+        format!("/conversations/{}", self.message.conversation_id)
+    }
+
+    fn why(&self) -> Option<String> {
+        self.message.why(self.instances)
+    }
+
+    /// Returns `workspace/name` of its instance.
+    pub fn instance(&self) -> Option<String> {
+        let mut all = self.instances.iter().flat_map(|all| &all.instances);
+        let own = all.find(|instance| Some(instance.id) == self.message.instance_id)?;
+        Some(name_in_workspace(&own.workspace, &own.name))
+    }
+
+    /// Returns the recipient or the sender.
+    fn direction(&self) -> String {
+        let MessageView {
+            metadata,
+            phone_number,
+            contact_name,
+            ..
+        } = self.message;
+        // A channel's own message comes in, too.
+        let came_in = metadata.status == MessageState::Received.as_str();
+        let arrow = if came_in { "from" } else { "to" };
+        let who = phone_number.as_ref().or(contact_name.as_ref());
+        let who = who.map_or("a contact without a number", String::as_str);
+        format!("{arrow} {who}")
+    }
+
+    fn said(&self) -> String {
+        match (&self.message.content, &self.message.metadata.template) {
+            (Some(content), _) => content.chars().take(60).collect(),
+            (None, Some(template)) => format!("template {}", template.name),
+            (None, None) => self.message.kind.clone(),
+        }
     }
 }

@@ -4,6 +4,8 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use super::columns::Cell;
+use crate::columns;
 use leadhost_domain::id::{AgentId, ContactId, ConversationId, DealId, OwnerId, TicketId};
 use leadhost_domain::time::Micros;
 
@@ -109,4 +111,55 @@ pub struct TicketSummary {
     pub answered_at: Option<Micros>,
     pub resolved_at: Option<Micros>,
     pub updated_at: Micros,
+}
+
+impl ContactName {
+    /// Returns the id with the names.
+    pub fn in_words(&self) -> String {
+        let names = [&self.name, &self.phone_number, &self.email];
+        let names: Vec<&str> = names.into_iter().flatten().map(String::as_str).collect();
+        format!("{} {}", self.id, names.join(", "))
+    }
+
+    /// Returns the link to the person, with the number beside a name.
+    pub fn cell(&self) -> Cell {
+        Cell::from(self.shown())
+            .link(format!("/contacts/{}", self.id))
+            .note(self.phone_number.as_ref().filter(|_| self.name.is_some()))
+    }
+}
+
+columns! {
+    TicketSummary as ticket {
+        "Opened" => Cell::from(ticket.opened_at).reason(Some(&ticket.workspace)),
+        "Person" main => ticket.contact.cell(),
+        "Status" => ticket.status_cell(),
+        "Owner" named => Cell::from(ticket.owner.as_ref().map(OwnerName::shown)).or("none"),
+        "Instance" => ticket.instance.as_ref().map(AgentName::shown),
+        "Deal" facts => ticket.deal_id.map(|id| Cell::id(id).link(format!("/deals/{id}"))),
+        "Conversation" facts => ticket.conversation_id
+            .map(|id| Cell::id(id).link(format!("/conversations/{id}"))),
+        "Answered" facts => ticket.answered_at,
+        "Resolved" facts => ticket.resolved_at,
+        "Instructions" facts => &ticket.special_instructions,
+        "Ticket" => Cell::id(ticket.id).link(format!("/tickets/{}", ticket.id)),
+    }
+
+    ConversationSummary as conversation {
+        "Began" => conversation.created_at,
+        "Last message" named => conversation.last_message_at,
+        "Status" => Cell::word(&conversation.status),
+        "Instance" => conversation.instance.as_ref().map(AgentName::shown),
+        "Source" => &conversation.source,
+        "Conversation" => Cell::id(conversation.id)
+            .link(format!("/conversations/{}", conversation.id)),
+    }
+}
+
+impl TicketSummary {
+    /// Returns the status, which warns of an open ticket.
+    pub fn status_cell(&self) -> Cell {
+        let is_open = self.status == "open";
+        Cell::from(&self.status).tag(if is_open { "warn" } else { "" })
+    }
 }

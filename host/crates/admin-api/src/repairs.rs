@@ -7,6 +7,8 @@ use serde_json::Value;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
+use super::columns::Cell;
+use crate::columns;
 use leadhost_domain::id::{ConnectionId, DeliveryId, RepairId, WorkspaceId};
 use leadhost_domain::plugin::Digest;
 use leadhost_domain::repair::{RepairField, RepairState, RepairUndone, RepairedKind};
@@ -259,6 +261,55 @@ pub struct RepairChangeView {
     pub erased: bool,
     /// The result of an undo. Null if no undo has processed this change.
     pub undone: Option<RepairUndone>,
+}
+
+columns! {
+    RepairFacts as repair {
+        "Id" commands => Cell::id(repair.id),
+        "Started" => repair.started_at,
+        "By" => &repair.started_by,
+        "Converted by" => Cell::from(repair.version_named())
+            .link(format!("/plugins/{}", repair.plugin)),
+        "Field" named => Cell::from(repair.field.map(|field| field.to_string())).or("all"),
+        "Apply" named => repair.apply,
+        "State" => Cell::word(repair.state),
+        "Deliveries" number named => match repair.found {
+            Some(found) => format!("{} of {found}", repair.deliveries.sum()),
+            None => format!("{} of -", repair.deliveries.sum()),
+        },
+        "Failed" number named => repair.deliveries.failed,
+        "Repair" pages => Cell::id(repair.id).link(format!("/repairs/{}", repair.id)),
+    }
+
+    RepairChangeView as change {
+        "Change" number pages => change.number,
+        "Delivery" => Cell::id(change.delivery_id).link(format!("/deliveries/{}", change.delivery_id)),
+        "Row" => Cell::from(format!("{} {}", change.kind, change.row_id)).link(match change.kind {
+            RepairedKind::Deal => format!("/deals/{}", change.row_id),
+            RepairedKind::Contact => format!("/contacts/{}", change.row_id),
+        }),
+        "Field" => &change.field,
+        "Before" => change.value(&change.before),
+        "After" => change.value(&change.after),
+        "Undo" => change.undone.map(|undone| undone.to_string()),
+    }
+}
+
+impl RepairFacts {
+    /// Returns the version whose deliveries are replayed.
+    pub fn version_named(&self) -> String {
+        let version = self.version.as_deref().unwrap_or("-");
+        format!("{} {version} ({})", self.plugin, self.converted_by.short())
+    }
+}
+
+impl RepairChangeView {
+    fn value(&self, value: &Value) -> Cell {
+        match self.erased {
+            true => Cell::from("(erased)"),
+            false => Cell::from(value).mono().or("-"),
+        }
+    }
 }
 
 #[cfg(test)]

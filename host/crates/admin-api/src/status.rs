@@ -4,9 +4,11 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
+use super::columns::Cell;
 use super::etl::MetricSetFreshness;
 use super::hosts::{BehindView, HostView};
 use super::open_rollouts::OpenRollout;
+use crate::columns;
 use leadhost_domain::id::{ConnectionId, HostId};
 use leadhost_domain::limits;
 use leadhost_domain::plugin::Digest;
@@ -233,6 +235,20 @@ pub struct PoolView {
 pub struct PluginCalls {
     pub waiting: usize,
     pub running: usize,
+}
+
+columns! {
+    ActivePlugin as plugin {
+        "Plugin" => Cell::from(&plugin.name).link(format!("/plugins/{}", plugin.name)),
+        "Version" => &plugin.version,
+        "Digest" => Cell::id(plugin.digest.short()),
+        "Generation" => plugin.generation,
+        "Hosts" => match (plugin.hosts, plugin.behind.len()) {
+            (None, _) => "this one".to_owned(),
+            (Some(hosts), 0) => hosts.to_string(),
+            (Some(hosts), behind) => format!("{hosts} (not on {behind})"),
+        },
+    }
 }
 
 #[cfg(test)]

@@ -4,6 +4,8 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::apply::ChangeView;
+use super::columns::Cell;
+use crate::columns;
 use leadhost_domain::id::{AgentId, OwnerId, WorkspaceId};
 use leadhost_domain::workspace::AgentKind;
 
@@ -146,4 +148,21 @@ pub struct ProductRemoved {
     pub external_id: String,
     /// Always true.
     pub removed: bool,
+}
+
+columns! {
+    WorkspaceView as workspace {
+        "Slug" => &workspace.slug,
+        "Name" => &workspace.name,
+        "Region" => &workspace.region,
+        "Time zone" => &workspace.time_zone,
+        "Requests a minute" => workspace.rate_limit,
+        "Id" => Cell::id(workspace.id),
+    }
+
+    OwnerView as owner {
+        "E-mail" => &owner.email,
+        "Name" => &owner.name,
+        "Id" => Cell::id(owner.id),
+    }
 }

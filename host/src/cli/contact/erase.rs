@@ -3,12 +3,14 @@
 
 use clap::{ArgGroup, Args};
 
-use crate::cli::client::{AdminClient, ServiceAddress};
+use crate::cli::client::AdminClient;
 use crate::cli::command::ServiceFlags;
 use crate::cli::confirm::confirm;
 use crate::cli::failure::CommandFailure;
 use crate::cli::output::{complain, say};
-use crate::cli::table::{optional, safe, seconds, table};
+use crate::cli::table::{described, optional, safe, seconds, table};
+use crate::cli::verbs::ServiceCommand;
+use leadhost_admin_api::columns::Described as _;
 use leadhost_admin_api::contacts::{EraseReceipt, EraseRequest, ErasedCounts};
 use leadhost_admin_api::keys::Keys;
 use leadhost_domain::id::{ContactId, KeyId};
@@ -37,17 +39,12 @@ pub struct EraseContact {
     /// Also remove deliveries that name the person and are not converted yet, with everything in them
     #[arg(long)]
     unconverted: bool,
-    #[command(flatten)]
-    service: ServiceAddress,
 }
 
 const PATH: &str = "/admin/v1/contacts/erase";
 
-impl EraseContact {
-    /// Erases the person after a confirmation; with `--dry-run` it only prints what it would
-    /// erase.
-    pub async fn run(self) -> Result<(), CommandFailure> {
-        let client = self.service.client()?;
+impl ServiceCommand for EraseContact {
+    async fn run(self, client: AdminClient) -> Result<(), CommandFailure> {
         if self.dry_run || !self.yes {
             let would = client
                 .post::<EraseReceipt>(PATH, &self.request(true))
@@ -62,7 +59,9 @@ impl EraseContact {
         }
         self.erase(&client).await
     }
+}
 
+impl EraseContact {
     async fn erase(&self, client: &AdminClient) -> Result<(), CommandFailure> {
         let receipt = client
             .post::<EraseReceipt>(PATH, &self.request(false))
@@ -115,10 +114,11 @@ fn in_words(receipt: &EraseReceipt, key: Option<&str>, flags: &ServiceFlags) -> 
         lines.push(format!("began         {}", time(receipt.began_at)));
         lines.push(format!("done          {}", time(receipt.done_at)));
     }
-    let rows: Vec<Vec<String>> = counts(&receipt.erased)
-        .into_iter()
-        .filter(|(_, count)| *count != 0)
-        .map(|(kind, count)| vec![kind.to_owned(), count.to_string()])
+    let counts = ErasedCounts::columns().into_iter();
+    let counts = counts.map(|one| (one.heading, (one.value)(&receipt.erased).written()));
+    let rows: Vec<Vec<String>> = counts
+        .filter(|(_, count)| count != "0")
+        .map(|(kind, count)| vec![kind.to_lowercase(), count])
         .collect();
     lines.push(String::new());
     let left = left(receipt, flags);
@@ -140,38 +140,6 @@ fn in_words(receipt: &EraseReceipt, key: Option<&str>, flags: &ServiceFlags) -> 
     lines.join("\n")
 }
 
-/// Returns the counts with their names for people.
-fn counts(erased: &ErasedCounts) -> [(&'static str, u64); 17] {
-    [
-        ("contacts", erased.contacts),
-        ("match keys", erased.contact_keys),
-        ("deals", erased.deals),
-        ("changes of deals", erased.deal_changes),
-        ("notes on deals", erased.deal_logs),
-        ("conversations", erased.conversations),
-        ("messages", erased.messages),
-        ("failures of messages", erased.message_errors),
-        ("messages that wait to be sent", erased.sends),
-        ("providers' ids of messages", erased.channel_refs),
-        ("holds", erased.holds),
-        ("tickets", erased.tickets),
-        ("deliveries", erased.deliveries),
-        (
-            "deliveries that also brought others, emptied",
-            erased.shared_deliveries,
-        ),
-        ("answers to fetches", erased.fetch_answers),
-        (
-            "answers stored under idempotency keys",
-            erased.idempotency_answers,
-        ),
-        (
-            "changes in receipts of repairs, emptied",
-            erased.repair_changes,
-        ),
-    ]
-}
-
 /// Returns the commands that erase the other contacts with the same address or number.
 fn others(others: &[ContactId], flags: &ServiceFlags) -> Vec<String> {
     let mut commands: Vec<_> = others
@@ -188,18 +156,13 @@ fn others(others: &[ContactId], flags: &ServiceFlags) -> Vec<String> {
 /// Returns the remaining deliveries that name the person, and the command that removes them.
 fn left(receipt: &EraseReceipt, flags: &ServiceFlags) -> Vec<String> {
     let remaining = &receipt.remaining;
-    let named: Vec<Vec<String>> = remaining
-        .deliveries
-        .iter()
-        .map(|one| vec![one.id.to_string(), one.status.as_str().to_owned()])
-        .collect();
-    if named.is_empty() {
+    if remaining.deliveries.is_empty() {
         return Vec::new();
     }
     let mut lines = vec![
         String::new(),
         "These deliveries name the person, are not converted yet, and stay:".to_owned(),
-        table(&["DELIVERY", "STATUS"], &named),
+        described(&remaining.deliveries),
     ];
     let more = remaining.more_deliveries;
     if more > 0 {
@@ -228,18 +191,5 @@ mod tests {
         let lines = others(&[id.parse().expect("an id")], &flags);
         assert_eq!(lines[2..], [format!("  leadhost contact erase {id}")]);
         assert!(others(&[], &flags).is_empty());
-    }
-
-    #[test]
-    fn every_count_of_the_answer_is_named_once() {
-        let answer = serde_json::to_value(ErasedCounts::default()).expect("an answer");
-        let mut numbered = serde_json::Map::new();
-        for (number, name) in (1_u64..).zip(answer.as_object().expect("all counts").keys()) {
-            numbered.insert(name.clone(), number.into());
-        }
-        let erased: ErasedCounts = serde_json::from_value(numbered.into()).expect("all counts");
-        let mut numbers = counts(&erased).map(|one| one.1);
-        numbers.sort_unstable();
-        assert!(numbers.into_iter().eq(1..=17));
     }
 }

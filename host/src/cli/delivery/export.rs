@@ -7,10 +7,11 @@ use clap::Args;
 use leadhost_golden::{Case, write_case};
 
 use crate::cli::captures;
-use crate::cli::client::ServiceAddress;
+use crate::cli::client::AdminClient;
 use crate::cli::failure::CommandFailure;
 use crate::cli::output::{complain, say, say_json};
 use crate::cli::table::safe;
+use crate::cli::verbs::ServiceCommand;
 use leadhost_admin_api::captures::CapturedDeliveries;
 use leadhost_domain::id::DeliveryId;
 use leadhost_http::golden_export::{ExportError, ExportedCases};
@@ -25,14 +26,10 @@ pub struct ExportDelivery {
     /// Keep names, phones and all other personal data as they are
     #[arg(long)]
     raw: bool,
-    #[command(flatten)]
-    service: ServiceAddress,
 }
 
-impl ExportDelivery {
-    /// Writes the delivery as a golden case, with one more case for each answer to its fetches.
-    pub async fn run(self) -> Result<(), CommandFailure> {
-        let client = self.service.client()?;
+impl ServiceCommand for ExportDelivery {
+    async fn run(self, client: AdminClient) -> Result<(), CommandFailure> {
         let (dir, name) = self.place()?;
         let unknown = || {
             CommandFailure::new(format!("there is no delivery `{}`", safe(&self.id))).hint(format!(
@@ -65,10 +62,12 @@ impl ExportDelivery {
                     .hint("an existing case is never replaced: name another one")
             })?;
         }
-        self.report(&exported, &capture.plugin, dir, &cases);
+        self.report(&client, &exported, &capture.plugin, dir, &cases);
         Ok(())
     }
+}
 
+impl ExportDelivery {
     /// Returns the folder of cases, and the name of the new case.
     fn place(&self) -> Result<(&Path, &str), CommandFailure> {
         let name = self.golden.file_name().and_then(|name| name.to_str());
@@ -84,6 +83,7 @@ impl ExportDelivery {
 
     fn report(
         &self,
+        client: &AdminClient,
         exported: &ExportedCases<'_>,
         plugin: &str,
         dir: &Path,
@@ -93,7 +93,7 @@ impl ExportDelivery {
             .iter()
             .map(|(case, _)| dir.join(&case.name).display().to_string())
             .collect();
-        if self.service.json() {
+        if client.json() {
             return say_json(&serde_json::json!({
                 "cases": folders,
                 "raw": self.raw,

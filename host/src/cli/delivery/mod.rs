@@ -2,51 +2,39 @@
 //! `export.rs` writes golden cases, `origin.rs` names senders.
 
 mod export;
-pub mod items;
 pub mod origin;
 mod release;
 mod replay;
 
-use clap::{Args, Subcommand};
+use clap::Args;
+use serde::Serialize;
 
-use self::items::items;
 use self::origin::{origin, workspaces_of_senders};
-use crate::cli::client::{ServiceAddress, encoded, query};
+use crate::cli::client::{AdminClient, encoded, query_of};
 use crate::cli::failure::CommandFailure;
 use crate::cli::output::{count, say};
 use crate::cli::page::{PageFlags, show_next_page};
-use crate::cli::table::{optional, safe, seconds, table};
-use leadhost_admin_api::deliveries::{Deliveries, DeliveryDetailView};
+use crate::cli::table::{safe, say_facts, say_more_rows, say_rows, seconds};
+use crate::cli::verbs::{ServiceCommand, verbs};
+use leadhost_admin_api::deliveries::{Deliveries, DeliveryDetailView, ListedDelivery};
 use leadhost_admin_api::senders::WorkspacesOfSenders;
 
-#[derive(Subcommand)]
-pub enum DeliveryCommand {
-    /// List deliveries, newest first
-    List(ListDeliveries),
-    /// Show one delivery: its request and its results
-    Show(ShowDelivery),
-    /// Write a delivery as a golden case, with personal data masked
-    Export(export::ExportDelivery),
-    /// Convert deliveries again, one or many
-    Replay(replay::ReplayDeliveries),
-    /// Release deliveries from quarantine, one or many; their sender checks run again
-    Release(release::ReleaseDeliveries),
-}
-
-impl DeliveryCommand {
-    /// Runs the subcommand.
-    pub async fn run(self) -> Result<(), CommandFailure> {
-        match self {
-            Self::List(command) => command.run().await,
-            Self::Show(command) => command.run().await,
-            Self::Export(command) => command.run().await,
-            Self::Replay(command) => command.run().await,
-            Self::Release(command) => command.run().await,
-        }
+verbs! {
+    pub enum DeliveryCommand {
+        /// List deliveries, newest first
+        List(ListDeliveries),
+        /// Show one delivery: its request and its results
+        Show(ShowDelivery),
+        /// Write a delivery as a golden case, with personal data masked
+        Export(export::ExportDelivery),
+        /// Convert deliveries again, one or many
+        Replay(replay::ReplayDeliveries),
+        /// Release deliveries from quarantine, one or many; their sender checks run again
+        Release(release::ReleaseDeliveries),
     }
 }
 
-#[derive(Args)]
+#[derive(Args, Serialize)]
 pub struct ListDeliveries {
     /// Only deliveries in this state: queued, converted, duplicate, rejected, ignored, failed, parked, unrouted, quarantined
     #[arg(long)]
@@ -68,28 +56,16 @@ pub struct ListDeliveries {
     version: Option<String>,
     /// Only the delivery with this id, or those of this phone, e-mail address or external id, whether or not they became leads
     #[arg(long, value_name = "TEXT")]
+    #[serde(rename = "q")]
     find: Option<String>,
     #[command(flatten)]
+    #[serde(flatten)]
     page: PageFlags,
-    #[command(flatten)]
-    service: ServiceAddress,
 }
 
-impl ListDeliveries {
-    /// Prints a page of deliveries that match the filters.
-    pub async fn run(self) -> Result<(), CommandFailure> {
-        let client = self.service.client()?;
-        let mut fields = vec![
-            ("status", self.status),
-            ("connection", self.connection),
-            ("instance", self.instance),
-            ("since", self.since),
-            ("until", self.until),
-            ("version", self.version),
-            ("q", self.find),
-        ];
-        fields.extend(self.page.fields());
-        let path = format!("/admin/v1/deliveries{}", query(&fields));
+impl ServiceCommand for ListDeliveries {
+    async fn run(self, client: AdminClient) -> Result<(), CommandFailure> {
+        let path = format!("/admin/v1/deliveries{}", query_of(&self));
         let answer = client.get::<Deliveries>(&path).await?;
         let workspaces = match client.json() || answer.deliveries.is_empty() {
             true => WorkspacesOfSenders::default(),
@@ -103,43 +79,22 @@ impl ListDeliveries {
 fn show_all(answer: &Deliveries, workspaces: &WorkspacesOfSenders) {
     let are_several =
         workspaces.are_several_of(answer.deliveries.iter().map(|delivery| &delivery.facts));
-    let rows: Vec<Vec<String>> = answer
+    let rows: Vec<ListedDelivery<'_>> = answer
         .deliveries
         .iter()
         .map(|delivery| {
             let facts = &delivery.facts;
-            let ran = facts.ran.as_ref().map(|ran| {
-                let digest = ran.digest.short();
-                format!("{} {} ({digest})", ran.plugin, ran.version)
-            });
-            vec![
-                facts.id.to_string(),
-                seconds(facts.received_at),
-                match are_several {
-                    true => origin(&workspaces.name(facts), facts),
-                    false => origin(&facts.connection, facts),
-                },
-                facts.status.as_str().to_owned(),
-                delivery.items.to_string(),
-                facts.bytes.to_string(),
-                optional(ran),
-                optional(facts.error.as_ref()),
-            ]
+            let name = match are_several {
+                true => &workspaces.name(facts),
+                false => &facts.connection,
+            };
+            ListedDelivery {
+                delivery,
+                sender: origin(name, facts),
+            }
         })
         .collect();
-    say(&table(
-        &[
-            "ID",
-            "RECEIVED",
-            "FROM",
-            "STATUS",
-            "ITEMS",
-            "BYTES",
-            "CONVERTED BY",
-            "ERROR",
-        ],
-        &rows,
-    ));
+    say_rows(&rows);
     if let Some(until) = answer.searched_until {
         say(&format!(
             "Searched back to {}: older deliveries may match too.",
@@ -159,50 +114,18 @@ fn show_all(answer: &Deliveries, workspaces: &WorkspacesOfSenders) {
 pub struct ShowDelivery {
     /// The delivery's id
     id: String,
-    #[command(flatten)]
-    service: ServiceAddress,
 }
 
-impl ShowDelivery {
-    /// Prints the delivery as received, with its secrets masked, and the result of each item.
-    pub async fn run(self) -> Result<(), CommandFailure> {
-        let client = self.service.client()?;
+impl ServiceCommand for ShowDelivery {
+    async fn run(self, client: AdminClient) -> Result<(), CommandFailure> {
         let path = format!("/admin/v1/deliveries/{}", encoded(&self.id));
-        let answer = client.get(&path).await?;
-        client.print(&answer, show);
-        Ok(())
+        client.show(&path, show).await
     }
 }
 
 fn show(delivery: &DeliveryDetailView) {
     let facts = &delivery.facts;
-    let ran = facts.ran.as_ref().map(|ran| {
-        format!(
-            "{} {} ({}), configuration {}",
-            ran.plugin,
-            ran.version,
-            ran.digest.short(),
-            ran.config_version
-        )
-    });
-    let lines = [
-        ("delivery", facts.id.to_string()),
-        ("status", facts.status.as_str().to_owned()),
-        ("from", origin(&facts.connection, facts)),
-        ("received", seconds(facts.received_at)),
-        ("attempts", facts.attempts.to_string()),
-        (
-            "next attempt",
-            optional(delivery.next_attempt_at.map(seconds)),
-        ),
-        ("error", optional(facts.error.as_ref())),
-        ("converted by", optional(ran)),
-    ];
-    for (name, value) in lines {
-        if value != "-" {
-            say(&format!("{name:<13} {}", safe(&value)));
-        }
-    }
+    say_facts(delivery);
     let request = &delivery.request;
     say(&format!(
         "\n{} {}",
@@ -220,7 +143,7 @@ fn show(delivery: &DeliveryDetailView) {
             count(facts.bytes, "byte", "bytes")
         )),
     }
-    items(&delivery.items);
+    say_more_rows(&delivery.items);
     for fetch in &delivery.fetches {
         say(&safe(&format!(
             "fetch of item {}: {}, {}, next {}, given up {}",

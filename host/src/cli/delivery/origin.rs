@@ -2,7 +2,6 @@
 
 use crate::cli::client::AdminClient;
 use leadhost_admin_api::connections::Connections;
-use leadhost_admin_api::deliveries::DeliveryFacts;
 use leadhost_admin_api::instances::Instances;
 use leadhost_admin_api::senders::WorkspacesOfSenders;
 
@@ -20,10 +19,4 @@ pub async fn workspaces_of_senders(client: &AdminClient) -> WorkspacesOfSenders 
     )
 }
 
-/// Returns the sender with this name: a connection, or an instance's provider.
-pub fn origin(name: &str, delivery: &DeliveryFacts) -> String {
-    match delivery.instance_id {
-        None => name.to_owned(),
-        Some(instance) => format!("{name} (instance {instance})"),
-    }
-}
+pub use leadhost_admin_api::deliveries::origin;

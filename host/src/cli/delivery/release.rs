@@ -5,11 +5,12 @@
 use clap::{ArgGroup, Args};
 
 use super::replay::summary;
-use crate::cli::client::{ServiceAddress, encoded, query};
+use crate::cli::client::{AdminClient, encoded, query};
 use crate::cli::failure::CommandFailure;
 use crate::cli::output::{complain, count, say};
 use crate::cli::progress::ProgressLine;
 use crate::cli::table::safe;
+use crate::cli::verbs::ServiceCommand;
 use leadhost_admin_api::deliveries::{ReplayRequest, Replayed};
 use leadhost_admin_api::replays::{ReplayManyRequest, ReplayedMany};
 
@@ -34,14 +35,10 @@ pub struct ReleaseDeliveries {
     /// Only count them
     #[arg(long, conflicts_with = "id")]
     dry_run: bool,
-    #[command(flatten)]
-    service: ServiceAddress,
 }
 
-impl ReleaseDeliveries {
-    /// Releases one delivery, or all that match the filters.
-    pub async fn run(self) -> Result<(), CommandFailure> {
-        let client = self.service.client()?;
+impl ServiceCommand for ReleaseDeliveries {
+    async fn run(self, client: AdminClient) -> Result<(), CommandFailure> {
         if let Some(id) = &self.id {
             let path = format!("/admin/v1/deliveries/{}/replay", encoded(id));
             let options = ReplayRequest {
@@ -49,11 +46,8 @@ impl ReleaseDeliveries {
                 release: true,
                 expected: None,
             };
-            let answer = client.post(&path, &options).await?;
-            client.print(&answer, |answer: &Replayed| {
-                say(&safe(&answer.sentence()));
-            });
-            return Ok(());
+            let show = |answer: &Replayed| say(&safe(&answer.sentence()));
+            return client.act(&path, &options, show).await;
         }
         let path = format!(
             "/admin/v1/deliveries/replay{}",

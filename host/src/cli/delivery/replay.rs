@@ -9,13 +9,13 @@ use std::collections::BTreeMap;
 use clap::{ArgGroup, Args};
 use serde_json::json;
 
-use super::items::items;
-use crate::cli::client::{AdminClient, ServiceAddress, encoded, query};
+use crate::cli::client::{AdminClient, encoded, query};
 use crate::cli::failure::CommandFailure;
 use crate::cli::output::{complain, count, say};
 use crate::cli::progress::ProgressLine;
 use crate::cli::repair;
-use crate::cli::table::{safe, table};
+use crate::cli::table::{safe, say_more_rows};
+use crate::cli::verbs::ServiceCommand;
 use leadhost_admin_api::deliveries::{
     Deliveries, DeliveryDetailView, ItemView, ReplayRequest, Replayed,
 };
@@ -65,14 +65,10 @@ pub struct ReplayDeliveries {
     /// Release a quarantined delivery; its sender check runs again
     #[arg(long, requires = "id")]
     release: bool,
-    #[command(flatten)]
-    service: ServiceAddress,
 }
 
-impl ReplayDeliveries {
-    /// Replays one delivery, all that match the filters, or all that a version converted.
-    pub async fn run(self) -> Result<(), CommandFailure> {
-        let client = self.service.client()?;
+impl ServiceCommand for ReplayDeliveries {
+    async fn run(self, client: AdminClient) -> Result<(), CommandFailure> {
         match (&self.id, &self.converted_by) {
             (Some(id), _) => self.one(&client, id).await,
             (None, Some(version)) => {
@@ -90,7 +86,9 @@ impl ReplayDeliveries {
             (None, None) => self.many(&client).await,
         }
     }
+}
 
+impl ReplayDeliveries {
     async fn one(&self, client: &AdminClient, id: &str) -> Result<(), CommandFailure> {
         let path = format!("/admin/v1/deliveries/{}", encoded(id));
         // If it cannot be read, the replay says why.
@@ -106,7 +104,7 @@ impl ReplayDeliveries {
         let answer = client.post(&format!("{path}/replay"), &options).await?;
         client.print(&answer, |answer: &Replayed| {
             say(&safe(&answer.sentence()));
-            items(&answer.items);
+            say_more_rows(&answer.items);
             differences(&answer.items, self.apply);
             let changes_nothing = before.is_some_and(|before| {
                 before.facts.status == answer.status
@@ -290,33 +288,9 @@ fn are_unchanged(before: &[ItemView], after: &[ItemView]) -> bool {
 }
 
 fn differences(items: &[ItemView], applied: bool) {
-    let rows: Vec<Vec<String>> = items
-        .iter()
-        .flat_map(|item| {
-            item.diff.iter().map(|diff| {
-                let what = if diff.applied {
-                    "written"
-                } else if diff.edited_by_person {
-                    "kept: edited by a person"
-                } else {
-                    "differs"
-                };
-                vec![
-                    item.item.to_string(),
-                    diff.field.clone(),
-                    safe(&diff.before.to_string()),
-                    safe(&diff.after.to_string()),
-                    what.to_owned(),
-                ]
-            })
-        })
-        .collect();
-    if rows.is_empty() {
-        return;
-    }
-    say("");
-    say(&table(&["ITEM", "FIELD", "BEFORE", "AFTER", ""], &rows));
-    if !applied {
+    let fields: Vec<_> = items.iter().flat_map(ItemView::differences).collect();
+    say_more_rows(&fields);
+    if !fields.is_empty() && !applied {
         complain("None of these changes was written: --apply writes them.");
     }
 }

@@ -4,51 +4,35 @@ mod rebuild;
 
 use std::time::Duration;
 
-use clap::{Args, Subcommand};
+use clap::Args;
 use serde_json::json;
 
-use crate::cli::client::ServiceAddress;
+use crate::cli::client::AdminClient;
 use crate::cli::command::ServiceFlags;
 use crate::cli::failure::CommandFailure;
 use crate::cli::output::{count, say};
 use crate::cli::progress::ProgressLine;
-use crate::cli::table::{list, optional, safe, seconds, table};
-use leadhost_admin_api::etl::{EtlRuns, EtlStatus, MetricSetView};
+use crate::cli::table::{list, safe, say_more_rows, say_rows, seconds};
+use crate::cli::verbs::{ServiceCommand, verbs};
+use leadhost_admin_api::etl::{EtlRuns, EtlStatus, InSet};
 
-#[derive(Subcommand)]
-pub enum EtlCommand {
-    /// Show the progress of each metric set, workspaces that are behind, and rebuilds
-    Status(ShowEtlStatus),
-    /// Count now, and wait until all rows committed before this command are counted
-    Run(RunEtl),
-    /// Count again from the beginning, beside the current counts
-    Rebuild(rebuild::RebuildCounts),
-}
-
-impl EtlCommand {
-    /// Runs the subcommand.
-    pub async fn run(self) -> Result<(), CommandFailure> {
-        match self {
-            Self::Status(command) => command.run().await,
-            Self::Run(command) => command.run().await,
-            Self::Rebuild(command) => command.run().await,
-        }
+verbs! {
+    pub enum EtlCommand {
+        /// Show the progress of each metric set, workspaces that are behind, and rebuilds
+        Status(ShowEtlStatus),
+        /// Count now, and wait until all rows committed before this command are counted
+        Run(RunEtl),
+        /// Count again from the beginning, beside the current counts
+        Rebuild(rebuild::RebuildCounts),
     }
 }
 
 #[derive(Args)]
-pub struct ShowEtlStatus {
-    #[command(flatten)]
-    service: ServiceAddress,
-}
+pub struct ShowEtlStatus {}
 
-impl ShowEtlStatus {
-    /// Prints the state of the counts.
-    pub async fn run(self) -> Result<(), CommandFailure> {
-        let client = self.service.client()?;
-        let status = client.get("/admin/v1/etl").await?;
-        client.print(&status, show_status);
-        Ok(())
+impl ServiceCommand for ShowEtlStatus {
+    async fn run(self, client: AdminClient) -> Result<(), CommandFailure> {
+        client.show("/admin/v1/etl", show_status).await
     }
 }
 
@@ -58,69 +42,14 @@ fn show_status(status: &EtlStatus) {
         status.refresh_seconds, status.tzdata,
     ));
     say("");
-    let rows: Vec<Vec<String>> = status
-        .metric_sets
-        .iter()
-        .map(|set| {
-            vec![
-                name(set),
-                optional(set.freshness.as_of.map(seconds)),
-                if set.freshness.stale { "yes" } else { "no" }.to_owned(),
-                optional(set.ended_at.map(seconds)),
-                set.changes.to_string(),
-                set.behind.len().to_string(),
-                set.making.len().to_string(),
-                cubes(set),
-            ]
-        })
-        .collect();
-    say(&table(
-        &[
-            "METRIC SET",
-            "AS OF",
-            "STALE",
-            "RUN ENDED",
-            "CHANGES",
-            "BEHIND",
-            "REBUILDS",
-            "ZONES WITH DAYS",
-        ],
-        &rows,
-    ));
+    say_rows(&status.metric_sets);
     let (mut behind, mut making) = (Vec::new(), Vec::new());
     for set in &status.metric_sets {
-        for one in &set.behind {
-            let as_of = optional(one.as_of.map(seconds));
-            behind.push(vec![one.workspace.clone(), name(set), as_of]);
-        }
-        for one in &set.making {
-            let read_to = optional(one.read_to.map(seconds));
-            let build = one.build.to_string();
-            making.push(vec![one.workspace.clone(), name(set), build, read_to]);
-        }
+        behind.extend(set.behind.iter().map(|one| InSet { set, one }));
+        making.extend(set.making.iter().map(|one| InSet { set, one }));
     }
-    say_table(&["BEHIND", "METRIC SET", "AS OF"], &behind);
-    say_table(&["REBUILD", "METRIC SET", "BUILD", "READ TO"], &making);
-}
-
-fn name(set: &MetricSetView) -> String {
-    set.freshness.metric_set.as_str().to_owned()
-}
-
-/// Prints the rows, if there are any.
-fn say_table(headings: &[&str], rows: &[Vec<String>]) {
-    if !rows.is_empty() {
-        say("");
-        say(&table(headings, rows));
-    }
-}
-
-/// Returns how many zones have days, and how many of them are not complete yet.
-fn cubes(set: &MetricSetView) -> String {
-    match set.cubes_making {
-        0 => set.cubes.to_string(),
-        making => format!("{} ({making} in progress)", set.cubes),
-    }
+    say_more_rows(&behind);
+    say_more_rows(&making);
 }
 
 #[derive(Args)]
@@ -128,15 +57,10 @@ pub struct RunEtl {
     /// Wait at most this long for the run to end
     #[arg(long, value_name = "SECONDS", default_value_t = 240)]
     wait_seconds: u64,
-    #[command(flatten)]
-    service: ServiceAddress,
 }
 
-impl RunEtl {
-    /// Requests a run, which counts everything that was committed before, and waits for its end, at
-    /// most `--wait-seconds`. It does not matter which host does the periodic runs.
-    pub async fn run(self) -> Result<(), CommandFailure> {
-        let client = self.service.client()?;
+impl ServiceCommand for RunEtl {
+    async fn run(self, client: AdminClient) -> Result<(), CommandFailure> {
         let progress = ProgressLine::start("counting");
         let body = json!({});
         let asking = client.post("/admin/v1/etl/runs", &body);

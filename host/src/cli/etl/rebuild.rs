@@ -8,11 +8,12 @@ use clap::Args;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::cli::client::{AdminAnswer, AdminClient, ServiceAddress};
+use crate::cli::client::{AdminAnswer, AdminClient};
 use crate::cli::failure::CommandFailure;
 use crate::cli::output::say;
 use crate::cli::progress::ProgressLine;
 use crate::cli::table::{optional, safe, seconds};
+use crate::cli::verbs::ServiceCommand;
 use leadhost_admin_api::etl::{EtlStatus, RebuildRequest, Rebuilds};
 
 /// Time between two progress queries.
@@ -37,17 +38,13 @@ pub struct RebuildCounts {
         requires = "wait"
     )]
     wait_seconds: u64,
-    #[command(flatten)]
-    service: ServiceAddress,
 }
 
 /// Builds in progress by number, each with its workspace and progress.
 type RebuildInProgress = BTreeMap<i64, String>;
 
-impl RebuildCounts {
-    /// Requests a new count; with `--wait` it waits until the new counts are active.
-    pub async fn run(self) -> Result<(), CommandFailure> {
-        let client = self.service.client()?;
+impl ServiceCommand for RebuildCounts {
+    async fn run(self, client: AdminClient) -> Result<(), CommandFailure> {
         let wanted = RebuildRequest {
             workspace: self.workspace.clone(),
             metric_set: self.set.clone(),
@@ -64,7 +61,9 @@ impl RebuildCounts {
         client.print(&answer, |answer| show(answer, self.wait));
         Ok(())
     }
+}
 
+impl RebuildCounts {
     /// Waits until the builds that are in progress now are active.
     async fn wait(&self, client: &AdminClient, answer: &Rebuilds) -> Result<(), CommandFailure> {
         let began = Instant::now();

@@ -1,17 +1,18 @@
 //! `leadhost outbox`.
 
 use clap::Args;
+use serde::Serialize;
 
-use crate::cli::client::{ServiceAddress, query};
+use crate::cli::client::{AdminClient, query_of};
 use crate::cli::failure::CommandFailure;
 use crate::cli::output::say;
 use crate::cli::page::{PageFlags, show_next_page};
-use crate::cli::table::{optional, seconds, table};
+use crate::cli::table::say_rows;
+use crate::cli::verbs::ServiceCommand;
 use leadhost_admin_api::instances::Instances;
-use leadhost_admin_api::outbox::{MessageView, Messages};
-use leadhost_domain::message::MessageState;
+use leadhost_admin_api::outbox::{ListedMessage, MessageView, Messages};
 
-#[derive(Args)]
+#[derive(Args, Serialize)]
 pub struct ListMessages {
     /// Only messages of this instance: its number, name or workspace/name
     #[arg(long, value_name = "NAME")]
@@ -23,22 +24,13 @@ pub struct ListMessages {
     #[arg(long, value_name = "PERSON")]
     contact: Option<String>,
     #[command(flatten)]
+    #[serde(flatten)]
     page: PageFlags,
-    #[command(flatten)]
-    service: ServiceAddress,
 }
 
-impl ListMessages {
-    /// Prints a page of messages that match the filters.
-    pub async fn run(self) -> Result<(), CommandFailure> {
-        let client = self.service.client()?;
-        let mut fields = vec![
-            ("instance", self.instance),
-            ("state", self.state),
-            ("contact", self.contact),
-        ];
-        fields.extend(self.page.fields());
-        let path = format!("/admin/v1/outbox{}", query(&fields));
+impl ServiceCommand for ListMessages {
+    async fn run(self, client: AdminClient) -> Result<(), CommandFailure> {
+        let path = format!("/admin/v1/outbox{}", query_of(&self));
         let answer = client.get::<Messages>(&path).await?;
         let instances = match answer.messages.iter().any(MessageView::waits_for_instance) {
             true => Some(client.get("/admin/v1/instances").await?.content),
@@ -51,50 +43,12 @@ impl ListMessages {
 
 /// Prints the messages. `instances` are given if a message waits for one.
 fn show(answer: &Messages, instances: Option<&Instances>) {
-    let rows: Vec<Vec<String>> = answer
-        .messages
-        .iter()
-        .map(|message| {
-            vec![
-                message.id.to_string(),
-                seconds(message.created_at),
-                optional(message.instance_id),
-                direction(message),
-                message.metadata.status.clone(),
-                said(message),
-                message.why(instances).unwrap_or_default(),
-            ]
-        })
-        .collect();
+    let messages = answer.messages.iter();
+    let rows = messages.map(|message| ListedMessage { message, instances });
+    let rows: Vec<ListedMessage<'_>> = rows.collect();
     if rows.is_empty() {
         return say("No messages.");
     }
-    say(&table(
-        &[
-            "ID", "AT", "INSTANCE", "CONTACT", "STATE", "MESSAGE", "NOTE",
-        ],
-        &rows,
-    ));
+    say_rows(&rows);
     show_next_page(answer.next);
-}
-
-/// Returns the recipient or the sender.
-fn direction(message: &MessageView) -> String {
-    // A channel's own message comes in, too.
-    let came_in = message.metadata.status == MessageState::Received.as_str();
-    let arrow = if came_in { "from" } else { "to" };
-    let who = message
-        .phone_number
-        .as_ref()
-        .or(message.contact_name.as_ref());
-    let who = who.map_or("a contact without a number", String::as_str);
-    format!("{arrow} {who}")
-}
-
-fn said(message: &MessageView) -> String {
-    match (&message.content, &message.metadata.template) {
-        (Some(content), _) => content.chars().take(60).collect(),
-        (None, Some(template)) => format!("template {}", template.name),
-        (None, None) => message.kind.clone(),
-    }
 }

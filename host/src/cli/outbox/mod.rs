@@ -4,11 +4,12 @@
 mod list;
 mod resolve;
 
-use clap::{Args, Subcommand};
+use clap::Args;
 
-use crate::cli::client::{ServiceAddress, encoded};
+use crate::cli::client::{AdminClient, encoded};
 use crate::cli::failure::CommandFailure;
 use crate::cli::output::say;
+use crate::cli::verbs::{Asked, ServiceCommand, verbs};
 use leadhost_admin_api::outbox::{ReplyRequest, SimulatedEvent, StatusRequest};
 
 use list::ListMessages;
@@ -20,19 +21,20 @@ pub struct OutboxCommand {
     #[command(subcommand)]
     verb: Option<OutboxVerb>,
     #[command(flatten)]
-    list: ListMessages,
+    list: Asked<ListMessages>,
 }
 
-#[derive(Subcommand)]
-enum OutboxVerb {
-    /// List messages, newest first
-    List(ListMessages),
-    /// Write as a contact, to an instance with the sandbox adapter
-    Reply(ReplyAsContact),
-    /// Report the status of a sandbox message, as its provider would
-    Status(ReportStatus),
-    /// Resolve a message that waits or whose outcome is unknown, or all with an unknown outcome
-    Resolve(ResolveMessages),
+verbs! {
+    enum OutboxVerb {
+        /// List messages, newest first
+        List(ListMessages),
+        /// Write as a contact, to an instance with the sandbox adapter
+        Reply(ReplyAsContact),
+        /// Report the status of a sandbox message, as its provider would
+        Status(ReportStatus),
+        /// Resolve a message that waits or whose outcome is unknown, or all with an unknown outcome
+        Resolve(ResolveMessages),
+    }
 }
 
 impl OutboxCommand {
@@ -40,10 +42,7 @@ impl OutboxCommand {
     pub async fn run(self) -> Result<(), CommandFailure> {
         match self.verb {
             None => self.list.run().await,
-            Some(OutboxVerb::List(command)) => command.run().await,
-            Some(OutboxVerb::Reply(command)) => command.run().await,
-            Some(OutboxVerb::Status(command)) => command.run().await,
-            Some(OutboxVerb::Resolve(command)) => command.run().await,
+            Some(verb) => verb.run().await,
         }
     }
 }
@@ -58,22 +57,16 @@ pub struct ReplyAsContact {
     /// The instance that a phone writes to: its number, name or workspace/name
     #[arg(long, value_name = "NAME")]
     instance: Option<String>,
-    #[command(flatten)]
-    service: ServiceAddress,
 }
 
-impl ReplyAsContact {
-    /// Simulates a message from a contact of the sandbox.
-    pub async fn run(self) -> Result<(), CommandFailure> {
-        let client = self.service.client()?;
+impl ServiceCommand for ReplyAsContact {
+    async fn run(self, client: AdminClient) -> Result<(), CommandFailure> {
         let body = ReplyRequest {
             to: self.to,
             text: self.text,
             instance: self.instance,
         };
-        let answer = client.post("/admin/v1/outbox/reply", &body).await?;
-        client.print(&answer, simulated);
-        Ok(())
+        client.act("/admin/v1/outbox/reply", &body, simulated).await
     }
 }
 
@@ -83,21 +76,15 @@ pub struct ReportStatus {
     message: String,
     /// The new status: sent, delivered, read or failed
     status: String,
-    #[command(flatten)]
-    service: ServiceAddress,
 }
 
-impl ReportStatus {
-    /// Simulates a status webhook for the message.
-    pub async fn run(self) -> Result<(), CommandFailure> {
-        let client = self.service.client()?;
+impl ServiceCommand for ReportStatus {
+    async fn run(self, client: AdminClient) -> Result<(), CommandFailure> {
         let path = format!("/admin/v1/outbox/{}/status", encoded(&self.message));
         let request = StatusRequest {
             status: self.status,
         };
-        let answer = client.post(&path, &request).await?;
-        client.print(&answer, simulated);
-        Ok(())
+        client.act(&path, &request, simulated).await
     }
 }
 

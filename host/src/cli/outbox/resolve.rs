@@ -3,12 +3,13 @@
 
 use clap::{ArgGroup, Args};
 
-use crate::cli::client::{AdminClient, ServiceAddress, encoded, query};
+use crate::cli::client::{AdminClient, encoded, query};
 use crate::cli::confirm::confirm;
 use crate::cli::failure::CommandFailure;
 use crate::cli::output::{complain, count, say};
 use crate::cli::progress::ProgressLine;
 use crate::cli::table::safe;
+use crate::cli::verbs::ServiceCommand;
 use leadhost_admin_api::outbox::{
     Messages, ResolveManyRequest, ResolveRequest, Resolved, ResolvedMany, Verdict,
 };
@@ -36,14 +37,10 @@ pub struct ResolveMessages {
     /// Count the message as failed
     #[arg(long)]
     give_up: bool,
-    #[command(flatten)]
-    service: ServiceAddress,
 }
 
-impl ResolveMessages {
-    /// Resolves the messages: they are sent again with `--send-again`, otherwise given up.
-    pub async fn run(self) -> Result<(), CommandFailure> {
-        let client = self.service.client()?;
+impl ServiceCommand for ResolveMessages {
+    async fn run(self, client: AdminClient) -> Result<(), CommandFailure> {
         let verdict = if self.send_again {
             Verdict::SendAgain
         } else {
@@ -53,11 +50,10 @@ impl ResolveMessages {
             return resolve_all(&client, self.instance, verdict, self.yes).await;
         };
         let path = format!("/admin/v1/outbox/{}/resolve", encoded(&message));
-        let answer = client.post(&path, &ResolveRequest { verdict }).await?;
-        client.print(&answer, |answer: &Resolved| {
+        let show = |answer: &Resolved| {
             say(&format!("{} is now {}.", answer.id, answer.state.as_str()));
-        });
-        Ok(())
+        };
+        client.act(&path, &ResolveRequest { verdict }, show).await
     }
 }
 

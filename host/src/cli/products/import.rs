@@ -8,11 +8,12 @@ use std::time::{Duration, Instant};
 use clap::{Args, ValueEnum};
 
 use super::send::SentFile;
-use crate::cli::client::{ServiceAddress, encoded};
+use crate::cli::client::{AdminClient, encoded};
 use crate::cli::failure::CommandFailure;
 use crate::cli::output::{complain, count, say};
 use crate::cli::progress::ProgressLine;
 use crate::cli::table::{list, safe};
+use crate::cli::verbs::ServiceCommand;
 use leadhost_admin_api::workspaces::ImportReport;
 use leadhost_pipeline::import;
 
@@ -38,8 +39,6 @@ pub struct ImportProducts {
     /// Write every refused line to this file, as NDJSON
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
-    #[command(flatten)]
-    service: ServiceAddress,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -48,10 +47,8 @@ enum FileFormat {
     Ndjson,
 }
 
-impl ImportProducts {
-    /// Streams the file, and prints the counts and the refused lines.
-    pub async fn run(self) -> Result<(), CommandFailure> {
-        let client = self.service.client()?;
+impl ServiceCommand for ImportProducts {
+    async fn run(self, client: AdminClient) -> Result<(), CommandFailure> {
         let format = self.format.map(|format| match format {
             FileFormat::Csv => import::ImportFormat::Csv,
             FileFormat::Ndjson => import::ImportFormat::Ndjson,
@@ -105,7 +102,9 @@ impl ImportProducts {
         });
         self.judge(&report, written)
     }
+}
 
+impl ImportProducts {
     /// Returns a failure unless the whole import succeeded.
     fn judge(&self, report: &ImportReport, written: Option<u64>) -> Result<(), CommandFailure> {
         let refused = report.refused;

@@ -5,32 +5,24 @@ mod send;
 
 use std::collections::BTreeSet;
 
-use clap::{Args, Subcommand};
+use clap::Args;
 use hyper::StatusCode;
 use serde::Serialize;
 
-use crate::cli::client::{AdminAnswer, ServiceAddress, encoded};
+use crate::cli::client::{AdminAnswer, AdminClient, encoded};
 use crate::cli::confirm::confirm;
 use crate::cli::failure::CommandFailure;
 use crate::cli::output::say;
 use crate::cli::table::safe;
+use crate::cli::verbs::{ServiceCommand, verbs};
 use leadhost_admin_api::workspaces::{Owners, ProductRemoved};
 
-#[derive(Subcommand)]
-pub enum ProductsCommand {
-    /// Create, change and remove products as a catalogue lists them
-    Import(import::ImportProducts),
-    /// Remove single products permanently
-    Remove(RemoveProducts),
-}
-
-impl ProductsCommand {
-    /// Runs the subcommand.
-    pub async fn run(self) -> Result<(), CommandFailure> {
-        match self {
-            Self::Import(command) => command.run().await,
-            Self::Remove(command) => command.run().await,
-        }
+verbs! {
+    pub enum ProductsCommand {
+        /// Create, change and remove products as a catalogue lists them
+        Import(import::ImportProducts),
+        /// Remove single products permanently
+        Remove(RemoveProducts),
     }
 }
 
@@ -45,15 +37,10 @@ pub struct RemoveProducts {
     /// Do not ask for confirmation
     #[arg(long)]
     yes: bool,
-    #[command(flatten)]
-    service: ServiceAddress,
 }
 
-impl RemoveProducts {
-    /// Removes the products, one by one, after a confirmation. It names unknown products at the end,
-    /// and then fails.
-    pub async fn run(self) -> Result<(), CommandFailure> {
-        let client = self.service.client()?;
+impl ServiceCommand for RemoveProducts {
+    async fn run(self, client: AdminClient) -> Result<(), CommandFailure> {
         let mut seen = BTreeSet::new();
         let once = self.external_ids.iter().filter(|id| seen.insert(*id));
         let wanted: Vec<&String> = once.collect();

@@ -5,42 +5,31 @@ mod follow;
 pub mod path;
 mod receipt;
 
-use clap::{Args, Subcommand};
+use clap::Args;
+use serde::Serialize;
 use serde_json::json;
 
 use self::path::path;
-use crate::cli::client::{AdminAnswer, AdminClient, ServiceAddress, query};
+use crate::cli::client::{AdminAnswer, AdminClient, query, query_of};
 use crate::cli::failure::CommandFailure;
 use crate::cli::output::{complain, say};
 use crate::cli::page::{PageFlags, show_next_page};
-use crate::cli::table::{cell, optional, safe, seconds, table};
-use leadhost_admin_api::repairs::{
-    RepairChanges, RepairFacts, RepairList, RepairRequest, RepairView,
-};
+use crate::cli::table::{optional, safe, say_rows};
+use crate::cli::verbs::{ServiceCommand, verbs};
+use leadhost_admin_api::repairs::{RepairChanges, RepairList, RepairRequest, RepairView};
 use leadhost_domain::limits;
 use leadhost_domain::repair::RepairState;
 
-#[derive(Subcommand)]
-pub enum RepairCommand {
-    /// List repairs, newest first
-    List(ListRepairs),
-    /// Show how far a repair is and the sum of its receipt, or each change
-    Show(ShowRepair),
-    /// End a running repair or an undo; its changes are kept
-    Cancel(CancelRepair),
-    /// Undo a repair that has ended; fields that were changed since stay
-    Undo(UndoRepair),
-}
-
-impl RepairCommand {
-    /// Runs the subcommand.
-    pub async fn run(self) -> Result<(), CommandFailure> {
-        match self {
-            Self::List(command) => command.run().await,
-            Self::Show(command) => command.run().await,
-            Self::Cancel(command) => command.run().await,
-            Self::Undo(command) => command.run().await,
-        }
+verbs! {
+    pub enum RepairCommand {
+        /// List repairs, newest first
+        List(ListRepairs),
+        /// Show how far a repair is and the sum of its receipt, or each change
+        Show(ShowRepair),
+        /// End a running repair or an undo; its changes are kept
+        Cancel(CancelRepair),
+        /// Undo a repair that has ended; fields that were changed since stay
+        Undo(UndoRepair),
     }
 }
 
@@ -79,57 +68,22 @@ async fn followed(
     ))))
 }
 
-#[derive(Args)]
+#[derive(Args, Serialize)]
 pub struct ListRepairs {
     #[command(flatten)]
+    #[serde(flatten)]
     page: PageFlags,
-    #[command(flatten)]
-    service: ServiceAddress,
 }
 
-impl ListRepairs {
-    /// Prints a page of repairs.
-    pub async fn run(self) -> Result<(), CommandFailure> {
-        let client = self.service.client()?;
-        let path = format!("/admin/v1/repairs{}", query(&self.page.fields()));
-        let answer = client.get(&path).await?;
-        client.print(&answer, show_all);
-        Ok(())
+impl ServiceCommand for ListRepairs {
+    async fn run(self, client: AdminClient) -> Result<(), CommandFailure> {
+        let path = format!("/admin/v1/repairs{}", query_of(&self));
+        let show = |answer: &RepairList| {
+            say_rows(&answer.repairs);
+            show_next_page(answer.next);
+        };
+        client.show(&path, show).await
     }
-}
-
-fn show_all(answer: &RepairList) {
-    let rows: Vec<Vec<String>> = answer.repairs.iter().map(row).collect();
-    let headings = [
-        "ID",
-        "STARTED",
-        "BY",
-        "CONVERTED BY",
-        "FIELD",
-        "APPLY",
-        "STATE",
-        "DELIVERIES",
-        "FAILED",
-    ];
-    say(&table(&headings, &rows));
-    show_next_page(answer.next);
-}
-
-fn row(repair: &RepairFacts) -> Vec<String> {
-    vec![
-        repair.id.to_string(),
-        seconds(repair.started_at),
-        repair.started_by.clone(),
-        receipt::version(repair),
-        optional(repair.field),
-        match repair.apply {
-            true => "yes".to_owned(),
-            false => "no".to_owned(),
-        },
-        repair.state.to_string(),
-        format!("{} of {}", repair.deliveries.sum(), optional(repair.found)),
-        repair.deliveries.failed.to_string(),
-    ]
 }
 
 #[derive(Args)]
@@ -145,57 +99,29 @@ pub struct ShowRepair {
     /// With --changes: changes to list
     #[arg(long, requires = "changes", default_value_t = limits::ROWS_PER_PAGE, value_parser = clap::value_parser!(u32).range(1..))]
     limit: u32,
-    #[command(flatten)]
-    service: ServiceAddress,
 }
 
-impl ShowRepair {
-    /// Prints the repair with the sum of its receipt, or a page of the receipt.
-    pub async fn run(self) -> Result<(), CommandFailure> {
-        let client = self.service.client()?;
+impl ServiceCommand for ShowRepair {
+    async fn run(self, client: AdminClient) -> Result<(), CommandFailure> {
         let path = path(&self.id);
         if !self.changes {
-            let answer = client.get(&path).await?;
-            client.print(&answer, |repair| receipt::show(repair, client.flags()));
-            return Ok(());
+            let show = |repair: &RepairView| receipt::show(repair, client.flags());
+            return client.show(&path, show).await;
         }
         let query = query(&[
             ("after", self.after.map(|after| after.to_string())),
             ("limit", Some(self.limit.to_string())),
         ]);
-        let answer = client.get(&format!("{path}/changes{query}")).await?;
-        client.print(&answer, show_changes);
-        Ok(())
+        let path = format!("{path}/changes{query}");
+        client.show(&path, show_changes).await
     }
 }
 
 fn show_changes(answer: &RepairChanges) {
-    let rows: Vec<Vec<String>> = answer
-        .changes
-        .iter()
-        .map(|change| {
-            let value = |value| match change.erased {
-                true => "(erased)".to_owned(),
-                false => cell(value),
-            };
-            vec![
-                change.delivery_id.to_string(),
-                format!("{} {}", change.kind, change.row_id),
-                change.field.clone(),
-                value(&change.before),
-                value(&change.after),
-                optional(change.undone),
-            ]
-        })
-        .collect();
-    if rows.is_empty() {
-        say("It changed nothing.");
-        return;
+    if answer.changes.is_empty() {
+        return say("It changed nothing.");
     }
-    say(&table(
-        &["DELIVERY", "ROW", "FIELD", "BEFORE", "AFTER", "UNDO"],
-        &rows,
-    ));
+    say_rows(&answer.changes);
     if let Some(next) = answer.next {
         complain(&format!("More changes: --after {next}"));
     }
@@ -205,18 +131,13 @@ fn show_changes(answer: &RepairChanges) {
 pub struct CancelRepair {
     /// The repair's id
     id: String,
-    #[command(flatten)]
-    service: ServiceAddress,
 }
 
-impl CancelRepair {
-    /// Ends a running repair, or an undo.
-    pub async fn run(self) -> Result<(), CommandFailure> {
-        let client = self.service.client()?;
+impl ServiceCommand for CancelRepair {
+    async fn run(self, client: AdminClient) -> Result<(), CommandFailure> {
         let path = format!("{}/cancel", path(&self.id));
-        let answer = client.post(&path, &json!({})).await?;
-        client.print(&answer, |repair| receipt::show(repair, client.flags()));
-        Ok(())
+        let show = |repair: &RepairView| receipt::show(repair, client.flags());
+        client.act(&path, &json!({}), show).await
     }
 }
 
@@ -227,14 +148,10 @@ pub struct UndoRepair {
     /// Do not wait for the end
     #[arg(long)]
     detach: bool,
-    #[command(flatten)]
-    service: ServiceAddress,
 }
 
-impl UndoRepair {
-    /// Takes the changes of a repair back and, unless detached, follows that to its end.
-    pub async fn run(self) -> Result<(), CommandFailure> {
-        let client = self.service.client()?;
+impl ServiceCommand for UndoRepair {
+    async fn run(self, client: AdminClient) -> Result<(), CommandFailure> {
         let path = format!("{}/undo", path(&self.id));
         let begun = client.post(&path, &json!({})).await?;
         followed(&client, begun, self.detach, RepairState::Undone).await

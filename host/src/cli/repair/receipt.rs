@@ -2,10 +2,8 @@
 
 use crate::cli::command::ServiceFlags;
 use crate::cli::output::{count, say};
-use crate::cli::table::{optional, safe, seconds};
-use leadhost_admin_api::repairs::{
-    RepairFacts, RepairUndoView, RepairView, RepairedDeliveries, RepairedRows,
-};
+use crate::cli::table::{safe, seconds};
+use leadhost_admin_api::repairs::{RepairUndoView, RepairView, RepairedDeliveries, RepairedRows};
 use leadhost_domain::repair::RepairState;
 
 /// Prints a repair, and the commands that an operator may want next.
@@ -15,22 +13,12 @@ pub fn show(repair: &RepairView, flags: &ServiceFlags) {
     }
 }
 
-/// Returns the version whose deliveries are replayed.
-pub fn version(repair: &RepairFacts) -> String {
-    format!(
-        "{} {} ({})",
-        repair.plugin,
-        optional(repair.version.as_ref()),
-        repair.converted_by.short()
-    )
-}
-
 fn lines(repair: &RepairView, flags: &ServiceFlags) -> Vec<String> {
     let facts = &repair.facts;
     let (id, state) = (facts.id, facts.state);
     let mut lines = vec![format!(
         "Repair {id} of the deliveries that {} converted: {state}.",
-        version(facts)
+        facts.version_named()
     )];
     lines.push(format!(
         "Started by {} at {}.",
@@ -200,7 +188,7 @@ mod tests {
     use super::*;
     use uuid::Uuid;
 
-    use leadhost_admin_api::repairs::StayingChange;
+    use leadhost_admin_api::repairs::{RepairFacts, StayingChange};
     use leadhost_domain::id::{RepairId, WorkspaceId};
     use leadhost_domain::plugin::Digest;
     use leadhost_domain::repair::RepairedKind;

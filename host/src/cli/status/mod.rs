@@ -3,33 +3,29 @@
 use clap::Args;
 use hyper::StatusCode;
 
-use crate::cli::client::{AdminClient, ServiceAddress, ServiceRefusal};
+use crate::cli::client::{AdminClient, ServiceRefusal};
 use crate::cli::command::ServiceFlags;
 use crate::cli::failure::CommandFailure;
 use crate::cli::open_rollouts;
 use crate::cli::output::{count, say};
 use crate::cli::overview;
-use crate::cli::table::{optional, safe, seconds, table};
+use crate::cli::table::{optional, safe, say_more_rows, seconds};
+use crate::cli::verbs::ServiceCommand;
 use leadhost_admin_api::audit::Audit;
 use leadhost_admin_api::deliveries::Deliveries;
-use leadhost_admin_api::hosts::HostView;
+use leadhost_admin_api::hosts::{HostView, ListedHost};
 use leadhost_admin_api::overview::{ServiceOverview, ServiceProblem};
 use leadhost_admin_api::repairs::RepairList;
 use leadhost_admin_api::rollouts::RolloutList;
-use leadhost_admin_api::status::{ActivePlugin, ServiceStatus};
+use leadhost_admin_api::status::ServiceStatus;
 use leadhost_domain::host_names;
 use leadhost_domain::limits;
 
 #[derive(Args)]
-pub struct ShowStatus {
-    #[command(flatten)]
-    service: ServiceAddress,
-}
+pub struct ShowStatus {}
 
-impl ShowStatus {
-    /// Prints the state of the service.
-    pub async fn run(self) -> Result<(), CommandFailure> {
-        let client = self.service.client()?;
+impl ServiceCommand for ShowStatus {
+    async fn run(self, client: AdminClient) -> Result<(), CommandFailure> {
         let status = match client.try_get("/admin/v1/status").await? {
             Ok(status) => status,
             Err(refusal) if refusal.status == StatusCode::SERVICE_UNAVAILABLE => {
@@ -145,29 +141,11 @@ fn show(status: &ServiceStatus, flags: &ServiceFlags) {
         ));
     }
     show_hosts(status);
-    say("");
-    let plugins: Vec<Vec<String>> = status
-        .plugins
-        .iter()
-        .map(|plugin| {
-            vec![
-                plugin.name.clone(),
-                optional(plugin.version.as_ref()),
-                plugin.digest.short().to_owned(),
-                plugin.generation.to_string(),
-                on_hosts(plugin),
-            ]
-        })
-        .collect();
-    if plugins.is_empty() {
+    if status.plugins.is_empty() {
         let activate = flags.command("plugin activate FILE");
-        say(&format!("No plugin is active: `{activate}`."));
-    } else {
-        say(&table(
-            &["PLUGIN", "VERSION", "DIGEST", "GENERATION", "HOSTS"],
-            &plugins,
-        ));
+        say(&format!("\nNo plugin is active: `{activate}`."));
     }
+    say_more_rows(&status.plugins);
     let open = status.plugins.iter().filter_map(|plugin| {
         let rollout = plugin.rollout.as_ref()?;
         Some((plugin.name.as_str(), rollout))
@@ -196,39 +174,14 @@ fn show_hosts(status: &ServiceStatus) {
     };
     let shown: Vec<&HostView> = all.iter().filter(|host| !is_back(host)).collect();
     let names = host_names::distinct(shown.iter().map(|host| (host.id, host.name.as_str())));
-    let hosts: Vec<Vec<String>> = shown
+    let hosts: Vec<ListedHost<'_>> = shown
         .into_iter()
         .zip(names)
-        .map(|(host, name)| {
-            let own = host.id == status.host.id;
-            let state = match (own, host.alive) {
-                (true, _) => "this one",
-                (false, true) => "alive",
-                (false, false) => "no heartbeat",
-            };
-            vec![
-                name,
-                host.version.clone(),
-                seconds(host.started_at),
-                seconds(host.seen_at),
-                state.to_owned(),
-            ]
+        .map(|(host, name)| ListedHost {
+            host,
+            name,
+            is_own: host.id == status.host.id,
         })
         .collect();
-    if !hosts.is_empty() {
-        say("");
-        say(&table(
-            &["HOST", "VERSION", "STARTED", "SEEN", "STATE"],
-            &hosts,
-        ));
-    }
-}
-
-/// Returns how many hosts have activated the plugin, and how many have not yet.
-fn on_hosts(plugin: &ActivePlugin) -> String {
-    match (plugin.hosts, plugin.behind.len()) {
-        (None, _) => "this one".to_owned(),
-        (Some(hosts), 0) => hosts.to_string(),
-        (Some(hosts), behind) => format!("{hosts} (not on {behind})"),
-    }
+    say_more_rows(&hosts);
 }

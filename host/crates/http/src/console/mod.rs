@@ -16,6 +16,7 @@ mod pages;
 mod refusal;
 pub mod sessions;
 mod sign_in;
+mod table;
 pub mod visit;
 
 use std::time::Duration;

@@ -5,11 +5,12 @@ use serde_json::Value;
 
 use super::super::api::ApiRefusal;
 use super::super::frame::Frame;
+use super::super::table::Facts;
 use super::super::{answer::page, visit::Visit};
 use super::filters::{Filtered, Filters, status_of};
-use super::words::plain;
 use crate::reply::ApiResponse;
 use leadhost_admin_api::audit::Audit;
+use leadhost_admin_api::columns::{Cell, plain};
 use leadhost_domain::audit::{AuditRow, OperatorAct};
 use leadhost_domain::audit_sentence::SAID;
 
@@ -28,8 +29,8 @@ pub struct ShownAct {
     pub row: AuditRow,
     pub said: String,
     pub more: String,
-    /// What else its detail has, by name.
-    pub facts: Vec<(String, String)>,
+    /// The columns of the row, and what else its detail has, by name.
+    pub facts: Facts,
 }
 
 /// Values of a detail that are shown, and characters of one.
@@ -43,12 +44,14 @@ impl ShownAct {
         if let Some(detail) = detail.as_object_mut() {
             detail.retain(|name, _| !SAID.contains(&name.as_str()));
         }
-        let mut facts = Vec::new();
-        collect("", &detail, &mut facts);
-        if facts.len() > FACTS {
-            facts.truncate(FACTS);
-            facts.push(("more".to_owned(), "leadhost audit --json".to_owned()));
+        let mut more = Vec::new();
+        collect("", &detail, &mut more);
+        if more.len() > FACTS {
+            more.truncate(FACTS);
+            more.push(("more".to_owned(), "leadhost audit --json".into()));
         }
+        let mut facts = Facts::of(&row);
+        facts.0.extend(more);
         let (said, more) = row.sentence();
         Self {
             row,
@@ -60,7 +63,7 @@ impl ShownAct {
 }
 
 /// Adds the values of a detail with their names in words: `changed connections 1 name`.
-fn collect(name: &str, value: &Value, facts: &mut Vec<(String, String)>) {
+fn collect(name: &str, value: &Value, facts: &mut Vec<(String, Cell)>) {
     let inner = |key: &str| {
         let mut words = format!("{name} ");
         for c in key.chars() {
@@ -84,7 +87,7 @@ fn collect(name: &str, value: &Value, facts: &mut Vec<(String, String)>) {
         value => {
             let text: String = plain(value).chars().take(FACT_CHARACTERS).collect();
             if !text.is_empty() {
-                facts.push((name.to_owned(), text));
+                facts.push((name.to_owned(), text.into()));
             }
         }
     }

@@ -10,6 +10,7 @@ use super::super::api::ApiRefusal;
 use super::super::form::{Form, encoded};
 use super::super::frame::Frame;
 use super::super::outcome::Notice;
+use super::super::table::Table;
 use super::super::{
     answer::{BLANKS, FormOutcome, page},
     visit::Visit,

@@ -7,6 +7,7 @@ use super::super::api::ApiRefusal;
 use super::super::form::{Form, encoded};
 use super::super::frame::Frame;
 use super::super::outcome::{Notice, Tone};
+use super::super::table::{Facts, Table};
 use super::super::{
     answer::{FormOutcome, page, see_other},
     visit::Visit,

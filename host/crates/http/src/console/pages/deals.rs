@@ -7,15 +7,14 @@ use serde_json::{Map, Value};
 use super::super::api::ApiRefusal;
 use super::super::form::encoded;
 use super::super::frame::Frame;
+use super::super::table::{Facts, Table};
 use super::super::{
     answer::{page, see_other},
     visit::Visit,
 };
-use super::{
-    filters::{Filtered, Filters, status_of},
-    words::plain,
-};
+use super::filters::{Filtered, Filters, status_of};
 use crate::reply::ApiResponse;
+use leadhost_admin_api::columns::plain;
 use leadhost_admin_api::deals::{DealDetail, DealSummary, Deals};
 use leadhost_admin_api::workspaces::{WorkspaceView, Workspaces};
 use leadhost_domain::time::Micros;
@@ -89,11 +88,9 @@ fn named_values(props: &Map<String, Value>) -> Vec<(String, String)> {
         match value {
             Value::Object(inner) => {
                 let inner = inner.iter();
-                named.extend(
-                    inner.map(|(key, value)| (format!("{name}.{key}"), plain(value).into_owned())),
-                );
+                named.extend(inner.map(|(key, value)| (format!("{name}.{key}"), plain(value))));
             }
-            other => named.push((name.clone(), plain(other).into_owned())),
+            other => named.push((name.clone(), plain(other))),
         }
     }
     named

@@ -15,6 +15,7 @@ use super::super::archive;
 use super::super::form::{Form, encoded};
 use super::super::frame::Frame;
 use super::super::outcome::{Notice, Tone};
+use super::super::table::{Facts, Table};
 use super::super::{
     answer::{BLANKS, FormOutcome, page, see_other},
     visit::Visit,
@@ -28,13 +29,12 @@ use crate::reply::{self, ApiResponse};
 use leadhost_admin_api::captures::GoldenExport;
 use leadhost_admin_api::connections::{ConnectionView, Connections};
 use leadhost_admin_api::deliveries::{
-    AnswerView, Deliveries, DeliveryDetailView, DeliveryView, ItemView, ReplayRequest, Replayed,
-    RequestView,
+    AnswerView, Deliveries, DeliveryDetailView, DeliveryView, ItemView, ListedDelivery,
+    ReplayRequest, Replayed, RequestView,
 };
 use leadhost_admin_api::instances::Instances;
 use leadhost_admin_api::senders::WorkspacesOfSenders;
 use leadhost_domain::delivery::DeliveryStatus;
-use leadhost_domain::size;
 use leadhost_domain::text::is_active;
 use leadhost_domain::time::Micros;
 
@@ -58,6 +58,15 @@ pub struct DeliveriesPage {
     /// The time before which only deliveries that became leads are searched.
     only_leads_before: Option<Micros>,
     problem: Option<ApiRefusal>,
+}
+
+/// Returns the table of deliveries with the names of their senders.
+pub fn table(deliveries: &[DeliveryView], senders: &WorkspacesOfSenders) -> Table {
+    let listed = deliveries.iter().map(|delivery| ListedDelivery {
+        delivery,
+        sender: senders.shown(&delivery.facts),
+    });
+    Table::of(&listed.collect::<Vec<_>>(), "No delivery.")
 }
 
 /// Shows the list, or the one delivery whose id was typed.

@@ -5,6 +5,7 @@ use askama::Template;
 use super::super::api::ApiRefusal;
 use super::super::form::{Form, encoded};
 use super::super::frame::Frame;
+use super::super::table::Table;
 use super::super::{
     answer::{FormOutcome, page},
     visit::Visit,

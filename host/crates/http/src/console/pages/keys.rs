@@ -8,6 +8,7 @@ use hyper::StatusCode;
 use super::super::api::ApiRefusal;
 use super::super::form::{Form, encoded};
 use super::super::frame::Frame;
+use super::super::table::{RowButton, RowForm, Table};
 use super::super::{
     answer::{FormOutcome, page},
     visit::Visit,
@@ -47,6 +48,24 @@ const FIELDS: [&str; 6] = [
 ];
 
 impl KeysPage {
+    /// Returns the keys, of which an administrator may revoke those that are live.
+    fn table(&self) -> Table {
+        Table::with_forms(&self.keys, "No key.", |key| {
+            let may = self.frame.may_administer() && key.state == KeyState::Live;
+            let label = format!("Revoke {}", key.label);
+            may.then(|| RowForm {
+                action: format!("/keys/{}/revoke", key.id),
+                buttons: vec![RowButton {
+                    words: "Revoke",
+                    ask: format!("{label}?"),
+                    label,
+                    is_risky: true,
+                    ..RowButton::default()
+                }],
+            })
+        })
+    }
+
     /// Returns the attribute of an option of the form, if that was chosen.
     fn selected(&self, field: &str, value: &str) -> &'static str {
         match self.typed.get(field) == value {

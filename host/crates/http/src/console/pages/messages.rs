@@ -9,6 +9,7 @@ use super::super::api::ApiRefusal;
 use super::super::form::{Form, encoded};
 use super::super::frame::Frame;
 use super::super::outcome::{Notice, Tone};
+use super::super::table::{RowButton, RowForm, Table};
 use super::super::{
     answer::{FormOutcome, page},
     visit::Visit,
@@ -17,14 +18,13 @@ use super::filters::{Filtered, Filters, status_of};
 use crate::reply::ApiResponse;
 use leadhost_admin_api::instances::Instances;
 use leadhost_admin_api::outbox::{
-    MessageView, Messages, ReplyRequest, ResolveManyRequest, ResolveRequest, Resolved,
-    ResolvedMany, SimulatedEvent, Verdict,
+    ListedMessage, MessageView, Messages, ReplyRequest, ResolveManyRequest, ResolveRequest,
+    Resolved, ResolvedMany, SimulatedEvent, Verdict,
 };
 use leadhost_domain::id::ConversationId;
 use leadhost_domain::limits;
 use leadhost_domain::message::MessageState;
 use leadhost_domain::text::counted;
-use leadhost_domain::workspace::name_in_workspace;
 
 /// The filters of the list, and of the messages that are resolved together.
 const FILTERS: [&str; 3] = ["contact", "state", "instance"];
@@ -59,13 +59,6 @@ pub async fn list(visit: &Visit<'_>) -> Result<ApiResponse, ApiRefusal> {
     page(status_of(shown.problem.as_ref()), &shown)
 }
 
-/// Returns `workspace/name` of the instance of a message.
-fn instance_of(instances: &Instances, message: &MessageView) -> Option<String> {
-    let mut all = instances.instances.iter();
-    let own = all.find(|instance| Some(instance.id) == message.instance_id)?;
-    Some(name_in_workspace(&own.workspace, &own.name))
-}
-
 impl MessagesPage {
     /// Returns whether the messages of the list are resolved together.
     fn may_resolve_all(&self) -> bool {
@@ -73,12 +66,36 @@ impl MessagesPage {
         is_unknown && !self.messages.is_empty()
     }
 
-    fn instance(&self, message: &MessageView) -> Option<String> {
-        instance_of(&self.instances, message)
-    }
-
-    fn why(&self, message: &MessageView) -> Option<String> {
-        message.why(Some(&self.instances))
+    /// Returns the messages, of which an operator may resolve those of unknown outcome.
+    fn table(&self) -> Table {
+        let messages = self.messages.iter().map(|message| ListedMessage {
+            message,
+            instances: Some(&self.instances),
+        });
+        let messages: Vec<ListedMessage<'_>> = messages.collect();
+        Table::with_forms(
+            &messages,
+            "No message.",
+            |ListedMessage { message, .. }| {
+                let may = message.is_unknown() && self.frame.may_operate();
+                may.then(|| RowForm {
+                    action: format!("/messages/{}/resolve", message.id),
+                    buttons: vec![
+                        RowButton {
+                            words: "Send again",
+                            ask: "Send it again? The contact may get it twice.".to_owned(),
+                            verdict: "send-again",
+                            ..RowButton::default()
+                        },
+                        RowButton {
+                            words: "Give up",
+                            verdict: "give-up",
+                            ..RowButton::default()
+                        },
+                    ],
+                })
+            },
+        )
     }
 }
 
@@ -190,7 +207,13 @@ pub async fn resolve_many(visit: &Visit<'_>, form: &Form) -> Result<FormOutcome,
     let all: Instances = visit.api().get("/instances").await?;
     let mut instances = BTreeMap::new();
     for message in &list.messages {
-        let name = instance_of(&all, message).unwrap_or_else(|| "no instance".to_owned());
+        let listed = ListedMessage {
+            message,
+            instances: Some(&all),
+        };
+        let name = listed
+            .instance()
+            .unwrap_or_else(|| "no instance".to_owned());
         *instances.entry(name).or_default() += 1;
     }
     let shown = ResolvePage {

@@ -8,6 +8,7 @@ use super::super::api::ApiRefusal;
 use super::super::form::{Form, encoded};
 use super::super::frame::Frame;
 use super::super::outcome::{Notice, Tone};
+use super::super::table::{RowButton, RowForm, Table};
 use super::super::{
     answer::{FormOutcome, page},
     visit::Visit,
@@ -27,6 +28,23 @@ pub struct RepairsPage {
     frame: Frame,
     repairs: Vec<RepairFacts>,
     next: Option<String>,
+}
+
+impl RepairsPage {
+    /// Returns the repairs, of which an operator may undo those that have ended.
+    fn table(&self) -> Table {
+        Table::with_forms(&self.repairs, "No repair.", |repair| {
+            let may = self.frame.may_operate() && repair.apply && has_ended(repair);
+            may.then(|| RowForm {
+                action: format!("/repairs/{}/undo", repair.id),
+                buttons: vec![RowButton {
+                    words: "Undo",
+                    label: format!("Undo {}", repair.id),
+                    ..RowButton::default()
+                }],
+            })
+        })
+    }
 }
 
 /// Returns the list.
@@ -94,6 +112,16 @@ fn named(connection: ConnectionView) -> String {
 }
 
 impl RepairPage {
+    fn receipt(&self) -> Table {
+        Table::of(
+            &self.changes,
+            match self.is_open() {
+                true => "No change yet.",
+                false => "It changed nothing.",
+            },
+        )
+    }
+
     /// Returns whether a host works on it.
     fn is_open(&self) -> bool {
         self.repair.facts.state.is_open()

@@ -6,9 +6,11 @@ use askama::Template;
 
 use super::super::api::ApiRefusal;
 use super::super::frame::{self, Frame};
+use super::super::table::Table;
 use super::super::visit::Visit;
 use leadhost_admin_api::config::EffectiveConfig;
 use leadhost_admin_api::etl::EtlStatus;
+use leadhost_admin_api::hosts::ListedHost;
 use leadhost_admin_api::status::ServiceStatus;
 use leadhost_domain::limits;
 use leadhost_domain::{size, text};
@@ -23,6 +25,15 @@ pub struct ServicePage {
 }
 
 impl ServicePage {
+    fn hosts(&self) -> Table {
+        let hosts = self.status.hosts.iter().map(|host| ListedHost {
+            host,
+            name: host.name.clone(),
+            is_own: host.id == self.status.host.id,
+        });
+        Table::of(&hosts.collect::<Vec<_>>(), "")
+    }
+
     /// Returns what to do about a disk that runs full, or `None` if it has room.
     fn disk_advice(&self) -> Option<String> {
         let disk = self.status.disk.as_ref()?;

@@ -5,6 +5,7 @@ use askama::Template;
 use super::super::api::ApiRefusal;
 use super::super::form::encoded;
 use super::super::frame::Frame;
+use super::super::table::{Facts, Table};
 use super::super::{answer::page, visit::Visit};
 use super::filters::{Filtered, Filters, status_of};
 use crate::reply::ApiResponse;

@@ -7,6 +7,7 @@ use super::super::chart::Chart;
 use super::super::frame::Frame;
 use super::super::outcome::alike;
 use super::super::{answer::page, visit::Visit};
+use super::deliveries::table;
 use super::{
     filters::{Filtered, status_of},
     words::slot_names,

@@ -1,8 +1,4 @@
-//! Values and names as a person reads them.
-
-use std::borrow::Cow;
-
-use serde_json::Value;
+//! Names as a person reads them.
 
 use leadhost_admin_api::activity::ActivityPeriod;
 use leadhost_domain::time::Micros;
@@ -19,17 +15,4 @@ pub fn slot_names(period: ActivityPeriod, slots: &[Micros]) -> Vec<String> {
         part.unwrap_or_default().to_owned()
     };
     slots.iter().map(name).collect()
-}
-
-/// Returns a value as a person reads it: a text without its quotes.
-pub fn plain(value: &Value) -> Cow<'_, str> {
-    match value {
-        Value::Null => Cow::Borrowed("-"),
-        Value::String(text) => Cow::Borrowed(text),
-        Value::Array(all) if !all.iter().any(|one| one.is_object() || one.is_array()) => {
-            let all: Vec<Cow<'_, str>> = all.iter().map(plain).collect();
-            Cow::Owned(all.join(", "))
-        }
-        other => Cow::Owned(other.to_string()),
-    }
 }

@@ -1,0 +1,97 @@
+//! Tables and lists of facts of pages, as the description of their rows gives them.
+
+use leadhost_admin_api::columns::{Cell, Column, Described, Place};
+
+/// A table, which `parts::table` writes.
+pub struct Table {
+    pub headings: Vec<Heading>,
+    pub rows: Vec<Row>,
+    pub has_forms: bool,
+    /// What it says without a row.
+    pub empty: &'static str,
+}
+
+pub struct Heading {
+    pub text: &'static str,
+    pub class: &'static str,
+    /// What a phone shows before the value. Empty for nothing.
+    pub label: String,
+}
+
+pub struct Row {
+    pub cells: Vec<Cell>,
+    pub form: Option<RowForm>,
+}
+
+/// What an operator may do with a row.
+pub struct RowForm {
+    /// Below `/console`.
+    pub action: String,
+    pub buttons: Vec<RowButton>,
+}
+
+#[derive(Default)]
+pub struct RowButton {
+    pub words: &'static str,
+    /// What a screen reader says in place of the words.
+    pub label: String,
+    /// What the page asks before it sends the form.
+    pub ask: String,
+    pub is_risky: bool,
+    /// The value of the field `verdict`.
+    pub verdict: &'static str,
+}
+
+impl Table {
+    /// Returns the table of these rows.
+    pub fn of<T: Described>(rows: &[T], empty: &'static str) -> Self {
+        Self::with_forms(rows, empty, |_| None)
+    }
+
+    /// Returns the table with what may be done with each row.
+    pub fn with_forms<T: Described>(
+        rows: &[T],
+        empty: &'static str,
+        form: impl Fn(&T) -> Option<RowForm>,
+    ) -> Self {
+        let mut columns = T::columns();
+        columns.retain(|column| matches!(column.place, Place::Everywhere | Place::Pages));
+        let heading = |column: &Column<T>| Heading {
+            text: column.heading,
+            class: column.class,
+            label: match column.is_named {
+                true => column.heading.to_lowercase(),
+                false => String::new(),
+            },
+        };
+        let row = |row: &T| Row {
+            cells: columns.iter().map(|column| (column.value)(row)).collect(),
+            form: form(row),
+        };
+        let rows: Vec<Row> = rows.iter().map(row).collect();
+        Self {
+            headings: columns.iter().map(heading).collect(),
+            has_forms: rows.iter().any(|row| row.form.is_some()),
+            rows,
+            empty,
+        }
+    }
+
+    /// Returns the cells of a row with their headings.
+    pub fn cells<'a>(&'a self, row: &'a Row) -> impl Iterator<Item = (&'a Heading, &'a Cell)> {
+        self.headings.iter().zip(&row.cells)
+    }
+}
+
+/// What is known of one thing, by name: `parts::facts` writes it.
+pub struct Facts(pub Vec<(String, Cell)>);
+
+impl Facts {
+    /// Returns what is known of a row.
+    pub fn of<T: Described>(row: &T) -> Self {
+        let columns = T::columns().into_iter();
+        let shown = columns.filter(|column| column.place != Place::Commands);
+        let facts = shown.map(|column| (column.heading.to_owned(), (column.value)(row)));
+        Self(facts.filter(|(_, cell)| !cell.is_empty()).collect())
+    }
+}
