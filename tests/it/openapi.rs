@@ -2,7 +2,7 @@
 //! answers and refusals are checked against it.
 
 use leadhost_http::openapi::{self, SchemaValidator};
-use leadhost_http::route::Surface;
+use leadhost_http::surface::Surface;
 use leadhost_tests::{Answer, Ask, Declared, Host, On, Options, guests, until};
 use serde_json::{Value, json};
 

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::{LazyLock, Mutex};
 
 use leadhost_http::openapi::{self, SchemaValidator};
-use leadhost_http::route::Surface;
+use leadhost_http::surface::Surface;
 use serde_json::Value;
 
 use crate::client::Answer;

@@ -6,7 +6,7 @@
 use super::failure::CommandFailure;
 use super::output::say;
 use leadhost_http::openapi;
-use leadhost_http::route::Surface;
+use leadhost_http::surface::Surface;
 
 #[derive(clap::Args)]
 pub struct Openapi {

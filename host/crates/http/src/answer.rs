@@ -30,8 +30,10 @@ use super::presence::ClientPresence;
 use super::reply::ApiResponse;
 use super::request_id::{self, RequestId};
 use super::response::CARRIED_BY_ALL;
-use super::route::{self, AdminRoute, NoRoute, OpenRoute, Route, Surface};
+use super::route::{Found, Handler, Mark};
 use super::router;
+use super::routes::{self, NoRoute};
+use super::surface::{self, Surface};
 use crate::state::Http;
 use leadhost_domain::id::ConnectionId;
 use leadhost_domain::limits;
@@ -63,31 +65,23 @@ pub async fn answer(
     let busy = (!incoming.is_end_stream()).then(|| progress.busy_guard());
     let body = UnreadBody::new(&head, incoming, budget.share(peer), busy);
     let id = RequestId::from_headers(&head.headers, http.core.clock.now());
-    let path = route::plain(head.uri.path());
+    let path = surface::plain(head.uri.path());
     let found = route_of(surface, &head, &path);
-    let name = found.as_ref().map_or("none", Route::name);
-    let parameters = found
-        .as_ref()
-        .ok()
-        .and_then(|route| router::parameters(*route));
-    let sender = match found {
-        Ok(Route::Open(OpenRoute::IngestLead { connection })) => Some(connection),
-        _ => None,
-    };
-    let is_probe = matches!(
-        found,
-        Ok(Route::Open(
-            OpenRoute::Live | OpenRoute::Ready | OpenRoute::Metrics
-        ))
-    );
+    let matched = found.as_ref().ok().copied();
+    let is = |mark| matched.is_some_and(|found| found.route.is(mark));
+    let name = matched.map_or("none", |found| found.route.name);
+    let sender = matched.filter(|_| is(Mark::Delivery));
+    let sender = sender.map(|found| found.parameters.raw(0));
+    let is_probe = is(Mark::Probe);
     // Constant answers exist once for all clients.
-    let is_made = !matches!(found, Ok(Route::Open(_)));
+    let is_made = !matched.is_some_and(|found| matches!(found.route.handler, Handler::Open(_)));
     let call = Call {
         http,
         head: &head,
         id: &id,
         surface,
         family: surface.family(&path),
+        name,
         peer,
         client,
         audited: Mutex::default(),
@@ -97,7 +91,7 @@ pub async fn answer(
     let traced = match is_probe {
         true => Span::default(),
         false => {
-            let template = found.as_ref().ok().map(Route::template);
+            let template = matched.map(|found| found.route.template);
             traced(http, &head, template, parent)
         }
     };
@@ -125,8 +119,8 @@ pub async fn answer(
             reply
         };
         carried_by_all(&head, &id, &mut reply);
-        if let Some(known) = parameters {
-            call.query().name_ignored(known, reply.headers_mut());
+        if let Some(found) = matched {
+            router::name_ignored(&call, found.route, &mut reply);
         }
         // HTTP/2 announces the end of a connection by itself.
         if http.core.shutdown.has_begun() && head.version < Version::HTTP_2 {
@@ -227,18 +221,15 @@ fn end(traced: &Span, status: u16) {
 
 /// Answers a liveness probe without anything that could wait for other work: no task, no log
 /// line.
-pub fn live(http: &Http, head: &Parts) -> ApiResponse {
+pub fn live(http: &Http, head: &Parts, name: &'static str) -> ApiResponse {
     let id = RequestId::from_headers(&head.headers, http.core.clock.now());
-    let mut reply = health::live();
+    let mut reply = health::alive();
     carried_by_all(head, &id, &mut reply);
-    http.core
-        .metrics
-        .http
-        .request(Route::Open(OpenRoute::Live).name(), 200, Duration::ZERO);
+    http.core.metrics.http.request(name, 200, Duration::ZERO);
     reply
 }
 
-fn route_of<'p>(surface: Surface, head: &Parts, path: &'p str) -> Result<Route<'p>, ApiError> {
+fn route_of<'p>(surface: Surface, head: &Parts, path: &'p str) -> Result<Found<'p>, ApiError> {
     let target = head
         .uri
         .path_and_query()
@@ -255,7 +246,7 @@ fn route_of<'p>(surface: Surface, head: &Parts, path: &'p str) -> Result<Route<'
         return Err(ApiError::HeadersTooLarge);
     }
     is_well_formed(&head.headers, head.version)?;
-    Route::find(surface, &head.method, path).map_err(|error| match error {
+    routes::of_request(surface, &head.method, path).map_err(|error| match error {
         NoRoute::Nothing => ApiError::NotFound("There is nothing at this address.".to_owned()),
         NoRoute::NoMetricSet => ApiError::no_metric_set(),
         NoRoute::OtherMethods(allow) => ApiError::MethodNotAllowed { allow },
@@ -301,16 +292,19 @@ fn is_host(value: &[u8]) -> bool {
 /// body has arrived; the body has its own deadline.
 async fn in_time(
     call: &Call<'_>,
-    route: Route<'_>,
+    found: Found<'_>,
     body: UnreadBody,
 ) -> Result<ApiResponse, ApiError> {
     let server = &call.http.core.config.server;
-    if let Route::Admin(AdminRoute::ImportProducts { .. }) = route {
-        // An import lasts as long as its body keeps arriving. Each piece has a time of its own.
-        return Box::pin(router::run(call, route, body)).await;
+    if found.route.is(Mark::Unbounded) {
+        // Each piece of its body has a time of its own.
+        return router::run(call, found, body).await;
     }
     let mut longest = server.answer_time();
-    if matches!(route, Route::Admin(_) | Route::Console(_)) {
+    if matches!(
+        found.route.handler,
+        Handler::Admin(..) | Handler::Console(_)
+    ) {
         // Operators wait while a component is compiled, tried and verified.
         let plugins = &call.http.core.config.plugins;
         longest += plugins.compile_time() + plugins.trial_time() + limits::VERIFY_LONGEST;
@@ -321,7 +315,7 @@ async fn in_time(
         let _ = body_in_time.await;
         tokio::time::sleep(longest).await;
     };
-    let work = Box::pin(router::run(call, route, body));
+    let work = router::run(call, found, body);
     tokio::select! {
         result = work => result,
         () = time_is_up => {

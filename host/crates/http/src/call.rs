@@ -11,8 +11,8 @@ use super::presence::ClientPresence;
 use super::query::Query;
 use super::reply::ApiResponse;
 use super::request_id::RequestId;
-use super::route::Surface;
 use super::state::Http;
+use super::surface::Surface;
 
 /// A request as its endpoint receives it, without its body and the proof of its caller.
 pub struct Call<'a> {
@@ -21,6 +21,8 @@ pub struct Call<'a> {
     pub id: &'a RequestId,
     pub surface: Surface,
     pub family: Family,
+    /// The name of the route, or `none`.
+    pub name: &'static str,
     /// The client's address: the peer address, or the one that a trusted proxy names.
     pub peer: IpAddr,
     /// Whether the client still waits for the answer. Known only on the admin surface.

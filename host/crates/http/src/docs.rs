@@ -3,46 +3,71 @@
 //! elsewhere. The page calls an operation only at its reader's request, with a key that was
 //! typed in.
 
-use std::sync::OnceLock;
+use std::sync::{LazyLock, OnceLock};
 
 use hyper::header::{CONTENT_SECURITY_POLICY, HeaderValue, REFERRER_POLICY};
+use serde_json::json;
 
 use crate::asset::Asset;
 use crate::call::Call;
-use crate::openapi;
+use crate::error::ApiError;
+use crate::openapi::{self, operation::describe};
 use crate::reply::{self, ApiResponse};
-use crate::route::{DocsFile, Surface};
+use crate::surface::Surface;
 
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; \
      base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/// Returns the OpenAPI document of the call's surface, or 304 if the client's copy is current.
-pub fn document(call: &Call<'_>) -> ApiResponse {
+describe!(document, |operation| operation
+    .id("describe")
+    .summary("Returns this document")
+    .answers_content(
+        200,
+        "The OpenAPI 3.1 document of this address.",
+        json!({"application/json": {"schema": {"type": "object"}}}),
+    )
+    .header(200, "ETag", "ETag"));
+pub async fn document(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
     static CACHED: [OnceLock<Asset>; Surface::ALL.len()] =
         [const { OnceLock::new() }; Surface::ALL.len()];
     let asset = CACHED[call.surface.place()].get_or_init(|| {
         let text = openapi::text(call.surface);
         Asset::new(reply::JSON, text)
     });
-    asset.answer(call)
+    Ok(asset.answer(call))
+}
+
+describe!(page);
+pub async fn page(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
+    static CACHED: [OnceLock<Asset>; 2] = [const { OnceLock::new() }; 2];
+    let (place, text) = match call.surface {
+        Surface::Admin => (1, admin_page()),
+        Surface::Gateway | Surface::Data | Surface::Both => (0, PAGE),
+    };
+    let asset = CACHED[place].get_or_init(|| Asset::new("text/html; charset=utf-8", text));
+    Ok(of_page(call, asset))
+}
+
+describe!(script);
+pub async fn script(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
+    static CACHED: LazyLock<Asset> = LazyLock::new(|| {
+        Asset::new(
+            "text/javascript; charset=utf-8",
+            include_str!("docs/page.js"),
+        )
+    });
+    Ok(of_page(call, &CACHED))
+}
+
+describe!(style);
+pub async fn style(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
+    static CACHED: LazyLock<Asset> =
+        LazyLock::new(|| Asset::new("text/css; charset=utf-8", include_str!("docs/page.css")));
+    Ok(of_page(call, &CACHED))
 }
 
 /// Returns a file of the page that shows the document, with a content security policy.
-pub fn page(call: &Call<'_>, file: DocsFile) -> ApiResponse {
-    static CACHED: [OnceLock<Asset>; 4] = [const { OnceLock::new() }; 4];
-    let (place, content_type, text) = match file {
-        DocsFile::Text if call.surface == Surface::Admin => {
-            (3, "text/html; charset=utf-8", admin_page())
-        }
-        DocsFile::Text => (0, "text/html; charset=utf-8", PAGE),
-        DocsFile::Script => (
-            1,
-            "text/javascript; charset=utf-8",
-            include_str!("docs/page.js"),
-        ),
-        DocsFile::Style => (2, "text/css; charset=utf-8", include_str!("docs/page.css")),
-    };
-    let asset = CACHED[place].get_or_init(|| Asset::new(content_type, text));
+fn of_page(call: &Call<'_>, asset: &Asset) -> ApiResponse {
     let mut reply = asset.answer(call);
     let headers = reply.headers_mut();
     headers.insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));

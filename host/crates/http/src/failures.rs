@@ -8,7 +8,7 @@ use std::net::IpAddr;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use super::route::Surface;
+use super::surface::Surface;
 use leadhost_domain::limits;
 use leadhost_domain::network;
 use leadhost_domain::time::Micros;

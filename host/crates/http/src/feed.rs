@@ -16,9 +16,11 @@ use super::auth::WorkspaceCaller;
 use super::call::Call;
 use super::error::ApiError;
 use super::lines::{self, NDJSON};
+use super::openapi::operation::Operation;
 use super::payload::Payload;
 use super::query::{self, Query};
 use super::reply::{self, ApiResponse};
+use super::terms::{page_limit, pattern};
 use leadhost_domain::cursor::Cursor;
 use leadhost_domain::error_code::ErrorCode;
 use leadhost_domain::json;
@@ -26,6 +28,18 @@ use leadhost_domain::limits;
 use leadhost_domain::row::Entity;
 use leadhost_domain::time::{self, Micros};
 use leadhost_store::{ExportPage, Store};
+
+/// Describes the answer of a feed in both formats. Only JSON is listed: from two content types, generated
+/// clients make a union of an object and a text.
+pub const ANSWERED: &str = "A page of rows. With `application/x-ndjson` in `Accept`: one row per line, \
+     then a line `{\"next_cursor\":..,\"count\":..}`.";
+
+/// Describes the parameters of a page.
+pub fn paged(operation: Operation<'_>) -> Operation<'_> {
+    operation
+        .query("cursor", pattern("^([0-9A-Za-z_-]{75,})?$", ""), "The `next_cursor` of the previous page; empty or absent for the first. It is valid for its workspace, feed and filters, and across restarts.")
+        .query("limit", page_limit(limits::EXPORT_PAGE_MAX, limits::EXPORT_PAGE_DEFAULT), "Rows per page. A value out of range is adjusted, not refused.")
+}
 
 /// The feed of a pull. A cursor of one feed is not valid for another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

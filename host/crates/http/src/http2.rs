@@ -21,7 +21,7 @@ use tokio::time::Instant;
 use super::answer::answer;
 use super::io::ConnectionProgress;
 use super::presence::ClientPresence;
-use super::route::Surface;
+use super::surface::Surface;
 use crate::state::Http;
 use leadhost_domain::limits;
 

@@ -1,7 +1,7 @@
 //! The surfaces, on hyper itself: gateway, data API and admin API.
 //!
 //! A request passes one plain chain of functions: `server` (connection), `answer` (request id,
-//! deadline, log, metrics), `route` (which operation), `router` (authentication, then the
+//! deadline, log, metrics), `routes` (which operation), `router` (authentication, then the
 //! endpoint). An endpoint returns a reply or an [`error::ApiError`], which one match turns into
 //! the shape of its family.
 
@@ -45,9 +45,11 @@ pub mod request_id;
 mod response;
 pub mod route;
 pub mod router;
+pub mod routes;
 pub mod server;
 pub mod state;
 mod streamed_list;
+pub mod surface;
 mod terms;
 pub mod tls;
 pub mod zod;

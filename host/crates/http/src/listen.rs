@@ -9,9 +9,9 @@ use tokio::runtime::{Builder, Handle};
 use tokio::sync::oneshot;
 
 use super::endpoints::admin::audit::refused;
-use super::route::Surface;
 use super::server::serve;
 use super::state::Http;
+use super::surface::Surface;
 use super::tls::{Tls, TlsError};
 use leadhost_domain::limits;
 use leadhost_pipeline::key_uses;

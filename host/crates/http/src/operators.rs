@@ -10,11 +10,13 @@ use hyper::body::Incoming;
 use hyper::{Request, StatusCode};
 use tokio::runtime::Handle;
 
-use super::answer::{answer, is_well_formed, live};
+use super::answer::{self, answer, is_well_formed};
 use super::io::ConnectionProgress;
 use super::presence::ClientPresence;
 use super::reply::{self, ApiResponse};
-use super::route::{self, OpenRoute, Route, Surface};
+use super::route::{Found, Mark};
+use super::routes;
+use super::surface::{self, Surface};
 use crate::state::Http;
 
 /// Answers a liveness probe here, and any other request through `serving`. A client that leaves
@@ -26,17 +28,14 @@ pub async fn answered(
     progress: &ConnectionProgress,
     request: Request<Incoming>,
 ) -> ApiResponse {
-    let probes = matches!(
-        Route::find(
-            Surface::Admin,
-            request.method(),
-            &route::plain(request.uri().path())
-        ),
-        Ok(Route::Open(OpenRoute::Live))
-    ) && is_well_formed(request.headers(), request.version()).is_ok();
-    if probes {
+    let path = surface::plain(request.uri().path());
+    let found = routes::of_request(Surface::Admin, request.method(), &path);
+    let live = found.ok().filter(|found| found.route.is(Mark::Liveness));
+    if let Some(Found { route, .. }) = live
+        && is_well_formed(request.headers(), request.version()).is_ok()
+    {
         let (head, _) = request.into_parts();
-        return live(http, &head);
+        return answer::live(http, &head, route.name);
     }
     let (guard, client) = ClientPresence::new();
     let (http, progress) = (Arc::clone(http), progress.clone());

@@ -138,10 +138,10 @@ impl<'a> Query<'a> {
     }
 
     /// Lists the names other than these in a header of the answer.
-    pub fn name_ignored(&self, known: &[&str], headers: &mut HeaderMap) {
+    pub fn name_ignored(&self, known: &[String], headers: &mut HeaderMap) {
         let mut ignored: Vec<&str> = Vec::new();
         for (name, _) in self.pairs() {
-            if known.contains(&name) || ignored.contains(&name) {
+            if known.iter().any(|known| known == name) || ignored.contains(&name) {
                 continue;
             }
             ignored.push(name);
@@ -254,7 +254,7 @@ mod tests {
     fn ignored_names_are_listed_once_and_cannot_break_the_header() {
         let listed = |text: &str| {
             let mut headers = HeaderMap::new();
-            Query::parse(text).name_ignored(&["limit"], &mut headers);
+            Query::parse(text).name_ignored(&["limit".to_owned()], &mut headers);
             headers.get(IGNORED).map(|value| {
                 let value = value.to_str().expect("visible ASCII");
                 value.to_owned()

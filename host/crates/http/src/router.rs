@@ -8,14 +8,11 @@ use super::auth::PartnerCaller;
 use super::body::UnreadBody;
 use super::call::Call;
 use super::console;
-use super::docs;
-use super::endpoints::{
-    admin, analytics, channel_webhook, deals, export, health, ingest, notifications, products,
-    reports, tickets, whoami,
-};
+use super::endpoints::admin;
 use super::error::ApiError;
+use super::openapi;
 use super::reply::ApiResponse;
-use super::route::{OpenRoute, PartnerRoute, Route, TokenRoute, WorkspaceRoute};
+use super::route::{Found, Handler, Mark, Route};
 use crate::state::Http;
 use leadhost_store::StoreError;
 use leadhost_telemetry::Shed;
@@ -49,134 +46,71 @@ fn within_rate(call: &Call<'_>, caller: &PartnerCaller) -> Result<(), ApiError> 
     })
 }
 
-/// Returns the parameters of the query that a route reads, or `None` if its endpoint decides.
-pub fn parameters(route: Route<'_>) -> Option<&'static [&'static str]> {
-    match route {
-        Route::Partner(PartnerRoute::FindDeals) => Some(&deals::PARAMETERS),
-        Route::Partner(PartnerRoute::SearchProducts) => Some(&products::PARAMETERS),
-        Route::Token(TokenRoute::ListTickets) => Some(&tickets::PARAMETERS),
-        Route::Token(TokenRoute::ListDealLogs { .. }) => Some(&deals::LOG_PARAMETERS),
-        Route::Workspace(WorkspaceRoute::Export { .. } | WorkspaceRoute::ExportIds { .. }) => {
-            Some(&export::PARAMETERS)
-        }
-        Route::Workspace(WorkspaceRoute::Report { .. }) => Some(&reports::PARAMETERS),
-        Route::Workspace(WorkspaceRoute::Analytics { .. }) => Some(&analytics::query::PARAMETERS),
-        Route::Partner(_) | Route::Token(_) | Route::Workspace(_) => Some(&[]),
-        Route::Open(_) | Route::Admin(_) | Route::Console(_) => None,
+/// Names the parameters of the query that the description of the route does not have. Operators' tools are
+/// not told, and senders neither: their parameters are for their converters.
+pub fn name_ignored(call: &Call<'_>, route: &Route, reply: &mut ApiResponse) {
+    let is_told = matches!(
+        route.handler,
+        Handler::Partner(_) | Handler::Token(_) | Handler::Workspace(_)
+    );
+    if is_told && call.head.uri.query().is_some() {
+        let known = openapi::parameters(route);
+        call.query().name_ignored(known, reply.headers_mut());
     }
 }
 
-/// Authenticates the caller as the route requires, and runs its endpoint.
+/// Authenticates the caller as the route requires, and runs its handler.
 pub async fn run(
     call: &Call<'_>,
-    route: Route<'_>,
+    found: Found<'_>,
     body: UnreadBody,
 ) -> Result<ApiResponse, ApiError> {
-    if !matches!(
-        route,
-        Route::Open(
-            OpenRoute::Live
-                | OpenRoute::Ready
-                | OpenRoute::Metrics
-                | OpenRoute::OpenApi
-                | OpenRoute::Docs { .. }
-        )
-    ) {
-        match (can_serve(call.http), route) {
-            (Ok(()), _) => {}
-            (Err(error), Route::Console(route)) => {
-                return Ok(console::unavailable(call, route, error));
-            }
-            (Err(error), _) => return Err(error),
-        }
+    let Found { route, parameters } = found;
+    if !route.is(Mark::Storeless)
+        && let Err(error) = can_serve(call.http)
+    {
+        return match &route.handler {
+            Handler::Console(handler) => Ok(console::unavailable(call, handler, error)),
+            _ => Err(error),
+        };
     }
-    match route {
-        Route::Open(route) => match route {
-            OpenRoute::IngestLead { connection } => ingest::receive(call, connection, body).await,
-            OpenRoute::Handshake { connection } => ingest::handshake(call, connection).await,
-            OpenRoute::Preflight { connection } => ingest::preflight(call, connection).await,
-            OpenRoute::ChannelWebhook { instance, token } => {
-                channel_webhook::receive(call, instance, token, body).await
-            }
-            OpenRoute::ChannelHandshake { instance, token } => {
-                channel_webhook::handshake(call, instance, token).await
-            }
-            OpenRoute::Live => Ok(health::live()),
-            OpenRoute::Ready => health::ready(call).await,
-            OpenRoute::Metrics => health::metrics(call).await,
-            OpenRoute::OpenApi => Ok(docs::document(call)),
-            OpenRoute::Docs { file } => Ok(docs::page(call, file)),
-        },
-        Route::Partner(route) => {
+    match &route.handler {
+        Handler::Open(run) => run(call, &(), parameters, body).await,
+        Handler::Partner(run) => {
             let caller = auth::partner(call).await?;
             within_rate(call, &caller)?;
-            match route {
-                PartnerRoute::FindDeals => deals::find(call, &caller).await,
-                PartnerRoute::CreateDeal => deals::create(call, &caller, body).await,
-                PartnerRoute::ShowDeal { deal } => deals::show(call, &caller, deal).await,
-                PartnerRoute::PatchDeal { deal } => deals::patch(call, &caller, deal, body).await,
-                PartnerRoute::SearchProducts => products::search(call, &caller).await,
-                PartnerRoute::SendNotification => notifications::send(call, &caller, body).await,
-            }
+            run(call, &caller, parameters, body).await
         }
-        Route::Token(route) => {
+        Handler::Token(run) => {
             let caller = auth::access_token(call).await?;
             within_rate(call, &caller)?;
-            match route {
-                TokenRoute::LogDeal { deal } => deals::log(call, &caller, deal, body).await,
-                TokenRoute::ListDealLogs { deal } => deals::logs(call, &caller, deal).await,
-                TokenRoute::ListTickets => tickets::list(call, &caller).await,
-                TokenRoute::ShowTicket { ticket } => tickets::show(call, &caller, ticket).await,
-                TokenRoute::PatchTicket { ticket } => {
-                    tickets::patch(call, &caller, ticket, body).await
-                }
-            }
+            run(call, &caller, parameters, body).await
         }
-        Route::Workspace(route) => {
+        Handler::Workspace(run) => {
             let caller = auth::workspace(call).await?;
             let workspace = caller.workspace();
             let now = call.http.core.clock.now();
-            let quota = call
-                .http
-                .rate
-                .ask(
-                    &call.http.core.store,
-                    workspace.id,
-                    workspace.rate_limit,
-                    now,
-                )
+            let store = &call.http.core.store;
+            let rate = &call.http.rate;
+            let quota = rate
+                .ask(store, workspace.id, workspace.rate_limit, now)
                 .await?;
-            let result = match (quota.retry_after, route) {
-                (Some(retry_after), _) => {
+            let result = match quota.retry_after {
+                Some(retry_after) => {
                     call.http.core.metrics.http.rate_limited();
                     Err(ApiError::TooManyRequests { retry_after })
                 }
-                (None, WorkspaceRoute::Whoami) => whoami::show(&caller),
-                (None, WorkspaceRoute::Export { entity }) => {
-                    export::page(call, &caller, entity).await
-                }
-                (None, WorkspaceRoute::ExportIds { entity }) => {
-                    export::ids(call, &caller, entity).await
-                }
-                (None, WorkspaceRoute::Report { report }) => {
-                    reports::page(call, &caller, report).await
-                }
-                (None, WorkspaceRoute::Analytics { set, granularity }) => {
-                    analytics::counts(call, &caller, set, granularity).await
-                }
-                (None, WorkspaceRoute::Freshness) => {
-                    analytics::freshness::show(call, &caller).await
-                }
+                None => run(call, &caller, parameters, body).await,
             };
             // Every answer carries the remaining quota, even a refusal.
             let mut reply = result.unwrap_or_else(|error| call.refuse(&error));
             quota.write(reply.headers_mut());
             Ok(reply)
         }
-        Route::Admin(route) => {
+        Handler::Admin(..) => {
             let caller = auth::admin(call).await?;
-            admin::run(call, &caller, route, body).await
+            admin::run(call, &caller, found, body).await
         }
-        Route::Console(route) => Ok(console::run(call, route, body).await),
+        Handler::Console(handler) => Ok(console::run(call, handler, found, body).await),
     }
 }

@@ -31,7 +31,7 @@ use super::http2;
 use super::io::{ConnectionProgress, Refusing, WatchedStream};
 use super::operators;
 use super::presence::ClientPresence;
-use super::route::Surface;
+use super::surface::Surface;
 use super::tls::{self, Tls};
 use crate::state::Http;
 use leadhost_domain::limits;

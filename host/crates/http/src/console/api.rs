@@ -16,7 +16,8 @@ use crate::call::Call;
 use crate::endpoints::admin;
 use crate::error::{ApiError, Family};
 use crate::reply::{self, ApiResponse};
-use crate::route::{Route, Surface};
+use crate::route;
+use crate::surface::Surface;
 use leadhost_admin_api::error::AdminError;
 
 /// The admin API, asked as this operator.
@@ -144,6 +145,10 @@ impl AdminApi<'_> {
 
     async fn answer(&self, head: &Parts, body: Bytes) -> Result<ApiResponse, ApiRefusal> {
         let outer = self.call;
+        let found = route::find(&[admin::ROUTES], head.method.as_str(), head.uri.path());
+        let Some(found) = found else {
+            return Err(ApiError::NotFound("There is nothing at this address.".to_owned()).into());
+        };
         let call = Call {
             http: outer.http,
             head,
@@ -152,15 +157,12 @@ impl AdminApi<'_> {
             family: Family::Admin,
             peer: outer.peer,
             client: outer.client.clone(),
+            name: found.route.name,
             audited: std::sync::Mutex::default(),
-        };
-        let found = Route::find(Surface::Admin, &head.method, head.uri.path());
-        let Ok(Route::Admin(route)) = found else {
-            return Err(ApiError::NotFound("There is nothing at this address.".to_owned()).into());
         };
         let share = outer.http.admin_bodies.share(outer.peer);
         let body = UnreadBody::whole(body, share);
-        let answer = admin::run(&call, self.caller, route, body).await;
+        let answer = admin::run(&call, self.caller, found, body).await;
         // Details of a refusal are in its body.
         Ok(answer.unwrap_or_else(|error| call.refuse(&error)))
     }

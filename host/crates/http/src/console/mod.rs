@@ -9,6 +9,7 @@ mod chart;
 mod files;
 mod form;
 mod frame;
+pub mod handler;
 mod live;
 mod multipart;
 mod outcome;
@@ -34,9 +35,10 @@ use crate::call::Call;
 use crate::endpoints::admin;
 use crate::error::ApiError;
 use crate::reply::ApiResponse;
-use crate::route::ConsoleRoute;
+use crate::route::{Found, Handler, Mark, Parameters, Route};
 use api::ApiRefusal;
 use form::Form;
+use handler::ConsoleHandler;
 use leadhost_domain::key::Role;
 use leadhost_domain::limits;
 use leadhost_domain::time::whole_seconds;
@@ -47,11 +49,37 @@ use sessions::Session;
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; \
      base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
 
+pub use self::pages::ROUTES;
+
+static NOTHING: Route = Route {
+    method: "GET",
+    template: "/console/{page}",
+    fixed: 0,
+    name: "console",
+    tag: "",
+    handler: Handler::Console(ConsoleHandler::Nothing),
+    marks: &[],
+    describe: |_| None,
+};
+
+/// Returns the route of an address without a page.
+pub fn nothing() -> Found<'static> {
+    Found {
+        route: &NOTHING,
+        parameters: Parameters::default(),
+    }
+}
+
 /// Answers a page or a form. A refusal is a page too.
-pub async fn run(call: &Call<'_>, route: ConsoleRoute<'_>, body: UnreadBody) -> ApiResponse {
-    let reply = match answer(call, route, body).await {
+pub async fn run(
+    call: &Call<'_>,
+    handler: &ConsoleHandler,
+    found: Found<'_>,
+    body: UnreadBody,
+) -> ApiResponse {
+    let reply = match answer(call, handler, found, body).await {
         Ok(reply) => reply,
-        Err(refusal) => refused(call, route, &refusal),
+        Err(refusal) => refused(call, handler, &refusal),
     };
     with_policy(reply)
 }
@@ -59,14 +87,14 @@ pub async fn run(call: &Call<'_>, route: ConsoleRoute<'_>, body: UnreadBody) -> 
 /// Answers a request that was refused before it was read, because this host cannot use its store now or the key
 /// is past its rate.
 /// The pages that follow still find their style.
-pub fn unavailable(call: &Call<'_>, route: ConsoleRoute<'_>, error: ApiError) -> ApiResponse {
-    let reply = match (admin::check_host(call), route) {
+pub fn unavailable(call: &Call<'_>, handler: &ConsoleHandler, error: ApiError) -> ApiResponse {
+    let reply = match (admin::check_host(call), handler) {
         (Err(error), _) => sign_in::refusal(call, &error.into()),
-        (Ok(()), ConsoleRoute::Style) => files::style(call),
-        (Ok(()), ConsoleRoute::Script) => files::script(call),
-        (Ok(()), route) => {
+        (Ok(()), ConsoleHandler::Style) => files::style(call),
+        (Ok(()), ConsoleHandler::Script) => files::script(call),
+        (Ok(()), handler) => {
             let wait = error.retry_after();
-            let mut reply = refused(call, route, &error.into());
+            let mut reply = refused(call, handler, &error.into());
             if let Some(wait) = wait {
                 let wait = HeaderValue::from(whole_seconds(wait));
                 reply.headers_mut().insert(RETRY_AFTER, wait);
@@ -78,11 +106,11 @@ pub fn unavailable(call: &Call<'_>, route: ConsoleRoute<'_>, error: ApiError) ->
 }
 
 /// Returns a refusal without the frame of a session.
-fn refused(call: &Call<'_>, route: ConsoleRoute<'_>, refusal: &ApiRefusal) -> ApiResponse {
+fn refused(call: &Call<'_>, handler: &ConsoleHandler, refusal: &ApiRefusal) -> ApiResponse {
     if refusal.status != StatusCode::SERVICE_UNAVAILABLE {
         return sign_in::refusal(call, refusal);
     }
-    let shown = refusal::UnavailablePage::new(call, route, live_session(call).as_ref(), refusal);
+    let shown = refusal::UnavailablePage::new(call, handler, live_session(call).as_ref(), refusal);
     page(refusal.status, &shown).unwrap_or_else(|_| sign_in::refusal(call, refusal))
 }
 
@@ -107,40 +135,43 @@ fn with_policy(mut reply: ApiResponse) -> ApiResponse {
 
 async fn answer(
     call: &Call<'_>,
-    route: ConsoleRoute<'_>,
+    handler: &ConsoleHandler,
+    found: Found<'_>,
     body: UnreadBody,
 ) -> Result<ApiResponse, ApiRefusal> {
     admin::check_host(call)?;
-    match route {
-        ConsoleRoute::Style => return Ok(files::style(call)),
-        ConsoleRoute::Script => return Ok(files::script(call)),
-        ConsoleRoute::SignInPage => return page(StatusCode::OK, &sign_in::page(call, None)),
-        ConsoleRoute::SignIn => return sign_in::begin(call, body).await,
+    match handler {
+        ConsoleHandler::Style => return Ok(files::style(call)),
+        ConsoleHandler::Script => return Ok(files::script(call)),
+        ConsoleHandler::SignInPage => return page(StatusCode::OK, &sign_in::page(call, None)),
+        ConsoleHandler::SignIn => return sign_in::begin(call, body).await,
         _ => {}
     }
     let Some(session) = live_session(call) else {
-        return signed_out(call, route);
+        return signed_out(call, handler, found.parameters);
     };
     let caller = match auth::signed_in(call, &session.key).await {
         Ok(caller) => caller,
         Err(ApiError::Unauthorized(_)) => {
             call.http.sessions.end(&session);
-            return signed_out(call, route);
+            return signed_out(call, handler, found.parameters);
         }
-        Err(error) => return Ok(unavailable(call, route, error)),
+        Err(error) => return Ok(unavailable(call, handler, error)),
     };
     let visit = Visit {
         call,
         caller: &caller,
         session: &session,
     };
-    if route == ConsoleRoute::Live {
-        return Ok(live::open(&visit));
-    }
-    let result = if route.is_form() {
-        form(&visit, route, body).await
-    } else {
-        pages::show(&visit, route).await
+    let parameters = found.parameters;
+    let result = match handler {
+        ConsoleHandler::Live => return Ok(live::open(&visit)),
+        ConsoleHandler::Page(show) => show(&visit, parameters).await,
+        ConsoleHandler::SignOut | ConsoleHandler::Form(..) => {
+            form(&visit, handler, found, body).await
+        }
+        // The others need no session.
+        _ => Err(nothing_here()),
     };
     match result {
         Ok(reply) => Ok(reply),
@@ -148,24 +179,34 @@ async fn answer(
     }
 }
 
+/// Returns the refusal of an address without a page.
+fn nothing_here() -> ApiRefusal {
+    ApiRefusal::new(StatusCode::NOT_FOUND, "There is no such page.")
+}
+
 /// Answers a browser without a session.
-fn signed_out(call: &Call<'_>, route: ConsoleRoute<'_>) -> Result<ApiResponse, ApiRefusal> {
-    match route {
-        ConsoleRoute::Live => Ok(live::over()),
-        ConsoleRoute::Nothing => Err(pages::nothing_here()),
-        route => Ok(sign_in::required(call, route)),
+fn signed_out(
+    call: &Call<'_>,
+    handler: &ConsoleHandler,
+    parameters: Parameters<'_>,
+) -> Result<ApiResponse, ApiRefusal> {
+    match handler {
+        ConsoleHandler::Live => Ok(live::over()),
+        ConsoleHandler::Nothing => Err(nothing_here()),
+        handler => Ok(sign_in::required(call, handler, parameters)),
     }
 }
 
 /// Runs a form of the session. A refusal is shown on the page that it came from.
 async fn form(
     visit: &Visit<'_>,
-    route: ConsoleRoute<'_>,
+    handler: &ConsoleHandler,
+    found: Found<'_>,
     body: UnreadBody,
 ) -> Result<ApiResponse, ApiRefusal> {
-    let form = Form::read(visit.call, body, largest(visit, route)).await?;
+    let form = Form::read(visit.call, body, largest(visit, found.route)).await?;
     form.check(&visit.session.form_token)?;
-    if route == ConsoleRoute::SignOut {
+    let ConsoleHandler::Form(submit, origin) = handler else {
         visit.call.http.sessions.end(visit.session);
         return Ok(with_cookie(
             see_other("/console/sign-in"),
@@ -173,12 +214,12 @@ async fn form(
             "",
             Duration::ZERO,
         ));
-    }
-    let (to, notice) = match pages::submit(visit, route, &form).await {
+    };
+    let (to, notice) = match submit(visit, found.parameters, &form).await {
         Ok(FormOutcome::Page(page)) => return Ok(page),
         Ok(FormOutcome::Done { to, notice }) => (to, notice),
         Err(refusal) => (
-            pages::origin_of(route, &form),
+            origin.path(found.parameters, &form),
             Notice {
                 tone: Tone::Bad,
                 text: refusal.message,
@@ -190,12 +231,10 @@ async fn form(
 }
 
 /// Returns how large a form may be. Only the upload of a component is large, and only of those who may.
-fn largest(visit: &Visit<'_>, route: ConsoleRoute<'_>) -> usize {
+fn largest(visit: &Visit<'_>, route: &Route) -> usize {
     let component = visit.call.http.core.config.plugins.component_mib << 20;
-    match route {
-        ConsoleRoute::UploadPlugin if visit.caller.role() >= Role::Operator => {
-            component.saturating_add(limits::ADMIN_BODY_BYTES)
-        }
-        _ => limits::ADMIN_BODY_BYTES,
+    match route.is(Mark::Component) && visit.caller.role() >= Role::Operator {
+        true => component.saturating_add(limits::ADMIN_BODY_BYTES),
+        false => limits::ADMIN_BODY_BYTES,
     }
 }

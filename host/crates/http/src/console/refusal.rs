@@ -5,10 +5,10 @@ use hyper::StatusCode;
 
 use super::api::ApiRefusal;
 use super::frame::Frame;
+use super::handler::ConsoleHandler;
 use super::sessions::Session;
 use super::visit::Visit;
 use crate::call::Call;
-use crate::route::ConsoleRoute;
 
 /// A page with a refusal.
 #[derive(Template)]
@@ -51,12 +51,12 @@ impl UnavailablePage {
     /// Returns the page of a refusal.
     pub fn new(
         call: &Call<'_>,
-        route: ConsoleRoute<'_>,
+        handler: &ConsoleHandler,
         session: Option<&Session>,
         refusal: &ApiRefusal,
     ) -> Self {
         let asked = call.head.uri.path_and_query();
-        let asked = asked.filter(|_| !route.is_form());
+        let asked = asked.filter(|_| !handler.is_form());
         let outage = session.and_then(|_| call.http.core.store.outage());
         Self {
             host: call.http.pipeline.fleet.name().to_owned(),

@@ -2,12 +2,13 @@
 
 use askama::Template;
 use hyper::header::{HOST, HeaderName, HeaderValue, REFERER};
-use hyper::{Method, StatusCode, Uri};
+use hyper::{StatusCode, Uri};
 
 use super::api::ApiRefusal;
 use super::form::{Form, encoded, is_origin_of};
 use super::{
     answer::{cookie, see_other, with_cookie},
+    handler::ConsoleHandler,
     pages,
 };
 use crate::auth;
@@ -15,7 +16,7 @@ use crate::body::UnreadBody;
 use crate::call::Call;
 use crate::error::ApiError;
 use crate::reply::{self, ApiResponse};
-use crate::route::{ConsoleRoute, Route, Surface};
+use crate::route::{self, Handler, Parameters};
 use leadhost_domain::limits;
 
 /// The word in the address of the sign-in after a session that has ended.
@@ -92,21 +93,25 @@ fn own_path(next: &str) -> &str {
 }
 
 /// Leads to the sign-in, and from there to the page: for a form, to the page on which it stands.
-pub fn required(call: &Call<'_>, route: ConsoleRoute<'_>) -> ApiResponse {
+pub fn required(
+    call: &Call<'_>,
+    handler: &ConsoleHandler,
+    parameters: Parameters<'_>,
+) -> ApiResponse {
     let from = call
         .head
         .headers
         .get(HeaderName::from_static("sec-fetch-site"));
     let is_elsewhere = from == Some(&HeaderValue::from_static("cross-site"));
-    if is_elsewhere && !route.is_form() {
+    if is_elsewhere && !handler.is_form() {
         let again = super::answer::page(StatusCode::OK, &AgainPage);
         return again.unwrap_or_else(|refusal| self::refusal(call, &refusal));
     }
-    let (next, why) = match route {
-        ConsoleRoute::SignOut => (String::new(), ""),
-        form if form.is_form() => {
+    let (next, why) = match handler {
+        ConsoleHandler::SignOut => (String::new(), ""),
+        ConsoleHandler::Form(_, origin) => {
             let page = page_of_form(call);
-            let page = page.unwrap_or_else(|| pages::origin_of(form, &Form::default()));
+            let page = page.unwrap_or_else(|| origin.path(parameters, &Form::default()));
             (page, NOT_SAVED)
         }
         _ => {
@@ -132,11 +137,11 @@ fn page_of_form(call: &Call<'_>) -> Option<String> {
         return None;
     }
     // The answer to a form has an address too, which is no page.
-    let found = Route::find(Surface::Admin, &Method::GET, page.path());
-    let Ok(Route::Console(found)) = found else {
-        return None;
-    };
-    let is_page = !matches!(found, ConsoleRoute::Nothing | ConsoleRoute::SignInPage);
+    let found = route::find(&[pages::ROUTES], "GET", page.path())?;
+    let is_page = !matches!(
+        found.route.handler,
+        Handler::Console(ConsoleHandler::SignInPage)
+    );
     let path = page.path_and_query()?.as_str().strip_prefix("/console")?;
     is_page.then(|| path.to_owned())
 }

@@ -3,43 +3,74 @@
 //! readers, and has to be the token's.
 
 use hyper::StatusCode;
+use serde_json::json;
 
-use super::ingest;
+use super::ingest::{handshake::with_meta, post};
 use crate::body::UnreadBody;
 use crate::call::Call;
 use crate::error::ApiError;
+use crate::openapi::operation::describe;
 use crate::reply::{self, ApiResponse};
 use leadhost_domain::id::AgentId;
 use leadhost_pipeline::intake::Address;
 
-/// Takes a webhook in. Providers look only at the status: the answer is empty unless the
-/// adapter composes a reply.
+describe!(receive, |operation| {
+    operation
+        .id("receiveChannelEvents")
+        .summary("Receives webhooks from a channel's provider")
+        .describe("Message statuses, messages from contacts and template changes. 200 means that they are stored.")
+        .takes_content(&json!({
+            "application/json": {
+                "schema": {"description": "The provider's own format. An adapter reads it."},
+            },
+            "application/octet-stream": {"schema": {
+                "type": "string",
+                "format": "binary",
+                "description": "Any other format, with its own content type, such as form fields.",
+            }},
+        }))
+        .answers_content(
+            200,
+            "Stored. The body is empty unless the provider expects one.",
+            json!({"text/plain": {"schema": {"type": "string"}}}),
+        )
+        .refuses(&[401, 404, 429])
+});
 pub async fn receive(
     call: &Call<'_>,
     instance: &str,
     token: &str,
     body: UnreadBody,
 ) -> Result<ApiResponse, ApiError> {
-    let (_, reply) = ingest::take(call, address(instance, token)?, body).await?;
+    let (_, reply) = post::take(call, address(instance, token)?, body).await?;
     Ok(match reply {
-        Some(reply) => ingest::filled(reply),
+        Some(reply) => post::filled(reply),
         None => reply::empty(StatusCode::OK),
     })
 }
 
-/// Answers a provider's handshake.
+describe!(handshake, |operation| {
+    with_meta(
+    operation
+        .id("answerChannel")
+        .summary("Answers a provider's handshake")
+        .describe("Each provider verifies the address in its own way, which its adapter knows. The parameters here are Meta's."),
+    "provider",
+    "instance",
+)
+});
 pub async fn handshake(
     call: &Call<'_>,
     instance: &str,
     token: &str,
 ) -> Result<ApiResponse, ApiError> {
-    ingest::answer_handshake(call, address(instance, token)?).await
+    super::ingest::handshake::answer(call, address(instance, token)?).await
 }
 
 fn address(instance: &str, token: &str) -> Result<Address, ApiError> {
     let instance = instance.parse().map(AgentId);
     match (instance, token.parse()) {
         (Ok(instance), Ok(token)) => Ok(Address::Channel { instance, token }),
-        _ => Err(ingest::inbound::unknown_channel()),
+        _ => Err(super::ingest::inbound::unknown_channel()),
     }
 }

@@ -6,19 +6,95 @@
 //! the greatest stamp it has seen misses nothing. A row that changes during a pull lies above
 //! the pull's bound, and the next pull returns it.
 
+use serde_json::{Value, json};
+use utoipa::ToSchema;
+
 use crate::auth::WorkspaceCaller;
 use crate::call::Call;
 use crate::error::ApiError;
 use crate::feed::{self, FeedKind, Pull};
+use crate::openapi::operation::{Operation, describe};
+use crate::openapi::schemas;
 use crate::query::Query;
 use crate::reply::ApiResponse;
+use crate::terms::time;
 use leadhost_domain::limits;
-use leadhost_domain::row::Entity;
+use leadhost_domain::row::{ContactRow, ConversationRow, DealRow, Entity, IdRow, MessageRow};
 
-/// The parameters of the query.
-pub const PARAMETERS: [&str; 3] = ["updated_since", "cursor", "limit"];
+/// Describes the parameters of a pull.
+fn pull(operation: Operation<'_>) -> Operation<'_> {
+    let since = "Only rows that changed at this time or later. Default: all rows.";
+    feed::paged(operation.query("updated_since", time(""), since))
+}
 
-/// Returns a page of the changed rows of an entity.
+fn written<T: ToSchema>(operation: &mut Operation<'_>, name: &str) -> Value {
+    let row = operation.schema::<T>();
+    operation.written(name, schemas::page(&row))
+}
+
+/// Makes the export of an entity with its own type, for generated clients.
+macro_rules! export {
+    ($name:ident $entity:ident $row:ident $page:literal $id:literal) => {
+        describe!($name, |mut operation| {
+            let page = written::<$row>(&mut operation, $page);
+            let summary = concat!(
+                "Exports ",
+                stringify!($name),
+                " in the order of their changes"
+            );
+            pull(operation)
+                .id($id)
+                .summary(summary)
+                .describe("As `/v1/export/{entity}`.")
+                .answers_schema(200, feed::ANSWERED, &page)
+                .refuses(&[400])
+        });
+        pub async fn $name(
+            call: &Call<'_>,
+            caller: &WorkspaceCaller,
+        ) -> Result<ApiResponse, ApiError> {
+            answer(call, caller, FeedKind::Rows(Entity::$entity)).await
+        }
+    };
+}
+
+export!(conversations Conversations ConversationRow "ConversationsPage" "exportConversations");
+export!(messages Messages MessageRow "MessagesPage" "exportMessages");
+export!(contacts Contacts ContactRow "ContactsPage" "exportContacts");
+export!(deals Deals DealRow "DealsPage" "exportDeals");
+
+describe!(page, |mut operation| {
+    let pages = [
+        written::<ConversationRow>(&mut operation, "ConversationsPage"),
+        written::<MessageRow>(&mut operation, "MessagesPage"),
+        written::<ContactRow>(&mut operation, "ContactsPage"),
+        written::<DealRow>(&mut operation, "DealsPage"),
+    ];
+    pull(operation)
+        .id("exportRows")
+        .summary("Exports rows in the order of their changes")
+        .describe(
+            "Follow `next_cursor` until it is null. Pass the greatest `cursor_at` that you processed as the next pull's \
+             `updated_since`. It is inclusive: a row can be repeated, so upsert by `id`. Rows are ordered by `cursor_at`. \
+             Deletions are not reported: `/v1/export/{entity}/ids` lists the rows that exist.",
+        )
+        .answers_schema(200, feed::ANSWERED, &json!({"anyOf": pages}))
+        .shows("contacts", "The only page of contacts", json!({
+            "data": [{
+                "id": "019cae2b-3f61-7a52-8a10-6d4f3e2a1b88",
+                "workspace_id": "019cae2b-3f60-7c11-b0de-000000000001",
+                "cursor_at": "2026-03-02T12:15:30.250000Z",
+                "name": "Otávio Prates",
+                "email": "otavio.prates@example.com",
+                "phone_number": "+5521977770102",
+                "banned_at": null,
+                "props": {},
+            }],
+            "next_cursor": null,
+            "count": 1,
+        }))
+        .refuses(&[400, 404])
+});
 pub async fn page(
     call: &Call<'_>,
     caller: &WorkspaceCaller,
@@ -28,7 +104,19 @@ pub async fn page(
     answer(call, caller, feed).await
 }
 
-/// Returns a page of the ids of the existing rows of an entity.
+describe!(ids, |mut operation| {
+    let page = written::<IdRow>(&mut operation, "IdsPage");
+    pull(operation)
+        .summary("Lists the ids of the rows that exist")
+        .describe(
+            "For clients that keep a copy: removals are not reported, and removed rows are not listed here. Pages, bounds \
+             and cursors work as in the export, but each refuses the other's cursors. A row that changes during the pull \
+             moves past its end. Export the changes once more afterwards, and treat only rows that neither pull named as \
+             removed.",
+        )
+        .answers_schema(200, feed::ANSWERED, &page)
+        .refuses(&[400, 404])
+});
 pub async fn ids(
     call: &Call<'_>,
     caller: &WorkspaceCaller,

@@ -3,27 +3,59 @@
 
 use hyper::StatusCode;
 use hyper::header::{ACCEPT, HeaderValue, RETRY_AFTER, VARY};
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::time::timeout;
 
 use crate::accept::weight;
 use crate::call::Call;
 use crate::error::ApiError;
 use crate::gauges;
+use crate::openapi::operation::describe;
 use crate::reply::{self, ApiResponse};
 use crate::state::Http;
+use crate::terms::one_of;
 use leadhost_config::disk;
 use leadhost_domain::limits;
 
 /// The media type by which a client asks for OpenMetrics.
 const OPENMETRICS: &str = "application/openmetrics-text";
 
+describe!(live, |operation| operation
+    .id("isLive")
+    .summary("Reports that the process is alive")
+    .answers_schema(200, "The process is alive.", &status("live")));
+pub async fn live(_: &Call<'_>) -> Result<ApiResponse, ApiError> {
+    Ok(alive())
+}
+
 /// Answers `GET /health/live`: 200 whenever the process answers.
-pub fn live() -> ApiResponse {
+pub fn alive() -> ApiResponse {
     reply::bytes_of(StatusCode::OK, reply::JSON, r#"{"status":"live"}"#)
 }
 
-/// Returns whether this host can serve now, and the reasons if not.
+fn status(word: &str) -> Value {
+    json!({
+        "type": "object",
+        "required": ["status"],
+        "properties": {"status": one_of(&[word], "")},
+    })
+}
+
+describe!(ready, |operation| {
+    let mut unavailable = status("unavailable");
+    unavailable["required"] = json!(["status", "reasons"]);
+    unavailable["properties"]["reasons"] = json!({"type": "array", "items": {"type": "string"}});
+    operation
+        .id("isReady")
+        .summary("Reports whether the host is ready")
+        .answers_schema(200, "The host is ready.", &status("ready"))
+        .answers_schema(
+            503,
+            "The host is not ready, with the reasons.",
+            &unavailable,
+        )
+        .header(503, "Retry-After", "RetryAfter")
+});
 pub async fn ready(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
     let reasons = reasons(call).await;
     if reasons.is_empty() {
@@ -96,8 +128,20 @@ fn has_room(folder: &std::path::Path) -> bool {
     disk::free_bytes(folder).is_none_or(|free| free >= limits::DISK_RESERVE_BYTES)
 }
 
-/// Answers `GET /metrics` in the OpenMetrics format. If the store does not answer in time, its
-/// metrics keep their last values.
+describe!(metrics, |operation| {
+    operation
+        .id("readMetrics")
+        .summary("Returns the metrics")
+        .answers_content(
+            200,
+            "The metrics: as OpenMetrics text if `Accept` names it, as Prometheus does, else in its older text format, \
+             without exemplars.",
+            json!({
+                "application/openmetrics-text": {"schema": {"type": "string"}},
+                "text/plain": {"schema": {"type": "string"}},
+            }),
+        )
+});
 pub async fn metrics(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
     let http = call.http;
     gauges::refresh(http).await;

@@ -10,21 +10,21 @@ use std::time::Duration;
 
 use hyper::StatusCode;
 use serde::Serialize;
+use serde_json::json;
 use utoipa::ToSchema;
 
 use crate::auth::PartnerCaller;
 use crate::call::Call;
 use crate::error::ApiError;
+use crate::openapi::operation::describe;
 use crate::query::Query;
 use crate::reply::{self, ApiResponse};
+use crate::terms::filled;
 use leadhost_domain::id::ProductId;
 use leadhost_domain::limits;
 use leadhost_pipeline::catalogue::{self, SearchError};
 use leadhost_search::{SearchResults, Term, TermError};
 use leadhost_store::Product;
-
-/// The parameters of the query.
-pub const PARAMETERS: [&str; 4] = ["name", "term", "page", "size"];
 
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
@@ -56,7 +56,40 @@ struct Pagination {
     has_previous_page: bool,
 }
 
-/// Returns a page of the products with similar names.
+describe!(search, |operation| {
+    let number = |default: usize| json!({"type": "integer", "format": "int64", "minimum": 1, "default": default});
+    let most = limits::SEARCH_PAGE_MAX;
+    operation
+        .id("searchProducts")
+        .summary("Searches products by name")
+        .describe("The search tolerates typos and differences in accents, case and word order. The most similar products come first.")
+        .query("name", filled(limits::SEARCH_TERM_CHARACTERS, ""), "The search term, with at least a letter or a digit. `term` is an alias.")
+        .required()
+        .example("mirante")
+        .alias("term")
+        .query("page", number(1), "The page, counted from 1.")
+        .query("size", number(limits::SEARCH_PAGE_DEFAULT), format!("Products per page. A size above {most} counts as {most}."))
+        .answers::<ProductsPage<'_>>(200, "A page of products.")
+        .shows("one", "A product", json!({
+            "term": "mirante",
+            "products": [{
+                "id": "019cae2b-3f67-7d43-9b21-7e5f4a3b2c05",
+                "externalId": "AP-0107",
+                "name": "Apartamento Mirante da Serra",
+                "description": "Dois quartos, de frente para a serra.",
+                "similarityScore": 0.95,
+            }],
+            "pagination": {
+                "page": 1,
+                "size": 10,
+                "totalItems": 1,
+                "totalPages": 1,
+                "hasNextPage": false,
+                "hasPreviousPage": false,
+            },
+        }))
+        .refuses(&[400])
+});
 pub async fn search(call: &Call<'_>, caller: &PartnerCaller) -> Result<ApiResponse, ApiError> {
     let query = call.query();
     let asked = asked(&query)?;

@@ -10,18 +10,21 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use crate::auth::WorkspaceCaller;
 use crate::call::Call;
 use crate::error::ApiError;
 use crate::feed::{self, FeedKind, Pull};
+use crate::openapi::{operation::describe, schemas};
 use crate::query::{self, Query};
 use crate::reply::ApiResponse;
+use crate::terms::{time, word};
 use leadhost_domain::cursor::{BrokenCursor, LONGEST_FILTER};
 use leadhost_domain::error_code::ErrorCode;
 use leadhost_domain::id::AgentId;
 use leadhost_domain::limits;
-use leadhost_domain::row::Entity;
+use leadhost_domain::row::{Entity, MessageErrorRow};
 use leadhost_domain::time::Micros;
 use leadhost_store::{ExportPage, MessageErrorFilter};
 
@@ -31,12 +34,8 @@ const WINDOW: Duration = Duration::from_hours(31 * 24);
 /// Added to the window if `to` is left out: now has moved on when the request arrives.
 const SLACK: Duration = Duration::from_hours(1);
 
-/// The parameters of the query; the filters come last.
-pub const PARAMETERS: [&str; 9] = [
-    "updated_since",
-    "to",
-    "cursor",
-    "limit",
+/// The parameters of the query by which rows are chosen.
+const FILTERS: &[&str] = &[
     "deal_id",
     "conversation_id",
     "agent_id",
@@ -44,9 +43,56 @@ pub const PARAMETERS: [&str; 9] = [
     "error_code",
 ];
 
-const FILTERS: &[&str] = PARAMETERS.split_at(4).1;
-
-/// Answers with a page of the report.
+describe!(page, |mut operation| {
+    let row = operation.schema::<MessageErrorRow>();
+    let page = operation.written("MessageErrorsPage", schemas::page(&row));
+    let operation = operation
+    .id("reportRows")
+    .summary("Reports messages that the channels failed to deliver")
+    .describe(
+        "The window from `updated_since` to `to` is at most 31 days. A row has to match all filters; unknown filters \
+         are ignored. A cursor contains the window and the filters of its pull.",
+    )
+    .query("updated_since", time(""), "The start of the window, inclusive. Required unless a `cursor` is given.")
+    .required()
+    .example("2026-03-01")
+    .query("to", time(""), "The end of the window, exclusive. Default: now.")
+    .example("2026-03-31T12:15:30Z");
+    feed::paged(operation)
+        .query("deal_id", word(), "The deal of the conversation.")
+        .query("conversation_id", word(), "The conversation.")
+        .query("agent_id", word(), "The responsible agent.")
+        .query("external_id", word(), "The channel's id of the message.")
+        .query("error_code", word(), "The channel's error code.")
+        .answers_schema(200, feed::ANSWERED, &page)
+        .shows(
+            "one",
+            "A message that failed",
+            json!({
+                "data": [{
+                    "id": "6d4f3e2a-1b88-4c3e-9d1f-0a7719cae2b3",
+                    "workspace_id": "019cae2b-3f60-7c11-b0de-000000000001",
+                    "cursor_at": "2026-03-02T12:15:30.250000Z",
+                    "recipient_id": "+5521977770102",
+                    "deal_id": "019cae2b-3f61-7a52-8a10-5c3e2d1f0a77",
+                    "conversation_id": "019cae2b-3f62-7d43-9b21-7e5f4a3b2c99",
+                    "agent_id": 1,
+                    "message_id": "019cae2b-3f63-7d43-9b21-7e5f4a3b2c01",
+                    "external_id": "wamid.example-1044",
+                    "error_code": "131026",
+                    "error_title": "Message undeliverable",
+                    "error_description": "The message could not be delivered.",
+                    "error_details": null,
+                    "template_name": "visit_confirmation",
+                    "channel": "whatsapp",
+                    "occurred_at": "2026-03-02T12:15:31.000000Z",
+                }],
+                "next_cursor": null,
+                "count": 1,
+            }),
+        )
+        .refuses(&[400, 404])
+});
 pub async fn page(
     call: &Call<'_>,
     caller: &WorkspaceCaller,

@@ -5,7 +5,9 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::auth::WorkspaceCaller;
+use crate::call::Call;
 use crate::error::ApiError;
+use crate::openapi::operation::describe;
 use crate::reply::{self, ApiResponse};
 use leadhost_domain::id::WorkspaceId;
 
@@ -16,8 +18,10 @@ pub struct Whoami<'a> {
     workspace_name: &'a str,
 }
 
-/// Returns the workspace of the caller's key.
-pub fn show(caller: &WorkspaceCaller) -> Result<ApiResponse, ApiError> {
+describe!(show, |operation| operation
+    .summary("Shows which workspace a key belongs to")
+    .answers::<Whoami<'_>>(200, "The workspace."));
+pub async fn show(_: &Call<'_>, caller: &WorkspaceCaller) -> Result<ApiResponse, ApiError> {
     let workspace = caller.workspace();
     let body = Whoami {
         workspace: workspace.id,

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
 
 use super::{document, rows};
-use crate::route::Surface;
+use crate::surface::Surface;
 use leadhost_domain::hex;
 
 /// Bytes of a hash that are shown: enough for any two versions of an operation to differ.

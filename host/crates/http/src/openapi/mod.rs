@@ -1,32 +1,22 @@
-//! The OpenAPI 3.1 document of the interface, generated from the code that serves it: answers
+//! The OpenAPI 3.1 document of the interface, generated from the code that serves it: operations
+//! from the table of routes and from the descriptions beside their handlers, answers
 //! from the types that are serialised, bodies from schemas that stand beside their readers,
 //! refusals from the errors themselves. The document of a surface describes only what that
 //! surface serves.
 //!
-//! Each file here is a resource. To add an operation, describe it in the file of its resource.
-//! A test compares the document with the routing table in `route/mod.rs`, and others send its
-//! examples to a running host. `cargo xtask openapi` writes `docs/openapi.digest`.
+//! Tests send the examples of the document to a running host. `cargo xtask openapi` writes
+//! `docs/openapi.digest`.
 
-mod admin;
-mod analytics;
-mod channels;
-mod deals;
 mod digest;
-mod feeds;
-mod leads;
-mod messages;
 #[cfg(test)]
 pub mod mutations;
-mod operation;
-mod products;
+pub mod operation;
 mod rows;
 mod schema_validator;
-mod schemas;
-mod service;
-mod tickets;
+pub mod schemas;
 
-use std::collections::BTreeSet;
-use std::sync::OnceLock;
+use std::collections::{BTreeSet, HashMap};
+use std::sync::{LazyLock, OnceLock};
 
 use serde_json::{Map, Value, json};
 
@@ -36,7 +26,9 @@ pub use self::rows::rows;
 pub use self::schema_validator::SchemaValidator;
 use self::schemas::Schemas;
 use super::error::{DataError, Family, GatewayError, NotificationError};
-use super::route::Surface;
+use super::route::Route;
+use super::routes;
+use super::surface::Surface;
 use leadhost_admin_api::error::AdminError;
 use leadhost_domain::limits;
 use leadhost_domain::message::MessageState;
@@ -45,12 +37,16 @@ use leadhost_domain::message::MessageState;
 pub fn document(surface: Surface) -> Value {
     let mut schemas = Schemas::default();
     let mut paths = Map::new();
-    for operation in operations(surface, &mut schemas) {
-        let path = paths
-            .entry(operation.path)
-            .or_insert_with(|| Value::Object(Map::new()));
-        let method = operation.method;
-        path[method] = operation.into_value();
+    let routes = routes::tables(surface).iter().copied().flatten();
+    for route in routes.filter(|route| !route.tag.is_empty()) {
+        let family = surface.family(route.template);
+        let operation = Operation::new(route, family, &mut schemas);
+        if let Some(operation) = (route.describe)(operation) {
+            let path = paths
+                .entry(route.template)
+                .or_insert_with(|| Value::Object(Map::new()));
+            path[route.method.to_lowercase()] = operation.into_value();
+        }
     }
     schemas.answer::<GatewayError<'_>>();
     schemas.answer::<NotificationError<'_>>();
@@ -127,31 +123,20 @@ pub fn text(surface: Surface) -> &'static str {
     })
 }
 
-fn operations(surface: Surface, schemas: &mut Schemas) -> Vec<Operation> {
-    let gateway = matches!(surface, Surface::Gateway | Surface::Both);
-    let data = matches!(surface, Surface::Data | Surface::Both);
-    let mut all = Vec::new();
-    if gateway {
-        all.extend(messages::operations(schemas));
-        all.extend(leads::operations(schemas));
-        all.extend(channels::operations());
-        all.extend(deals::operations(schemas));
-        all.extend(products::operations(schemas));
-        all.extend(tickets::operations(schemas));
-    }
-    if data {
-        all.extend(feeds::operations(schemas));
-        all.extend(analytics::operations(schemas));
-    }
-    if surface == Surface::Admin {
-        all.extend(admin::operations(schemas));
-    }
-    all.extend(service::operations(match surface {
-        Surface::Gateway | Surface::Both => Family::Gateway,
-        Surface::Data => Family::Data,
-        Surface::Admin => Family::Admin,
-    }));
-    all
+/// Returns the names of the parameters of the query that the description of a route has.
+pub fn parameters(route: &Route) -> &'static [String] {
+    static KNOWN: LazyLock<HashMap<(&str, &str), Vec<String>>> = LazyLock::new(|| {
+        let mut schemas = Schemas::default();
+        let routes = routes::tables(Surface::Both).iter().copied().flatten();
+        let known = routes.filter_map(|route| {
+            let operation = Operation::new(route, Family::Gateway, &mut schemas);
+            let operation = (route.describe)(operation)?;
+            Some(((route.method, route.template), operation.parameters()))
+        });
+        known.collect()
+    });
+    let known = KNOWN.get(&(route.method, route.template));
+    known.map_or(&[], Vec::as_slice)
 }
 
 const ABOUT_ADMIN: &str = "\

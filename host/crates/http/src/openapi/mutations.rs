@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use super::SchemaValidator;
-use crate::route::Surface;
+use crate::surface::Surface;
 
 /// Gives bodies and their mutations to a reader and to its schema.
 ///

@@ -1,131 +1,270 @@
-//! One operation of the document, as the file of its resource describes it. The parts that all
-//! operations of a family have in common, refusals above all, are added here, so that no
-//! endpoint forgets them.
+//! One operation of the document, as it is described beside its handler. What follows from its row in the
+//! table of routes, and what all operations of a family have in common, refusals above all, is added here, so that
+//! no endpoint forgets it.
 
 use std::time::Duration;
 
 use hyper::StatusCode;
 use serde_json::{Map, Value, json};
+use utoipa::ToSchema;
 
+use super::schemas::Schemas;
 use crate::error::{ApiError, Challenge, Family};
-use crate::route::Access;
+use crate::route::Route;
+use crate::surface::Access;
+use crate::terms::{self, one_of, pattern, word};
+use leadhost_admin_api::activity::ActivityPeriod;
+use leadhost_domain::analytics::{Granularity, MetricSet};
 use leadhost_domain::key::KeyKind;
 use leadhost_domain::limits;
+use leadhost_domain::row::Entity;
 use leadhost_store::StoreError;
 
-/// A parameter in the path, the query or the headers.
-pub struct Parameter(Value);
-
-impl Parameter {
-    /// Returns a parameter of the path, which is always required.
-    pub fn path(name: &str, schema: Value, description: &str) -> Self {
-        let mut own = Self::new("path", name, schema, description);
-        own.0["required"] = json!(true);
-        own
-    }
-
-    /// Returns an optional parameter of the query.
-    pub fn query(name: &str, schema: Value, description: &str) -> Self {
-        Self::new("query", name, schema, description)
-    }
-
-    /// Returns an optional header.
-    pub fn header(name: &str, schema: Value, description: &str) -> Self {
-        Self::new("header", name, schema, description)
-    }
-
-    fn new(place: &str, name: &str, schema: Value, description: &str) -> Self {
-        Self(json!({
-            "in": place,
-            "name": name,
-            "schema": schema,
-            "description": description,
-        }))
-    }
-
-    /// Marks the parameter as required.
-    pub fn required(mut self) -> Self {
-        self.0["required"] = json!(true);
-        self
-    }
-
-    /// Adds an example value.
-    pub fn example(mut self, example: impl Into<Value>) -> Self {
-        self.0["example"] = example.into();
-        self
-    }
+/// The description of a handler, which stands beside it under the handler's own name.
+pub trait Described {
+    /// Returns the operation, or `None` if the document leaves it out.
+    fn describe(operation: Operation<'_>) -> Option<Operation<'_>>;
 }
+
+/// Describes the handler that follows: `describe!(list, |operation| operation.summary("Lists keys"));`.
+/// Without a description the document leaves it out. The type has the handler's name, so that a row of the
+/// table that names the handler names both.
+macro_rules! describe {
+    ($handler:ident) => {
+        #[allow(non_camel_case_types, reason = "it has the name of a function")]
+        pub enum $handler {}
+        impl $crate::openapi::operation::Described for $handler {
+            fn describe(
+                _: $crate::openapi::operation::Operation<'_>,
+            ) -> Option<$crate::openapi::operation::Operation<'_>> {
+                None
+            }
+        }
+    };
+    ($handler:ident, $describe:expr) => {
+        #[allow(non_camel_case_types, reason = "it has the name of a function")]
+        pub enum $handler {}
+        impl $crate::openapi::operation::Described for $handler {
+            fn describe(
+                operation: $crate::openapi::operation::Operation<'_>,
+            ) -> Option<$crate::openapi::operation::Operation<'_>> {
+                let describe: for<'s> fn(
+                    $crate::openapi::operation::Operation<'s>,
+                ) -> $crate::openapi::operation::Operation<'s> = $describe;
+                Some(describe(operation))
+            }
+        }
+    };
+}
+
+pub(crate) use describe;
+
+/// Examples: each name, summary and value.
+pub type Examples<'a> = &'a [(&'a str, &'a str, Value)];
 
 /// An operation under construction.
-pub struct Operation {
-    pub method: &'static str,
-    pub path: &'static str,
-    pub family: Family,
-    pub access: Access,
+pub struct Operation<'s> {
+    family: Family,
+    access: Access,
+    schemas: &'s mut Schemas,
     whole: Value,
+    /// The status of the answer that was added last.
+    last: String,
+    /// The second names of its parameters, which the document leaves out.
+    aliases: Vec<String>,
 }
 
-impl Operation {
-    /// Returns an operation with its security and with the refusals that follow from it.
-    /// `method` is in lower case.
-    pub fn new(method: &'static str, path: &'static str, family: Family, access: Access) -> Self {
-        let mut own = Self {
-            method,
-            path,
-            family,
-            access,
-            whole: json!({"responses": {}}),
-        };
-        own.whole["security"] = match access {
+impl<'s> Operation<'s> {
+    /// Returns the operation of a route with what follows from the row: its id, its section, the parameters
+    /// of its path, its security, and the refusals that follow from that.
+    pub fn new(route: &Route, family: Family, schemas: &'s mut Schemas) -> Self {
+        let access = route.access();
+        let security = match access {
             Access::Anyone => json!([]),
             Access::AdminKey => json!([{"adminKey": []}]),
             Access::PartnerKey => json!([{"partnerKey": []}]),
             Access::AccessToken => json!([{"accessToken": []}]),
             Access::WorkspaceKey => json!([{"workspaceKey": []}]),
         };
+        let mut own = Self {
+            family,
+            access,
+            schemas,
+            whole: json!({
+                "operationId": camel_case(route.act()),
+                "tags": [route.tag],
+                "security": security,
+                "responses": {},
+            }),
+            last: String::new(),
+            aliases: Vec::new(),
+        };
+        for name in route.template.split(['{', '}']).skip(1).step_by(2) {
+            let (schema, description) = place(name);
+            own = own.parameter("path", name, schema, description).required();
+        }
         own.refuses(&[414, 431, 500, 503]).refuses(match access {
             Access::Anyone => &[],
             Access::AdminKey => &[401, 403, 429],
-            Access::PartnerKey | Access::AccessToken => &[401, 429],
-            Access::WorkspaceKey => &[401, 429],
+            Access::PartnerKey | Access::AccessToken | Access::WorkspaceKey => &[401, 429],
         })
     }
 
-    /// Sets the operation id, the tag and the summary.
-    pub fn named(mut self, id: &str, tag: &str, summary: &str) -> Self {
+    /// Sets another id than the name of the route.
+    pub fn id(mut self, id: &str) -> Self {
         self.whole["operationId"] = json!(id);
-        self.whole["tags"] = json!([tag]);
+        self
+    }
+
+    /// Sets the summary.
+    pub fn summary(mut self, summary: &str) -> Self {
         self.whole["summary"] = json!(summary);
         self
     }
 
     /// Sets the description, which may be Markdown.
-    pub fn describe(mut self, description: &str) -> Self {
-        self.whole["description"] = json!(description);
+    pub fn describe(mut self, description: impl Into<String>) -> Self {
+        self.whole["description"] = json!(description.into());
         self
     }
 
-    /// Adds a parameter.
-    pub fn parameter(mut self, parameter: Parameter) -> Self {
+    /// Adds an optional parameter of the query.
+    pub fn query(self, name: &str, schema: Value, description: impl Into<String>) -> Self {
+        self.parameter("query", name, schema, description)
+    }
+
+    /// Adds an optional parameter of the query, true or false.
+    pub fn flag(self, name: &str, description: &str) -> Self {
+        let schema = json!({"type": "boolean", "default": false});
+        self.query(name, schema, description)
+    }
+
+    fn parameter(
+        mut self,
+        place: &str,
+        name: &str,
+        schema: Value,
+        description: impl Into<String>,
+    ) -> Self {
+        let parameter = json!({
+            "in": place,
+            "name": name,
+            "schema": schema,
+            "description": description.into(),
+        });
         match self.whole["parameters"].as_array_mut() {
-            Some(parameters) => parameters.push(parameter.0),
-            None => self.whole["parameters"] = json!([parameter.0]),
+            Some(parameters) => parameters.push(parameter),
+            None => self.whole["parameters"] = json!([parameter]),
         }
         self
     }
 
-    /// Adds a JSON body, with examples by their names.
-    pub fn takes(self, schema: &Value, examples: &[(&str, &str, Value)]) -> Self {
-        let content = json!({"schema": schema, "examples": named(examples)});
-        self.takes_content(&json!({"application/json": content}))
-            .refuses(&[415])
+    /// Marks the last parameter as required.
+    pub fn required(self) -> Self {
+        self.with_last("required", json!(true))
     }
 
-    /// Adds a JSON body that may be omitted, with examples by their names.
-    pub fn may_take(mut self, schema: &Value, examples: &[(&str, &str, Value)]) -> Self {
-        self = self.takes(schema, examples);
+    /// Adds an example value of the last parameter.
+    pub fn example(self, example: &str) -> Self {
+        self.with_last("example", json!(example))
+    }
+
+    fn with_last(mut self, key: &str, value: Value) -> Self {
+        let parameters = self.whole["parameters"].as_array_mut();
+        let last = parameters.and_then(|parameters| parameters.last_mut());
+        last.expect("a parameter comes before it")[key] = value;
+        self
+    }
+
+    /// Names a parameter that is read too, and that the document leaves out.
+    pub fn alias(mut self, name: &str) -> Self {
+        self.aliases.push(name.to_owned());
+        self
+    }
+
+    /// Adds the `limit` of a paged list of the admin API.
+    pub fn page_limit(self) -> Self {
+        self.query(
+            "limit",
+            terms::page_limit(limits::DELIVERIES_PER_PAGE, limits::ROWS_PER_PAGE),
+            "Rows per page. A value out of range is adjusted, not refused.",
+        )
+    }
+
+    /// Adds `before` and `limit` of a paged list of the admin API.
+    pub fn paged(self, what: &str) -> Self {
+        let before = format!("The `next` of the previous page: only {what} older than this one.");
+        self.query("before", word(), before).page_limit()
+    }
+
+    /// Adds the `period` of counts over time.
+    pub fn period(self) -> Self {
+        let mut schema = one_of(&ActivityPeriod::ALL.map(ActivityPeriod::as_str), "");
+        schema["default"] = json!(ActivityPeriod::Day.as_str());
+        self.query(
+            "period",
+            schema,
+            "How far back: an hour in slots of five minutes, a day in hours, or a week in slots of six hours.",
+        )
+    }
+
+    /// Adds the `workspace` that bounds a search.
+    pub fn workspace(self) -> Self {
+        let text = "The workspace's slug or id. Without it, all workspaces are searched.";
+        self.query("workspace", word(), text)
+    }
+
+    /// Adds the `Idempotency-Key` header, for operations that must not run twice.
+    pub fn idempotency_key(self) -> Self {
+        let most = limits::IDEMPOTENCY_KEY_CHARACTERS;
+        self.parameter(
+            "header",
+            "Idempotency-Key",
+            pattern(&format!("^[!-~]{{1,{most}}}$"), ""),
+            "Identifies the request. A repeat with the same body within 72 hours gets the first answer and has no second effect.",
+        )
+    }
+
+    /// Adds a schema as it is written and returns a reference to it.
+    pub fn written(&mut self, name: &str, schema: Value) -> Value {
+        self.schemas.written(name, schema)
+    }
+
+    /// Adds the type of an answer and returns a reference to its schema.
+    pub fn schema<T: ToSchema>(&mut self) -> Value {
+        self.schemas.answer::<T>()
+    }
+
+    /// Adds the type of a body and returns a reference to its schema.
+    pub fn request<T: ToSchema>(&mut self) -> Value {
+        self.schemas.request::<T>()
+    }
+
+    /// Adds a JSON body of this type, with examples.
+    pub fn takes<T: ToSchema>(mut self, examples: Examples<'_>) -> Self {
+        let schema = self.request::<T>();
+        self.takes_schema(&schema, examples)
+    }
+
+    /// Adds a JSON body of this type that may be omitted, with examples.
+    pub fn may_take<T: ToSchema>(mut self, examples: Examples<'_>) -> Self {
+        self = self.takes::<T>(examples);
         self.whole["requestBody"]["required"] = json!(false);
         self
+    }
+
+    /// Adds a JSON body with a schema as it is written, with examples.
+    pub fn takes_written(mut self, name: &str, schema: Value, examples: Examples<'_>) -> Self {
+        let schema = self.written(name, schema);
+        self.takes_schema(&schema, examples)
+    }
+
+    /// Adds a JSON body, with examples.
+    pub fn takes_schema(self, schema: &Value, examples: Examples<'_>) -> Self {
+        let mut content = json!({"schema": schema});
+        add_examples(&mut content, examples);
+        self.takes_content(&json!({"application/json": content}))
+            .refuses(&[415])
     }
 
     /// Adds a required body by its media types, and the refusals of bodies.
@@ -134,17 +273,23 @@ impl Operation {
         self.refuses(&[400, 408, 413, 507])
     }
 
-    /// Adds a successful answer.
-    pub fn answers(
-        self,
-        status: u16,
-        description: &str,
-        schema: &Value,
-        examples: &[(&str, &str, Value)],
-    ) -> Self {
-        let content = json!({"schema": schema, "examples": named(examples)});
-        let content = json!({"application/json": content});
+    /// Adds a successful answer of this type.
+    pub fn answers<T: ToSchema>(mut self, status: u16, description: &str) -> Self {
+        let schema = self.schema::<T>();
+        self.answers_schema(status, description, &schema)
+    }
+
+    /// Adds an answer.
+    pub fn answers_schema(self, status: u16, description: &str, schema: &Value) -> Self {
+        let content = json!({"application/json": {"schema": schema}});
         self.answers_content(status, description, content)
+    }
+
+    /// Adds an example of the last answer.
+    pub fn shows(mut self, name: &str, summary: &str, value: Value) -> Self {
+        self.whole["responses"][&self.last]["content"]["application/json"]["examples"][name] =
+            json!({"summary": summary, "value": value});
+        self
     }
 
     /// Adds an answer by its media types, with the headers that such an answer carries.
@@ -153,7 +298,8 @@ impl Operation {
         if self.access == Access::WorkspaceKey {
             add_rate(&mut headers);
         }
-        self.whole["responses"][status.to_string()] = json!({
+        self.last = status.to_string();
+        self.whole["responses"][&self.last] = json!({
             "description": description,
             "headers": headers,
             "content": content,
@@ -168,6 +314,13 @@ impl Operation {
             answer.remove("content");
         }
         self
+    }
+
+    /// Adds the tag of the answer, and the answer to a client whose copy is current.
+    pub fn answers_unchanged(self) -> Self {
+        self.header(200, "ETag", "ETag")
+            .answers_nothing(304, "The copy that `If-None-Match` names is current.")
+            .header(304, "ETag", "ETag")
     }
 
     /// Adds a header to an answer that was added before.
@@ -187,19 +340,24 @@ impl Operation {
     }
 
     /// Adds a refusal of this operation's own, with its example messages.
-    pub fn refuses_with(
-        mut self,
-        status: u16,
-        description: &str,
-        examples: &[(&str, &str, Value)],
-    ) -> Self {
+    pub fn refuses_with(mut self, status: u16, description: &str, examples: Examples<'_>) -> Self {
         let mut refusal = refusal(self.family, self.access, status, description);
-        refusal["content"]["application/json"]["examples"] = named(examples);
-        if let Some(content) = refusal["content"]["application/json"].as_object_mut() {
+        let content = &mut refusal["content"]["application/json"];
+        if let Some(content) = content.as_object_mut() {
             content.remove("example");
         }
+        add_examples(content, examples);
         self.whole["responses"][status.to_string()] = refusal;
         self
+    }
+
+    /// Returns the names of the parameters of the query that the operation reads.
+    pub fn parameters(self) -> Vec<String> {
+        let parameters = self.whole["parameters"].as_array();
+        let own = parameters.into_iter().flatten();
+        let own = own.filter(|parameter| parameter["in"] == "query");
+        let own = own.filter_map(|parameter| parameter["name"].as_str().map(str::to_owned));
+        own.chain(self.aliases).collect()
     }
 
     /// Returns the operation as the document has it.
@@ -208,12 +366,86 @@ impl Operation {
     }
 }
 
-fn named(examples: &[(&str, &str, Value)]) -> Value {
-    let examples = examples.iter().map(|(name, summary, value)| {
-        let example = json!({"summary": summary, "value": value});
-        ((*name).to_owned(), example)
-    });
-    Value::Object(examples.collect())
+/// Returns the name of a route as generated clients have it: `list-keys` as `listKeys`.
+fn camel_case(name: &str) -> String {
+    let mut words = name.split('-');
+    let mut text = words.next().unwrap_or_default().to_owned();
+    for word in words {
+        text.push_str(&word[..1].to_uppercase());
+        text.push_str(&word[1..]);
+    }
+    text
+}
+
+/// Returns the schema and the description of a parameter of a path.
+///
+/// # Panics
+///
+/// If it is not described here.
+fn place(name: &str) -> (Value, &'static str) {
+    let uuid = || json!({"type": "string", "format": "uuid"});
+    let words = |words: &[&str]| one_of(words, "");
+    match name {
+        "connection" => (
+            word(),
+            "The connection: its id, its name, or `workspace/name` if several workspaces use the name.",
+        ),
+        "contact" => (uuid(), "The contact's id."),
+        "deal" => (uuid(), "The deal's id."),
+        "dealId" => (uuid(), "The deal's id, as `GET /deal` returns it."),
+        "delivery" => (uuid(), "The delivery's id."),
+        "digest" => (
+            word(),
+            "The digest of the version, or its first 8 or more characters.",
+        ),
+        "entity" => (
+            words(&Entity::EXPORTED.map(Entity::as_str)),
+            "The kind of rows.",
+        ),
+        "erasure" => (uuid(), "The erasure's id."),
+        "externalId" => (word(), "The product's id in the workspace's own catalogue."),
+        "granularity" => (
+            words(&Granularity::ALL.map(Granularity::as_str)),
+            "The length of a period. Weeks begin on Monday.",
+        ),
+        "id" | "ticket" => (uuid(), "The ticket's id."),
+        "instance" => (
+            word(),
+            "The instance: its number, its name, or `workspace/name` if several workspaces use the name.",
+        ),
+        "instanceId" => (
+            json!({"type": "integer", "format": "int64"}),
+            "The messaging-bot instance.",
+        ),
+        "key" => (uuid(), "The key's id."),
+        "message" => (uuid(), "The message's id."),
+        "metricSet" => (
+            words(&MetricSet::ALL.map(MetricSet::as_str)),
+            "The measures, by workspace.",
+        ),
+        "partnerConnectionId" => (
+            pattern("^[0-9A-Za-z]{22}$", ""),
+            "The partner connection's id, which cannot be guessed.",
+        ),
+        "plugin" => (word(), "The plugin's name."),
+        "repair" => (uuid(), "The repair's id."),
+        "report" => (
+            words(&[Entity::MessageErrors.as_str()]),
+            "The name of the report.",
+        ),
+        "token" => (
+            pattern("^[0-9A-Za-z]{22}$", ""),
+            "The part of the address that cannot be guessed.",
+        ),
+        "workspace" => (word(), "The workspace's slug or id."),
+        other => panic!("`{other}` is not described"),
+    }
+}
+
+fn add_examples(content: &mut Value, examples: Examples<'_>) {
+    for (name, summary, value) in examples {
+        content["examples"][*name] = json!({"summary": summary, "value": value});
+    }
 }
 
 fn header(component: &str) -> Value {

@@ -5,8 +5,8 @@
 use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
-use super::analytics;
 use super::schemas::Schemas;
+use crate::endpoints::analytics;
 use crate::endpoints::analytics::freshness::FreshnessRow;
 use leadhost_domain::analytics::MetricSet;
 use leadhost_domain::row::{

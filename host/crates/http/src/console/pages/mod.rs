@@ -29,165 +29,135 @@ pub mod workspace;
 use hyper::StatusCode;
 
 use self::connections::Change;
-use super::api::ApiRefusal;
-use super::form::{Form, encoded};
-use super::{
-    answer::{FormOutcome, page},
-    visit::Visit,
+use super::answer::page;
+use super::handler::{ConsoleHandler, FormOrigin};
+use crate::route::{Handler, Mark, Route};
+
+/// Makes the rows of the table: `METHOD "path" => page handler(arguments);`. A handler gets the visit, then
+/// what the row lists: the parameters of the path by their names, as the path has them, `form`, and values in
+/// parentheses. A `page` returns a template, an `answer` the whole answer. A `form` names the page from which it
+/// is sent.
+macro_rules! pages {
+    ($($method:ident $path:literal => $kind:ident $($origin:literal)? $(($from:path))?
+        $($handler:ident)::+ $(($($argument:tt),*))? $([$mark:ident])?;)+) => {
+        &[$(
+            Route {
+                method: stringify!($method),
+                template: concat!("/console", $path),
+                fixed: crate::route::before_parameter(concat!("/console", $path)),
+                name: "console",
+                tag: "",
+                handler: Handler::Console(pages!(
+                    @$kind concat!("/console", $path), $($origin)? $(($from))?,
+                    $($handler)::+ $(($($argument)*))?
+                )),
+                marks: &[$(Mark::$mark)?],
+                describe: |_| None,
+            },
+        )+]
+    };
+    (@special $path:expr, , $handler:ident) => { ConsoleHandler::$handler };
+    (@answer $path:expr, , $($handler:ident)::+ ($($argument:tt)*)) => {
+        ConsoleHandler::Page(|visit, parameters| Box::pin(async move {
+            let _ = parameters;
+            $($handler)::+(visit $(, pages!(@argument $path, parameters parameters $argument))*).await
+        }))
+    };
+    (@page $path:expr, , $($handler:ident)::+ ($($argument:tt)*)) => {
+        ConsoleHandler::Page(|visit, parameters| Box::pin(async move {
+            let _ = parameters;
+            let shown = $($handler)::+(visit $(, pages!(@argument $path, parameters parameters $argument))*).await?;
+            page(StatusCode::OK, &shown)
+        }))
+    };
+    (@form $path:expr, $origin:tt, $($handler:ident)::+ ($($argument:tt)*)) => {
+        ConsoleHandler::Form(
+            |visit, parameters, form| Box::pin(async move {
+                let _ = (parameters, form);
+                $($handler)::+(visit $(, pages!(@argument $path, parameters form $argument))*).await
+            }),
+            pages!(@origin $origin),
+        )
+    };
+    (@origin ($from:path)) => { FormOrigin::OfForm($from) };
+    (@origin $page:literal) => { FormOrigin::Page($page) };
+    (@argument $path:expr, $parameters:ident $form:ident form) => { $form };
+    (@argument $path:expr, $parameters:ident $form:ident ($value:expr)) => { $value };
+    (@argument $path:expr, $parameters:ident $form:ident $name:ident) => {
+        $parameters.raw(const { crate::route::place($path, stringify!($name)) })
+    };
+}
+
+/// The pages and forms, and the files that pages load.
+pub static ROUTES: &[Route] = pages! {
+    GET "/style.css" => special Style;
+    GET "/script.js" => special Script;
+    GET "/live" => special Live;
+    GET "/sign-in" => special SignInPage;
+    POST "/sign-in" => special SignIn;
+    POST "/sign-out" => special SignOut;
+    GET "" => answer today::show();
+    GET "/" => answer today::show();
+    GET "/deliveries" => answer deliveries::find();
+    GET "/deliveries/{delivery}" => page deliveries::show(delivery);
+    POST "/deliveries/replay" => form "/deliveries" replays::submit(form);
+    POST "/deliveries/{delivery}/replay" => form "/deliveries/{}" deliveries::replay(delivery, form);
+    POST "/deliveries/{delivery}/golden" => form "/deliveries/{}" deliveries::export(delivery);
+    GET "/analytics" => answer analytics::show();
+    GET "/plugins" => page plugins::list();
+    GET "/plugins/{plugin}" => answer plugins::find(plugin);
+    GET "/plugins/{plugin}/golden/{digest}" => page golden_cases::show(plugin, digest);
+    POST "/plugins/{plugin}/activate" => form "/plugins/{}" plugins::activate(plugin, form);
+    POST "/plugins/{plugin}/verify" => form "/plugins/{}" plugins::verify(plugin, form);
+    POST "/plugins/{plugin}/impact" => form "/plugins/{}" plugins::impact(plugin, form);
+    POST "/plugins/{plugin}/rollback" => form "/plugins/{}" plugins::roll_back(plugin, form);
+    POST "/plugins/{plugin}/rollout" => form "/plugins/{}" plugins::start_rollout(plugin, form);
+    POST "/plugins/{plugin}/rollout/change" => form "/plugins/{}" plugins::change_rollout(plugin, form);
+    POST "/plugins" => form "/plugins" plugins::upload(form) [Component];
+    GET "/repairs" => page repairs::list();
+    POST "/repairs" => form (repairs::origin) repairs::start(form);
+    GET "/repairs/{repair}" => page repairs::show(repair);
+    POST "/repairs/{repair}/cancel" => form "/repairs/{}" repairs::cancel(repair);
+    POST "/repairs/{repair}/undo" => form "/repairs/{}" repairs::undo(repair, form);
+    GET "/connections" => page connections::list();
+    GET "/connections/new" => page new_connection::show();
+    POST "/connections/new/try" => form "/connections/new" new_connection::try_body(form);
+    POST "/connections/new" => form "/connections/new" new_connection::make(form);
+    GET "/connections/{connection}" => page connections::show(connection);
+    POST "/connections/{connection}/secret" => form "/connections/{}" connections::change(connection, form, (Change::Secret));
+    POST "/connections/{connection}/config" => form "/connections/{}" connections::change(connection, form, (Change::Config));
+    POST "/connections/{connection}/try" => form "/connections/{}" connections::change(connection, form, (Change::Try));
+    POST "/connections/{connection}/test" => form "/connections" connections::test(connection, form);
+    GET "/connections/{connection}/entry" => page edit_connection::show(connection);
+    POST "/connections/{connection}/entry" => form "/connections/{}/entry" edit_connection::save(connection, form);
+    GET "/connections/{connection}/retire" => page edit_connection::retirement(connection);
+    POST "/connections/{connection}/retire" => form "/connections/{}/retire" edit_connection::retire(connection, form);
+    POST "/connections/{connection}/pause" => form "/connections" connections::pause(connection, form);
+    POST "/connections/{connection}/resume" => form "/connections" connections::resume(connection);
+    GET "/instances" => page instances::list();
+    GET "/instances/{instance}" => page instances::show(instance);
+    POST "/instances/{instance}/secret" => form "/instances/{}" instances::change(instance, form, (true));
+    POST "/instances/{instance}/config" => form "/instances/{}" instances::change(instance, form, (false));
+    POST "/instances/{instance}/pause" => form "/instances" instances::pause(instance, form);
+    POST "/instances/{instance}/resume" => form "/instances" instances::resume(instance);
+    POST "/instances/{instance}/sync-templates" => form "/instances" instances::sync_templates(instance);
+    GET "/messages" => answer messages::list();
+    GET "/conversations/{conversation}" => page conversations::show(conversation);
+    POST "/messages/reply" => form (messages::origin_of_reply) messages::reply(form);
+    POST "/messages/resolve" => form "/messages" messages::resolve_many(form);
+    POST "/messages/{message}/resolve" => form "/messages" messages::resolve(message, form);
+    GET "/deals" => answer deals::find();
+    GET "/deals/{deal}" => page deals::show(deal);
+    GET "/tickets" => answer tickets::list();
+    GET "/tickets/{ticket}" => page tickets::show(ticket);
+    GET "/contacts" => answer contacts::find();
+    GET "/contacts/{contact}" => page contacts::show(contact);
+    GET "/contacts/erasures/{erasure}" => page contacts::receipt(erasure);
+    POST "/contacts/erase" => form "/contacts" contacts::erase(form);
+    GET "/keys" => page keys::list();
+    POST "/keys" => form "/keys" keys::create(form);
+    POST "/partners" => form "/keys" keys::make_partner(form);
+    POST "/keys/{key}/revoke" => form "/keys" keys::revoke(key);
+    GET "/audit" => answer audit::list();
+    GET "/service" => page service::show();
 };
-use crate::reply::ApiResponse;
-use crate::route::ConsoleRoute;
-
-/// Shows a page.
-pub async fn show(visit: &Visit<'_>, route: ConsoleRoute<'_>) -> Result<ApiResponse, ApiRefusal> {
-    let ok = StatusCode::OK;
-    match route {
-        ConsoleRoute::Today => today::show(visit).await,
-        ConsoleRoute::Deliveries => deliveries::find(visit).await,
-        ConsoleRoute::Delivery { id } => page(ok, &deliveries::show(visit, id).await?),
-        ConsoleRoute::Analytics => analytics::show(visit).await,
-        ConsoleRoute::Plugins => page(ok, &plugins::list(visit).await?),
-        ConsoleRoute::Plugin { name } => plugins::find(visit, name).await,
-        ConsoleRoute::PluginGolden { name, digest } => {
-            page(ok, &golden_cases::show(visit, name, digest).await?)
-        }
-        ConsoleRoute::Repairs => page(ok, &repairs::list(visit).await?),
-        ConsoleRoute::Repair { id } => page(ok, &repairs::show(visit, id).await?),
-        ConsoleRoute::Connections => page(ok, &connections::list(visit).await?),
-        ConsoleRoute::NewConnection => page(ok, &new_connection::show(visit).await?),
-        ConsoleRoute::Connection { which } => page(ok, &connections::show(visit, which).await?),
-        ConsoleRoute::ConnectionEntry { which } => {
-            page(ok, &edit_connection::show(visit, which).await?)
-        }
-        ConsoleRoute::Retirement { which } => {
-            page(ok, &edit_connection::retirement(visit, which).await?)
-        }
-        ConsoleRoute::Conversation { id } => page(ok, &conversations::show(visit, id).await?),
-        ConsoleRoute::Instances => page(ok, &instances::list(visit).await?),
-        ConsoleRoute::Instance { which } => page(ok, &instances::show(visit, which).await?),
-        ConsoleRoute::Messages => messages::list(visit).await,
-        ConsoleRoute::Deals => deals::find(visit).await,
-        ConsoleRoute::Deal { id } => page(ok, &deals::show(visit, id).await?),
-        ConsoleRoute::Tickets => tickets::list(visit).await,
-        ConsoleRoute::Ticket { id } => page(ok, &tickets::show(visit, id).await?),
-        ConsoleRoute::Contacts => contacts::find(visit).await,
-        ConsoleRoute::Contact { id } => page(ok, &contacts::show(visit, id).await?),
-        ConsoleRoute::Erasure { id } => page(ok, &contacts::receipt(visit, id).await?),
-        ConsoleRoute::Keys => page(ok, &keys::list(visit).await?),
-        ConsoleRoute::Audit => audit::list(visit).await,
-        ConsoleRoute::Service => page(ok, &service::show(visit).await?),
-        _ => Err(nothing_here()),
-    }
-}
-
-/// Runs a form.
-pub async fn submit(
-    visit: &Visit<'_>,
-    route: ConsoleRoute<'_>,
-    form: &Form,
-) -> Result<FormOutcome, ApiRefusal> {
-    match route {
-        ConsoleRoute::ReplayDeliveries => replays::submit(visit, form).await,
-        ConsoleRoute::ReplayDelivery { id } => deliveries::replay(visit, id, form).await,
-        ConsoleRoute::ExportDelivery { id } => deliveries::export(visit, id).await,
-        ConsoleRoute::ActivatePlugin { name } => plugins::activate(visit, name, form).await,
-        ConsoleRoute::VerifyPlugin { name } => plugins::verify(visit, name, form).await,
-        ConsoleRoute::PluginImpact { name } => plugins::impact(visit, name, form).await,
-        ConsoleRoute::StartRepair => repairs::start(visit, form).await,
-        ConsoleRoute::CancelRepair { id } => repairs::cancel(visit, id).await,
-        ConsoleRoute::UndoRepair { id } => repairs::undo(visit, id, form).await,
-        ConsoleRoute::RollBackPlugin { name } => plugins::roll_back(visit, name, form).await,
-        ConsoleRoute::StartRollout { name } => plugins::start_rollout(visit, name, form).await,
-        ConsoleRoute::ChangeRollout { name } => plugins::change_rollout(visit, name, form).await,
-        ConsoleRoute::UploadPlugin => plugins::upload(visit, form).await,
-        ConsoleRoute::TryConnection => new_connection::try_body(visit, form).await,
-        ConsoleRoute::MakeConnection => new_connection::make(visit, form).await,
-        ConsoleRoute::TestConnection { which } => connections::test(visit, which, form).await,
-        ConsoleRoute::SaveConnection { which } => edit_connection::save(visit, which, form).await,
-        ConsoleRoute::RetireConnection { which } => {
-            edit_connection::retire(visit, which, form).await
-        }
-        ConsoleRoute::SetConnectionSecret { which } => {
-            connections::change(visit, which, form, Change::Secret).await
-        }
-        ConsoleRoute::ChangeConnection { which } => {
-            connections::change(visit, which, form, Change::Config).await
-        }
-        ConsoleRoute::TryChange { which } => {
-            connections::change(visit, which, form, Change::Try).await
-        }
-        ConsoleRoute::SetInstanceSecret { which } => {
-            instances::change(visit, which, form, true).await
-        }
-        ConsoleRoute::ChangeInstance { which } => {
-            instances::change(visit, which, form, false).await
-        }
-        ConsoleRoute::PauseConnection { which } => connections::pause(visit, which, form).await,
-        ConsoleRoute::ResumeConnection { which } => connections::resume(visit, which).await,
-        ConsoleRoute::PauseInstance { which } => instances::pause(visit, which, form).await,
-        ConsoleRoute::ResumeInstance { which } => instances::resume(visit, which).await,
-        ConsoleRoute::SyncTemplates { which } => instances::sync_templates(visit, which).await,
-        ConsoleRoute::PlayReply => messages::reply(visit, form).await,
-        ConsoleRoute::ResolveMessage { id } => messages::resolve(visit, id, form).await,
-        ConsoleRoute::ResolveMessages => messages::resolve_many(visit, form).await,
-        ConsoleRoute::EraseContact => contacts::erase(visit, form).await,
-        ConsoleRoute::CreateKey => keys::create(visit, form).await,
-        ConsoleRoute::MakePartner => keys::make_partner(visit, form).await,
-        ConsoleRoute::RevokeKey { id } => keys::revoke(visit, id).await,
-        _ => Err(nothing_here()),
-    }
-}
-
-/// Returns the page, below `/console`, from which a form is sent: it shows why the form was refused.
-pub fn origin_of(route: ConsoleRoute<'_>, form: &Form) -> String {
-    match route {
-        ConsoleRoute::ReplayDelivery { id } | ConsoleRoute::ExportDelivery { id } => {
-            format!("/deliveries/{id}")
-        }
-        ConsoleRoute::ReplayDeliveries => "/deliveries".to_owned(),
-        ConsoleRoute::ActivatePlugin { name }
-        | ConsoleRoute::VerifyPlugin { name }
-        | ConsoleRoute::PluginImpact { name }
-        | ConsoleRoute::RollBackPlugin { name }
-        | ConsoleRoute::StartRollout { name }
-        | ConsoleRoute::ChangeRollout { name } => format!("/plugins/{name}"),
-        ConsoleRoute::SaveConnection { which } => format!("/connections/{which}/entry"),
-        ConsoleRoute::RetireConnection { which } => format!("/connections/{which}/retire"),
-        ConsoleRoute::SetConnectionSecret { which }
-        | ConsoleRoute::ChangeConnection { which }
-        | ConsoleRoute::TryChange { which } => format!("/connections/{which}"),
-        ConsoleRoute::SetInstanceSecret { which } | ConsoleRoute::ChangeInstance { which } => {
-            format!("/instances/{which}")
-        }
-        ConsoleRoute::PauseConnection { .. }
-        | ConsoleRoute::ResumeConnection { .. }
-        | ConsoleRoute::TestConnection { .. } => "/connections".to_owned(),
-        ConsoleRoute::TryConnection | ConsoleRoute::MakeConnection => "/connections/new".to_owned(),
-        ConsoleRoute::UploadPlugin => "/plugins".to_owned(),
-        // The form is on the page of the plugin.
-        ConsoleRoute::StartRepair => match form.filled("plugin") {
-            Some(plugin) => format!("/plugins/{}", encoded(&plugin)),
-            None => "/repairs".to_owned(),
-        },
-        ConsoleRoute::CancelRepair { id } | ConsoleRoute::UndoRepair { id } => {
-            format!("/repairs/{id}")
-        }
-        ConsoleRoute::PauseInstance { .. }
-        | ConsoleRoute::ResumeInstance { .. }
-        | ConsoleRoute::SyncTemplates { .. } => "/instances".to_owned(),
-        ConsoleRoute::PlayReply => messages::origin_of_reply(form),
-        ConsoleRoute::ResolveMessage { .. } | ConsoleRoute::ResolveMessages => {
-            "/messages".to_owned()
-        }
-        ConsoleRoute::EraseContact => "/contacts".to_owned(),
-        ConsoleRoute::CreateKey | ConsoleRoute::MakePartner | ConsoleRoute::RevokeKey { .. } => {
-            "/keys".to_owned()
-        }
-        _ => String::new(),
-    }
-}
-
-/// Returns the refusal of an address without a page.
-pub fn nothing_here() -> ApiRefusal {
-    ApiRefusal::new(StatusCode::NOT_FOUND, "There is no such page.")
-}

@@ -47,6 +47,14 @@ impl RepairsPage {
     }
 }
 
+/// Returns the page, below `/console`, on which the form of a repair stands.
+pub fn origin(form: &Form) -> String {
+    match form.filled("plugin") {
+        Some(plugin) => format!("/plugins/{}", encoded(&plugin)),
+        None => "/repairs".to_owned(),
+    }
+}
+
 /// Returns the list.
 pub async fn list(visit: &Visit<'_>) -> Result<RepairsPage, ApiRefusal> {
     let filters = Filters::read(visit, &["before"]);

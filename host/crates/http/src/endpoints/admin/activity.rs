@@ -10,6 +10,7 @@ use hyper::StatusCode;
 
 use crate::call::Call;
 use crate::error::ApiError;
+use crate::openapi::operation::describe;
 use crate::query::Query;
 use crate::refused_writes::RefusedSlots;
 use crate::reply::{self, ApiResponse};
@@ -18,7 +19,14 @@ use leadhost_domain::limits;
 use leadhost_domain::time::Micros;
 use leadhost_pipeline::activity::{ActivityCounts, ActivitySeries, HOUR, SLOTS_PER_HOUR};
 
-/// Returns the activity of a period.
+describe!(show, |operation| {
+    operation
+        .summary("Shows what came in and went out, by connection and instance")
+        .describe("Each host keeps the counts in memory and makes them again at a request, at most every ten seconds. After its start, the first count of a busy week takes some seconds; until then `countedAt` is null.")
+        .period()
+        .answers::<Activity>(200, "The counts.")
+        .refuses(&[400])
+});
 pub async fn show(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
     let period = period(&call.query())?;
     let now = call.http.core.clock.now();

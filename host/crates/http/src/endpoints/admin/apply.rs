@@ -10,6 +10,7 @@ use super::request::{flag, read_json};
 use crate::body::UnreadBody;
 use crate::call::Call;
 use crate::error::{ApiError, UnprocessableDetails};
+use crate::openapi::operation::describe;
 use crate::reply::{self, ApiResponse};
 use leadhost_admin_api::apply::{
     ApplyReport, ChangeView, ChangedConnectionView, FileProblem, NewKey, RefusedFile,
@@ -18,13 +19,38 @@ use leadhost_domain::audit_text;
 use leadhost_domain::exchange::InputProblem;
 use leadhost_domain::limits;
 use leadhost_domain::workspace::PartKind;
+use leadhost_domain::zone;
 use leadhost_pipeline as pipeline;
 use leadhost_pipeline::apply::{
-    ApplyError, ApplyOutcome, ChangedConnection, ChangedValue, FileExtent, MadeKey,
+    ApplyError, ApplyOutcome, ChangedConnection, ChangedValue, DEFAULT_RATE_LIMIT, DEFAULT_REGION,
+    FileExtent, MadeKey, RATE_LIMIT_MOST,
 };
 use leadhost_store::AppliedChange;
 
-/// Applies a workspace file, or reports in a dry run what it would change.
+describe!(apply, |operation| {
+    operation
+        .id("applyWorkspace")
+        .summary("Makes a workspace match its declaration")
+        .describe("Entries of the declaration are created or changed, by name. Entries that it leaves out stay. \
+             Applying the same declaration again changes nothing.")
+        .flag("dryRun", "Whether to report what would change, and to change nothing.")
+        .flag("part", "Whether the declaration only adds to the workspace: then no warning names the connections and \
+             instances that it leaves out.")
+        .takes_written("WorkspaceFile", file(), &[("small", "A workspace with one source", declared())])
+        .answers::<ApplyReport>(200, "The workspace is as declared, or would be.")
+        .refuses_with(409, "A generated secret of a connection must be kept, and its seal cannot be opened.", &[])
+        .refuses_with(422, "The declaration has problems. `problems` lists all of them, each with its `path` and `message`. Nothing was changed.", &[(
+            "plugin",
+            "A problem of one field",
+            json!({
+                "code": "file_refused", "error": "nothing was applied, because of a problem: workspace.slug: `A B`: expected lower-case letters, digits and hyphens, at most 64",
+                "problems": [{
+                    "path": "workspace.slug",
+                    "message": "`A B`: expected lower-case letters, digits and hyphens, at most 64",
+                }],
+            }),
+        )])
+});
 pub async fn apply(call: &Call<'_>, body: UnreadBody) -> Result<ApiResponse, ApiError> {
     let dry_run = flag(call, "dryRun")?;
     let extent = match flag(call, "part")? {
@@ -214,4 +240,57 @@ pub fn refused(error: ApplyError) -> ApiError {
         ApplyError::Sealed { .. } => ApiError::conflict(message),
         ApplyError::Store(error) => error.into(),
     }
+}
+/// The lists of a workspace file. Their entries are described for operators, with the file.
+fn file() -> Value {
+    let entries = |description: &str| {
+        json!({
+            "type": "array",
+            "items": {"type": "object"},
+            "description": description,
+        })
+    };
+    json!({
+        "type": "object",
+        "description": "A workspace file as JSON. Its tables are objects, and its arrays of tables are arrays of objects. A secret is the value, or `{\"generate\": \"prefix\"}` for a value that the service generates once.",
+        "required": ["workspace"],
+        "additionalProperties": false,
+        "properties": {
+            "workspace": {
+                "type": "object",
+                "required": ["slug", "name"],
+                "additionalProperties": false,
+                "properties": {
+                    "slug": {"type": "string", "description": "Its permanent name in commands: lower-case letters, digits and hyphens, at most 64."},
+                    "name": {"type": "string"},
+                    "region": {"type": "string", "default": DEFAULT_REGION, "description": "ISO 3166 alpha-2: the region of phone numbers without a country code."},
+                    "time_zone": {"type": "string", "default": zone::DEFAULT, "description": "A name of the IANA database."},
+                    "rate_limit": {"type": "integer", "minimum": 1, "maximum": RATE_LIMIT_MOST, "default": DEFAULT_RATE_LIMIT, "description": "Requests per minute on the data API."},
+                    "language": {"type": "string", "description": "The language of a template that exists in several, if a request names none."},
+                },
+            },
+            "partners": entries("The systems that call the gateway."),
+            "instances": entries("Messaging bots, with the channels of those that have an adapter."),
+            "owners": entries("The people who own deals and take tickets, by e-mail address."),
+            "connections": entries("Sources of leads, each with its partner and its converter."),
+            "products": entries("Products by external id."),
+            "keys": entries("Keys that the workspace should have, by kind and label."),
+        },
+    })
+}
+
+fn declared() -> Value {
+    json!({
+        "workspace": {"slug": "acme", "name": "Acme Homes"},
+        "partners": [{"name": "crm"}],
+        "instances": [{"name": "assistant"}],
+        "connections": [{
+            "name": "portal",
+            "partner": "crm",
+            "instance": "assistant",
+            "plugin": "portal",
+            "secrets": {"token": {"generate": ""}},
+        }],
+        "keys": [{"kind": "workspace", "label": "export"}],
+    })
 }

@@ -11,6 +11,7 @@ use super::{apply, connections, instances, request::read_json};
 use crate::body::UnreadBody;
 use crate::call::Call;
 use crate::error::ApiError;
+use crate::openapi::operation::{Operation, describe};
 use crate::reply::{self, ApiResponse};
 use leadhost_admin_api::connections::{ChangeRequest, Changed};
 use leadhost_domain::audit::{ActOutcome, AuditRow, OperatorAct};
@@ -21,7 +22,10 @@ use leadhost_pipeline as pipeline;
 use leadhost_pipeline::apply::{ApplyError, ConnectionChange};
 use leadhost_store::{AuditFilter, Store, StoreError};
 
-/// Changes a source.
+describe!(connection, |operation| describe_change(
+    operation.summary("Changes the configuration or the secrets of a connection"),
+    "connection"
+));
 pub async fn connection(
     call: &Call<'_>,
     which: &str,
@@ -32,7 +36,10 @@ pub async fn connection(
     change(call, connection, request).await
 }
 
-/// Changes the channel of an instance.
+describe!(instance, |operation| describe_change(
+    operation.summary("Changes the configuration or the secrets of an instance with an adapter"),
+    "instance"
+));
 pub async fn instance(
     call: &Call<'_>,
     which: &str,
@@ -189,4 +196,26 @@ fn fields_of(row: &AuditRow, workspace: &Workspace, known: &Connection) -> Optio
             .filter_map(|one| one.as_str().map(str::to_owned))
             .collect(),
     )
+}
+
+/// Describes what both changes have in common. `what` is changed.
+fn describe_change<'s>(operation: Operation<'s>, what: &str) -> Operation<'s> {
+    operation
+        .describe("The service keeps everything that the request leaves out: other secrets, the allow-list, sender checks, settings and a pause. The result is checked as that of a workspace file. A later apply of the workspace file sets what the file declares again, so copy the change into it.")
+        .takes::<ChangeRequest>(&[
+            ("secret", "A new value of a secret", json!({"version": 3, "secrets": {"token": "s3cr3t"}})),
+            ("config", "Another configuration", json!({"version": 3, "config": {"fields": {"name": "nome"}}})),
+        ])
+        .answers::<Changed>(200, "It is changed, and in force.")
+        .refuses_with(404, &format!("There is no such {what}."), &[])
+        .refuses_with(409, "The name is in several workspaces, the configuration has another version than the request is based on (the text names who changed what), or the secrets that stay cannot be opened.", &[])
+        .refuses_with(422, "The change does not fit the plugin. `problems` lists what is wrong, each with its `path` and `message`. Nothing was changed.", &[(
+            "config",
+            "A value of the configuration",
+            json!({
+                "code": "file_refused",
+                "error": "nothing was applied, because of a problem: config.fields.name: expected a text",
+                "problems": [{"path": "config.fields.name", "message": "expected a text"}],
+            }),
+        )])
 }

@@ -4,11 +4,17 @@ use hyper::StatusCode;
 
 use crate::call::Call;
 use crate::error::ApiError;
+use crate::openapi::operation::describe;
 use crate::reply::{self, ApiResponse};
 use leadhost_admin_api::config::EffectiveConfig;
 
-/// Returns every key with its value and where it is set. Possible secrets are left out.
-pub fn show(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
+describe!(show, |operation| {
+    operation
+        .summary("Shows the configuration in force")
+        .describe("That of the host that answers. Possible secrets are left out: the user, the password and the parameters of an address, and the values of headers.")
+        .answers::<EffectiveConfig>(200, "Every key with its value and where it is set.")
+});
+pub async fn show(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
     let config = EffectiveConfig {
         host: call.http.pipeline.fleet.name().to_owned(),
         settings: call.http.core.config.settings.clone(),

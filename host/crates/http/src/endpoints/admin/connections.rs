@@ -10,6 +10,7 @@ use super::request::{NamedKind, check_length, only, read_json};
 use crate::body::UnreadBody;
 use crate::call::Call;
 use crate::error::ApiError;
+use crate::openapi::operation::describe;
 use crate::reply::{self, ApiResponse};
 use crate::state::Http;
 use leadhost_admin_api::connections::{
@@ -153,7 +154,12 @@ pub fn bound(connection: &Connection) -> Bound {
 /// The time that plugins may take to answer, all of them together.
 const ASKING: Duration = Duration::from_secs(5);
 
-/// `GET /admin/v1/connections`.
+describe!(list, |operation| operation
+    .summary("Lists the connections of all workspaces")
+    .describe(
+        "Channels are listed with their instances. Secrets are shown by name, never by value."
+    )
+    .answers::<Connections>(200, "All connections."));
 pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
     let store = &call.http.core.store;
     let mut connections = Vec::new();
@@ -205,8 +211,12 @@ async fn left_deliveries(
     Ok(left)
 }
 
-/// `POST /admin/v1/connections/{id or name}/pause`: stops its fetches. Incoming deliveries are
-/// still accepted, and wait.
+describe!(pause, |operation| operation
+    .summary("Pauses the fetches of a connection")
+    .describe("Deliveries are still accepted and wait.")
+    .may_take::<PauseRequest>(&[("reason", "With a reason", json!({"reason": "maintenance"}))])
+    .answers::<ConnectionPaused>(200, "It is paused.")
+    .refuses(&[404, 409]));
 pub async fn pause(
     call: &Call<'_>,
     which: &str,
@@ -223,8 +233,10 @@ pub async fn pause(
     reply::json(StatusCode::OK, &answer)
 }
 
-/// `POST /admin/v1/connections/{id or name}/resume`: continues its fetches, the waiting ones
-/// first.
+describe!(resume, |operation| operation
+    .summary("Resumes the fetches of a connection")
+    .answers::<ConnectionPaused>(200, "It runs.")
+    .refuses(&[404, 409]));
 pub async fn resume(call: &Call<'_>, which: &str) -> Result<ApiResponse, ApiError> {
     let connection = find(&call.http.core.store, which).await?;
     set_pause(call, &connection, None).await?;

@@ -4,12 +4,14 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use hyper::StatusCode;
+use serde_json::json;
 
 use super::connections::{bound, requested, set_pause};
 use super::request::{NamedKind, only, read_json};
 use crate::body::UnreadBody;
 use crate::call::Call;
 use crate::error::ApiError;
+use crate::openapi::operation::describe;
 use crate::reply::{self, ApiResponse};
 use leadhost_admin_api::connections::PauseRequest;
 use leadhost_admin_api::instances::{
@@ -160,7 +162,12 @@ fn summary(list: &TemplateList) -> Templates {
     }
 }
 
-/// `GET /admin/v1/instances`.
+describe!(list, |operation| operation
+    .summary("Lists the instances of all workspaces")
+    .answers::<Instances>(
+        200,
+        "All instances, by workspace and number."
+    ));
 pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
     let store = &call.http.core.store;
     let webhooks = Webhooks::read(store).await?;
@@ -173,7 +180,10 @@ pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
     reply::json(StatusCode::OK, &Instances { instances })
 }
 
-/// `GET /admin/v1/instances/{number or name}`: one instance with its templates.
+describe!(show, |operation| operation
+    .summary("Shows an instance with its templates")
+    .answers::<InstanceView>(200, "The instance.")
+    .refuses(&[404, 409]));
 pub async fn show(call: &Call<'_>, which: &str) -> Result<ApiResponse, ApiError> {
     let store = &call.http.core.store;
     let instance = find(store, which).await?;
@@ -190,8 +200,12 @@ pub async fn show(call: &Call<'_>, which: &str) -> Result<ApiResponse, ApiError>
     reply::json(StatusCode::OK, &view)
 }
 
-/// `POST /admin/v1/instances/{number or name}/pause`: stops its sending. Messages from partners
-/// are still accepted, and wait; webhooks are still taken in.
+describe!(pause, |operation| operation
+    .summary("Stops the sending of an instance")
+    .describe("Messages from partners are still accepted and wait. Webhooks are still accepted.")
+    .may_take::<PauseRequest>(&[("reason", "With a reason", json!({"reason": "maintenance"}))])
+    .answers::<InstancePaused>(200, "It is paused.")
+    .refuses(&[404, 409]));
 pub async fn pause(
     call: &Call<'_>,
     which: &str,
@@ -208,8 +222,10 @@ pub async fn pause(
     reply::json(StatusCode::OK, &answer)
 }
 
-/// `POST /admin/v1/instances/{number or name}/resume`: sends its messages again, the waiting
-/// ones first.
+describe!(resume, |operation| operation
+    .summary("Continues the sending of an instance")
+    .answers::<InstancePaused>(200, "It sends.")
+    .refuses(&[404, 409]));
 pub async fn resume(call: &Call<'_>, which: &str) -> Result<ApiResponse, ApiError> {
     let instance = find(&call.http.core.store, which).await?;
     set_pause(call, instance.channel()?, None).await?;
@@ -220,8 +236,10 @@ pub async fn resume(call: &Call<'_>, which: &str) -> Result<ApiResponse, ApiErro
     reply::json(StatusCode::OK, &answer)
 }
 
-/// `POST /admin/v1/instances/{number or name}/sync-templates`: reads the templates from its
-/// provider now.
+describe!(sync_templates, |operation| operation
+    .summary("Reads the templates of an instance from its provider now")
+    .answers::<Templates>(200, "The state of the list.")
+    .refuses(&[404, 409, 422]));
 pub async fn sync_templates(call: &Call<'_>, which: &str) -> Result<ApiResponse, ApiError> {
     let instance = find(&call.http.core.store, which).await?;
     let channel = instance.channel()?;

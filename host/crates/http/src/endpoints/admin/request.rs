@@ -1,8 +1,5 @@
 //! The parts of a request that several operations read: bodies, names, times, pages. And the check of a role.
 
-use std::borrow::Cow;
-
-use percent_encoding::percent_decode_str;
 use serde::de::DeserializeOwned;
 
 use crate::auth::AdminCaller;
@@ -25,11 +22,6 @@ pub fn needs(caller: &AdminCaller, role: Role, what: &str) -> Result<(), ApiErro
         "This key has the role {}, and `{what}` needs the role {role}: `leadhost key create --kind admin --role {role}`, run with a key of the role admin, makes such a key.",
         caller.role()
     )))
-}
-
-/// Returns a segment of a path without percent-encoding.
-pub fn decoded(segment: &str) -> Cow<'_, str> {
-    percent_decode_str(segment).decode_utf8_lossy()
 }
 
 /// The kinds of items that a request may name with or without their workspace.

@@ -9,6 +9,7 @@ use super::etl;
 use super::plugins::rollout;
 use crate::call::Call;
 use crate::error::ApiError;
+use crate::openapi::operation::describe;
 use crate::refused_writes::RefusedWrites;
 use crate::reply::{self, ApiResponse};
 use crate::state::Http;
@@ -24,7 +25,13 @@ use leadhost_domain::zone;
 use leadhost_pipeline::{deploy, fleet};
 use leadhost_store::{Backlog, PoolUsage, SeenHost, Store, StoreError};
 
-/// Returns the state of the service.
+describe!(show, |operation| {
+    operation
+        .id("showStatus")
+        .summary("Shows the state of the service and its backlog")
+        .describe("The backlog is that of the whole store. Calls of plugins and connections are those of this host.")
+        .answers::<ServiceStatus>(200, "The state of the service.")
+});
 pub async fn show(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
     let http = call.http;
     let backlog = http.core.store.backlog().await?;

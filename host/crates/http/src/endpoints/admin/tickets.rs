@@ -4,6 +4,7 @@
 use std::cmp::Reverse;
 
 use hyper::StatusCode;
+use serde_json::json;
 
 use super::people::WorkspaceNames;
 use super::{
@@ -13,14 +14,36 @@ use super::{
 };
 use crate::call::Call;
 use crate::error::ApiError;
+use crate::openapi::operation::describe;
 use crate::reply::{self, ApiResponse};
-use leadhost_admin_api::people::Tickets;
+use crate::terms::{one_of, word};
+use leadhost_admin_api::people::{TicketSummary, Tickets};
 use leadhost_domain::id::{ContactId, TicketId};
 use leadhost_domain::ticket::TicketStatus;
 use leadhost_domain::workspace::Workspace;
 use leadhost_store::{Store, StoreError, TicketFilter};
 
-/// Returns a page of the tickets.
+describe!(list, |operation| operation
+    .summary("Lists tickets, newest first")
+    .query(
+        "status",
+        one_of(&TicketStatus::ALL.map(TicketStatus::as_str), ""),
+        "Only tickets with this status."
+    )
+    .query(
+        "contact",
+        word(),
+        "Only tickets of this person: a phone, an e-mail address, or the id of a contact."
+    )
+    .query(
+        "deal",
+        json!({"type": "string", "format": "uuid"}),
+        "Only tickets of this deal."
+    )
+    .workspace()
+    .paged("tickets")
+    .answers::<Tickets>(200, "A page of tickets.")
+    .refuses(&[400, 404]));
 pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
     let query = call.query();
     let filter = filter(call)?;
@@ -47,7 +70,11 @@ pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
     reply::json(StatusCode::OK, &Tickets { tickets, next })
 }
 
-/// `GET /admin/v1/tickets/{id}?workspace=`: one ticket.
+describe!(show, |operation| operation
+    .summary("Shows a ticket")
+    .workspace()
+    .answers::<TicketSummary>(200, "The ticket.")
+    .refuses(&[404]));
 pub async fn show(call: &Call<'_>, id: &str) -> Result<ApiResponse, ApiError> {
     let unknown = || ApiError::NotFound(format!("There is no ticket `{id}`."));
     let ticket: TicketId = id.parse().map_err(|_| unknown())?;

@@ -14,6 +14,7 @@ use super::request::read_json;
 use crate::body::UnreadBody;
 use crate::call::Call;
 use crate::error::ApiError;
+use crate::openapi::operation::describe;
 use crate::reply::{self, ApiResponse};
 use leadhost_admin_api::connections::{TestDeliveryRequest, TestReply, TestedDelivery};
 use leadhost_admin_api::tried::{self, TriedBody, TryRequest};
@@ -25,7 +26,14 @@ use leadhost_pipeline::intake::{self, Address, InboundRequest, Received};
 /// The converter that says where it found each value, if its configuration asks for it.
 const EXPLAINS: &str = "mapping";
 
-/// Shows what a converter reads in a body.
+describe!(body, |operation| {
+    operation
+        .summary("Shows what a converter reads in a body")
+        .describe("The active version converts the body under this configuration. Nothing is stored. The mapping converter says of each field where it was read and whether that was guessed, and what it left unread.")
+        .takes::<TryRequest>(&[("guessed", "Without a configuration", json!({"plugin": "mapping", "body": "{\"nome\":\"Ada Prado\"}"}))])
+        .answers::<TriedBody>(200, "The items that the converter reads.")
+        .refuses(&[404, 422])
+});
 pub async fn body(call: &Call<'_>, body: UnreadBody) -> Result<ApiResponse, ApiError> {
     let request: TryRequest = read_json(call, body).await?;
     let plugins = &call.http.core.plugins;
@@ -83,7 +91,14 @@ pub async fn body(call: &Call<'_>, body: UnreadBody) -> Result<ApiResponse, ApiE
     reply::json(StatusCode::OK, &tried)
 }
 
-/// Takes a delivery in that an operator sends.
+describe!(delivery, |operation| {
+    operation
+        .summary("Accepts a test delivery")
+        .describe("The service processes the delivery like one from the source, but without sender checks: it creates deals, contacts and greetings. The audit records its id.")
+        .takes::<TestDeliveryRequest>(&[("json", "A JSON body", json!({"body": "{\"id\":\"7\",\"name\":\"Ada Prado\"}"}))])
+        .answers::<TestedDelivery>(200, "It is stored.")
+        .refuses(&[404, 409])
+});
 pub async fn delivery(
     call: &Call<'_>,
     which: &str,

@@ -5,12 +5,13 @@ use hyper::StatusCode;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{fresh::Fresh, marked};
+use super::{answered, fresh::Fresh, marked};
 use crate::auth::WorkspaceCaller;
 use crate::call::Call;
 use crate::conditional;
 use crate::error::ApiError;
 use crate::lines::{self, NDJSON};
+use crate::openapi::operation::describe;
 use crate::reply::{self, ApiResponse};
 use leadhost_domain::analytics::MetricSet;
 use leadhost_domain::time::Micros;
@@ -34,7 +35,17 @@ pub struct FreshnessRow {
     stale: bool,
 }
 
-/// Returns the freshness of each metric set.
+describe!(show, |mut operation| {
+    let schema = operation.schema::<Freshness>();
+    let operation = operation
+        .id("freshness")
+        .summary("Shows how fresh the counts are")
+        .describe(
+            "Everything before `as_of` is in the counts. Counts are stale if `as_of` is more than twelve hours ago or \
+             unknown. If it is unknown, it is null.",
+        );
+    answered(operation, &schema, "Each metric set.").answers_unchanged()
+});
 pub async fn show(call: &Call<'_>, caller: &WorkspaceCaller) -> Result<ApiResponse, ApiError> {
     let now = call.http.core.clock.now();
     let mut data = Vec::new();

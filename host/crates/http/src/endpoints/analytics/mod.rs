@@ -16,6 +16,7 @@ pub mod table;
 
 use hyper::StatusCode;
 use hyper::header::{CACHE_CONTROL, ETAG, HeaderName, HeaderValue, VARY};
+use serde_json::{Map, Value, json};
 
 use self::fresh::Fresh;
 use self::query::AnalyticsQuery;
@@ -25,7 +26,9 @@ use crate::call::Call;
 use crate::conditional;
 use crate::error::ApiError;
 use crate::lines::{self, NDJSON};
+use crate::openapi::operation::{Operation, describe};
 use crate::reply::{self, ApiResponse};
+use crate::terms::one_of;
 use leadhost_domain::analytics::{Granularity, MetricSet};
 use leadhost_domain::limits;
 use leadhost_domain::time::Micros;
@@ -37,8 +40,143 @@ const SHAPE: u32 = 1;
 
 const AS_OF: HeaderName = HeaderName::from_static("x-data-as-of");
 
+describe!(conversations, |operation| describe_counts(
+    operation.id("countConversations"),
+    MetricSet::Conversations,
+    "ConversationCounts",
+    "ConversationAnalytics"
+));
+pub async fn conversations(
+    call: &Call<'_>,
+    caller: &WorkspaceCaller,
+    granularity: &str,
+) -> Result<ApiResponse, ApiError> {
+    counts(call, caller, MetricSet::Conversations, granularity).await
+}
+
+describe!(tickets, |operation| describe_counts(
+    operation.id("countTickets"),
+    MetricSet::Tickets,
+    "TicketCounts",
+    "TicketAnalytics"
+));
+pub async fn tickets(
+    call: &Call<'_>,
+    caller: &WorkspaceCaller,
+    granularity: &str,
+) -> Result<ApiResponse, ApiError> {
+    counts(call, caller, MetricSet::Tickets, granularity).await
+}
+
+/// Describes the counts of a metric set. `names` are those of the schemas of a row and of the answer.
+fn describe_counts<'s>(
+    mut operation: Operation<'s>,
+    set: MetricSet,
+    row_name: &str,
+    answer_name: &str,
+) -> Operation<'s> {
+    let row = operation.written(row_name, row(set));
+    let answer = operation.written(answer_name, described_answer(&row));
+    let begin = "A row counts conversations or tickets that began in its period, regardless of later changes, so no other measure \
+         exceeds the first. A period is named by its first local day. Periods and combinations without counts are left \
+         out. The workspace's own (internal) agents are left out unless `agent_type` or `agent_id` is given. Lists are \
+         separated by commas. Send the `ETag` of the last answer as `If-None-Match`: while nothing has changed, the \
+         answer is 304.";
+    let mut example = json!({"period": "2026-03-02", "agent_type": "ai", "source": "landing-page"});
+    for (measure, count) in set.measures().iter().zip([42, 31, 11, 6, 4]) {
+        example[*measure] = json!(count);
+    }
+    let operation = query::described(operation)
+        .summary(&format!("Counts {} by day, week or month", set.as_str()))
+        .describe(format!("{begin} At most {} rows.", limits::ANALYTICS_ROWS));
+    answered(
+        operation,
+        &answer,
+        "The rows, with the parameters that were applied.",
+    )
+    .shows(
+        "one",
+        "A week with conversations",
+        json!({
+            "granularity": "week",
+            "tz": "Europe/Lisbon",
+            "from": "2026-03-01T00:00:00.000000Z",
+            "to": "2026-03-31T12:30:00.000000Z",
+            "as_of": "2026-03-31T12:15:30.250000Z",
+            "stale": false,
+            "group_by": ["agent_type", "source"],
+            "data": [example],
+            "count": 1,
+        }),
+    )
+    .answers_unchanged()
+    .header(200, "X-Data-As-Of", "DataAsOf")
+    .header(304, "X-Data-As-Of", "DataAsOf")
+    .refuses(&[400, 404])
+}
+
+/// Describes an answer in both formats.
+fn answered<'s>(operation: Operation<'s>, schema: &Value, description: &str) -> Operation<'s> {
+    let description = format!(
+        "{description} With `{NDJSON}` in `Accept`: one row per line, then a line with the other members."
+    );
+    operation.answers_schema(200, &description, schema)
+}
+
+/// Returns the schema of a row, built from the set's own measures.
+pub fn row(set: MetricSet) -> Value {
+    let asked = "Present if `group_by` names it. Null if there is none.";
+    let mut properties = Map::new();
+    properties.insert(
+        "period".to_owned(),
+        json!({
+            "type": "string",
+            "format": "date",
+            "description": "The first local day of the period.",
+        }),
+    );
+    for (name, kind) in [
+        ("agent_type", "string"),
+        ("agent_id", "integer"),
+        ("source", "string"),
+    ] {
+        let dimension = json!({"type": [kind, "null"], "description": asked});
+        properties.insert(name.to_owned(), dimension);
+    }
+    for measure in set.measures() {
+        let count = json!({"type": "integer", "minimum": 0});
+        properties.insert((*measure).to_owned(), count);
+    }
+    let mut required = vec!["period"];
+    required.extend(set.measures());
+    json!({"type": "object", "required": required, "properties": properties})
+}
+
+fn described_answer(row: &Value) -> Value {
+    let moment = |description: &str| json!({"type": "string", "format": "date-time", "description": description});
+    json!({
+        "type": "object",
+        "required": ["granularity", "tz", "from", "to", "as_of", "stale", "group_by", "data", "count"],
+        "properties": {
+            "granularity": one_of(&Granularity::ALL.map(Granularity::as_str), ""),
+            "tz": {"type": "string", "description": "The time zone of the request."},
+            "from": moment("The effective lower bound, inclusive, at a whole quarter of an hour."),
+            "to": moment("The effective upper bound, exclusive."),
+            "as_of": {
+                "type": ["string", "null"],
+                "format": "date-time",
+                "description": "Everything before this time is counted. Null if nothing was counted.",
+            },
+            "stale": {"type": "boolean", "description": "True if `as_of` is more than twelve hours ago, or unknown."},
+            "group_by": {"type": "array", "items": {"type": "string"}},
+            "data": {"type": "array", "items": row},
+            "count": {"type": "integer", "minimum": 0, "description": "Rows in `data`."},
+        },
+    })
+}
+
 /// Returns the counts of a metric set.
-pub async fn counts(
+async fn counts(
     call: &Call<'_>,
     caller: &WorkspaceCaller,
     set: MetricSet,

@@ -3,9 +3,12 @@
 //! counts once. Unknown names are ignored.
 
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::error::ApiError;
+use crate::openapi::operation::Operation;
 use crate::query::{self, Query};
+use crate::terms;
 use leadhost_domain::analytics::{CountKey, Granularity, MetricSet, TimeSlot, source};
 use leadhost_domain::id::AgentId;
 use leadhost_domain::limits;
@@ -13,25 +16,61 @@ use leadhost_domain::time::{self, Micros, TimeError};
 use leadhost_domain::workspace::AgentKind;
 use leadhost_domain::zone::{self, Day, Zone};
 
-/// The parameters of the query.
-pub const PARAMETERS: [&str; 10] = [
-    "from",
-    "to",
-    "tz",
-    "group_by",
-    "agent_type",
-    "agent_types",
-    "agent_id",
-    "agent_ids",
-    "source",
-    "sources",
-];
-
 /// The default range: this many local days back from today.
 const DAYS_BACK: i32 = 30;
 
 /// The last quarter of an hour whose times can be written.
 const LAST: TimeSlot = TimeSlot(281_558_111);
+
+/// Describes the parameters of a question.
+pub fn described(operation: Operation<'_>) -> Operation<'_> {
+    let types = AgentKind::ALL.map(AgentKind::as_str).join("|");
+    operation
+        .query(
+            "from",
+            terms::time(""),
+            "The lower bound, inclusive: a local day of `tz`, or a time with its offset, rounded down to a quarter \
+             of an hour. Default: the local day 30 days ago. Not before 1980.",
+        )
+        .example("2026-03-01")
+        .query("to", terms::time(""), "The upper bound, exclusive, rounded up to a quarter of an hour. Default: now.")
+        .example("2031-03-31T12:15:30Z")
+        .query("tz", terms::word(), format!("The time zone of the days, by its IANA name. Default: {}.", zone::DEFAULT))
+        .example("Europe/Lisbon")
+        .query(
+            "group_by",
+            listed("(agent_type|agent_id|source)"),
+            "The dimensions to group by, besides the period. Each becomes a member of the rows.",
+        )
+        .example("agent_type,source")
+        .query(
+            "agent_type",
+            listed(&format!("({types})")),
+            "Only agents of these types, including internal ones. `agent_types` is an alias.",
+        )
+        .alias("agent_types")
+        .query(
+            "agent_id",
+            listed("[+-]?[0-9]{1,18}"),
+            "Only these agents, including internal ones. `agent_ids` is an alias.",
+        )
+        .alias("agent_ids")
+        .query("source", terms::pattern(&listed_sources(), ""), "Only these sources. `sources` is an alias.")
+        .alias("sources")
+}
+
+/// Returns the schema of a comma-separated list whose members match the expression.
+fn listed(member: &str) -> Value {
+    terms::pattern(&format!("^ *{member} *(, *{member} *)*$"), "")
+}
+
+/// Returns the pattern of a comma-separated list whose members are not blank.
+fn listed_sources() -> String {
+    let visible =
+        r"[^,\u0009-\u000d\u0020\u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]";
+    let member = format!("[^,]*{visible}[^,]*");
+    format!("^{member}(,{member})*$")
+}
 
 /// A dimension by which an answer groups counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,14 +6,17 @@
 
 use hyper::StatusCode;
 use hyper::header::{HeaderName, HeaderValue, LINK};
+use serde_json::json;
 
 use crate::auth::PartnerCaller;
 use crate::call::Call;
-use crate::error::ApiError;
+use crate::error::{ApiError, Family};
+use crate::openapi::operation::describe;
 use crate::payload::Payload;
 use crate::query::Query;
 use crate::reply::{self, ApiResponse};
 use crate::streamed_list::{ListFrame, StreamedList};
+use crate::terms::{email_of_lead, page_limit, word};
 use crate::zod::is_email;
 use leadhost_domain::contact;
 use leadhost_domain::deal::DealView;
@@ -24,23 +27,65 @@ use leadhost_domain::limits;
 use leadhost_domain::phone;
 use leadhost_store::{DealFilter, DealPage};
 
-/// The parameters of the query.
-pub const PARAMETERS: [&str; 9] = [
-    "phoneNumber",
-    "phone",
-    "email",
-    "dealId",
-    "id",
-    "externalId",
-    "externalIntegrationId",
-    "limit",
-    "cursor",
-];
-
 const NEXT_CURSOR: HeaderName = HeaderName::from_static("x-next-cursor");
 
-/// Returns a page of the partner's deals.
-pub async fn run(call: &Call<'_>, caller: &PartnerCaller) -> Result<ApiResponse, ApiError> {
+describe!(find, |mut operation| {
+    let deals = json!({
+        "type": "array",
+        "items": operation.schema::<DealView>(),
+        "maxItems": limits::DEALS_PER_LOOKUP,
+    });
+    let alias = |of: &str| format!("An alias of `{of}`, which takes precedence if both are given.");
+    let limit = page_limit(limits::DEALS_PER_LOOKUP, limits::DEALS_PER_LOOKUP);
+    operation
+        .summary("Finds deals")
+        .describe(
+            "Finds deals by phone, e-mail, id or external id. Give at least one; a deal has to match all that are given. \
+             The newest deals come first, at most a hundred, and fewer if they come to more than 16 MiB. If older ones \
+             remain, `Link` and `X-Next-Cursor` say how to get them. \
+             A value that cannot exist, such as an impossible phone number, matches nothing.",
+        )
+        .query("phoneNumber", word(), "The lead's phone number, in any notation.")
+        .example("+5511988880101")
+        .query("phone", word(), alias("phoneNumber"))
+        .query("email", email_of_lead(""), "The lead's e-mail address, also one that only leads have: their addresses are checked less.")
+        .query("dealId", word(), "The deal's id.")
+        .query("id", word(), alias("dealId"))
+        .query("externalId", word(), "The deal's id in the system that it came from.")
+        .query("externalIntegrationId", word(), alias("externalId"))
+        .query("limit", limit, "Deals per page. A value out of range is adjusted, not refused.")
+        .query("cursor", json!({"type": "string", "format": "uuid"}), "The `X-Next-Cursor` of the previous page. That page's deals and newer ones are left out.")
+        .answers_schema(200, "The deals, or an empty list.", &deals)
+        .shows("one", "A deal", json!([{
+            "deal": {
+                "id": "019cae2b-3f61-7a52-8a10-5c3e2d1f0a77",
+                "status": "open",
+                "stageCode": "in_qualification",
+                "createdAt": "2026-03-02T12:15:30.250000Z",
+                "updatedAt": "2026-03-02T12:15:30.250000Z",
+                "ownerId": null,
+                "ownerName": null,
+                "ownerEmail": null,
+                "props": {"externalIntegrationId": "L-1044"},
+            },
+            "person": {
+                "id": "019cae2b-3f61-7a52-8a10-6d4f3e2a1b88",
+                "name": "Otávio Prates",
+                "email": "otavio.prates@example.com",
+                "phoneNumber": "+5521977770102",
+            },
+            "property": {"id": null, "name": null, "externalId": null},
+            "agent": {"id": 1, "name": "Front desk", "number": null},
+        }]))
+        .header(200, "Link", "NextLink")
+        .header(200, "X-Next-Cursor", "NextCursor")
+        .refuses_with(
+            400,
+            "No parameter is given, the e-mail address is invalid, the limit is not a whole number, or the cursor is not one that the service returned.",
+            &[("nothing", "No parameter is given", no_parameter().body(Family::Gateway))],
+        )
+});
+pub async fn find(call: &Call<'_>, caller: &PartnerCaller) -> Result<ApiResponse, ApiError> {
     let query = call.query();
     let most = limits::DEALS_PER_LOOKUP;
     let limit = query.limit(most, most)?;
@@ -117,6 +162,10 @@ fn written(deal: &DealView) -> Vec<u8> {
     json::without_line_ends(serde_json::to_vec(deal).expect("a deal is JSON"))
 }
 
+fn no_parameter() -> ApiError {
+    ApiError::parameter("Give at least one of phoneNumber, email, dealId and externalId.")
+}
+
 /// Returns `None` if nothing can match. A blank value counts as not given.
 fn filter(query: &Query<'_>, region: &str) -> Result<Option<DealFilter>, ApiError> {
     let phone = query.filled(&["phoneNumber", "phone"]);
@@ -125,9 +174,7 @@ fn filter(query: &Query<'_>, region: &str) -> Result<Option<DealFilter>, ApiErro
     let external_id = query.filled(&["externalId", "externalIntegrationId"]);
     let mut filter = DealFilter::default();
     if phone.or(email).or(deal).or(external_id).is_none() {
-        return Err(ApiError::parameter(
-            "Give at least one of phoneNumber, email, dealId and externalId.",
-        ));
+        return Err(no_parameter());
     }
     if let Some(text) = email {
         // Sources send addresses that the gateway does not accept for a new contact.

@@ -7,14 +7,15 @@ use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use super::id::{not_found, parse_id};
+use super::schema;
 use crate::auth::PartnerCaller;
 use crate::body::UnreadBody;
 use crate::call::Call;
 use crate::error::ApiError;
 use crate::idempotency::{self, IdempotencyHeader};
 use crate::json;
+use crate::openapi::operation::describe;
 use crate::reply::ApiResponse;
-use crate::route::TokenRoute;
 use crate::zod::{
     self, Node, TextLength,
     issue::{Issue, IssueKind},
@@ -25,14 +26,20 @@ use leadhost_domain::time::Micros;
 use leadhost_pipeline::deals;
 use leadhost_store::{CreatedDealLog, DealLogged, NewDealLog, StoredAnswer};
 
-/// Adds a note to a deal.
-pub async fn run(
+describe!(log, |operation| operation
+    .summary("Adds a note to a deal")
+    .describe("The deal shows its newest notes under `props.logs`. All notes are kept.")
+    .idempotency_key()
+    .takes_written("DealLog", schema::log(), &schema::log_examples())
+    .answers::<DealLogAnswer>(201, "The note is stored.")
+    .header(201, "Idempotency-Replayed", "IdempotencyReplayed")
+    .refuses(&[404, 422]));
+pub async fn log(
     call: &Call<'_>,
     caller: &PartnerCaller,
     deal: &str,
     unread: UnreadBody,
 ) -> Result<ApiResponse, ApiError> {
-    let route = TokenRoute::LogDeal { deal }.name();
     let deal = parse_id(deal)?;
     let key = IdempotencyHeader::from_call(call)?;
     let (body, held) = json::read(call, unread).await?;
@@ -45,7 +52,7 @@ pub async fn run(
         subject: note.subject,
         description: note.description,
         metadata: note.metadata,
-        idempotency: key.map(|key| key.claim(call, caller, route, &deal.to_string(), &body)),
+        idempotency: key.map(|key| key.claim(call, caller, call.name, &deal.to_string(), &body)),
         answer,
     };
     drop((body, held));

@@ -10,7 +10,9 @@ use super::id::{not_found, parse_id};
 use crate::auth::PartnerCaller;
 use crate::call::Call;
 use crate::error::ApiError;
+use crate::openapi::operation::describe;
 use crate::reply::{self, ApiResponse};
+use crate::terms::{page_limit, pattern};
 use leadhost_domain::cursor::ListCursor;
 use leadhost_domain::id::DealLogId;
 use leadhost_domain::limits;
@@ -19,9 +21,6 @@ use leadhost_store::{DealFilter, DealLog};
 
 /// The number of this list in its cursors.
 const LIST: u8 = 2;
-
-/// The parameters of the query.
-pub const PARAMETERS: [&str; 2] = ["cursor", "limit"];
 
 /// A page of a deal's notes.
 #[derive(Serialize, ToSchema)]
@@ -47,8 +46,20 @@ struct DealNote {
     created_at: Micros,
 }
 
-/// Returns a page of the notes of a deal.
-pub async fn run(
+describe!(list, |operation| {
+    operation
+        .summary("Lists the notes of a deal, newest first")
+        .describe("Follow `nextCursor` until it is null. Notes that are added meanwhile belong before the first page.")
+        .query("cursor", pattern("^[0-9A-Za-z_-]{50,}$", ""), "The `nextCursor` of the previous page.")
+        .query(
+            "limit",
+            page_limit(limits::DEAL_LOGS_PAGE_MAX, limits::DEAL_LOGS_PAGE_DEFAULT),
+            "Notes per page. A value out of range is adjusted, not refused.",
+        )
+        .answers::<DealLogsPage>(200, "A page of notes.")
+        .refuses(&[400, 404])
+});
+pub async fn list(
     call: &Call<'_>,
     caller: &PartnerCaller,
     deal: &str,

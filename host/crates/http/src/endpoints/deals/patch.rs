@@ -8,11 +8,13 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::id::{not_found, parse_id};
+use super::schema;
 use crate::auth::PartnerCaller;
 use crate::body::UnreadBody;
 use crate::call::Call;
 use crate::error::ApiError;
 use crate::json;
+use crate::openapi::operation::describe;
 use crate::reply::{self, ApiResponse};
 use crate::zod::{self, Node, TextLength, issue::Issue};
 use leadhost_domain::deal::{self, DealStage, DealStatus};
@@ -39,8 +41,14 @@ pub struct DealPatchAnswer {
     message: &'static str,
 }
 
-/// Changes a deal.
-pub async fn run(
+describe!(patch, |operation| operation
+    .summary("Updates a deal")
+    .id("updateDeal")
+    .describe("A change that is already in effect is accepted as a no-op.")
+    .takes_written("DealPatch", schema::patch(), &schema::patch_examples())
+    .answers::<DealPatchAnswer>(202, "The deal is updated, or was so already.")
+    .refuses(&[404]));
+pub async fn patch(
     call: &Call<'_>,
     caller: &PartnerCaller,
     deal: &str,

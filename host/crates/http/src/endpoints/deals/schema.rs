@@ -183,7 +183,7 @@ mod tests {
     use super::super::{create, log, patch};
     use super::{Value, json};
     use crate::openapi::{self, mutations};
-    use crate::route::Surface;
+    use crate::surface::Surface;
     use crate::zod;
 
     fn is_whole<T>((found, issues): (Option<T>, Vec<zod::issue::Issue>)) -> bool {

@@ -6,11 +6,17 @@ use super::id::{not_found, parse_id};
 use crate::auth::PartnerCaller;
 use crate::call::Call;
 use crate::error::ApiError;
+use crate::openapi::operation::describe;
 use crate::reply::{self, ApiResponse};
+use leadhost_domain::deal::DealView;
 use leadhost_store::DealFilter;
 
-/// Returns a deal.
-pub async fn run(
+describe!(show, |operation| operation
+    .summary("Shows a deal")
+    .describe("Returns one of the partner's own deals, as `GET /deal` shows it.")
+    .answers::<DealView>(200, "The deal.")
+    .refuses(&[404]));
+pub async fn show(
     call: &Call<'_>,
     caller: &PartnerCaller,
     deal: &str,

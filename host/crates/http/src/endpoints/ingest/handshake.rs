@@ -3,14 +3,40 @@
 use std::time::Duration;
 
 use hyper::body::Bytes;
+use serde_json::json;
 
 use crate::call::Call;
 use crate::error::ApiError;
+use crate::openapi::operation::{Operation, describe};
 use crate::reply::ApiResponse;
+use crate::terms::word;
 use leadhost_pipeline::intake::{self, Address, Handshake};
 
-/// Answers a source's handshake.
-pub async fn run(call: &Call<'_>, connection: &str) -> Result<ApiResponse, ApiError> {
+/// Describes the parameters of a handshake of Meta, and the answer.
+pub fn with_meta<'s>(operation: Operation<'s>, asker: &str, of: &str) -> Operation<'s> {
+    operation
+        .query("hub.mode", word(), "`subscribe`.")
+        .query("hub.challenge", word(), "The text to return.")
+        .query("hub.verify_token", word(), format!("The {of}'s token."))
+        .answers_content(
+            200,
+            &format!("The answer that the {asker} expects."),
+            json!({"text/plain": {"schema": {"type": "string"}}}),
+        )
+        .refuses(&[400, 403, 404, 405])
+}
+
+describe!(handshake, |operation| {
+    with_meta(
+    operation
+        .id("answerSource")
+        .summary("Answers a source's handshake")
+        .describe("Each source verifies the address in its own way, which its converter knows. The parameters here are Meta's."),
+    "source",
+    "connection",
+)
+});
+pub async fn handshake(call: &Call<'_>, connection: &str) -> Result<ApiResponse, ApiError> {
     answer(call, super::inbound::address(connection)?).await
 }
 

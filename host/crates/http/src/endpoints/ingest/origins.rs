@@ -10,6 +10,7 @@ use hyper::{HeaderMap, StatusCode};
 
 use crate::call::Call;
 use crate::error::ApiError;
+use crate::openapi::operation::describe;
 use crate::reply::{self, ApiResponse};
 use leadhost_domain::connection::ANY_ORIGIN;
 use leadhost_pipeline::intake::{self, Address};
@@ -17,8 +18,8 @@ use leadhost_pipeline::intake::{self, Address};
 /// The seconds for which a browser may cache the answer to a preflight.
 const REMEMBERED: u32 = 600;
 
-/// `OPTIONS /ingest-lead/{connection}`: answers a browser's preflight, which precedes requests
-/// that a plain form could not send.
+// `OPTIONS` answers a browser's preflight, which precedes requests that a plain form could not send.
+describe!(preflight);
 pub async fn preflight(call: &Call<'_>, connection: &str) -> Result<ApiResponse, ApiError> {
     let address = super::inbound::address(connection)?;
     let headers = &call.head.headers;

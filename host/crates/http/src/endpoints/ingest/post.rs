@@ -5,6 +5,7 @@ use std::sync::Arc;
 use hyper::StatusCode;
 use hyper::header::{CONTENT_TYPE, HeaderValue};
 use serde::Serialize;
+use serde_json::{Value, json};
 use utoipa::ToSchema;
 use utoipa::openapi::schema::{ObjectBuilder, Type};
 
@@ -13,6 +14,7 @@ use crate::body::UnreadBody;
 use crate::call::Call;
 use crate::decoding;
 use crate::error::{ApiError, Challenge};
+use crate::openapi::operation::describe;
 use crate::reply::{self, ApiResponse};
 use leadhost_domain::content_coding::BodyCoding;
 use leadhost_domain::delivery::{DeliveryStatus, ItemStatus};
@@ -93,8 +95,75 @@ fn one_of(words: Vec<&'static str>) -> ObjectBuilder {
         .enum_values(Some(words))
 }
 
-/// Takes a delivery in. Returns the answer to its sender.
-pub async fn run(
+describe!(receive, |mut operation| {
+    let example = |summary: &str, value: Value| json!({"summary": summary, "value": value});
+    let body = json!({
+        "application/json": {
+            "schema": {"description": "The source's own format. A converter reads it."},
+            "examples": {
+                "leadForm": example("A social ad lead form reports a lead", json!({
+                    "object": "page",
+                    "entry": [{
+                        "id": 1_234_500_017_u64,
+                        "time": 1_767_268_800,
+                        "changes": [{
+                            "field": "leadgen",
+                            "value": {
+                                "leadgen_id": 120_210_000_000_345_017_u64,
+                                "page_id": 1_234_500_017_u64,
+                                "form_id": 120_210_000_000_111_017_u64,
+                                "adgroup_id": 120_210_000_000_222_017_u64,
+                                "ad_id": 120_210_000_000_333_017_u64,
+                                "created_time": 1_767_268_790,
+                            },
+                        }],
+                    }],
+                })),
+                "crm": example("A CRM sends a lead", json!({
+                    "id": "L-1044",
+                    "name": "Otávio Prates",
+                    "phone": "+55 21 97777-0102",
+                    "email": "otavio.prates@example.com",
+                    "message": "Is the flat still free?",
+                })),
+            },
+        },
+        "application/octet-stream": {"schema": {
+            "type": "string",
+            "format": "binary",
+            "description": "Any other format, with its own content type: form fields, multipart, XML, text.",
+        }},
+    });
+    let answers = json!({
+        "application/json": {"schema": operation.schema::<IngestAnswer>()},
+        "text/plain": {"schema": {"type": "string", "description": "The source's own answer, as its converter composes it."}},
+    });
+    operation
+        .summary("Receives a delivery from a lead source")
+        .describe(
+            "The body has the source's own format. 200 means that the delivery is stored. Sending a delivery again is safe. \
+             The connection determines how the source authenticates: by a signature, Basic credentials or a token.",
+        )
+        .takes_content(&body)
+        .answers_content(200, "The delivery is stored. `status` is its outcome.", answers)
+        .shows("converted", "A lead became a deal", json!({
+            "success": true,
+            "deliveryId": "019cae2b-3f60-7c11-b0de-1f2a5b7c9d01",
+            "status": "converted",
+            "leads": [{
+                "item": 0,
+                "status": "converted",
+                "externalId": "L-1044",
+                "dealId": "019cae2b-3f61-7a52-8a10-5c3e2d1f0a77",
+                "contactId": "019cae2b-3f61-7a52-8a10-6d4f3e2a1b88",
+                "duplicate": false,
+                "message": null,
+            }],
+            "problems": [],
+        }))
+        .refuses(&[401, 404, 429])
+});
+pub async fn receive(
     call: &Call<'_>,
     connection: &str,
     body: UnreadBody,

@@ -5,6 +5,4 @@ pub mod answer;
 pub(super) mod body;
 pub(super) mod instance;
 pub mod schema;
-mod send;
-
-pub use send::run as send;
+pub mod send;

@@ -258,7 +258,7 @@ mod tests {
     use super::*;
     use crate::endpoints::notifications::body;
     use crate::openapi::{self, mutations};
-    use crate::route::Surface;
+    use crate::surface::Surface;
     use crate::zod;
 
     fn all_kinds() -> Value {

@@ -3,23 +3,80 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use serde_json::json;
+
 use super::instance;
-use super::{answer, body};
+use super::{
+    answer::{self, NotificationAnswer},
+    body, schema,
+};
 use crate::auth::PartnerCaller;
 use crate::body::UnreadBody;
 use crate::call::Call;
-use crate::error::ApiError;
+use crate::error::{ApiError, Family};
 use crate::idempotency::{self, IdempotencyHeader};
 use crate::json;
+use crate::openapi::operation::describe;
 use crate::reply::ApiResponse;
-use crate::route::PartnerRoute;
+use crate::terms::named;
 use crate::zod;
+use leadhost_domain::error_code::ErrorCode;
 use leadhost_pipeline::notify::{self, NotifyOutcome, Request};
 use leadhost_telemetry::NotificationOutcome;
 use leadhost_trace::{self as trace, SpanKind};
 
-/// Answers `POST /send-notification`.
-pub async fn run(
+describe!(send, |mut operation| {
+    for (name, written) in schema::formats().into_iter().chain(schema::template()) {
+        operation.written(name, written);
+    }
+    let body = json!({"oneOf": schema::formats().map(|(name, _)| named(name))});
+    let refusal = |code, message: &str| ApiError::coded(code, message).body(Family::Notification);
+    let under_way = ApiError::UnderWay {
+        retry_after: Duration::from_secs(1),
+    };
+    operation
+        .summary("Sends a template message to a contact")
+        .describe(
+            "Finds or begins the contact's conversation with the instance and sends the template in it. \
+             200 means that the message is stored: it is with the provider, or will be. Its outcome is in \
+             `X-Message-Status` and, if it fails later, in the report `message_errors`.",
+        )
+        .idempotency_key()
+        .takes_schema(&body, &schema::examples())
+        .answers::<NotificationAnswer>(200, "The message is on its way.")
+        .header(200, "X-Message-Id", "MessageId")
+        .header(200, "X-Message-Status", "MessageStatus")
+        .header(200, "Idempotency-Replayed", "IdempotencyReplayed")
+        .refuses_with(
+            400,
+            "The notification is invalid, its instance is unknown, or the provider refuses the message because of its recipient.",
+            &[
+                (
+                    "issues",
+                    "A field is missing",
+                    refusal(ErrorCode::ValidationFailed, r#"[{"code":"invalid_type","expected":"string","received":"undefined","path":["phoneNumber"],"message":"Required"}]"#),
+                ),
+                ("instance", "An unknown instance", refusal(ErrorCode::InstanceNotFound, "Instance not found")),
+            ],
+        )
+        .header(400, "X-Message-Id", "MessageId")
+        .header(400, "X-Message-Status", "MessageStatus")
+        .refuses_with(
+            409,
+            "The first request with this Idempotency-Key is still under way.",
+            &[("underWay", "Still under way", under_way.body(Family::Notification))],
+        )
+        .header(409, "Retry-After", "RetryAfter")
+        .refuses(&[422])
+        .refuses_with(
+            500,
+            "The template is unknown or differs from the provider's, or the service failed on this request.",
+            &[("template", "An unknown template", refusal(ErrorCode::TemplateNotFound, "Template 'autumn_offer' not found"))],
+        )
+        .header(500, "X-Message-Id", "MessageId")
+        .header(500, "X-Message-Status", "MessageStatus")
+});
+pub async fn send(
     call: &Call<'_>,
     caller: &PartnerCaller,
     unread: UnreadBody,
@@ -55,8 +112,7 @@ pub async fn run(
         }
         return Err(instance::not_found());
     };
-    let route = PartnerRoute::SendNotification.name();
-    let claim = key.map(|key| key.claim(call, caller, route, "", &value));
+    let claim = key.map(|key| key.claim(call, caller, call.name, "", &value));
     let request = Request {
         by: caller.partner().id,
         live,

@@ -4,13 +4,16 @@
 
 use hyper::StatusCode;
 use serde::Serialize;
+use serde_json::json;
 use utoipa::ToSchema;
 
 use crate::auth::PartnerCaller;
 use crate::call::Call;
 use crate::error::ApiError;
+use crate::openapi::operation::describe;
 use crate::query::Query;
 use crate::reply::{self, ApiResponse};
+use crate::terms::{one_of, page_limit, pattern};
 use leadhost_domain::cursor::ListCursor;
 use leadhost_domain::id::{TicketId, WorkspaceId};
 use leadhost_domain::limits;
@@ -19,9 +22,6 @@ use leadhost_store::TicketFilter;
 
 /// The number of this list in its cursors.
 const LIST: u8 = 1;
-
-/// The parameters of the query.
-pub const PARAMETERS: [&str; 3] = ["status", "cursor", "limit"];
 
 /// A page of tickets.
 #[derive(Serialize, ToSchema)]
@@ -33,8 +33,48 @@ pub struct TicketsPage {
     count: usize,
 }
 
-/// Returns a page of the tickets.
-pub async fn run(call: &Call<'_>, caller: &PartnerCaller) -> Result<ApiResponse, ApiError> {
+describe!(list, |operation| {
+    operation
+        .summary("Lists tickets, newest first")
+        .describe("Follow `nextCursor` until it is null. Tickets that open meanwhile belong before the first page.")
+        .query("status", one_of(&TicketStatus::ALL.map(TicketStatus::as_str), ""), "Only tickets with this status.")
+        .query(
+            "cursor",
+            pattern("^([0-9A-Za-z_-]{50,})?$", ""),
+            "The `nextCursor` of the previous page. It contains the status too.",
+        )
+        .query(
+            "limit",
+            page_limit(limits::TICKETS_PAGE_MAX, limits::TICKETS_PAGE_DEFAULT),
+            "Tickets per page. A value out of range is adjusted, not refused.",
+        )
+        .answers::<TicketsPage>(200, "A page of tickets.")
+        .shows("one", "The only page", json!({
+            "tickets": [{
+                "id": "019cae2b-3f65-7d43-9b21-7e5f4a3b2c03",
+                "status": "open",
+                "conversationId": "019cae2b-3f62-7d43-9b21-7e5f4a3b2c99",
+                "dealId": "019cae2b-3f61-7a52-8a10-5c3e2d1f0a77",
+                "person": {
+                    "id": "019cae2b-3f61-7a52-8a10-6d4f3e2a1b88",
+                    "name": "Otávio Prates",
+                    "email": "otavio.prates@example.com",
+                    "phoneNumber": "+5521977770102",
+                },
+                "agentId": 1,
+                "owner": null,
+                "specialInstructions": null,
+                "openedAt": "2026-03-02T12:15:30.250000Z",
+                "answeredAt": null,
+                "resolvedAt": null,
+                "updatedAt": "2026-03-02T12:15:30.250000Z",
+            }],
+            "nextCursor": null,
+            "count": 1,
+        }))
+        .refuses(&[400])
+});
+pub async fn list(call: &Call<'_>, caller: &PartnerCaller) -> Result<ApiResponse, ApiError> {
     let workspace = caller.scope().workspace();
     let filter = filter(&call.query(), workspace)?;
     let limit = filter.limit as usize;

@@ -4,16 +4,18 @@
 
 use hyper::StatusCode;
 
+use super::schema;
 use super::view::{not_found, parse_id, view};
 use crate::auth::PartnerCaller;
 use crate::body::UnreadBody;
 use crate::call::Call;
-use crate::error::ApiError;
+use crate::error::{ApiError, Family};
 use crate::json;
+use crate::openapi::operation::describe;
 use crate::reply::{self, ApiResponse};
 use crate::zod::{self, Node};
 use leadhost_domain::error_code::ErrorCode;
-use leadhost_domain::ticket::TicketStatus;
+use leadhost_domain::ticket::{TicketStatus, TicketView};
 use leadhost_pipeline::desk;
 use leadhost_store::{TicketPatch, TicketPatched};
 
@@ -22,8 +24,23 @@ const OWNER: &str = "ownerEmail";
 
 const FIELDS: [&str; 2] = [STATUS, OWNER];
 
-/// Changes a ticket. Returns it after the change.
-pub async fn run(
+describe!(patch, |operation| operation
+    .id("updateTicket")
+    .summary("Updates a ticket")
+    .describe("A change that is already in effect is a no-op.")
+    .takes_written("TicketPatch", schema::patch(), &schema::patch_examples())
+    .answers::<TicketView>(200, "The ticket after the change.")
+    .refuses(&[404])
+    .refuses_with(
+        409,
+        "The ticket was resolved, and another one has taken its place since.",
+        &[(
+            "superseded",
+            "Another ticket took its place",
+            superseded().body(Family::Gateway),
+        )]
+    ));
+pub async fn patch(
     call: &Call<'_>,
     caller: &PartnerCaller,
     ticket: &str,
@@ -53,10 +70,14 @@ pub async fn run(
                 wanted.owner.flatten().unwrap_or_default()
             ),
         )),
-        TicketPatched::Superseded => Err(ApiError::conflict(
-            "Another ticket has been opened since this one was resolved: work on that one.",
-        )),
+        TicketPatched::Superseded => Err(superseded()),
     }
+}
+
+fn superseded() -> ApiError {
+    ApiError::conflict(
+        "Another ticket has been opened since this one was resolved: work on that one.",
+    )
 }
 
 /// The requested changes.

@@ -6,10 +6,15 @@ use super::view::{parse_id, view};
 use crate::auth::PartnerCaller;
 use crate::call::Call;
 use crate::error::ApiError;
+use crate::openapi::operation::describe;
 use crate::reply::{self, ApiResponse};
+use leadhost_domain::ticket::TicketView;
 
-/// Returns a ticket.
-pub async fn run(
+describe!(show, |operation| operation
+    .summary("Shows a ticket")
+    .answers::<TicketView>(200, "The ticket.")
+    .refuses(&[404]));
+pub async fn show(
     call: &Call<'_>,
     caller: &PartnerCaller,
     ticket: &str,

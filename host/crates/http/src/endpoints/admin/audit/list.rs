@@ -2,12 +2,15 @@
 //! after that number, oldest first, for an export.
 
 use hyper::StatusCode;
+use serde_json::json;
 
 use crate::call::Call;
 use crate::endpoints::admin::request::{flag, last_of_full, moment, page_limit};
 use crate::error::ApiError;
+use crate::openapi::operation::describe;
 use crate::query::Query;
 use crate::reply::{self, ApiResponse};
+use crate::terms::word;
 use leadhost_admin_api::audit::Audit;
 use leadhost_domain::audit::OperatorAct;
 use leadhost_store::AuditFilter;
@@ -15,7 +18,22 @@ use leadhost_store::AuditFilter;
 /// What `before` and `after` are.
 const ROW: &str = "that a row has";
 
-/// Returns a page of the audit.
+describe!(list, |operation| {
+    operation
+        .summary("Lists the acts of operators")
+        .describe("Every operation that may change something is recorded in one row before it is done and in another one with its outcome. \
+             Refusals that never began are counted in one row a minute, key and operation. Rows are never changed; \
+             the oldest are removed after `retention.audit_days`. Each has a hash of itself and of the row before it.")
+        .query("actor", word(), "Only acts of keys with this label.")
+        .query("act", word(), "Only this operation, such as `activate-plugin`.")
+        .query("since", word(), "Only acts since this date or time.")
+        .query("before", json!({"type": "integer"}), "The `next` of the previous page: only rows before this number.")
+        .flag("folded", "Whether the rows with which acts began are left out if another row has their outcome.")
+        .query("after", json!({"type": "integer"}), "Only rows after this number, the oldest first, for an export. The filters and `before` do not apply then.")
+        .page_limit()
+        .answers::<Audit>(200, "A page of the audit.")
+        .refuses(&[400])
+});
 pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
     let query = call.query();
     let limit = page_limit(&query)?;

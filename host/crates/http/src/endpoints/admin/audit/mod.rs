@@ -11,19 +11,20 @@ use crate::call::{Audited, Call};
 use crate::endpoints::admin::request::needs;
 use crate::error::{ApiError, ConflictDetails};
 use crate::reply::ApiResponse;
-use crate::route::AdminRoute;
+use crate::route::{Found, Mark};
 use leadhost_domain::audit::{Act, ActOutcome, AuditActor, OperatorAct};
 use leadhost_domain::audit_text::{LABEL_CHARACTERS, named, reason};
+use leadhost_domain::key::Role;
 
 /// Runs an operation if the caller may. If it changes something, its rows are stored before and after it.
 pub async fn recorded(
     call: &Call<'_>,
     caller: &AdminCaller,
-    route: AdminRoute<'_>,
+    (Found { route, parameters }, role): (Found<'_>, Role),
     operation: impl Future<Output = Result<ApiResponse, ApiError>>,
 ) -> Result<ApiResponse, ApiError> {
-    let allowed = needs(caller, route.role(), route.act());
-    if !route.changes() {
+    let allowed = needs(caller, role, route.act());
+    if role == Role::Viewer {
         allowed?;
         return operation.await;
     }
@@ -31,14 +32,11 @@ pub async fn recorded(
     // A stop waits for the row with the outcome.
     let _hold = core.shutdown.hold();
     let activates = call.query().get("activate") == Some("true");
-    let name = match route {
-        AdminRoute::UploadPlugin if activates => OperatorAct::ActivatePlugin.as_str(),
-        _ => route.act(),
+    let is_upload = route.act() == OperatorAct::UploadPlugin.as_str();
+    let name = match is_upload && activates {
+        true => OperatorAct::ActivatePlugin.as_str(),
+        false => route.act(),
     };
-    debug_assert!(
-        name.parse::<OperatorAct>().is_ok(),
-        "`{name}` is not an act"
-    );
     let actor = actor(call, caller);
     let act = Act {
         at: core.clock.now(),
@@ -47,7 +45,7 @@ pub async fn recorded(
         role: actor.role,
         address: actor.address,
         act: name.to_owned(),
-        target: named(&super::request::decoded(&route.target())),
+        target: named(&route.target(parameters)),
         outcome: ActOutcome::Begun,
         begun: None,
         detail: "{}".to_owned(),
@@ -67,7 +65,7 @@ pub async fn recorded(
     } = call.audited();
     let outcome = match &result {
         Ok(_) => ActOutcome::Done,
-        Err(error) => match refused(error, route, &mut detail) {
+        Err(error) => match refused(error, route.is(Mark::Confidential), &mut detail) {
             ActOutcome::Refused if is_partly_done => ActOutcome::PartlyDone,
             outcome => outcome,
         },
@@ -103,10 +101,10 @@ pub fn actor(call: &Call<'_>, caller: &AdminCaller) -> AuditActor {
 }
 
 /// Returns the outcome of a failed operation, and adds its status and the reason to the detail.
-fn refused(error: &ApiError, route: AdminRoute<'_>, detail: &mut Map<String, Value>) -> ActOutcome {
+fn refused(error: &ApiError, is_confidential: bool, detail: &mut Map<String, Value>) -> ActOutcome {
     let (status, message) = error.outside();
     detail.insert("status".to_owned(), json!(status.as_u16()));
-    if !is_about_persons(route) {
+    if !is_confidential {
         detail.insert("reason".to_owned(), json!(reason(&message)));
     }
     if let ApiError::Conflict {
@@ -125,20 +123,4 @@ fn refused(error: &ApiError, route: AdminRoute<'_>, detail: &mut Map<String, Val
         true => ActOutcome::Failed,
         false => ActOutcome::Refused,
     }
-}
-
-/// Returns whether the requests of an operation name persons or have secrets. The messages about them
-/// may repeat these, so their rows have only the status.
-fn is_about_persons(route: AdminRoute<'_>) -> bool {
-    matches!(
-        route,
-        AdminRoute::EraseContact
-            | AdminRoute::Apply
-            | AdminRoute::ChangeConnection { .. }
-            | AdminRoute::ChangeInstance { .. }
-            | AdminRoute::ImportProducts { .. }
-            | AdminRoute::PlayReply
-            | AdminRoute::PlayStatus { .. }
-            | AdminRoute::PutPart { .. }
-    )
 }

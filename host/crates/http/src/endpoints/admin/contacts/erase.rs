@@ -17,6 +17,7 @@ use crate::body::UnreadBody;
 use crate::call::Call;
 use crate::endpoints::admin::{request::read_json, workspaces};
 use crate::error::ApiError;
+use crate::openapi::operation::describe;
 use crate::reply::{self, ApiResponse};
 use leadhost_admin_api::contacts::{EraseReceipt, EraseRequest};
 use leadhost_domain::contact::FoundBy;
@@ -34,7 +35,17 @@ pub(super) const NOT_REACHED: [&str; 4] = [
     "data about the person that arrives from now on: a repeat of a known lead does not restore the contact, but its raw delivery is kept for its retention time",
 ];
 
-/// Erases a person, or counts in a dry run what would be removed. Returns the receipt.
+describe!(run, |operation| {
+    operation
+        .summary("Erases a person")
+        .describe("Removes the person and everything that is known about the person. The request takes as long as it needs, even if the caller disconnects. After an interruption, the same request continues the erasure.")
+        .takes::<EraseRequest>(&[
+            ("phone", "The data that would be removed, by phone number", json!({"workspace": "acme", "phone": "+5511987654321", "dryRun": true})),
+            ("id", "Erase by id", json!({"id": "019cae2b-3f61-7a52-8a10-6d4f3e2a1b88"})),
+        ])
+        .answers::<EraseReceipt>(200, "The receipt.")
+        .refuses(&[404])
+});
 pub async fn run(
     call: &Call<'_>,
     caller: &AdminCaller,

@@ -14,12 +14,22 @@ use crate::endpoints::admin::{
     workspaces,
 };
 use crate::error::ApiError;
+use crate::openapi::operation::describe;
 use crate::reply::{self, ApiResponse};
+use crate::terms::word;
 use leadhost_admin_api::contacts::{ErasureRecord, ErasureView, Erasures};
 use leadhost_domain::id::{ErasureId, KeyId, WorkspaceId};
 use leadhost_store::{Erasure, ErasureFilter, Store, StoreError};
 
-/// Returns a page of the erasures.
+describe!(list, |operation| {
+    operation
+        .summary("Lists erasures, newest first")
+        .describe("They contain no personal data. An erasure without `doneAt` was interrupted or is still running.")
+        .query("workspace", word(), "The workspace's slug or id: only its erasures.")
+        .paged("erasures")
+        .answers::<Erasures>(200, "A page of erasures.")
+        .refuses(&[400, 404])
+});
 pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
     let query = call.query();
     let mut filter = ErasureFilter {
@@ -42,7 +52,11 @@ pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
     reply::json(StatusCode::OK, &Erasures { erasures, next })
 }
 
-/// Returns one erasure as a receipt.
+describe!(show, |operation| operation
+    .summary("Shows the receipt of an erasure")
+    .describe("It contains no personal data.")
+    .answers::<ErasureRecord>(200, "The receipt.")
+    .refuses(&[404]));
 pub async fn show(call: &Call<'_>, id: &str) -> Result<ApiResponse, ApiError> {
     let unknown = || {
         ApiError::NotFound(format!(

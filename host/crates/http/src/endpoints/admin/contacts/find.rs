@@ -8,7 +8,9 @@ use crate::call::Call;
 use crate::endpoints::admin::people::{WorkspaceNames, conversations, tickets};
 use crate::endpoints::admin::workspaces;
 use crate::error::ApiError;
+use crate::openapi::operation::describe;
 use crate::reply::{self, ApiResponse};
+use crate::terms::word;
 use leadhost_admin_api::contacts::{ContactDetail, ContactSummary, Contacts};
 use leadhost_domain::contact::FoundBy;
 use leadhost_domain::id::ContactId;
@@ -16,7 +18,15 @@ use leadhost_domain::limits;
 use leadhost_domain::workspace::Workspace;
 use leadhost_store::{ConversationsOf, DealFilter, FoundContact, TicketFilter};
 
-/// Returns the contacts that `q` names.
+describe!(list, |operation| operation
+    .id("findContacts")
+    .summary("Finds contacts")
+    .describe("Several contacts may share a phone or an e-mail address.")
+    .query("q", word(), "The phone, e-mail address or id of a contact.")
+    .required()
+    .workspace()
+    .answers::<Contacts>(200, "The contacts.")
+    .refuses(&[400, 404]));
 pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
     let query = call.query();
     let Some(text) = query.filled(&["q"]).map(str::trim) else {
@@ -38,7 +48,15 @@ pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
     reply::json(StatusCode::OK, &Contacts { contacts })
 }
 
-/// Returns a contact.
+describe!(show, |operation| operation
+    .summary("Shows a contact")
+    .describe(format!(
+        "With its newest deals, conversations and tickets, at most {} of each.",
+        limits::SHOWN_OF_PERSON
+    ))
+    .workspace()
+    .answers::<ContactDetail>(200, "The contact.")
+    .refuses(&[404]));
 pub async fn show(call: &Call<'_>, id: &str) -> Result<ApiResponse, ApiError> {
     let unknown = || {
         ApiError::NotFound(format!(

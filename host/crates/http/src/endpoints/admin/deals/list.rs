@@ -14,14 +14,24 @@ use crate::endpoints::admin::{
     workspaces,
 };
 use crate::error::ApiError;
+use crate::openapi::operation::describe;
 use crate::reply::{self, ApiResponse};
+use crate::terms::word;
 use leadhost_admin_api::deals::{DealSummary, Deals};
 use leadhost_domain::id::{DealId, WorkspaceId, time_of};
 use leadhost_domain::workspace::Workspace;
 use leadhost_domain::{contact, phone};
 use leadhost_store::{DealFilter, FoundDeal, NewestDeals, Store, StoreError};
 
-/// Returns a page of the deals.
+describe!(list, |operation| {
+    operation
+        .summary("Lists deals, newest first")
+        .query("q", word(), "Only deals that this leads to: the id or external id of a deal, or the phone, e-mail address or id of a contact.")
+        .workspace()
+        .paged("deals")
+        .answers::<Deals>(200, "A page of deals.")
+        .refuses(&[400, 404])
+});
 pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
     let query = call.query();
     let limit = page_limit(&query)?;

@@ -8,13 +8,20 @@ use hyper::StatusCode;
 use super::workspaces;
 use crate::call::Call;
 use crate::error::ApiError;
+use crate::openapi::operation::describe;
 use crate::reply::{self, ApiResponse};
 use leadhost_admin_api::deals::DealRemoved;
 use leadhost_domain::id::DealId;
 use leadhost_domain::workspace::Workspace;
 
-/// `DELETE /admin/v1/deals/{id}?workspace=`: removes the deal with its history and notes. Its
-/// contact stays, and so does its lead's dedupe key: a repeat does not restore it.
+describe!(remove, |operation| {
+    operation
+        .summary("Removes a deal permanently")
+        .describe("The history and the notes are removed too. The contact stays, and so does the dedupe key of the lead: a repeat of the lead does not restore the deal.")
+        .workspace()
+        .answers::<DealRemoved>(200, "It is removed.")
+        .refuses(&[404, 507])
+});
 pub async fn remove(call: &Call<'_>, id: &str) -> Result<ApiResponse, ApiError> {
     let deal = parse_id(id)?;
     let store = &call.http.core.store;

@@ -11,6 +11,7 @@ use super::{among, parse_id, unknown};
 use crate::call::Call;
 use crate::endpoints::admin::people::{WorkspaceNames, conversations, tickets};
 use crate::error::ApiError;
+use crate::openapi::operation::describe;
 use crate::reply::{self, ApiResponse};
 use leadhost_admin_api::deals::{
     ChangedField, Changer, DealChangeView, DealDelivery, DealDetail, DealLogView,
@@ -23,7 +24,18 @@ use leadhost_store::{
     StoreError, TicketFilter,
 };
 
-/// Returns a deal.
+describe!(show, |operation| {
+    operation
+        .summary("Shows a deal with its history")
+        .describe(format!(
+            "Shows the newest changes and notes, at most {} of each, and the newest deliveries, conversations and tickets, at most {} of each. Names are shown for ids that still exist.",
+            limits::DEAL_PAST,
+            limits::SHOWN_OF_PERSON
+        ))
+        .workspace()
+        .answers::<DealDetail>(200, "The deal.")
+        .refuses(&[404])
+});
 pub async fn show(call: &Call<'_>, id: &str) -> Result<ApiResponse, ApiError> {
     let deal = parse_id(id)?;
     let store = &call.http.core.store;

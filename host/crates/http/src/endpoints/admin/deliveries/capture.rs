@@ -18,6 +18,7 @@ use crate::body::UnreadBody;
 use crate::call::Call;
 use crate::endpoints::admin::request::read_json;
 use crate::error::ApiError;
+use crate::openapi::operation::describe;
 use crate::reply::{self, ApiResponse};
 use leadhost_admin_api::captures::{
     CaptureRequest, CaptureView, CapturedAnswerView, CapturedConnection, CapturedDeliveries,
@@ -33,7 +34,20 @@ use leadhost_pipeline::verify::outcome::{FieldValue, OutcomeItem, VersionOutcome
 use leadhost_pipeline::verify::{self, Capture, CapturedAnswer};
 use leadhost_plugin::{CallBudget, Loaded};
 
-/// Captures the named deliveries, as many as there is room and time for.
+describe!(capture, |operation| {
+    operation
+        .summary("Gives deliveries with everything that their conversion depends on")
+        .describe("For golden cases, and for conversions on an integrator's machine: requests, answers to \
+             fetches, configurations, and what the active version makes of each delivery now. Secrets \
+             are masked. The answer has personal data, so the audit has the request. Nothing is changed.")
+        .takes::<CaptureRequest>(&[(
+            "one",
+            "One delivery, if it is of this plugin",
+            json!({"deliveries": ["019c2f4e-8a51-7c3b-9d20-5b7f10a4e6c2"], "plugin": "portal"}),
+        )])
+        .answers::<CapturedDeliveries>(200, "The deliveries, as many as there was room and time for.")
+        .refuses(&[400])
+});
 pub async fn capture(call: &Call<'_>, body: UnreadBody) -> Result<ApiResponse, ApiError> {
     let request: CaptureRequest = read_json(call, body).await?;
     if request.deliveries.is_empty() || request.deliveries.len() > limits::CAPTURES {

@@ -10,12 +10,22 @@ use super::{parse_id, unknown};
 use crate::call::Call;
 use crate::error::ApiError;
 use crate::golden_export::{ExportError, ExportedCases};
+use crate::openapi::operation::describe;
 use crate::reply::{self, ApiResponse};
 use leadhost_admin_api::captures::{CaptureRequest, ExportedCase, ExportedFile, GoldenExport};
 use leadhost_domain::limits;
 use leadhost_pipeline::offload;
 
-/// Returns the cases of a delivery.
+describe!(export, |operation| {
+    operation
+        .summary("Gives a delivery as golden cases, with masked persons")
+        .describe("A case is a folder with these files, in which the letters of names, addresses and messages are `x`, and digits of phones \
+             other digits. The expected output is not in it: `leadhost plugin test --write` \
+             writes that. A person has to read the files before they are shared: a text may name persons in a way that \
+             the service cannot detect. The audit has the request. Nothing is changed.")
+        .answers::<GoldenExport>(200, "The cases.")
+        .refuses(&[404, 409])
+});
 pub async fn export(call: &Call<'_>, id: &str) -> Result<ApiResponse, ApiError> {
     let id = parse_id(id)?;
     let request = CaptureRequest {

@@ -5,14 +5,17 @@ use std::cmp::Reverse;
 use hyper::StatusCode;
 
 use super::{Channels, parse_id};
+use super::{with_filters, with_version};
 use crate::call::Call;
 use crate::endpoints::admin::{
     connections, contacts, instances,
     request::{last_of_full, moment, page_limit},
 };
 use crate::error::ApiError;
+use crate::openapi::operation::describe;
 use crate::query::Query;
 use crate::reply::{self, ApiResponse};
+use crate::terms::word;
 use leadhost_admin_api::deliveries::{Deliveries, DeliveryView};
 use leadhost_domain::delivery::DeliveryStatus;
 use leadhost_domain::id::{DeliveryId, time_of};
@@ -22,7 +25,16 @@ use leadhost_domain::time::Micros;
 use leadhost_pipeline::search_keys;
 use leadhost_store::{DeliveryFilter, DeliverySummary};
 
-/// Returns a page of the deliveries.
+describe!(list, |operation| {
+    let operation = with_filters(operation)
+        .summary("Lists deliveries, newest first")
+        .describe("All filters apply together, except that `instance` replaces `connection`.")
+        .query("q", word(), "Only the delivery with this id, or those whose leads have this external id, phone or e-mail address, or whose requests have it if they did not become leads. A phone without a country code is read as its workspace reads those of leads. `instance` is not applied to a search by id.");
+    with_version(operation)
+        .paged("deliveries")
+        .answers::<Deliveries>(200, "A page of deliveries.")
+        .refuses(&[400, 404, 409])
+});
 pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
     let mut filter = filter(call).await?;
     let query = call.query();

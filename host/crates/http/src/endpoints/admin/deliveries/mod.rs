@@ -13,8 +13,11 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
 use crate::error::ApiError;
+use crate::openapi::operation::Operation;
+use crate::terms::{one_of, word};
 use leadhost_admin_api::deliveries::{DeliveryFacts, DiffView, ItemView, RequestView};
 use leadhost_domain::connection::ConnectionKind;
+use leadhost_domain::delivery::DeliveryStatus;
 use leadhost_domain::id::{AgentId, ConnectionId, DeliveryId};
 use leadhost_store::{DeliverySummary, FieldDiff, ItemOutcome, NewDelivery, Store, StoreError};
 
@@ -48,6 +51,23 @@ impl Channels {
             error: delivery.error,
         }
     }
+}
+
+/// Describes the filters by which many deliveries are replayed: those of the list without its search.
+pub fn with_filters(operation: Operation<'_>) -> Operation<'_> {
+    let time = "a date, a time such as 2026-01-31T12:00:00Z, or how long ago it was, such as 24h.";
+    let words = DeliveryStatus::ALL.map(DeliveryStatus::as_str);
+    operation
+        .query("status", one_of(&words, ""), "Only deliveries in this state.")
+        .query("connection", word(), "Only deliveries of this connection: its id, its name, or `workspace/name`.")
+        .query("instance", word(), "Only deliveries of this instance's provider: its number, its name, or `workspace/name`.")
+        .query("since", word(), format!("Only deliveries received at this time or later: {time}"))
+        .query("until", word(), format!("Only deliveries received before this time: {time}"))
+}
+
+/// Describes the filter by version.
+pub fn with_version(operation: Operation<'_>) -> Operation<'_> {
+    operation.query("version", word(), "Only deliveries last converted by this version of their plugin: 1.2.0, or at least 8 characters of the beginning of its digest.")
 }
 
 pub fn item_view(item: ItemOutcome) -> ItemView {

@@ -13,12 +13,22 @@ use crate::body::UnreadBody;
 use crate::call::Call;
 use crate::endpoints::admin::request::read_json;
 use crate::error::ApiError;
+use crate::openapi::operation::describe;
 use crate::reply::{self, ApiResponse};
 use leadhost_admin_api::deliveries::{ReplayRequest, Replayed};
 use leadhost_pipeline::replay::{self, ReplayError, ReplayOptions};
 
-/// Replays a delivery. Returns its outcome.
-pub async fn replay(call: &Call<'_>, id: &str, body: UnreadBody) -> Result<ApiResponse, ApiError> {
+describe!(run, |operation| {
+    operation
+        .summary("Converts a delivery again with the active version of its plugin")
+        .describe("Shows what the conversion would make and what would change in finished items, and writes \
+             nothing of it. With `apply` it is made and written, except where a person has edited since. \
+             A failed or parked delivery is converted without it, too.")
+        .may_take::<ReplayRequest>(&[("apply", "Write the changes", json!({"apply": true}))])
+        .answers::<Replayed>(200, "The outcome of the replay.")
+        .refuses(&[404, 409, 422])
+});
+pub async fn run(call: &Call<'_>, id: &str, body: UnreadBody) -> Result<ApiResponse, ApiError> {
     let id = parse_id(id)?;
     let request: ReplayRequest = read_json(call, body).await?;
     let options = ReplayOptions {

@@ -11,10 +11,12 @@ use hyper::StatusCode;
 use serde_json::json;
 
 use super::list;
+use super::{with_filters, with_version};
 use crate::body::UnreadBody;
 use crate::call::Call;
 use crate::endpoints::admin::request::read_json;
 use crate::error::ApiError;
+use crate::openapi::operation::describe;
 use crate::reply::{self, ApiResponse};
 use crate::state::Http;
 use leadhost_admin_api::deliveries::ItemView;
@@ -25,8 +27,23 @@ use leadhost_domain::limits;
 use leadhost_pipeline::replay::{self, ReplayError, ReplayOptions};
 use leadhost_store::{DeliveryFilter, DeliveryOutcome, DeliverySummary, Store};
 
-/// Replays or releases deliveries. Returns what became of them.
-pub async fn replay(call: &Call<'_>, body: UnreadBody) -> Result<ApiResponse, ApiError> {
+describe!(run, |operation| {
+    with_version(with_filters(operation))
+        .summary("Converts the deliveries of a list again, or releases those in quarantine")
+        .describe(
+            "The oldest first. At least one of `connection`, `instance`, `status`, `since` and `version` is given. \
+             Without `apply`, finished items show what would change, deliveries that have made nothing yet are counted, and a release only counts. Deliveries that wait \
+             for their conversion are left out. A request handles at most 500 deliveries in 20 seconds, and says \
+             what is left: ask again with its `after` and `until`.",
+        )
+        .may_take::<ReplayManyRequest>(&[
+            ("apply", "Write the changes", json!({"apply": true})),
+            ("release", "Release from quarantine", json!({"apply": true, "release": true})),
+        ])
+        .answers::<ReplayedMany>(200, "The results, counted by status.")
+        .refuses(&[400, 404, 409])
+});
+pub async fn run(call: &Call<'_>, body: UnreadBody) -> Result<ApiResponse, ApiError> {
     let request: ReplayManyRequest = read_json(call, body).await?;
     let mut filter = list::filter(call).await?;
     if call.query().filled(&["q"]).is_some() {
@@ -84,7 +101,7 @@ pub async fn replay(call: &Call<'_>, body: UnreadBody) -> Result<ApiResponse, Ap
     }
     let http = Arc::clone(call.http);
     let running = call.http.core.spawn(async move {
-        run(&http, &named, &request, &mut answer)
+        replay(&http, &named, &request, &mut answer)
             .await
             .map(|()| answer)
     });
@@ -99,7 +116,7 @@ pub async fn replay(call: &Call<'_>, body: UnreadBody) -> Result<ApiResponse, Ap
 }
 
 /// Handles deliveries one by one until the bounds of a request are reached.
-async fn run(
+async fn replay(
     http: &Http,
     named: &[DeliverySummary],
     request: &ReplayManyRequest,

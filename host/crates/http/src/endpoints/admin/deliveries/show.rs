@@ -7,12 +7,17 @@ use hyper::StatusCode;
 use super::{Channels, parse_id, request_view, text_or_base64, unknown};
 use crate::call::Call;
 use crate::error::ApiError;
+use crate::openapi::operation::describe;
 use crate::reply::{self, ApiResponse};
 use leadhost_admin_api::deliveries::{AnswerView, DeliveryDetailView, FetchView};
 use leadhost_domain::limits;
 use leadhost_store::{DeliveryDetail, WaitingFetch};
 
-/// Returns a delivery with its request and the outcomes of its items.
+describe!(show, |operation| operation
+    .summary("Shows a delivery with its request and its items")
+    .describe("The request is as it is stored: its secrets are masked.")
+    .answers::<DeliveryDetailView>(200, "The delivery.")
+    .refuses(&[404]));
 pub async fn show(call: &Call<'_>, id: &str) -> Result<ApiResponse, ApiError> {
     let id = parse_id(id)?;
     let delivery = call

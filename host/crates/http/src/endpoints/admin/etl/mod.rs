@@ -6,12 +6,14 @@ pub mod run;
 use std::collections::BTreeMap;
 
 use hyper::StatusCode;
+use serde_json::json;
 
 use self::names::RebuildWorkspaces;
 use crate::body::UnreadBody;
 use crate::call::Call;
 use crate::endpoints::admin::{request::read_json, workspaces};
 use crate::error::ApiError;
+use crate::openapi::operation::describe;
 use crate::reply::{self, ApiResponse};
 use crate::state::Http;
 use leadhost_admin_api::etl::{
@@ -23,8 +25,9 @@ use leadhost_domain::zone;
 use leadhost_pipeline::fleet;
 use leadhost_store::{Announcement, RollupStatus, is_stale};
 
-/// `GET /admin/v1/etl`: how far each metric set is counted, what lags behind, and which builds
-/// are in progress.
+describe!(show, |operation| operation
+    .summary("Shows how far analytics are counted")
+    .answers::<EtlStatus>(200, "The state of each metric set."));
 pub async fn show(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
     let http = call.http;
     let names = RebuildWorkspaces::load(&http.core.store).await?;
@@ -63,8 +66,14 @@ pub async fn show(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
     reply::json(StatusCode::OK, &answer)
 }
 
-/// `POST /admin/v1/etl/rebuilds {workspace, metricSet}`: begins a new build beside the one that
-/// serves. A name that is left out stands for all.
+describe!(rebuild, |operation| {
+    operation
+        .summary("Counts analytics again from the beginning")
+        .describe("The current counts are shown until the new ones replace them as a whole. A name that is left out stands for all.")
+        .may_take::<RebuildRequest>(&[("one", "One set of one workspace", json!({"workspace": "acme", "metricSet": "tickets"}))])
+        .answers::<Rebuilds>(202, "The rebuilds are begun.")
+        .refuses(&[404])
+});
 pub async fn rebuild(call: &Call<'_>, body: UnreadBody) -> Result<ApiResponse, ApiError> {
     let request: RebuildRequest = read_json(call, body).await?;
     let store = &call.http.core.store;

@@ -9,12 +9,19 @@ use hyper::StatusCode;
 use super::names::RebuildWorkspaces;
 use crate::call::Call;
 use crate::error::ApiError;
+use crate::openapi::operation::describe;
 use crate::reply::{self, ApiResponse};
 use leadhost_admin_api::etl::{EtlRun, EtlRuns, UncountedWorkspace};
 use leadhost_domain::limits;
 use leadhost_pipeline::rollup::{self, RollupRun, RoundStop};
 
-/// Runs a round of the analytics. Returns its runs.
+describe!(run, |operation| {
+    operation
+        .summary("Counts analytics now")
+        .describe("Counts everything that was committed before the request, and answers when that is done. 503 also means that this host cannot count now, because it is stopping or was cut off; try again, or ask another host.")
+        .answers::<EtlRuns>(200, "The run of each metric set.")
+        .refuses(&[507])
+});
 pub async fn run(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
     let http = Arc::clone(call.http);
     let ran = call

@@ -8,6 +8,7 @@ use crate::body::UnreadBody;
 use crate::call::Call;
 use crate::endpoints::admin::request::read_json;
 use crate::error::ApiError;
+use crate::openapi::operation::describe;
 use crate::reply::{self, ApiResponse};
 use leadhost_admin_api::keys::{CreateKeyRequest, CreatedKey};
 use leadhost_domain::id::{PartnerId, WorkspaceId};
@@ -16,7 +17,15 @@ use leadhost_pipeline::apply::{KeyRequest, check_label, mint};
 use leadhost_pipeline::fleet;
 use leadhost_store::Announcement;
 
-/// Creates a key. Returns it with its text.
+describe!(create, |operation| operation
+    .summary("Creates a key")
+    .takes::<CreateKeyRequest>(&[(
+        "workspace",
+        "A key of the data API",
+        json!({"kind": "workspace", "workspace": "acme", "label": "warehouse"})
+    )])
+    .answers::<CreatedKey>(201, "The key. Only this answer shows its text.")
+    .refuses(&[404]));
 pub async fn create(call: &Call<'_>, body: UnreadBody) -> Result<ApiResponse, ApiError> {
     let request: CreateKeyRequest = read_json(call, body).await?;
     let kind = request.kind;

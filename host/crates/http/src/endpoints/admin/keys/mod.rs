@@ -9,7 +9,9 @@ use hyper::StatusCode;
 use crate::auth::AdminCaller;
 use crate::call::Call;
 use crate::error::ApiError;
+use crate::openapi::operation::describe;
 use crate::reply::{self, ApiResponse};
+use crate::terms::word;
 use leadhost_admin_api::keys::{KeyRevoked, KeyState, KeyView, Keys};
 use leadhost_domain::id::KeyId;
 use leadhost_domain::key::KeyRecord;
@@ -17,7 +19,16 @@ use leadhost_domain::time::Micros;
 use leadhost_pipeline::fleet;
 use leadhost_store::Announcement;
 
-/// `GET /admin/v1/keys?workspace=`: all keys, including revoked and expired ones, without their texts.
+describe!(list, |operation| operation
+    .summary("Lists keys without their text")
+    .describe("Revoked and expired keys are listed too.")
+    .query(
+        "workspace",
+        word(),
+        "The workspace's slug: only the keys of this workspace."
+    )
+    .answers::<Keys>(200, "The keys.")
+    .refuses(&[404]));
 pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
     let store = &call.http.core.store;
     let query = call.query();
@@ -60,8 +71,14 @@ pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
     reply::json(StatusCode::OK, &Keys { keys })
 }
 
-/// `DELETE /admin/v1/keys/{id}`: within a second the key stops working. A key cannot revoke
-/// itself: otherwise no key might be left to make another.
+describe!(revoke, |operation| {
+    operation
+        .summary("Revokes a key")
+        .describe("Every host refuses the key within one second.")
+        .answers::<KeyRevoked>(200, "It is revoked.")
+        .refuses(&[404, 507])
+        .refuses_with(409, "The request was made with the key itself: otherwise no key might be left to create another.", &[])
+});
 pub async fn revoke(
     call: &Call<'_>,
     caller: &AdminCaller,

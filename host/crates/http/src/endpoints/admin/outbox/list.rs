@@ -2,6 +2,7 @@
 //! and incoming messages.
 
 use hyper::StatusCode;
+use serde_json::json;
 
 use super::parse_id;
 use crate::call::Call;
@@ -10,14 +11,41 @@ use crate::endpoints::admin::{
     request::{last_of_full, page_limit},
 };
 use crate::error::ApiError;
+use crate::openapi::operation::describe;
 use crate::reply::{self, ApiResponse};
+use crate::terms::{one_of, word};
 use leadhost_admin_api::outbox::{MessageView, Messages};
 use leadhost_domain::id::ContactId;
 use leadhost_domain::limits;
 use leadhost_domain::message::MessageState;
 use leadhost_store::{OutboxFilter, OutboxMessage};
 
-/// Returns a page of the messages.
+describe!(list, |operation| operation
+    .id("listMessages")
+    .summary("Lists messages to and from contacts, newest first")
+    .query(
+        "instance",
+        word(),
+        "Only messages of this instance: its number, its name, or `workspace/name`."
+    )
+    .query(
+        "state",
+        one_of(&MessageState::ALL.map(MessageState::as_str), ""),
+        "Only messages in this state."
+    )
+    .query(
+        "conversation",
+        json!({"type": "string", "format": "uuid"}),
+        "Only messages of this conversation."
+    )
+    .query(
+        "contact",
+        word(),
+        "Only messages to and from this person: a phone, an e-mail address, or the id of a contact."
+    )
+    .paged("messages")
+    .answers::<Messages>(200, "A page of messages.")
+    .refuses(&[400, 404, 409]));
 pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
     let filter = filter(call).await?;
     let messages = call.http.core.store.outbox(&filter).await?;

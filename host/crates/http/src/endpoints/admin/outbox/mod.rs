@@ -26,6 +26,9 @@ use leadhost_store::{DeliveryOutcome, OutboxFilter, OutboxMessage, Store};
 /// The adapter whose contacts can be simulated, and which makes no requests.
 pub const SANDBOX: &str = "sandbox";
 
+const SIMULATED: &str = "The event is processed like a webhook of the instance's provider. \
+                      It needs an instance with the adapter `sandbox`; others are refused with 409.";
+
 fn parse_id(text: &str) -> Result<MessageId, ApiError> {
     text.parse().map_err(|_| unknown(text))
 }

@@ -9,8 +9,9 @@ use crate::body::UnreadBody;
 use crate::call::Call;
 use crate::endpoints::admin::{instances, request::read_json};
 use crate::error::ApiError;
+use crate::openapi::operation::describe;
 use crate::reply::{self, ApiResponse};
-use leadhost_admin_api::outbox::ReplyRequest;
+use leadhost_admin_api::outbox::{ReplyRequest, SimulatedEvent};
 use leadhost_domain::connection::{Connection, ConnectionKind};
 use leadhost_domain::id::MessageId;
 use leadhost_domain::message::MessageState;
@@ -18,8 +19,24 @@ use leadhost_domain::phone;
 use leadhost_pipeline::apply::DEFAULT_REGION;
 use leadhost_store::{OutboxFilter, Store};
 
-/// Simulates a message of a contact.
-pub async fn reply(call: &Call<'_>, body: UnreadBody) -> Result<ApiResponse, ApiError> {
+describe!(run, |operation| operation
+    .summary("Simulates a contact of the sandbox who writes")
+    .describe(super::SIMULATED)
+    .takes::<ReplyRequest>(&[
+        (
+            "phone",
+            "To an instance",
+            json!({"to": "+5511900000001", "text": "Oi", "instance": "voice"}),
+        ),
+        (
+            "message",
+            "To a message",
+            json!({"to": "019c2f4e-8a51-7c3b-9d20-5b7f10a4e6c2", "text": "Oi"})
+        ),
+    ])
+    .answers::<SimulatedEvent>(200, "The event is stored.")
+    .refuses(&[404, 409, 422]));
+pub async fn run(call: &Call<'_>, body: UnreadBody) -> Result<ApiResponse, ApiError> {
     let request: ReplyRequest = read_json(call, body).await?;
     if request.text.trim().is_empty() {
         return Err(ApiError::BadRequest(

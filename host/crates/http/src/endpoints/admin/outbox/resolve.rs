@@ -9,12 +9,17 @@ use crate::body::UnreadBody;
 use crate::call::Call;
 use crate::endpoints::admin::request::read_json;
 use crate::error::ApiError;
+use crate::openapi::operation::describe;
 use crate::reply::{self, ApiResponse};
 use crate::state::Http;
 use leadhost_admin_api::outbox::{ResolveRequest, Resolved, Verdict};
 use leadhost_store::{self as store, OutboxMessage, Resolution, Write, WriteOutcome};
 
-/// Sends a message again, or gives it up.
+describe!(resolve, |operation| operation
+    .summary("Decides about a message that waits or whose outcome is unknown")
+    .takes::<ResolveRequest>(&[("again", "It was not sent", json!({"verdict": "send-again"}))])
+    .answers::<Resolved>(200, "The message after that.")
+    .refuses(&[404, 409]));
 pub async fn resolve(call: &Call<'_>, id: &str, body: UnreadBody) -> Result<ApiResponse, ApiError> {
     let request: ResolveRequest = read_json(call, body).await?;
     let http = call.http;

@@ -14,6 +14,7 @@ use crate::body::UnreadBody;
 use crate::call::Call;
 use crate::endpoints::admin::request::read_json;
 use crate::error::ApiError;
+use crate::openapi::operation::describe;
 use crate::reply::{self, ApiResponse};
 use crate::state::Http;
 use leadhost_admin_api::outbox::{
@@ -24,7 +25,21 @@ use leadhost_domain::limits;
 use leadhost_domain::message::MessageState;
 use leadhost_store::StoreError;
 
-/// Sends messages again, or gives them up. Those whose outcome is known stay as they are.
+describe!(resolve, |operation| {
+    operation
+        .summary("Decides about several messages whose outcome is unknown")
+        .describe(
+            "A message whose outcome is known by now stays as it is, and the answer says why. \
+             A request that takes too long resolves only the first messages: send the rest again.",
+        )
+        .takes::<ResolveManyRequest>(&[(
+            "failed",
+            "They count as failed",
+            json!({"verdict": "give-up", "messages": ["019c2f4e-8a51-7c3b-9d20-5b7f10a4e6c2"]}),
+        )])
+        .answers::<ResolvedMany>(200, "The results, counted by state.")
+        .refuses(&[400])
+});
 pub async fn resolve(call: &Call<'_>, body: UnreadBody) -> Result<ApiResponse, ApiError> {
     let request: ResolveManyRequest = read_json(call, body).await?;
     let named = request.messages.len();

@@ -9,11 +9,17 @@ use crate::body::UnreadBody;
 use crate::call::Call;
 use crate::endpoints::admin::request::read_json;
 use crate::error::ApiError;
+use crate::openapi::operation::describe;
 use crate::reply::{self, ApiResponse};
-use leadhost_admin_api::outbox::StatusRequest;
+use leadhost_admin_api::outbox::{SimulatedEvent, StatusRequest};
 use leadhost_store::OutboxMessage;
 
-/// Simulates a status report of a message.
+describe!(status, |operation| operation
+    .summary("Simulates a status report for a message of the sandbox")
+    .describe(super::SIMULATED)
+    .takes::<StatusRequest>(&[("read", "It was read", json!({"status": "read"}))])
+    .answers::<SimulatedEvent>(200, "The event is stored.")
+    .refuses(&[404, 409, 422]));
 pub async fn status(call: &Call<'_>, id: &str, body: UnreadBody) -> Result<ApiResponse, ApiError> {
     let request: StatusRequest = read_json(call, body).await?;
     if !StatusRequest::WORDS.contains(&request.status.as_str()) {

@@ -8,11 +8,19 @@ use hyper::StatusCode;
 use crate::call::Call;
 use crate::endpoints::admin::activity::{PeriodSlots, period};
 use crate::error::ApiError;
+use crate::openapi::operation::describe;
 use crate::reply::{self, ApiResponse};
 use leadhost_admin_api::plugin_calls::{AllowedPerCall, PluginCallHistory, VersionCallHistory};
 use leadhost_plugin::{CallCounts, VersionCalls};
 
-/// Returns the calls of a period.
+describe!(show, |operation| {
+    operation
+        .summary("Shows the outcomes and the cost of each version's calls over time")
+        .describe("Each host counts its own calls, in memory, from its start. Trials and comparisons are not counted. How much output a call returned is not known, only whether it was too much.")
+        .period()
+        .answers::<PluginCallHistory>(200, "The calls on this host.")
+        .refuses(&[400, 404])
+});
 pub async fn show(call: &Call<'_>, name: &str) -> Result<ApiResponse, ApiError> {
     let period = period(&call.query())?;
     let core = &call.http.core;

@@ -11,6 +11,7 @@ use super::connection_names::connection_names;
 use super::rollout;
 use crate::call::Call;
 use crate::error::ApiError;
+use crate::openapi::operation::describe;
 use crate::reply::{self, ApiResponse};
 use leadhost_admin_api::plugins::{
     CircuitView, PluginList, PluginVersion, PluginView, RefusalView, VersionState,
@@ -20,7 +21,10 @@ use leadhost_pipeline::fleet;
 use leadhost_plugin::OpenCircuit;
 use leadhost_store::{Activation, PluginRecord, PluginRefusal};
 
-/// Returns the stored versions.
+describe!(list, |operation| operation
+    .summary("Lists the stored versions of all plugins")
+    .describe("It also shows which hosts serve them, and which files were refused.")
+    .answers::<PluginList>(200, "All plugins, by name."));
 pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
     let store = &call.http.core.store;
     let hosts = store.hosts().await?;

@@ -8,6 +8,7 @@ use crate::body::UnreadBody;
 use crate::call::Call;
 use crate::endpoints::admin::request::needs;
 use crate::error::ApiError;
+use crate::openapi::operation::Operation;
 use crate::state::Http;
 use leadhost_domain::accept::AcceptWord;
 use leadhost_domain::audit_text::reason;
@@ -50,6 +51,78 @@ pub async fn component(call: &Call<'_>, body: UnreadBody) -> Result<Vec<u8>, Api
     let limit = call.http.core.config.plugins.component_mib << 20;
     let body = body.read(call.http, limit).await?;
     Ok(body.bytes.to_vec())
+}
+
+/// Describes the body that [`component`] reads.
+pub fn takes_component(operation: Operation<'_>) -> Operation<'_> {
+    refuses_component(
+        operation.takes_content(&json!({"application/wasm": {"schema": {
+            "type": "string",
+            "format": "binary",
+            "description": "A WebAssembly component. The content type is not checked.",
+        }}})),
+    )
+}
+
+/// Describes the refusal of a component that the host cannot use.
+pub fn refuses_component(operation: Operation<'_>) -> Operation<'_> {
+    operation.refuses_with(
+        422,
+        "The component cannot be used. `kind` is a stable code of the reason. If it is `host`, `hosts` lists the hosts of the fleet that cannot serve the component, each with its `reason`.",
+        &[
+            (
+                "text",
+                "The body is not a component",
+                json!({
+                    "code": "component_refused", "error": "the file is not WebAssembly: it does not begin with the magic bytes",
+                    "kind": "not_wasm",
+                }),
+            ),
+            (
+                "host",
+                "A host of the fleet cannot serve it",
+                json!({
+                    "code": "unprocessable", "error": "it is not activated, because not every host can serve it: two: no memory",
+                    "kind": "host",
+                    "hosts": [{"host": "two", "reason": "no memory"}],
+                }),
+            ),
+        ],
+    )
+}
+
+/// Describes the refusal of a version that raises concerns that must be accepted. `others` says what is refused
+/// too. `example` is the reason of the example.
+pub fn refuses_concerns<'s>(
+    operation: Operation<'s>,
+    what: &str,
+    others: &str,
+    error: &str,
+) -> Operation<'s> {
+    operation.refuses_with(
+        409,
+        &format!("{what} raises concerns that must be accepted: `concerns` lists the reasons, and `accept` the words that accept them. Without these fields, {others}."),
+        &[(
+            "older",
+            "The version is older than the active one",
+            json!({
+                "code": "acceptance_needed",
+                "error": format!("{error}: version 1.3.0 is older than 1.4.0, the active one (accept with --accept older)"),
+                "accept": ["older"],
+                "concerns": [{"accept": "older", "what": "version 1.3.0 is older than 1.4.0, the active one"}],
+            }),
+        )],
+    )
+}
+
+/// Describes the refusals of an activation.
+pub fn refuses_activation(operation: Operation<'_>) -> Operation<'_> {
+    refuses_concerns(
+        refuses_component(operation),
+        "The activation",
+        "the digest belongs to another plugin, or another activation is in progress or happened meanwhile",
+        "portal 1.3.0 is not activated",
+    )
 }
 
 /// Runs work that is for the client alone. When the client leaves, or its time is up, the work

@@ -10,6 +10,7 @@ use hyper::StatusCode;
 use serde_json::{Value, json};
 
 use super::connection_names::connection_names;
+use super::order::{refuses_component, refuses_concerns};
 use super::{
     comparison,
     order::{accepted, audit_accepted, while_wanted, whole},
@@ -22,6 +23,7 @@ use crate::endpoints::admin::audit::actor;
 use crate::endpoints::admin::outbox::SANDBOX;
 use crate::endpoints::admin::request::read_json;
 use crate::error::ApiError;
+use crate::openapi::operation::describe;
 use crate::reply::{self, ApiResponse};
 use leadhost_admin_api::open_rollouts::{OpenRollout, RolloutVersion};
 use leadhost_admin_api::rollouts::{
@@ -44,7 +46,42 @@ const STEP: Duration = Duration::from_mins(5);
 /// How long a shadow and the probation last, unless the operator names another time.
 const HOUR: Duration = Duration::from_hours(1);
 
-/// Starts a rollout. Returns its status.
+describe!(start, |operation| {
+    refuses_concerns(
+        refuses_component(operation),
+        "The version",
+        "no other version of the plugin is active, a rollout is open, or another version was activated meanwhile",
+        "the rollout of portal 1.3.0 is not started",
+    )
+        .summary("Starts a rollout of a stored version")
+        .describe("In a `shadow`, candidate and active version convert deliveries after they were answered, and only the \
+             differences are kept. In a `canary`, the candidate gets a growing part of the deliveries and is activated at the \
+             end; the version is tried and compared first, as for an activation. The answer waits a bounded time for all \
+             hosts: those in `behind` follow later.")
+        .takes::<RolloutRequest>(&[
+            (
+                "canary",
+                "A canary in three steps of ten minutes",
+                json!({
+                    "digest": "9b0f7a3c5d2e",
+                    "mode": "canary",
+                    "steps": [5, 25, 100],
+                    "everySeconds": 600,
+                    "probationSeconds": 3_600,
+                    "guards": true,
+                    "stepComparisons": 10,
+                    "accept": [],
+                }),
+            ),
+            (
+                "shadow",
+                "A shadow, with the defaults",
+                json!({"digest": "9b0f7a3c5d2e", "mode": "shadow"}),
+            ),
+        ])
+        .answers::<RolloutView>(201, "It has begun.")
+        .refuses(&[404])
+});
 pub async fn start(
     call: &Call<'_>,
     caller: &AdminCaller,
@@ -89,7 +126,13 @@ pub async fn start(
     reply::json(StatusCode::CREATED, &view)
 }
 
-/// Returns the status of a plugin's last rollout.
+describe!(show, |operation| {
+    operation
+        .summary("Shows the last rollout of a plugin")
+        .describe("The numbers are sums over all hosts, at most a few seconds old. Values of examples are masked.")
+        .answers::<RolloutView>(200, "How it stands.")
+        .refuses(&[404])
+});
 pub async fn show(call: &Call<'_>, name: &str) -> Result<ApiResponse, ApiError> {
     let status = rollout::status::latest(&call.http.pipeline, name).await?;
     let status = status.ok_or_else(|| {
@@ -100,7 +143,13 @@ pub async fn show(call: &Call<'_>, name: &str) -> Result<ApiResponse, ApiError> 
     reply::json(StatusCode::OK, &to_view(call, status, None).await?)
 }
 
-/// Returns the last rollout of every plugin that had one, by name.
+describe!(list, |operation| operation
+    .summary("Lists the last rollout of each plugin")
+    .describe("A plugin that never had a rollout is left out.")
+    .answers::<RolloutList>(
+        200,
+        "The rollouts, by the names of their plugins."
+    ));
 pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
     let mut rollouts = Vec::new();
     for last in call.http.core.store.rollouts().await? {
@@ -110,7 +159,17 @@ pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
     reply::json(StatusCode::OK, &RolloutList { rollouts })
 }
 
-/// Pauses, resumes, promotes or aborts a rollout. Returns its status.
+describe!(change, |operation| {
+    refuses_component(operation)
+        .summary("Changes the open rollout")
+        .describe("`pause` and `resume` are for a canary: a paused one stays in its step, and the guards stay on. `promote` \
+             activates the candidate of a canary now. `abort` ends any open rollout; in the probation it activates the stable \
+             version again.")
+        .takes::<RolloutChangeRequest>(&[("abort", "End it", json!({"change": "abort"}))])
+        .answers::<RolloutView>(200, "How it stands now.")
+        .refuses(&[404])
+        .refuses_with(409, "No rollout is open, its stage does not allow the change, or it was changed meanwhile.", &[])
+});
 pub async fn change(
     call: &Call<'_>,
     caller: &AdminCaller,

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use hyper::StatusCode;
 use serde_json::json;
 
+use super::order::{refuses_activation, takes_component};
 use super::{
     order::{accepted, audit_accepted, component, while_wanted},
     outcome::{refusal, to_view},
@@ -15,15 +16,18 @@ use crate::body::UnreadBody;
 use crate::call::Call;
 use crate::endpoints::admin::request::flag;
 use crate::error::ApiError;
+use crate::openapi::operation::describe;
 use crate::query::Query;
 use crate::reply::{self, ApiResponse};
 use leadhost_admin_api::plugins::{CheckedPlugin, DeployedPlugin};
+use leadhost_domain::accept::AcceptWord;
 use leadhost_domain::limits;
 use leadhost_domain::plugin::Digest;
 use leadhost_pipeline::deploy::{self, ComponentOrigin};
 
-/// `POST /admin/v1/plugins/check`: the body is a component. It is compiled, tried and compared with the
-/// active version, and nothing is kept. Returns its description and the concerns about it.
+describe!(check, |operation| takes_component(operation)
+    .summary("Tries a component as an activation would, and changes nothing")
+    .answers::<CheckedPlugin>(200, "The component is usable."));
 pub async fn check(
     call: &Call<'_>,
     caller: &AdminCaller,
@@ -46,8 +50,16 @@ pub async fn check(
     reply::json(StatusCode::OK, &checked)
 }
 
-/// `POST /admin/v1/plugins?activate=true&accept=..&source=..`: stores a component, and activates it if the
-/// request asks for it and raises no concern that is not accepted. Returns the version.
+describe!(upload, |operation| {
+    refuses_activation(takes_component(operation))
+        .summary("Stores a component, and activates it if that is requested")
+        .describe("The component is compiled, and runs its trial and its golden cases before it is stored. \
+             If its activation raises concerns that must be accepted, nothing is stored.")
+        .flag("activate", "Whether to activate the component too.")
+        .query("accept", json!({"type": "array", "items": {"type": "string", "enum": AcceptWord::ALL}}), "Accepts the concerns of this word. May be repeated.")
+        .query("source", json!({"type": "string", "maxLength": limits::SOURCE_BYTES, "pattern": "^oci://[!-~]+@sha256:[!-~]*$"}), "The address in a registry from which the component was pulled, with the digest of its manifest. It becomes the version's `origin`.")
+        .answers::<DeployedPlugin>(201, "The component is stored.")
+});
 pub async fn upload(
     call: &Call<'_>,
     caller: &AdminCaller,

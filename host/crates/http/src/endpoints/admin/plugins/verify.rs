@@ -10,9 +10,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hyper::StatusCode;
+use serde_json::json;
 
 use super::comparison::to_view;
 use super::order::{component, while_wanted, whole};
+use super::order::{refuses_component, takes_component};
 use crate::auth::AdminCaller;
 use crate::body::UnreadBody;
 use crate::call::Call;
@@ -21,7 +23,9 @@ use crate::endpoints::admin::{
     request::{flag, moment, read_json},
 };
 use crate::error::ApiError;
+use crate::openapi::operation::{Operation, describe};
 use crate::reply::{self, ApiResponse};
+use crate::terms::word;
 use leadhost_admin_api::plugins::{
     ImpactRequest, RunningVerifications, VerificationView, VerifiedPlugin, VerifyRequest,
 };
@@ -30,7 +34,36 @@ use leadhost_pipeline::deploy::rolled_back::is_discarded;
 use leadhost_pipeline::deploy::{self, ComponentOrigin};
 use leadhost_pipeline::verify::Choice;
 
-/// Compares a component with the version that serves. Returns the differences.
+/// Describes what all comparisons read and answer.
+fn verification(operation: Operation<'_>) -> Operation<'_> {
+    let whole = |most: u64, default: u64| json!({"type": "integer", "minimum": 1, "maximum": most, "default": default});
+    operation
+        .describe(
+            "Both versions convert the same stored deliveries of the connections that use the plugin, and nothing that they \
+             return has an effect. Fetched leads are completed from the stored answers. Two versions of an adapter are also \
+             compared on the newest kept sends of each instance and outcome: both are asked for the request, and both read the \
+             provider's answer; nothing is sent. Values of examples are masked.",
+        )
+        .query(
+            "last",
+            whole(limits::VERIFY_DELIVERIES_MOST.into(), limits::VERIFY_DELIVERIES.into()),
+            "The greatest number of deliveries, and of sends: the newest of each connection and outcome. Failed and parked ones take at most half of the places, unless there are too few others.",
+        )
+        .query("since", word(), "Only deliveries received, and messages sent, since this date or time.")
+        .flag("failed", "Only failed and parked deliveries, and sends that the provider did not accept.")
+        .query(
+            "seconds",
+            whole(limits::VERIFY_LONGEST.as_secs(), limits::VERIFY_TIME.as_secs()),
+            "The comparison ends after this time at the latest, with the comparisons made by then.",
+        )
+        .answers::<VerifiedPlugin>(200, "The differences.")
+        .refuses(&[400])
+}
+
+describe!(upload, |operation| takes_component(verification(operation))
+    .summary(
+        "Compares a component with the active version, and changes nothing"
+    ));
 pub async fn upload(
     call: &Call<'_>,
     caller: &AdminCaller,
@@ -45,7 +78,16 @@ pub async fn upload(
     reply::json(StatusCode::OK, &to_view(verified))
 }
 
-/// Compares a stored version with the one that serves. Returns the differences.
+describe!(stored, |operation| {
+    refuses_component(verification(operation))
+        .summary("Compares a stored version with the active one, and changes nothing")
+        .takes::<VerifyRequest>(&[(
+            "short",
+            "The beginning of a digest",
+            json!({"digest": "9b0f7a3c5d2e"}),
+        )])
+        .refuses(&[404])
+});
 pub async fn stored(
     call: &Call<'_>,
     name: &str,
@@ -60,8 +102,12 @@ pub async fn stored(
     reply::json(StatusCode::OK, &to_view(verified))
 }
 
-/// Compares a version with another one on the deliveries that it converted. Returns the
-/// differences.
+describe!(impact, |operation| {
+    refuses_component(verification(operation))
+        .summary("Compares a version with another one on the deliveries that it converted, and changes nothing")
+        .takes::<ImpactRequest>(&[("short", "The beginning of a digest", json!({"digest": "9b0f7a3c5d2e", "against": null}))])
+        .refuses(&[404, 409])
+});
 pub async fn impact(
     call: &Call<'_>,
     name: &str,
@@ -90,8 +136,13 @@ pub async fn impact(
     reply::json(StatusCode::OK, &view)
 }
 
-/// Lists the comparisons that run on this host, with their progress.
-pub fn running(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
+describe!(running, |operation| operation
+    .summary("Shows how far the comparisons are that run on this host")
+    .answers::<RunningVerifications>(
+        200,
+        "The comparisons that run now."
+    ));
+pub async fn running(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
     let running = call.http.pipeline.verifying.list();
     let views = running.iter().map(|one| VerificationView {
         name: one.name.clone(),

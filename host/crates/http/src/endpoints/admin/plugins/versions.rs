@@ -9,20 +9,36 @@ use leadhost_golden::Case;
 use serde_json::json;
 
 use super::order::{accepted, audit_accepted, while_wanted, whole};
+use super::order::{refuses_activation, refuses_component};
 use super::outcome::{activated, refusal};
 use crate::auth::AdminCaller;
 use crate::body::UnreadBody;
 use crate::call::Call;
 use crate::endpoints::admin::request::read_json;
 use crate::error::ApiError;
+use crate::openapi::operation::describe;
 use crate::reply::{self, ApiResponse};
+use crate::terms::word;
 use leadhost_admin_api::plugin_calls::{CarriedCase, CarriedCases};
-use leadhost_admin_api::plugins::{ActivateRequest, RemovedPlugin, RollbackRequest};
+use leadhost_admin_api::plugins::{
+    ActivateRequest, DeployedPlugin, RemovedPlugin, RollbackRequest,
+};
 use leadhost_domain::key::Role;
 use leadhost_pipeline::deploy;
 use leadhost_plugin as plugin;
 
-/// `POST /admin/v1/plugins/{name}/activate {digest, accept}`: activates a stored version. Returns it.
+describe!(activate, |operation| {
+    refuses_activation(operation)
+        .summary("Activates a stored version")
+        .describe("Calls in progress end on the old version. Calls that begin after the answer run on the new one.")
+        .takes::<ActivateRequest>(&[(
+            "short",
+            "The beginning of a digest, and the acceptance of an older version",
+            json!({"digest": "9b0f7a3c5d2e", "accept": ["older"]}),
+        )])
+        .answers::<DeployedPlugin>(200, "It is active.")
+        .refuses(&[404])
+});
 pub async fn activate(
     call: &Call<'_>,
     caller: &AdminCaller,
@@ -51,8 +67,18 @@ pub async fn activate(
     reply::json(StatusCode::OK, &answer)
 }
 
-/// `POST /admin/v1/plugins/{name}/rollback {accept}`: activates the previous version of a plugin. Returns
-/// it.
+describe!(roll_back, |operation| {
+    refuses_component(operation)
+        .summary("Activates the previous version again")
+        .may_take::<RollbackRequest>(&[(
+            "restored",
+            "The acceptance of a version that was itself rolled back",
+            json!({"accept": ["rolled-back"]}),
+        )])
+        .answers::<DeployedPlugin>(200, "The previous version is active.")
+        .refuses(&[404])
+        .refuses_with(409, "No version was active before, another activation is in progress or happened meanwhile, or the previous version was itself rolled back (`accept`: `rolled-back`), or has another kind while the name is in use. In the last two cases `concerns` says so.", &[])
+});
 pub async fn roll_back(
     call: &Call<'_>,
     caller: &AdminCaller,
@@ -80,8 +106,14 @@ pub async fn roll_back(
     reply::json(StatusCode::OK, &answer)
 }
 
-/// `DELETE /admin/v1/plugins/{name}/versions/{digest}`: removes a stored version that nothing names.
-/// Returns which one.
+describe!(remove, |operation| {
+    operation
+        .summary("Removes a stored version that nothing names")
+        .describe("A version is kept while it is active, a rollback would activate it, the last rollout names it, fetches that it began are not finished, it converted deliveries that are kept, or an open repair replays those. A file of the inbox with its bytes is not stored again; an upload is.")
+        .answers::<RemovedPlugin>(200, "It is removed.")
+        .refuses(&[400, 404])
+        .refuses_with(409, "Something names the version: the message says what.", &[])
+});
 pub async fn remove(call: &Call<'_>, name: &str, digest: &str) -> Result<ApiResponse, ApiError> {
     let version = whole(call.http, name, digest).await?;
     call.audit(json!({ "digest": version.digest, "version": version.description.version }));
@@ -100,8 +132,15 @@ pub async fn remove(call: &Call<'_>, name: &str, digest: &str) -> Result<ApiResp
     reply::json(StatusCode::OK, &removed)
 }
 
-/// `GET /admin/v1/plugins/{name}/versions/{digest}/golden?case=`: returns the golden cases that a stored
-/// version carries, or one of them with its content.
+describe!(golden_cases, |operation| operation
+    .summary("Lists the golden cases that a version carries, or shows one of them")
+    .query(
+        "case",
+        word(),
+        "The name of a case: only this one, with its body and its expected answer."
+    )
+    .answers::<CarriedCases>(200, "The cases.")
+    .refuses(&[400, 404]));
 pub async fn golden_cases(
     call: &Call<'_>,
     name: &str,

@@ -2,18 +2,29 @@
 //! changes.
 
 use hyper::StatusCode;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::view::find;
 use crate::call::Call;
 use crate::endpoints::admin::request::{last_of_full, page_limit};
 use crate::error::ApiError;
+use crate::openapi::operation::describe;
 use crate::query::Query;
 use crate::reply::{self, ApiResponse};
 use leadhost_admin_api::repairs::{RepairChangeView, RepairChanges};
 use leadhost_domain::repair::RepairChange;
 
-/// Returns a page of the receipt.
+describe!(list, |operation| operation
+    .summary("Lists what a repair changed, in the order of the changes")
+    .describe("Values of erased persons and of removed deals are left out.")
+    .query(
+        "after",
+        json!({"type": "integer", "minimum": 0}),
+        "The `next` of the previous page: only changes after this one."
+    )
+    .page_limit()
+    .answers::<RepairChanges>(200, "A page of the receipt.")
+    .refuses(&[400, 404]));
 pub async fn list(call: &Call<'_>, id: &str) -> Result<ApiResponse, ApiError> {
     let query = call.query();
     let limit = page_limit(&query)?;

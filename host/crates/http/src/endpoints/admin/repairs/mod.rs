@@ -12,14 +12,19 @@ use self::view::{Versions, find, parse_id, refusal, to_view};
 use crate::call::Call;
 use crate::endpoints::admin::request::{last_of_full, page_limit};
 use crate::error::ApiError;
+use crate::openapi::operation::describe;
 use crate::reply::{self, ApiResponse};
-use leadhost_admin_api::repairs::{RepairFacts, RepairList};
+use leadhost_admin_api::repairs::{RepairFacts, RepairList, RepairView};
 use leadhost_domain::limits;
 use leadhost_domain::plugin::Digest;
 use leadhost_domain::repair::{Repair, RepairState};
 use leadhost_pipeline::repair::operate;
 
-/// `GET /admin/v1/repairs?before=&limit=`: a page of the repairs, newest first.
+describe!(list, |operation| operation
+    .summary("Lists repairs, newest first")
+    .paged("repairs")
+    .answers::<RepairList>(200, "A page of repairs.")
+    .refuses(&[400, 404]));
 pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
     let query = call.query();
     let limit = page_limit(&query)?;
@@ -36,14 +41,23 @@ pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
     reply::json(StatusCode::OK, &answer)
 }
 
-/// `GET /admin/v1/repairs/{id}`: how far a repair is, and the sum of its receipt.
+describe!(show, |operation| operation
+    .summary("Shows how far a repair is, and the sum of its receipt")
+    .answers::<RepairView>(200, "The repair.")
+    .refuses(&[404]));
 pub async fn show(call: &Call<'_>, id: &str) -> Result<ApiResponse, ApiError> {
     let repair = find(call, id).await?;
     reply::json(StatusCode::OK, &to_view(call, repair).await?)
 }
 
-/// `POST /admin/v1/repairs/{id}/cancel`: ends a running repair or an undo. Changes that it has already
-/// made, or not yet undone, stay.
+describe!(cancel, |operation| {
+    operation
+        .summary("Ends a running repair or an undo")
+        .describe("No delivery is changed, and nothing is undone, after the answer. The changes of the repair are kept and can \
+             be undone, also after an undo that was cancelled.")
+        .answers::<RepairView>(200, "It has ended.")
+        .refuses(&[404, 409])
+});
 pub async fn cancel(call: &Call<'_>, id: &str) -> Result<ApiResponse, ApiError> {
     let id = parse_id(id)?;
     let http = Arc::clone(call.http);
@@ -53,8 +67,16 @@ pub async fn cancel(call: &Call<'_>, id: &str) -> Result<ApiResponse, ApiError> 
     reply::json(StatusCode::OK, &to_view(call, repair).await?)
 }
 
-/// `POST /admin/v1/repairs/{id}/undo`: undoes the changes of an ended repair, in the background.
-/// The answer is the repair at the begin of its undo.
+describe!(undo, |operation| {
+    operation
+        .summary("Undoes an ended repair")
+        .describe("A field gets its former value if it still has the value of the repair. What a person or a newer delivery \
+             changed since stays; so do deals that the repair created, contacts that it merged, and match keys that other \
+             leads name. It runs in the background: `state` is `undoing`, then `undone`; or `cancelled`, with `why`, if \
+             the store failed with some changes, which are left.")
+        .answers::<RepairView>(200, "The undo has begun.")
+        .refuses(&[404, 409])
+});
 pub async fn undo(call: &Call<'_>, id: &str) -> Result<ApiResponse, ApiError> {
     let id = parse_id(id)?;
     let http = Arc::clone(call.http);

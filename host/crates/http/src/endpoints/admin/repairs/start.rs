@@ -16,14 +16,37 @@ use crate::endpoints::admin::{
     request::{moment_of, read_json},
 };
 use crate::error::ApiError;
+use crate::openapi::operation::describe;
 use crate::reply::{self, ApiResponse};
-use leadhost_admin_api::repairs::RepairRequest;
+use leadhost_admin_api::repairs::{RepairRequest, RepairView};
 use leadhost_domain::plugin::Digest;
 use leadhost_domain::repair::RepairPlan;
 use leadhost_pipeline::repair::{RepairOrder, operate};
 use leadhost_store::{PluginRecord, Store};
 
-/// Begins a repair.
+describe!(start, |operation| {
+    operation
+        .summary("Replays all deliveries that a version converted, in the background")
+        .describe("The deliveries that the version converted last are converted with the active one, oldest first, behind live \
+             traffic, on one host at a time; it continues after a stop. With `apply` the differences are written, except where \
+             a person has edited since, and each is a row of the receipt; without, they are only counted. A version that \
+             converted nothing is answered with a repair that has ended.")
+        .takes::<RepairRequest>(&[
+            (
+                "phones",
+                "Give leads their phones back",
+                json!({"convertedBy": "9b0f7a3c5d2e", "field": "phone", "apply": true}),
+            ),
+            (
+                "look",
+                "Count what would change",
+                json!({"convertedBy": "1.4.0", "plugin": "portal", "since": "2026-03-02"}),
+            ),
+        ])
+        .answers::<RepairView>(201, "It has begun.")
+        .refuses(&[404])
+        .refuses_with(409, "The version is active, no version is, another repair is open, or the name matches several connections.", &[])
+});
 pub async fn start(
     call: &Call<'_>,
     caller: &AdminCaller,

@@ -9,13 +9,24 @@ use crate::endpoints::analytics::range::{self, SplitRange};
 use crate::endpoints::analytics::table::{AnalyticsTable, DimensionValue};
 use crate::endpoints::analytics::{self, fresh::Fresh};
 use crate::error::ApiError;
+use crate::openapi::operation::describe;
 use crate::reply::{self, ApiResponse};
 use leadhost_admin_api::analytics::{AnalyticsSeries, WorkspaceAnalytics};
 use leadhost_domain::analytics::MetricSet;
 use leadhost_domain::limits;
 use leadhost_domain::zone::Day;
 
-/// Returns the counts of a metric set.
+describe!(counts, |operation| {
+    analytics::query::described(operation)
+        .summary("Counts conversations or tickets of a workspace by day, week or month")
+        .describe(format!(
+            "The question, its default values and its counts are those of the workspace's own data clients. A series has a count for \
+             each period. At most {} periods of all series together.",
+            limits::ANALYTICS_ROWS
+        ))
+        .answers::<WorkspaceAnalytics>(200, "The counts, with the parameters that were applied.")
+        .refuses(&[400, 404])
+});
 pub async fn counts(
     call: &Call<'_>,
     workspace: &str,

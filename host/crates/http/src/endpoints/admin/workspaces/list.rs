@@ -4,11 +4,17 @@ use hyper::StatusCode;
 
 use crate::call::Call;
 use crate::error::ApiError;
+use crate::openapi::operation::describe;
 use crate::reply::{self, ApiResponse};
 use leadhost_admin_api::workspaces::{WorkspaceView, Workspaces};
 use leadhost_domain::workspace::Workspace;
 
-/// Returns all workspaces.
+describe!(list, |operation| operation
+    .summary("Lists the workspaces")
+    .answers::<Workspaces>(
+    200,
+    "All workspaces, by slug."
+));
 pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
     let mut workspaces = call.http.core.store.workspaces().await?;
     workspaces.sort_by(|one, other| one.slug.cmp(&other.slug));

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use hyper::StatusCode;
 use serde_json::{Value, json};
+use utoipa::ToSchema;
 
 use super::find;
 use crate::body::UnreadBody;
@@ -17,41 +18,105 @@ use crate::endpoints::admin::{
     request::{flag, read_json},
 };
 use crate::error::ApiError;
+use crate::openapi::operation::{Operation, describe};
 use crate::reply::{self, ApiResponse};
-use leadhost_admin_api::workspaces::{AgentView, Agents, OwnerView, Owners, PartApplied};
+use leadhost_admin_api::workspaces::{
+    AgentRequest, AgentView, Agents, OwnerRequest, OwnerView, Owners, PartApplied,
+};
 use leadhost_domain::workspace::{Agent, ChangeKind, Owner};
 use leadhost_pipeline::apply::{DeclarationPart, apply_part};
 
-/// Returns the owners or agents of a workspace.
-pub async fn get(
-    call: &Call<'_>,
-    which: &str,
-    part: DeclarationPart,
-) -> Result<ApiResponse, ApiError> {
+describe!(owners, |operation| operation
+    .summary("Lists the people who own deals and answer tickets")
+    .answers::<Owners>(200, "The owners.")
+    .refuses(&[404]));
+pub async fn owners(call: &Call<'_>, which: &str) -> Result<ApiResponse, ApiError> {
     let store = &call.http.core.store;
     let workspace = find(store, which).await?;
-    match part {
-        DeclarationPart::Owners => {
-            let owners = store.owners(workspace.id).await?;
-            let answer = Owners {
-                workspace: workspace.slug,
-                owners: owners.into_iter().map(owner).collect(),
-            };
-            reply::json(StatusCode::OK, &answer)
-        }
-        DeclarationPart::Agents => {
-            let agents = store.agents(workspace.id).await?;
-            let answer = Agents {
-                workspace: workspace.slug,
-                agents: agents.into_iter().map(agent).collect(),
-            };
-            reply::json(StatusCode::OK, &answer)
-        }
-    }
+    let owners = store.owners(workspace.id).await?;
+    let answer = Owners {
+        workspace: workspace.slug,
+        owners: owners.into_iter().map(owner).collect(),
+    };
+    reply::json(StatusCode::OK, &answer)
+}
+
+describe!(agents, |operation| operation
+    .summary("Lists the agents of a workspace")
+    .answers::<Agents>(200, "The agents.")
+    .refuses(&[404]));
+pub async fn agents(call: &Call<'_>, which: &str) -> Result<ApiResponse, ApiError> {
+    let store = &call.http.core.store;
+    let workspace = find(store, which).await?;
+    let agents = store.agents(workspace.id).await?;
+    let answer = Agents {
+        workspace: workspace.slug,
+        agents: agents.into_iter().map(agent).collect(),
+    };
+    reply::json(StatusCode::OK, &answer)
+}
+
+describe!(put_owners, |operation| {
+    let operation = operation.summary("Creates or renames owners").describe(
+        "The e-mail address identifies an owner. Owners that the list does not name stay.",
+    );
+    applied::<OwnerRequest>(
+        operation,
+        "owner",
+        json!([{"email": "nilda@example.com", "name": "Nilda Prado"}]),
+    )
+});
+pub async fn put_owners(
+    call: &Call<'_>,
+    which: &str,
+    body: UnreadBody,
+) -> Result<ApiResponse, ApiError> {
+    put(call, which, DeclarationPart::Owners, body).await
+}
+
+describe!(put_agents, |operation| {
+    let operation = operation
+        .summary("Creates or changes agents")
+        .describe("The name identifies an agent. Agents that the list does not name stay. An agent keeps the channel and the adapter that the workspace file gave it.");
+    applied::<AgentRequest>(
+        operation,
+        "agent",
+        json!([{"name": "Rui", "kind": "human", "internal": true}]),
+    )
+});
+pub async fn put_agents(
+    call: &Call<'_>,
+    which: &str,
+    body: UnreadBody,
+) -> Result<ApiResponse, ApiError> {
+    put(call, which, DeclarationPart::Agents, body).await
 }
 
 /// Applies a list of owners or agents, or reports in a dry run what it would change.
-pub async fn put(
+/// Describes what both lists take and answer.
+fn applied<'s, T: ToSchema>(
+    mut operation: Operation<'s>,
+    kind: &str,
+    example: Value,
+) -> Operation<'s> {
+    let list = json!({"type": "array", "items": operation.request::<T>()});
+    operation
+    .flag("dryRun", "Only reports the changes.")
+    .takes_schema(&list, &[("one", &format!("One {kind}"), example)])
+    .answers::<PartApplied>(200, "The changes that were made, or would be made in a dry run.")
+    .refuses(&[404])
+    .refuses_with(422, "The list has problems, and nothing was changed. `problems` has all of them, each with `path`, null for the whole list, and `message`.", &[(
+        "problem",
+        "A name is missing",
+        json!({
+            "code": "file_refused",
+            "error": format!("nothing was applied, because of a problem: {kind}s[0].name: is missing: expected a text"),
+            "problems": [{"path": format!("{kind}s[0].name"), "message": "is missing: expected a text"}],
+        }),
+    )])
+}
+
+async fn put(
     call: &Call<'_>,
     which: &str,
     part: DeclarationPart,

@@ -18,8 +18,10 @@ use crate::body::UnreadBody;
 use crate::call::Call;
 use crate::error::ApiError;
 use crate::json::refuse_compressed;
+use crate::openapi::operation::describe;
 use crate::reply::{self, ApiResponse};
 use crate::state::Http;
+use crate::terms;
 use leadhost_admin_api::workspaces::{ImportReport, ProductRemoved, RefusedLine};
 use leadhost_domain::hex;
 use leadhost_domain::workspace::Workspace;
@@ -27,7 +29,25 @@ use leadhost_pipeline::import::{
     ImportError, ImportFormat, ImportOutcome, ImportReader, ProductImport, Replace,
 };
 
-/// Imports a catalogue. Returns the report of the import.
+describe!(import, |operation| {
+    operation
+        .summary("Imports a catalogue of products")
+        .describe("Each line is a product with `externalId`, `name` and optionally `description`. Products are created or changed by their external ids. Refused lines do not stop the others. The body may have any length, and is read as fast as it is stored. `application/ndjson` and `application/jsonl` are accepted too.")
+        .query("replace", json!({"type": "string", "enum": ["false", "true", "force"], "default": "false"}), "Whether to remove the products that the catalogue does not name. `true`: only if every line was accepted, and there was at least one. `force`: always.")
+        .takes_content(&json!({
+            "text/csv": {
+                "schema": terms::word(),
+                "example": "externalId,name,description\nH-1,Casa azul,Three rooms\n",
+            },
+            "application/x-ndjson": {
+                "schema": terms::word(),
+                "example": "{\"externalId\":\"H-1\",\"name\":\"Casa azul\"}\n",
+            },
+        }))
+        .answers::<ImportReport>(200, "The import ended. Some lines may be refused.")
+        .refuses(&[404, 415])
+        .refuses_with(409, "Another import of the workspace's products is under way.", &[])
+});
 pub async fn import(
     call: &Call<'_>,
     which: &str,
@@ -71,8 +91,13 @@ fn audited(report: &ImportOutcome) -> Value {
     })
 }
 
-/// `DELETE /admin/v1/workspaces/{id}/products/{externalId}`: removes a product. Searches no
-/// longer find it within two seconds, and deals that were linked to it show none.
+describe!(remove, |operation| operation
+    .summary("Removes a product permanently")
+    .describe(
+        "Searches no longer find it within two seconds, and deals that were linked to it show none."
+    )
+    .answers::<ProductRemoved>(200, "It is removed.")
+    .refuses(&[404, 507]));
 pub async fn remove(
     call: &Call<'_>,
     which: &str,

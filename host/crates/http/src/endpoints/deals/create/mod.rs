@@ -8,21 +8,22 @@ use std::sync::Arc;
 
 use hyper::StatusCode;
 use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
 use self::body::Draft;
+use super::schema;
 use crate::auth::PartnerCaller;
 use crate::body::UnreadBody;
 use crate::call::Call;
 use crate::endpoints::notifications::{
     answer as notification_answer, body as notification, instance,
 };
-use crate::error::ApiError;
+use crate::error::{ApiError, Family};
 use crate::idempotency::{self, IdempotencyHeader};
 use crate::json;
+use crate::openapi::operation::describe;
 use crate::reply::ApiResponse;
-use crate::route::PartnerRoute;
 use crate::zod;
 use leadhost_domain::error_code::ErrorCode;
 use leadhost_domain::id::{AgentId, ConversationId, DealId};
@@ -31,8 +32,34 @@ use leadhost_pipeline::connections::Live;
 use leadhost_pipeline::deals::{self, Created, FirstMessage, NewDealRequest};
 use leadhost_store::{CreatedDeal, IdempotencyClaim, ProductReference, StoredAnswer};
 
-/// Answers `POST /deal`.
-pub async fn run(
+describe!(create, |mut operation| {
+    let forms = schema::create().map(|(name, written)| operation.written(name, written));
+    let refusal = |code, message: &str| ApiError::coded(code, message).body(Family::Gateway);
+    operation
+        .summary("Creates a deal")
+        .describe(
+            "The contact may be known or new. With a template, a conversation begins. The service sends its message by \
+             itself and reports the outcome as for a notification.",
+        )
+        .idempotency_key()
+        .takes_schema(&json!({"oneOf": forms}), &schema::create_examples())
+        .answers::<DealCreateAnswer>(201, "The deal was created.")
+        .header(201, "X-Message-Id", "MessageId")
+        .header(201, "X-Message-Status", "MessageStatus")
+        .header(201, "Idempotency-Replayed", "IdempotencyReplayed")
+        .refuses_with(404, "The property is unknown, and the request does not bypass the check.", &[(
+            "product",
+            "An unknown property",
+            refusal(ErrorCode::PropertyNotFound, "Product 'AP-9' not found: the workspace has no product with this external id. Send bypassProductCheck: true to create the deal without a product."),
+        )])
+        .refuses(&[422])
+        .refuses_with(500, "The template is unknown, or the service failed on this request.", &[(
+            "template",
+            "An unknown template",
+            refusal(ErrorCode::TemplateNotFound, "Template 'autumn_offer' not found"),
+        )])
+});
+pub async fn create(
     call: &Call<'_>,
     caller: &PartnerCaller,
     unread: UnreadBody,
@@ -48,8 +75,7 @@ pub async fn run(
         return Err(zod::issue::invalid(&issues));
     };
     let named = [&draft.product_id, &draft.product_external_id].map(Clone::clone);
-    let route = PartnerRoute::CreateDeal.name();
-    let claim = key.map(|key| key.claim(call, caller, route, "", &body));
+    let claim = key.map(|key| key.claim(call, caller, call.name, "", &body));
     let order = order(call, caller, draft, (agent, phone, live), claim).await?;
 
     // From here on the deal is created even if the partner hangs up.
