@@ -26,7 +26,6 @@ impl Args {
         }
     }
 
-    /// Returns whether `--help` or `-h` is among the words.
     pub fn asks_for_help(&self) -> bool {
         self.words
             .iter()
@@ -38,6 +37,14 @@ impl Args {
         let before = self.words.len();
         self.words.retain(|word| word != name);
         self.words.len() != before
+    }
+
+    /// The profile of the service: that of a release, unless `--debug` is there.
+    pub fn profile(&mut self) -> &'static str {
+        match self.flag("--debug") {
+            true => "dev",
+            false => "release",
+        }
     }
 
     /// Removes the first `--name value` or `--name=value`, and returns the

@@ -33,17 +33,14 @@ Measures the service next to a Node peer, and writes bench/results.
     measure it too, in the same rounds.
 ";
 
-/// The figures that have a peer.
 const AGAINST_NODE: [&str; 3] = ["ingest", "ingest-postgres", "export-peer"];
 
-/// The figures that need misbehaving guests.
 const BESIDE_GUESTS: [&str; 1] = ["neighbours"];
 
 /// The figures that need the example converters in Python and JavaScript, and these.
 const SLOW_GUESTS: [&str; 1] = ["guests"];
 const FORM_GUESTS: [&str; 2] = ["example-form-py.wasm", "example-form-js.wasm"];
 
-/// The figures that deploy a wrong version.
 const WITH_BAD_DEPLOY: [&str; 1] = ["rollout"];
 
 /// The versions of the converter of examples/bad-deploy, the right one and the wrong one.

@@ -53,7 +53,6 @@ impl fmt::Display for Failure {
 
 /// Puts the attempted action in front of an error.
 pub trait Context<T> {
-    /// Returns the value.
     fn context(self, what: impl fmt::Display) -> Result<T, Failure>;
 }
 
@@ -61,5 +60,16 @@ impl<T, E: fmt::Display> Context<T> for Result<T, E> {
     fn context(self, what: impl fmt::Display) -> Result<T, Failure> {
         // The alternate form of errors that carry a chain shows all of it.
         self.map_err(|error| Failure::new(format!("{what}: {error:#}")))
+    }
+}
+
+/// Adds a hint about what to do to a failure.
+pub trait Hint {
+    fn hint(self, hint: impl Into<String>) -> Self;
+}
+
+impl<T> Hint for Result<T, Failure> {
+    fn hint(self, hint: impl Into<String>) -> Self {
+        self.map_err(|failure| failure.hint(hint))
     }
 }

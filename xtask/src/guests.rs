@@ -16,7 +16,7 @@ use crate::failure::{Context, Failure};
 use crate::install::Install;
 use crate::plugins::guests_folder;
 use crate::repository;
-use crate::{javascript, python, wit};
+use crate::{files, javascript, python, wit};
 
 pub const HELP: &str = "\
 Builds the JavaScript and Python examples and the misbehaving Python guest into
@@ -79,14 +79,13 @@ pub fn build_some(install: Install, files: &[String]) -> Result<Vec<String>, Fai
         }
         let folder = repository::root().join(guest.folder);
         let raw = guests_folder().join(format!(".{}.raw", guest.file));
-        std::fs::create_dir_all(guests_folder())
-            .context(format!("creating {}", guests_folder().display()))?;
+        files::make_folder(guests_folder())?;
         (guest.build)(&folder, &contract, &raw)?;
-        let bytes = std::fs::read(&raw).context(format!("reading {}", raw.display()))?;
+        let bytes = files::bytes(&raw)?;
         refuse_foreign_imports(&bytes, guest)?;
         let bytes = component::add_golden(&bytes, &repository::root().join(guest.golden))?;
-        repository::write_if_changed(&file, &bytes)?;
-        repository::write_if_changed(&stamp, inputs.as_bytes())?;
+        files::write_if_changed(&file, &bytes)?;
+        files::write_if_changed(&stamp, inputs.as_bytes())?;
         let _ = std::fs::remove_file(&raw);
         eprintln!(
             "{:>12} {} ({} KiB)",
@@ -105,7 +104,6 @@ struct Guest {
     borrows: &'static [&'static str],
     /// The golden cases that it shares with examples in other languages.
     golden: &'static str,
-    /// Writes the contract that it implements as one file.
     contract: fn() -> Result<PathBuf, Failure>,
     file: &'static str,
     /// Makes sure of the interpreter; the error says what is missing.
@@ -217,7 +215,7 @@ fn fingerprint(guest: &Guest, contract: &Path) -> Result<String, Failure> {
     files.sort();
     let mut hash = Sha256::new();
     for file in files {
-        let content = std::fs::read(&file).context(format!("reading {}", file.display()))?;
+        let content = files::bytes(&file)?;
         hash.update(file.to_string_lossy().as_bytes());
         hash.update([0]);
         hash.update(content.len().to_le_bytes());

@@ -24,6 +24,7 @@ mod console;
 mod deploy;
 mod failure;
 mod faults;
+mod files;
 mod fleet;
 mod fuzz;
 mod guests;
@@ -42,6 +43,7 @@ mod run;
 mod serve_double;
 mod service;
 mod test;
+mod wait;
 mod wasm_target;
 mod wit;
 

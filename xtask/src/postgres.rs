@@ -10,7 +10,6 @@ use crate::failure::{Context as _, Failure};
 use crate::install::Install;
 use crate::{process, repository};
 
-/// The program of the tests that finds a server.
 const PROGRAM: &str = "leadhost-tests-postgres";
 
 /// Names a server; then the tests use no other.

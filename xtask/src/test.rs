@@ -14,8 +14,8 @@ use crate::failure::{Context as _, Failure};
 use crate::install::Install;
 use crate::postgres::{self, Postgres};
 use crate::{
-    api, bad_deploy, clients, console, deploy, faults, guests, languages, monitoring, plugins,
-    registry, repository,
+    api, bad_deploy, clients, console, deploy, faults, files, guests, languages, monitoring,
+    plugins, registry, repository,
 };
 use choice::Choice;
 use harness::{Call, Ran};
@@ -136,7 +136,7 @@ fn run_all(install: Install, is_full: bool, report: &mut Report) -> Result<(), F
 
     let leadhost = programs.leadhost.display().to_string();
     let unable = repository::target().join("tmp/left-out");
-    repository::write_if_changed(&unable, b"")?;
+    files::write_if_changed(&unable, b"")?;
     let unable_text = unable.display().to_string();
     let mut variables = vec![
         ("LEADHOST_PROGRAM", leadhost.as_str()),
@@ -186,7 +186,6 @@ fn run_all(install: Install, is_full: bool, report: &mut Report) -> Result<(), F
     Ok(())
 }
 
-/// Builds the plugins, and the guests of the tests that are written in Rust.
 fn build_components(install: Install) -> Result<(), Failure> {
     plugins::build_all(install)?;
     plugins::build_test_guests(install)?;

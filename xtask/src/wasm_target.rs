@@ -43,7 +43,6 @@ impl WasmToolchain {
         Ok(Self::Debian { linker: linker()? })
     }
 
-    /// Returns a `cargo build` for the target and these packages.
     pub fn cargo_build(&self, profile: &str, packages: &[&str]) -> Command {
         let mut command = match self {
             Self::Active => {

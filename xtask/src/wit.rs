@@ -13,7 +13,8 @@ use wit_component::WitPrinter;
 use wit_parser::{PackageId, Resolve, UnresolvedPackageGroup};
 
 use crate::args::Args;
-use crate::failure::{Context, Failure};
+use crate::failure::{Context, Failure, Hint};
+use crate::files;
 use crate::repository;
 
 mod page;
@@ -37,7 +38,7 @@ pub fn run(mut args: Args) -> Result<(), Failure> {
     for contract in CONTRACTS {
         let text = render(contract)?;
         let path = repository::target().join("wit").join(contract.file);
-        repository::write_if_changed(&path, text.as_bytes())?;
+        files::write_if_changed(&path, text.as_bytes())?;
         eprintln!("{:>12} {}", "contract", path.display());
         if publish {
             self::publish(contract, &text)?;
@@ -55,7 +56,7 @@ pub fn run(mut args: Args) -> Result<(), Failure> {
     let page = page::page(&texts)?;
     let path = repository::root().join(PAGE);
     if !check {
-        repository::write_if_changed(&path, page.as_bytes())?;
+        files::write_if_changed(&path, page.as_bytes())?;
         return Ok(());
     }
     match std::fs::read_to_string(&path) {
@@ -67,19 +68,17 @@ pub fn run(mut args: Args) -> Result<(), Failure> {
     }
 }
 
-/// The converter's contract as one file, for the guest toolchains.
 pub fn converter() -> Result<PathBuf, Failure> {
     one_file(&CONTRACTS[0])
 }
 
-/// The adapter's contract as one file, for the guest toolchains.
 pub fn adapter() -> Result<PathBuf, Failure> {
     one_file(&CONTRACTS[1])
 }
 
 fn one_file(contract: &Contract) -> Result<PathBuf, Failure> {
     let path = repository::target().join("wit").join(contract.file);
-    repository::write_if_changed(&path, render(contract)?.as_bytes())?;
+    files::write_if_changed(&path, render(contract)?.as_bytes())?;
     Ok(path)
 }
 
@@ -133,7 +132,7 @@ fn publish(contract: &Contract, text: &str) -> Result<(), Failure> {
     if path.exists() {
         return check(contract, text);
     }
-    repository::write_if_changed(&path, text.as_bytes())?;
+    files::write_if_changed(&path, text.as_bytes())?;
     eprintln!("{:>12} {}", "published", path.display());
     Ok(())
 }
@@ -168,12 +167,9 @@ fn published(contract: &Contract) -> PathBuf {
 fn read_published(path: &Path) -> Result<String, Failure> {
     std::fs::read_to_string(path)
         .context(format!("reading the published contract {}", path.display()))
-        .map_err(|failure| {
-            failure.hint("run `cargo xtask wit --publish` if it was never published")
-        })
+        .hint("run `cargo xtask wit --publish` if it was never published")
 }
 
-/// Prints a contract's text, with or without comments.
 fn respell(text: &str, comments: bool) -> Result<String, Failure> {
     let mut resolve = Resolve::default();
     let main = resolve

@@ -6,9 +6,10 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
 use serde_json::{Value, json};
+use xtask::double::http::Received;
 
-use crate::client::{ClientAnswer, ClientRequest};
-use crate::run;
+use crate::client;
+use crate::wait;
 
 /// The name of a person's first lead at the portal. Those of later leads begin with it.
 pub fn id(person: u64) -> String {
@@ -36,7 +37,6 @@ pub fn values(person: u64) -> [Option<String>; 4] {
     ]
 }
 
-/// Returns the body of the request for a person's lead with this id.
 pub fn body(person: u64, id: &str) -> Value {
     let [_, name, email, message] = values(person);
     let mut lead = json!({
@@ -106,13 +106,12 @@ impl Portal {
     }
 
     /// Sends the first lead of the next person. Only one lead is under way at a time.
-    pub fn send(&self) -> Option<ClientAnswer> {
+    pub fn send(&self) -> Option<Received> {
         let person = self.people() + 1;
         self.0.people.store(person, Ordering::SeqCst);
         self.post(person, &id(person))
     }
 
-    /// Sends the first leads of so many people.
     pub fn send_first(&self, people: u64) {
         for _ in 0..people {
             self.send();
@@ -126,17 +125,12 @@ impl Portal {
         }
     }
 
-    fn post(&self, person: u64, id: &str) -> Option<ClientAnswer> {
+    fn post(&self, person: u64, id: &str) -> Option<Received> {
         let number = self.sent() + 1;
+        let headers = [("Content-Type", "application/json".to_owned())];
         let body = body(person, id).to_string();
-        let request = ClientRequest {
-            address: self.gateway(number),
-            method: "POST",
-            path: &self.0.path,
-            headers: &[("Content-Type", "application/json".to_owned())],
-            body: body.as_bytes(),
-        };
-        let answer = request.send();
+        let (gateway, path) = (self.gateway(number), &self.0.path);
+        let answer = client::send(gateway, "POST", path, &headers, &body);
         let refusal = match &answer {
             Ok(answer) if answer.status == 200 => None,
             Ok(answer) => Some(format!("{} {}", answer.status, answer.body)),
@@ -157,7 +151,7 @@ impl Portal {
         let thread = std::thread::spawn(move || {
             while !ending.load(Ordering::SeqCst) {
                 portal.send();
-                run::pause();
+                wait::pause();
             }
         });
         Flow {

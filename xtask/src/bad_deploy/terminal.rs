@@ -7,8 +7,9 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-use super::hosts::without_settings;
 use crate::failure::{Context, Failure};
+use crate::files;
+use crate::service::without_settings;
 
 pub struct Terminal {
     program: PathBuf,
@@ -48,7 +49,6 @@ impl Terminal {
         println!("\n$ {line}");
     }
 
-    /// Shows a text, if there is any.
     pub fn shows(&self, text: &str) {
         let text = text.trim_end();
         if !text.is_empty() {
@@ -56,7 +56,6 @@ impl Terminal {
         }
     }
 
-    /// Runs `leadhost` with these words, and shows all of it.
     pub fn tries(&self, words: &str) -> Result<CommandOutput, Failure> {
         self.typed(&format!("leadhost {words}"));
         let said = self.call(&words.split(' ').collect::<Vec<_>>())?;
@@ -79,7 +78,7 @@ impl Terminal {
         self.typed(&format!("leadhost {words} > {file}"));
         let said = self.call(&words.split(' ').collect::<Vec<_>>())?;
         let path = self.folder.join(file);
-        std::fs::write(&path, &said.out).context(format!("writing {}", path.display()))?;
+        files::write(&path, &said.out)?;
         self.shows(&said.err);
         Ok(said)
     }

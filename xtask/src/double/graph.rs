@@ -91,7 +91,6 @@ impl GraphDouble {
     }
 }
 
-/// The proof for an access token.
 pub fn proof(app_secret: &str, token: &str) -> String {
     hmac_sha256_hex(app_secret, token.as_bytes())
 }
@@ -120,52 +119,34 @@ fn answer(request: &Request, state: &Node) -> Option<Answer> {
         return Some(refusal);
     }
     let id = request.path.rsplit('/').next().unwrap_or_default();
-    let is_lead = request.path.matches('/').count() == 2
-        && !id.is_empty()
-        && id.bytes().all(|byte| byte.is_ascii_digit());
-    if !is_lead {
-        return Some(error(
-            404,
-            803,
-            None,
-            "Some of the aliases you requested do not exist",
-        ));
+    let is_number = !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_digit());
+    if request.path.matches('/').count() != 2 || !is_number {
+        let why = "Some of the aliases you requested do not exist";
+        return Some(error(404, 803, None, why));
     }
-    let attempt = {
-        let mut attempts = locked(&state.attempts);
-        let attempt = attempts.entry(id.to_owned()).or_default();
-        *attempt += 1;
-        *attempt
-    };
+    let mut attempts = locked(&state.attempts);
+    let attempt = attempts.entry(id.to_owned()).or_default();
+    *attempt += 1;
     match &id[id.len().saturating_sub(3)..] {
-        "001" if attempt <= 2 => Some(error(
-            400,
-            100,
-            Some(33),
-            &format!(
+        "001" if *attempt <= 2 => {
+            let why = format!(
                 "Unsupported get request. Object with ID '{id}' does not exist, cannot be loaded due to missing permissions, or does not support this operation"
-            ),
-        )),
-        "002" => Some(error(
-            401,
-            190,
-            Some(463),
-            "Error validating access token: Session has expired",
-        )),
-        "003" if attempt == 1 => Some(
-            error(
-                429,
-                613,
-                None,
-                "Calls to this api have exceeded the rate limit",
-            )
-            .header("Retry-After", "1"),
-        ),
+            );
+            Some(error(400, 100, Some(33), &why))
+        }
+        "002" => {
+            let why = "Error validating access token: Session has expired";
+            Some(error(401, 190, Some(463), why))
+        }
+        "003" if *attempt == 1 => {
+            let why = "Calls to this api have exceeded the rate limit";
+            Some(error(429, 613, None, why).header("Retry-After", "1"))
+        }
         "004" => None,
-        "005" => Some(Answer::html(
-            500,
-            "<!DOCTYPE html><title>Error</title><p>Sorry, something went wrong.",
-        )),
+        "005" => {
+            let page = "<!DOCTYPE html><title>Error</title><p>Sorry, something went wrong.";
+            Some(Answer::html(500, page))
+        }
         _ => Some(Answer::json(200, &lead::lead(id, request.query("fields")))),
     }
 }
@@ -173,36 +154,19 @@ fn answer(request: &Request, state: &Node) -> Option<Answer> {
 fn authorised(request: &Request, options: &GraphOptions) -> Result<(), Answer> {
     let token = request.query("access_token").or_else(|| request.bearer());
     let Some(token) = token else {
-        return Err(error(
-            400,
-            104,
-            None,
-            "An access token is required to request this resource.",
-        ));
+        let why = "An access token is required to request this resource.";
+        return Err(error(400, 104, None, why));
     };
     if !options.tokens.iter().any(|valid| valid == token) {
-        return Err(error(
-            401,
-            190,
-            None,
-            "Invalid OAuth access token - Cannot parse access token",
-        ));
+        let why = "Invalid OAuth access token - Cannot parse access token";
+        return Err(error(401, 190, None, why));
     }
-    match request.query("appsecret_proof") {
-        None => Err(error(
-            400,
-            100,
-            None,
-            "API calls from the server require an appsecret_proof argument",
-        )),
-        Some(given) if given == proof(&options.app_secret, token) => Ok(()),
-        Some(_) => Err(error(
-            400,
-            100,
-            None,
-            "Invalid appsecret_proof provided in the API argument",
-        )),
-    }
+    let why = match request.query("appsecret_proof") {
+        Some(given) if given == proof(&options.app_secret, token) => return Ok(()),
+        Some(_) => "Invalid appsecret_proof provided in the API argument",
+        None => "API calls from the server require an appsecret_proof argument",
+    };
+    Err(error(400, 100, None, why))
 }
 
 fn error(status: u16, code: u32, subcode: Option<u32>, message: &str) -> Answer {

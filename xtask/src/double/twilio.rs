@@ -11,17 +11,15 @@ use std::sync::Mutex;
 use serde_json::{Value, json};
 
 mod check;
-mod errors;
 
 use super::channel::{
     Accepted, Channel, CommandResult, Event, Inbound, Key, Letter, Outgoing, Provider, Status,
 };
+use super::documented;
 use super::http::{Answer, Request, form, pairs};
 use super::proof::{basic, hmac_sha1_base64};
 use super::server::locked;
-use errors::error;
 
-/// A running double of Twilio.
 pub type Twilio = Channel<Messages>;
 
 /// The expected credentials, and the names that the double uses.
@@ -99,7 +97,6 @@ impl Twilio {
         self.provider().path()
     }
 
-    /// This recipient has opted out.
     pub fn opt_out(&self, recipient: &str) {
         locked(&self.provider().opted_out).insert(bare(recipient).to_owned());
     }
@@ -142,7 +139,7 @@ impl Messages {
         }
         if let Some(code) = status.errors.first() {
             fields.push(("ErrorCode", code.to_string()));
-            fields.push(("ChannelStatusMessage", errors::words(*code).to_owned()));
+            fields.push(("ChannelStatusMessage", table(*code).1.to_owned()));
         }
         owned(fields)
     }
@@ -245,7 +242,7 @@ impl Provider for Messages {
             [Event::Status(status)] => self.status(status),
             [Event::Inbound(inbound)] => self.inbound(inbound),
             // Any form: its fields are the members of the value.
-            [Event::Change { value, .. }] => pairs(value),
+            [Event::Change { value, .. }] => pairs(value.as_bytes()),
             _ => Vec::new(),
         };
         Letter {
@@ -260,7 +257,7 @@ impl Provider for Messages {
             Key::Wrong => "another-auth-token",
             Key::None => return Vec::new(),
         };
-        let mut fields = pairs(&String::from_utf8_lossy(&letter.body));
+        let mut fields = pairs(&letter.body);
         fields.sort();
         let mut text = url.to_owned();
         for (name, value) in fields {
@@ -293,6 +290,23 @@ contents                               the content templates
 opt-out RECIPIENT                      sends to it are refused with 21610
 "
     }
+}
+
+/// Twilio's error, flat and with the status inside: its documented status unless another is given.
+fn error(code: u32, status: Option<u16>) -> Answer {
+    let (documented, words, _) = table(code);
+    let status = status.unwrap_or(documented);
+    let body = json!({
+        "code": code,
+        "message": words,
+        "more_info": format!("https://www.twilio.com/docs/errors/{code}"),
+        "status": status,
+    });
+    Answer::json(status, &body)
+}
+
+fn table(code: u32) -> (u16, &'static str, &'static str) {
+    documented(include_str!("twilio/errors.txt"), code)
 }
 
 /// The number without the channel's prefix.

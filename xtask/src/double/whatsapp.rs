@@ -23,7 +23,6 @@ use super::proof::{base64, hmac_sha1_hex, hmac_sha256_hex};
 use super::server::locked;
 use errors::Refusal;
 
-/// A running double of the WhatsApp Cloud API.
 pub type WhatsApp = Channel<Cloud>;
 
 /// The expected credentials, and the names that the double uses.
@@ -83,7 +82,6 @@ pub struct Cloud {
 
 struct Manner {
     wa_id: WaId,
-    /// The `message_status` of answers.
     message_status: String,
     /// Numbers, in the spelling of the sends, that are not on WhatsApp.
     absent: BTreeSet<String>,

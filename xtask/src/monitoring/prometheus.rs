@@ -5,13 +5,12 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use rustix::process::Signal;
 use serde_json::Value;
 
 use crate::client;
 use crate::failure::{Context, Failure};
 use crate::install::Install;
-use crate::{process, run};
+use crate::{files, process, wait};
 
 /// Both the package and its server. The package has `promtool` too.
 const PROGRAM: &str = "prometheus";
@@ -31,7 +30,6 @@ pub fn prepare(install: Install) -> Result<(), Failure> {
     )
 }
 
-/// Runs `promtool` in a folder.
 pub fn promtool(folder: &Path, arguments: &[&str]) -> Result<(), Failure> {
     process::output(Command::new("promtool").current_dir(folder).args(arguments)).map(drop)
 }
@@ -47,7 +45,7 @@ impl Prometheus {
     pub fn start(folder: &Path) -> Result<Self, Failure> {
         let address = free_address().context("finding a free port")?;
         let log = folder.join("prometheus.log");
-        let file = std::fs::File::create(&log).context(format!("creating {}", log.display()))?;
+        let file = files::create(&log)?;
         let child = Command::new(PROGRAM)
             .current_dir(folder)
             .args(["--config.file=prometheus.yml", "--storage.tsdb.path=series"])
@@ -66,7 +64,7 @@ impl Prometheus {
                 return Err(Failure::new("Prometheus did not start")
                     .hint(format!("{} says why", log.display())));
             }
-            run::pause();
+            wait::pause();
         }
         Ok(own)
     }
@@ -115,8 +113,7 @@ impl Prometheus {
 
 impl Drop for Prometheus {
     fn drop(&mut self) {
-        run::signal(&self.child, Signal::TERM);
-        let _ = self.child.wait();
+        wait::stop(&mut self.child);
     }
 }
 

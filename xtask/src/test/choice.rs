@@ -1,6 +1,5 @@
 //! Which integration tests belong to the small size of the suite, and which start first.
 
-/// A test on PostgreSQL has this in its name.
 const ON_POSTGRES: &str = "::on_postgres::";
 
 /// What PostgreSQL does differently: several hosts, policies, the status of a commit, leases, rates, migrations.

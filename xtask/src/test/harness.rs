@@ -12,7 +12,6 @@ use crate::process;
 /// log would show only it.
 const BACKTRACE: &str = "stack backtrace:";
 
-/// The most lines that are repeated of one failed test.
 const MAX_LINES: usize = 30;
 
 /// The most failed tests whose output is repeated.
@@ -21,10 +20,8 @@ const MAX_TESTS: usize = 20;
 /// After so many tests, a line says how far the run is.
 const PROGRESS: usize = 250;
 
-/// How a program is run.
 pub struct Call<'a> {
     pub program: &'a TestProgram,
-    /// The tests to run, by their full names.
     pub names: &'a [String],
     /// Tests that run at once.
     pub threads: usize,
@@ -39,7 +36,6 @@ pub struct Ran {
     pub passed: usize,
     pub failed: usize,
     pub ignored: usize,
-    /// Each test with its seconds.
     pub seconds: Vec<(f64, String)>,
     /// What failed tests said, and why the program ended before its summary.
     pub faults: Vec<String>,

@@ -8,19 +8,15 @@ use serde_json::Value;
 use crate::failure::{Context as _, Failure};
 use crate::{process, repository};
 
-/// The target of the integration tests.
 const INTEGRATION: &str = "it";
 
-/// The targets of [`build`] for the integration tests and the service alone.
 pub const INTEGRATION_TESTS: &[&str] = &["--test", INTEGRATION, "--bin", "leadhost"];
 
-/// The targets of [`build`] for all tests.
 pub const ALL_TESTS: &[&str] = &["--lib", "--bins", "--tests"];
 
 /// What the build leaves.
 pub struct Programs {
     pub integration: TestProgram,
-    /// The unit tests of each crate.
     pub unit: Vec<TestProgram>,
     /// The service.
     pub leadhost: PathBuf,
@@ -74,7 +70,6 @@ struct Executable {
     is_test: bool,
 }
 
-/// Returns the executables in cargo's messages.
 fn executables(messages: &str) -> impl Iterator<Item = Executable> {
     let messages = messages
         .lines()

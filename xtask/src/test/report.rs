@@ -11,7 +11,6 @@ const SLOWEST: usize = 30;
 /// What a step returned, and its seconds.
 pub struct Timed<T>(Result<T, Failure>, f64);
 
-/// Runs a step.
 pub fn timed<T>(step: impl FnOnce() -> Result<T, Failure>) -> Timed<T> {
     let start = Instant::now();
     let outcome = step();

@@ -16,75 +16,16 @@ Every function and type of the frozen contracts in [`wit/published`](../wit/publ
 ";
 
 /// Comments of the published contracts, which are frozen, and the plainer words that the page has for them.
-const PLAINER: [(&str, &str); 20] = [
-    (
-        "Who the converter is. Called",
-        "Describes the converter. Called",
-    ),
-    (
-        "Who the plugin is and what it needs.",
-        "Describes the plugin and what it needs.",
-    ),
-    ("makes sure of the address", "verifies the address"),
-    (
-        "none: this source has no such thing",
-        "none: this source has no such request",
-    ),
-    ("the sender hears 400", "the sender gets 400"),
-    (
-        "Whatever else the source said: name and JSON text.",
-        "Everything else that the source sent: name and JSON text.",
-    ),
-    (
-        "for whoever debugs the converter",
-        "for the person who debugs the converter",
-    ),
-    ("What to tell the partner.", "The message for the partner."),
-    ("and why nobody knows", "and why that is unknown"),
-    (
-        "Such a message is never sent again by itself.",
-        "Such a message is never sent again automatically.",
-    ),
-    ("As of a refusal.", "As in a refusal."),
-    (
-        "As of a template; empty: something else changed",
-        "As in a template; empty: something else changed",
-    ),
-    ("What became of a message.", "What happened to a message."),
-    (
-        "Whose matter it is, which decides what the host does.",
-        "The category of the refusal; it decides what the host does.",
-    ),
-    (
-        "What was agreed to: the source's word.",
-        "The purpose of the consent, as the source names it.",
-    ),
-    (
-        "What the sender hears back, after the commit.",
-        "The response that the sender gets, after the commit.",
-    ),
-    (
-        "What a send must fill.",
-        "A placeholder of a template, which a send must fill.",
-    ),
-    (
-        "What the host puts in at the last moment. Functions:",
-        "A value that the host fills in just before the request is sent. Functions:",
-    ),
-    (
-        "Where something is in a delivery. Places:",
-        "The place of a value in a delivery. Places:",
-    ),
-    ("in words for whoever sent it", "in words for its sender"),
-];
+fn plainer() -> Vec<[String; 2]> {
+    serde_json::from_str(include_str!("plainer.json")).expect("JSON")
+}
 
 /// Returns the page about these contracts, whose texts are given. A package that several of them
 /// contain comes once, at the end.
 pub fn page(contracts: &[String]) -> Result<String, Failure> {
     let page = as_published(contracts)?;
-    Ok(PLAINER
-        .iter()
-        .fold(page, |page, (frozen, plain)| page.replace(frozen, plain)))
+    let reword = |page: String, [frozen, plain]: [String; 2]| page.replace(&frozen, &plain);
+    Ok(plainer().into_iter().fold(page, reword))
 }
 
 /// Returns the page with the comments as they were published.
@@ -321,8 +262,8 @@ F.
             .map(|path| std::fs::read_to_string(path).expect("a readable contract"))
             .collect();
         let page = as_published(&contracts).expect("the contracts are read");
-        for (frozen, _) in PLAINER {
-            assert!(page.contains(frozen), "{frozen}");
+        for [frozen, _] in plainer() {
+            assert!(page.contains(&frozen), "{frozen}");
         }
     }
 }

@@ -45,15 +45,13 @@ impl From<Inbound> for Event {
     }
 }
 
-/// A status of a message.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Status {
     pub id: String,
     /// `sent`, `delivered`, `read`, `failed`, or any other.
     pub word: String,
     /// Seconds since 1970.
     pub at: Option<u64>,
-    /// The provider's name for the recipient.
     pub recipient: Option<String>,
     /// The sender's own text.
     pub opaque: Option<String>,
@@ -68,21 +66,15 @@ impl Status {
         Self {
             id: id.to_owned(),
             word: word.to_owned(),
-            at: None,
-            recipient: None,
-            opaque: None,
-            errors: Vec::new(),
-            callback: None,
+            ..Self::default()
         }
     }
 
-    /// Sets the time, in seconds since 1970.
     pub fn at(mut self, seconds: u64) -> Self {
         self.at = Some(seconds);
         self
     }
 
-    /// Sets the provider's error codes.
     pub fn errors(mut self, codes: &[u32]) -> Self {
         self.errors = codes.to_vec();
         self
@@ -95,10 +87,8 @@ impl Status {
     }
 }
 
-/// A message of a contact.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Inbound {
-    /// The provider's name for the sender.
     pub sender: String,
     pub name: String,
     /// The provider's id; `None`: one is derived from the time and the sender.
@@ -112,20 +102,15 @@ pub struct Inbound {
 }
 
 impl Inbound {
-    /// Returns a text message of this sender.
     pub fn text(sender: &str, text: &str) -> Self {
         Self {
             sender: sender.to_owned(),
             name: "Ilda Prates".to_owned(),
-            id: None,
-            at: None,
             text: text.to_owned(),
-            payload: None,
-            answers: None,
+            ..Self::default()
         }
     }
 
-    /// The sender pressed a button of a template.
     pub fn button(sender: &str, words: &str, payload: &str) -> Self {
         Self {
             payload: Some(payload.to_owned()),
@@ -133,25 +118,21 @@ impl Inbound {
         }
     }
 
-    /// Sets the sender's name.
     pub fn named(mut self, name: &str) -> Self {
         name.clone_into(&mut self.name);
         self
     }
 
-    /// Sets the provider's id of the message.
     pub fn id(mut self, id: &str) -> Self {
         self.id = Some(id.to_owned());
         self
     }
 
-    /// Sets the time, in seconds since 1970.
     pub fn at(mut self, seconds: u64) -> Self {
         self.at = Some(seconds);
         self
     }
 
-    /// As an answer to this message.
     pub fn answering(mut self, id: &str) -> Self {
         self.answers = Some(id.to_owned());
         self
@@ -174,7 +155,6 @@ impl Inbound {
     }
 }
 
-/// How waiting events are sent.
 #[derive(Clone, Debug)]
 pub struct Flush {
     /// The number of events in a request, if the provider batches events.
@@ -186,7 +166,6 @@ pub struct Flush {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// In the order in which they were queued.
     Queued,
     Reversed,
     /// Shuffled, with the same result for the same seed.
@@ -210,13 +189,11 @@ impl Flush {
         self
     }
 
-    /// Sets the order of the events.
     pub fn order(mut self, order: Order) -> Self {
         self.order = order;
         self
     }
 
-    /// Sends every event this often.
     pub fn times(mut self, times: usize) -> Self {
         self.times = times;
         self

@@ -122,7 +122,6 @@ struct Planned {
 }
 
 impl Plan {
-    /// Plans a misbehaviour for this many sends to a recipient; without one, to any.
     pub fn add(&self, recipient: Option<&str>, times: u32, what: Misbehaviour) {
         locked(&self.0).push_back(Planned {
             recipient: recipient.map(str::to_owned),
@@ -148,7 +147,6 @@ impl Plan {
         Some(take(&mut planned, at))
     }
 
-    /// Whether the next send is to be reset unread.
     pub fn next_unread(&self) -> bool {
         let mut planned = locked(&self.0);
         let at = planned

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::TwilioOptions;
-use super::errors::error;
+use super::error;
 use crate::double::channel::Outgoing;
 use crate::double::http::{Answer, value};
 

@@ -2,12 +2,11 @@
 
 mod webhooks;
 
-use std::io::{Read as _, Write as _};
-use std::net::TcpStream;
 use std::time::Duration;
 
 use super::super::channel::{Misbehaviour, Taken};
 use super::*;
+use crate::double::testing::ask;
 
 const NOON: u64 = 1_894_708_800;
 
@@ -19,25 +18,10 @@ fn double() -> WhatsApp {
     WhatsApp::start(options).expect("a free port on loopback")
 }
 
-/// The status and the body; `None` if the connection ends or is reset.
-fn exchange(double: &WhatsApp, text: &str) -> Option<(u16, String)> {
-    let mut connection = TcpStream::connect(double.address()).expect("the double listens");
-    let _ = connection.write_all(text.as_bytes());
-    let mut answer = String::new();
-    let read = connection.read_to_string(&mut answer);
-    let (head, body) = answer.split_once("\r\n\r\n")?;
-    read.ok()?;
-    Some((head.get(9..12)?.parse().ok()?, body.to_owned()))
-}
-
 fn post(double: &WhatsApp, path: &str, token: &str, body: &str) -> Option<(u16, String)> {
-    exchange(
-        double,
-        &format!(
-            "POST {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{body}",
-            body.len()
-        ),
-    )
+    let token = format!("Bearer {token}");
+    let answer = ask(double.address(), "POST", path, &token, body)?;
+    Some((answer.status, answer.body))
 }
 
 fn send(double: &WhatsApp, body: &Value) -> Option<(u16, Value)> {
@@ -341,11 +325,12 @@ fn the_list_of_templates_comes_in_pages() {
     let double = double();
     let token = &double.options().tokens[0];
     let get = |target: &str| -> (u16, Value) {
-        let text = format!(
-            "GET {target} HTTP/1.1\r\nAuthorization: Bearer {token}\r\nConnection: close\r\n\r\n"
-        );
-        let (status, body) = exchange(&double, &text).expect("an answer");
-        (status, serde_json::from_str(&body).expect("JSON"))
+        let token = format!("Bearer {token}");
+        let answer = ask(double.address(), "GET", target, &token, "").expect("an answer");
+        (
+            answer.status,
+            serde_json::from_str(&answer.body).expect("JSON"),
+        )
     };
     let list = format!("/v23.0/{}/message_templates", double.options().waba_id);
     let (mut names, mut after) = (Vec::new(), String::new());
@@ -423,18 +408,11 @@ fn a_limit_has_a_retry_after() {
     };
     double.next_sends(1, limit);
     let body = greeting("5511987650101").to_string();
-    let text = format!(
-        "POST {} HTTP/1.1\r\nAuthorization: Bearer {}\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{body}",
-        double.messages_path(),
-        double.options().tokens[0],
-        body.len()
-    );
-    let mut connection = TcpStream::connect(double.address()).expect("the double listens");
-    connection.write_all(text.as_bytes()).expect("it reads");
-    let mut answer = String::new();
-    connection.read_to_string(&mut answer).expect("an answer");
-    assert!(answer.starts_with("HTTP/1.1 429"), "{answer}");
-    assert!(answer.contains("Retry-After: 17\r\n"), "{answer}");
+    let token = format!("Bearer {}", double.options().tokens[0]);
+    let path = double.messages_path();
+    let answer = ask(double.address(), "POST", &path, &token, &body).expect("an answer");
+    assert_eq!(answer.status, 429);
+    assert!(answer.head.contains("Retry-After: 17\r\n"), "{answer:?}");
 }
 
 #[test]
@@ -460,20 +438,13 @@ fn a_hanging_send_is_answered_when_it_is_released() {
 fn a_dropped_double_releases_the_hanging_sends() {
     let double = double();
     double.next_sends(1, Misbehaviour::Hang(Taken::No));
-    let mut connection = TcpStream::connect(double.address()).expect("the double listens");
-    let body = greeting("5511987650101").to_string();
-    let text = format!(
-        "POST {} HTTP/1.1\r\nAuthorization: Bearer {}\r\nContent-Length: {}\r\n\r\n{body}",
-        double.messages_path(),
-        double.options().tokens[0],
-        body.len()
-    );
-    connection.write_all(text.as_bytes()).expect("it reads");
+    let (path, token) = (double.messages_path(), double.options().tokens[0].clone());
+    let (address, body) = (double.address(), greeting("5511987650101").to_string());
+    let sending =
+        std::thread::spawn(move || ask(address, "POST", &path, &format!("Bearer {token}"), &body));
     while double.hanging() == 0 {
         std::thread::yield_now();
     }
     drop(double);
-    let mut rest = Vec::new();
-    let _ = connection.read_to_end(&mut rest);
-    assert!(rest.is_empty());
+    assert_eq!(sending.join().expect("no panic"), None);
 }
