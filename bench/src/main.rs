@@ -158,7 +158,6 @@ impl Arguments {
             .is_none_or(|folder| !folder.ends_with("debug"))
     }
 
-    /// Returns the component that all figures convert with.
     pub fn component(&self) -> Result<Vec<u8>, Failure> {
         let path = self.plugins.join("converter-grupo-olx.wasm");
         std::fs::read(&path).map_err(|error| format!("{}: {error}", path.display()).into())
@@ -184,10 +183,10 @@ fn main() -> ExitCode {
             Figure::Conversion => figures::conversion::measure(&arguments),
             Figure::Guests => figures::guests::measure(&arguments),
             Figure::Ingest => figures::ingest::measure(&arguments),
-            Figure::IngestPostgres => figures::ingest_postgres::measure(&arguments),
+            Figure::IngestPostgres => figures::ingest::measure_on_postgres(&arguments),
             Figure::Export => figures::export::measure(&arguments),
             Figure::ExportPeer => figures::export_peer::measure(&arguments),
-            Figure::ExportStores => figures::export_stores::measure(&arguments),
+            Figure::ExportStores => figures::export::measure_stores(&arguments),
             Figure::Swap => figures::swap::measure(&arguments),
             Figure::SwapFleet => figures::swap_fleet::measure(&arguments),
             Figure::Rollout => figures::rollout::measure(&arguments),

@@ -158,7 +158,6 @@ impl Server {
         })
     }
 
-    /// Adds the server's version to a report.
     pub fn version(&self, report: &mut Report) -> Result<(), Failure> {
         let number = self.ask("select current_setting('server_version_num')::bigint")?;
         report.version(

@@ -2,104 +2,172 @@
 //! Printed, and written as Markdown for people and as JSON for programs. The
 //! circumstances name the machine's make, never the machine itself.
 
-use std::fmt::Write as _;
+use std::collections::BTreeMap;
+use std::fmt;
 use std::path::Path;
 use std::process::Command;
+use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::Failure;
 
-#[derive(Debug)]
 pub struct Report {
     name: &'static str,
-    title: String,
-    aims: Vec<Aim>,
+    title: &'static str,
+    aims: Vec<(String, String, bool)>,
     tables: Vec<Table>,
     notes: Vec<String>,
     versions: Vec<(String, String)>,
-    data: Value,
 }
 
-#[derive(Debug)]
-struct Aim {
-    what: String,
-    came: String,
-    met: bool,
-}
-
-#[derive(Debug)]
 pub struct Table {
     caption: String,
     columns: Vec<String>,
-    rows: Vec<Vec<String>>,
+    rows: Vec<Vec<Cell>>,
+}
+
+/// A cell of a table: readable for people, and a number in the basic unit for programs.
+#[derive(Clone, Debug)]
+pub enum Cell {
+    Text(String),
+    Count(f64),
+    /// In seconds.
+    Time(f64),
+    Times(f64),
+}
+
+impl<T: Into<String>> From<T> for Cell {
+    fn from(text: T) -> Self {
+        Self::Text(text.into())
+    }
+}
+
+impl fmt::Display for Cell {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = match self {
+            Self::Text(text) => text.clone(),
+            Self::Count(figure) => grouped(*figure),
+            Self::Times(times) => format!("{times:.2}"),
+            Self::Time(seconds) => match seconds * 1e6 {
+                micros @ ..100.0 => format!("{micros:.1} µs"),
+                micros @ ..1_000.0 => format!("{micros:.0} µs"),
+                micros @ ..100_000.0 => format!("{:.2} ms", micros / 1e3),
+                _ => format!("{seconds:.2} s"),
+            },
+        };
+        f.pad(&text)
+    }
+}
+
+impl Cell {
+    fn value(&self) -> Value {
+        match self {
+            Self::Text(text) => json!(text),
+            Self::Count(figure) | Self::Time(figure) | Self::Times(figure) => json!(figure),
+        }
+    }
+}
+
+/// A number with its thousands apart.
+pub fn count(figure: f64) -> Cell {
+    Cell::Count(figure)
+}
+
+/// A duration in a suitable unit.
+pub fn time(duration: Duration) -> Cell {
+    seconds(duration.as_secs_f64())
+}
+
+pub fn seconds(seconds: f64) -> Cell {
+    Cell::Time(seconds)
+}
+
+/// A ratio with two decimals.
+pub fn times(times: f64) -> Cell {
+    Cell::Times(times)
+}
+
+/// The cell of what has no value.
+pub fn none() -> Cell {
+    "–".into()
+}
+
+fn grouped(figure: f64) -> String {
+    let digits = format!("{figure:.0}");
+    let mut grouped = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at) % 3 == 0 {
+            grouped.push(' ');
+        }
+        grouped.push(digit);
+    }
+    grouped
 }
 
 impl Table {
-    /// Returns a table without rows, with these columns.
-    pub fn new(caption: &str, columns: &[&str]) -> Self {
+    pub fn new(caption: impl Into<String>, columns: &[&str]) -> Self {
         Self {
-            caption: caption.to_owned(),
+            caption: caption.into(),
             columns: columns.iter().map(|&column| column.to_owned()).collect(),
             rows: Vec::new(),
         }
     }
 
     /// Adds a row, with a cell for each column.
-    pub fn row(&mut self, cells: impl IntoIterator<Item = String>) {
+    pub fn row(&mut self, cells: impl IntoIterator<Item = Cell>) {
         self.rows.push(cells.into_iter().collect());
     }
 
     fn markdown(&self) -> String {
+        let mut lines = vec![self.columns.clone()];
+        let texts = |row: &Vec<Cell>| row.iter().map(Cell::to_string).collect();
+        lines.extend(self.rows.iter().map(texts));
         let width = |at: usize| {
-            let cells = self.rows.iter().filter_map(|row| row.get(at));
-            cells
-                .chain([&self.columns[at]])
-                .map(|cell| cell.chars().count())
-                .max()
-                .unwrap_or_default()
+            let cells = lines.iter().filter_map(|line| line.get(at));
+            let widths = cells.map(|cell| cell.chars().count());
+            widths.max().unwrap_or_default()
         };
         let widths: Vec<usize> = (0..self.columns.len()).map(width).collect();
-        let line = |cells: &[String]| {
-            let cells: Vec<String> = cells
-                .iter()
-                .zip(&widths)
+        lines.insert(1, widths.iter().map(|width| "-".repeat(*width)).collect());
+        let mut text = format!("{}\n\n", self.caption);
+        for line in &lines {
+            let cells = line.iter().zip(&widths);
+            let cells: Vec<_> = cells
                 .map(|(cell, width)| format!("{cell:<width$}"))
                 .collect();
-            format!("| {} |\n", cells.join(" | "))
-        };
-        let rule: Vec<String> = widths.iter().map(|width| "-".repeat(*width)).collect();
-        let mut text = format!("{}\n\n", self.caption);
-        text.push_str(&line(&self.columns));
-        text.push_str(&line(&rule));
-        for row in &self.rows {
-            text.push_str(&line(row));
+            text += &format!("| {} |\n", cells.join(" | "));
         }
         text
+    }
+
+    fn data(&self) -> Value {
+        let rows = self.rows.iter().map(|row| -> Map<String, Value> {
+            let cells = self.columns.iter().zip(row);
+            cells
+                .map(|(column, cell)| (column.clone(), cell.value()))
+                .collect()
+        });
+        json!({"caption": self.caption, "rows": rows.collect::<Vec<_>>()})
     }
 }
 
 impl Report {
-    /// Returns an empty report. `name` is the name of its files.
-    pub fn new(name: &'static str, title: &str) -> Self {
+    /// An empty report. `name` is the name of its files.
+    pub fn new(name: &'static str, title: &'static str) -> Self {
         Self {
             name,
-            title: title.to_owned(),
+            title,
             aims: Vec::new(),
             tables: Vec::new(),
             notes: Vec::new(),
             versions: Vec::new(),
-            data: json!({}),
         }
     }
 
     /// Adds an aim with its result (`came`) and whether that meets it.
-    pub fn aim(&mut self, what: &str, came: String, met: bool) {
-        self.aims.push(Aim {
-            what: what.to_owned(),
-            came,
-            met,
-        });
+    pub fn aim(&mut self, what: impl fmt::Display, came: impl fmt::Display, met: bool) {
+        self.aims.push((what.to_string(), came.to_string(), met));
     }
 
     /// Adds a table below the earlier ones.
@@ -117,103 +185,52 @@ impl Report {
         self.versions.push((of.to_owned(), version.into()));
     }
 
-    /// The measured values, for programs.
-    pub fn data(&mut self, key: &str, value: Value) {
-        self.data[key] = value;
-    }
-
     /// Prints the report, and writes both files.
     pub fn publish(mut self, folder: &Path) -> Result<(), Failure> {
         let (date, machine) = (date()?, machine());
-        self.versions.insert(
-            0,
-            (
-                "leadhost".to_owned(),
-                format!("{} ({})", env!("CARGO_PKG_VERSION"), commit()),
-            ),
-        );
+        let own = format!("{} ({})", env!("CARGO_PKG_VERSION"), commit());
+        self.versions.insert(0, ("leadhost".to_owned(), own));
         self.versions.insert(1, ("rustc".to_owned(), rustc()));
         let markdown = self.markdown(&date, &machine);
         println!("{markdown}");
         std::fs::create_dir_all(folder)?;
         std::fs::write(folder.join(format!("{}.md", self.name)), &markdown)?;
-        let aims: Vec<Value> = self
-            .aims
-            .iter()
-            .map(|aim| json!({"aim": aim.what, "came": aim.came, "met": aim.met}))
-            .collect();
-        let versions: serde_json::Map<String, Value> = self
-            .versions
-            .iter()
-            .map(|(of, version)| (of.clone(), json!(version)))
-            .collect();
+        let aims = self.aims.iter();
+        let aims = aims.map(|(aim, came, met)| json!({"aim": aim, "came": came, "met": met}));
         let all = json!({
             "figure": self.name,
             "date": date,
             "machine": machine,
-            "versions": versions,
-            "aims": aims,
-            "data": self.data,
+            "versions": self.versions.iter().cloned().collect::<BTreeMap<_, _>>(),
+            "aims": aims.collect::<Vec<_>>(),
+            "tables": self.tables.iter().map(Table::data).collect::<Vec<_>>(),
+            "notes": self.notes,
         });
-        let mut text = serde_json::to_string_pretty(&all)?;
-        text.push('\n');
+        let text = format!("{}\n", serde_json::to_string_pretty(&all)?);
         std::fs::write(folder.join(format!("{}.json", self.name)), text)?;
         Ok(())
     }
 
     fn markdown(&self, date: &str, machine: &str) -> String {
         let mut text = format!("# {}\n\n", self.title);
-        for aim in &self.aims {
-            let verdict = if aim.met { "met" } else { "**missed**" };
-            writeln!(
-                text,
-                "- Aim: {}. Result: {}: {verdict}.",
-                aim.what, aim.came
-            )
-            .expect("writing to a String does not fail");
+        for (aim, came, met) in &self.aims {
+            let verdict = if *met { "met" } else { "**missed**" };
+            text += &format!("- Aim: {aim}. Result: {came}: {verdict}.\n");
         }
         for table in &self.tables {
-            text.push('\n');
-            text.push_str(&table.markdown());
+            text += &format!("\n{}", table.markdown());
         }
         if !self.notes.is_empty() {
             text.push('\n');
-            for note in &self.notes {
-                writeln!(text, "- {note}").expect("writing to a String does not fail");
-            }
         }
-        let versions: Vec<String> = self
-            .versions
-            .iter()
+        for note in &self.notes {
+            text += &format!("- {note}\n");
+        }
+        let versions = self.versions.iter();
+        let versions: Vec<_> = versions
             .map(|(of, version)| format!("{of} {version}"))
             .collect();
-        writeln!(text, "\n{date} UTC. {machine}. {}.", versions.join(", "))
-            .expect("writing to a String does not fail");
-        text
-    }
-}
-
-/// Formats a rate with three significant digits.
-pub fn count(figure: f64) -> String {
-    let digits = format!("{figure:.0}");
-    let mut grouped = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at) % 3 == 0 {
-            grouped.push(' ');
-        }
-        grouped.push(digit);
-    }
-    grouped
-}
-
-/// Formats a duration in a suitable unit.
-pub fn time(duration: std::time::Duration) -> String {
-    let micros = duration.as_secs_f64() * 1e6;
-    match micros {
-        ..100.0 => format!("{micros:.1} µs"),
-        ..1_000.0 => format!("{micros:.0} µs"),
-        ..100_000.0 => format!("{:.2} ms", micros / 1e3),
-        _ => format!("{:.2} s", micros / 1e6),
+        text + &format!("\n{date} UTC. {machine}. {}.\n", versions.join(", "))
     }
 }
 
@@ -256,7 +273,6 @@ fn date() -> Result<String, Failure> {
         .replace('T', " "))
 }
 
-/// Returns only the version.
 fn rustc() -> String {
     let said = output("rustc", &["--version"]);
     said.split(' ').nth(1).unwrap_or(&said).to_owned()

@@ -148,7 +148,6 @@ impl StoredRows {
         }
     }
 
-    /// Returns status and converter's digest by the delivery's id.
     pub fn ran_with(&self) -> Result<HashMap<[u8; 36], (String, String)>, Failure> {
         let rows = self.deliveries("status, coalesce(ran ->> 'digest', '')")?;
         Ok(rows
@@ -157,7 +156,6 @@ impl StoredRows {
             .collect())
     }
 
-    /// Returns the number of rows of a table.
     pub fn rows(&self, table: &'static str) -> Result<u64, Failure> {
         let sql = format!("select count(*) from {table}");
         let count: i64 = match self {

@@ -6,7 +6,6 @@ use std::time::Duration;
 pub struct Sample(Vec<Duration>);
 
 impl Sample {
-    /// Sorts the durations.
     pub fn from_durations(durations: impl IntoIterator<Item = Duration>) -> Self {
         let mut sorted: Vec<_> = durations.into_iter().collect();
         sorted.sort_unstable();

@@ -284,7 +284,7 @@ fn report(
     let mut report = Report::new("console", "Pages of the console");
     let slowest = samples.iter().map(Sample::p99).max().unwrap_or_default();
     report.aim(
-        &format!(
+        format!(
             "p99 of the first byte of every page at most {}",
             time(MOST_P99)
         ),
@@ -292,7 +292,7 @@ fn report(
         slowest <= MOST_P99,
     );
     let mut table = Table::new(
-        &format!(
+        format!(
             "SQLite with {} deliveries of a week, while {} a second come in; the first byte of each page, {} requests after {}, one after the other:",
             count(arguments.deliveries as f64),
             count(per_second),
@@ -301,23 +301,15 @@ fn report(
         ),
         &["page", "p50", "p99", "longest"],
     );
-    let mut data = Vec::new();
     for (page, sample) in pages.iter().zip(samples) {
         table.row([
-            page.name.to_owned(),
+            page.name.into(),
             time(sample.p50()),
             time(sample.p99()),
             time(sample.max()),
         ]);
-        data.push(json!({
-            "page": page.name, "count": sample.len(),
-            "p50Micros": sample.p50().as_micros() as u64,
-            "p99Micros": sample.p99().as_micros() as u64,
-        }));
     }
     report.table(table);
-    report.data("deliveries", json!(arguments.deliveries));
-    report.data("pages", json!(data));
     report.note(format!(
         "All {} requests were answered with 200, within {}.",
         count((pages.len() * (WARM_UP + TIMES)) as f64),

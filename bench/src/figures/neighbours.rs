@@ -19,7 +19,7 @@ use xtask::misbehave;
 use crate::host::{self, Host};
 use crate::http::Client;
 use crate::paced::{self, Paced, PacedBody, PacedOutcome};
-use crate::report::{Report, Table, time};
+use crate::report::{Cell, Report, Table, time};
 use crate::rows::StoredRows;
 use crate::sample::Sample;
 use crate::{Arguments, Failure, has_memory};
@@ -28,7 +28,6 @@ const WARM_UP: Duration = Duration::from_secs(3);
 /// The client of a check disconnects after this time and starts another check: work that
 /// continues for disconnected clients adds up.
 const CHECK_PATIENCE: Duration = Duration::from_secs(3);
-/// Leads a second of the good connection.
 const GOOD_RATE: f64 = 100.0;
 /// Connections of a sender of many leads: the maximum of usual HTTP clients.
 const POOL: usize = 256;
@@ -139,7 +138,7 @@ pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
             "what came of the neighbour",
         ],
     );
-    let (mut data, mut met, mut missed) = (Vec::new(), 0, Vec::new());
+    let (mut met, mut missed) = (0, Vec::new());
     for row in rows {
         let bad = match component(arguments, &row.bad) {
             Ok(bad) => bad,
@@ -152,7 +151,7 @@ pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
         let measured = measure_row(arguments, row, &bad, during)
             .map_err(|error| format!("{}: {error}", row.name))?;
         let line = measured.line(row);
-        eprintln!("  {}", line.join(" | "));
+        eprintln!("  {}", line.each_ref().map(Cell::to_string).join(" | "));
         table.row(line);
         if !row.has_aim() {
         } else if measured.meets(row) {
@@ -160,7 +159,6 @@ pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
         } else {
             missed.push(row.name);
         }
-        data.push(measured.data(row));
     }
     let came = match missed.as_slice() {
         [] => format!("met in all {met} rows"),
@@ -184,7 +182,6 @@ pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
         false => "The data folders were on the disk, since there is no /dev/shm here: its own stalls are part of the figures.",
     });
     report.note("A lead that is not answered within 15 s counts with 15 s, and as not ok.");
-    report.data("rows", Value::Array(data));
     Ok(report)
 }
 
@@ -454,7 +451,7 @@ impl MeasuredRow {
         self.times() <= row.aim && self.ok_per_second() >= GOOD_RATE * LEAST_OK
     }
 
-    fn line(&self, row: &Row) -> Vec<String> {
+    fn line(&self, row: &Row) -> [Cell; 9] {
         let verdict = match (row.has_aim(), self.meets(row)) {
             (false, _) => "none".to_owned(),
             (true, true) => format!("{}: met", row.aim),
@@ -462,42 +459,16 @@ impl MeasuredRow {
         };
         let each: Vec<_> = self.rounds.iter().map(NeighbourRound::times).collect();
         let each: Vec<_> = each.iter().map(|times| format!("{times:.2}")).collect();
-        vec![
-            format!("{}: {}", row.name, row.what),
-            format!("{:.1}", self.ok_per_second()),
+        [
+            format!("{}: {}", row.name, row.what).into(),
+            format!("{:.1}", self.ok_per_second()).into(),
             time(self.beside().p50()),
             time(self.beside().p99()),
             time(self.alone().p50()),
             time(self.alone().p99()),
-            format!("{:.2} ({})", self.times(), each.join(", ")),
-            verdict,
-            self.came.clone(),
+            format!("{:.2} ({})", self.times(), each.join(", ")).into(),
+            verdict.into(),
+            self.came.as_str().into(),
         ]
-    }
-
-    fn data(&self, row: &Row) -> Value {
-        let of = |outcome: &PacedOutcome| {
-            let latency = outcome.latency();
-            json!({
-                "okPerSecond": outcome.ok_per_second(),
-                "p50Micros": latency.p50().as_micros() as u64,
-                "p99Micros": latency.p99().as_micros() as u64,
-                "slowestMicros": latency.max().as_micros() as u64,
-                "ended": outcome.ended,
-            })
-        };
-        let rounds: Vec<_> = self
-            .rounds
-            .iter()
-            .map(|round| json!({"alone": of(&round.alone), "beside": of(&round.beside)}))
-            .collect();
-        json!({
-            "row": row.name,
-            "rounds": rounds,
-            "timesAlone": self.times(),
-            "aim": row.aim,
-            "met": row.has_aim().then(|| self.meets(row)),
-            "neighbour": self.came,
-        })
     }
 }

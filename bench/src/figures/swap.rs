@@ -9,8 +9,6 @@
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-use serde_json::json;
-
 use crate::host::{self, Host};
 use crate::load::{self, Answer, CONNECTIONS, Load, LoadOutcome};
 use crate::report::{Report, Table, count, time};
@@ -109,7 +107,6 @@ fn swap(
 
 #[derive(Debug, Default)]
 pub(super) struct Judged {
-    /// Answered but not stored.
     pub(super) lost: u64,
     /// Stored with another status than `converted`.
     pub(super) failed: u64,
@@ -178,7 +175,7 @@ fn report(
     let (quiet_rate, quiet) = of(false);
     let (swap_rate, swapping) = of(true);
     let mut table = Table::new(
-        &format!(
+        format!(
             "{} swaps between two versions, one each {} ms, while {CONNECTIONS} connections post leads:",
             activations.len(),
             PAUSE.as_millis()
@@ -190,7 +187,7 @@ fn report(
         ("with swaps", swap_rate, &swapping),
     ] {
         table.row([
-            name.to_owned(),
+            name.into(),
             count(rate),
             time(sample.p50()),
             time(sample.p99()),
@@ -229,25 +226,5 @@ fn report(
     }
     let p99 = swapping.p99().as_secs_f64() / quiet.p99().as_secs_f64();
     report.note(format!("p99 with swaps is {p99:.2} times that without."));
-    report.data(
-        "counts",
-        json!({
-            "swaps": activations.len(),
-            "answered": outcome.answers.len(),
-            "stored": stored,
-            "lost": judged.lost,
-            "failed": failed,
-            "onRetired": judged.retired,
-            "judged": judged.between,
-        }),
-    );
-    report.data(
-        "latency",
-        json!({
-            "withoutSwaps": {"p50Micros": quiet.p50().as_micros() as u64, "p99Micros": quiet.p99().as_micros() as u64},
-            "withSwaps": {"p50Micros": swapping.p50().as_micros() as u64, "p99Micros": swapping.p99().as_micros() as u64},
-            "activationP50Micros": activation.p50().as_micros() as u64,
-        }),
-    );
     report
 }

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::swap::{Activation, Judged, judge};
 use crate::host::Host;
@@ -251,13 +251,12 @@ fn report(
         report.aim(aim, figure.to_string(), figure == 0);
     }
     let mut table = Table::new(
-        &format!(
+        format!(
             "From the command to its answer, which comes when all of the {} hosts on one database serve the version; {CONNECTIONS} connections post leads to each of them:",
             HOSTS.len()
         ),
         &["activation of", "times", "p50", "slowest"],
     );
-    let mut data = Vec::new();
     let (at_hand, new) = activations.split_at(SWAPS.min(activations.len()));
     for (what, activations) in [
         ("a version that the hosts have at hand", at_hand),
@@ -265,20 +264,13 @@ fn report(
     ] {
         let sample = Sample::from_durations(activations.iter().map(|one| one.answered - one.began));
         table.row([
-            what.to_owned(),
-            activations.len().to_string(),
+            what.into(),
+            activations.len().to_string().into(),
             time(sample.p50()),
             time(sample.max()),
         ]);
-        data.push(json!({
-            "of": what,
-            "times": activations.len(),
-            "p50Micros": sample.p50().as_micros() as u64,
-            "slowestMicros": sample.max().as_micros() as u64,
-        }));
     }
     report.table(table);
-    report.data("convergence", json!(data));
 
     let mut table = Table::new(
         "All hosts together meanwhile:",
@@ -294,37 +286,18 @@ fn report(
             .filter(|answer| answer.sent >= *from && answer.sent < *to);
         entry.1.extend(within.map(|answer| answer.took));
     }
-    let mut data = Vec::new();
     for (kind, (lasted, took)) in kinds {
         let rate = took.len() as f64 / lasted.as_secs_f64();
         let sample = Sample::from_durations(took);
         table.row([
-            kind.name().to_owned(),
+            kind.name().into(),
             count(rate),
             time(sample.p50()),
             time(sample.p99()),
             time(sample.max()),
         ]);
-        data.push(json!({
-            "spell": kind.name(),
-            "leadsPerSecond": rate,
-            "p50Micros": sample.p50().as_micros() as u64,
-            "p99Micros": sample.p99().as_micros() as u64,
-        }));
     }
     report.table(table);
-    report.data("spells", json!(data));
-    report.data(
-        "counts",
-        json!({
-            "activations": activations.len(),
-            "answered": outcome.answers.len(),
-            "lost": judged.lost,
-            "failed": failed,
-            "onRetired": judged.retired,
-            "judged": judged.between,
-        }),
-    );
     report.note(format!(
         "{} leads were answered, each is stored. {} of them were sent after one activation was answered and answered before the next began: the version recorded with each is the one that was active then.",
         count(outcome.answers.len() as f64),
