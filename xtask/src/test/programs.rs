@@ -12,7 +12,15 @@ const INTEGRATION: &str = "it";
 
 pub const INTEGRATION_TESTS: &[&str] = &["--test", INTEGRATION, "--bin", "leadhost"];
 
-pub const ALL_TESTS: &[&str] = &["--lib", "--bins", "--tests"];
+/// Not `--bins`: the benchmarks and the tasks are built as tests, and once more for nothing.
+pub const ALL_TESTS: &[&str] = &[
+    "--lib",
+    "--tests",
+    "--bin",
+    "leadhost",
+    "--bin",
+    "leadhost-tests-postgres",
+];
 
 /// What the build leaves.
 pub struct Programs {
