@@ -14,7 +14,7 @@ use crate::service::Service;
 use crate::{browser, files, process, python, repository, run};
 
 /// Builds the service, starts it with some data, and runs all parts.
-pub fn test(install: Install) -> Result<(), Failure> {
+pub fn test(install: Install) -> Result<Vec<String>, Failure> {
     // Before the build, so that a missing requirement is reported at once.
     python::ensure(install, "for the clients that test the API")?;
     javascript::ensure(install)?;
@@ -28,7 +28,8 @@ pub fn test(install: Install) -> Result<(), Failure> {
         &folder.join("workspace.toml"),
         None,
     )?;
-    try_out(&service, &folder, &environment, &chromium)
+    try_out(&service, &folder, &environment, &chromium)?;
+    Ok(Vec::new())
 }
 
 fn try_out(

@@ -99,16 +99,12 @@ pub fn run(mut args: Args) -> Result<(), Failure> {
     if some_of(&BESIDE_GUESTS) {
         plugins::build_test_guests(install)?;
         let python = guests::build_some(install, &["misbehave-py.wasm".to_owned()]);
-        let python = python.map(|left_out| left_out.into_iter().next());
-        let wasi = plugins::build_guest_with_wasi(install).map(|()| None);
-        // The figure continues without the rows that need them, and reports
-        // that.
-        for guest in [python, wasi] {
-            match guest {
-                Ok(None) => {}
-                Ok(Some(left_out)) => eprintln!("{:>12} {left_out}", "left out"),
-                Err(failure) => eprintln!("{:>12} {failure}", "left out"),
-            }
+        let wasi = plugins::build_guest_with_wasi(install);
+        // The figure continues without the rows that need them, and reports that.
+        let left_out = python.unwrap_or_else(|failure| vec![failure.to_string()]);
+        let wasi = wasi.err().map(|failure| failure.to_string());
+        for left_out in left_out.into_iter().chain(wasi) {
+            eprintln!("{:>12} {left_out}", "left out");
         }
     }
     if some_of(&SLOW_GUESTS)

@@ -32,7 +32,7 @@ pub enum Guide {
 
 /// Runs the suite on SQLite and on PostgreSQL. The run on SQLite writes the screens of the guide, if that is
 /// wanted.
-pub fn test(install: Install, guide: Guide) -> Result<(), Failure> {
+pub fn test(install: Install, guide: Guide) -> Result<Vec<String>, Failure> {
     javascript::ensure(install)?;
     let chromium = browser::program(install)?;
     let scripts = repository::root().join("tests/console");
@@ -57,7 +57,7 @@ pub fn test(install: Install, guide: Guide) -> Result<(), Failure> {
             .and_then(|database| suite.on("postgresql", Some(&database), Guide::Left));
     }
     postgres::sweep();
-    outcome
+    outcome.map(|()| Vec::new())
 }
 
 /// Signs in to the console on SQLite in Chromium, which Node drives without packages of npm. Returns what was

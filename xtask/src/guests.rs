@@ -87,12 +87,8 @@ pub fn build_some(install: Install, files: &[String]) -> Result<Vec<String>, Fai
         files::write_if_changed(&file, &bytes)?;
         files::write_if_changed(&stamp, inputs.as_bytes())?;
         let _ = std::fs::remove_file(&raw);
-        eprintln!(
-            "{:>12} {} ({} KiB)",
-            "built",
-            file.display(),
-            bytes.len() / 1024
-        );
+        let kib = bytes.len() / 1024;
+        eprintln!("{:>12} {} ({kib} KiB)", "built", file.display());
     }
     Ok(left_out)
 }
@@ -177,11 +173,11 @@ fn refuse_foreign_imports(component: &[u8], guest: &Guest) -> Result<(), Failure
         .iter()
         .find(|import| !LINKED.iter().any(|known| import.starts_with(known)))
     {
-        Some(foreign) => Err(Failure::new(format!(
-            "the {} imports {foreign}, which the host refuses",
-            guest.name
-        ))
-        .hint("disable the feature in the example's build")),
+        Some(foreign) => {
+            let name = guest.name;
+            let what = format!("the {name} imports {foreign}, which the host refuses");
+            Err(Failure::new(what).hint("disable the feature in the example's build"))
+        }
         None => Ok(()),
     }
 }
@@ -231,21 +227,12 @@ fn fingerprint(guest: &Guest, contract: &Path) -> Result<String, Failure> {
 /// The files below a folder, without build output.
 fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), Failure> {
     const GENERATED: &[&str] = &["node_modules", "dist", "__pycache__", ".venv", "bindings"];
-    let entries =
-        std::fs::read_dir(folder).context(format!("reading the folder {}", folder.display()))?;
-    for entry in entries {
-        let path = entry
-            .context(format!("reading the folder {}", folder.display()))?
-            .path();
-        let name = path
-            .file_name()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned();
-        if GENERATED.contains(&name.as_str()) || name.ends_with(".wasm") {
-            continue;
-        }
-        if path.is_dir() {
+    let reading = format!("reading the folder {}", folder.display());
+    for entry in std::fs::read_dir(folder).context(&reading)? {
+        let path = entry.context(&reading)?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if GENERATED.contains(&&*name) || name.ends_with(".wasm") {
+        } else if path.is_dir() {
             collect(&path, files)?;
         } else {
             files.push(path);
