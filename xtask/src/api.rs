@@ -13,7 +13,6 @@ use crate::javascript::{self, Scripts};
 use crate::service::Service;
 use crate::{browser, files, process, python, repository, run};
 
-/// Builds the service, starts it with some data, and runs all parts.
 pub fn test(install: Install) -> Result<Vec<String>, Failure> {
     // Before the build, so that a missing requirement is reported at once.
     python::ensure(install, "for the clients that test the API")?;
@@ -56,7 +55,6 @@ fn try_out(
     typed_round(&folder.join("typescript"), &world, &document)
 }
 
-/// Generates types from the document, and compiles and runs a client of them.
 fn typed_round(folder: &Path, world: &Path, document: &Path) -> Result<(), Failure> {
     javascript::install_locked(folder, Scripts::Left)?;
     let node =

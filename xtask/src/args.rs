@@ -10,7 +10,6 @@ pub struct Args {
 }
 
 impl Args {
-    /// Splits the words of a command line at `--`.
     pub fn new(mut words: Vec<String>) -> Self {
         let after_dashes = match words.iter().position(|word| word == "--") {
             Some(at) => {
@@ -75,7 +74,6 @@ impl Args {
         (!first.starts_with('-')).then(|| self.words.remove(0))
     }
 
-    /// The arguments after `--`, for the program that the task starts.
     pub fn after_dashes(&mut self) -> Vec<String> {
         std::mem::take(&mut self.after_dashes)
     }
@@ -94,7 +92,6 @@ impl Args {
         Ok(self.words)
     }
 
-    /// Refuses all remaining arguments.
     pub fn nothing_more(self) -> Result<(), Failure> {
         match self.words()?.first() {
             Some(word) => Err(Failure::usage(format!("unexpected `{word}`"))

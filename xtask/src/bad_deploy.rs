@@ -95,10 +95,8 @@ const LEADS: u64 = 40;
 const OWNER: &str = "nilda@example.com";
 const PROPERTY: &str = "CA-0007";
 
-/// The longest wait for the service.
 const PATIENCE: Duration = Duration::from_secs(180);
 
-/// Runs the task with its arguments.
 pub fn run(mut args: Args) -> Result<(), Failure> {
     let install = Install::from_args(&mut args);
     let on_postgres = args.flag("--postgres");
@@ -136,7 +134,6 @@ pub fn on_both(install: Install) -> Result<Vec<String>, Failure> {
     Ok(Vec::new())
 }
 
-/// How many leads each of these versions converts that write wrong values.
 type Extent = (u64, &'static [Wrong]);
 
 fn run_scenario(
@@ -262,7 +259,6 @@ impl Scenario {
         self.unharmed()
     }
 
-    /// A person edits the deal of a lead.
     fn edits(&self, lead: &Lead) -> Result<(), Failure> {
         let terminal = &self.terminal;
         let change = json!({"ownerEmail": OWNER, "propertyExternalId": PROPERTY});

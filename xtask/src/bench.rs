@@ -55,7 +55,6 @@ const ON_POSTGRES: [&str; 5] = [
     "deals",
 ];
 
-/// Runs the task with its arguments.
 pub fn run(mut args: Args) -> Result<(), Failure> {
     let install = Install::from_args(&mut args);
     let seconds = args.value("--seconds")?;

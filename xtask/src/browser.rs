@@ -12,7 +12,6 @@ use crate::files;
 use crate::install::Install;
 use crate::process;
 
-/// Names under which Chromium may be installed.
 const PROGRAMS: [&str; 4] = [
     "chromium",
     "chromium-browser",

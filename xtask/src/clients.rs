@@ -21,7 +21,6 @@ const CLIENTS: [&str; 4] = ["airbyte", "dlt", "meltano", "singer"];
 /// The client that installs its own plugins, by its project.
 const MELTANO: &str = "meltano";
 
-/// Pulls from the built service with each client, on SQLite and on PostgreSQL.
 pub fn test(install: Install) -> Result<Vec<String>, Failure> {
     python::ensure(install, "for the clients that pull the data")?;
     let environments = environments()?;
@@ -66,7 +65,6 @@ fn environment(client: &str) -> Result<PathBuf, Failure> {
     Ok(environment)
 }
 
-/// The project with its plugins, next to the environment.
 fn meltano_project(environment: &Path, example: &Path) -> Result<(), Failure> {
     let file = example.join("meltano.yml");
     let content = files::bytes(&file)?;

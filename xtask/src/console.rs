@@ -91,17 +91,14 @@ pub fn glance(_: Install) -> Result<Vec<String>, Failure> {
     Ok(Vec::new())
 }
 
-/// The suite with all that it needs.
 struct Suite<'a> {
     program: &'a Path,
     scripts: &'a Path,
     chromium: &'a Path,
-    /// The folder of all runs, with the versions of the portal's converter.
     folder: &'a Path,
 }
 
 impl Suite<'_> {
-    /// Runs it against a service on this store.
     fn on(&self, store: &str, database: Option<&Database>, guide: Guide) -> Result<(), Failure> {
         let guide = (guide == Guide::Written).then(|| repository::root().join(GUIDE));
         self.runs(store, database, &["suite.mjs"], guide.as_deref())

@@ -3,7 +3,6 @@
 
 use std::fmt;
 
-/// Why a task stopped, for a person to read.
 #[derive(Debug)]
 pub struct Failure {
     code: u8,
@@ -29,12 +28,10 @@ impl Failure {
         }
     }
 
-    /// Returns the exit code of the process.
     pub fn code(&self) -> u8 {
         self.code
     }
 
-    /// Adds a hint about what to do.
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
@@ -63,7 +60,6 @@ impl<T, E: fmt::Display> Context<T> for Result<T, E> {
     }
 }
 
-/// Adds a hint about what to do to a failure.
 pub trait Hint {
     fn hint(self, hint: impl Into<String>) -> Self;
 }

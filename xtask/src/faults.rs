@@ -39,7 +39,6 @@ before the newest schema change, which is taken from the repository's history an
 once, or from the build that --before names.
 ";
 
-/// Runs the task with its arguments: measures rows and writes their lines, or checks the table.
 pub fn run(mut args: Args) -> Result<(), Failure> {
     let install = Install::from_args(&mut args);
     let usual = args.flag("--usual");
@@ -100,7 +99,6 @@ pub fn run(mut args: Args) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Returns the rows of these keys, or all of them if none is named.
 fn chosen<'a>(rows: &'a [Row], keys: &[String]) -> Result<Vec<&'a Row>, Failure> {
     let is_known = |key: &&String| rows.iter().any(|row| row.key == **key);
     if let Some(unknown) = keys.iter().find(|key| !is_known(key)) {
@@ -206,7 +204,6 @@ fn attempt(row: &Row, built: &Built, usual: bool, within: Duration) -> Result<Ou
     })
 }
 
-/// Returns the tests that a log names as failed.
 fn failed_tests(said: &Path) -> Vec<String> {
     let text = fs::read(said).unwrap_or_default();
     let text = String::from_utf8_lossy(&text).into_owned();

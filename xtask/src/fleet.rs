@@ -61,7 +61,6 @@ struct HostOf {
     admin: &'static str,
 }
 
-/// Runs the task with its arguments until the hosts are stopped.
 pub fn run(mut args: Args) -> Result<(), Failure> {
     let install = Install::from_args(&mut args);
     let profile = args.profile();
@@ -85,7 +84,6 @@ pub fn run(mut args: Args) -> Result<(), Failure> {
     outcome
 }
 
-/// The hosts and the load balancer, until they are stopped.
 fn hosts_on(
     server: &DatabaseServer,
     service: &Path,
@@ -162,7 +160,6 @@ fn start(
         .context(format!("starting {}", service.display()))
 }
 
-/// The file exists when the host is ready.
 fn address_file(data: &Path, host: HostOf) -> PathBuf {
     data.join(host.name).join("service.json")
 }
@@ -286,7 +283,6 @@ fn watch(hosts: &mut Vec<(HostOf, Child)>) -> Result<(), Failure> {
     }
 }
 
-/// Lets each finish its work in flight.
 fn stop(hosts: &mut [(HostOf, Child)]) {
     for (_, child) in hosts.iter() {
         wait::signal(child, rustix::process::Signal::TERM);

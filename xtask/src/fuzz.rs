@@ -20,7 +20,6 @@ inputs it tried. A failure is reported with its seed and a minimised input.
     WORD           runs only tests with this word in their names, such as fuzz_cursors
 ";
 
-/// Runs the task with its arguments.
 pub fn run(mut args: Args) -> Result<(), Failure> {
     let minutes = number("--minutes", args.value("--minutes")?)?;
     let seconds = number("--seconds", args.value("--seconds")?)?;

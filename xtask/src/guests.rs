@@ -29,7 +29,6 @@ target/guests.
     --no-install   never install anything; report what is missing
 ";
 
-/// Runs the task with its arguments.
 pub fn run(mut args: Args) -> Result<(), Failure> {
     let install = Install::from_args(&mut args);
     let imports = args.flag("--imports");
@@ -224,7 +223,6 @@ fn fingerprint(guest: &Guest, contract: &Path) -> Result<String, Failure> {
         .collect())
 }
 
-/// The files below a folder, without build output.
 fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), Failure> {
     const GENERATED: &[&str] = &["node_modules", "dist", "__pycache__", ".venv", "bindings"];
     let reading = format!("reading the folder {}", folder.display());

@@ -47,7 +47,6 @@ pub fn build(folder: &Path, contract: &Path, out: &Path) -> Result<(), Failure> 
     )
 }
 
-/// The policy for install scripts of packages.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Scripts {
     /// Do not run them.

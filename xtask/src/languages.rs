@@ -25,10 +25,8 @@ const PATIENCE: Duration = Duration::from_secs(20 * 60);
 /// What builds leave in a project and a later build uses again.
 const KEPT: [&str; 3] = [".leadhost-tools", ".zig-cache", "target"];
 
-/// A project that `leadhost plugin new` writes.
 struct Project {
     language: &'static Language,
-    /// As `--kind` takes it.
     kind: &'static str,
 }
 
@@ -139,7 +137,6 @@ enum Former {
     Removed,
 }
 
-/// A project in its folder.
 struct Made<'a> {
     project: &'a Project,
     program: &'a Path,

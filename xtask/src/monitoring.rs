@@ -56,7 +56,6 @@ const LEADS: u32 = 20;
 /// The longest wait for the alert to fire or to clear.
 const PATIENCE: Duration = Duration::from_secs(180);
 
-/// Runs the task with its arguments.
 pub fn run(mut args: Args) -> Result<(), Failure> {
     let install = Install::from_args(&mut args);
     let stays = args.flag("--stay");
@@ -198,7 +197,6 @@ fn tell(sentence: &str) {
     eprintln!("monitoring  {sentence}");
 }
 
-/// Waits until the condition holds.
 fn wait(what: &str, holds: impl Fn() -> Result<bool, Failure>) -> Result<(), Failure> {
     wait::until(what, PATIENCE, || Ok(holds()?.then_some(())))
         .hint("target/monitoring has the logs of both")

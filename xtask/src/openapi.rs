@@ -13,7 +13,6 @@ the service has them. A test compares it.
     cargo xtask openapi
 ";
 
-/// Runs the task with its arguments.
 pub fn run(args: Args) -> Result<(), Failure> {
     args.nothing_more()?;
     let program = run::build_program("dev")?;

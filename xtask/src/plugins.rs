@@ -33,10 +33,6 @@ Builds the plugins as components into target/plugins/<package>.wasm.
 ";
 
 /// Runs the task with its arguments.
-///
-/// # Errors
-///
-/// [`Failure`] if a package has an unknown name, or as for [`build_all`].
 pub fn run(mut args: Args) -> Result<(), Failure> {
     let install = Install::from_args(&mut args);
     let profile = if args.flag("--debug") {
@@ -58,7 +54,6 @@ pub fn run(mut args: Args) -> Result<(), Failure> {
     build(&plugins, profile, install)
 }
 
-/// Builds all plugins, as `run`, `test` and `ci` need them.
 pub fn build_all(install: Install) -> Result<(), Failure> {
     build(&plugins()?, "plugin", install)
 }
@@ -101,7 +96,6 @@ pub fn build_guest_with_wasi(install: Install) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The folder for components that are not plugins of ours.
 pub fn guests_folder() -> PathBuf {
     repository::target().join("guests")
 }

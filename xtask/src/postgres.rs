@@ -17,7 +17,6 @@ const URL: &str = "LEADHOST_TEST_POSTGRES_URL";
 
 const WHY: &str = "for the tests on PostgreSQL, which start a private server of their own";
 
-/// Whether the tests may run without a server.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Postgres {
     Required,
@@ -75,7 +74,6 @@ pub struct Database {
 }
 
 impl Database {
-    /// Creates the database.
     pub fn start() -> Result<Self, Failure> {
         let program = repository::target().join("debug").join(PROGRAM);
         let mut keeper = Command::new(&program)

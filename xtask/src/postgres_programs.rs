@@ -7,7 +7,6 @@ use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// The oldest supported release.
 const OLDEST: u32 = 15;
 
 const PROGRAMS: [&str; 3] = ["initdb", "pg_ctl", "postgres"];

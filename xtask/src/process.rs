@@ -100,7 +100,6 @@ pub fn line(command: &Command) -> String {
         .join(" ")
 }
 
-/// Git in the repository.
 pub fn git(arguments: &[&str]) -> Result<String, Failure> {
     let mut git = Command::new("git");
     git.current_dir(crate::repository::root()).args(arguments);

@@ -17,7 +17,6 @@ pub fn root() -> PathBuf {
     own.parent().map(Path::to_path_buf).unwrap_or(own)
 }
 
-/// The build folder that all tasks share.
 pub fn target() -> PathBuf {
     match std::env::var_os("CARGO_TARGET_DIR") {
         Some(folder) => root().join(folder),
@@ -29,7 +28,6 @@ pub fn cargo() -> Command {
     xtask::cargo::command(&root())
 }
 
-/// A package of the workspace.
 pub struct Package {
     pub name: String,
     pub version: String,

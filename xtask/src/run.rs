@@ -34,10 +34,8 @@ and ids are written to keys.json in that folder. A double of the Graph API liste
 ";
 
 const GRAPH: &str = "127.0.0.1:8090";
-/// The connection of the demo workspace whose leads the double has.
 const LEAD_FORM: &str = "lead-form";
 
-/// Runs the task with its arguments until the service ends.
 pub fn run(mut args: Args) -> Result<(), Failure> {
     let install = Install::from_args(&mut args);
     let profile = args.profile();
@@ -82,7 +80,6 @@ pub fn build_program(profile: &str) -> Result<PathBuf, Failure> {
     Ok(repository::target().join(folder).join("leadhost"))
 }
 
-/// The service's program and its data folder.
 struct DemoService {
     program: PathBuf,
     data: PathBuf,

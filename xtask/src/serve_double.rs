@@ -62,7 +62,6 @@ pub fn run(mut args: Args) -> Result<(), Failure> {
     }
 }
 
-/// The address to listen on, by default with this port.
 fn listen(args: &mut Args, port: u16) -> Result<SocketAddr, Failure> {
     let mut listen = format!("127.0.0.1:{port}");
     or_default(args, "--listen", &mut listen)?;
@@ -143,7 +142,6 @@ fn twilio(mut args: Args) -> Result<(), Failure> {
     })
 }
 
-/// Serves until it is interrupted. `announce` prints the settings first.
 fn serve<P: Provider>(
     mut args: Args,
     listen: SocketAddr,

@@ -90,7 +90,6 @@ impl Service {
         }
     }
 
-    /// The keys and ids of its workspace.
     pub fn keys(&self) -> Result<Value, Failure> {
         files::json(self.data.join("keys.json"))
     }

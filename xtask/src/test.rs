@@ -88,7 +88,6 @@ const LONG_SHARE: usize = 3;
 const THREADS: &str = "RUST_TEST_THREADS";
 const REQUIRE_POSTGRES: &str = "LEADHOST_REQUIRE_POSTGRES";
 
-/// Runs `cargo xtask test`.
 pub fn run(mut args: Args) -> Result<(), Failure> {
     let install = Install::from_args(&mut args);
     let is_full = args.flag("--full");
@@ -239,7 +238,6 @@ fn matching(names: Vec<String>, words: &[String]) -> Vec<String> {
     names.into_iter().filter(matches).collect()
 }
 
-/// Runs `cargo xtask t`.
 pub fn run_only(mut args: Args) -> Result<(), Failure> {
     let is_unit = args.flag("--unit");
     let is_full = args.flag("--full");
@@ -306,7 +304,6 @@ const SUITES: [Suite; 6] = [
     ("clients", None, clients::test),
 ];
 
-/// Runs `cargo xtask suite`.
 pub fn run_suites(mut args: Args) -> Result<(), Failure> {
     let install = Install::from_args(&mut args);
     let guide = match args.flag("--write-screens") {

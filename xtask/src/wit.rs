@@ -30,7 +30,6 @@ page docs/contract.md.
 
 const PAGE: &str = "docs/contract.md";
 
-/// Runs the task with its arguments.
 pub fn run(mut args: Args) -> Result<(), Failure> {
     let check = args.flag("--check");
     let publish = args.flag("--publish");

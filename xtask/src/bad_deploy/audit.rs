@@ -42,7 +42,6 @@ const STEPS: [(&str, &str); 11] = [
     ("start-repair", "done"),
 ];
 
-/// Those of each story of wrong values.
 const REPEATED: [(&str, &str); 9] = [
     ("activate-plugin", "refused"),
     ("start-rollout", "refused"),

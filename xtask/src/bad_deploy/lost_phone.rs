@@ -7,7 +7,6 @@ use super::{LOST_PHONE, PATIENCE, RIGHT, Scenario, harmed};
 use crate::failure::Failure;
 use crate::wait;
 
-/// The plan of a rollout without guards.
 const UNGUARDED: &str = "--steps 50,100 --every 5m --no-guards";
 
 /// Leads that lose their phone before the wrong version is promoted, and before it is noticed.

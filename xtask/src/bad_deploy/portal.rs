@@ -16,7 +16,6 @@ pub fn id(person: u64) -> String {
     format!("p-{person}")
 }
 
-/// Returns the person of a lead with this id.
 pub fn person(id: &str) -> Option<u64> {
     id.split('-').nth(1)?.parse().ok()
 }
@@ -78,7 +77,6 @@ impl Portal {
         }))
     }
 
-    /// Returns how many leads were sent so far, and answered.
     pub fn sent(&self) -> u64 {
         self.0.sent.load(Ordering::SeqCst)
     }
@@ -88,13 +86,11 @@ impl Portal {
         self.0.people.load(Ordering::SeqCst)
     }
 
-    /// Returns the leads that were not accepted, with the reason.
     pub fn refusals(&self) -> Vec<String> {
         let refusals = self.0.refusals.lock();
         refusals.expect("the lock is not poisoned").clone()
     }
 
-    /// Returns the address to which this lead is sent.
     pub fn address(&self, number: u64) -> String {
         format!("http://{}{}", self.gateway(number), self.0.path)
     }
@@ -118,7 +114,6 @@ impl Portal {
         }
     }
 
-    /// Sends another lead of each of these people.
     pub fn send_again(&self, people: impl Iterator<Item = u64>) {
         for person in people {
             self.post(person, &format!("{}-{}", id(person), self.sent()));

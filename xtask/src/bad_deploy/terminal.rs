@@ -13,14 +13,11 @@ use crate::service::without_settings;
 
 pub struct Terminal {
     program: PathBuf,
-    /// The folder in which the commands are typed.
     folder: PathBuf,
-    /// The data folder of the host that they call.
     data: PathBuf,
     claims: Cell<u32>,
 }
 
-/// The output of a command.
 pub struct CommandOutput {
     pub succeeded: bool,
     pub out: String,
@@ -39,7 +36,6 @@ impl Terminal {
         }
     }
 
-    /// Shows a heading.
     pub fn chapter(&self, title: &str) {
         println!("\n\n## {title}");
     }
@@ -105,7 +101,6 @@ impl Terminal {
         Ok(())
     }
 
-    /// Returns how many claims were checked.
     pub fn claims(&self) -> u32 {
         self.claims.get()
     }

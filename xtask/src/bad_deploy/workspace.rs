@@ -12,16 +12,13 @@ use crate::failure::Failure;
 pub struct Workspace {
     /// The gateway, which serves the data API too.
     gateway: String,
-    /// The path to which the portal posts.
     pub connection: String,
     pub partner_key: String,
     workspace_key: String,
 }
 
-/// A lead as it is stored.
 #[derive(Clone)]
 pub struct Lead {
-    /// The portal's id.
     pub id: String,
     pub deal: String,
     pub contact: String,
@@ -63,7 +60,6 @@ impl Workspace {
         client::send(&self.gateway, method, &path, &headers, &body)
     }
 
-    /// Returns all leads of the portal.
     pub fn leads(&self) -> Result<Vec<Lead>, Failure> {
         // In this order: the contact of a deal is there when the deal is.
         let deals = self.rows("deals")?;
@@ -108,7 +104,6 @@ impl Workspace {
         Ok(without_stamps.collect())
     }
 
-    /// Returns all rows of an export.
     fn rows(&self, entity: &str) -> Result<Vec<Value>, Failure> {
         let headers = [("Authorization", format!("Bearer {}", self.workspace_key))];
         let mut rows = Vec::new();

@@ -27,7 +27,6 @@ use self::state::{Control, State};
 use super::http::{Answer, Request};
 use super::server::{DoubleServer, locked};
 
-/// One provider's protocol.
 pub trait Provider: Send + Sync + 'static {
     const NAME: &'static str;
 
@@ -63,12 +62,10 @@ pub trait Provider: Send + Sync + 'static {
         None
     }
 
-    /// Runs a command line that only this provider knows.
     fn command(&self, _words: &[&str]) -> Option<Result<CommandResult, String>> {
         None
     }
 
-    /// The help text for [`Provider::command`].
     fn commands(&self) -> &'static str {
         ""
     }
@@ -94,7 +91,6 @@ pub enum Key {
     None,
 }
 
-/// The parts of a send that every provider has.
 #[derive(Clone, Debug)]
 pub struct Outgoing {
     /// As in the send.
@@ -109,7 +105,6 @@ pub struct Outgoing {
     pub callback: Option<String>,
 }
 
-/// A message that the double has accepted.
 #[derive(Clone, Debug)]
 pub struct Accepted {
     pub id: String,
@@ -118,7 +113,6 @@ pub struct Accepted {
     pub at: u64,
 }
 
-/// A running double of a provider. It stops when it is dropped.
 pub struct Channel<P: Provider> {
     server: DoubleServer<State<P>>,
 }
@@ -172,7 +166,6 @@ impl<P: Provider> Channel<P> {
         self.state().plan.add(Some(recipient), times, what);
     }
 
-    /// Forgets all plans that have not been used yet.
     pub fn behave(&self) {
         self.state().plan.clear();
     }
@@ -185,7 +178,6 @@ impl<P: Provider> Channel<P> {
         self.state().gate.waiting()
     }
 
-    /// Sets the time, in seconds since 1970.
     pub fn set_time(&self, seconds: u64) {
         *locked(&self.state().now) = Some(seconds);
     }
@@ -211,7 +203,6 @@ impl<P: Provider> Channel<P> {
         requests
     }
 
-    /// Returns every accepted message, in order, whatever the answer was.
     pub fn accepted(&self) -> Vec<Accepted> {
         locked(&self.state().accepted).clone()
     }
@@ -222,7 +213,6 @@ impl<P: Provider> Channel<P> {
         self.count(|message| message.send.recipient == recipient)
     }
 
-    /// Returns how many messages it has accepted with this text of the sender.
     pub fn accepted_as(&self, opaque: &str) -> usize {
         self.count(|message| message.send.opaque.as_deref() == Some(opaque))
     }
@@ -310,7 +300,6 @@ impl<P: Provider> Channel<P> {
         self.send_letter(own, &self.provider().letter(events), Key::Right)
     }
 
-    /// Sends any body to the callback, signed like this.
     pub fn send_raw(
         &self,
         content_type: &'static str,

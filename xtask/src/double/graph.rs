@@ -19,7 +19,6 @@ use super::http::{Answer, Request};
 use super::proof::hmac_sha256_hex;
 use super::server::{DoubleServer, Endpoint, Reaction, locked};
 
-/// The behaviour of ids, for the help text.
 pub const BEHAVIOUR: &str = "\
     GET /{version}/{lead id}?fields=..&access_token=..&appsecret_proof=..
 
@@ -32,14 +31,12 @@ pub const BEHAVIOUR: &str = "\
     any other      200 with a lead made up from the id, always the same
 ";
 
-/// The credentials that the double expects.
 #[derive(Clone, Debug)]
 pub struct GraphOptions {
     /// Port 0 selects a free port.
     pub listen: SocketAddr,
     /// The key of the proof: HMAC-SHA256 over the access token, in hex.
     pub app_secret: String,
-    /// The valid access tokens.
     pub tokens: Vec<String>,
 }
 
@@ -53,13 +50,11 @@ impl Default for GraphOptions {
     }
 }
 
-/// A running double. It stops when it is dropped.
 pub struct GraphDouble {
     server: DoubleServer<Node>,
 }
 
 impl GraphDouble {
-    /// Starts a double.
     pub fn start(options: GraphOptions) -> io::Result<Self> {
         let node = Node {
             requests: Mutex::new(Vec::new()),
@@ -70,12 +65,10 @@ impl GraphDouble {
         Ok(Self { server })
     }
 
-    /// Returns the address at which it listens.
     pub fn address(&self) -> SocketAddr {
         self.server.address()
     }
 
-    /// Returns the options with which it was started.
     pub fn options(&self) -> &GraphOptions {
         &self.server.endpoint().options
     }
@@ -85,7 +78,6 @@ impl GraphDouble {
         locked(&self.server.endpoint().requests).clone()
     }
 
-    /// Blocks until the double is dropped.
     pub fn wait(self) {
         self.server.wait();
     }

@@ -10,7 +10,6 @@ use serde_json::Value;
 
 const MAX_HEAD: u64 = 64 * 1024;
 
-/// The limit for a request's body, in bytes.
 const MAX_BODY: u64 = 8 * 1024 * 1024;
 
 #[derive(Clone, Debug)]
@@ -21,10 +20,8 @@ pub struct Request {
     pub path: String,
     /// The fields of the query, decoded, in order.
     fields: Vec<(String, String)>,
-    /// Names in lower case, in order.
     pub headers: Vec<(String, String)>,
     pub body: Vec<u8>,
-    /// The caller wants no further answers on this connection.
     pub close: bool,
 }
 
@@ -212,11 +209,9 @@ pub struct Sent<'a> {
     pub body: &'a [u8],
 }
 
-/// The answer to a request of ours.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Received {
     pub status: u16,
-    /// Its status line and headers.
     pub head: String,
     pub body: String,
 }
@@ -275,7 +270,6 @@ pub fn form(fields: &[(String, String)]) -> String {
         .finish()
 }
 
-/// Encodes a value of a query.
 pub fn encoded(text: &str) -> String {
     form_urlencoded::byte_serialize(text.as_bytes()).collect()
 }

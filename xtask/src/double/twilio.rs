@@ -22,7 +22,6 @@ use super::server::locked;
 
 pub type Twilio = Channel<Messages>;
 
-/// The expected credentials, and the names that the double uses.
 #[derive(Clone, Debug)]
 pub struct TwilioOptions {
     /// Port 0 selects a free port.
@@ -38,7 +37,6 @@ pub struct TwilioOptions {
     pub now: Option<u64>,
 }
 
-/// A content template.
 #[derive(Clone, Debug)]
 pub struct Content {
     pub sid: String,
@@ -47,7 +45,6 @@ pub struct Content {
 }
 
 impl Content {
-    /// Returns a template with this id and text.
     pub fn new(sid: &str, text: &str) -> Self {
         Self {
             sid: sid.to_owned(),
@@ -81,18 +78,15 @@ pub struct Messages {
 }
 
 impl Twilio {
-    /// Starts a double.
     pub fn start(options: TwilioOptions) -> io::Result<Self> {
         let (listen, now) = (options.listen, options.now);
         Self::start_with(listen, Messages::new(options), now)
     }
 
-    /// Returns the options with which it was started.
     pub fn options(&self) -> &TwilioOptions {
         &self.provider().options
     }
 
-    /// The address for sends.
     pub fn messages_path(&self) -> String {
         self.provider().path()
     }
@@ -103,7 +97,6 @@ impl Twilio {
 }
 
 impl Messages {
-    /// Returns the protocol with these options.
     pub fn new(options: TwilioOptions) -> Self {
         Self {
             options,

@@ -17,11 +17,9 @@ pub struct Built {
     pub tests: PathBuf,
     pub program: PathBuf,
     pub before: Option<Before>,
-    /// The commit of the tests and of the program.
     pub commit: String,
 }
 
-/// A build of an earlier commit.
 pub struct Before {
     pub program: PathBuf,
     pub commit: String,
@@ -71,7 +69,6 @@ impl Built {
     }
 }
 
-/// Builds the program in release, and copies it.
 fn build(root: &Path, to: &Path) -> Result<(), Failure> {
     process::run(
         repository::cargo()

@@ -20,7 +20,6 @@ const HEAD: &str = "\
 pub const FAILED: &str = "**FAILED**";
 pub const NOT_RUN: &str = "**not run**";
 
-/// The outcome of a row.
 #[derive(Default)]
 pub struct Outcome {
     pub figures: Vec<Figure>,
@@ -29,7 +28,6 @@ pub struct Outcome {
     pub left_out: Vec<String>,
 }
 
-/// A figure of a test.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Figure {
     pub fault: String,
@@ -39,7 +37,6 @@ pub struct Figure {
 }
 
 impl Figure {
-    /// Parses a line that a test has written.
     pub fn read(line: &str) -> Result<Self, Failure> {
         let value: Value = serde_json::from_str(line).context(format!("reading `{line}`"))?;
         let text = |name: &str| value[name].as_str().map(str::to_owned);
@@ -123,7 +120,6 @@ fn each_once(words: impl Iterator<Item = String>) -> String {
     }
 }
 
-/// The current page.
 pub struct Page {
     before: String,
     lines: Vec<String>,
@@ -131,7 +127,6 @@ pub struct Page {
 }
 
 impl Page {
-    /// Reads the page.
     pub fn read() -> Result<Self, Failure> {
         let text = files::text(path())?;
         let (before, table, after) = files::between(&text, BEGIN, END)?;
@@ -143,7 +138,6 @@ impl Page {
         })
     }
 
-    /// Returns the line of a row; empty if there is none.
     fn line_of(&self, row: &Row) -> &str {
         let begin = format!("| {} |", row.fault);
         let found = self.lines.iter().find(|line| line.starts_with(&begin));

@@ -3,7 +3,6 @@
 
 use serde_json::Value;
 
-/// One fault.
 pub struct Row {
     /// The key for figures of tests, and for the command line.
     pub key: String,
@@ -18,10 +17,8 @@ pub struct Row {
     pub seconds: u64,
 }
 
-/// The seconds for each fuzz test in its row.
 pub const FUZZ_SECONDS: &str = "15";
 
-/// The time limit for all rows together, in seconds.
 pub const SECONDS: u64 = 40 * 60;
 
 pub fn rows() -> Vec<Row> {

@@ -25,7 +25,6 @@ pub fn programs(install: Install) -> Result<Binaries, Failure> {
     })
 }
 
-/// A running server.
 pub struct DatabaseServer {
     programs: Binaries,
     folder: PathBuf,
@@ -112,7 +111,6 @@ impl DatabaseServer {
         ))
     }
 
-    /// Stops the server; open connections are ended.
     pub fn stop(&self) -> Result<(), Failure> {
         process::output(self.control("stop").args(["-m", "fast"])).map(|_| ())
     }

@@ -25,10 +25,6 @@ pub struct Edit {
 }
 
 /// Starts `plugin dev` on a built project, edits its source, and waits until the edit is served.
-///
-/// # Errors
-///
-/// [`Failure`] if the command ends, or if it serves nothing within [`PATIENCE`].
 pub fn measure(made: &Made<'_>) -> Result<Edit, Failure> {
     let mut command = made.leadhost(&["plugin", "dev", ".", "--quiet"]);
     command.envs(made.toolchain.variables());

@@ -13,7 +13,6 @@ use crate::failure::{Context, Failure};
 use crate::install::Install;
 use crate::{files, process, repository, run};
 
-/// Calls of each converter, each in a program of its own.
 const CALLS: usize = 21;
 
 const LEAD: &str = "golden/lead/body.json";
@@ -22,7 +21,6 @@ const PAGE: &str = "docs/integrators.md";
 const BEGIN: &str = "<!-- cargo xtask bench languages -->\n";
 const END: &str = "<!-- end -->\n";
 
-/// What was measured of one language.
 struct Row {
     title: &'static str,
     until_answered: Duration,

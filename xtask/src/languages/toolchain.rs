@@ -26,7 +26,6 @@ impl Toolchain {
     }
 }
 
-/// The active Rust with the target of the template.
 pub fn rust(install: Install) -> Result<Toolchain, Failure> {
     const TRIPLE: &str = "wasm32-wasip2";
     let mut libraries = Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()));

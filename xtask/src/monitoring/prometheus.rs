@@ -15,10 +15,8 @@ use crate::{files, process, wait};
 /// Both the package and its server. The package has `promtool` too.
 const PROGRAM: &str = "prometheus";
 
-/// The longest that a server may take to start.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Makes sure of the programs.
 pub fn prepare(install: Install) -> Result<(), Failure> {
     if process::find(PROGRAM).is_some() && process::find("promtool").is_some() {
         return Ok(());
@@ -34,14 +32,12 @@ pub fn promtool(folder: &Path, arguments: &[&str]) -> Result<(), Failure> {
     process::output(Command::new("promtool").current_dir(folder).args(arguments)).map(drop)
 }
 
-/// A running server.
 pub struct Prometheus {
     pub address: String,
     child: Child,
 }
 
 impl Prometheus {
-    /// Starts a server with the configuration `prometheus.yml` of `folder`, its data and its log there.
     pub fn start(folder: &Path) -> Result<Self, Failure> {
         let address = free_address().context("finding a free port")?;
         let log = folder.join("prometheus.log");
@@ -69,7 +65,6 @@ impl Prometheus {
         Ok(own)
     }
 
-    /// Returns the labels of the alerts of this name that fire now.
     pub fn firing(&self, alert: &str) -> Result<Vec<Value>, Failure> {
         let answer = self.ask("/api/v1/alerts")?;
         let Some(alerts) = answer["data"]["alerts"].as_array() else {
@@ -79,14 +74,12 @@ impl Prometheus {
         Ok(alerts.iter().filter(fires).cloned().collect())
     }
 
-    /// Returns whether a metric has been read, with any labels.
     pub fn has(&self, metric: &str) -> Result<bool, Failure> {
         let answer = self.ask(&format!("/api/v1/query?query={metric}"))?;
         let series = answer["data"]["result"].as_array();
         Ok(series.is_some_and(|series| !series.is_empty()))
     }
 
-    /// Returns the exemplars of a query over the last hour.
     pub fn exemplars(&self, metric: &str) -> Result<Vec<Value>, Failure> {
         let path = format!("/api/v1/query_exemplars?query={metric}&start=0&end=4102444800");
         let answer = self.ask(&path)?;

@@ -43,7 +43,6 @@ const LONG: [&str; 15] = [
     "power_cut::",
 ];
 
-/// The integration tests of a run.
 #[derive(Default)]
 pub struct Choice {
     pub long: Vec<String>,
@@ -54,7 +53,6 @@ pub struct Choice {
     pub left_with_interpreters: usize,
 }
 
-/// Chooses from all tests.
 pub fn choose(names: Vec<String>, is_full: bool) -> Choice {
     let mut choice = Choice::default();
     for name in names {

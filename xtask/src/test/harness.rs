@@ -20,16 +20,13 @@ const MAX_TESTS: usize = 20;
 /// After so many tests, a line says how far the run is.
 const PROGRESS: usize = 250;
 
-/// How programs are run.
 pub struct Call<'a> {
-    /// Tests that run at once.
     pub threads: usize,
     pub variables: &'a [(&'a str, &'a str)],
     /// Whether each test has a line of its own.
     pub is_detailed: bool,
 }
 
-/// What a run came to.
 #[derive(Default)]
 pub struct Ran {
     pub passed: usize,
@@ -41,7 +38,6 @@ pub struct Ran {
 }
 
 impl Ran {
-    /// Adds another run.
     pub fn add(&mut self, other: Self) {
         self.passed += other.passed;
         self.failed += other.failed;

@@ -22,17 +22,14 @@ pub const ALL_TESTS: &[&str] = &[
     "leadhost-tests-postgres",
 ];
 
-/// What the build leaves.
 pub struct Programs {
     pub integration: TestProgram,
     pub unit: Vec<TestProgram>,
-    /// The service.
     pub leadhost: PathBuf,
 }
 
 /// A program of libtest.
 pub struct TestProgram {
-    /// The name of its crate.
     pub name: String,
     pub path: PathBuf,
     /// The folder of its package, in which it runs.
@@ -96,7 +93,6 @@ fn executables(messages: &str) -> impl Iterator<Item = Executable> {
 }
 
 impl TestProgram {
-    /// The names of its tests.
     pub fn names(&self) -> Result<Vec<String>, Failure> {
         let mut command = std::process::Command::new(&self.path);
         let listed = process::output(command.args(["--list", "--format", "terse"]))?;

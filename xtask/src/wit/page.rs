@@ -28,7 +28,6 @@ pub fn page(contracts: &[String]) -> Result<String, Failure> {
     Ok(plainer().into_iter().fold(page, reword))
 }
 
-/// Returns the page with the comments as they were published.
 fn as_published(contracts: &[String]) -> Result<String, Failure> {
     let mut own = String::new();
     let mut shared: Vec<(String, String)> = Vec::new();
@@ -178,7 +177,6 @@ fn spelled(resolve: &Resolve, kind: &Type) -> String {
     }
 }
 
-/// Returns a comment as one line.
 fn line(docs: &Docs) -> String {
     let text = docs.contents.as_deref().unwrap_or_default();
     text.split_whitespace().collect::<Vec<_>>().join(" ")

@@ -8,7 +8,6 @@ use crate::double::http::{Received, Sent};
 /// Longer than any callback may take. After that the delivery has failed.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// The address for webhooks.
 #[derive(Clone, Debug)]
 pub struct Callback {
     /// The address that the provider knows, and that signatures cover.
@@ -18,7 +17,6 @@ pub struct Callback {
     via: Option<String>,
 }
 
-/// A webhook request before it is signed.
 #[derive(Clone, Debug)]
 pub struct Letter {
     pub content_type: &'static str,
@@ -45,12 +43,10 @@ impl Callback {
         }
     }
 
-    /// The URL that the provider knows.
     pub fn url(&self) -> &str {
         &self.url
     }
 
-    /// Another URL at the same place.
     pub(super) fn with_url(mut self, url: &str) -> Self {
         url.clone_into(&mut self.url);
         self

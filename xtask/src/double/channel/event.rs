@@ -1,7 +1,6 @@
 //! Events of the phones, and how a double sends them: one by one or in batches,
 //! in any order, repeatedly.
 
-/// An event of a webhook.
 #[derive(Clone, Debug)]
 pub enum Event {
     Status(Status),
@@ -15,7 +14,6 @@ pub enum Event {
 }
 
 impl Event {
-    /// Sets the time if there is none.
     pub(super) fn date(&mut self, now: u64) {
         match self {
             Self::Status(status) => status.at.get_or_insert(now),
@@ -24,7 +22,6 @@ impl Event {
         };
     }
 
-    /// The address for this event only.
     pub(super) fn callback(&self) -> Option<&str> {
         match self {
             Self::Status(status) => status.callback.as_deref(),
@@ -48,14 +45,11 @@ impl From<Inbound> for Event {
 #[derive(Clone, Debug, Default)]
 pub struct Status {
     pub id: String,
-    /// `sent`, `delivered`, `read`, `failed`, or any other.
     pub word: String,
-    /// Seconds since 1970.
     pub at: Option<u64>,
     pub recipient: Option<String>,
     /// The sender's own text.
     pub opaque: Option<String>,
-    /// The provider's codes.
     pub errors: Vec<u32>,
     pub callback: Option<String>,
 }
@@ -138,7 +132,6 @@ impl Inbound {
         self
     }
 
-    /// The given id, or a derived one.
     pub(crate) fn id_or(&self, prefix: &str) -> String {
         let made = || {
             let text = self.text.bytes().fold(7_u64, |hash, byte| {
@@ -168,7 +161,6 @@ pub struct Flush {
 pub enum Order {
     Queued,
     Reversed,
-    /// Shuffled, with the same result for the same seed.
     Shuffled(u64),
 }
 
@@ -199,7 +191,6 @@ impl Flush {
         self
     }
 
-    /// The events of each request.
     pub(super) fn arrange(&self, waiting: Vec<Event>, most: usize) -> Vec<Vec<Event>> {
         let count = waiting.len() * self.times;
         let mut events: Vec<Event> = waiting.into_iter().cycle().take(count).collect();

@@ -22,9 +22,7 @@ pub(super) struct State<P> {
     pub callback: Mutex<Option<Callback>>,
     pub gate: Gate,
     pub address: Mutex<String>,
-    /// Gets each accepted message.
     pub listener: Option<Mutex<Sender<Accepted>>>,
-    /// Runs command lines, if the double is started by hand.
     pub control: OnceLock<Control>,
 }
 
@@ -51,7 +49,6 @@ impl<P: Provider> State<P> {
         }
     }
 
-    /// Returns the double's time, in seconds since 1970.
     pub fn now(&self) -> u64 {
         locked(&self.now).unwrap_or_else(machine_time)
     }

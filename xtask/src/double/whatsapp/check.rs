@@ -6,9 +6,7 @@ use serde_json::Value;
 use super::errors::Refusal;
 use crate::double::placeholders;
 
-/// The envelope of a send.
 pub struct Read {
-    /// As in the send.
     pub recipient: String,
     pub template: String,
     pub language: String,
@@ -291,7 +289,6 @@ fn is(component: &Value, kind: &str) -> bool {
     text_of(component, "type").eq_ignore_ascii_case(kind)
 }
 
-/// The parameters of the component of this kind; none if it is missing.
 fn component_parameters<'a>(given: &'a [Value], kind: &str) -> &'a [Value] {
     let found = given.iter().find(|component| is(component, kind));
     found.map(parameters).unwrap_or_default()

@@ -53,7 +53,6 @@ impl Refusal {
         }
     }
 
-    /// Returns the error for an id that does not exist.
     pub fn no_object(method: &str, id: &str) -> Self {
         let method = method.to_lowercase();
         Self {
@@ -67,7 +66,6 @@ impl Refusal {
         }
     }
 
-    /// Returns the error for a request without an access token.
     pub fn no_token() -> Self {
         Self {
             status: 401,
@@ -104,7 +102,6 @@ impl Refusal {
     }
 }
 
-/// An error in the form of a failed status.
 pub fn in_status(code: u32) -> Value {
     let (_, title, details) = table(code);
     json!({

@@ -6,7 +6,6 @@ use crate::double::http::{Answer, Request, encoded};
 use crate::double::placeholders;
 use crate::double::proof::base64;
 
-/// The default number of rows of a page.
 const PAGE: usize = 25;
 
 /// An approved template in the form of the provider's list. Its parameters are
@@ -34,7 +33,6 @@ pub fn template(name: &str, language: &str, components: Value) -> Value {
     })
 }
 
-/// The initial templates of the account.
 pub fn made_up() -> Vec<Value> {
     let declared: Value = serde_json::from_str(include_str!("templates.json")).expect("JSON");
     let word = |one: &Value, name: &str| one[name].as_str().unwrap_or_default().to_owned();
@@ -132,7 +130,6 @@ fn cursor_of(at: usize) -> String {
     base64(format!("row {at:06}").as_bytes())
 }
 
-/// The list as a text for people.
 pub fn lines(templates: &[Value]) -> String {
     let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let lines: Vec<String> = templates
