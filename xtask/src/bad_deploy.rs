@@ -57,32 +57,16 @@ struct Wrong {
     difference: &'static str,
 }
 
-const LOST_PHONE: Wrong = Wrong {
-    version: "1.1.0",
-    does: "forgets the phone",
-    harm: "lose a phone",
-    difference: "phone: lost",
-};
+#[rustfmt::skip]
+const LOST_PHONE: Wrong =
+    Wrong { version: "1.1.0", does: "forgets the phone", harm: "lose a phone", difference: "phone: lost" };
 
+/// The versions that lose nothing, and write wrong values.
+#[rustfmt::skip]
 const WRONG_VALUES: [Wrong; 3] = [
-    Wrong {
-        version: "1.2.0",
-        does: "changes the last digit of each phone",
-        harm: "change a phone",
-        difference: "phone: changed",
-    },
-    Wrong {
-        version: "1.3.0",
-        does: "writes one broker's phone into all leads",
-        harm: "change a phone",
-        difference: "phone: changed",
-    },
-    Wrong {
-        version: "1.4.0",
-        does: "swaps names and messages",
-        harm: "change their name",
-        difference: "name: changed",
-    },
+    Wrong { version: "1.2.0", does: "changes the last digit of each phone", harm: "change a phone", difference: "phone: changed" },
+    Wrong { version: "1.3.0", does: "writes one broker's phone into all leads", harm: "change a phone", difference: "phone: changed" },
+    Wrong { version: "1.4.0", does: "swaps names and messages", harm: "change their name", difference: "name: changed" },
 ];
 
 /// Leads before anything is deployed, with which a version is compared.

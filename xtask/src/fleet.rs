@@ -41,17 +41,10 @@ Ctrl-C stops everything in order. The data is kept for the next start.
 
 const BALANCER: &str = "127.0.0.1:8080";
 
+#[rustfmt::skip]
 const HOSTS: [HostOf; 2] = [
-    HostOf {
-        name: "a",
-        listen: "127.0.0.1:8101",
-        admin: "127.0.0.1:8111",
-    },
-    HostOf {
-        name: "b",
-        listen: "127.0.0.1:8102",
-        admin: "127.0.0.1:8112",
-    },
+    HostOf { name: "a", listen: "127.0.0.1:8101", admin: "127.0.0.1:8111" },
+    HostOf { name: "b", listen: "127.0.0.1:8102", admin: "127.0.0.1:8112" },
 ];
 
 #[derive(Clone, Copy)]

@@ -107,63 +107,40 @@ struct Guest {
     build: fn(&Path, &Path, &Path) -> Result<(), Failure>,
 }
 
+#[rustfmt::skip]
 const GUESTS: &[Guest] = &[
     Guest {
-        name: "JavaScript converter",
-        folder: "examples/converter-javascript",
-        borrows: &[],
-        golden: FORM,
-        contract: wit::converter,
-        file: "example-form-js.wasm",
-        ensure: javascript::ensure,
-        build: javascript::build,
+        name: "JavaScript converter", folder: "examples/converter-javascript", borrows: &[], golden: FORM,
+        contract: wit::converter, file: "example-form-js.wasm", ensure: javascript::ensure, build: javascript::build,
     },
     Guest {
-        name: "Python converter",
-        folder: "examples/converter-python",
-        borrows: &[],
-        golden: FORM,
-        contract: wit::converter,
-        file: "example-form-py.wasm",
-        ensure: |install| python::ensure(install, "to build the Python guest"),
-        build: python::build,
+        name: "Python converter", folder: "examples/converter-python", borrows: &[], golden: FORM,
+        contract: wit::converter, file: "example-form-py.wasm", ensure: ensure_python, build: python::build,
     },
     Guest {
-        name: "Python converter that misbehaves",
-        folder: "tests/guests/misbehave-python",
-        borrows: &[],
+        name: "Python converter that misbehaves", folder: "tests/guests/misbehave-python", borrows: &[],
         golden: "tests/guests/misbehave-python/golden",
-        contract: wit::converter,
-        file: "misbehave-py.wasm",
-        ensure: |install| python::ensure(install, "to build the Python guest"),
-        build: python::build,
+        contract: wit::converter, file: "misbehave-py.wasm", ensure: ensure_python, build: python::build,
     },
     Guest {
-        name: "JavaScript adapter",
-        folder: "examples/adapter-javascript",
-        borrows: &[
-            "examples/converter-javascript/src",
-            "plugins/adapter-sandbox/src/config.schema.json",
-        ],
+        name: "JavaScript adapter", folder: "examples/adapter-javascript",
+        borrows: &["examples/converter-javascript/src", "plugins/adapter-sandbox/src/config.schema.json"],
         golden: "plugins/adapter-sandbox/golden",
-        contract: wit::adapter,
-        file: "sandbox-js.wasm",
-        ensure: javascript::ensure,
-        build: javascript::build,
+        contract: wit::adapter, file: "sandbox-js.wasm", ensure: javascript::ensure, build: javascript::build,
     },
 ];
+
+fn ensure_python(install: Install) -> Result<(), Failure> {
+    python::ensure(install, "to build the Python guest")
+}
 
 /// The golden cases that all three converters share.
 const FORM: &str = "examples/golden-form";
 
 /// The imports that the host provides for interpreters, deterministic or denied.
+#[rustfmt::skip]
 const LINKED: &[&str] = &[
-    "wasi:cli/",
-    "wasi:io/",
-    "wasi:clocks/",
-    "wasi:random/",
-    "wasi:filesystem/",
-    "wasi:sockets/",
+    "wasi:cli/", "wasi:io/", "wasi:clocks/", "wasi:random/", "wasi:filesystem/", "wasi:sockets/",
 ];
 
 fn refuse_foreign_imports(component: &[u8], guest: &Guest) -> Result<(), Failure> {

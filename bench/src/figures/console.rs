@@ -188,76 +188,45 @@ fn sign_in(host: &Host, client: &mut Client) -> Result<String, Failure> {
     }
 }
 
+#[rustfmt::skip]
 fn pages(seeded: &Seeded) -> Vec<Page> {
     let half = seeded.deliveries / 2;
-    let page = |name, path: &str| Page {
-        name,
-        path: format!("/console{path}"),
-    };
+    let (delivery, version) = (seeded.delivery(half), &seeded.digest[..12]);
+    let page = |name, path: String| Page { name, path: format!("/console{path}") };
     vec![
-        page("Today", ""),
-        page("Today, the last week", "?period=week"),
-        page("Deliveries", "/deliveries"),
-        page(
-            "Deliveries, of a connection",
-            "/deliveries?connection=portal",
-        ),
-        page("Deliveries, rejected", "/deliveries?status=rejected"),
-        page(
-            "Deliveries, in quarantine",
-            "/deliveries?status=quarantined",
-        ),
-        page(
-            "Deliveries, of the active version",
-            &format!("/deliveries?version={}", &seeded.digest[..12]),
-        ),
-        page(
-            "Deliveries, of a version that converted none",
-            "/deliveries?version=ffffffffffff",
-        ),
-        page(
-            "Deliveries, of a phone",
-            &format!("/deliveries?q=%2B55113{half:07}"),
-        ),
-        page(
-            "Deliveries, of an external id",
-            &format!("/deliveries?q=seed-{half}"),
-        ),
-        page(
-            "Deliveries, the older half",
-            &format!("/deliveries?before={}", seeded.delivery(half)),
-        ),
-        page(
-            "A delivery",
-            &format!("/deliveries/{}", seeded.delivery(half)),
-        ),
-        page(
-            "A deal",
-            &format!("/deals/018bcfe5-0000-7000-a000-{half:012x}"),
-        ),
-        page("Deals", "/deals"),
-        page("Deals, of a workspace", "/deals?workspace=bench"),
-        page("Deals, of a phone", &format!("/deals?q=%2B55113{half:07}")),
-        page("Deals, of an external id", &format!("/deals?q=seed-{half}")),
-        page(
-            "A contact",
-            &format!("/contacts/018bcfe5-0000-7000-9000-{half:012x}"),
-        ),
-        page("Tickets", "/tickets"),
-        page("Analytics", "/analytics"),
-        page("Analytics, by source", "/analytics?by=source"),
-        page("Repairs", "/repairs"),
-        page("Plugins", "/plugins"),
-        page("A plugin", &format!("/plugins/{PLUGIN}")),
-        page("Connections", "/connections"),
-        page("New connection", "/connections/new"),
-        page("Instances", "/instances"),
-        page("An instance", "/instances/bot"),
-        page("Messages", "/messages"),
-        page("Contacts", "/contacts"),
-        page("Keys", "/keys"),
-        page("Audit", "/audit"),
-        page("Service", "/service"),
+        page("Today", "".to_owned()),
+        page("Today, the last week", "?period=week".to_owned()),
+        page("Deliveries", "/deliveries".to_owned()),
+        page("Deliveries, of a connection", "/deliveries?connection=portal".to_owned()),
+        page("Deliveries, rejected", "/deliveries?status=rejected".to_owned()),
+        page("Deliveries, in quarantine", "/deliveries?status=quarantined".to_owned()),
+        page("Deliveries, of the active version", format!("/deliveries?version={version}")),
+        page("Deliveries, of a version that converted none", "/deliveries?version=ffffffffffff".to_owned()),
+        page("Deliveries, of a phone", format!("/deliveries?q=%2B55113{half:07}")),
+        page("Deliveries, of an external id", format!("/deliveries?q=seed-{half}")),
+        page("Deliveries, the older half", format!("/deliveries?before={delivery}")),
+        page("A delivery", format!("/deliveries/{delivery}")),
+        page("A deal", format!("/deals/018bcfe5-0000-7000-a000-{half:012x}")),
+        page("Deals", "/deals".to_owned()),
+        page("Deals, of a workspace", "/deals?workspace=bench".to_owned()),
+        page("Deals, of a phone", format!("/deals?q=%2B55113{half:07}")),
+        page("Deals, of an external id", format!("/deals?q=seed-{half}")),
+        page("A contact", format!("/contacts/018bcfe5-0000-7000-9000-{half:012x}")),
+        page("Tickets", "/tickets".to_owned()),
+        page("Analytics", "/analytics".to_owned()),
+        page("Analytics, by source", "/analytics?by=source".to_owned()),
+        page("Repairs", "/repairs".to_owned()),
+        page("Plugins", "/plugins".to_owned()),
+        page("A plugin", format!("/plugins/{PLUGIN}")),
+        page("Connections", "/connections".to_owned()),
+        page("New connection", "/connections/new".to_owned()),
+        page("Instances", "/instances".to_owned()),
+        page("An instance", "/instances/bot".to_owned()),
+        page("Messages", "/messages".to_owned()),
+        page("Contacts", "/contacts".to_owned()),
+        page("Keys", "/keys".to_owned()),
+        page("Audit", "/audit".to_owned()),
+        page("Service", "/service".to_owned()),
     ]
 }
 

@@ -87,10 +87,12 @@ impl Chance {
 
     /// A made-up word of two to four syllables.
     fn word(&mut self) -> String {
+        #[rustfmt::skip]
         const BEGIN: [&str; 24] = [
-            "b", "c", "d", "f", "g", "j", "l", "m", "n", "p", "r", "s", "t", "v", "z", "br", "cr",
-            "gr", "pr", "tr", "ch", "lh", "nh", "gu",
+            "b", "c", "d", "f", "g", "j", "l", "m", "n", "p", "r", "s", "t", "v", "z", "br", "cr", "gr", "pr",
+            "tr", "ch", "lh", "nh", "gu",
         ];
+        #[rustfmt::skip]
         const END: [&str; 14] = [
             "a", "e", "i", "o", "u", "ã", "é", "í", "ó", "ar", "er", "or", "al", "im",
         ];
@@ -102,30 +104,14 @@ impl Chance {
 
 /// Some words are in many names and most are in few, as in any language.
 fn names(chance: &mut Chance) -> Vec<String> {
+    #[rustfmt::skip]
     const KINDS: [&str; 12] = [
-        "Apartamento",
-        "Casa",
-        "Cobertura",
-        "Sobrado",
-        "Terreno",
-        "Kitnet",
-        "Loja",
-        "Galpão",
-        "Chácara",
-        "Flat",
-        "Studio",
-        "Sala comercial",
+        "Apartamento", "Casa", "Cobertura", "Sobrado", "Terreno", "Kitnet", "Loja", "Galpão", "Chácara", "Flat",
+        "Studio", "Sala comercial",
     ];
+    #[rustfmt::skip]
     const PLACES: [&str; 10] = [
-        "Jardim",
-        "Vila",
-        "Parque",
-        "Residencial",
-        "Edifício",
-        "Condomínio",
-        "Bairro",
-        "Alto",
-        "Recanto",
+        "Jardim", "Vila", "Parque", "Residencial", "Edifício", "Condomínio", "Bairro", "Alto", "Recanto",
         "Morada",
     ];
     let known: Vec<String> = (0..50_000).map(|_| chance.word()).collect();
