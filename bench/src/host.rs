@@ -174,7 +174,6 @@ impl Host {
         })
     }
 
-    /// Asks the program to end and waits until it has ended.
     pub fn stop(self) -> Result<(), Failure> {
         self.process.stop()
     }

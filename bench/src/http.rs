@@ -19,7 +19,6 @@ pub struct Client {
 #[derive(Debug)]
 pub struct Response {
     pub status: u16,
-    /// Its status line and headers.
     pub head: String,
     pub body: Vec<u8>,
     pub first_byte: Instant,
@@ -64,12 +63,10 @@ impl Client {
         self.send("GET", path, headers, &[])
     }
 
-    /// Returns the body of a 2xx as JSON.
     pub fn get_json(&mut self, path: &str) -> Result<Value, Failure> {
         self.get(path, "")?.json()
     }
 
-    /// Sends a POST with a body of this type and returns its answer.
     pub fn post(&mut self, path: &str, kind: &str, body: &[u8]) -> Result<Response, Failure> {
         let headers = format!("content-type: {kind}\r\n");
         self.send("POST", path, &headers, body)
@@ -140,12 +137,10 @@ impl Client {
     }
 }
 
-/// The head of a request or an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Head {
     /// Zero for a request.
     pub status: u16,
-    /// The offset of the body.
     pub body: usize,
     pub length: Option<usize>,
     pub kept: bool,

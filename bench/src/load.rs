@@ -25,7 +25,6 @@ use crate::sample::Sample;
 /// Connections of every figure that sends leads.
 pub const CONNECTIONS: u64 = 64;
 
-/// The content of requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LoadBody {
     /// A lead that was not sent before.
@@ -59,13 +58,11 @@ impl Load {
     }
 }
 
-/// One answer with status 200.
 #[derive(Clone, Copy, Debug)]
 pub struct Answer {
     /// When the request was sent and when the answer's last byte arrived.
     pub sent: Instant,
     pub took: Duration,
-    /// The delivery's id as text.
     pub delivery: [u8; 36],
 }
 
@@ -85,12 +82,10 @@ impl LoadOutcome {
         self.answers.len() as f64 / self.elapsed.as_secs_f64()
     }
 
-    /// Returns the number of requests that were not answered as expected.
     pub fn failed(&self) -> u64 {
         self.failures.values().sum()
     }
 
-    /// Adds the outcome of another generator that ran at the same time.
     pub fn add(&mut self, other: Self) {
         self.answers.extend(other.answers);
         for (what, times) in other.failures {
@@ -124,12 +119,10 @@ pub fn start_until(
     })
 }
 
-/// Like [`start`], and waits for it.
 pub fn finish(load: Load) -> Result<LoadOutcome, Failure> {
     join(start(load))
 }
 
-/// Waits for a started load; returns its outcome.
 pub fn join(
     thread: std::thread::JoinHandle<Result<LoadOutcome, Failure>>,
 ) -> Result<LoadOutcome, Failure> {

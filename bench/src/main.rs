@@ -102,7 +102,6 @@ enum Figure {
 pub const SERVICE: &str = "Leadhost";
 pub const BASELINE: &str = "baseline";
 
-/// A build of the service that is measured.
 #[derive(Clone, Copy)]
 pub struct Build<'a> {
     pub name: &'static str,
@@ -110,7 +109,6 @@ pub struct Build<'a> {
 }
 
 impl Arguments {
-    /// Returns the service, and the baseline if there is one.
     pub fn builds(&self) -> Vec<Build<'_>> {
         let service = Build {
             name: SERVICE,
@@ -123,12 +121,10 @@ impl Arguments {
         std::iter::once(service).chain(baseline).collect()
     }
 
-    /// Returns how long one round of load lasts.
     pub fn round(&self) -> Duration {
         Duration::from_secs(self.seconds)
     }
 
-    /// Returns the folder that reports are written to.
     pub fn results(&self) -> PathBuf {
         self.folder.join("results")
     }
@@ -166,7 +162,6 @@ impl Arguments {
 
 const MEMORY: &str = "/dev/shm";
 
-/// Whether there is a folder in memory.
 pub fn has_memory() -> bool {
     Path::new(MEMORY).is_dir()
 }

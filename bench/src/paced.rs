@@ -89,7 +89,6 @@ pub fn start_until(
     })
 }
 
-/// Waits for a started load; returns its outcome.
 pub fn join(thread: JoinHandle<Result<PacedOutcome, Failure>>) -> Result<PacedOutcome, Failure> {
     thread.join().map_err(|_| "the load generator panicked")?
 }

@@ -92,13 +92,11 @@ impl Peer {
         format!("/ingest-lead/{CONNECTION}")
     }
 
-    /// Asks the process to end and waits until it has ended.
     pub fn stop(self) -> Result<(), Failure> {
         self.process.stop()
     }
 }
 
-/// The peers' tables on SQLite.
 pub fn schema(bench: &Path) -> PathBuf {
     bench.join("peer-node/schema.sql")
 }

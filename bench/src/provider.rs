@@ -33,7 +33,6 @@ impl Provider {
         Ok(Self { address, taken })
     }
 
-    /// Returns the number of messages that it has answered.
     pub fn taken(&self) -> u64 {
         self.taken.load(Ordering::Relaxed)
     }

@@ -32,7 +32,6 @@ pub struct Table {
 pub enum Cell {
     Text(String),
     Count(f64),
-    /// In seconds.
     Time(f64),
     Times(f64),
 }
@@ -74,7 +73,6 @@ pub fn count(figure: f64) -> Cell {
     Cell::Count(figure)
 }
 
-/// A duration in a suitable unit.
 pub fn time(duration: Duration) -> Cell {
     seconds(duration.as_secs_f64())
 }
@@ -83,7 +81,6 @@ pub fn seconds(seconds: f64) -> Cell {
     Cell::Time(seconds)
 }
 
-/// A ratio with two decimals.
 pub fn times(times: f64) -> Cell {
     Cell::Times(times)
 }
@@ -114,7 +111,6 @@ impl Table {
         }
     }
 
-    /// Adds a row, with a cell for each column.
     pub fn row(&mut self, cells: impl IntoIterator<Item = Cell>) {
         self.rows.push(cells.into_iter().collect());
     }
@@ -170,17 +166,14 @@ impl Report {
         self.aims.push((what.to_string(), came.to_string(), met));
     }
 
-    /// Adds a table below the earlier ones.
     pub fn table(&mut self, table: Table) {
         self.tables.push(table);
     }
 
-    /// Adds a line below the tables.
     pub fn note(&mut self, note: impl Into<String>) {
         self.notes.push(note.into());
     }
 
-    /// Adds the version of a program or a package to the circumstances.
     pub fn version(&mut self, of: &str, version: impl Into<String>) {
         self.versions.push((of.to_owned(), version.into()));
     }

@@ -97,7 +97,6 @@ pub fn sync_time(folder: &Path) -> Result<Duration, Failure> {
     Ok(Duration::from_secs_f64(median(&times)))
 }
 
-/// Returns the median of a value over rounds.
 pub fn middle(rounds: &[Round], figure: impl Fn(&Round) -> f64) -> f64 {
     median(&rounds.iter().map(figure).collect::<Vec<_>>())
 }
@@ -111,7 +110,6 @@ pub const COLUMNS: [&str; 6] = [
     "processor time a lead",
 ];
 
-/// Returns the median of leads per second.
 pub fn rate(rounds: &[Round]) -> f64 {
     middle(rounds, |round| round.outcome.per_second())
 }
@@ -145,7 +143,6 @@ impl BaselineRatio {
         "processor time, times its",
     ];
 
-    /// Returns the medians of `rounds` divided by those of `baseline`.
     pub fn from_rounds(rounds: &[Round], baseline: &[Round]) -> Self {
         Self {
             rate: rate(rounds) / rate(baseline),
@@ -154,7 +151,6 @@ impl BaselineRatio {
         }
     }
 
-    /// A line's cells in [`Self::COLUMNS`].
     pub fn cells(ratio: Option<Self>) -> [Cell; 3] {
         match ratio {
             None => std::array::from_fn(|_| none()),
@@ -163,7 +159,6 @@ impl BaselineRatio {
     }
 }
 
-/// A side's cells in a table of [`COLUMNS`].
 pub fn cells(name: &str, rounds: &[Round]) -> [Cell; 6] {
     let each = rounds.iter().map(|round| round.outcome.per_second());
     let lowest = each.clone().fold(f64::INFINITY, f64::min);

@@ -23,19 +23,15 @@ use crate::{Arguments, Failure};
 
 const SIZES: [u64; 3] = [100_000, 1_000_000, 10_000_000];
 const DAYS: u64 = 730;
-/// Requests of each kind.
 const TIMES: usize = 300;
-/// Runs of the plain query.
 const PLAIN_TIMES: usize = 3;
 const MOST_P99: [Duration; 2] = [Duration::from_millis(10), Duration::from_millis(50)];
 const MOST_RATIO: f64 = 1.5;
 const QUESTIONS: [&str; 2] = ["the default call", "365 days by three dimensions"];
-/// Timeout of the first count.
 const PATIENCE: Duration = Duration::from_secs(1_800);
 
 struct MeasuredSize {
     size: u64,
-    /// Seconds until everything was counted.
     counted: f64,
     samples: [Sample; 2],
     plain: [Sample; 2],
@@ -43,7 +39,6 @@ struct MeasuredSize {
     memory: f64,
 }
 
-/// Measures the counting and the queries.
 pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
     let measured = SIZES
         .into_iter()

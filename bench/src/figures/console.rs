@@ -38,7 +38,6 @@ struct Page {
     path: String,
 }
 
-/// Measures every page.
 pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
     let folder = arguments.scratch()?;
     let host = Host::start(&arguments.leadhost, folder.path(), "")?;

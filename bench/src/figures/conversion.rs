@@ -20,7 +20,6 @@ use crate::{Arguments, Failure, lead};
 /// Calls of one way before the next takes its turn, and the number of turns.
 const CALLS: usize = 200;
 const TURNS: usize = 100;
-/// Calls before the measurement.
 const WARM_UP: usize = 500;
 
 const MOST_TIMES_NATIVE: f64 = 10.0;

@@ -19,7 +19,6 @@ use crate::{Arguments, Failure};
 
 const DEALS: u64 = 1_000_000;
 const TIMES: u64 = 2_000;
-/// Requests before the measurement.
 const WARM_UP: u64 = 200;
 /// The stamp before the first deal's.
 const FIRST: i64 = 1_700_000_000_000_000;
@@ -38,7 +37,6 @@ struct Seeded {
     partner_key: String,
 }
 
-/// Measures lookups and changes on both stores.
 pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
     let server = Server::start(arguments)?;
     let database = server.database()?;

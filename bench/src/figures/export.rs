@@ -26,15 +26,12 @@ pub(super) const MESSAGES: u64 = 1_000_000;
 const PAGE: u64 = 1_000;
 /// The stamp before the first message's.
 pub(super) const FIRST: i64 = 1_700_000_000_000_000;
-/// Pages fetched at each depth.
 const TIMES: usize = 200;
 const MOST_TIMES_FIRST: f64 = 1.2;
 /// The aim, as a share of the rate of a bare loop.
 const LEAST_OF_BARE: f64 = 0.5;
-/// Timeout of a page.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// A format of pages.
 pub(super) struct Form {
     name: &'static str,
     pub(super) headers: &'static str,
@@ -137,7 +134,6 @@ impl<'a> Seeded<'a> {
         Ok(())
     }
 
-    /// The median of the seconds of the pulls in a format.
     fn seconds(&self, form: usize) -> f64 {
         let pulls = self.pulls[form].iter();
         median(
@@ -182,7 +178,6 @@ fn rate(seconds: f64) -> Cell {
     count(MESSAGES as f64 / seconds)
 }
 
-/// Measures full pulls on SQLite, a bare loop over the same rows, and pages by depth.
 pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
     let begin = |build| Seeded::begin(arguments, build, None);
     let sides = arguments.builds().into_iter().map(begin);
@@ -209,7 +204,6 @@ pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
     Ok(report)
 }
 
-/// Measures full pulls and pages by depth on both stores.
 pub fn measure_stores(arguments: &Arguments) -> Result<Report, Failure> {
     let server = Server::start(arguments)?;
     let mut sides = Vec::new();

@@ -21,7 +21,6 @@ const LEAST_TIMES: f64 = 3.0;
 const SIDES: [&str; 2] = ["Leadhost", "fastify and better-sqlite3"];
 const PULLS: [&str; 2] = ["full", "incremental"];
 
-/// Measures the pulls of both sides.
 pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
     let folder = arguments.scratch()?;
     let host = Host::start(&arguments.leadhost, folder.path(), "")?;

@@ -14,7 +14,6 @@ use super::ways::{self, Timed, Way};
 use crate::report::{Report, Table, time};
 use crate::{Arguments, Failure};
 
-/// Leads a second.
 const RATE: u32 = 100;
 /// Calls of one way before the next takes its turn, and the number of turns that count.
 const CALLS: u32 = 100;

@@ -33,9 +33,7 @@ enum Program {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Lead,
-    /// A body without a lead.
     Raw,
-    /// Over one connection.
     One,
     /// One request per commit, to show the gain of group commit.
     Alone,
@@ -103,7 +101,6 @@ impl Side {
         }
     }
 
-    /// The cells of the costs, each the median of its rounds.
     fn costs(&self) -> [Cell; 3] {
         let cell = |cost: fn(&Costs) -> Option<f64>, shown: fn(f64) -> Cell| {
             let costs: Vec<f64> = self.costs.iter().filter_map(cost).collect();
@@ -123,7 +120,6 @@ impl Side {
     }
 }
 
-/// Measures each side on SQLite in each round.
 pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
     let (sides, sync) = rounds(arguments, ON_SQLITE, None)?;
     let mut report = Report::new("ingest", "Leads ingested durably");
@@ -159,7 +155,6 @@ pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
     Ok(report)
 }
 
-/// Measures each side on PostgreSQL in each round.
 pub fn measure_on_postgres(arguments: &Arguments) -> Result<Report, Failure> {
     let server = Server::start(arguments)?;
     let (sides, sync) = rounds(arguments, ON_POSTGRES, Some(&server))?;
@@ -308,7 +303,6 @@ fn one_round(
     Ok((round, Costs { server, together }))
 }
 
-/// The measured sides.
 struct Sides<'a> {
     arguments: &'a Arguments,
     sides: Vec<Side>,

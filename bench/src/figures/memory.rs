@@ -15,7 +15,6 @@ const SLACK: f64 = 0.25;
 const LOOK: Duration = Duration::from_millis(100);
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// The aim in MiB.
 const MOST: f64 = 40.0;
 const RESIDENT: &str = "Rss";
 
@@ -53,14 +52,12 @@ impl<'a> MeasuredBuild<'a> {
         })
     }
 
-    /// Returns the median of a part over the rounds.
     fn part(&self, name: &str) -> f64 {
         let each = self.held.iter().filter_map(|held| held.get(name).copied());
         median(&each.collect::<Vec<_>>())
     }
 }
 
-/// Measures the memory of each build in each round.
 pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
     let mut sides = arguments
         .builds()

@@ -24,7 +24,6 @@ const FAR: Duration = Duration::from_millis(50);
 /// Events of one webhook: the maximum that providers document.
 const EVENTS: u64 = 1_000;
 
-/// Measures the notifications and the webhooks of each round.
 pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
     let mut near = Vec::new();
     let mut far = Vec::new();

@@ -41,7 +41,6 @@ const BAD: IpAddr = IpAddr::V4(Ipv4Addr::new(127, 0, 0, 3));
 /// First number of the good connection's leads, so that no round repeats those of another.
 const NUMBERS: u64 = 10_000_000;
 
-/// A bad neighbour: its kind and its rate.
 struct Row {
     name: &'static str,
     what: &'static str,
@@ -307,7 +306,6 @@ fn listed(times: &BTreeMap<String, u64>) -> String {
     each.join(", ")
 }
 
-/// The load beside the good connection.
 enum Neighbour {
     Sending {
         path: String,
@@ -395,7 +393,6 @@ enum Running {
 }
 
 impl Running {
-    /// Returns the counts by outcome.
     fn join(self) -> Result<BTreeMap<String, u64>, Failure> {
         match self {
             Self::Sending(thread) => Ok(paced::join(thread)?.ended),
@@ -417,7 +414,6 @@ impl NeighbourRound {
     }
 }
 
-/// The ratio of the p99.
 fn times(beside: &Sample, alone: &Sample) -> f64 {
     beside.p99().as_secs_f64() / alone.p99().as_secs_f64().max(f64::MIN_POSITIVE)
 }

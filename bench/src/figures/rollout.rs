@@ -28,7 +28,6 @@ use crate::report::{Cell, Report, Table, count, none, time};
 use crate::sample::{Sample, median};
 use crate::{Arguments, Failure, has_memory, lead, rows, variant};
 
-/// Leads a second.
 const RATE: f64 = 500.0;
 /// Requests in flight, above which due leads are not sent: more than ever are.
 const MANY: usize = 4_096;
@@ -78,7 +77,6 @@ pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
     Ok(report(arguments, &comparison, &guarded, &repaired))
 }
 
-/// The activity while the source sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum RolloutSide {
     Nothing,
@@ -123,7 +121,6 @@ impl RolloutSide {
     }
 }
 
-/// The spells of a side.
 #[derive(Default)]
 struct Spells {
     /// How long the sender of each lead waited, in each spell.
@@ -132,7 +129,6 @@ struct Spells {
     compared: u64,
     /// Deliveries of a rollout that were not compared.
     dropped: u64,
-    /// The time of the verifications.
     verifying: Duration,
 }
 
@@ -146,7 +142,6 @@ impl Spells {
         times(&self.all(), &other.all())
     }
 
-    /// The ratio in each spell.
     fn each(&self, other: &Self) -> Vec<f64> {
         let of = |took: &Vec<Duration>| Sample::from_durations(took.iter().copied());
         let pairs = self.took.iter().zip(&other.took);
@@ -164,7 +159,6 @@ fn times(sample: &Sample, other: &Sample) -> f64 {
     sample.p99().as_secs_f64() / other.p99().as_secs_f64().max(f64::MIN_POSITIVE)
 }
 
-/// The results of the comparison.
 struct Comparison {
     /// In the order of [`RolloutSide::ALL`].
     spells: [Spells; RolloutSide::ALL.len()],
@@ -346,9 +340,7 @@ struct Portal {
     folder: tempfile::TempDir,
     host: Host,
     source: Source,
-    /// The digest of the wrong version.
     wrong: String,
-    /// Leads that were sent before.
     sent: u64,
 }
 
@@ -462,7 +454,6 @@ fn guarded(arguments: &Arguments) -> Result<Guarded, Failure> {
 struct Repaired {
     /// Leads without their phone that `impact` found.
     found: u64,
-    /// Deliveries that were replayed.
     replayed: u64,
     /// From the answer to the rollback until the last replay was answered.
     took: Duration,
@@ -517,7 +508,6 @@ fn repaired(arguments: &Arguments) -> Result<Repaired, Failure> {
     })
 }
 
-/// Returns the number of leads that lose their phone in a comparison.
 fn lost_phones(compared: &Value) -> u64 {
     let fields = compared["fields"].as_array().into_iter().flatten();
     fields
@@ -582,7 +572,6 @@ impl Source {
         }
     }
 
-    /// Sends for this time.
     fn send(&mut self, during: Duration) -> Result<PacedOutcome, Failure> {
         accepted(paced::join(paced::start(self.load(during)))?)
     }
@@ -607,7 +596,6 @@ impl Source {
     }
 }
 
-/// Leads that arrive.
 struct Flow {
     stop: Arc<AtomicBool>,
     thread: JoinHandle<Result<PacedOutcome, Failure>>,
@@ -763,7 +751,6 @@ fn report(
     report
 }
 
-/// Adds the time that the senders waited beside each side.
 fn latency(report: &mut Report, comparison: &Comparison) {
     let mut table = Table::new(
         "Latency of the senders, measured from the time when each lead was due:",

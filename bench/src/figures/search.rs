@@ -35,7 +35,6 @@ const LEAST_TIMES: f64 = 50.0;
 const MOST_BYTES: usize = 80_000_000;
 const LEAST_FOUND: f64 = 0.95;
 
-/// Measures the searches in the index and in PostgreSQL.
 pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
     let mut report = Report::new("search", "Products found by their names");
     let chance = &mut Chance(42);

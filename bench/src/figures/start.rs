@@ -14,7 +14,6 @@ const STARTS: usize = 10;
 /// Wait before memory is measured: by then the memory for starting is released.
 const REST: Duration = Duration::from_secs(2);
 
-/// Measures warm and cold starts, and the memory.
 pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
     let folder = arguments.scratch()?;
     let program = &arguments.leadhost;

@@ -39,7 +39,6 @@ pub(super) type SpellLog = Vec<(&'static str, Instant, Instant)>;
 
 const SPELLS_OF: [&str; 2] = ["without swaps", "with swaps"];
 
-/// Measures the load without and with swaps, and judges each answer.
 pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
     let folder = arguments.scratch()?;
     let component = arguments.component()?;

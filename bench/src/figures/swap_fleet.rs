@@ -41,7 +41,6 @@ const NOTHING: &str = "without swaps";
 const AT_HAND: &str = "swaps between two versions at hand";
 const OF_NEW: &str = "swaps to new versions";
 
-/// Measures the load on three hosts without and with swaps, and judges each answer.
 pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
     let component = arguments.component()?;
     let other = variant::with_version(&component, VERSION, OTHER_VERSION)?;
