@@ -77,8 +77,10 @@ fn or_default(args: &mut Args, flag: &str, option: &mut String) -> Result<(), Fa
 }
 
 fn graph(mut args: Args) -> Result<(), Failure> {
-    let mut options = GraphOptions::default();
-    options.listen = listen(&mut args, 8090)?;
+    let mut options = GraphOptions {
+        listen: listen(&mut args, 8090)?,
+        ..GraphOptions::default()
+    };
     or_default(&mut args, "--app-secret", &mut options.app_secret)?;
     or_default(&mut args, "--token", &mut options.tokens[0])?;
     args.nothing_more()?;
@@ -96,8 +98,10 @@ fn graph(mut args: Args) -> Result<(), Failure> {
 }
 
 fn whatsapp(mut args: Args) -> Result<(), Failure> {
-    let mut options = WhatsAppOptions::default();
-    options.listen = listen(&mut args, 8091)?;
+    let mut options = WhatsAppOptions {
+        listen: listen(&mut args, 8091)?,
+        ..WhatsAppOptions::default()
+    };
     for (flag, option) in [
         ("--token", &mut options.tokens[0]),
         ("--app-secret", &mut options.app_secret),
@@ -120,8 +124,10 @@ fn whatsapp(mut args: Args) -> Result<(), Failure> {
 }
 
 fn twilio(mut args: Args) -> Result<(), Failure> {
-    let mut options = TwilioOptions::default();
-    options.listen = listen(&mut args, 8092)?;
+    let mut options = TwilioOptions {
+        listen: listen(&mut args, 8092)?,
+        ..TwilioOptions::default()
+    };
     for (flag, option) in [
         ("--account-sid", &mut options.account_sid),
         ("--auth-token", &mut options.auth_token),

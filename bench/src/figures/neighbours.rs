@@ -259,12 +259,15 @@ fn measure_row(
                 body: PacedBody::Leads(number * NUMBERS),
             })
         };
-        let neighbour = Neighbour::ready(&host, row, component)?;
+        let neighbour = neighbour(&host, row, component)?;
         paced::join(load(WARM_UP, 0))?;
         let alone = paced::join(load(during, 1))?;
-        let neighbour = neighbour.start(&host, during)?;
+        let neighbour = neighbour(during);
         let beside = paced::join(load(during, 2))?;
-        add(&mut ended, neighbour.join()?);
+        add(
+            &mut ended,
+            neighbour.join().map_err(|_| "the neighbour panicked")??,
+        );
         rounds.push(NeighbourRound { alone, beside });
         // It may be too busy to process a request to end, which is not measured here, so
         // it is killed.
@@ -279,15 +282,15 @@ fn measure_row(
     Ok(MeasuredRow { rounds, came })
 }
 
-fn add(all: &mut BTreeMap<String, u64>, more: BTreeMap<String, u64>) {
+fn add(all: &mut Ended, more: Ended) {
     for (what, times) in more {
         *all.entry(what).or_default() += times;
     }
 }
 
 /// Counts deliveries that were not converted, by their current status.
-fn not_converted(folder: &std::path::Path) -> Result<BTreeMap<String, u64>, Failure> {
-    let mut by_status = BTreeMap::<String, u64>::new();
+fn not_converted(folder: &std::path::Path) -> Result<Ended, Failure> {
+    let mut by_status = Ended::new();
     for (status, _) in StoredRows::Sqlite(host::database(folder))
         .ran_with()?
         .into_values()
@@ -298,7 +301,7 @@ fn not_converted(folder: &std::path::Path) -> Result<BTreeMap<String, u64>, Fail
     Ok(by_status)
 }
 
-fn listed(times: &BTreeMap<String, u64>) -> String {
+fn listed(times: &Ended) -> String {
     if times.is_empty() {
         return "nothing else".to_owned();
     }
@@ -306,71 +309,49 @@ fn listed(times: &BTreeMap<String, u64>) -> String {
     each.join(", ")
 }
 
-enum Neighbour {
-    Sending {
-        path: String,
-        body: PacedBody,
-        rate: f64,
-        under_way: usize,
-    },
-    Checked {
-        component: Vec<u8>,
-    },
-    Absent,
-}
+/// What became of requests, counted.
+type Ended = BTreeMap<String, u64>;
 
-impl Neighbour {
-    fn ready(host: &Host, row: &Row, component: &[u8]) -> Result<Self, Failure> {
-        let name = "neighbour";
-        Ok(match row.bad {
-            Bad::Deliveries(kind, config, rate) => {
-                host.activate(component)?;
-                let plugin = match kind {
-                    Component::Plain | Component::Wasi => "misbehave",
-                    Component::Python => "misbehave-python",
-                };
-                let config: Value = serde_json::from_str(config)?;
-                Self::Sending {
-                    path: host.apply_as(name, plugin, &config)?.path,
-                    body: PacedBody::Same,
-                    rate,
-                    under_way: MANY,
-                }
-            }
-            Bad::Leads(rate, under_way) => Self::Sending {
-                path: host.apply_as(name, "grupo-olx", &json!({}))?.path,
-                body: PacedBody::Leads(3 * NUMBERS),
-                rate,
-                under_way,
-            },
-            Bad::Checks(_) => Self::Checked {
-                component: component.to_vec(),
-            },
-            Bad::Nothing => Self::Absent,
-        })
-    }
+/// Starts the load beside the good connection for this time.
+type Neighbour = Box<dyn FnOnce(Duration) -> JoinHandle<Result<Ended, Failure>>>;
 
-    fn start(self, host: &Host, during: Duration) -> Result<Running, Failure> {
-        Ok(match self {
-            Self::Sending {
-                path,
-                body,
-                rate,
-                under_way,
-            } => Running::Sending(paced::start(Paced {
-                to: host.gateway,
+fn neighbour(host: &Host, row: &Row, component: &[u8]) -> Result<Neighbour, Failure> {
+    let (name, to) = ("neighbour", host.gateway);
+    let sending = |path, body, per_second, under_way| -> Neighbour {
+        Box::new(move |during| {
+            let load = Paced {
+                to,
                 from: BAD,
                 path,
-                per_second: rate,
+                per_second,
                 during,
                 under_way,
                 body,
-            })),
-            Self::Checked { component } => {
-                let mut admin = host.admin()?;
+            };
+            std::thread::spawn(|| Ok(paced::join(paced::start(load))?.ended))
+        })
+    };
+    Ok(match row.bad {
+        Bad::Deliveries(kind, config, rate) => {
+            host.activate(component)?;
+            let plugin = match kind {
+                Component::Plain | Component::Wasi => "misbehave",
+                Component::Python => "misbehave-python",
+            };
+            let config: Value = serde_json::from_str(config)?;
+            let path = host.apply_as(name, plugin, &config)?.path;
+            sending(path, PacedBody::Same, rate, MANY)
+        }
+        Bad::Leads(rate, under_way) => {
+            let path = host.apply_as(name, "grupo-olx", &json!({}))?.path;
+            sending(path, PacedBody::Leads(3 * NUMBERS), rate, under_way)
+        }
+        Bad::Checks(_) => {
+            let (mut admin, component) = (host.admin()?, component.to_vec());
+            Box::new(move |during| {
                 let until = Instant::now() + during;
-                Running::Checked(std::thread::spawn(move || {
-                    let mut ended = BTreeMap::<String, u64>::new();
+                std::thread::spawn(move || {
+                    let mut ended = Ended::new();
                     while Instant::now() < until {
                         let how = match check(&mut admin, &component) {
                             Ok(status) => format!("answers {status}"),
@@ -378,28 +359,12 @@ impl Neighbour {
                         };
                         *ended.entry(how).or_default() += 1;
                     }
-                    ended
-                }))
-            }
-            Self::Absent => Running::Absent,
-        })
-    }
-}
-
-enum Running {
-    Sending(JoinHandle<Result<PacedOutcome, Failure>>),
-    Checked(JoinHandle<BTreeMap<String, u64>>),
-    Absent,
-}
-
-impl Running {
-    fn join(self) -> Result<BTreeMap<String, u64>, Failure> {
-        match self {
-            Self::Sending(thread) => Ok(paced::join(thread)?.ended),
-            Self::Checked(thread) => Ok(thread.join().map_err(|_| "the checks panicked")?),
-            Self::Absent => Ok(BTreeMap::new()),
+                    Ok(ended)
+                })
+            })
         }
-    }
+        Bad::Nothing => Box::new(|_| std::thread::spawn(|| Ok(Ended::new()))),
+    })
 }
 
 fn check(admin: &mut Client, component: &[u8]) -> Result<u16, Failure> {
