@@ -211,113 +211,45 @@ fn the_template_has_to_be_approved_in_the_language() {
 #[test]
 fn the_components_have_to_fit_the_template() {
     let double = double();
-    let check = |name: &str, components: Value, expect: (u16, u64), say: &str| {
-        let answer = send(&double, &to("5511987650101", name, "pt_BR", components));
-        assert_eq!(code(&answer), expect, "{name} {say}");
-        assert!(details(&answer).contains(say), "{name} {say}");
-    };
     let document = json!({"type": "header", "parameters": [{"type": "document", "document": {"link": "https://imoveis.example/t.pdf", "filename": "t.pdf"}}]});
     let url = json!({"type": "button", "sub_type": "url", "index": "0", "parameters": [{"type": "text", "text": "a1"}]});
     let reply = json!({"type": "button", "sub_type": "quick_reply", "index": 1, "parameters": [{"type": "payload", "payload": "x"}]});
     let two = words(&["Ilda", "Casa Verde"]);
-    check("tabela", json!([document, two, url, reply]), (200, 0), "");
-    check("tabela", json!([document, two, url]), (200, 0), "");
-    check("aviso", Value::Null, (200, 0), "");
-
-    check(
-        "boas_vindas",
-        json!([]),
-        (400, 132_000),
-        "body: number of localizable_params (0) does not match the expected number of params (2)",
-    );
-    check(
-        "aviso",
-        json!([two]),
-        (400, 132_000),
-        "(2) does not match the expected number of params (0)",
-    );
-    check(
-        "tabela",
-        json!([two, url]),
-        (400, 132_012),
-        "header: Format mismatch, expected DOCUMENT, received UNKNOWN",
-    );
-    check(
-        "tabela",
-        json!([document, two]),
-        (400, 131_008),
-        "Button at index 0 of type Url",
-    );
     let empty_reply =
         json!({"type": "button", "sub_type": "quick_reply", "index": 1, "parameters": []});
-    check(
-        "tabela",
-        json!([document, two, url, empty_reply]),
-        (400, 131_008),
-        "QuickReply",
-    );
     let ninth = json!({"type": "button", "sub_type": "url", "index": 9, "parameters": []});
-    check(
-        "tabela",
-        json!([document, two, url, ninth]),
-        (400, 132_000),
-        "index 9",
-    );
-    check(
-        "boas_vindas",
-        json!([words(&["", "x"])]),
-        (400, 131_008),
-        "missing text value",
-    );
-    check(
-        "boas_vindas",
-        json!([words(&["a\nb", "x"])]),
-        (400, 132_018),
-        "new-line",
-    );
-    check(
-        "boas_vindas",
-        json!([{"type": "footer"}]),
-        (400, 100),
-        "['type'] must be one of",
-    );
     let currency = json!({"type": "body", "parameters": [{"type": "currency"}, {"type": "text", "text": "x"}]});
-    check(
-        "boas_vindas",
-        json!([currency]),
-        (400, 100),
-        "['parameters'][0]['type']",
-    );
     let no_link = json!({"type": "header", "parameters": [{"type": "image", "image": {}}]});
-    check(
-        "fachada",
-        json!([no_link]),
-        (400, 131_008),
-        "either a link or an id",
-    );
     let by_id = json!({"type": "header", "parameters": [{"type": "image", "image": {"id": "77"}}]});
-    check("fachada", json!([by_id]), (200, 0), "");
     let named = |name: &str| json!({"type": "text", "text": "x", "parameter_name": name});
     let of = |parameters: Value| json!([{"type": "body", "parameters": parameters}]);
-    check(
-        "retorno",
-        of(json!([named("nome"), named("imovel")])),
-        (200, 0),
-        "",
-    );
-    check(
-        "retorno",
-        json!([two]),
-        (400, 100),
-        "Parameter name is missing or empty",
-    );
-    check("retorno", of(json!([named("nome")])), (400, 132_000), "(1)");
-    check(
-        "retorno",
-        of(json!([named("nome"), named("outro")])),
-        (400, 132_012),
-        "no parameter outro",
-    );
+    #[rustfmt::skip]
+    let cases = [
+        ("tabela", json!([document, two, url, reply]), (200, 0), ""),
+        ("tabela", json!([document, two, url]), (200, 0), ""),
+        ("aviso", Value::Null, (200, 0), ""),
+        ("boas_vindas", json!([]), (400, 132_000), "body: number of localizable_params (0) does not match the expected number of params (2)"),
+        ("aviso", json!([two]), (400, 132_000), "(2) does not match the expected number of params (0)"),
+        ("tabela", json!([two, url]), (400, 132_012), "header: Format mismatch, expected DOCUMENT, received UNKNOWN"),
+        ("tabela", json!([document, two]), (400, 131_008), "Button at index 0 of type Url"),
+        ("tabela", json!([document, two, url, empty_reply]), (400, 131_008), "QuickReply"),
+        ("tabela", json!([document, two, url, ninth]), (400, 132_000), "index 9"),
+        ("boas_vindas", json!([words(&["", "x"])]), (400, 131_008), "missing text value"),
+        ("boas_vindas", json!([words(&["a\nb", "x"])]), (400, 132_018), "new-line"),
+        ("boas_vindas", json!([{"type": "footer"}]), (400, 100), "['type'] must be one of"),
+        ("boas_vindas", json!([currency]), (400, 100), "['parameters'][0]['type']"),
+        ("fachada", json!([no_link]), (400, 131_008), "either a link or an id"),
+        ("fachada", json!([by_id]), (200, 0), ""),
+        ("retorno", of(json!([named("nome"), named("imovel")])), (200, 0), ""),
+        ("retorno", json!([two]), (400, 100), "Parameter name is missing or empty"),
+        ("retorno", of(json!([named("nome")])), (400, 132_000), "(1)"),
+        ("retorno", of(json!([named("nome"), named("outro")])), (400, 132_012), "no parameter outro"),
+    ];
+    for (name, components, expect, say) in cases {
+        let answer = send(&double, &to("5511987650101", name, "pt_BR", components));
+        assert_eq!(code(&answer), expect, "{name} {say}");
+        assert!(details(&answer).contains(say), "{name} {say}");
+    }
 }
 
 #[test]
