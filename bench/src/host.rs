@@ -92,7 +92,6 @@ impl Host {
         Ok(host)
     }
 
-    /// Returns a client of the admin API.
     pub fn admin(&self) -> Result<Client, Failure> {
         self.admin_with_key_of(self)
     }
@@ -111,7 +110,6 @@ impl Host {
         Ok(key.trim().to_owned())
     }
 
-    /// Activates a component; returns its digest.
     pub fn activate(&self, component: &[u8]) -> Result<String, Failure> {
         let answer = self.admin()?.post(
             "/admin/v1/plugins?activate=true",
@@ -121,7 +119,6 @@ impl Host {
         digest(&answer.json()?)
     }
 
-    /// Stores a component that stays inactive; returns its digest.
     pub fn store(&self, component: &[u8]) -> Result<String, Failure> {
         let mut admin = self.admin()?;
         let answer = admin.post("/admin/v1/plugins", "application/wasm", component)?;
@@ -131,24 +128,13 @@ impl Host {
     /// Activates a stored version; returns the answer.
     pub fn activate_stored(admin: &mut Client, digest: &str) -> Result<Value, Failure> {
         let body = json!({"digest": digest, "accept": ["older"]});
-        admin
-            .post(
-                "/admin/v1/plugins/grupo-olx/activate",
-                "application/json",
-                body.to_string().as_bytes(),
-            )?
-            .json()
+        admin.post_json("/admin/v1/plugins/grupo-olx/activate", &body)
     }
 
     /// Applies a workspace; returns the service's report.
     pub fn declare(&self, declaration: &Value) -> Result<Value, Failure> {
-        self.admin()?
-            .post(
-                "/admin/v1/apply?dryRun=false",
-                "application/json",
-                declaration.to_string().as_bytes(),
-            )?
-            .json()
+        let mut admin = self.admin()?;
+        admin.post_json("/admin/v1/apply?dryRun=false", declaration)
     }
 
     /// Declares a workspace with one connection to the active converter.
@@ -188,13 +174,11 @@ impl Host {
         })
     }
 
-    /// Asks the program to end and waits until it has ended.
     pub fn stop(self) -> Result<(), Failure> {
         self.process.stop()
     }
 }
 
-/// Returns the path of a data folder's database.
 pub fn database(folder: &Path) -> PathBuf {
     folder.join("leadhost.db")
 }

@@ -19,15 +19,12 @@ pub struct Client {
 #[derive(Debug)]
 pub struct Response {
     pub status: u16,
-    /// Its status line and headers.
     pub head: String,
     pub body: Vec<u8>,
-    /// When its first byte arrived.
     pub first_byte: Instant,
 }
 
 impl Response {
-    /// Returns the body of a 2xx as JSON; another status is an error that contains the body.
     pub fn json(&self) -> Result<Value, Failure> {
         let text = String::from_utf8_lossy(&self.body);
         if (200..300).contains(&self.status) {
@@ -66,15 +63,24 @@ impl Client {
         self.send("GET", path, headers, &[])
     }
 
-    /// Sends a POST with a body of this type and returns its answer.
-    pub fn post(
-        &mut self,
-        path: &str,
-        content_type: &str,
-        body: &[u8],
-    ) -> Result<Response, Failure> {
-        let headers = format!("content-type: {content_type}\r\n");
+    pub fn get_json(&mut self, path: &str) -> Result<Value, Failure> {
+        self.get(path, "")?.json()
+    }
+
+    pub fn post(&mut self, path: &str, kind: &str, body: &[u8]) -> Result<Response, Failure> {
+        let headers = format!("content-type: {kind}\r\n");
         self.send("POST", path, &headers, body)
+    }
+
+    /// Sends JSON, and returns the body of a 2xx as JSON.
+    pub fn send_json(&mut self, method: &str, path: &str, body: &Value) -> Result<Value, Failure> {
+        let headers = "content-type: application/json\r\n";
+        self.send(method, path, headers, body.to_string().as_bytes())?
+            .json()
+    }
+
+    pub fn post_json(&mut self, path: &str, body: &Value) -> Result<Value, Failure> {
+        self.send_json("POST", path, body)
     }
 
     /// `headers` contains complete lines.
@@ -107,41 +113,72 @@ impl Client {
         loop {
             let read = self.stream.read(&mut buffer)?;
             if read == 0 {
-                return Err("the connection was closed before its answer".into());
+                return Err("the connection was closed before the end of its answer".into());
             }
             let first_byte = *first_byte.get_or_insert_with(Instant::now);
             self.received.extend_from_slice(&buffer[..read]);
-            let Some(end) = self
-                .received
-                .windows(4)
-                .position(|window| window == b"\r\n\r\n")
-            else {
+            let Some(head) = read_head(&self.received) else {
                 continue;
             };
-            let written = String::from_utf8_lossy(&self.received[..end]).into_owned();
-            let head = written.to_ascii_lowercase();
-            let status = head.get(9..12).and_then(|status| status.parse().ok());
-            let length = head
-                .lines()
-                .find_map(|line| line.strip_prefix("content-length:"))
-                .and_then(|length| length.trim().parse::<usize>().ok());
-            let (Some(status), Some(length)) = (status, length) else {
-                return Err(format!("an answer without status or length: {head}").into());
+            let Head { status, body, .. } = head;
+            let written = String::from_utf8_lossy(&self.received[..body - 4]).into_owned();
+            let Some(length) = head.length.filter(|_| status > 0) else {
+                return Err(format!("an answer without status or length: {written}").into());
             };
-            while self.received.len() < end + 4 + length {
-                let read = self.stream.read(&mut buffer)?;
-                if read == 0 {
-                    return Err("the connection was closed within its answer".into());
-                }
-                self.received.extend_from_slice(&buffer[..read]);
+            if let Some(body) = self.received.get(body..body + length) {
+                return Ok(Response {
+                    status,
+                    head: written,
+                    body: body.to_vec(),
+                    first_byte,
+                });
             }
-            let body = self.received[end + 4..end + 4 + length].to_vec();
-            return Ok(Response {
-                status,
-                head: written,
-                body,
-                first_byte,
-            });
         }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Head {
+    /// Zero for a request.
+    pub status: u16,
+    pub body: usize,
+    pub length: Option<usize>,
+    pub kept: bool,
+}
+
+/// The head, once it is complete.
+pub fn read_head(received: &[u8]) -> Option<Head> {
+    let end = received.windows(4).position(|four| four == b"\r\n\r\n")?;
+    let head = String::from_utf8_lossy(&received[..end]).to_ascii_lowercase();
+    let field = |name: &str| head.lines().find_map(|line| line.strip_prefix(name));
+    let status = head
+        .strip_prefix("http/1.1 ")
+        .and_then(|rest| rest.get(..3));
+    Some(Head {
+        status: status.and_then(|status| status.parse().ok()).unwrap_or(0),
+        body: end + 4,
+        length: field("content-length:").and_then(|length| length.trim().parse().ok()),
+        kept: field("connection:").is_none_or(|word| word.trim() != "close"),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_head_is_read_once_it_is_complete() {
+        let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc";
+        let head = read_head(answer).expect("a whole head");
+        assert_eq!((head.status, head.body, head.length), (200, 38, Some(3)));
+        assert!(head.kept && read_head(&answer[..20]).is_none());
+        let closing = read_head(b"HTTP/1.1 503 Busy\r\nconnection: close\r\n\r\n");
+        let closing = closing.expect("a whole head");
+        assert_eq!(
+            (closing.status, closing.length, closing.kept),
+            (503, None, false)
+        );
+        let request = read_head(b"POST / HTTP/1.1\r\n\r\n").expect("a whole head");
+        assert_eq!(request.status, 0);
     }
 }

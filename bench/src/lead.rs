@@ -19,7 +19,6 @@ impl Leads {
         Self { next: first, step }
     }
 
-    /// Writes the next lead's body into `body`.
     pub fn write(&mut self, body: &mut Vec<u8>) {
         write(self.next, body);
         self.next += self.step;
@@ -67,7 +66,6 @@ pub fn write_portal(number: u64, body: &mut Vec<u8>) {
     pad(body, b' ', b"\"}");
 }
 
-/// Returns the number of a lead of that portal from the id that it has there.
 pub fn portal_number(id: &str) -> Option<u64> {
     id.strip_prefix("p-")?.parse().ok()
 }

@@ -18,13 +18,13 @@ use tokio::net::TcpStream;
 use tokio::task::LocalSet;
 
 use crate::Failure;
+use crate::http::{Head, read_head};
 use crate::lead::{self, Leads};
 use crate::sample::Sample;
 
 /// Connections of every figure that sends leads.
 pub const CONNECTIONS: u64 = 64;
 
-/// The content of requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LoadBody {
     /// A lead that was not sent before.
@@ -58,13 +58,11 @@ impl Load {
     }
 }
 
-/// One answer with status 200.
 #[derive(Clone, Copy, Debug)]
 pub struct Answer {
     /// When the request was sent and when the answer's last byte arrived.
     pub sent: Instant,
     pub took: Duration,
-    /// The delivery's id as text.
     pub delivery: [u8; 36],
 }
 
@@ -80,17 +78,14 @@ pub struct LoadOutcome {
 }
 
 impl LoadOutcome {
-    /// Returns the answers with status 200 per second.
     pub fn per_second(&self) -> f64 {
         self.answers.len() as f64 / self.elapsed.as_secs_f64()
     }
 
-    /// Returns the number of requests that were not answered as expected.
     pub fn failed(&self) -> u64 {
         self.failures.values().sum()
     }
 
-    /// Adds the outcome of another generator that ran at the same time.
     pub fn add(&mut self, other: Self) {
         self.answers.extend(other.answers);
         for (what, times) in other.failures {
@@ -124,12 +119,10 @@ pub fn start_until(
     })
 }
 
-/// Like [`start`], and waits for it.
 pub fn finish(load: Load) -> Result<LoadOutcome, Failure> {
     join(start(load))
 }
 
-/// Waits for a started load; returns its outcome.
 pub fn join(
     thread: std::thread::JoinHandle<Result<LoadOutcome, Failure>>,
 ) -> Result<LoadOutcome, Failure> {
@@ -238,15 +231,21 @@ impl LoadConnection {
                 return Err("the connection was closed before its answer".to_owned());
             }
             if head.is_none() {
-                head = read_head(&self.received)?;
+                head = read_head(&self.received);
             }
-            let Some((status, body_at, length)) = head else {
+            let Some(Head {
+                status,
+                body,
+                length,
+                ..
+            }) = head
+            else {
                 continue;
             };
-            if self.received.len() < body_at + length {
+            let length = length.ok_or("an answer without a length")?;
+            let Some(body) = self.received.get(body..body + length) else {
                 continue;
-            }
-            let body = &self.received[body_at..body_at + length];
+            };
             if status != 200 {
                 return Ok((status, [0; 36]));
             }
@@ -282,23 +281,6 @@ fn write_request(request: &mut Vec<u8>, load: &Load, body: &[u8]) {
     request.extend_from_slice(body);
 }
 
-/// Returns status, and offset and length of the body, once the head is complete.
-fn read_head(received: &[u8]) -> Result<Option<(u16, usize, usize)>, String> {
-    let Some(end) = find(received, b"\r\n\r\n") else {
-        return Ok(None);
-    };
-    let head = text(&received[..end]).to_ascii_lowercase();
-    let status = head.get(9..12).and_then(|status| status.parse().ok());
-    let length = head
-        .lines()
-        .find_map(|line| line.strip_prefix("content-length:"))
-        .and_then(|length| length.trim().parse().ok());
-    match (status, length) {
-        (Some(status), Some(length)) => Ok(Some((status, end + 4, length))),
-        _ => Err(format!("an answer without status or length: {head}")),
-    }
-}
-
 fn find(within: &[u8], what: &[u8]) -> Option<usize> {
     within.windows(what.len()).position(|window| window == what)
 }
@@ -309,17 +291,4 @@ fn text(bytes: &[u8]) -> String {
 
 fn processor_time() -> Duration {
     Duration::try_from(clock_gettime(ClockId::ThreadCPUTime)).unwrap_or_default()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_head_is_read_once_it_is_complete() {
-        let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc";
-        assert_eq!(read_head(&answer[..20]), Ok(None));
-        assert_eq!(read_head(answer), Ok(Some((200, 38, 3))));
-        assert!(read_head(b"HTTP/1.1 200 OK\r\n\r\n").is_err());
-    }
 }

@@ -102,7 +102,6 @@ enum Figure {
 pub const SERVICE: &str = "Leadhost";
 pub const BASELINE: &str = "baseline";
 
-/// A build of the service that is measured.
 #[derive(Clone, Copy)]
 pub struct Build<'a> {
     pub name: &'static str,
@@ -110,7 +109,6 @@ pub struct Build<'a> {
 }
 
 impl Arguments {
-    /// Returns the service, and the baseline if there is one.
     pub fn builds(&self) -> Vec<Build<'_>> {
         let service = Build {
             name: SERVICE,
@@ -123,12 +121,10 @@ impl Arguments {
         std::iter::once(service).chain(baseline).collect()
     }
 
-    /// Returns how long one round of load lasts.
     pub fn round(&self) -> Duration {
         Duration::from_secs(self.seconds)
     }
 
-    /// Returns the folder that reports are written to.
     pub fn results(&self) -> PathBuf {
         self.folder.join("results")
     }
@@ -158,7 +154,6 @@ impl Arguments {
             .is_none_or(|folder| !folder.ends_with("debug"))
     }
 
-    /// Returns the component that all figures convert with.
     pub fn component(&self) -> Result<Vec<u8>, Failure> {
         let path = self.plugins.join("converter-grupo-olx.wasm");
         std::fs::read(&path).map_err(|error| format!("{}: {error}", path.display()).into())
@@ -167,7 +162,6 @@ impl Arguments {
 
 const MEMORY: &str = "/dev/shm";
 
-/// Whether there is a folder in memory.
 pub fn has_memory() -> bool {
     Path::new(MEMORY).is_dir()
 }
@@ -184,10 +178,10 @@ fn main() -> ExitCode {
             Figure::Conversion => figures::conversion::measure(&arguments),
             Figure::Guests => figures::guests::measure(&arguments),
             Figure::Ingest => figures::ingest::measure(&arguments),
-            Figure::IngestPostgres => figures::ingest_postgres::measure(&arguments),
+            Figure::IngestPostgres => figures::ingest::measure_on_postgres(&arguments),
             Figure::Export => figures::export::measure(&arguments),
             Figure::ExportPeer => figures::export_peer::measure(&arguments),
-            Figure::ExportStores => figures::export_stores::measure(&arguments),
+            Figure::ExportStores => figures::export::measure_stores(&arguments),
             Figure::Swap => figures::swap::measure(&arguments),
             Figure::SwapFleet => figures::swap_fleet::measure(&arguments),
             Figure::Rollout => figures::rollout::measure(&arguments),

@@ -88,28 +88,23 @@ impl Peer {
         Ok(Self { process, address })
     }
 
-    /// Returns the path that receives the leads.
     pub fn path() -> String {
         format!("/ingest-lead/{CONNECTION}")
     }
 
-    /// Asks the process to end and waits until it has ended.
     pub fn stop(self) -> Result<(), Failure> {
         self.process.stop()
     }
 }
 
-/// The peers' tables on SQLite.
 pub fn schema(bench: &Path) -> PathBuf {
     bench.join("peer-node/schema.sql")
 }
 
-/// Returns the path of a data folder's database.
 pub fn database(folder: &Path) -> PathBuf {
     folder.join("peer.db")
 }
 
-/// Returns the versions of its packages, as they are locked.
 pub fn versions(bench: &Path, report: &mut Report) -> Result<(), Failure> {
     report.version("node", output("node", &["--version"]));
     let path = bench.join("peer-node/package.json");

@@ -68,7 +68,6 @@ pub struct Database<'a> {
     name: String,
 }
 
-/// The server's work in a round.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Work {
     pub processor: Duration,
@@ -138,7 +137,6 @@ impl Server {
         Ok(Database { server: self, name })
     }
 
-    /// Returns the server's work so far.
     pub fn work(&self) -> Result<Work, Failure> {
         let first = fs::read_to_string(self.cluster().join("postmaster.pid"))?;
         let first = first.lines().next().unwrap_or_default().to_owned();
@@ -158,7 +156,6 @@ impl Server {
         })
     }
 
-    /// Adds the server's version to a report.
     pub fn version(&self, report: &mut Report) -> Result<(), Failure> {
         let number = self.ask("select current_setting('server_version_num')::bigint")?;
         report.version(
@@ -244,7 +241,6 @@ impl Drop for Server {
 }
 
 impl Database<'_> {
-    /// Returns the URL for its owner, which a side gets.
     pub fn url(&self) -> String {
         format!(
             "postgres://{LOGIN}@127.0.0.1:{}/{}",
@@ -262,7 +258,6 @@ impl Database<'_> {
         self.server.say(&self.name, statements)
     }
 
-    /// Drops the database, also under open connections.
     pub fn drop(self) -> Result<(), Failure> {
         let statement = format!("drop database {} with (force)", self.name);
         self.server.say("postgres", &[&statement])

@@ -46,7 +46,6 @@ impl Process {
         }
     }
 
-    /// Returns the processor time of all its threads so far.
     pub fn processor(&self) -> Result<Duration, Failure> {
         ticks(&self.child.id().to_string(), &[11, 12])
     }
@@ -72,7 +71,6 @@ impl Process {
         Ok(summary.lines().filter_map(part).collect())
     }
 
-    /// Asks it to end and waits until it has ended.
     pub fn stop(mut self) -> Result<(), Failure> {
         self.ask_to_end();
         let status = self.child.wait()?;

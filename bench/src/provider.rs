@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use crate::Failure;
+use crate::http::read_head;
 
 pub struct Provider {
     pub address: SocketAddr,
@@ -32,13 +33,11 @@ impl Provider {
         Ok(Self { address, taken })
     }
 
-    /// Returns the number of messages that it has answered.
     pub fn taken(&self) -> u64 {
         self.taken.load(Ordering::Relaxed)
     }
 }
 
-/// Returns the id of the `number`th message.
 pub fn message_id(number: u64) -> String {
     format!("wamid.bench{number:012}")
 }
@@ -73,29 +72,9 @@ fn serve(mut stream: TcpStream, pause: Duration, taken: &AtomicU64) -> std::io::
     }
 }
 
-/// Returns the length of the first request, once it is complete.
+/// The length of the first request, once it is complete.
 fn request_length(received: &[u8]) -> Option<usize> {
-    let head = received
-        .windows(4)
-        .position(|window| window == b"\r\n\r\n")?;
-    let text = String::from_utf8_lossy(&received[..head]).to_ascii_lowercase();
-    let body = text
-        .lines()
-        .find_map(|line| line.strip_prefix("content-length:"))
-        .and_then(|length| length.trim().parse().ok())
-        .unwrap_or(0);
-    let whole = head + 4 + body;
+    let head = read_head(received)?;
+    let whole = head.body + head.length.unwrap_or(0);
     (received.len() >= whole).then_some(whole)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_request_is_complete_with_its_body() {
-        let request = b"POST / HTTP/1.1\r\nContent-Length: 3\r\n\r\nabcPOST";
-        assert_eq!(request_length(&request[..40]), None);
-        assert_eq!(request_length(request), Some(41));
-    }
 }

@@ -2,199 +2,95 @@
 //! Printed, and written as Markdown for people and as JSON for programs. The
 //! circumstances name the machine's make, never the machine itself.
 
-use std::fmt::Write as _;
+use std::collections::BTreeMap;
+use std::fmt;
 use std::path::Path;
 use std::process::Command;
+use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::Failure;
 
-#[derive(Debug)]
 pub struct Report {
     name: &'static str,
-    title: String,
-    aims: Vec<Aim>,
+    title: &'static str,
+    aims: Vec<(String, String, bool)>,
     tables: Vec<Table>,
     notes: Vec<String>,
     versions: Vec<(String, String)>,
-    data: Value,
 }
 
-#[derive(Debug)]
-struct Aim {
-    what: String,
-    came: String,
-    met: bool,
-}
-
-#[derive(Debug)]
 pub struct Table {
     caption: String,
     columns: Vec<String>,
-    rows: Vec<Vec<String>>,
+    rows: Vec<Vec<Cell>>,
 }
 
-impl Table {
-    /// Returns a table without rows, with these columns.
-    pub fn new(caption: &str, columns: &[&str]) -> Self {
-        Self {
-            caption: caption.to_owned(),
-            columns: columns.iter().map(|&column| column.to_owned()).collect(),
-            rows: Vec::new(),
-        }
-    }
+/// A cell of a table: readable for people, and a number in the basic unit for programs.
+#[derive(Clone, Debug)]
+pub enum Cell {
+    Text(String),
+    Count(f64),
+    Time(f64),
+    Times(f64),
+}
 
-    /// Adds a row, with a cell for each column.
-    pub fn row(&mut self, cells: impl IntoIterator<Item = String>) {
-        self.rows.push(cells.into_iter().collect());
+impl<T: Into<String>> From<T> for Cell {
+    fn from(text: T) -> Self {
+        Self::Text(text.into())
     }
+}
 
-    fn markdown(&self) -> String {
-        let width = |at: usize| {
-            let cells = self.rows.iter().filter_map(|row| row.get(at));
-            cells
-                .chain([&self.columns[at]])
-                .map(|cell| cell.chars().count())
-                .max()
-                .unwrap_or_default()
+impl fmt::Display for Cell {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = match self {
+            Self::Text(text) => text.clone(),
+            Self::Count(figure) => grouped(*figure),
+            Self::Times(times) => format!("{times:.2}"),
+            Self::Time(seconds) => match seconds * 1e6 {
+                micros @ ..100.0 => format!("{micros:.1} µs"),
+                micros @ ..1_000.0 => format!("{micros:.0} µs"),
+                micros @ ..100_000.0 => format!("{:.2} ms", micros / 1e3),
+                _ => format!("{seconds:.2} s"),
+            },
         };
-        let widths: Vec<usize> = (0..self.columns.len()).map(width).collect();
-        let line = |cells: &[String]| {
-            let cells: Vec<String> = cells
-                .iter()
-                .zip(&widths)
-                .map(|(cell, width)| format!("{cell:<width$}"))
-                .collect();
-            format!("| {} |\n", cells.join(" | "))
-        };
-        let rule: Vec<String> = widths.iter().map(|width| "-".repeat(*width)).collect();
-        let mut text = format!("{}\n\n", self.caption);
-        text.push_str(&line(&self.columns));
-        text.push_str(&line(&rule));
-        for row in &self.rows {
-            text.push_str(&line(row));
-        }
-        text
+        f.pad(&text)
     }
 }
 
-impl Report {
-    /// Returns an empty report. `name` is the name of its files.
-    pub fn new(name: &'static str, title: &str) -> Self {
-        Self {
-            name,
-            title: title.to_owned(),
-            aims: Vec::new(),
-            tables: Vec::new(),
-            notes: Vec::new(),
-            versions: Vec::new(),
-            data: json!({}),
+impl Cell {
+    fn value(&self) -> Value {
+        match self {
+            Self::Text(text) => json!(text),
+            Self::Count(figure) | Self::Time(figure) | Self::Times(figure) => json!(figure),
         }
-    }
-
-    /// Adds an aim with its result (`came`) and whether that meets it.
-    pub fn aim(&mut self, what: &str, came: String, met: bool) {
-        self.aims.push(Aim {
-            what: what.to_owned(),
-            came,
-            met,
-        });
-    }
-
-    /// Adds a table below the earlier ones.
-    pub fn table(&mut self, table: Table) {
-        self.tables.push(table);
-    }
-
-    /// Adds a line below the tables.
-    pub fn note(&mut self, note: impl Into<String>) {
-        self.notes.push(note.into());
-    }
-
-    /// Adds the version of a program or a package to the circumstances.
-    pub fn version(&mut self, of: &str, version: impl Into<String>) {
-        self.versions.push((of.to_owned(), version.into()));
-    }
-
-    /// The measured values, for programs.
-    pub fn data(&mut self, key: &str, value: Value) {
-        self.data[key] = value;
-    }
-
-    /// Prints the report, and writes both files.
-    pub fn publish(mut self, folder: &Path) -> Result<(), Failure> {
-        let (date, machine) = (date()?, machine());
-        self.versions.insert(
-            0,
-            (
-                "leadhost".to_owned(),
-                format!("{} ({})", env!("CARGO_PKG_VERSION"), commit()),
-            ),
-        );
-        self.versions.insert(1, ("rustc".to_owned(), rustc()));
-        let markdown = self.markdown(&date, &machine);
-        println!("{markdown}");
-        std::fs::create_dir_all(folder)?;
-        std::fs::write(folder.join(format!("{}.md", self.name)), &markdown)?;
-        let aims: Vec<Value> = self
-            .aims
-            .iter()
-            .map(|aim| json!({"aim": aim.what, "came": aim.came, "met": aim.met}))
-            .collect();
-        let versions: serde_json::Map<String, Value> = self
-            .versions
-            .iter()
-            .map(|(of, version)| (of.clone(), json!(version)))
-            .collect();
-        let all = json!({
-            "figure": self.name,
-            "date": date,
-            "machine": machine,
-            "versions": versions,
-            "aims": aims,
-            "data": self.data,
-        });
-        let mut text = serde_json::to_string_pretty(&all)?;
-        text.push('\n');
-        std::fs::write(folder.join(format!("{}.json", self.name)), text)?;
-        Ok(())
-    }
-
-    fn markdown(&self, date: &str, machine: &str) -> String {
-        let mut text = format!("# {}\n\n", self.title);
-        for aim in &self.aims {
-            let verdict = if aim.met { "met" } else { "**missed**" };
-            writeln!(
-                text,
-                "- Aim: {}. Result: {}: {verdict}.",
-                aim.what, aim.came
-            )
-            .expect("writing to a String does not fail");
-        }
-        for table in &self.tables {
-            text.push('\n');
-            text.push_str(&table.markdown());
-        }
-        if !self.notes.is_empty() {
-            text.push('\n');
-            for note in &self.notes {
-                writeln!(text, "- {note}").expect("writing to a String does not fail");
-            }
-        }
-        let versions: Vec<String> = self
-            .versions
-            .iter()
-            .map(|(of, version)| format!("{of} {version}"))
-            .collect();
-        writeln!(text, "\n{date} UTC. {machine}. {}.", versions.join(", "))
-            .expect("writing to a String does not fail");
-        text
     }
 }
 
-/// Formats a rate with three significant digits.
-pub fn count(figure: f64) -> String {
+/// A number with its thousands apart.
+pub fn count(figure: f64) -> Cell {
+    Cell::Count(figure)
+}
+
+pub fn time(duration: Duration) -> Cell {
+    seconds(duration.as_secs_f64())
+}
+
+pub fn seconds(seconds: f64) -> Cell {
+    Cell::Time(seconds)
+}
+
+pub fn times(times: f64) -> Cell {
+    Cell::Times(times)
+}
+
+/// The cell of what has no value.
+pub fn none() -> Cell {
+    "–".into()
+}
+
+fn grouped(figure: f64) -> String {
     let digits = format!("{figure:.0}");
     let mut grouped = String::new();
     for (at, digit) in digits.chars().enumerate() {
@@ -206,14 +102,128 @@ pub fn count(figure: f64) -> String {
     grouped
 }
 
-/// Formats a duration in a suitable unit.
-pub fn time(duration: std::time::Duration) -> String {
-    let micros = duration.as_secs_f64() * 1e6;
-    match micros {
-        ..100.0 => format!("{micros:.1} µs"),
-        ..1_000.0 => format!("{micros:.0} µs"),
-        ..100_000.0 => format!("{:.2} ms", micros / 1e3),
-        _ => format!("{:.2} s", micros / 1e6),
+impl Table {
+    pub fn new(caption: impl Into<String>, columns: &[&str]) -> Self {
+        Self {
+            caption: caption.into(),
+            columns: columns.iter().map(|&column| column.to_owned()).collect(),
+            rows: Vec::new(),
+        }
+    }
+
+    pub fn row(&mut self, cells: impl IntoIterator<Item = Cell>) {
+        self.rows.push(cells.into_iter().collect());
+    }
+
+    fn markdown(&self) -> String {
+        let mut lines = vec![self.columns.clone()];
+        let texts = |row: &Vec<Cell>| row.iter().map(Cell::to_string).collect();
+        lines.extend(self.rows.iter().map(texts));
+        let width = |at: usize| {
+            let cells = lines.iter().filter_map(|line| line.get(at));
+            let widths = cells.map(|cell| cell.chars().count());
+            widths.max().unwrap_or_default()
+        };
+        let widths: Vec<usize> = (0..self.columns.len()).map(width).collect();
+        lines.insert(1, widths.iter().map(|width| "-".repeat(*width)).collect());
+        let mut text = format!("{}\n\n", self.caption);
+        for line in &lines {
+            let cells = line.iter().zip(&widths);
+            let cells: Vec<_> = cells
+                .map(|(cell, width)| format!("{cell:<width$}"))
+                .collect();
+            text += &format!("| {} |\n", cells.join(" | "));
+        }
+        text
+    }
+
+    fn data(&self) -> Value {
+        let rows = self.rows.iter().map(|row| -> Map<String, Value> {
+            let cells = self.columns.iter().zip(row);
+            cells
+                .map(|(column, cell)| (column.clone(), cell.value()))
+                .collect()
+        });
+        json!({"caption": self.caption, "rows": rows.collect::<Vec<_>>()})
+    }
+}
+
+impl Report {
+    /// An empty report. `name` is the name of its files.
+    pub fn new(name: &'static str, title: &'static str) -> Self {
+        Self {
+            name,
+            title,
+            aims: Vec::new(),
+            tables: Vec::new(),
+            notes: Vec::new(),
+            versions: Vec::new(),
+        }
+    }
+
+    /// Adds an aim with its result (`came`) and whether that meets it.
+    pub fn aim(&mut self, what: impl fmt::Display, came: impl fmt::Display, met: bool) {
+        self.aims.push((what.to_string(), came.to_string(), met));
+    }
+
+    pub fn table(&mut self, table: Table) {
+        self.tables.push(table);
+    }
+
+    pub fn note(&mut self, note: impl Into<String>) {
+        self.notes.push(note.into());
+    }
+
+    pub fn version(&mut self, of: &str, version: impl Into<String>) {
+        self.versions.push((of.to_owned(), version.into()));
+    }
+
+    /// Prints the report, and writes both files.
+    pub fn publish(mut self, folder: &Path) -> Result<(), Failure> {
+        let (date, machine) = (date()?, machine());
+        let own = format!("{} ({})", env!("CARGO_PKG_VERSION"), commit());
+        self.versions.insert(0, ("leadhost".to_owned(), own));
+        self.versions.insert(1, ("rustc".to_owned(), rustc()));
+        let markdown = self.markdown(&date, &machine);
+        println!("{markdown}");
+        std::fs::create_dir_all(folder)?;
+        std::fs::write(folder.join(format!("{}.md", self.name)), &markdown)?;
+        let aims = self.aims.iter();
+        let aims = aims.map(|(aim, came, met)| json!({"aim": aim, "came": came, "met": met}));
+        let all = json!({
+            "figure": self.name,
+            "date": date,
+            "machine": machine,
+            "versions": self.versions.iter().cloned().collect::<BTreeMap<_, _>>(),
+            "aims": aims.collect::<Vec<_>>(),
+            "tables": self.tables.iter().map(Table::data).collect::<Vec<_>>(),
+            "notes": self.notes,
+        });
+        let text = format!("{}\n", serde_json::to_string_pretty(&all)?);
+        std::fs::write(folder.join(format!("{}.json", self.name)), text)?;
+        Ok(())
+    }
+
+    fn markdown(&self, date: &str, machine: &str) -> String {
+        let mut text = format!("# {}\n\n", self.title);
+        for (aim, came, met) in &self.aims {
+            let verdict = if *met { "met" } else { "**missed**" };
+            text += &format!("- Aim: {aim}. Result: {came}: {verdict}.\n");
+        }
+        for table in &self.tables {
+            text += &format!("\n{}", table.markdown());
+        }
+        if !self.notes.is_empty() {
+            text.push('\n');
+        }
+        for note in &self.notes {
+            text += &format!("- {note}\n");
+        }
+        let versions = self.versions.iter();
+        let versions: Vec<_> = versions
+            .map(|(of, version)| format!("{of} {version}"))
+            .collect();
+        text + &format!("\n{date} UTC. {machine}. {}.\n", versions.join(", "))
     }
 }
 
@@ -256,7 +266,6 @@ fn date() -> Result<String, Failure> {
         .replace('T', " "))
 }
 
-/// Returns only the version.
 fn rustc() -> String {
     let said = output("rustc", &["--version"]);
     said.split(' ').nth(1).unwrap_or(&said).to_owned()

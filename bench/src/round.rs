@@ -5,10 +5,8 @@
 use std::path::Path;
 use std::time::Duration;
 
-use serde_json::{Value, json};
-
 use crate::load::{self, Load, LoadBody, LoadOutcome};
-use crate::report::{Table, count, time};
+use crate::report::{Cell, count, none, seconds, times};
 use crate::rows::{Counted, StoredRows};
 use crate::sample::median;
 use crate::{Arguments, Failure};
@@ -99,7 +97,6 @@ pub fn sync_time(folder: &Path) -> Result<Duration, Failure> {
     Ok(Duration::from_secs_f64(median(&times)))
 }
 
-/// Returns the median of a value over rounds.
 pub fn middle(rounds: &[Round], figure: impl Fn(&Round) -> f64) -> f64 {
     median(&rounds.iter().map(figure).collect::<Vec<_>>())
 }
@@ -113,7 +110,6 @@ pub const COLUMNS: [&str; 6] = [
     "processor time a lead",
 ];
 
-/// Returns the median of leads per second.
 pub fn rate(rounds: &[Round]) -> f64 {
     middle(rounds, |round| round.outcome.per_second())
 }
@@ -147,7 +143,6 @@ impl BaselineRatio {
         "processor time, times its",
     ];
 
-    /// Returns the medians of `rounds` divided by those of `baseline`.
     pub fn from_rounds(rounds: &[Round], baseline: &[Round]) -> Self {
         Self {
             rate: rate(rounds) / rate(baseline),
@@ -156,57 +151,27 @@ impl BaselineRatio {
         }
     }
 
-    /// Returns the values for programs.
-    pub fn data(self) -> Value {
-        json!({
-            "leadsPerSecond": self.rate,
-            "p50": self.p50,
-            "processorPerLead": self.processor,
-        })
-    }
-
-    /// Returns a line's cells in [`Self::COLUMNS`].
-    pub fn cells(ratio: Option<Self>) -> [String; 3] {
-        let Some(ratio) = ratio else {
-            return std::array::from_fn(|_| "–".to_owned());
-        };
-        [ratio.rate, ratio.p50, ratio.processor].map(|times| format!("{times:.2}"))
+    pub fn cells(ratio: Option<Self>) -> [Cell; 3] {
+        match ratio {
+            None => std::array::from_fn(|_| none()),
+            Some(ratio) => [ratio.rate, ratio.p50, ratio.processor].map(times),
+        }
     }
 }
 
-/// Adds a side's line to a table of [`COLUMNS`], with `more` columns after them; returns its
-/// values for programs.
-pub fn line(
-    table: &mut Table,
-    name: &str,
-    rounds: &[Round],
-    more: impl IntoIterator<Item = String>,
-) -> Value {
-    let each: Vec<f64> = rounds
-        .iter()
-        .map(|round| round.outcome.per_second())
-        .collect();
-    let (rate, p50, processor) = (rate(rounds), p50(rounds), processor(rounds));
+pub fn cells(name: &str, rounds: &[Round]) -> [Cell; 6] {
+    let each = rounds.iter().map(|round| round.outcome.per_second());
+    let lowest = each.clone().fold(f64::INFINITY, f64::min);
+    let highest = each.fold(0.0, f64::max);
     let p99 = middle(rounds, |round| round.outcome.latency().p99().as_secs_f64());
-    let lowest = each.iter().copied().fold(f64::INFINITY, f64::min);
-    let highest = each.iter().copied().fold(0.0, f64::max);
-    let cells = [
-        name.to_owned(),
-        count(rate),
-        format!("{} to {}", count(lowest), count(highest)),
-        time(Duration::from_secs_f64(p50)),
-        time(Duration::from_secs_f64(p99)),
-        time(Duration::from_secs_f64(processor)),
-    ];
-    table.row(cells.into_iter().chain(more));
-    json!({
-        "side": name,
-        "leadsPerSecond": each,
-        "p50Seconds": p50,
-        "p99Seconds": p99,
-        "processorSecondsPerLead": processor,
-        "answers": rounds.iter().map(|round| round.outcome.answers.len()).collect::<Vec<_>>(),
-    })
+    [
+        name.into(),
+        count(rate(rounds)),
+        format!("{} to {}", count(lowest), count(highest)).into(),
+        seconds(p50(rounds)),
+        seconds(p99),
+        seconds(processor(rounds)),
+    ]
 }
 
 /// Returns a note with the share of a core that the load generator uses (median).

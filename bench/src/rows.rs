@@ -13,14 +13,12 @@ use sqlx::{AssertSqlSafe, ConnectOptions as _, Row as _};
 use crate::Failure;
 use crate::load::Answer;
 
-/// The database that has the rows.
 pub enum StoredRows {
     Sqlite(PathBuf),
     /// Connects as the owner of the tables, to whom no policy applies.
     Postgres(String),
 }
 
-/// Row counts of the tables that a lead is written to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Counted {
     pub deliveries: u64,
@@ -31,7 +29,6 @@ pub struct Counted {
     pub deals: u64,
 }
 
-/// The format of ids in a SQLite file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ids {
     Bytes,
@@ -62,7 +59,6 @@ impl Ids {
     }
 }
 
-/// Returns a runtime for a few queries.
 pub fn block_on<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -70,7 +66,6 @@ pub fn block_on<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, 
         .block_on(work)
 }
 
-/// Opens an existing file.
 pub fn open(database: &Path) -> Result<Connection, Failure> {
     open_with(database, OpenFlags::SQLITE_OPEN_READ_WRITE)
 }
@@ -83,7 +78,6 @@ pub fn open_to_read(database: &Path) -> Result<Connection, Failure> {
     Ok(connection)
 }
 
-/// Creates a file with these tables.
 pub fn make(database: &Path, schema: &Path) -> Result<(), Failure> {
     let create = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
     let connection = open_with(database, create)?;
@@ -97,7 +91,6 @@ fn open_with(database: &Path, flags: OpenFlags) -> Result<Connection, Failure> {
         .map_err(|error| format!("{}: {error}", database.display()).into())
 }
 
-/// Moves all changes from the log to the file.
 pub fn checkpoint(connection: &Connection) -> Result<(), Failure> {
     let busy: i64 =
         connection.query_row("pragma wal_checkpoint(truncate)", [], |row| row.get(0))?;
@@ -107,7 +100,6 @@ pub fn checkpoint(connection: &Connection) -> Result<(), Failure> {
     }
 }
 
-/// Connects to a database, with the service's schema as search path.
 pub async fn open_postgres(url: &str) -> Result<PgConnection, Failure> {
     let options: PgConnectOptions = url.parse()?;
     let options = options
@@ -148,7 +140,6 @@ impl StoredRows {
         }
     }
 
-    /// Returns status and converter's digest by the delivery's id.
     pub fn ran_with(&self) -> Result<HashMap<[u8; 36], (String, String)>, Failure> {
         let rows = self.deliveries("status, coalesce(ran ->> 'digest', '')")?;
         Ok(rows
@@ -157,7 +148,6 @@ impl StoredRows {
             .collect())
     }
 
-    /// Returns the number of rows of a table.
     pub fn rows(&self, table: &'static str) -> Result<u64, Failure> {
         let sql = format!("select count(*) from {table}");
         let count: i64 = match self {

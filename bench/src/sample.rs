@@ -6,7 +6,6 @@ use std::time::Duration;
 pub struct Sample(Vec<Duration>);
 
 impl Sample {
-    /// Sorts the durations.
     pub fn from_durations(durations: impl IntoIterator<Item = Duration>) -> Self {
         let mut sorted: Vec<_> = durations.into_iter().collect();
         sorted.sort_unstable();
@@ -22,22 +21,18 @@ impl Sample {
             .unwrap_or_default()
     }
 
-    /// Returns the median; zero if the sample is empty.
     pub fn p50(&self) -> Duration {
         self.percentile(0.50)
     }
 
-    /// Returns the 99th percentile; zero if the sample is empty.
     pub fn p99(&self) -> Duration {
         self.percentile(0.99)
     }
 
-    /// Returns the longest duration; zero if the sample is empty.
     pub fn max(&self) -> Duration {
         self.0.last().copied().unwrap_or_default()
     }
 
-    /// Returns the number of durations.
     pub fn len(&self) -> usize {
         self.0.len()
     }

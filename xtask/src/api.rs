@@ -7,14 +7,13 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use crate::failure::{Context, Failure};
+use crate::failure::{Context, Failure, Hint};
 use crate::install::Install;
 use crate::javascript::{self, Scripts};
 use crate::service::Service;
-use crate::{browser, process, python, repository, run};
+use crate::{browser, files, process, python, repository, run};
 
-/// Builds the service, starts it with some data, and runs all parts.
-pub fn test(install: Install) -> Result<(), Failure> {
+pub fn test(install: Install) -> Result<Vec<String>, Failure> {
     // Before the build, so that a missing requirement is reported at once.
     python::ensure(install, "for the clients that test the API")?;
     javascript::ensure(install)?;
@@ -28,9 +27,8 @@ pub fn test(install: Install) -> Result<(), Failure> {
         &folder.join("workspace.toml"),
         None,
     )?;
-    let outcome = try_out(&service, &folder, &environment, &chromium);
-    service.stop();
-    outcome
+    try_out(&service, &folder, &environment, &chromium)?;
+    Ok(Vec::new())
 }
 
 fn try_out(
@@ -42,7 +40,7 @@ fn try_out(
     let text = process::output(Command::new(&service.program).arg("openapi"))?;
     browser::test(chromium, &service.folder, &gateway(service)?, &text)?;
     let document = service.folder.join("openapi.json");
-    repository::write_if_changed(&document, text.as_bytes())?;
+    files::write_if_changed(&document, text.as_bytes())?;
     let world = world(service, folder, &document)?;
     for script in ["round.py", "conformance.py"] {
         process::run(
@@ -52,12 +50,11 @@ fn try_out(
                 // Compiled scripts do not belong among the sources.
                 .env("PYTHONDONTWRITEBYTECODE", "1"),
         )
-        .map_err(|failure| failure.hint("see the findings above; if the interface intends one, add it with its reason to tests/api/exceptions.toml"))?;
+        .hint("see the findings above; if the interface intends one, add it with its reason to tests/api/exceptions.toml")?;
     }
     typed_round(&folder.join("typescript"), &world, &document)
 }
 
-/// Generates types from the document, and compiles and runs a client of them.
 fn typed_round(folder: &Path, world: &Path, document: &Path) -> Result<(), Failure> {
     javascript::install_locked(folder, Scripts::Left)?;
     let node =
@@ -65,9 +62,8 @@ fn typed_round(folder: &Path, world: &Path, document: &Path) -> Result<(), Failu
     let document = document.to_string_lossy();
     let generator = "node_modules/openapi-typescript/bin/cli.js";
     node(&[generator, &document, "--output", "leadhost.d.ts"])?;
-    node(&["node_modules/typescript/bin/tsc"]).map_err(|failure| {
-        failure.hint("the types made from the document do not fit tests/api/typescript/round.ts")
-    })?;
+    node(&["node_modules/typescript/bin/tsc"])
+        .hint("the types made from the document do not fit tests/api/typescript/round.ts")?;
     node(&["round.js", &world.to_string_lossy()])
 }
 
@@ -89,7 +85,7 @@ fn world(service: &Service, folder: &Path, document: &Path) -> Result<PathBuf, F
         "document": document,
     });
     let path = service.folder.join("world.json");
-    repository::write_if_changed(&path, format!("{world:#}\n").as_bytes())?;
+    files::write_if_changed(&path, format!("{world:#}\n").as_bytes())?;
     Ok(path)
 }
 

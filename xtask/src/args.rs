@@ -10,7 +10,6 @@ pub struct Args {
 }
 
 impl Args {
-    /// Splits the words of a command line at `--`.
     pub fn new(mut words: Vec<String>) -> Self {
         let after_dashes = match words.iter().position(|word| word == "--") {
             Some(at) => {
@@ -26,7 +25,6 @@ impl Args {
         }
     }
 
-    /// Returns whether `--help` or `-h` is among the words.
     pub fn asks_for_help(&self) -> bool {
         self.words
             .iter()
@@ -38,6 +36,14 @@ impl Args {
         let before = self.words.len();
         self.words.retain(|word| word != name);
         self.words.len() != before
+    }
+
+    /// The profile of the service: that of a release, unless `--debug` is there.
+    pub fn profile(&mut self) -> &'static str {
+        match self.flag("--debug") {
+            true => "dev",
+            false => "release",
+        }
     }
 
     /// Removes the first `--name value` or `--name=value`, and returns the
@@ -68,7 +74,6 @@ impl Args {
         (!first.starts_with('-')).then(|| self.words.remove(0))
     }
 
-    /// The arguments after `--`, for the program that the task starts.
     pub fn after_dashes(&mut self) -> Vec<String> {
         std::mem::take(&mut self.after_dashes)
     }
@@ -87,7 +92,6 @@ impl Args {
         Ok(self.words)
     }
 
-    /// Refuses all remaining arguments.
     pub fn nothing_more(self) -> Result<(), Failure> {
         match self.words()?.first() {
             Some(word) => Err(Failure::usage(format!("unexpected `{word}`"))

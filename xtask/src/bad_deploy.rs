@@ -3,7 +3,6 @@
 //! what they did without guards is found and repaired. `examples/bad-deploy` has the converter.
 
 mod audit;
-mod hosts;
 mod lost_phone;
 mod portal;
 mod stopped;
@@ -12,18 +11,18 @@ mod workspace;
 mod wrong_values;
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::{Value, json};
+use xtask::double::proof::base64;
 
 use crate::args::Args;
-use crate::failure::{Context, Failure};
+use crate::failure::{Failure, Hint};
 use crate::install::Install;
 use crate::postgres::{self, Database, Postgres};
-use crate::{plugins, repository, run};
-use hosts::Hosts;
+use crate::service::Service;
+use crate::{client, files, plugins, repository, run, wait};
 use portal::Portal;
 use terminal::Terminal;
 use workspace::{Lead, Workspace};
@@ -47,10 +46,8 @@ interface, and keeps its files and logs in target/bad-deploy until the next run.
 See examples/bad-deploy/README.md.
 ";
 
-/// The version that is right.
 const RIGHT: &str = "1.0.0";
 
-/// A wrong version.
 struct Wrong {
     version: &'static str,
     does: &'static str,
@@ -60,33 +57,16 @@ struct Wrong {
     difference: &'static str,
 }
 
-const LOST_PHONE: Wrong = Wrong {
-    version: "1.1.0",
-    does: "forgets the phone",
-    harm: "lose a phone",
-    difference: "phone: lost",
-};
+#[rustfmt::skip]
+const LOST_PHONE: Wrong =
+    Wrong { version: "1.1.0", does: "forgets the phone", harm: "lose a phone", difference: "phone: lost" };
 
 /// The versions that lose nothing, and write wrong values.
+#[rustfmt::skip]
 const WRONG_VALUES: [Wrong; 3] = [
-    Wrong {
-        version: "1.2.0",
-        does: "changes the last digit of each phone",
-        harm: "change a phone",
-        difference: "phone: changed",
-    },
-    Wrong {
-        version: "1.3.0",
-        does: "writes one broker's phone into all leads",
-        harm: "change a phone",
-        difference: "phone: changed",
-    },
-    Wrong {
-        version: "1.4.0",
-        does: "swaps names and messages",
-        harm: "change their name",
-        difference: "name: changed",
-    },
+    Wrong { version: "1.2.0", does: "changes the last digit of each phone", harm: "change a phone", difference: "phone: changed" },
+    Wrong { version: "1.3.0", does: "writes one broker's phone into all leads", harm: "change a phone", difference: "phone: changed" },
+    Wrong { version: "1.4.0", does: "swaps names and messages", harm: "change their name", difference: "name: changed" },
 ];
 
 /// Leads before anything is deployed, with which a version is compared.
@@ -99,18 +79,12 @@ const LEADS: u64 = 40;
 const OWNER: &str = "nilda@example.com";
 const PROPERTY: &str = "CA-0007";
 
-/// The longest wait for the service.
 const PATIENCE: Duration = Duration::from_secs(180);
 
-/// Runs the task with its arguments.
 pub fn run(mut args: Args) -> Result<(), Failure> {
     let install = Install::from_args(&mut args);
     let on_postgres = args.flag("--postgres");
-    let profile = if args.flag("--debug") {
-        "dev"
-    } else {
-        "release"
-    };
+    let profile = args.profile();
     let leads = match args.value("--leads")?.map(|leads| leads.parse()) {
         None => LEADS,
         Some(Ok(leads)) if leads >= LEADS => leads,
@@ -144,7 +118,6 @@ pub fn on_both(install: Install) -> Result<Vec<String>, Failure> {
     Ok(Vec::new())
 }
 
-/// How many leads each of these versions converts that write wrong values.
 type Extent = (u64, &'static [Wrong]);
 
 fn run_scenario(
@@ -154,14 +127,14 @@ fn run_scenario(
     (leads, wrong): Extent,
 ) -> Result<(), Failure> {
     let folder = repository::target().join("bad-deploy");
-    let _alone = alone(&folder)?;
+    let _alone = files::lock(&folder)?;
     let all = wrong.iter().chain([&LOST_PHONE]);
     for version in all.map(|wrong| wrong.version).chain([RIGHT]) {
         plugins::build_bad_deploy(version, &folder.join(file(version)), install)?;
     }
     let declared = repository::root().join("examples/bad-deploy/workspace.toml");
-    let declared = fs::read(&declared).context(format!("reading {}", declared.display()))?;
-    repository::write_if_changed(&folder.join("workspace.toml"), &declared)?;
+    let declared = files::bytes(&declared)?;
+    files::write_if_changed(&folder.join("workspace.toml"), &declared)?;
     let program = run::build_program(profile)?;
     if !on_postgres {
         return on(&program, &folder, None, (leads, wrong));
@@ -173,31 +146,39 @@ fn run_scenario(
     outcome
 }
 
-/// Returns the name of a version's file.
 fn file(version: &str) -> String {
     format!("portal-{version}.wasm")
 }
 
-/// One task at a time: a second one would remove the first one's data.
-fn alone(folder: &Path) -> Result<fs::File, Failure> {
-    fs::create_dir_all(folder).context(format!("creating {}", folder.display()))?;
-    let path = folder.join("lock");
-    let file = fs::File::create(&path).context(format!("opening {}", path.display()))?;
-    file.try_lock().map_err(|_| {
-        Failure::new(format!("this task already runs in {}", folder.display()))
-            .hint("wait for its end, or stop it with Ctrl-C in its terminal")
-    })?;
-    Ok(file)
+fn on(program: &Path, folder: &Path, store: Option<&str>, extent: Extent) -> Result<(), Failure> {
+    let outcome = hosts(program, folder, store)
+        .and_then(|hosts| Scenario::begin(program, folder, &hosts)?.run(extent));
+    outcome.hint(format!(
+        "the logs of the hosts are {}/*.log",
+        folder.display()
+    ))
 }
 
-/// Starts the hosts, and runs the scenario on them.
-fn on(program: &Path, folder: &Path, store: Option<&str>, extent: Extent) -> Result<(), Failure> {
-    let outcome = Hosts::start(program, folder, store)
-        .and_then(|hosts| Scenario::begin(program, folder, &hosts)?.run(extent));
-    outcome.map_err(|failure| {
-        let logs = folder.display();
-        failure.hint(format!("the logs of the hosts are {logs}/*.log"))
-    })
+/// Starts one host on SQLite, or three on the database that `store` names.
+fn hosts(program: &Path, folder: &Path, store: Option<&str>) -> Result<Vec<Service>, Failure> {
+    let names: &[&str] = match store {
+        None => &["a"],
+        Some(_) => &["a", "b", "c"],
+    };
+    let start = |name: &&str| {
+        Service::start_as(name, program, folder, |command| {
+            command
+                .arg("--set")
+                .arg(format!("server.name={name}"))
+                // Three hosts and other tests share the server.
+                .args(["--set", "store.connections=8"])
+                .envs(store.map(|store| ("LEADHOST_STORE_URL", store)))
+                // The same for all hosts of the database, which is dropped afterwards.
+                .env("LEADHOST_SEALING_KEY", base64(&[7; 32]));
+        })
+    };
+    // One after the other: the first makes the tables and the admin key.
+    names.iter().map(start).collect()
 }
 
 struct Scenario {
@@ -208,15 +189,18 @@ struct Scenario {
 
 impl Scenario {
     /// The right version is activated, and the workspace is applied.
-    fn begin(program: &Path, folder: &Path, hosts: &Hosts) -> Result<Self, Failure> {
-        let terminal = Terminal::new(program, folder, hosts.data());
-        let gateways = hosts.gateways()?;
+    fn begin(program: &Path, folder: &Path, hosts: &[Service]) -> Result<Self, Failure> {
+        // Commands find the admin key in the data folder of the first host.
+        let data = &hosts[0].data;
+        let terminal = Terminal::new(program, folder, data);
+        let gateways = hosts.iter().map(|host| host.address("gateway"));
+        let gateways = gateways.collect::<Result<Vec<_>, _>>()?;
         terminal.chapter(&format!("Version {RIGHT} serves"));
         println!(
             "\nHosts: {}. The commands are typed in {}, with\nLEADHOST_DATA_DIR={}.",
             gateways.len(),
             folder.display(),
-            hosts.data().display()
+            data.display()
         );
         terminal.runs(&format!("plugin activate {}", file(RIGHT)))?;
         let applied = terminal.runs("apply workspace.toml")?;
@@ -259,7 +243,6 @@ impl Scenario {
         self.unharmed()
     }
 
-    /// A person edits the deal of a lead.
     fn edits(&self, lead: &Lead) -> Result<(), Failure> {
         let terminal = &self.terminal;
         let change = json!({"ownerEmail": OWNER, "propertyExternalId": PROPERTY});
@@ -290,7 +273,7 @@ impl Scenario {
         ));
         let answer = self.workspace.deal(&edited.deal, None)?;
         terminal.shows(&answer.body);
-        let deal = answer.json()?;
+        let deal = client::json(&answer)?;
         terminal.claim(
             deal["deal"]["ownerEmail"] == OWNER && deal["property"]["externalId"] == PROPERTY,
             &format!("lead {} keeps what the person edited", edited.id),
@@ -341,13 +324,12 @@ impl Scenario {
             )));
         }
         let sent = self.portal.sent();
-        wait("all leads are stored", || {
+        wait::until("all leads are stored", PATIENCE, || {
             let leads = self.workspace.leads()?;
             Ok((leads.len() as u64 >= sent).then_some(leads))
         })
     }
 
-    /// Claims that this version is active.
     fn serves(&self, version: &str) -> Result<(), Failure> {
         let list = self.terminal.reads("plugin list")?;
         let found = self::version(&list, version);
@@ -361,7 +343,6 @@ impl Scenario {
     }
 }
 
-/// Returns a version of the converter in the list of plugins.
 fn version<'a>(list: &'a Value, number: &str) -> Option<&'a Value> {
     let mut plugins = list["plugins"].as_array()?.iter();
     let portal = plugins.find(|plugin| plugin["name"] == "portal")?;
@@ -372,21 +353,4 @@ fn version<'a>(list: &'a Value, number: &str) -> Option<&'a Value> {
 fn harmed(leads: &[Lead]) -> Vec<Lead> {
     let harmed = leads.iter().filter(|lead| lead.is_harmed());
     harmed.cloned().collect()
-}
-
-/// Looks until there is something.
-fn wait<T>(what: &str, mut look: impl FnMut() -> Result<Option<T>, Failure>) -> Result<T, Failure> {
-    let end = Instant::now() + PATIENCE;
-    loop {
-        if let Some(found) = look()? {
-            return Ok(found);
-        }
-        if Instant::now() >= end {
-            let seconds = PATIENCE.as_secs();
-            return Err(Failure::new(format!(
-                "still waiting after {seconds} s: {what}"
-            )));
-        }
-        run::pause();
-    }
 }

@@ -33,17 +33,14 @@ Measures the service next to a Node peer, and writes bench/results.
     measure it too, in the same rounds.
 ";
 
-/// The figures that have a peer.
 const AGAINST_NODE: [&str; 3] = ["ingest", "ingest-postgres", "export-peer"];
 
-/// The figures that need misbehaving guests.
 const BESIDE_GUESTS: [&str; 1] = ["neighbours"];
 
 /// The figures that need the example converters in Python and JavaScript, and these.
 const SLOW_GUESTS: [&str; 1] = ["guests"];
 const FORM_GUESTS: [&str; 2] = ["example-form-py.wasm", "example-form-js.wasm"];
 
-/// The figures that deploy a wrong version.
 const WITH_BAD_DEPLOY: [&str; 1] = ["rollout"];
 
 /// The versions of the converter of examples/bad-deploy, the right one and the wrong one.
@@ -58,7 +55,6 @@ const ON_POSTGRES: [&str; 5] = [
     "deals",
 ];
 
-/// Runs the task with its arguments.
 pub fn run(mut args: Args) -> Result<(), Failure> {
     let install = Install::from_args(&mut args);
     let seconds = args.value("--seconds")?;
@@ -102,16 +98,12 @@ pub fn run(mut args: Args) -> Result<(), Failure> {
     if some_of(&BESIDE_GUESTS) {
         plugins::build_test_guests(install)?;
         let python = guests::build_some(install, &["misbehave-py.wasm".to_owned()]);
-        let python = python.map(|left_out| left_out.into_iter().next());
-        let wasi = plugins::build_guest_with_wasi(install).map(|()| None);
-        // The figure continues without the rows that need them, and reports
-        // that.
-        for guest in [python, wasi] {
-            match guest {
-                Ok(None) => {}
-                Ok(Some(left_out)) => eprintln!("{:>12} {left_out}", "left out"),
-                Err(failure) => eprintln!("{:>12} {failure}", "left out"),
-            }
+        let wasi = plugins::build_guest_with_wasi(install);
+        // The figure continues without the rows that need them, and reports that.
+        let left_out = python.unwrap_or_else(|failure| vec![failure.to_string()]);
+        let wasi = wasi.err().map(|failure| failure.to_string());
+        for left_out in left_out.into_iter().chain(wasi) {
+            eprintln!("{:>12} {left_out}", "left out");
         }
     }
     if some_of(&SLOW_GUESTS)

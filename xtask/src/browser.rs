@@ -2,17 +2,16 @@
 //! only this machine's name. The rendered page must show every operation, and must
 //! request nothing from any other host.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::Value;
 
 use crate::failure::{Context, Failure};
+use crate::files;
 use crate::install::Install;
 use crate::process;
 
-/// Names under which Chromium may be installed.
 const PROGRAMS: [&str; 4] = [
     "chromium",
     "chromium-browser",
@@ -20,7 +19,6 @@ const PROGRAMS: [&str; 4] = [
     "google-chrome-stable",
 ];
 
-/// Finds an installed browser.
 pub fn installed() -> Option<PathBuf> {
     PROGRAMS.into_iter().find_map(process::find)
 }
@@ -38,9 +36,7 @@ pub fn program(install: Install) -> Result<PathBuf, Failure> {
 /// shows and requests. It must show every operation of the document. `folder` gets the page and the browser's log.
 pub fn test(chromium: &Path, folder: &Path, address: &str, document: &str) -> Result<(), Failure> {
     let profile = folder.join("browser");
-    if profile.exists() {
-        fs::remove_dir_all(&profile).context(format!("removing {}", profile.display()))?;
-    }
+    files::remove_folder(&profile)?;
     let log = folder.join("browser-net.json");
     let page = process::output(
         Command::new(chromium)
@@ -64,7 +60,7 @@ pub fn test(chromium: &Path, folder: &Path, address: &str, document: &str) -> Re
             .arg(format!("{address}/docs")),
     )?;
     let shown = folder.join("browser-page.html");
-    fs::write(&shown, &page).context(format!("writing {}", shown.display()))?;
+    files::write(&shown, &page)?;
     let wrong = |what: String| {
         Failure::new(what).hint(format!(
             "what the browser rendered is in {}",
@@ -98,7 +94,7 @@ pub fn test(chromium: &Path, folder: &Path, address: &str, document: &str) -> Re
 
 /// Checks that every request of the page went to this service.
 fn check_requests(log: &Path, address: &str) -> Result<(), Failure> {
-    let text = fs::read_to_string(log).context(format!("reading {}", log.display()))?;
+    let text = files::text(log)?;
     let log: Value = serde_json::from_str(&text).context("reading the browser's log")?;
     let mut asked = 0;
     for event in log["events"].as_array().into_iter().flatten() {

@@ -9,11 +9,11 @@ use std::{fs, thread};
 
 use serde_json::{Map, Value, json};
 
-use crate::failure::{Context, Failure};
+use crate::failure::{Failure, Hint};
 use crate::install::Install;
 use crate::postgres::{self, Database, Postgres};
 use crate::service::Service;
-use crate::{process, python, repository, run};
+use crate::{files, process, python, repository, run};
 
 /// The folders of `examples/clients`, and of the environments.
 const CLIENTS: [&str; 4] = ["airbyte", "dlt", "meltano", "singer"];
@@ -21,15 +21,14 @@ const CLIENTS: [&str; 4] = ["airbyte", "dlt", "meltano", "singer"];
 /// The client that installs its own plugins, by its project.
 const MELTANO: &str = "meltano";
 
-/// Pulls from the built service with each client, on SQLite and on PostgreSQL.
-pub fn test(install: Install) -> Result<(), Failure> {
+pub fn test(install: Install) -> Result<Vec<String>, Failure> {
     python::ensure(install, "for the clients that pull the data")?;
     let environments = environments()?;
     let program = run::build(install, "dev")?;
     postgres::prepare(install, Postgres::Required)?;
     let outcome = on_each_store(&program, &environments);
     postgres::sweep();
-    outcome
+    outcome.map(|()| Vec::new())
 }
 
 /// Makes all environments at once: they wait for the registry more than they
@@ -66,28 +65,25 @@ fn environment(client: &str) -> Result<PathBuf, Failure> {
     Ok(environment)
 }
 
-/// The project with its plugins, next to the environment.
 fn meltano_project(environment: &Path, example: &Path) -> Result<(), Failure> {
     let file = example.join("meltano.yml");
-    let content = fs::read(&file).context(format!("reading {}", file.display()))?;
+    let content = files::bytes(&file)?;
     let project = repository::target().join("clients/meltano-project");
     let stamp = project.join("leadhost-installed.yml");
     if fs::read(&stamp).is_ok_and(|installed| installed == content) {
         return Ok(());
     }
-    if project.exists() {
-        fs::remove_dir_all(&project).context(format!("removing {}", project.display()))?;
-    }
-    fs::create_dir_all(&project).context(format!("creating {}", project.display()))?;
-    repository::write_if_changed(&project.join("meltano.yml"), &content)?;
+    files::remove_folder(&project)?;
+    files::make_folder(&project)?;
+    files::write_if_changed(&project.join("meltano.yml"), &content)?;
     process::run(
         Command::new(environment.join("bin/meltano"))
             .current_dir(&project)
             .arg("--log-level=warning")
             .arg("install"),
     )
-    .map_err(|failure| failure.hint("pip must be able to reach its index; try again"))?;
-    repository::write_if_changed(&stamp, &content)?;
+    .hint("pip must be able to reach its index; try again")?;
+    files::write_if_changed(&stamp, &content)?;
     Ok(())
 }
 
@@ -108,9 +104,7 @@ fn on(
         .join("clients")
         .join(store.to_lowercase());
     let service = Service::start(program, &folder, &tests.join("workspace.toml"), url)?;
-    let outcome = pulled(&service, &tests, environments, store);
-    service.stop();
-    outcome
+    pulled(&service, &tests, environments, store)
 }
 
 fn pulled(
@@ -130,7 +124,7 @@ fn pulled(
         "environments": environments,
     });
     let path = service.folder.join("world.json");
-    repository::write_if_changed(&path, format!("{world:#}\n").as_bytes())?;
+    files::write_if_changed(&path, format!("{world:#}\n").as_bytes())?;
     process::run(
         Command::new("python3")
             .arg(tests.join("suite.py"))
@@ -139,10 +133,8 @@ fn pulled(
             .env("PYTHONDONTWRITEBYTECODE", "1")
             .env("PYTHONUTF8", "1"),
     )
-    .map_err(|failure| {
-        failure.hint(format!(
-            "see the findings above; the clients' logs are in {}/pulls",
-            service.folder.display()
-        ))
-    })
+    .hint(format!(
+        "see the findings above; the clients' logs are in {}/pulls",
+        service.folder.display()
+    ))
 }

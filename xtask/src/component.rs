@@ -7,7 +7,7 @@ use wit_component::ComponentEncoder;
 use wit_parser::decoding::{DecodedWasm, decode};
 use wit_parser::{Resolve, WorldItem, WorldKey};
 
-use crate::failure::{Context, Failure};
+use crate::failure::{Context, Failure, Hint};
 
 /// Encodes a component from a core module that carries its world in a custom section,
 /// where the bindings generators put it.
@@ -17,9 +17,7 @@ pub fn encode(module: &[u8], name: &str) -> Result<Vec<u8>, Failure> {
         .module(module)
         .and_then(|mut encoder| encoder.encode())
         .context(format!("encoding `{name}` as a component"))
-        .map_err(|failure| {
-            failure.hint("the crate must be a `cdylib` that calls the SDK's export macro once")
-        })
+        .hint("the crate must be a `cdylib` that calls the SDK's export macro once")
 }
 
 /// Returns the interfaces that a component imports, as
@@ -59,7 +57,7 @@ pub fn refuse_imports(component: &[u8], name: &str) -> Result<(), Failure> {
 pub fn add_golden(component: &[u8], golden: &Path) -> Result<Vec<u8>, Failure> {
     let cases = leadhost_golden::load_dir(golden)
         .context("reading the golden cases")
-        .map_err(|failure| failure.hint("a plugin has golden cases in `golden/`, a folder each"))?;
+        .hint("a plugin has golden cases in `golden/`, a folder each")?;
     let packed = leadhost_golden::pack(&cases).context("packing the golden cases")?;
     leadhost_golden::append_section(component, &packed).context("adding the golden cases")
 }

@@ -6,12 +6,12 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use crate::failure::{Context, Failure};
+use crate::failure::{Failure, Hint};
 use crate::install::Install;
 use crate::javascript::{self, Scripts};
 use crate::postgres::{self, Database, Postgres};
 use crate::service::Service;
-use crate::{browser, plugins, process, repository, run};
+use crate::{browser, files, plugins, process, repository, run};
 
 /// The connection of the demo workspace to which the suite sends leads, and the header of its token.
 const CONNECTION: &str = "site-form";
@@ -21,7 +21,6 @@ const TOKEN: &str = "X-Form-Token";
 const RIGHT: &str = "portal-1.0.0.wasm";
 const WRONG: &str = "portal-1.1.0.wasm";
 
-/// The folder of the guide's screens.
 const GUIDE: &str = "docs/screens";
 
 /// What becomes of the screens of the guide.
@@ -33,7 +32,7 @@ pub enum Guide {
 
 /// Runs the suite on SQLite and on PostgreSQL. The run on SQLite writes the screens of the guide, if that is
 /// wanted.
-pub fn test(install: Install, guide: Guide) -> Result<(), Failure> {
+pub fn test(install: Install, guide: Guide) -> Result<Vec<String>, Failure> {
     javascript::ensure(install)?;
     let chromium = browser::program(install)?;
     let scripts = repository::root().join("tests/console");
@@ -41,7 +40,7 @@ pub fn test(install: Install, guide: Guide) -> Result<(), Failure> {
     let program = run::build(install, "dev")?;
     plugins::build_test_guests(install)?;
     let folder = repository::target().join("console");
-    std::fs::create_dir_all(&folder).context(format!("creating {}", folder.display()))?;
+    files::make_folder(&folder)?;
     for (version, file) in [("1.0.0", RIGHT), ("1.1.0", WRONG)] {
         plugins::build_bad_deploy(version, &folder.join(file), install)?;
     }
@@ -58,7 +57,7 @@ pub fn test(install: Install, guide: Guide) -> Result<(), Failure> {
             .and_then(|database| suite.on("postgresql", Some(&database), Guide::Left));
     }
     postgres::sweep();
-    outcome
+    outcome.map(|()| Vec::new())
 }
 
 /// Signs in to the console on SQLite in Chromium, which Node drives without packages of npm. Returns what was
@@ -76,7 +75,7 @@ pub fn glance(_: Install) -> Result<Vec<String>, Failure> {
         return left_out("Node");
     }
     let folder = repository::target().join("console");
-    std::fs::create_dir_all(&folder).context(format!("creating {}", folder.display()))?;
+    files::make_folder(&folder)?;
     let suite = Suite {
         program: &run::build_program("dev")?,
         scripts: &repository::root().join("tests/console"),
@@ -92,17 +91,14 @@ pub fn glance(_: Install) -> Result<Vec<String>, Failure> {
     Ok(Vec::new())
 }
 
-/// The suite with all that it needs.
 struct Suite<'a> {
     program: &'a Path,
     scripts: &'a Path,
     chromium: &'a Path,
-    /// The folder of all runs, with the versions of the portal's converter.
     folder: &'a Path,
 }
 
 impl Suite<'_> {
-    /// Runs it against a service on this store.
     fn on(&self, store: &str, database: Option<&Database>, guide: Guide) -> Result<(), Failure> {
         let guide = (guide == Guide::Written).then(|| repository::root().join(GUIDE));
         self.runs(store, database, &["suite.mjs"], guide.as_deref())
@@ -117,24 +113,20 @@ impl Suite<'_> {
         guide: Option<&Path>,
     ) -> Result<(), Failure> {
         let folder = self.folder.join(name);
-        std::fs::create_dir_all(&folder).context(format!("creating {}", folder.display()))?;
+        files::make_folder(&folder)?;
         let workspace = repository::root().join("examples/quickstart/workspace.toml");
         let url = database.map(|database| database.url.as_str());
         let service = Service::start(self.program, &folder, &workspace, url)?;
         let outcome = self.world(&service).and_then(|world| {
             let path = folder.join("world.json");
-            std::fs::write(&path, world.to_string())
-                .context(format!("writing {}", path.display()))?;
+            files::write(&path, world.to_string())?;
             let mut command = Command::new("node");
             command.current_dir(self.scripts).args(script).arg(&path);
             process::run(command.args(guide))
         });
-        service.stop();
         let screens = folder.join("screens");
         eprintln!("{:>12} {}", "screens", screens.display());
-        outcome.map_err(|failure| {
-            failure.hint(format!("{} has the screens up to there", screens.display()))
-        })
+        outcome.hint(format!("{} has the screens up to there", screens.display()))
     }
 
     /// The addresses, the keys, the components and the browser, for the suite.

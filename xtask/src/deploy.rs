@@ -4,7 +4,7 @@
 use std::process::Command;
 
 use crate::failure::{Context, Failure};
-use crate::{process, repository};
+use crate::{files, process, repository};
 
 const FOLDER: &str = "examples/deploy";
 const UNIT: &str = "leadhost.service";
@@ -26,7 +26,7 @@ pub fn verify_unit() -> Result<Option<String>, Failure> {
         )));
     }
     let source = repository::root().join(FOLDER).join(UNIT);
-    let unit = std::fs::read_to_string(&source).context(format!("reading {}", source.display()))?;
+    let unit = files::text(&source)?;
     if !unit.contains(INSTALLED) {
         return Err(Failure::new(format!(
             "{FOLDER}/{UNIT} has no line that begins with `{INSTALLED}`"
@@ -35,7 +35,7 @@ pub fn verify_unit() -> Result<Option<String>, Failure> {
     let program = std::env::current_exe().context("finding the program of this task")?;
     let unit = unit.replace(INSTALLED, &format!("ExecStart={} ", program.display()));
     let copy = repository::target().join("deploy").join(UNIT);
-    repository::write_if_changed(&copy, unit.as_bytes())?;
+    files::write_if_changed(&copy, unit.as_bytes())?;
 
     let output = Command::new("systemd-analyze")
         .args(["verify", "--man=no"])
@@ -56,7 +56,6 @@ pub fn verify_unit() -> Result<Option<String>, Failure> {
     .hint("its copy in target/deploy has the same line numbers"))
 }
 
-/// Builds the image. Fails if no builder works.
 pub fn build_image() -> Result<(), Failure> {
     let builder = builder()?;
     let mut command = Command::new(builder);

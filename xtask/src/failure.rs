@@ -3,7 +3,6 @@
 
 use std::fmt;
 
-/// Why a task stopped, for a person to read.
 #[derive(Debug)]
 pub struct Failure {
     code: u8,
@@ -29,12 +28,10 @@ impl Failure {
         }
     }
 
-    /// Returns the exit code of the process.
     pub fn code(&self) -> u8 {
         self.code
     }
 
-    /// Adds a hint about what to do.
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
@@ -53,7 +50,6 @@ impl fmt::Display for Failure {
 
 /// Puts the attempted action in front of an error.
 pub trait Context<T> {
-    /// Returns the value.
     fn context(self, what: impl fmt::Display) -> Result<T, Failure>;
 }
 
@@ -61,5 +57,15 @@ impl<T, E: fmt::Display> Context<T> for Result<T, E> {
     fn context(self, what: impl fmt::Display) -> Result<T, Failure> {
         // The alternate form of errors that carry a chain shows all of it.
         self.map_err(|error| Failure::new(format!("{what}: {error:#}")))
+    }
+}
+
+pub trait Hint {
+    fn hint(self, hint: impl Into<String>) -> Self;
+}
+
+impl<T> Hint for Result<T, Failure> {
+    fn hint(self, hint: impl Into<String>) -> Self {
+        self.map_err(|failure| failure.hint(hint))
     }
 }

@@ -9,7 +9,6 @@ use std::fs;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process_group};
@@ -18,10 +17,10 @@ use crate::args::Args;
 use crate::failure::{Context, Failure};
 use crate::install::Install;
 use crate::postgres::{self, Postgres};
-use crate::{plugins, process, repository};
+use crate::{files, plugins, process, repository};
 use build::{Before, Built};
 use page::{Figure, Outcome, Page};
-use table::{ROWS, Row, SECONDS, Tries};
+use table::{Row, SECONDS};
 
 pub const HELP: &str = "\
 Injects faults into the release build and writes the measurements into docs/reliability.md.
@@ -40,13 +39,13 @@ before the newest schema change, which is taken from the repository's history an
 once, or from the build that --before names.
 ";
 
-/// Runs the task with its arguments: measures rows and writes their lines, or checks the table.
 pub fn run(mut args: Args) -> Result<(), Failure> {
     let install = Install::from_args(&mut args);
     let usual = args.flag("--usual");
     let before = args.value("--before")?;
     let before = before.as_deref().map(Before::named).transpose()?;
-    let chosen = chosen(&args.words()?)?;
+    let rows = table::rows();
+    let chosen = chosen(&rows, &args.words()?)?;
     let page = Page::read()?;
     let without_postgres = postgres::prepare(install, Postgres::IfItCanBeHad)?;
     plugins::build_all(install)?;
@@ -62,33 +61,27 @@ pub fn run(mut args: Args) -> Result<(), Failure> {
     let mut lines = Vec::new();
     let (mut failed, mut not_whole) = (Vec::new(), Vec::new());
     for row in chosen {
+        let key = row.key.as_str();
         let started = Instant::now();
         let within = Duration::from_secs(row.seconds).min(end.saturating_duration_since(started));
-        let outcome = if within.is_zero() {
-            let why = format!("the other rows took the {} minutes", SECONDS / 60);
-            Outcome {
-                figures: Vec::new(),
-                failures: Vec::new(),
-                left_out: vec![why],
-            }
-        } else {
-            attempt(row, &built, usual, within)?
+        let outcome = match within.is_zero() {
+            true => Outcome {
+                left_out: vec![format!("the other rows took the {} minutes", SECONDS / 60)],
+                ..Outcome::default()
+            },
+            false => attempt(row, &built, usual, within)?,
         };
         let line = page::line(row, &outcome, &built.commit, day.trim());
-        eprintln!(
-            "{:>12} {} ({} s)",
-            row.key,
-            line,
-            started.elapsed().as_secs()
-        );
+        let seconds = started.elapsed().as_secs();
+        eprintln!("{key:>12} {line} ({seconds} s)");
         if !outcome.failures.is_empty() {
-            failed.push(row.key);
+            failed.push(key);
         } else if !outcome.left_out.is_empty() {
-            not_whole.push(row.key);
+            not_whole.push(key);
         }
-        lines.push((row.key, line));
+        lines.push((key, line));
         // Written at once, so that measurements are kept if a later row is interrupted.
-        page.write(ROWS, &lines)?;
+        page.write(&rows, &lines)?;
     }
     postgres::sweep();
     if let Some(sentence) = without_postgres {
@@ -106,34 +99,27 @@ pub fn run(mut args: Args) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Returns the rows of these keys, or all of them if none is named.
-fn chosen(keys: &[String]) -> Result<Vec<&'static Row>, Failure> {
-    if let Some(unknown) = keys
-        .iter()
-        .find(|key| ROWS.iter().all(|row| row.key != **key))
-    {
-        let known: Vec<_> = ROWS.iter().map(|row| row.key).collect();
+fn chosen<'a>(rows: &'a [Row], keys: &[String]) -> Result<Vec<&'a Row>, Failure> {
+    let is_known = |key: &&String| rows.iter().any(|row| row.key == **key);
+    if let Some(unknown) = keys.iter().find(|key| !is_known(key)) {
+        let known: Vec<_> = rows.iter().map(|row| row.key.as_str()).collect();
         return Err(Failure::new(format!("there is no row `{unknown}`"))
             .hint(format!("the rows are {}", known.join(", "))));
     }
-    let is_chosen = |row: &&Row| keys.is_empty() || keys.iter().any(|key| key == row.key);
-    Ok(ROWS.iter().filter(is_chosen).collect())
+    let is_chosen = |row: &&Row| keys.is_empty() || keys.contains(&row.key);
+    Ok(rows.iter().filter(is_chosen).collect())
 }
 
 /// Checks that the table is complete: its tests are among these, and the page has its figures.
 pub fn check(there: &[String]) -> Result<(), Failure> {
-    let page = Page::read()?;
+    let (page, rows) = (Page::read()?, table::rows());
     let mut wrong = Vec::new();
-    for row in ROWS {
-        if let Tries::Tests(tests) = row.tries {
-            let missing = tests
-                .iter()
-                .filter(|test| !there.iter().any(|one| one == *test));
-            wrong.extend(missing.map(|test| format!("{}: there is no test {test}", row.key)));
-        }
+    for row in &rows {
+        let missing = row.tests.iter().filter(|test| !there.contains(test));
+        wrong.extend(missing.map(|test| format!("{}: there is no test {test}", row.key)));
         wrong.extend(page.fault_of(row).map(|why| format!("{}: {why}", row.key)));
     }
-    let strays = page.strays(ROWS);
+    let strays = page.strays(&rows);
     wrong.extend(strays.iter().map(|line| format!("unknown row: {line}")));
     match wrong.is_empty() {
         true => Ok(()),
@@ -144,31 +130,27 @@ pub fn check(there: &[String]) -> Result<(), Failure> {
     }
 }
 
-/// Runs the tests of a row, and reads their figures.
 fn attempt(row: &Row, built: &Built, usual: bool, within: Duration) -> Result<Outcome, Failure> {
     let folder = folder();
     let figures_file = folder.join(format!("{}.figures", row.key));
     let said = folder.join(format!("{}.log", row.key));
-    fs::write(&figures_file, "").context(format!("writing {}", figures_file.display()))?;
-    let log = fs::File::create(&said).context(format!("creating {}", said.display()))?;
+    files::write(&figures_file, "")?;
+    let log = files::create(&said)?;
     let errors = log.try_clone().context("a second way to the log")?;
-    let mut command = match row.tries {
-        Tries::Tests(names) => {
-            let mut command = Command::new(&built.tests);
-            command
-                .current_dir(repository::root().join("tests"))
-                // One after the other, so that measurements do not disturb each other.
-                .args(["--exact", "--nocapture", "--test-threads", "1"])
-                .args(names);
-            command
-        }
-        Tries::Fuzz => {
-            let own = std::env::current_exe().context("finding the program of this task")?;
-            let mut command = Command::new(own);
-            command.args(["fuzz", "--seconds", table::FUZZ_SECONDS]);
-            command
-        }
-    };
+    let is_fuzz = row.tests.is_empty();
+    let mut command;
+    if is_fuzz {
+        let own = std::env::current_exe().context("finding the program of this task")?;
+        command = Command::new(own);
+        command.args(["fuzz", "--seconds", table::FUZZ_SECONDS]);
+    } else {
+        command = Command::new(&built.tests);
+        command
+            .current_dir(repository::root().join("tests"))
+            // One after the other, so that measurements do not disturb each other.
+            .args(["--exact", "--nocapture", "--test-threads", "1"])
+            .args(&row.tests);
+    }
     command
         .env("LEADHOST_FIGURES", &figures_file)
         .env("LEADHOST_PROGRAM", &built.program)
@@ -183,34 +165,33 @@ fn attempt(row: &Row, built: &Built, usual: bool, within: Duration) -> Result<Ou
         );
     }
     if !usual {
-        let unset = |(name, _): &(&str, &str)| std::env::var_os(name).is_none();
-        command.envs(row.sizes.iter().copied().filter(unset));
+        let sizes = row.sizes.iter().map(|(name, size)| (name, size));
+        command.envs(sizes.filter(|(name, _)| std::env::var_os(name).is_none()));
     }
     let mut failures = Vec::new();
-    match run_within(command, within)? {
-        Some(true) => {}
-        Some(false) => failures.extend(failed_tests(&said)),
-        None => failures.push(format!("not finished after {} s", within.as_secs())),
+    let mut child = command.spawn().context("starting the tests")?;
+    match process::wait_within(&mut child, within).context("waiting for the tests")? {
+        Some(status) if status.success() => {}
+        Some(_) => failures.extend(failed_tests(&said)),
+        None => {
+            // Including the services that they started.
+            let _ = kill_process_group(Pid::from_child(&child), Signal::KILL);
+            let _ = child.wait();
+            failures.push(format!("not finished after {} s", within.as_secs()));
+        }
     }
-    let text = fs::read(&said).context(format!("reading {}", said.display()))?;
+    let text = files::bytes(&said)?;
     let said_text = String::from_utf8_lossy(&text);
-    let mut left_out: Vec<_> = said_text
+    let left_out = said_text
         .lines()
-        .filter_map(|line| line.split_once("LEFT OUT: "))
-        .map(|(_, why)| why.to_owned())
-        .collect();
+        .filter_map(|line| line.split_once("LEFT OUT: "));
+    let mut left_out: Vec<_> = left_out.map(|(_, why)| why.to_owned()).collect();
     left_out.dedup();
-    let text =
-        fs::read_to_string(&figures_file).context(format!("reading {}", figures_file.display()))?;
-    let figures = text
-        .lines()
-        .map(Figure::read)
-        .collect::<Result<Vec<_>, _>>()?;
-    let mut figures: Vec<_> = figures
-        .into_iter()
-        .filter(|figure| figure.fault == row.key)
-        .collect();
-    if matches!(row.tries, Tries::Fuzz) {
+    let figures = files::text(&figures_file)?;
+    let figures = figures.lines().map(Figure::read);
+    let mut figures = figures.collect::<Result<Vec<_>, _>>()?;
+    figures.retain(|figure| figure.fault == row.key);
+    if is_fuzz {
         figures.extend(Figure::from_fuzz_output(&said_text));
     }
     if figures.is_empty() && left_out.is_empty() && failures.is_empty() {
@@ -223,7 +204,6 @@ fn attempt(row: &Row, built: &Built, usual: bool, within: Duration) -> Result<Ou
     })
 }
 
-/// Returns the tests that a log names as failed.
 fn failed_tests(said: &Path) -> Vec<String> {
     let text = fs::read(said).unwrap_or_default();
     let text = String::from_utf8_lossy(&text).into_owned();
@@ -239,29 +219,6 @@ fn failed_tests(said: &Path) -> Vec<String> {
         failed.push("its test program stopped before the last test".to_owned());
     }
     failed
-}
-
-/// Waits for the tests. Returns whether they passed; `None` if they had to be killed.
-fn run_within(mut command: Command, within: Duration) -> Result<Option<bool>, Failure> {
-    let mut child = command.spawn().context("starting the tests")?;
-    let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-    let (sender, ended) = mpsc::channel();
-    let waits = std::thread::spawn(move || {
-        // The receiver is gone if the tests were killed.
-        let _ = sender.send(child.wait());
-    });
-    let outcome = ended.recv_timeout(within);
-    if outcome.is_err()
-        && let Some(group) = group
-    {
-        // Including the services that they started.
-        let _ = kill_process_group(group, Signal::KILL);
-    }
-    let _ = waits.join();
-    match outcome {
-        Ok(status) => Ok(Some(status.context("waiting for the tests")?.success())),
-        Err(_) => Ok(None),
-    }
 }
 
 fn folder() -> PathBuf {

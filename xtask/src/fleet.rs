@@ -16,9 +16,9 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 use crate::args::Args;
-use crate::failure::{Context, Failure};
+use crate::failure::{Context, Failure, Hint};
 use crate::install::Install;
-use crate::{process, repository, run};
+use crate::{files, process, repository, run, wait};
 use server::DatabaseServer;
 
 pub const HELP: &str = "\
@@ -41,18 +41,10 @@ Ctrl-C stops everything in order. The data is kept for the next start.
 
 const BALANCER: &str = "127.0.0.1:8080";
 
-/// The hosts by name.
+#[rustfmt::skip]
 const HOSTS: [HostOf; 2] = [
-    HostOf {
-        name: "a",
-        listen: "127.0.0.1:8101",
-        admin: "127.0.0.1:8111",
-    },
-    HostOf {
-        name: "b",
-        listen: "127.0.0.1:8102",
-        admin: "127.0.0.1:8112",
-    },
+    HostOf { name: "a", listen: "127.0.0.1:8101", admin: "127.0.0.1:8111" },
+    HostOf { name: "b", listen: "127.0.0.1:8102", admin: "127.0.0.1:8112" },
 ];
 
 #[derive(Clone, Copy)]
@@ -62,20 +54,15 @@ struct HostOf {
     admin: &'static str,
 }
 
-/// Runs the task with its arguments until the hosts are stopped.
 pub fn run(mut args: Args) -> Result<(), Failure> {
     let install = Install::from_args(&mut args);
-    let profile = if args.flag("--debug") {
-        "dev"
-    } else {
-        "release"
-    };
+    let profile = args.profile();
     let data = args.value("--data-dir")?;
     args.nothing_more()?;
     let here = std::env::current_dir().context("finding the current folder")?;
     let data = here.join(data.as_deref().unwrap_or("data-fleet"));
 
-    let _alone = alone(&data)?;
+    let _alone = files::lock(&data)?;
     let programs = server::programs(install)?;
     let balancer = balancer(install);
     let service = run::build(install, profile)?;
@@ -84,28 +71,12 @@ pub fn run(mut args: Args) -> Result<(), Failure> {
     let outcome = hosts_on(&server, &service, &data, balancer);
     if outcome.is_err() && server.was_running {
         // Hosts of a task that was killed may still use it.
-        return outcome.map_err(|failure| {
-            failure.hint("an earlier run may have left hosts behind: end the processes that service.json or service.json.before of the folders a and b name")
-        });
+        return outcome.hint("an earlier run may have left hosts behind: end the processes that service.json or service.json.before of the folders a and b name");
     }
     server.stop()?;
     outcome
 }
 
-/// One task at a time in a data folder: a second one would remove the first
-/// one's database at its end.
-fn alone(data: &Path) -> Result<fs::File, Failure> {
-    fs::create_dir_all(data).context(format!("creating {}", data.display()))?;
-    let path = data.join("lock");
-    let file = fs::File::create(&path).context(format!("opening {}", path.display()))?;
-    file.try_lock().map_err(|_| {
-        Failure::new(format!("a fleet is already running in {}", data.display()))
-            .hint("stop it with Ctrl-C in its terminal, or use another --data-dir")
-    })?;
-    Ok(file)
-}
-
-/// The hosts and the load balancer, until they are stopped.
 fn hosts_on(
     server: &DatabaseServer,
     service: &Path,
@@ -118,7 +89,7 @@ fn hosts_on(
     for host in HOSTS {
         let mut child = start(service, host, data, &url, &key)?;
         // One after the other, so that the second finds what the first has made.
-        let ready = run::wait_for(&address_file(data, host), &mut child);
+        let ready = wait::for_file(&address_file(data, host), &mut child);
         hosts.push((host, child));
         if !ready {
             stop(&mut hosts);
@@ -134,8 +105,7 @@ fn hosts_on(
     watch(&mut hosts)?;
     // In this order: the source of requests, the hosts, the database.
     if let Some(child) = &mut balancing {
-        run::signal(child, rustix::process::Signal::TERM);
-        let _ = child.wait();
+        wait::stop(child);
     }
     stop(&mut hosts);
     drop(double);
@@ -183,7 +153,6 @@ fn start(
         .context(format!("starting {}", service.display()))
 }
 
-/// The file exists when the host is ready.
 fn address_file(data: &Path, host: HostOf) -> PathBuf {
     data.join(host.name).join("service.json")
 }
@@ -256,7 +225,7 @@ fn say(service: &Path, data: &Path, keys: &Path, balanced: bool) -> Result<(), F
     let gateway = if balanced { BALANCER } else { HOSTS[0].listen };
     let said = data.join("service.json");
     let addresses = json!({"gateway": gateway, "data": gateway, "admin": HOSTS[0].admin});
-    repository::write_if_changed(&said, format!("{addresses:#}\n").as_bytes())?;
+    files::write_if_changed(&said, format!("{addresses:#}\n").as_bytes())?;
     let root = repository::root();
     let leadhost = service.display();
     println!(
@@ -303,14 +272,13 @@ fn watch(hosts: &mut Vec<(HostOf, Child)>) -> Result<(), Failure> {
                 Failure::new("no host is running any more").hint("see their messages above")
             );
         }
-        run::pause();
+        wait::pause();
     }
 }
 
-/// Lets each finish its work in flight.
 fn stop(hosts: &mut [(HostOf, Child)]) {
     for (_, child) in hosts.iter() {
-        run::signal(child, rustix::process::Signal::TERM);
+        wait::signal(child, rustix::process::Signal::TERM);
     }
     for (_, child) in hosts.iter_mut() {
         let _ = child.wait();

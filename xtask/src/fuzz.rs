@@ -4,7 +4,7 @@
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 
 use crate::args::Args;
-use crate::failure::Failure;
+use crate::failure::{Failure, Hint};
 use crate::{process, repository};
 
 pub const HELP: &str = "\
@@ -20,7 +20,6 @@ inputs it tried. A failure is reported with its seed and a minimised input.
     WORD           runs only tests with this word in their names, such as fuzz_cursors
 ";
 
-/// Runs the task with its arguments.
 pub fn run(mut args: Args) -> Result<(), Failure> {
     let minutes = number("--minutes", args.value("--minutes")?)?;
     let seconds = number("--seconds", args.value("--seconds")?)?;
@@ -40,9 +39,9 @@ pub fn run(mut args: Args) -> Result<(), Failure> {
         .args([&word, "--nocapture", "--test-threads", "1"])
         .env("LEADHOST_FUZZ_SECONDS", seconds.to_string())
         .env("LEADHOST_FUZZ_SEED", seed.to_string());
-    process::run(&mut command).map_err(|failure| {
-        failure.hint("the failing input is printed above: fix the fault, and add a plain test with this input")
-    })
+    process::run(&mut command).hint(
+        "the failing input is printed above: fix the fault, and add a plain test with this input",
+    )
 }
 
 fn number(name: &str, text: Option<String>) -> Result<Option<u64>, Failure> {

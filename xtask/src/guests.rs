@@ -16,7 +16,7 @@ use crate::failure::{Context, Failure};
 use crate::install::Install;
 use crate::plugins::guests_folder;
 use crate::repository;
-use crate::{javascript, python, wit};
+use crate::{files, javascript, python, wit};
 
 pub const HELP: &str = "\
 Builds the JavaScript and Python examples and the misbehaving Python guest into
@@ -29,7 +29,6 @@ target/guests.
     --no-install   never install anything; report what is missing
 ";
 
-/// Runs the task with its arguments.
 pub fn run(mut args: Args) -> Result<(), Failure> {
     let install = Install::from_args(&mut args);
     let imports = args.flag("--imports");
@@ -79,21 +78,16 @@ pub fn build_some(install: Install, files: &[String]) -> Result<Vec<String>, Fai
         }
         let folder = repository::root().join(guest.folder);
         let raw = guests_folder().join(format!(".{}.raw", guest.file));
-        std::fs::create_dir_all(guests_folder())
-            .context(format!("creating {}", guests_folder().display()))?;
+        files::make_folder(guests_folder())?;
         (guest.build)(&folder, &contract, &raw)?;
-        let bytes = std::fs::read(&raw).context(format!("reading {}", raw.display()))?;
+        let bytes = files::bytes(&raw)?;
         refuse_foreign_imports(&bytes, guest)?;
         let bytes = component::add_golden(&bytes, &repository::root().join(guest.golden))?;
-        repository::write_if_changed(&file, &bytes)?;
-        repository::write_if_changed(&stamp, inputs.as_bytes())?;
+        files::write_if_changed(&file, &bytes)?;
+        files::write_if_changed(&stamp, inputs.as_bytes())?;
         let _ = std::fs::remove_file(&raw);
-        eprintln!(
-            "{:>12} {} ({} KiB)",
-            "built",
-            file.display(),
-            bytes.len() / 1024
-        );
+        let kib = bytes.len() / 1024;
+        eprintln!("{:>12} {} ({kib} KiB)", "built", file.display());
     }
     Ok(left_out)
 }
@@ -105,7 +99,6 @@ struct Guest {
     borrows: &'static [&'static str],
     /// The golden cases that it shares with examples in other languages.
     golden: &'static str,
-    /// Writes the contract that it implements as one file.
     contract: fn() -> Result<PathBuf, Failure>,
     file: &'static str,
     /// Makes sure of the interpreter; the error says what is missing.
@@ -114,63 +107,40 @@ struct Guest {
     build: fn(&Path, &Path, &Path) -> Result<(), Failure>,
 }
 
+#[rustfmt::skip]
 const GUESTS: &[Guest] = &[
     Guest {
-        name: "JavaScript converter",
-        folder: "examples/converter-javascript",
-        borrows: &[],
-        golden: FORM,
-        contract: wit::converter,
-        file: "example-form-js.wasm",
-        ensure: javascript::ensure,
-        build: javascript::build,
+        name: "JavaScript converter", folder: "examples/converter-javascript", borrows: &[], golden: FORM,
+        contract: wit::converter, file: "example-form-js.wasm", ensure: javascript::ensure, build: javascript::build,
     },
     Guest {
-        name: "Python converter",
-        folder: "examples/converter-python",
-        borrows: &[],
-        golden: FORM,
-        contract: wit::converter,
-        file: "example-form-py.wasm",
-        ensure: |install| python::ensure(install, "to build the Python guest"),
-        build: python::build,
+        name: "Python converter", folder: "examples/converter-python", borrows: &[], golden: FORM,
+        contract: wit::converter, file: "example-form-py.wasm", ensure: ensure_python, build: python::build,
     },
     Guest {
-        name: "Python converter that misbehaves",
-        folder: "tests/guests/misbehave-python",
-        borrows: &[],
+        name: "Python converter that misbehaves", folder: "tests/guests/misbehave-python", borrows: &[],
         golden: "tests/guests/misbehave-python/golden",
-        contract: wit::converter,
-        file: "misbehave-py.wasm",
-        ensure: |install| python::ensure(install, "to build the Python guest"),
-        build: python::build,
+        contract: wit::converter, file: "misbehave-py.wasm", ensure: ensure_python, build: python::build,
     },
     Guest {
-        name: "JavaScript adapter",
-        folder: "examples/adapter-javascript",
-        borrows: &[
-            "examples/converter-javascript/src",
-            "plugins/adapter-sandbox/src/config.schema.json",
-        ],
+        name: "JavaScript adapter", folder: "examples/adapter-javascript",
+        borrows: &["examples/converter-javascript/src", "plugins/adapter-sandbox/src/config.schema.json"],
         golden: "plugins/adapter-sandbox/golden",
-        contract: wit::adapter,
-        file: "sandbox-js.wasm",
-        ensure: javascript::ensure,
-        build: javascript::build,
+        contract: wit::adapter, file: "sandbox-js.wasm", ensure: javascript::ensure, build: javascript::build,
     },
 ];
+
+fn ensure_python(install: Install) -> Result<(), Failure> {
+    python::ensure(install, "to build the Python guest")
+}
 
 /// The golden cases that all three converters share.
 const FORM: &str = "examples/golden-form";
 
 /// The imports that the host provides for interpreters, deterministic or denied.
+#[rustfmt::skip]
 const LINKED: &[&str] = &[
-    "wasi:cli/",
-    "wasi:io/",
-    "wasi:clocks/",
-    "wasi:random/",
-    "wasi:filesystem/",
-    "wasi:sockets/",
+    "wasi:cli/", "wasi:io/", "wasi:clocks/", "wasi:random/", "wasi:filesystem/", "wasi:sockets/",
 ];
 
 fn refuse_foreign_imports(component: &[u8], guest: &Guest) -> Result<(), Failure> {
@@ -179,11 +149,11 @@ fn refuse_foreign_imports(component: &[u8], guest: &Guest) -> Result<(), Failure
         .iter()
         .find(|import| !LINKED.iter().any(|known| import.starts_with(known)))
     {
-        Some(foreign) => Err(Failure::new(format!(
-            "the {} imports {foreign}, which the host refuses",
-            guest.name
-        ))
-        .hint("disable the feature in the example's build")),
+        Some(foreign) => {
+            let name = guest.name;
+            let what = format!("the {name} imports {foreign}, which the host refuses");
+            Err(Failure::new(what).hint("disable the feature in the example's build"))
+        }
         None => Ok(()),
     }
 }
@@ -217,7 +187,7 @@ fn fingerprint(guest: &Guest, contract: &Path) -> Result<String, Failure> {
     files.sort();
     let mut hash = Sha256::new();
     for file in files {
-        let content = std::fs::read(&file).context(format!("reading {}", file.display()))?;
+        let content = files::bytes(&file)?;
         hash.update(file.to_string_lossy().as_bytes());
         hash.update([0]);
         hash.update(content.len().to_le_bytes());
@@ -230,24 +200,14 @@ fn fingerprint(guest: &Guest, contract: &Path) -> Result<String, Failure> {
         .collect())
 }
 
-/// The files below a folder, without build output.
 fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), Failure> {
     const GENERATED: &[&str] = &["node_modules", "dist", "__pycache__", ".venv", "bindings"];
-    let entries =
-        std::fs::read_dir(folder).context(format!("reading the folder {}", folder.display()))?;
-    for entry in entries {
-        let path = entry
-            .context(format!("reading the folder {}", folder.display()))?
-            .path();
-        let name = path
-            .file_name()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned();
-        if GENERATED.contains(&name.as_str()) || name.ends_with(".wasm") {
-            continue;
-        }
-        if path.is_dir() {
+    let reading = format!("reading the folder {}", folder.display());
+    for entry in std::fs::read_dir(folder).context(&reading)? {
+        let path = entry.context(&reading)?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if GENERATED.contains(&&*name) || name.ends_with(".wasm") {
+        } else if path.is_dir() {
             collect(&path, files)?;
         } else {
             files.push(path);

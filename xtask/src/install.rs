@@ -15,7 +15,6 @@ pub struct Install {
 }
 
 impl Install {
-    /// Reads `--no-install`.
     pub fn from_args(args: &mut Args) -> Self {
         Self {
             allowed: !args.flag("--no-install"),

@@ -4,15 +4,14 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::failure::{Context, Failure};
+use crate::failure::{Failure, Hint};
+use crate::files;
 use crate::install::Install;
 use crate::process;
-use crate::repository;
 
 /// The oldest Node that the toolchain's native part runs on.
 const OLDEST_NODE: u32 = 18;
 
-/// Makes sure of Node and npm.
 pub fn ensure(install: Install) -> Result<(), Failure> {
     if process::find("node").is_none() || process::find("npm").is_none() {
         install.debian(&["nodejs", "npm"], "for the parts written in JavaScript")?;
@@ -48,7 +47,6 @@ pub fn build(folder: &Path, contract: &Path, out: &Path) -> Result<(), Failure> 
     )
 }
 
-/// The policy for install scripts of packages.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Scripts {
     /// Do not run them.
@@ -60,7 +58,7 @@ pub enum Scripts {
 /// Runs `npm ci`, unless it has run for the same lock file.
 pub fn install_locked(folder: &Path, scripts: Scripts) -> Result<(), Failure> {
     let lock = folder.join("package-lock.json");
-    let content = std::fs::read(&lock).context(format!("reading {}", lock.display()))?;
+    let content = files::bytes(&lock)?;
     let stamp = folder.join("node_modules/.leadhost-lock");
     if std::fs::read(&stamp).is_ok_and(|installed| installed == content) {
         return Ok(());
@@ -72,11 +70,9 @@ pub fn install_locked(folder: &Path, scripts: Scripts) -> Result<(), Failure> {
     if scripts == Scripts::Left {
         command.arg("--ignore-scripts");
     }
-    process::run(&mut command).map_err(|failure| {
-        failure.hint(
-            "npm must be able to reach its registry; try again, or skip the parts that need it",
-        )
-    })?;
-    repository::write_if_changed(&stamp, &content)?;
+    process::run(&mut command).hint(
+        "npm must be able to reach its registry; try again, or skip the parts that need it",
+    )?;
+    files::write_if_changed(&stamp, &content)?;
     Ok(())
 }

@@ -10,7 +10,7 @@ use xtask::cargo::LINTER;
 
 use crate::failure::{Context, Failure};
 use crate::install::Install;
-use crate::{process, repository, run};
+use crate::{files, process, repository, run};
 
 mod edit;
 pub mod measure;
@@ -25,161 +25,76 @@ const PATIENCE: Duration = Duration::from_secs(20 * 60);
 /// What builds leave in a project and a later build uses again.
 const KEPT: [&str; 3] = [".leadhost-tools", ".zig-cache", "target"];
 
-/// A project that `leadhost plugin new` writes.
 struct Project {
+    language: &'static Language,
+    kind: &'static str,
+}
+
+struct Language {
     /// As `--lang` takes it.
-    language: &'static str,
+    name: &'static str,
     /// As in the title of its page.
     title: &'static str,
-    /// As `--kind` takes it.
-    kind: &'static str,
-    /// The source file whose `describe` has the summary.
+    /// The source file whose `describe` has the summary; `KIND` stands for the kind.
     source: &'static str,
     ensure: fn(Install) -> Result<Toolchain, Failure>,
     /// The commands of its unit tests, as its README has them.
     tests: &'static [&'static str],
 }
 
-const PROJECTS: [Project; 14] = [
-    Project {
-        language: "rust",
-        title: "Rust",
-        kind: "converter",
-        source: "src/lib.rs",
-        ensure: toolchain::rust,
-        tests: &["cargo test --locked --quiet"],
-    },
-    Project {
-        language: "typescript",
-        title: "TypeScript",
-        kind: "converter",
-        source: "src/converter.ts",
-        ensure: toolchain::node,
-        tests: &["npm run check", "npm test"],
-    },
-    Project {
-        language: "javascript",
-        title: "JavaScript",
-        kind: "converter",
-        source: "src/converter.js",
-        ensure: toolchain::node,
-        tests: &["npm test"],
-    },
-    Project {
-        language: "python",
-        title: "Python",
-        kind: "converter",
-        source: "converter.py",
-        ensure: toolchain::python,
-        tests: &["python3 -m unittest discover -t . tests"],
-    },
-    Project {
-        language: "go",
-        title: "Go",
-        kind: "converter",
-        source: "converter.go",
-        ensure: toolchain::go,
-        tests: &["go vet . ./leadhost", "go test . ./leadhost"],
-    },
-    Project {
-        language: "c",
-        title: "C",
-        kind: "converter",
-        source: "src/converter.c",
-        ensure: toolchain::c,
-        tests: &["sh build.sh test"],
-    },
-    Project {
-        language: "zig",
-        title: "Zig",
-        kind: "converter",
-        source: "src/converter.zig",
-        ensure: toolchain::zig,
-        tests: &["sh build.sh test"],
-    },
-    Project {
-        language: "rust",
-        title: "Rust",
-        kind: "adapter",
-        source: "src/lib.rs",
-        ensure: toolchain::rust,
-        tests: &["cargo test --locked --quiet"],
-    },
-    Project {
-        language: "typescript",
-        title: "TypeScript",
-        kind: "adapter",
-        source: "src/adapter.ts",
-        ensure: toolchain::node,
-        tests: &["npm run check", "npm test"],
-    },
-    Project {
-        language: "javascript",
-        title: "JavaScript",
-        kind: "adapter",
-        source: "src/adapter.js",
-        ensure: toolchain::node,
-        tests: &["npm test"],
-    },
-    Project {
-        language: "python",
-        title: "Python",
-        kind: "adapter",
-        source: "adapter.py",
-        ensure: toolchain::python,
-        tests: &["python3 -m unittest discover -t . tests"],
-    },
-    Project {
-        language: "go",
-        title: "Go",
-        kind: "adapter",
-        source: "adapter.go",
-        ensure: toolchain::go,
-        tests: &["go vet . ./leadhost", "go test . ./leadhost"],
-    },
-    Project {
-        language: "c",
-        title: "C",
-        kind: "adapter",
-        source: "src/adapter.c",
-        ensure: toolchain::c,
-        tests: &["sh build.sh test"],
-    },
-    Project {
-        language: "zig",
-        title: "Zig",
-        kind: "adapter",
-        source: "src/adapter.zig",
-        ensure: toolchain::zig,
-        tests: &["sh build.sh test"],
-    },
+const fn language(
+    name: &'static str,
+    title: &'static str,
+    source: &'static str,
+    ensure: fn(Install) -> Result<Toolchain, Failure>,
+    tests: &'static [&'static str],
+) -> Language {
+    Language {
+        name,
+        title,
+        source,
+        ensure,
+        tests,
+    }
+}
+
+#[rustfmt::skip]
+const LANGUAGES: [Language; 7] = [
+    language("rust", "Rust", "src/lib.rs", toolchain::rust, &["cargo test --locked --quiet"]),
+    language("typescript", "TypeScript", "src/KIND.ts", toolchain::node, &["npm run check", "npm test"]),
+    language("javascript", "JavaScript", "src/KIND.js", toolchain::node, &["npm test"]),
+    language("python", "Python", "KIND.py", toolchain::python, &["python3 -m unittest discover -t . tests"]),
+    language("go", "Go", "KIND.go", toolchain::go, &["go vet . ./leadhost", "go test . ./leadhost"]),
+    language("c", "C", "src/KIND.c", toolchain::c, &["sh build.sh test"]),
+    language("zig", "Zig", "src/KIND.zig", toolchain::zig, &["sh build.sh test"]),
 ];
+
+fn projects(kind: &'static str) -> impl Iterator<Item = Project> {
+    LANGUAGES
+        .iter()
+        .map(move |language| Project { language, kind })
+}
 
 /// Makes, builds and tests every project. Returns a sentence for each whose toolchain is missing and
 /// may not be installed.
 pub fn test(install: Install) -> Result<Vec<String>, Failure> {
     let program = run::build_program("dev")?;
     let (mut left_out, mut failed) = (Vec::new(), Vec::new());
-    for project in &PROJECTS {
-        let toolchain = match (project.ensure)(install) {
+    for project in projects("converter").chain(projects("adapter")) {
+        let name = format!("the {} in {}", project.kind, project.language.title);
+        let toolchain = match (project.language.ensure)(install) {
             Ok(toolchain) => toolchain,
             Err(missing) => {
-                left_out.push(format!(
-                    "the {} in {}: {missing}",
-                    project.kind, project.title
-                ));
+                left_out.push(format!("{name}: {missing}"));
                 continue;
             }
         };
-        let tested = Made::new(project, &program, &toolchain, Former::Kept).and_then(|made| {
+        let tested = Made::new(&project, &program, &toolchain, Former::Kept).and_then(|made| {
             made.build()?;
             made.test()
         });
         if let Err(failure) = tested {
-            failed.push(format!(
-                "the {} in {}: {failure}",
-                project.kind, project.title
-            ));
+            failed.push(format!("{name}: {failure}"));
         }
     }
     if failed.is_empty() {
@@ -197,7 +112,6 @@ enum Former {
     Removed,
 }
 
-/// A project in its folder.
 struct Made<'a> {
     project: &'a Project,
     program: &'a Path,
@@ -214,10 +128,10 @@ impl<'a> Made<'a> {
         toolchain: &'a Toolchain,
         former: Former,
     ) -> Result<Self, Failure> {
-        let name = format!("sample-{}-{}", project.kind, project.language);
+        let name = format!("sample-{}-{}", project.kind, project.language.name);
         let folder = folder().join(&name);
         let before = self::folder().join(format!(".{name}.before"));
-        remove(&before)?;
+        files::remove_folder(&before)?;
         if folder.exists() {
             fs::rename(&folder, &before).context(format!("moving {}", folder.display()))?;
         }
@@ -226,7 +140,7 @@ impl<'a> Made<'a> {
             Command::new(program)
                 .current_dir(self::folder())
                 .args(["plugin", "new", &name])
-                .args(["--lang", project.language, "--kind", project.kind]),
+                .args(["--lang", project.language.name, "--kind", project.kind]),
         )?;
         for part in KEPT {
             let kept = before.join(part);
@@ -235,7 +149,7 @@ impl<'a> Made<'a> {
                     .context(format!("moving {}", kept.display()))?;
             }
         }
-        remove(&before)?;
+        files::remove_folder(&before)?;
         let build = build_commands(&said, &name);
         if build.is_empty() {
             return Err(Failure::new(format!(
@@ -256,7 +170,7 @@ impl<'a> Made<'a> {
     }
 
     fn test(&self) -> Result<(), Failure> {
-        for line in self.project.tests {
+        for line in self.project.language.tests {
             self.shell(line)?;
         }
         let mut command = self.leadhost(&["plugin", "test", "."]);
@@ -304,15 +218,6 @@ fn folder() -> PathBuf {
     repository::target().join("languages")
 }
 
-fn remove(folder: &Path) -> Result<(), Failure> {
-    match fs::remove_dir_all(folder) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            Err(error).context(format!("removing {}", folder.display()))
-        }
-        _ => Ok(()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -322,20 +227,18 @@ mod tests {
         let templates = repository::root().join("host/templates/plugin");
         let mut folders: Vec<String> = fs::read_dir(templates)
             .expect("the templates are there")
-            .map(|entry| {
-                entry
-                    .expect("an entry")
-                    .file_name()
-                    .to_string_lossy()
-                    .into_owned()
-            })
+            .map(|entry| entry.expect("an entry").file_name())
+            .map(|name| name.to_string_lossy().into_owned())
             .collect();
         folders.sort();
-        let name = |project: &Project| match project.kind {
-            "adapter" => format!("{}-adapter", project.language),
-            _ => project.language.to_owned(),
+        let name = |project: Project| match project.kind {
+            "adapter" => format!("{}-adapter", project.language.name),
+            _ => project.language.name.to_owned(),
         };
-        let mut built: Vec<String> = PROJECTS.iter().map(name).collect();
+        let mut built: Vec<String> = projects("converter")
+            .chain(projects("adapter"))
+            .map(name)
+            .collect();
         built.sort();
         assert_eq!(built, folders);
     }

@@ -24,6 +24,7 @@ mod console;
 mod deploy;
 mod failure;
 mod faults;
+mod files;
 mod fleet;
 mod fuzz;
 mod guests;
@@ -42,41 +43,54 @@ mod run;
 mod serve_double;
 mod service;
 mod test;
+mod wait;
 mod wasm_target;
 mod wit;
 
 use args::Args;
 use failure::Failure;
 
-const HELP: &str = "\
-The tasks of this repository.
+/// What a task is: its name, a line about it, its help, and how it runs.
+type Task = (
+    &'static str,
+    &'static str,
+    &'static str,
+    fn(Args) -> Result<(), Failure>,
+);
 
-    cargo xtask <task> [arguments]
+#[rustfmt::skip]
+const TASKS: &[Task] = &[
+    ("run", "builds everything and starts the service with a demo workspace", run::HELP, run::run),
+    ("fleet", "starts two hosts on one PostgreSQL database behind a load balancer", fleet::HELP, fleet::run),
+    ("bad-deploy", "deploys wrong converters, has them stopped, and repairs what they did", bad_deploy::HELP, bad_deploy::run),
+    ("monitoring", "starts Prometheus on the demo, and shows an alert that fires and clears", monitoring::HELP, monitoring::run),
+    ("test", "builds everything, and runs the tests in one of two sizes", test::HELP, test::run),
+    ("t", "builds what changed, and runs the tests with a word in their names", test::ONLY_HELP, test::run_only),
+    ("suite", "runs suites that use the built service from outside", test::SUITE_HELP, test::run_suites),
+    ("fuzz", "feeds random inputs to the parsers, for as long as you set", fuzz::HELP, fuzz::run),
+    ("plugins", "builds the plugins as components into target/plugins", plugins::HELP, plugins::run),
+    ("guests", "builds the JavaScript and Python examples into target/guests", guests::HELP, guests::run),
+    ("wit", "checks or writes the contract as one file", wit::HELP, wit::run),
+    ("openapi", "writes the digest of the OpenAPI documents", openapi::HELP, openapi::run),
+    ("bench", "measures the service next to a Node peer", bench::HELP, bench::run),
+    ("faults", "injects faults into the service, and writes docs/reliability.md", faults::HELP, faults::run),
+    ("double", "starts a double of a provider or a lead source on the loopback interface", serve_double::HELP, serve_double::run),
+];
 
-Tasks:
-    run         builds everything and starts the service with a demo workspace
-    fleet       starts two hosts on one PostgreSQL database behind a load balancer
-    bad-deploy  deploys wrong converters, has them stopped, and repairs what they did
-    monitoring  starts Prometheus on the demo, and shows an alert that fires and clears
-    test        builds everything, and runs the tests in one of two sizes
-    t           builds what changed, and runs the tests with a word in their names
-    suite       runs suites that use the built service from outside
-    fuzz        feeds random inputs to the parsers, for as long as you set
-    plugins     builds the plugins as components into target/plugins
-    guests      builds the JavaScript and Python examples into target/guests
-    wit         checks or writes the contract as one file
-    openapi     writes docs/openapi.digest
-    bench       measures the service next to a Node peer
-    faults      injects faults into the service, and writes docs/reliability.md
-    double      starts a double of a provider or a lead source on the loopback interface
-
-    Run cargo xtask <task> --help for more.
-";
+fn help() -> String {
+    let lines = TASKS.iter();
+    let lines: String = lines
+        .map(|(name, about, ..)| format!("    {name:<12}{about}\n"))
+        .collect();
+    format!(
+        "The tasks of this repository.\n\n    cargo xtask <task> [arguments]\n\nTasks:\n{lines}\n    Run cargo xtask <task> --help for more.\n"
+    )
+}
 
 fn main() -> ExitCode {
     let mut arguments = std::env::args().skip(1);
     let Some(task) = arguments.next() else {
-        eprint!("{HELP}");
+        eprint!("{}", help());
         return ExitCode::from(2);
     };
     match dispatch(&task, arguments.collect()) {
@@ -88,33 +102,14 @@ fn main() -> ExitCode {
     }
 }
 
-type Task = fn(Args) -> Result<(), Failure>;
-
 fn dispatch(task: &str, rest: Vec<String>) -> Result<(), Failure> {
-    let (help, run): (&str, Task) = match task {
-        "run" => (run::HELP, run::run),
-        "fleet" => (fleet::HELP, fleet::run),
-        "bad-deploy" => (bad_deploy::HELP, bad_deploy::run),
-        "monitoring" => (monitoring::HELP, monitoring::run),
-        "test" => (test::HELP, test::run),
-        "t" => (test::ONLY_HELP, test::run_only),
-        "suite" => (test::SUITE_HELP, test::run_suites),
-        "fuzz" => (fuzz::HELP, fuzz::run),
-        "plugins" => (plugins::HELP, plugins::run),
-        "guests" => (guests::HELP, guests::run),
-        "wit" => (wit::HELP, wit::run),
-        "openapi" => (openapi::HELP, openapi::run),
-        "bench" => (bench::HELP, bench::run),
-        "faults" => (faults::HELP, faults::run),
-        "double" => (serve_double::HELP, serve_double::run),
-        "help" | "--help" | "-h" => {
-            print!("{HELP}");
-            return Ok(());
-        }
-        other => {
-            return Err(Failure::usage(format!("there is no task `{other}`"))
-                .hint("cargo xtask --help lists them"));
-        }
+    if let "help" | "--help" | "-h" = task {
+        print!("{}", help());
+        return Ok(());
+    }
+    let Some((.., help, run)) = TASKS.iter().find(|(name, ..)| *name == task) else {
+        return Err(Failure::usage(format!("there is no task `{task}`"))
+            .hint("cargo xtask --help lists them"));
     };
     let args = Args::new(rest);
     if args.asks_for_help() {

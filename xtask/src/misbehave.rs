@@ -3,10 +3,8 @@
 
 use leadhost_golden::{MAX_PACKED_BYTES, append_section};
 
-/// The prefix of the misbehaving converter's fields.
 pub const CONVERTER: &str = "misbehave-variant:";
 
-/// The prefix of the misbehaving adapter's fields.
 pub const ADAPTER: &str = "misbehave-adapter-variant:";
 
 /// Returns the component with other fields after this prefix, each ended by `;`.

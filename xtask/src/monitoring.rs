@@ -5,21 +5,20 @@
 mod prometheus;
 
 use std::cell::Cell;
-use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 use crate::args::Args;
-use crate::client::{self, ClientRequest};
-use crate::failure::{Context, Failure};
+use crate::client;
+use crate::failure::{Context, Failure, Hint};
 use crate::install::Install;
 use crate::service::Service;
-use crate::{repository, run};
+use crate::{files, repository, run, wait};
 use prometheus::{Prometheus, promtool};
 
 pub const HELP: &str = "\
@@ -40,7 +39,6 @@ until the next run. Prometheus is Debian's package.
 
 const EXAMPLES: &str = "examples/monitoring";
 
-/// The alert that is shown, and its connection.
 const ALERT: &str = "LeadhostConnectionStopped";
 const CONNECTION: &str = "portal";
 
@@ -58,15 +56,10 @@ const LEADS: u32 = 20;
 /// The longest wait for the alert to fire or to clear.
 const PATIENCE: Duration = Duration::from_secs(180);
 
-/// Runs the task with its arguments.
 pub fn run(mut args: Args) -> Result<(), Failure> {
     let install = Install::from_args(&mut args);
     let stays = args.flag("--stay");
-    let profile = if args.flag("--debug") {
-        "dev"
-    } else {
-        "release"
-    };
+    let profile = args.profile();
     args.nothing_more()?;
     prometheus::prepare(install)?;
     show(install, profile, stays)
@@ -109,22 +102,16 @@ fn show(install: Install, profile: &str, stays: bool) -> Result<(), Failure> {
 
     let program = run::build(install, profile)?;
     let folder = repository::target().join("monitoring");
-    fs::create_dir_all(&folder).context(format!("creating {}", folder.display()))?;
+    files::make_folder(&folder)?;
     let workspace = repository::root().join("examples/quickstart/workspace.toml");
     let service = Service::start(&program, &folder, &workspace, None)?;
-    let shown = fire_and_clear(&service, &examples, &folder, stays);
-    service.stop();
-    shown
+    fire_and_clear(&service, &examples, &folder, stays)
 }
 
 /// promtool says nothing of a rule that no test asks for.
 fn check_every_alert_is_tested(examples: &Path) -> Result<(), Failure> {
-    let read = |name: &str| {
-        let path = examples.join(name);
-        fs::read_to_string(&path).context(format!("reading {}", path.display()))
-    };
-    let rules = read("alerts.yml")?;
-    let tests = read("alerts.test.yml")?;
+    let rules = files::text(examples.join("alerts.yml"))?;
+    let tests = files::text(examples.join("alerts.test.yml"))?;
     let tested: Vec<&str> = values(&tests, "alertname:").collect();
     match values(&rules, "- alert:").find(|alert| !tested.contains(alert)) {
         Some(alert) => Err(Failure::new(format!(
@@ -134,7 +121,6 @@ fn check_every_alert_is_tested(examples: &Path) -> Result<(), Failure> {
     }
 }
 
-/// The value of each line that begins with a key.
 fn values<'a>(text: &'a str, key: &'a str) -> impl Iterator<Item = &'a str> {
     text.lines()
         .filter_map(move |line| line.trim().strip_prefix(key).map(str::trim))
@@ -157,17 +143,17 @@ fn fire_and_clear(
     let fires = || Ok(!prometheus.firing(ALERT)?.is_empty());
     // Prometheus begins some seconds after its start, and sees only increases since then.
     portal.send()?;
-    wait("Prometheus did not read the leads", || {
+    wait("Prometheus reads the leads", || {
         prometheus.has("leadhost_leads_total")
     })?;
     for _ in 1..LEADS {
         portal.send()?;
-        run::pause();
+        wait::pause();
     }
     check_metrics(&admin)?;
     tell("promtool finds nothing in the metrics");
     tell(&format!("{CONNECTION} has sent {LEADS} leads, and stops"));
-    wait("the alert did not fire", fires)?;
+    wait("the alert fires", fires)?;
     let firing = prometheus.firing(ALERT)?;
     let annotations = &firing[0]["annotations"];
     tell(&format!(
@@ -180,7 +166,7 @@ fn fire_and_clear(
     if firing.len() != 1 || firing[0]["labels"]["connection"] != CONNECTION {
         return Err(Failure::new(format!("other connections too: {firing:?}")));
     }
-    wait("the alert did not clear", || {
+    wait("the alert clears", || {
         portal.send()?;
         fires().map(|fires| !fires)
     })?;
@@ -211,18 +197,9 @@ fn tell(sentence: &str) {
     eprintln!("monitoring  {sentence}");
 }
 
-/// Waits until the condition holds.
-fn wait(otherwise: &str, holds: impl Fn() -> Result<bool, Failure>) -> Result<(), Failure> {
-    let start = Instant::now();
-    while !holds()? {
-        if start.elapsed() > PATIENCE {
-            let seconds = PATIENCE.as_secs();
-            return Err(Failure::new(format!("{otherwise} within {seconds} s"))
-                .hint("target/monitoring has the logs of both"));
-        }
-        run::pause();
-    }
-    Ok(())
+fn wait(what: &str, holds: impl Fn() -> Result<bool, Failure>) -> Result<(), Failure> {
+    wait::until(what, PATIENCE, || Ok(holds()?.then_some(())))
+        .hint("target/monitoring has the logs of both")
 }
 
 /// Starts a Prometheus with the files of the examples, which reads often, and whose alert about a
@@ -230,11 +207,11 @@ fn wait(otherwise: &str, holds: impl Fn() -> Result<bool, Failure>) -> Result<()
 fn start_prometheus(examples: &Path, folder: &Path, admin: &str) -> Result<Prometheus, Failure> {
     let read = |file: &str| {
         let path = examples.join(file);
-        fs::read_to_string(&path).context(format!("reading {}", path.display()))
+        files::text(&path)
     };
     let write = |file: &str, text: String| {
         let path = folder.join(file);
-        fs::write(&path, text).context(format!("writing {}", path.display()))
+        files::write(&path, text)
     };
     write("alerts.yml", shortened(&read("alerts.yml")?)?)?;
     let every_second = [
@@ -245,9 +222,7 @@ fn start_prometheus(examples: &Path, folder: &Path, admin: &str) -> Result<Prome
     let config = replaced(&read("prometheus.yml")?, &every_second)?;
     write("prometheus.yml", config)?;
     let series = folder.join("series");
-    if series.exists() {
-        fs::remove_dir_all(&series).context(format!("removing {}", series.display()))?;
-    }
+    files::remove_folder(&series)?;
     Prometheus::start(folder)
 }
 
@@ -335,17 +310,11 @@ impl Portal {
             "name": "Rita Moura", "email": "rita.moura@example.com", "ddd": "11", "phone": "987650001",
         });
         let body = lead.to_string();
-        let request = ClientRequest {
-            address: &self.gateway,
-            method: "POST",
-            path: &self.path,
-            headers: &[
-                ("Authorization", self.authorization.clone()),
-                ("Content-Type", "application/json".to_owned()),
-            ],
-            body: body.as_bytes(),
-        };
-        let answer = request.send()?;
+        let headers = [
+            ("Authorization", self.authorization.clone()),
+            ("Content-Type", "application/json".to_owned()),
+        ];
+        let answer = client::send(&self.gateway, "POST", &self.path, &headers, &body)?;
         if answer.status == 200 {
             return Ok(());
         }
@@ -363,7 +332,7 @@ mod tests {
     #[test]
     fn only_the_shown_alert_is_shortened() {
         let path = repository::root().join(EXAMPLES).join("alerts.yml");
-        let alerts = fs::read_to_string(path).expect("it is there");
+        let alerts = files::text(path).expect("it is there");
         let shortened = shortened(&alerts).expect("it has the alert");
         let differing = alerts
             .lines()

@@ -4,7 +4,7 @@ use std::process::Command;
 
 use crate::args::Args;
 use crate::failure::Failure;
-use crate::{process, repository, run};
+use crate::{files, process, repository, run};
 
 pub const HELP: &str = "\
 Writes docs/openapi.digest: a hash of each operation and schema of the OpenAPI documents and of each kind of row, as
@@ -13,13 +13,12 @@ the service has them. A test compares it.
     cargo xtask openapi
 ";
 
-/// Runs the task with its arguments.
 pub fn run(args: Args) -> Result<(), Failure> {
     args.nothing_more()?;
     let program = run::build_program("dev")?;
     let digest = process::output(Command::new(&program).args(["openapi", "--digest"]))?;
     let path = repository::root().join("docs/openapi.digest");
-    repository::write_if_changed(&path, digest.as_bytes())?;
+    files::write_if_changed(&path, digest.as_bytes())?;
     eprintln!("{:>12} {}", "digest", path.display());
     Ok(())
 }

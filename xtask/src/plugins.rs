@@ -16,6 +16,7 @@ use xtask::cargo::LINTER;
 use crate::args::Args;
 use crate::component;
 use crate::failure::{Context, Failure};
+use crate::files;
 use crate::install::Install;
 use crate::process;
 use crate::repository::{self, Package};
@@ -32,10 +33,6 @@ Builds the plugins as components into target/plugins/<package>.wasm.
 ";
 
 /// Runs the task with its arguments.
-///
-/// # Errors
-///
-/// [`Failure`] if a package has an unknown name, or as for [`build_all`].
 pub fn run(mut args: Args) -> Result<(), Failure> {
     let install = Install::from_args(&mut args);
     let profile = if args.flag("--debug") {
@@ -57,19 +54,17 @@ pub fn run(mut args: Args) -> Result<(), Failure> {
     build(&plugins, profile, install)
 }
 
-/// Builds all plugins, as `run`, `test` and `ci` need them.
 pub fn build_all(install: Install) -> Result<(), Failure> {
     build(&plugins()?, "plugin", install)
 }
 
-/// Builds the misbehaving test guests into target/guests.
 pub fn build_test_guests(install: Install) -> Result<(), Failure> {
     let guests = repository::packages_below(&["tests/guests"])?;
     let modules = compile(&guests, "plugin", install, &[])?;
     for guest in &guests {
         let component = component::encode(&modules[&guest.name], &guest.name)?;
         let path = guests_folder().join(format!("{}.wasm", guest.name));
-        repository::write_if_changed(&path, &component)?;
+        files::write_if_changed(&path, &component)?;
     }
     Ok(())
 }
@@ -95,13 +90,12 @@ pub fn build_guest_with_wasi(install: Install) -> Result<(), Failure> {
     let built = repository::target()
         .join(TRIPLE)
         .join("plugin/guest_misbehave.wasm");
-    let component = std::fs::read(&built).context(format!("reading {}", built.display()))?;
+    let component = files::bytes(&built)?;
     let path = guests_folder().join(format!("{PACKAGE}-wasi.wasm"));
-    repository::write_if_changed(&path, &component)?;
+    files::write_if_changed(&path, &component)?;
     Ok(())
 }
 
-/// The folder for components that are not plugins of ours.
 pub fn guests_folder() -> PathBuf {
     repository::target().join("guests")
 }
@@ -132,7 +126,6 @@ pub fn build_bad_deploy(version: &str, path: &Path, install: Install) -> Result<
         .try_for_each(|package| write(package, &modules[&package.name], path))
 }
 
-/// Writes the component of a plugin, with its golden cases.
 fn write(plugin: &Package, module: &[u8], path: &Path) -> Result<(), Failure> {
     let bytes = component::encode(module, &plugin.name)?;
     component::refuse_imports(&bytes, &plugin.name)?;
@@ -142,7 +135,7 @@ fn write(plugin: &Package, module: &[u8], path: &Path) -> Result<(), Failure> {
     };
     // A plugin without cases does not build, so that none is forgotten.
     let bytes = component::add_golden(&bytes, &golden)?;
-    let wrote = repository::write_if_changed(path, &bytes)?;
+    let wrote = files::write_if_changed(path, &bytes)?;
     let state = if wrote { "built" } else { "unchanged" };
     eprintln!(
         "{state:>12} {} ({} KiB)",
@@ -172,7 +165,6 @@ fn mark_another_version(package: &Package) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Records which version of a package was built last.
 fn built_version(package: &Package) -> PathBuf {
     repository::target()
         .join("plugin-versions")
@@ -214,7 +206,7 @@ fn compile(
         );
     }
     for package in packages {
-        repository::write_if_changed(&built_version(package), package.version.as_bytes())?;
+        files::write_if_changed(&built_version(package), package.version.as_bytes())?;
     }
     let modules = modules(&String::from_utf8_lossy(&output.stdout));
     packages
@@ -224,7 +216,7 @@ fn compile(
                 Failure::new(format!("`{}` gives no WebAssembly module", package.name))
                     .hint("its manifest needs `[lib] crate-type = [\"cdylib\"]`, or \"cdylib\" beside \"rlib\"")
             })?;
-            let bytes = std::fs::read(path).context(format!("reading {}", path.display()))?;
+            let bytes = files::bytes(path)?;
             Ok((package.name.clone(), bytes))
         })
         .collect()

@@ -10,7 +10,6 @@ use crate::failure::{Context as _, Failure};
 use crate::install::Install;
 use crate::{process, repository};
 
-/// The program of the tests that finds a server.
 const PROGRAM: &str = "leadhost-tests-postgres";
 
 /// Names a server; then the tests use no other.
@@ -18,7 +17,6 @@ const URL: &str = "LEADHOST_TEST_POSTGRES_URL";
 
 const WHY: &str = "for the tests on PostgreSQL, which start a private server of their own";
 
-/// Whether the tests may run without a server.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Postgres {
     Required,
@@ -76,7 +74,6 @@ pub struct Database {
 }
 
 impl Database {
-    /// Creates the database.
     pub fn start() -> Result<Self, Failure> {
         let program = repository::target().join("debug").join(PROGRAM);
         let mut keeper = Command::new(&program)

@@ -7,17 +7,14 @@ use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// The oldest supported release.
 const OLDEST: u32 = 15;
 
-/// The programs of a server.
 const PROGRAMS: [&str; 3] = ["initdb", "pg_ctl", "postgres"];
 
 /// Accounts that a server may run as, the best first; any other account but
 /// root follows them.
 const ACCOUNTS: [&str; 2] = ["postgres", "nobody"];
 
-/// The programs of one release, and the account that runs them.
 #[derive(Clone, Debug)]
 pub struct Binaries {
     pub folder: PathBuf,

@@ -1,8 +1,9 @@
 //! Other programs: each call is printed as on a command line, and a failure
 //! names the call.
 
+use std::io;
 use std::path::PathBuf;
-use std::process::{Command, ExitStatus, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::failure::{Context, Failure};
@@ -17,36 +18,36 @@ pub fn run(command: &mut Command) -> Result<(), Failure> {
 }
 
 /// Like [`run`], but ends the command when it has run for `limit`.
+pub fn run_within(command: &mut Command, limit: Duration) -> Result<(), Failure> {
+    let line = line(command);
+    eprintln!("$ {line}");
+    let mut child = command.spawn().context(format!("starting `{line}`"))?;
+    if let Some(status) = wait_within(&mut child, limit).context(format!("waiting for `{line}`"))? {
+        return judge(command, status);
+    }
+    let _ = child.kill();
+    let _ = child.wait();
+    let what = format!(
+        "`{line}` took more than {} s and was ended",
+        limit.as_secs()
+    );
+    Err(Failure::new(what).hint("run it by itself to see where it waits"))
+}
+
+/// Waits for a process; `None` if it still runs after `limit`.
 #[expect(
     clippy::disallowed_methods,
     reason = "the standard library has no wait with a limit"
 )]
-pub fn run_within(command: &mut Command, limit: Duration) -> Result<(), Failure> {
-    /// How long a command that has ended may wait until it is noticed.
+pub fn wait_within(child: &mut Child, limit: Duration) -> io::Result<Option<ExitStatus>> {
+    /// How long a process that has ended may wait until it is noticed.
     const PAUSE: Duration = Duration::from_millis(5);
-    eprintln!("$ {}", line(command));
-    let mut child = command
-        .spawn()
-        .context(format!("starting `{}`", line(command)))?;
     let start = Instant::now();
     loop {
-        if let Some(status) = child
-            .try_wait()
-            .context(format!("waiting for `{}`", line(command)))?
-        {
-            return judge(command, status);
+        match child.try_wait()? {
+            None if start.elapsed() < limit => std::thread::sleep(PAUSE),
+            status => return Ok(status),
         }
-        if start.elapsed() >= limit {
-            let _ = child.kill();
-            let _ = child.wait();
-            let seconds = limit.as_secs();
-            let what = format!(
-                "`{}` took more than {seconds} s and was ended",
-                line(command)
-            );
-            return Err(Failure::new(what).hint("run it by itself to see where it waits"));
-        }
-        std::thread::sleep(PAUSE);
     }
 }
 
@@ -55,10 +56,8 @@ pub fn judge(command: &Command, status: ExitStatus) -> Result<(), Failure> {
     if status.success() {
         return Ok(());
     }
-    Err(Failure::new(format!(
-        "`{}` ended with {status}",
-        line(command)
-    )))
+    let line = line(command);
+    Err(Failure::new(format!("`{line}` ended with {status}")))
 }
 
 /// Runs the command quietly, and returns its standard output.
@@ -79,14 +78,12 @@ pub fn output(command: &mut Command) -> Result<String, Failure> {
     )))
 }
 
-/// Whether the PATH has a program of this name.
 pub fn find(program: &str) -> Option<PathBuf> {
     std::env::split_paths(&std::env::var_os("PATH")?)
         .map(|folder| folder.join(program))
         .find(|path| path.is_file())
 }
 
-/// The call as on a command line.
 pub fn line(command: &Command) -> String {
     let program = match std::env::var_os("CARGO") {
         Some(cargo) if cargo == command.get_program() => "cargo".into(),
@@ -95,15 +92,18 @@ pub fn line(command: &Command) -> String {
     let words = command.get_args().map(|word| word.to_string_lossy());
     std::iter::once(program)
         .chain(words)
-        .map(|word| {
-            if word.contains(' ') {
-                format!("'{word}'")
-            } else {
-                word.into_owned()
-            }
+        .map(|word| match word.contains(' ') {
+            true => format!("'{word}'"),
+            false => word.into_owned(),
         })
         .collect::<Vec<_>>()
         .join(" ")
+}
+
+pub fn git(arguments: &[&str]) -> Result<String, Failure> {
+    let mut git = Command::new("git");
+    git.current_dir(crate::repository::root()).args(arguments);
+    Ok(output(&mut git)?.trim().to_owned())
 }
 
 #[cfg(test)]

@@ -5,7 +5,8 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::failure::{Context, Failure};
+use crate::failure::Failure;
+use crate::files;
 use crate::install::Install;
 use crate::process;
 use crate::repository;
@@ -24,7 +25,6 @@ pub fn ensure(install: Install, why: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Builds the guest in a folder for a contract, a file, into the component `out`.
 pub fn build(folder: &Path, contract: &Path, out: &Path) -> Result<(), Failure> {
     let environment = environment(&[folder.join("requirements.txt")], "guests/.venv")?;
     process::run(
@@ -51,7 +51,7 @@ pub fn build(folder: &Path, contract: &Path, out: &Path) -> Result<(), Failure> 
 pub fn environment(lists: &[PathBuf], name: &str) -> Result<PathBuf, Failure> {
     let mut content = Vec::new();
     for list in lists {
-        content.extend(std::fs::read(list).context(format!("reading {}", list.display()))?);
+        content.extend(files::bytes(list)?);
     }
     let environment = repository::target().join(name);
     let stamp = environment.join("leadhost-requirements.txt");
@@ -78,6 +78,6 @@ pub fn environment(lists: &[PathBuf], name: &str) -> Result<PathBuf, Failure> {
         failure
             .hint("pip must be able to reach its index; try again, or skip the parts that need it")
     })?;
-    repository::write_if_changed(&stamp, &content)?;
+    files::write_if_changed(&stamp, &content)?;
     Ok(environment)
 }

@@ -4,7 +4,6 @@
 use crate::install::Install;
 use crate::process;
 
-/// Both the package and its program.
 const PROGRAM: &str = "docker-registry";
 
 const WHY: &str = "for the tests of plugins in registries, which start a private one";

@@ -17,7 +17,6 @@ pub fn root() -> PathBuf {
     own.parent().map(Path::to_path_buf).unwrap_or(own)
 }
 
-/// The build folder that all tasks share.
 pub fn target() -> PathBuf {
     match std::env::var_os("CARGO_TARGET_DIR") {
         Some(folder) => root().join(folder),
@@ -25,12 +24,10 @@ pub fn target() -> PathBuf {
     }
 }
 
-/// Cargo at the root.
 pub fn cargo() -> Command {
     xtask::cargo::command(&root())
 }
 
-/// A package of the workspace.
 pub struct Package {
     pub name: String,
     pub version: String,
@@ -38,7 +35,6 @@ pub struct Package {
     pub metadata: Value,
 }
 
-/// The packages of the workspace whose folder is below one of `folders`.
 pub fn packages_below(folders: &[&str]) -> Result<Vec<Package>, Failure> {
     let root = root();
     let text = process::output(cargo().args(["metadata", "--no-deps", "--format-version", "1"]))?;
@@ -63,19 +59,4 @@ pub fn packages_below(folders: &[&str]) -> Result<Vec<Package>, Failure> {
         .collect();
     found.sort_by(|a, b| a.name.cmp(&b.name));
     Ok(found)
-}
-
-/// Writes a file atomically, and only when its content changes: a watcher of
-/// the folder sees neither partial files nor repeats. Returns whether it wrote.
-pub fn write_if_changed(path: &Path, content: &[u8]) -> Result<bool, Failure> {
-    if std::fs::read(path).is_ok_and(|old| old == content) {
-        return Ok(false);
-    }
-    let folder = path.parent().unwrap_or(Path::new("."));
-    std::fs::create_dir_all(folder).context(format!("creating {}", folder.display()))?;
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let partial = folder.join(format!(".{name}.{}", std::process::id()));
-    std::fs::write(&partial, content).context(format!("writing {}", partial.display()))?;
-    std::fs::rename(&partial, path).context(format!("replacing {}", path.display()))?;
-    Ok(true)
 }

@@ -6,7 +6,6 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
 
 use rustix::process::{Pid, Signal};
 use serde_json::Value;
@@ -18,7 +17,7 @@ use xtask::double::graph::{GraphDouble, GraphOptions};
 use crate::args::Args;
 use crate::failure::{Context, Failure};
 use crate::install::Install;
-use crate::{plugins, process, repository};
+use crate::{plugins, process, repository, wait};
 
 pub const HELP: &str = "\
 Builds the converters and the service, and starts it with a demo workspace.
@@ -34,19 +33,12 @@ and ids are written to keys.json in that folder. A double of the Graph API liste
 127.0.0.1:8090 while the service runs. Ctrl-C drains the work in flight and stops.
 ";
 
-/// The address at which the demo workspace expects the double.
 const GRAPH: &str = "127.0.0.1:8090";
-/// The connection of the demo workspace whose leads the double has.
 const LEAD_FORM: &str = "lead-form";
 
-/// Runs the task with its arguments until the service ends.
 pub fn run(mut args: Args) -> Result<(), Failure> {
     let install = Install::from_args(&mut args);
-    let profile = if args.flag("--debug") {
-        "dev"
-    } else {
-        "release"
-    };
+    let profile = args.profile();
     let flags = args.after_dashes();
     args.nothing_more()?;
 
@@ -67,10 +59,6 @@ pub fn run(mut args: Args) -> Result<(), Failure> {
 }
 
 /// Builds the service and its converters. Returns the service's program.
-///
-/// # Errors
-///
-/// As for [`plugins::build_all`] and [`build_program`].
 pub fn build(install: Install, profile: &str) -> Result<PathBuf, Failure> {
     eprintln!("Building the converters and the service; the first build takes several minutes.");
     plugins::build_all(install)?;
@@ -92,7 +80,6 @@ pub fn build_program(profile: &str) -> Result<PathBuf, Failure> {
     Ok(repository::target().join(folder).join("leadhost"))
 }
 
-/// The service's program and its data folder.
 struct DemoService {
     program: PathBuf,
     data: PathBuf,
@@ -146,32 +133,11 @@ impl DemoService {
 /// Waits until the first apply is done, which may have been in an earlier run.
 /// `None` if the service ends before.
 fn wait_for_keys(keys: &Path, child: &mut Child) -> Option<Value> {
-    if !wait_for(keys, child) {
+    if !wait::for_file(keys, child) {
         return None;
     }
     // The file appears atomically.
     serde_json::from_str(&fs::read_to_string(keys).ok()?).ok()
-}
-
-/// Waits for a file that the service writes. Returns false if the service ends
-/// first.
-pub fn wait_for(file: &Path, child: &mut Child) -> bool {
-    while !file.exists() {
-        if let Ok(Some(_)) = child.try_wait() {
-            return false;
-        }
-        pause();
-    }
-    true
-}
-
-/// Blocks for a tenth of a second.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "another program's progress can only be asked for again"
-)]
-pub fn pause() {
-    std::thread::sleep(Duration::from_millis(100));
 }
 
 /// Starts the double of the Graph API, with the secrets of the first apply, if its
@@ -214,39 +180,20 @@ pub fn start_double(keys: &Value) -> Option<GraphDouble> {
 /// Passes interrupts and terminations on to the service.
 fn pass_signals_on(child: &Child) -> Result<(), Failure> {
     let mut signals = Signals::new([SIGINT, SIGTERM]).context("listening for signals")?;
-    let pid = pid(child);
-    std::thread::Builder::new()
-        .name("signals".to_owned())
-        .spawn(move || {
-            for signal in signals.forever() {
-                let signal = if signal == SIGINT {
-                    Signal::INT
-                } else {
-                    Signal::TERM
-                };
-                if let Some(pid) = pid {
-                    // The service may have ended just now; then there is nothing
-                    // to signal.
-                    let _ = rustix::process::kill_process(pid, signal);
-                }
-            }
-        })
-        .context("listening for signals")?;
+    let pid = Pid::from_child(child);
+    std::thread::spawn(move || {
+        for signal in signals.forever() {
+            let signal = match signal {
+                SIGINT => Signal::INT,
+                _ => Signal::TERM,
+            };
+            // The service may have ended just now.
+            let _ = rustix::process::kill_process(pid, signal);
+        }
+    });
     Ok(())
 }
 
-/// Signals a process of ours that may have ended.
-pub fn signal(child: &Child, signal: Signal) {
-    if let Some(pid) = pid(child) {
-        let _ = rustix::process::kill_process(pid, signal);
-    }
-}
-
-fn pid(child: &Child) -> Option<Pid> {
-    i32::try_from(child.id()).ok().and_then(Pid::from_raw)
-}
-
-/// Returns the value of a flag in `--name value` or `--name=value`.
 fn value_of<'a>(flags: &'a [String], name: &str) -> Option<&'a str> {
     let joined = format!("{name}=");
     flags.iter().enumerate().find_map(|(at, flag)| {

@@ -14,8 +14,8 @@ use crate::failure::{Context as _, Failure};
 use crate::install::Install;
 use crate::postgres::{self, Postgres};
 use crate::{
-    api, bad_deploy, clients, console, deploy, faults, guests, languages, monitoring, plugins,
-    registry, repository,
+    api, bad_deploy, clients, console, deploy, faults, files, guests, languages, monitoring,
+    plugins, registry, repository,
 };
 use choice::Choice;
 use harness::{Call, Ran};
@@ -88,7 +88,6 @@ const LONG_SHARE: usize = 3;
 const THREADS: &str = "RUST_TEST_THREADS";
 const REQUIRE_POSTGRES: &str = "LEADHOST_REQUIRE_POSTGRES";
 
-/// Runs `cargo xtask test`.
 pub fn run(mut args: Args) -> Result<(), Failure> {
     let install = Install::from_args(&mut args);
     let is_full = args.flag("--full");
@@ -111,8 +110,8 @@ fn run_all(install: Install, is_full: bool, report: &mut Report) -> Result<(), F
     report.step("components", components)?;
     let programs = report.step("build", programs)?;
 
-    let need = match std::env::var_os(REQUIRE_POSTGRES).is_some_and(|value| value == "1") || is_full
-    {
+    let is_required = std::env::var_os(REQUIRE_POSTGRES).is_some_and(|value| value == "1");
+    let need = match is_required || is_full {
         true => Postgres::Required,
         false => Postgres::IfItCanBeHad,
     };
@@ -136,7 +135,7 @@ fn run_all(install: Install, is_full: bool, report: &mut Report) -> Result<(), F
 
     let leadhost = programs.leadhost.display().to_string();
     let unable = repository::target().join("tmp/left-out");
-    repository::write_if_changed(&unable, b"")?;
+    files::write_if_changed(&unable, b"")?;
     let unable_text = unable.display().to_string();
     let mut variables = vec![
         ("LEADHOST_PROGRAM", leadhost.as_str()),
@@ -152,7 +151,12 @@ fn run_all(install: Install, is_full: bool, report: &mut Report) -> Result<(), F
     if is_full {
         variables.push(SIZE_FULL);
     }
-    let unit = report::timed(|| run_unit(&programs, &[], &variables, false));
+    let call = Call {
+        threads: threads(),
+        variables: &variables,
+        is_detailed: false,
+    };
+    let unit = report::timed(|| run_unit(&programs, &[], &call));
     report.tests("unit tests", unit);
     let names = programs.integration.names()?;
     report.suite("table of faults", report::timed(|| faults::check(&names)));
@@ -163,30 +167,22 @@ fn run_all(install: Install, is_full: bool, report: &mut Report) -> Result<(), F
     report.left_out(unable.lines().map(str::to_owned));
     postgres::sweep();
     report.suite("examples of the SDK", report::timed(harness::run_doc_tests));
-    match is_full {
-        true => {
-            for suite in SUITES {
-                report.outside(suite.name, report::timed(|| (suite.whole)(install)));
-            }
-        }
-        false => {
-            report.left_to_full("tests on PostgreSQL", choice.left_on_postgres);
-            report.left_to_full(
-                "tests in JavaScript and Python",
-                choice.left_with_interpreters,
-            );
-            for suite in SUITES {
-                match suite.small {
-                    Some(small) => report.outside(suite.name, report::timed(|| small(install))),
-                    None => report.left_to_full(suite.name, 0),
-                }
-            }
+    if !is_full {
+        report.left_to_full("tests on PostgreSQL", choice.left_on_postgres);
+        report.left_to_full(
+            "tests in JavaScript and Python",
+            choice.left_with_interpreters,
+        );
+    }
+    for (name, small, whole) in SUITES {
+        match if is_full { Some(whole) } else { small } {
+            Some(run) => report.outside(name, report::timed(|| run(install))),
+            None => report.left_to_full(name, 0),
         }
     }
     Ok(())
 }
 
-/// Builds the plugins, and the guests of the tests that are written in Rust.
 fn build_components(install: Install) -> Result<(), Failure> {
     plugins::build_all(install)?;
     plugins::build_test_guests(install)?;
@@ -203,22 +199,10 @@ fn threads() -> usize {
 }
 
 /// Runs the unit tests whose names contain one of the words; all if there is none.
-fn run_unit(
-    programs: &Programs,
-    words: &[String],
-    variables: &[(&str, &str)],
-    is_detailed: bool,
-) -> Result<Ran, Failure> {
+fn run_unit(programs: &Programs, words: &[String], call: &Call<'_>) -> Result<Ran, Failure> {
     let mut all = Ran::default();
     for program in &programs.unit {
-        let call = Call {
-            program,
-            names: &matching(program.names()?, words),
-            threads: threads(),
-            variables,
-            is_detailed,
-        };
-        all.add(call.run()?);
+        all.add(call.run(program, &matching(program.names()?, words))?);
     }
     Ok(all)
 }
@@ -231,13 +215,11 @@ fn run_integration(
 ) -> Result<Ran, Failure> {
     let run = |names, threads| {
         let call = Call {
-            program: &programs.integration,
-            names,
             threads,
             variables,
             is_detailed: false,
         };
-        call.run()
+        call.run(&programs.integration, names)
     };
     let threads = threads();
     let of_long = (threads / LONG_SHARE).max(1);
@@ -256,7 +238,6 @@ fn matching(names: Vec<String>, words: &[String]) -> Vec<String> {
     names.into_iter().filter(matches).collect()
 }
 
-/// Runs `cargo xtask t`.
 pub fn run_only(mut args: Args) -> Result<(), Failure> {
     let is_unit = args.flag("--unit");
     let is_full = args.flag("--full");
@@ -274,18 +255,15 @@ pub fn run_only(mut args: Args) -> Result<(), Failure> {
     if is_full {
         variables.push(SIZE_FULL);
     }
+    let call = Call {
+        threads: threads(),
+        variables: &variables,
+        is_detailed: true,
+    };
+    let integration = &programs.integration;
     let ran = match is_unit {
-        true => run_unit(&programs, &words, &variables, true)?,
-        false => {
-            let call = Call {
-                program: &programs.integration,
-                names: &matching(programs.integration.names()?, &words),
-                threads: threads(),
-                variables: &variables,
-                is_detailed: true,
-            };
-            call.run()?
-        }
+        true => run_unit(&programs, &words, &call)?,
+        false => call.run(integration, &matching(integration.names()?, &words))?,
     };
     if ran.passed + ran.failed == 0 {
         return Err(
@@ -301,50 +279,31 @@ pub fn run_only(mut args: Args) -> Result<(), Failure> {
     }
 }
 
-/// A suite that uses the service from outside. Both functions return what was left out.
-struct Suite {
-    name: &'static str,
-    /// What of it needs no registry.
-    small: Option<SuiteRun>,
-    whole: SuiteRun,
-}
+/// A suite that uses the service from outside: its name, what of it needs no registry, and the whole. Both
+/// functions return what was left out.
+type Suite = (&'static str, Option<SuiteRun>, SuiteRun);
 
 type SuiteRun = fn(Install) -> Result<Vec<String>, Failure>;
 
 const SUITES: [Suite; 6] = [
-    Suite {
-        name: "bad-deploy",
-        small: Some(bad_deploy::on_sqlite),
-        whole: bad_deploy::on_both,
-    },
-    Suite {
-        name: "monitoring",
-        small: Some(monitoring::check_files),
-        whole: monitoring::test,
-    },
-    Suite {
-        name: "languages",
-        small: None,
-        whole: languages::test,
-    },
-    Suite {
-        name: "api",
-        small: None,
-        whole: |install| api::test(install).map(|()| Vec::new()),
-    },
-    Suite {
-        name: "console",
-        small: Some(console::glance),
-        whole: |install| console::test(install, Guide::Left).map(|()| Vec::new()),
-    },
-    Suite {
-        name: "clients",
-        small: None,
-        whole: |install| clients::test(install).map(|()| Vec::new()),
-    },
+    (
+        "bad-deploy",
+        Some(bad_deploy::on_sqlite),
+        bad_deploy::on_both,
+    ),
+    (
+        "monitoring",
+        Some(monitoring::check_files),
+        monitoring::test,
+    ),
+    ("languages", None, languages::test),
+    ("api", None, api::test),
+    ("console", Some(console::glance), |install| {
+        console::test(install, Guide::Left)
+    }),
+    ("clients", None, clients::test),
 ];
 
-/// Runs `cargo xtask suite`.
 pub fn run_suites(mut args: Args) -> Result<(), Failure> {
     let install = Install::from_args(&mut args);
     let guide = match args.flag("--write-screens") {
@@ -352,20 +311,20 @@ pub fn run_suites(mut args: Args) -> Result<(), Failure> {
         false => Guide::Left,
     };
     let names = args.words()?;
-    let find = |name: &str| SUITES.iter().find(|suite| suite.name == name);
-    let unknown = |name: &&String| name.as_str() != "image" && find(name).is_none();
-    if let Some(unknown) = names.iter().find(unknown) {
-        return Err(Failure::usage(format!("there is no suite `{unknown}`"))
-            .hint("cargo xtask suite --help lists them"));
-    }
-    if names.is_empty() {
-        return Err(Failure::usage("no suite is named").hint("cargo xtask suite --help lists them"));
+    let find = |name: &str| SUITES.iter().find(|suite| suite.0 == name);
+    let is_unknown = |name: &&String| name.as_str() != "image" && find(name).is_none();
+    let unknown = names.iter().find(is_unknown);
+    if names.is_empty() || unknown.is_some() {
+        let what = unknown.map_or("no suite is named".to_owned(), |unknown| {
+            format!("there is no suite `{unknown}`")
+        });
+        return Err(Failure::usage(what).hint("cargo xtask suite --help lists them"));
     }
     let mut report = Report::default();
     for name in &names {
         let outcome = report::timed(|| match find(name) {
-            Some(suite) if suite.name != "console" => (suite.whole)(install),
-            Some(_) => console::test(install, guide).map(|()| Vec::new()),
+            Some(("console", ..)) => console::test(install, guide),
+            Some((.., whole)) => whole(install),
             None => deploy::build_image().map(|()| Vec::new()),
         });
         report.outside(name, outcome);

@@ -14,14 +14,14 @@ pub const TRIPLE: &str = "wasm32-unknown-unknown";
 
 /// How plugins are compiled on this machine.
 pub enum WasmToolchain {
-    /// The active toolchain has the target.
     Active,
     /// Debian's packages `rustc-web`, `cargo-web` and `rust-web-src`.
-    Debian { linker: PathBuf },
+    Debian {
+        linker: PathBuf,
+    },
 }
 
 impl WasmToolchain {
-    /// Makes sure that there is one.
     pub fn ensure(install: Install) -> Result<Self, Failure> {
         if active_has_target()? {
             return Ok(Self::Active);
@@ -43,7 +43,6 @@ impl WasmToolchain {
         Ok(Self::Debian { linker: linker()? })
     }
 
-    /// Returns a `cargo build` for the target and these packages.
     pub fn cargo_build(&self, profile: &str, packages: &[&str]) -> Command {
         let mut command = match self {
             Self::Active => {

@@ -12,7 +12,8 @@ use wit_component::WitPrinter;
 use wit_parser::{PackageId, Resolve, UnresolvedPackageGroup};
 
 use crate::args::Args;
-use crate::failure::{Context, Failure};
+use crate::failure::{Context, Failure, Hint};
+use crate::files;
 use crate::repository;
 
 pub const HELP: &str = "\
@@ -23,7 +24,6 @@ Writes the contract with plugins as one file, with all packages that it needs.
     cargo xtask wit --publish   writes wit/published/ if a contract is not published yet
 ";
 
-/// Runs the task with its arguments.
 pub fn run(mut args: Args) -> Result<(), Failure> {
     let check = args.flag("--check");
     let publish = args.flag("--publish");
@@ -31,7 +31,7 @@ pub fn run(mut args: Args) -> Result<(), Failure> {
     for contract in CONTRACTS {
         let text = render(contract)?;
         let path = repository::target().join("wit").join(contract.file);
-        repository::write_if_changed(&path, text.as_bytes())?;
+        files::write_if_changed(&path, text.as_bytes())?;
         eprintln!("{:>12} {}", "contract", path.display());
         if publish {
             self::publish(contract, &text)?;
@@ -43,19 +43,17 @@ pub fn run(mut args: Args) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The converter's contract as one file, for the guest toolchains.
 pub fn converter() -> Result<PathBuf, Failure> {
     one_file(&CONTRACTS[0])
 }
 
-/// The adapter's contract as one file, for the guest toolchains.
 pub fn adapter() -> Result<PathBuf, Failure> {
     one_file(&CONTRACTS[1])
 }
 
 fn one_file(contract: &Contract) -> Result<PathBuf, Failure> {
     let path = repository::target().join("wit").join(contract.file);
-    repository::write_if_changed(&path, render(contract)?.as_bytes())?;
+    files::write_if_changed(&path, render(contract)?.as_bytes())?;
     Ok(path)
 }
 
@@ -109,7 +107,7 @@ fn publish(contract: &Contract, text: &str) -> Result<(), Failure> {
     if path.exists() {
         return check(contract, text);
     }
-    repository::write_if_changed(&path, text.as_bytes())?;
+    files::write_if_changed(&path, text.as_bytes())?;
     eprintln!("{:>12} {}", "published", path.display());
     Ok(())
 }
@@ -144,12 +142,9 @@ fn published(contract: &Contract) -> PathBuf {
 fn read_published(path: &Path) -> Result<String, Failure> {
     std::fs::read_to_string(path)
         .context(format!("reading the published contract {}", path.display()))
-        .map_err(|failure| {
-            failure.hint("run `cargo xtask wit --publish` if it was never published")
-        })
+        .hint("run `cargo xtask wit --publish` if it was never published")
 }
 
-/// Prints a contract's text, with or without comments.
 fn respell(text: &str, comments: bool) -> Result<String, Failure> {
     let mut resolve = Resolve::default();
     let main = resolve

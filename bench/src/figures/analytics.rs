@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use leadhost_domain::clock::{Clock as _, SystemClock};
 use leadhost_domain::time::{Micros, micros};
 use rusqlite::params;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::host::{self, Host};
 use crate::http::Client;
@@ -23,19 +23,15 @@ use crate::{Arguments, Failure};
 
 const SIZES: [u64; 3] = [100_000, 1_000_000, 10_000_000];
 const DAYS: u64 = 730;
-/// Requests of each kind.
 const TIMES: usize = 300;
-/// Runs of the plain query.
 const PLAIN_TIMES: usize = 3;
 const MOST_P99: [Duration; 2] = [Duration::from_millis(10), Duration::from_millis(50)];
 const MOST_RATIO: f64 = 1.5;
 const QUESTIONS: [&str; 2] = ["the default call", "365 days by three dimensions"];
-/// Timeout of the first count.
 const PATIENCE: Duration = Duration::from_secs(1_800);
 
 struct MeasuredSize {
     size: u64,
-    /// Seconds until everything was counted.
     counted: f64,
     samples: [Sample; 2],
     plain: [Sample; 2],
@@ -43,7 +39,6 @@ struct MeasuredSize {
     memory: f64,
 }
 
-/// Measures the counting and the queries.
 pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
     let measured = SIZES
         .into_iter()
@@ -125,7 +120,7 @@ fn at_size(arguments: &Arguments, size: u64) -> Result<MeasuredSize, Failure> {
 }
 
 fn is_counted(client: &mut Client) -> Result<bool, Failure> {
-    let freshness = client.get("/v1/analytics/freshness", "")?.json()?;
+    let freshness = client.get_json("/v1/analytics/freshness")?;
     let sets = freshness["data"].as_array().into_iter().flatten();
     let mut sets = sets.filter(|set| set["metricset"] == "conversations");
     Ok(sets.next().is_some_and(|set| !set["as_of"].is_null()))
@@ -134,7 +129,6 @@ fn is_counted(client: &mut Client) -> Result<bool, Failure> {
 /// Sao Paulo has had no summer time since 2019, so it is always three hours behind. In seconds.
 const BEHIND: i64 = 3 * 3_600;
 
-/// Returns the local midnight so many days from now, as a date.
 fn midnight(now: Micros, days: i64) -> String {
     let local = now.plus_seconds(days * 86_400 - BEHIND);
     local.text()[..10].to_owned()
@@ -258,7 +252,7 @@ fn report(measured: &[MeasuredSize]) -> Report {
         "Queries about conversations, and counting them",
     );
     let mut table = Table::new(
-        &format!(
+        format!(
             "{TIMES} requests of each kind, one after the other over one connection, uncompressed; the plain question {PLAIN_TIMES} times:"
         ),
         &[
@@ -271,34 +265,26 @@ fn report(measured: &[MeasuredSize]) -> Report {
             "times quicker",
         ],
     );
-    let mut data = Vec::new();
     for of in measured {
         for (question, name) in QUESTIONS.into_iter().enumerate() {
             let (sample, plain) = (&of.samples[question], &of.plain[question]);
             let times = plain.p50().as_secs_f64() / sample.p50().as_secs_f64();
             table.row([
                 count(of.size as f64),
-                name.to_owned(),
+                name.into(),
                 count(of.rows[question] as f64),
                 time(sample.p50()),
                 time(sample.p99()),
                 time(plain.p50()),
-                format!("{times:.0}"),
+                format!("{times:.0}").into(),
             ]);
-            data.push(json!({
-                "conversations": of.size, "question": name, "rows": of.rows[question],
-                "p50Micros": sample.p50().as_micros() as u64,
-                "p99Micros": sample.p99().as_micros() as u64,
-                "plainP50Micros": plain.p50().as_micros() as u64,
-            }));
         }
     }
-    report.data("questions", json!(data));
     for (question, most) in MOST_P99.into_iter().enumerate() {
         let worst = measured.iter().map(|of| of.samples[question].p99()).max();
         let worst = worst.unwrap_or_default();
         report.aim(
-            &format!(
+            format!(
                 "p99 of {} at most {} at every size",
                 QUESTIONS[question],
                 time(most)
@@ -328,17 +314,14 @@ fn report(measured: &[MeasuredSize]) -> Report {
             "resident memory after it",
         ],
     );
-    let mut counted = Vec::new();
     for of in measured {
         counting.row([
             count(of.size as f64),
-            format!("{:.1}", of.counted),
+            format!("{:.1}", of.counted).into(),
             count(of.size as f64 / of.counted),
-            format!("{:.0} MiB", of.memory),
+            format!("{:.0} MiB", of.memory).into(),
         ]);
-        counted.push(json!({"conversations": of.size, "seconds": of.counted}));
     }
-    report.data("counting", json!(counted));
     report.table(table);
     report.table(counting);
     report.note("The number of rows and the sum of each measure of every answer were equal to those of the plain query.");

@@ -38,7 +38,6 @@ struct Page {
     path: String,
 }
 
-/// Measures every page.
 pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
     let folder = arguments.scratch()?;
     let host = Host::start(&arguments.leadhost, folder.path(), "")?;
@@ -188,76 +187,45 @@ fn sign_in(host: &Host, client: &mut Client) -> Result<String, Failure> {
     }
 }
 
+#[rustfmt::skip]
 fn pages(seeded: &Seeded) -> Vec<Page> {
     let half = seeded.deliveries / 2;
-    let page = |name, path: &str| Page {
-        name,
-        path: format!("/console{path}"),
-    };
+    let (delivery, version) = (seeded.delivery(half), &seeded.digest[..12]);
+    let page = |name, path: String| Page { name, path: format!("/console{path}") };
     vec![
-        page("Today", ""),
-        page("Today, the last week", "?period=week"),
-        page("Deliveries", "/deliveries"),
-        page(
-            "Deliveries, of a connection",
-            "/deliveries?connection=portal",
-        ),
-        page("Deliveries, rejected", "/deliveries?status=rejected"),
-        page(
-            "Deliveries, in quarantine",
-            "/deliveries?status=quarantined",
-        ),
-        page(
-            "Deliveries, of the active version",
-            &format!("/deliveries?version={}", &seeded.digest[..12]),
-        ),
-        page(
-            "Deliveries, of a version that converted none",
-            "/deliveries?version=ffffffffffff",
-        ),
-        page(
-            "Deliveries, of a phone",
-            &format!("/deliveries?q=%2B55113{half:07}"),
-        ),
-        page(
-            "Deliveries, of an external id",
-            &format!("/deliveries?q=seed-{half}"),
-        ),
-        page(
-            "Deliveries, the older half",
-            &format!("/deliveries?before={}", seeded.delivery(half)),
-        ),
-        page(
-            "A delivery",
-            &format!("/deliveries/{}", seeded.delivery(half)),
-        ),
-        page(
-            "A deal",
-            &format!("/deals/018bcfe5-0000-7000-a000-{half:012x}"),
-        ),
-        page("Deals", "/deals"),
-        page("Deals, of a workspace", "/deals?workspace=bench"),
-        page("Deals, of a phone", &format!("/deals?q=%2B55113{half:07}")),
-        page("Deals, of an external id", &format!("/deals?q=seed-{half}")),
-        page(
-            "A contact",
-            &format!("/contacts/018bcfe5-0000-7000-9000-{half:012x}"),
-        ),
-        page("Tickets", "/tickets"),
-        page("Analytics", "/analytics"),
-        page("Analytics, by source", "/analytics?by=source"),
-        page("Repairs", "/repairs"),
-        page("Plugins", "/plugins"),
-        page("A plugin", &format!("/plugins/{PLUGIN}")),
-        page("Connections", "/connections"),
-        page("New connection", "/connections/new"),
-        page("Instances", "/instances"),
-        page("An instance", "/instances/bot"),
-        page("Messages", "/messages"),
-        page("Contacts", "/contacts"),
-        page("Keys", "/keys"),
-        page("Audit", "/audit"),
-        page("Service", "/service"),
+        page("Today", "".to_owned()),
+        page("Today, the last week", "?period=week".to_owned()),
+        page("Deliveries", "/deliveries".to_owned()),
+        page("Deliveries, of a connection", "/deliveries?connection=portal".to_owned()),
+        page("Deliveries, rejected", "/deliveries?status=rejected".to_owned()),
+        page("Deliveries, in quarantine", "/deliveries?status=quarantined".to_owned()),
+        page("Deliveries, of the active version", format!("/deliveries?version={version}")),
+        page("Deliveries, of a version that converted none", "/deliveries?version=ffffffffffff".to_owned()),
+        page("Deliveries, of a phone", format!("/deliveries?q=%2B55113{half:07}")),
+        page("Deliveries, of an external id", format!("/deliveries?q=seed-{half}")),
+        page("Deliveries, the older half", format!("/deliveries?before={delivery}")),
+        page("A delivery", format!("/deliveries/{delivery}")),
+        page("A deal", format!("/deals/018bcfe5-0000-7000-a000-{half:012x}")),
+        page("Deals", "/deals".to_owned()),
+        page("Deals, of a workspace", "/deals?workspace=bench".to_owned()),
+        page("Deals, of a phone", format!("/deals?q=%2B55113{half:07}")),
+        page("Deals, of an external id", format!("/deals?q=seed-{half}")),
+        page("A contact", format!("/contacts/018bcfe5-0000-7000-9000-{half:012x}")),
+        page("Tickets", "/tickets".to_owned()),
+        page("Analytics", "/analytics".to_owned()),
+        page("Analytics, by source", "/analytics?by=source".to_owned()),
+        page("Repairs", "/repairs".to_owned()),
+        page("Plugins", "/plugins".to_owned()),
+        page("A plugin", format!("/plugins/{PLUGIN}")),
+        page("Connections", "/connections".to_owned()),
+        page("New connection", "/connections/new".to_owned()),
+        page("Instances", "/instances".to_owned()),
+        page("An instance", "/instances/bot".to_owned()),
+        page("Messages", "/messages".to_owned()),
+        page("Contacts", "/contacts".to_owned()),
+        page("Keys", "/keys".to_owned()),
+        page("Audit", "/audit".to_owned()),
+        page("Service", "/service".to_owned()),
     ]
 }
 
@@ -284,7 +252,7 @@ fn report(
     let mut report = Report::new("console", "Pages of the console");
     let slowest = samples.iter().map(Sample::p99).max().unwrap_or_default();
     report.aim(
-        &format!(
+        format!(
             "p99 of the first byte of every page at most {}",
             time(MOST_P99)
         ),
@@ -292,7 +260,7 @@ fn report(
         slowest <= MOST_P99,
     );
     let mut table = Table::new(
-        &format!(
+        format!(
             "SQLite with {} deliveries of a week, while {} a second come in; the first byte of each page, {} requests after {}, one after the other:",
             count(arguments.deliveries as f64),
             count(per_second),
@@ -301,23 +269,15 @@ fn report(
         ),
         &["page", "p50", "p99", "longest"],
     );
-    let mut data = Vec::new();
     for (page, sample) in pages.iter().zip(samples) {
         table.row([
-            page.name.to_owned(),
+            page.name.into(),
             time(sample.p50()),
             time(sample.p99()),
             time(sample.max()),
         ]);
-        data.push(json!({
-            "page": page.name, "count": sample.len(),
-            "p50Micros": sample.p50().as_micros() as u64,
-            "p99Micros": sample.p99().as_micros() as u64,
-        }));
     }
     report.table(table);
-    report.data("deliveries", json!(arguments.deliveries));
-    report.data("pages", json!(data));
     report.note(format!(
         "All {} requests were answered with 200, within {}.",
         count((pages.len() * (WARM_UP + TIMES)) as f64),

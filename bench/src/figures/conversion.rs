@@ -2,38 +2,29 @@
 //! code, called natively, in a reused instance, and in a fresh instance,
 //! which the service creates for every call.
 //!
-//! The ways take turns within a round, so that disturbances of the machine
-//! affect all of them. Each call is timed separately; making its input and
-//! dropping its output are not part of the time.
+//! Making the input of a call and dropping its output are not part of its time.
 
 use std::hint::black_box;
-use std::path::Path;
-use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use converter_grupo_olx::GrupoOlx;
-use leadhost_config::Config;
-use leadhost_domain::clock::SystemClock;
 use leadhost_domain::plugin::PluginDelivery;
-use leadhost_plugin::{CallBudget, Compiler, Loaded, Plugins};
+use leadhost_plugin::CallBudget;
 use leadhost_sdk::__bindings::converter::exports::leadhost::converter::converter::Guest as _;
 use leadhost_sdk::Exported;
-use serde_json::json;
 
+use super::ways::{self, Timed, Way};
 use crate::report::{Report, Table, time};
-use crate::sample::Sample;
 use crate::{Arguments, Failure, lead};
 
 /// Calls of one way before the next takes its turn, and the number of turns.
 const CALLS: usize = 200;
 const TURNS: usize = 100;
-/// Calls before the measurement.
 const WARM_UP: usize = 500;
 
 const MOST_TIMES_NATIVE: f64 = 10.0;
 const MOST: Duration = Duration::from_micros(20);
 
-/// Measures the four ways of a conversion.
 pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
     let folder = tempfile::tempdir()?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -41,7 +32,7 @@ pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
         .build()?;
     let component = arguments.component()?;
     let size = component.len();
-    let (plugins, plugin) = runtime.block_on(load(folder.path(), component))?;
+    let (plugins, plugin) = runtime.block_on(ways::load(folder.path(), component, &[]))?;
     let mut ways = [
         Way::new("native: the same Rust code, called as a function"),
         Way::new("reused instance (the service never does this)"),
@@ -49,120 +40,54 @@ pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
         Way::new("fresh instance through queue and thread, as a request waits for it"),
     ];
     let mut kept = plugins.keep_instance(&plugin)?;
+    let mut next = [0; 4];
     for turn in 0..=TURNS {
         // The first turn only warms up.
         let calls = if turn == 0 { WARM_UP } else { CALLS };
-        let counts = turn > 0;
-        ways[0].turn(calls, counts, |delivery| {
+        let mut calls = |at: usize, call: &mut dyn FnMut(PluginDelivery) -> Timed| {
+            let mut body = Vec::new();
+            for _ in 0..calls {
+                lead::write(next[at], &mut body);
+                next[at] += 1;
+                let timed = call(black_box(delivery(&body)));
+                ways[at].add(timed, turn > 0)?;
+            }
+            Ok::<_, Failure>(())
+        };
+        calls(0, &mut |delivery| {
             let delivery = native(delivery);
-            let begin = Instant::now();
-            let answer = Exported::<GrupoOlx>::convert(delivery);
-            (
-                begin.elapsed(),
-                answer.is_ok_and(|answer| answer.items.len() == 1),
+            ways::here(
+                || Ok::<_, ()>(Exported::<GrupoOlx>::convert(delivery)),
+                |answer| answer.items.len() == 1,
             )
         })?;
-        ways[1].turn(calls, counts, |delivery| {
-            let begin = Instant::now();
-            let answer = kept.convert(delivery);
-            let took = begin.elapsed();
-            (
-                took,
-                matches!(answer, Ok(Ok(answer)) if answer.items.len() == 1),
-            )
+        calls(1, &mut |delivery| {
+            ways::here(|| kept.convert(delivery), ways::has_lead)
         })?;
-        ways[2].turn(calls, counts, |delivery| {
-            let begin = Instant::now();
-            let answer = plugins.convert_here(&plugin, delivery);
-            let took = begin.elapsed();
-            (
-                took,
-                matches!(answer, Ok(Ok(answer)) if answer.items.len() == 1),
-            )
+        calls(2, &mut |delivery| {
+            ways::here(|| plugins.convert_here(&plugin, delivery), ways::has_lead)
         })?;
-        ways[3].turn(calls, counts, |delivery| {
-            runtime.block_on(async {
-                let begin = Instant::now();
-                let answer = plugins
-                    .convert(&plugin, "lane", delivery, CallBudget::Inline)
-                    .await;
-                let took = begin.elapsed();
-                (
-                    took,
-                    matches!(answer, Ok(Ok(answer)) if answer.items.len() == 1),
-                )
-            })
+        calls(3, &mut |delivery| {
+            runtime.block_on(ways::queued(
+                &plugins,
+                &plugin,
+                delivery,
+                CallBudget::Inline,
+            ))
         })?;
     }
     Ok(report(&ways, size))
 }
 
-async fn load(folder: &Path, component: Vec<u8>) -> Result<(Plugins, Arc<Loaded>), Failure> {
-    let config = Config::load(None, &[])?;
-    let clock = Arc::new(SystemClock);
-    let plugins = Plugins::with_compiler(&config.plugins, folder, clock, Compiler::InProcess)?;
-    let prepared = plugins.prepare(component).await?;
-    plugins.install(&prepared.loaded);
-    Ok((plugins, prepared.loaded))
-}
-
-struct Way {
-    name: &'static str,
-    times: Vec<Duration>,
-    next: u64,
-}
-
-impl Way {
-    fn new(name: &'static str) -> Self {
-        Self {
-            name,
-            times: Vec::with_capacity(CALLS * TURNS),
-            next: 0,
-        }
-    }
-
-    /// `call` returns its time, and whether it returned one lead.
-    fn turn(
-        &mut self,
-        calls: usize,
-        counts: bool,
-        mut call: impl FnMut(PluginDelivery) -> (Duration, bool),
-    ) -> Result<(), Failure> {
-        let mut body = Vec::new();
-        for _ in 0..calls {
-            lead::write(self.next, &mut body);
-            self.next += 1;
-            let (took, right) = call(black_box(delivery(&body)));
-            if !right {
-                return Err(format!("{}: a conversion gave no lead", self.name).into());
-            }
-            if counts {
-                self.times.push(took);
-            }
-        }
-        Ok(())
-    }
-}
-
 fn delivery(body: &[u8]) -> PluginDelivery {
-    let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
-    PluginDelivery {
-        id: "0196f0a8-7b1c-7d42-9a53-6f1e2d3c4b5a".to_owned(),
-        received_at: "2026-03-02T09:15:31.000000Z".to_owned(),
-        method: "POST".to_owned(),
-        path: "/ingest-lead/BenchBenchBenchBench00".to_owned(),
-        query: vec![],
-        headers: vec![
-            pair("host", "127.0.0.1:8080"),
-            pair("user-agent", "olx-group-api"),
-            pair("accept", "*/*"),
-            pair("content-type", "application/json"),
-            pair("content-length", "600"),
-        ],
-        body: body.to_vec().into(),
-        config: "{}".to_owned(),
-        context: vec![pair("time-zone", "America/Sao_Paulo"), pair("region", "BR")],
-    }
+    let headers = [
+        ("host", "127.0.0.1:8080"),
+        ("user-agent", "olx-group-api"),
+        ("accept", "*/*"),
+        ("content-type", "application/json"),
+        ("content-length", "600"),
+    ];
+    ways::delivery(0, &headers, body.to_vec())
 }
 
 fn native(delivery: PluginDelivery) -> leadhost_sdk::Delivery {
@@ -182,41 +107,34 @@ fn native(delivery: PluginDelivery) -> leadhost_sdk::Delivery {
 }
 
 fn report(ways: &[Way; 4], size: usize) -> Report {
-    let samples = ways
-        .each_ref()
-        .map(|way| Sample::from_durations(way.times.iter().copied()));
+    let samples = ways.each_ref().map(Way::sample);
     let native = samples[0].p50().as_secs_f64();
-    let times = |sample: &Sample| sample.p50().as_secs_f64() / native;
+    let times = samples
+        .each_ref()
+        .map(|sample| sample.p50().as_secs_f64() / native);
     let mut table = Table::new(
         "One conversion of a lead of 600 bytes by `converter-grupo-olx`:",
         &["way", "p50", "p99", "times native (p50)"],
     );
-    let mut data = Vec::new();
-    for (way, sample) in ways.iter().zip(&samples) {
+    for ((way, sample), times) in ways.iter().zip(&samples).zip(times) {
         table.row([
-            way.name.to_owned(),
+            way.name.into(),
             time(sample.p50()),
             time(sample.p99()),
-            format!("{:.1}", times(sample)),
+            format!("{times:.1}").into(),
         ]);
-        data.push(json!({
-            "way": way.name,
-            "p50Nanos": sample.p50().as_nanos() as u64,
-            "p99Nanos": sample.p99().as_nanos() as u64,
-            "calls": sample.len(),
-        }));
     }
     let mut report = Report::new("conversion", "The cost of one conversion");
-    let fresh = &samples[2];
+    let fresh = samples[2].p50();
     report.aim(
         "a fresh instance costs at most 10 times the native call",
-        format!("{:.1} times", times(fresh)),
-        times(fresh) <= MOST_TIMES_NATIVE,
+        format!("{:.1} times", times[2]),
+        times[2] <= MOST_TIMES_NATIVE,
     );
     report.aim(
         "a fresh instance takes less than 20 µs (p50)",
-        time(fresh.p50()),
-        fresh.p50() < MOST,
+        time(fresh),
+        fresh < MOST,
     );
     report.table(table);
     report.note(format!(
@@ -225,6 +143,5 @@ fn report(ways: &[Way; 4], size: usize) -> Report {
         size / 1024
     ));
     report.note("Engine, linking, memory cap, epoch deadline and output cap are the service's own. Native and guest code are built with optimisation level 3.");
-    report.data("ways", json!(data));
     report
 }

@@ -19,7 +19,6 @@ use crate::{Arguments, Failure};
 
 const DEALS: u64 = 1_000_000;
 const TIMES: u64 = 2_000;
-/// Requests before the measurement.
 const WARM_UP: u64 = 200;
 /// The stamp before the first deal's.
 const FIRST: i64 = 1_700_000_000_000_000;
@@ -38,7 +37,6 @@ struct Seeded {
     partner_key: String,
 }
 
-/// Measures lookups and changes on both stores.
 pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
     let server = Server::start(arguments)?;
     let database = server.database()?;
@@ -219,7 +217,7 @@ fn changes(client: &mut Client, key: &str) -> Result<Sample, Failure> {
 fn report(samples: &[[Sample; 2]]) -> Report {
     let mut report = Report::new("deals", "Deals looked up and changed");
     let mut table = Table::new(
-        &format!(
+        format!(
             "{} deals of as many contacts; {} requests of each kind after {}, one after the other over one connection:",
             count(DEALS as f64),
             count(TIMES as f64),
@@ -227,31 +225,24 @@ fn report(samples: &[[Sample; 2]]) -> Report {
         ),
         &["store", "request", "p50", "p99", "longest"],
     );
-    let mut data = Vec::new();
     for (at, (store, samples)) in STORES.iter().zip(samples).enumerate() {
         for (of, (operation, sample)) in OPERATIONS.iter().zip(samples).enumerate() {
             let most = MOST_P99[at][of];
             report.aim(
-                &format!("p99 of {operation} on {store} at most {}", time(most)),
+                format!("p99 of {operation} on {store} at most {}", time(most)),
                 time(sample.p99()),
                 sample.p99() <= most,
             );
             table.row([
-                (*store).to_owned(),
-                (*operation).to_owned(),
+                (*store).into(),
+                (*operation).into(),
                 time(sample.p50()),
                 time(sample.p99()),
                 time(sample.max()),
             ]);
-            data.push(json!({
-                "store": store, "request": operation, "count": sample.len(),
-                "p50Micros": sample.p50().as_micros() as u64,
-                "p99Micros": sample.p99().as_micros() as u64,
-            }));
         }
     }
     report.table(table);
-    report.data("requests", json!(data));
     report.note(
         "Each lookup found its one deal, and each change was answered 202 when it was durable.",
     );

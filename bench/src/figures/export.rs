@@ -1,11 +1,11 @@
 //! A full pull of a million messages over HTTP, page by page, and whether a
-//! page deep in the feed costs more than the first.
+//! page deep in the feed costs more than the first; on SQLite, and on both stores side by side.
 //!
 //! The messages are written directly into the store's tables, since only the export is
 //! measured. Every pull must return each of them once.
 //!
-//! For comparison a bare loop reads the same columns of the same rows and writes nothing,
-//! which is the most that an export could reach; and a baseline, if there is one.
+//! On SQLite a bare loop reads the same columns of the same rows and writes nothing, which is the most that an
+//! export could reach. A baseline is measured too, if there is one.
 
 use std::hint::black_box;
 use std::io::Read as _;
@@ -13,30 +13,27 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use rusqlite::params;
-use serde_json::json;
 
 use crate::host::{self, Host, Workspace};
 use crate::http::Client;
-use crate::report::{Report, Table, count, time};
+use crate::postgres::{Database, Server};
+use crate::report::{Cell, Report, Table, count, none, seconds, time, times};
 use crate::rows::{self, Ids};
 use crate::sample::{Sample, median};
-use crate::{Arguments, Build, Failure, round};
+use crate::{Arguments, BASELINE, Build, Failure, SERVICE, round};
 
 pub(super) const MESSAGES: u64 = 1_000_000;
-pub(super) const PAGE: u64 = 1_000;
+const PAGE: u64 = 1_000;
 /// The stamp before the first message's.
 pub(super) const FIRST: i64 = 1_700_000_000_000_000;
-/// Pages fetched at each depth.
-pub(super) const TIMES: usize = 200;
-pub(super) const MOST_TIMES_FIRST: f64 = 1.2;
+const TIMES: usize = 200;
+const MOST_TIMES_FIRST: f64 = 1.2;
 /// The aim, as a share of the rate of a bare loop.
 const LEAST_OF_BARE: f64 = 0.5;
-/// Timeout of a page.
-pub(super) const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_secs(120);
 
-/// A format of pages.
 pub(super) struct Form {
-    pub(super) name: &'static str,
+    name: &'static str,
     pub(super) headers: &'static str,
     gzip: bool,
 }
@@ -64,89 +61,171 @@ pub(super) struct Pull {
     pub(super) took: Duration,
     bytes: u64,
     /// The cursor of each page; the first has none.
-    pub(super) cursors: Vec<Option<String>>,
+    cursors: Vec<Option<String>>,
 }
 
-/// A pull with the service's processor time.
-struct Pulled {
-    pull: Pull,
-    processor: Duration,
-}
+/// The formats on both stores: NDJSON is the same data as JSON.
+const FORMS_OF_STORES: usize = 2;
+const STORES: [&str; 2] = ["SQLite", "PostgreSQL"];
 
-/// A build of the service that serves seeded messages.
-struct SeededBuild {
-    name: &'static str,
+/// A build of the service that serves seeded messages from a store.
+struct Seeded<'a> {
+    build: Build<'a>,
+    store: &'static str,
     host: Host,
     client: Client,
     workspace: Workspace,
-    pulls: [Vec<Pulled>; 3],
+    /// By format: each pull, with the service's processor time.
+    pulls: [Vec<(Pull, Duration)>; 3],
+    database: Option<Database<'a>>,
     /// The last field, so that it is dropped after the service has ended.
     folder: tempfile::TempDir,
 }
 
-impl SeededBuild {
-    fn begin(arguments: &Arguments, build: Build<'_>) -> Result<Self, Failure> {
+impl<'a> Seeded<'a> {
+    fn begin(
+        arguments: &Arguments,
+        build: Build<'a>,
+        server: Option<&'a Server>,
+    ) -> Result<Self, Failure> {
         let folder = arguments.scratch()?;
-        let host = Host::start(build.program, folder.path(), "")?;
+        let database = server.map(Server::database).transpose()?;
+        let settings = database.as_ref().map(Database::store).unwrap_or_default();
+        let start = || Host::start(build.program, folder.path(), &settings);
+        let host = start()?;
         host.activate(&arguments.component()?)?;
         let workspace = host.apply()?;
         host.stop()?;
-        eprintln!("  seeding {MESSAGES} messages for {}", build.name);
-        seed(&host::database(folder.path()), &workspace.id)?;
-        let host = Host::start(build.program, folder.path(), "")?;
+        let store = STORES[usize::from(server.is_some())];
+        eprintln!(
+            "  seeding {MESSAGES} messages on {store} for {}",
+            build.name
+        );
+        match &database {
+            None => seed(&host::database(folder.path()), &workspace.id)?,
+            Some(database) => seed_postgres(database, &workspace)?,
+        }
+        let host = start()?;
         Ok(Self {
-            name: build.name,
+            build,
+            store,
             client: Client::connect(host.data, Some(&workspace.key))?,
             host,
             workspace,
             pulls: Default::default(),
+            database,
             folder,
         })
     }
-}
 
-/// Measures full pulls, a bare loop over the same rows, and pages by depth.
-pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
-    let mut sides = arguments
-        .builds()
-        .into_iter()
-        .map(|build| SeededBuild::begin(arguments, build))
-        .collect::<Result<Vec<_>, _>>()?;
-    let mut bare = Vec::new();
-    for number in 1..=arguments.rounds {
-        for (at, form) in FORMS.iter().enumerate() {
-            for side in round::in_turn(&mut sides, number) {
-                // An idle connection may have been closed.
-                side.client.reconnect(PATIENCE)?;
-                let before = side.host.process.processor()?;
-                let pull = pull(&mut side.client, form)?;
-                let processor = side.host.process.processor()?.saturating_sub(before);
-                eprintln!(
-                    "  round {number}: {}, {}: {} rows/s",
-                    side.name,
-                    form.name,
-                    count(MESSAGES as f64 / pull.took.as_secs_f64())
-                );
-                side.pulls[at].push(Pulled { pull, processor });
+    fn pull(&mut self, number: usize, at: usize) -> Result<(), Failure> {
+        let form = &FORMS[at];
+        // An idle connection may have been closed.
+        self.client.reconnect(PATIENCE)?;
+        let before = self.host.process.processor()?;
+        let pull = pull_since(&mut self.client, form, None, MESSAGES)?;
+        let processor = self.host.process.processor()?.saturating_sub(before);
+        let (rate, name) = (rate(pull.took.as_secs_f64()), self.build.name);
+        eprintln!(
+            "  round {number}: {name} on {}, {}: {rate} rows/s",
+            self.store, form.name
+        );
+        self.pulls[at].push((pull, processor));
+        Ok(())
+    }
+
+    fn seconds(&self, form: usize) -> f64 {
+        let pulls = self.pulls[form].iter();
+        median(
+            &pulls
+                .map(|(pull, _)| pull.took.as_secs_f64())
+                .collect::<Vec<_>>(),
+        )
+    }
+
+    /// Fetches pages at the beginning, in the middle and near the end, in turns.
+    fn at_depths(&mut self) -> Result<Vec<(&'static str, Sample)>, Failure> {
+        self.client.reconnect(PATIENCE)?;
+        let cursors = &self.pulls[0][0].0.cursors;
+        let depths = [
+            ("0", 0),
+            ("50 %", cursors.len() / 2),
+            ("99 %", cursors.len() * 99 / 100),
+        ];
+        let mut took = vec![vec![]; depths.len()];
+        for _ in 0..TIMES {
+            for ((_, page), took) in depths.iter().zip(&mut took) {
+                let path = path(cursors[*page].as_deref());
+                let begin = Instant::now();
+                let answer = self.client.get(&path, FORMS[0].headers)?;
+                took.push(begin.elapsed());
+                if answer.status != 200 {
+                    return Err(format!("a page at depth {page}: status {}", answer.status).into());
+                }
             }
         }
-        let took = bare_loop(
-            &host::database(sides[0].folder.path()),
-            &sides[0].workspace.id,
-        )?;
-        eprintln!(
-            "  round {number}: a bare loop: {} rows/s",
-            count(MESSAGES as f64 / took.as_secs_f64())
-        );
-        bare.push(took.as_secs_f64());
+        let samples = took.into_iter().map(Sample::from_durations);
+        Ok(depths.iter().map(|(name, _)| *name).zip(samples).collect())
     }
-    let service = &mut sides[0];
-    service.client.reconnect(PATIENCE)?;
-    let depths = at_depths(&mut service.client, &service.pulls[0][0].pull.cursors)?;
-    let report = report(arguments, &sides, &bare, &depths)?;
-    for side in sides {
-        side.host.stop()?;
+
+    fn stop(self) -> Result<(), Failure> {
+        self.host.stop()?;
+        self.database.map_or(Ok(()), Database::drop)
     }
+}
+
+fn rate(seconds: f64) -> Cell {
+    count(MESSAGES as f64 / seconds)
+}
+
+pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
+    let begin = |build| Seeded::begin(arguments, build, None);
+    let sides = arguments.builds().into_iter().map(begin);
+    let mut sides = sides.collect::<Result<Vec<_>, _>>()?;
+    let mut bare = Vec::new();
+    for number in 1..=arguments.rounds {
+        for at in 0..FORMS.len() {
+            for side in round::in_turn(&mut sides, number) {
+                side.pull(number, at)?;
+            }
+        }
+        let file = host::database(sides[0].folder.path());
+        let took = bare_loop(&file, &sides[0].workspace.id)?.as_secs_f64();
+        eprintln!("  round {number}: a bare loop: {} rows/s", rate(took));
+        bare.push(took);
+    }
+    let mut report = Report::new("export", "A full pull of a million messages");
+    let bare = median(&bare);
+    pulls(&mut report, arguments, &sides, bare);
+    depths(&mut report, &mut sides[..1])?;
+    report.note("The bare loop is one statement on the service's file, through the same library: it steps through the rows of the feed and looks at each column.");
+    notes(&mut report, &sides)?;
+    sides.into_iter().try_for_each(Seeded::stop)?;
+    Ok(report)
+}
+
+pub fn measure_stores(arguments: &Arguments) -> Result<Report, Failure> {
+    let server = Server::start(arguments)?;
+    let mut sides = Vec::new();
+    for on in [None, Some(&server)] {
+        for build in arguments.builds() {
+            sides.push(Seeded::begin(arguments, build, on)?);
+        }
+    }
+    for number in 1..=arguments.rounds {
+        for at in 0..FORMS_OF_STORES {
+            for side in round::in_turn(&mut sides, number) {
+                side.pull(number, at)?;
+            }
+        }
+    }
+    let mut report = Report::new("export-stores", "The export on both stores");
+    pulls_of_stores(&mut report, arguments, &sides);
+    depths(&mut report, &mut sides)?;
+    report.note("PostgreSQL's server takes its own memory beside the service's.");
+    notes(&mut report, &sides)?;
+    server.version(&mut report)?;
+    sides.into_iter().try_for_each(Seeded::stop)?;
     Ok(report)
 }
 
@@ -180,6 +259,37 @@ pub(super) fn seed(database: &Path, workspace: &str) -> Result<(), Failure> {
     rows::checkpoint(&connection)
 }
 
+/// Writes the same rows in this store's format.
+fn seed_postgres(database: &Database<'_>, workspace: &Workspace) -> Result<(), Failure> {
+    let first = FIRST;
+    let last = first + i64::try_from(MESSAGES)? * 1_000_000;
+    let id = &workspace.id;
+    database.say(&[
+        &format!(
+            "insert into leadhost.messages (workspace_id, cursor_us, id, conversation_id, contact_id, created_at, actor, kind, content, metadata, delivered_at, read_at)
+             select '{id}', {first} + n * 1000000,
+               ('018bcfe5-' || lpad(to_hex(n / 65536), 4, '0') || '-7' || lpad(to_hex(n % 4096), 3, '0') || '-8' || lpad(to_hex(n % 4095), 3, '0') || '-' || lpad(to_hex(n), 12, '0'))::uuid,
+               ('018bcfe5-0000-7000-8000-' || lpad(to_hex(n % 5000), 12, '0'))::uuid,
+               ('018bcfe5-0000-7000-9000-' || lpad(to_hex(n % 5000), 12, '0'))::uuid,
+               to_timestamp({first} / 1000000 + n),
+               case n % 2 when 0 then 'agent' else 'contact' end,
+               'text',
+               'Message ' || n || ': the flat on the third floor is still free, and a visit on Thursday suits us well.',
+               ('{{\"externalId\":\"m.' || n || '\",\"template\":null}}')::json,
+               to_timestamp({first} / 1000000 + n) + interval '400 ms',
+               case n % 3 when 0 then null else to_timestamp({first} / 1000000 + n) + interval '900 ms' end
+             from generate_series(1::bigint, {MESSAGES}) as n"
+        ),
+        // 2 is the number of messages in the feed clock.
+        &format!(
+            "insert into leadhost.feed_clock (workspace_id, entity, last_us) values ('{id}', 2, {last})
+             on conflict (workspace_id, entity) do update set last_us = excluded.last_us"
+        ),
+        "vacuum analyze leadhost.messages",
+        "checkpoint",
+    ])
+}
+
 /// Reads the columns of all messages in the order of the feed without writing them: the
 /// cost of reading.
 fn bare_loop(database: &Path, workspace: &str) -> Result<Duration, Failure> {
@@ -207,11 +317,6 @@ fn bare_loop(database: &Path, workspace: &str) -> Result<Duration, Failure> {
         MESSAGES => Ok(took),
         other => Err(format!("a bare loop found {other} rows of {MESSAGES}").into()),
     }
-}
-
-/// Pulls all messages in a format; checks their number.
-pub(super) fn pull(client: &mut Client, form: &Form) -> Result<Pull, Failure> {
-    pull_since(client, form, None, MESSAGES)
 }
 
 /// Pulls the changes since a time, or everything; checks the number of rows.
@@ -286,43 +391,8 @@ fn tail(body: &[u8]) -> Result<(u64, Option<String>), Failure> {
     Ok((counted, (cursor != "null").then(|| cursor.to_owned())))
 }
 
-/// Fetches pages at the beginning, in the middle and near the end, in turns.
-pub(super) fn at_depths(
-    client: &mut Client,
-    cursors: &[Option<String>],
-) -> Result<Vec<(&'static str, Sample)>, Failure> {
-    let depths = [
-        ("0", 0),
-        ("50 %", cursors.len() / 2),
-        ("99 %", cursors.len() * 99 / 100),
-    ];
-    let mut times = vec![vec![]; depths.len()];
-    for _ in 0..TIMES {
-        for ((_, page), times) in depths.iter().zip(&mut times) {
-            let path = path(cursors[*page].as_deref());
-            let begin = Instant::now();
-            let answer = client.get(&path, FORMS[0].headers)?;
-            times.push(begin.elapsed());
-            if answer.status != 200 {
-                return Err(format!("a page at depth {page}: status {}", answer.status).into());
-            }
-        }
-    }
-    Ok(depths
-        .iter()
-        .zip(times)
-        .map(|((name, _), times)| (*name, Sample::from_durations(times)))
-        .collect())
-}
-
-fn report(
-    arguments: &Arguments,
-    sides: &[SeededBuild],
-    bare: &[f64],
-    depths: &[(&'static str, Sample)],
-) -> Result<Report, Failure> {
-    let mut report = Report::new("export", "A full pull of a million messages");
-    let has_baseline = sides.len() > 1;
+fn pulls(report: &mut Report, arguments: &Arguments, sides: &[Seeded<'_>], bare: f64) {
+    let baseline = sides.get(1);
     let columns = [
         "form",
         "side",
@@ -332,127 +402,158 @@ fn report(
         "processor time a row",
         "of the bare loop's rate",
     ];
-    let columns: Vec<&str> = columns
-        .into_iter()
-        .chain(has_baseline.then_some("times the baseline's rate"))
-        .collect();
+    let more = baseline.map(|_| "times the baseline's rate");
+    let columns: Vec<&str> = columns.into_iter().chain(more).collect();
     let mut table = Table::new(
-        &format!(
+        format!(
             "Pages of {PAGE} rows over one connection. Median of {} alternating rounds:",
             arguments.rounds
         ),
         &columns,
     );
-    let rate = |seconds: f64| MESSAGES as f64 / seconds;
-    let bare_seconds = median(bare);
-    let mut data = Vec::new();
-    let mut json_rates = Vec::new();
     for (at, form) in FORMS.iter().enumerate() {
-        let seconds_of = |side: &SeededBuild| -> Vec<f64> {
-            let pulls = side.pulls[at].iter();
-            pulls.map(|one| one.pull.took.as_secs_f64()).collect()
-        };
-        let baseline = sides.get(1).map(|side| median(&seconds_of(side)));
         for side in sides {
-            let seconds = seconds_of(side);
-            let took = median(&seconds);
-            let processors: Vec<f64> = side.pulls[at]
-                .iter()
-                .map(|one| one.processor.as_secs_f64() / MESSAGES as f64)
-                .collect();
-            let processor = median(&processors);
-            let bytes = side.pulls[at][0].pull.bytes;
+            let took = side.seconds(at);
+            let processors = side.pulls[at].iter();
+            let processors = processors.map(|(_, time)| time.as_secs_f64() / MESSAGES as f64);
+            let bytes = side.pulls[at][0].0.bytes;
             let cells = [
-                form.name.to_owned(),
-                side.name.to_owned(),
-                count(rate(took)),
-                time(Duration::from_secs_f64(took)),
-                format!("{:.0}", bytes as f64 / MESSAGES as f64),
-                time(Duration::from_secs_f64(processor)),
-                format!("{:.2}", bare_seconds / took),
+                form.name.into(),
+                side.build.name.into(),
+                rate(took),
+                seconds(took),
+                format!("{:.0}", bytes as f64 / MESSAGES as f64).into(),
+                seconds(median(&processors.collect::<Vec<_>>())),
+                times(bare / took),
             ];
-            let beside = baseline.map(|baseline| format!("{:.2}", baseline / took));
+            let beside = baseline.map(|baseline| times(baseline.seconds(at) / took));
             table.row(cells.into_iter().chain(beside));
-            data.push(json!({
-                "form": form.name, "side": side.name, "seconds": seconds, "bytes": bytes,
-                "processorSecondsPerRow": processor,
-            }));
-            if at == 0 {
-                json_rates.push(rate(took));
-            }
         }
     }
-    let none = || "–".to_owned();
     let limit = [
-        "the limit".to_owned(),
-        "a bare loop that writes nothing".to_owned(),
-        count(rate(bare_seconds)),
-        time(Duration::from_secs_f64(bare_seconds)),
+        "the limit".into(),
+        "a bare loop that writes nothing".into(),
+        rate(bare),
+        seconds(bare),
         none(),
         none(),
-        "1.00".to_owned(),
+        times(1.0),
     ];
-    table.row(limit.into_iter().chain(has_baseline.then(none)));
-    report.data("pulls", json!(data));
-    report.data("bareSeconds", json!(bare));
-    let of_bare = json_rates[0] / rate(bare_seconds);
+    table.row(limit.into_iter().chain(baseline.map(|_| none())));
+    report.table(table);
+    let of_bare = bare / sides[0].seconds(0);
     report.aim(
         "as JSON at least half the rate of a bare loop over the same rows that writes nothing",
         format!("{of_bare:.2} of it"),
         of_bare >= LEAST_OF_BARE,
     );
-    if let [service, baseline] = json_rates[..] {
-        let times = service / baseline;
-        report.aim(
-            "as JSON not below the baseline's rate, but for a twentieth of noise",
-            format!("{times:.2} times"),
-            times >= 1.0 / round::NOISE,
-        );
+    if let Some(baseline) = baseline {
+        beside_baseline(report, "as JSON", &sides[0], baseline);
     }
-    let first = depths[0].1.p50().as_secs_f64();
-    let mut depth_table = Table::new(
-        &format!("A page by its depth in the feed, {TIMES} of each in turns:"),
-        &["depth", "p50", "p99", "times the first (p50)"],
+}
+
+fn beside_baseline(report: &mut Report, what: &str, own: &Seeded<'_>, baseline: &Seeded<'_>) {
+    let times = baseline.seconds(0) / own.seconds(0);
+    report.aim(
+        format!("{what} not below the baseline's rate, but for a twentieth of noise"),
+        format!("{times:.2} times"),
+        times >= 1.0 / round::NOISE,
+    );
+}
+
+fn pulls_of_stores(report: &mut Report, arguments: &Arguments, sides: &[Seeded<'_>]) {
+    let has_baseline = arguments.baseline.is_some();
+    let of = |build: &str, store: &str| {
+        let mut sides = sides.iter();
+        sides.find(|side| side.build.name == build && side.store == store)
+    };
+    let columns = [
+        "form",
+        "side",
+        "rows/s",
+        "the whole pull",
+        "of SQLite's time",
+    ];
+    let more = has_baseline.then_some("times the baseline's rate");
+    let columns: Vec<&str> = columns.into_iter().chain(more).collect();
+    let mut table = Table::new(
+        format!(
+            "Full pulls of {} messages in pages of {PAGE} over one connection. Median of {} alternating rounds:",
+            count(MESSAGES as f64),
+            arguments.rounds
+        ),
+        &columns,
+    );
+    for (at, form) in FORMS.iter().take(FORMS_OF_STORES).enumerate() {
+        for side in sides {
+            let took = side.seconds(at);
+            let beside = |build: &str, store: &str| of(build, store).map(|side| side.seconds(at));
+            let sqlite = beside(side.build.name, STORES[0]).unwrap_or_default();
+            let cells = [
+                form.name.into(),
+                format!("{} on {}", side.build.name, side.store).into(),
+                rate(took),
+                seconds(took),
+                times(took / sqlite),
+            ];
+            let baseline = beside(BASELINE, side.store).map(|baseline| times(baseline / took));
+            table.row(cells.into_iter().chain(baseline));
+        }
+    }
+    report.table(table);
+    for store in STORES {
+        if let (Some(own), Some(baseline)) = (of(SERVICE, store), of(BASELINE, store)) {
+            beside_baseline(report, &format!("as JSON on {store}"), own, baseline);
+        }
+    }
+}
+
+fn depths(report: &mut Report, sides: &mut [Seeded<'_>]) -> Result<(), Failure> {
+    let mut table = Table::new(
+        format!("A page by its depth in the feed, {TIMES} of each in turns:"),
+        &["side", "depth", "p50", "p99", "times the first (p50)"],
     );
     let mut worst: f64 = 0.0;
-    let mut data = Vec::new();
-    for (name, sample) in depths {
-        let times = sample.p50().as_secs_f64() / first;
-        worst = worst.max(times);
-        depth_table.row([
-            (*name).to_owned(),
-            time(sample.p50()),
-            time(sample.p99()),
-            format!("{times:.2}"),
-        ]);
-        data.push(json!({
-            "depth": name,
-            "p50Micros": sample.p50().as_micros() as u64,
-            "p99Micros": sample.p99().as_micros() as u64,
-        }));
+    for side in sides {
+        let depths = side.at_depths()?;
+        let first = depths[0].1.p50().as_secs_f64();
+        for (depth, sample) in depths {
+            let ratio = sample.p50().as_secs_f64() / first;
+            if side.build.name != BASELINE {
+                worst = worst.max(ratio);
+            }
+            table.row([
+                format!("{} on {}", side.build.name, side.store).into(),
+                depth.into(),
+                time(sample.p50()),
+                time(sample.p99()),
+                times(ratio),
+            ]);
+        }
     }
-    report.data("depths", json!(data));
+    report.table(table);
     report.aim(
         "a page at any depth takes at most 1.2 times the first",
         format!("{worst:.2} times"),
         worst <= MOST_TIMES_FIRST,
     );
-    report.table(table);
-    report.table(depth_table);
+    Ok(())
+}
+
+fn notes(report: &mut Report, sides: &[Seeded<'_>]) -> Result<(), Failure> {
     report.note(format!(
         "Every pull gave all {} rows. The time is that of the requests, without the client's unpacking.",
         count(MESSAGES as f64)
     ));
-    report.note("The bare loop is one statement on the service's file, through the same library: it steps through the rows of the feed and looks at each column.");
     for side in sides {
         let (memory, most) = side.host.process.memory()?;
         report.note(format!(
-            "Resident memory after it, {}: {memory:.0} MiB, {most:.0} MiB at most.",
-            side.name
+            "Resident memory after it, {} on {}: {memory:.0} MiB, {most:.0} MiB at most.",
+            side.build.name, side.store
         ));
     }
-    if has_baseline {
+    if sides.iter().any(|side| side.build.name == BASELINE) {
         report.note(round::BASELINE);
     }
-    Ok(report)
+    Ok(())
 }

@@ -5,13 +5,11 @@
 
 use std::time::Duration;
 
-use serde_json::json;
-
 use super::export::{FIRST, FORMS, MESSAGES, Pull, path, pull_since, seed};
 use crate::host::{self, Host};
 use crate::http::Client;
 use crate::peer::{self, Peer};
-use crate::report::{Report, Table, count, time};
+use crate::report::{Cell, Report, Table, count, seconds};
 use crate::sample::median;
 use crate::{Arguments, Failure, rows};
 
@@ -23,7 +21,6 @@ const LEAST_TIMES: f64 = 3.0;
 const SIDES: [&str; 2] = ["Leadhost", "fastify and better-sqlite3"];
 const PULLS: [&str; 2] = ["full", "incremental"];
 
-/// Measures the pulls of both sides.
 pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
     let folder = arguments.scratch()?;
     let host = Host::start(&arguments.leadhost, folder.path(), "")?;
@@ -74,7 +71,6 @@ fn rate(pull: &Pull) -> f64 {
     MESSAGES as f64 / pull.took.as_secs_f64()
 }
 
-/// The stamp of the first message that counts as changed.
 fn since() -> String {
     let first = MESSAGES - CHANGED + 1;
     let stamp = FIRST + i64::try_from(first).expect("a small number") * 1_000_000;
@@ -114,7 +110,7 @@ fn same_bodies(clients: &mut [Client; 2], since: &str) -> Result<(), Failure> {
 fn report(arguments: &Arguments, took: &[[Vec<f64>; 2]; 2]) -> Report {
     let mut report = Report::new("export-peer", "The export beside a route in Node");
     let mut table = Table::new(
-        &format!(
+        format!(
             "{} messages, of which {} changed since a time; pages of 1000 rows as JSON over one connection. Median of {} alternating rounds:",
             count(MESSAGES as f64),
             count(CHANGED as f64),
@@ -122,22 +118,20 @@ fn report(arguments: &Arguments, took: &[[Vec<f64>; 2]; 2]) -> Report {
         ),
         &["pull", "side", "rows/s", "the whole pull", "times the peer"],
     );
-    let mut data = Vec::new();
     for (pull, rows) in [MESSAGES, CHANGED].into_iter().enumerate() {
-        let seconds = [median(&took[pull][0]), median(&took[pull][1])];
-        let times = seconds[1] / seconds[0];
+        let took_by = [median(&took[pull][0]), median(&took[pull][1])];
+        let times = took_by[1] / took_by[0];
         for (side, name) in SIDES.into_iter().enumerate() {
             table.row([
-                PULLS[pull].to_owned(),
-                name.to_owned(),
-                count(rows as f64 / seconds[side]),
-                time(Duration::from_secs_f64(seconds[side])),
-                format!("{:.2}", seconds[1] / seconds[side]),
+                PULLS[pull].into(),
+                name.into(),
+                count(rows as f64 / took_by[side]),
+                seconds(took_by[side]),
+                Cell::Times(took_by[1] / took_by[side]),
             ]);
-            data.push(json!({"pull": PULLS[pull], "side": name, "seconds": took[pull][side]}));
         }
         report.aim(
-            &format!(
+            format!(
                 "rows a second of a pull that is {} at least three times the peer's",
                 PULLS[pull]
             ),
@@ -145,7 +139,6 @@ fn report(arguments: &Arguments, took: &[[Vec<f64>; 2]; 2]) -> Report {
             times >= LEAST_TIMES,
         );
     }
-    report.data("pulls", json!(data));
     report.table(table);
     report.note("The bodies of both sides were compared: the same but for their cursors. Every pull gave all its rows.");
     report

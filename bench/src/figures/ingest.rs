@@ -1,275 +1,377 @@
-//! How many leads a second are ingested durably, over HTTP, from 64 keep-alive
-//! connections: the service, compared with a careful Node program that writes the same
-//! rows and answers the same body.
+//! How many leads a second are ingested durably, over HTTP, from 64 keep-alive connections, on SQLite or on
+//! PostgreSQL: the service, compared with a careful Node program that writes the same rows and answers the same
+//! body; on PostgreSQL on the same server, and with the service on SQLite.
 //!
-//! If a baseline is given, that build of the service takes turns with this one. Every
-//! round starts a side on an empty data folder, warms it up, loads it, and counts: the
-//! delivery of each answer must exist, and there must be exactly one item, dedupe key,
-//! contact and deal, and two contact keys, for each.
+//! If a baseline is given, that build of the service takes turns with this one. Every round starts a side on an
+//! empty store and counts its rows, see `round`.
 
-use std::net::SocketAddr;
 use std::path::Path;
 use std::time::Duration;
-
-use serde_json::json;
 
 use crate::host::{self, Host};
 use crate::load::{CONNECTIONS, Load, LoadBody};
 use crate::peer::{self, Peer};
-use crate::report::{Report, Table, count, time};
-use crate::round::{self, BaselineRatio, NOISE, Round};
+use crate::postgres::{Server, Work};
+use crate::report::{Cell, Report, Table, count, none, seconds, time};
+use crate::round::{self, BaselineRatio, NOISE, Round, middle};
 use crate::rows::StoredRows;
 use crate::sample::median;
 use crate::{Arguments, Failure, lead};
 
 const TIMES_NODE: f64 = 1.5;
+const TIMES_NODE_ON_POSTGRES: f64 = 2.0;
 /// The aim, as a share of the baseline's processor time for one lead.
 const MOST_PROCESSOR: f64 = 0.5;
 
-/// One request per commit, to show the gain of group commit.
-const ALONE: &str = "writes_per_commit = 1\n";
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum SqliteSide {
-    Leadhost,
+enum Program {
+    Service,
     Baseline,
     Node,
-    LeadhostRaw,
-    BaselineRaw,
-    NodeRaw,
-    LeadhostAlone,
-    LeadhostOne,
-    BaselineOne,
 }
 
-impl SqliteSide {
-    const ALL: [Self; 9] = [
-        Self::Leadhost,
-        Self::Baseline,
-        Self::Node,
-        Self::LeadhostRaw,
-        Self::BaselineRaw,
-        Self::NodeRaw,
-        Self::LeadhostAlone,
-        Self::LeadhostOne,
-        Self::BaselineOne,
-    ];
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Lead,
+    Raw,
+    One,
+    /// One request per commit, to show the gain of group commit.
+    Alone,
+    /// All rows of a request by one statement.
+    AtOnce,
+    /// The service on SQLite, beside those on PostgreSQL.
+    OnSqlite,
+}
 
-    fn name(self) -> &'static str {
-        match self {
-            Self::Leadhost => "Leadhost, through the component",
-            Self::Baseline => "baseline, through the component",
-            Self::Node => "fastify + better-sqlite3, the same rows",
-            Self::LeadhostRaw => "Leadhost, delivery only",
-            Self::BaselineRaw => "baseline, delivery only",
-            Self::NodeRaw => "fastify + better-sqlite3, delivery only",
-            Self::LeadhostAlone => "Leadhost, a commit for each request",
-            Self::LeadhostOne => "Leadhost, over one connection",
-            Self::BaselineOne => "baseline, over one connection",
-        }
-    }
+#[rustfmt::skip]
+const ON_SQLITE: &[(Program, Kind, &str)] = &[
+    (Program::Service, Kind::Lead, "Leadhost, through the component"),
+    (Program::Baseline, Kind::Lead, "baseline, through the component"),
+    (Program::Node, Kind::Lead, "fastify + better-sqlite3, the same rows"),
+    (Program::Service, Kind::Raw, "Leadhost, delivery only"),
+    (Program::Baseline, Kind::Raw, "baseline, delivery only"),
+    (Program::Node, Kind::Raw, "fastify + better-sqlite3, delivery only"),
+    (Program::Service, Kind::Alone, "Leadhost, a commit for each request"),
+    (Program::Service, Kind::One, "Leadhost, over one connection"),
+    (Program::Baseline, Kind::One, "baseline, over one connection"),
+];
 
-    fn body(self) -> LoadBody {
-        match self {
-            Self::LeadhostRaw | Self::BaselineRaw | Self::NodeRaw => LoadBody::Nothing,
+#[rustfmt::skip]
+const ON_POSTGRES: &[(Program, Kind, &str)] = &[
+    (Program::Service, Kind::Lead, "Leadhost, through the component"),
+    (Program::Baseline, Kind::Lead, "baseline, through the component"),
+    (Program::Node, Kind::Lead, "fastify + pg, a transaction a request"),
+    (Program::Node, Kind::AtOnce, "fastify + pg, one statement a request"),
+    (Program::Service, Kind::Raw, "Leadhost, delivery only"),
+    (Program::Baseline, Kind::Raw, "baseline, delivery only"),
+    (Program::Node, Kind::Raw, "fastify + pg, delivery only"),
+    (Program::Service, Kind::OnSqlite, "Leadhost on SQLite"),
+    (Program::Service, Kind::One, "Leadhost, over one connection"),
+    (Program::Baseline, Kind::One, "baseline, over one connection"),
+];
+
+struct Side {
+    program: Program,
+    kind: Kind,
+    name: &'static str,
+    rounds: Vec<Round>,
+    costs: Vec<Costs>,
+}
+
+/// What a lead costs outside of the side's own process: on PostgreSQL the server's processor time in seconds and
+/// bytes of its log; and for a side with group commit its leads per commit.
+#[derive(Default)]
+struct Costs {
+    server: Option<(f64, f64)>,
+    together: Option<f64>,
+}
+
+impl Side {
+    fn body(&self) -> LoadBody {
+        match self.kind {
+            Kind::Raw => LoadBody::Nothing,
             _ => LoadBody::Lead,
         }
     }
 
-    fn connections(self) -> u64 {
-        match self {
-            Self::LeadhostOne | Self::BaselineOne => 1,
+    fn connections(&self) -> u64 {
+        match self.kind {
+            Kind::One => 1,
             _ => CONNECTIONS,
         }
     }
 
-    fn is_baseline(self) -> bool {
-        matches!(self, Self::Baseline | Self::BaselineRaw | Self::BaselineOne)
-    }
-
-    /// Returns the same side of the baseline.
-    fn baseline(self) -> Option<Self> {
-        match self {
-            Self::Leadhost => Some(Self::Baseline),
-            Self::LeadhostRaw => Some(Self::BaselineRaw),
-            Self::LeadhostOne => Some(Self::BaselineOne),
-            _ => None,
-        }
-    }
-
-    /// Returns the build of the service that this side runs.
-    fn program(self, arguments: &Arguments) -> &Path {
-        match &arguments.baseline {
-            Some(baseline) if self.is_baseline() => baseline,
-            _ => &arguments.leadhost,
-        }
-    }
-
-    fn load(self, to: SocketAddr, path: String) -> Load {
-        Load {
-            body: self.body(),
-            connections: self.connections(),
-            ..Load::new(to, path)
-        }
+    fn costs(&self) -> [Cell; 3] {
+        let cell = |cost: fn(&Costs) -> Option<f64>, shown: fn(f64) -> Cell| {
+            let costs: Vec<f64> = self.costs.iter().filter_map(cost).collect();
+            match costs.is_empty() {
+                true => none(),
+                false => shown(median(&costs)),
+            }
+        };
+        [
+            cell(|costs| Some(costs.server?.0), seconds),
+            cell(
+                |costs| Some(costs.server?.1),
+                |bytes| format!("{bytes:.0} bytes").into(),
+            ),
+            cell(|costs| costs.together, |leads| format!("{leads:.1}").into()),
+        ]
     }
 }
 
-/// Measures each side in each round.
 pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
-    let component = arguments.component()?;
-    let mut sides: Vec<(SqliteSide, Vec<Round>)> = SqliteSide::ALL
-        .into_iter()
-        .filter(|side| arguments.baseline.is_some() || !side.is_baseline())
-        .map(|side| (side, Vec::new()))
-        .collect();
-    let mut sync = Vec::new();
-    for number in 1..=arguments.rounds {
-        for (side, rounds) in round::in_turn(&mut sides, number) {
-            let side = *side;
-            let folder = arguments.scratch()?;
-            sync.push(round::sync_time(folder.path())?.as_secs_f64());
-            let round = match side {
-                SqliteSide::Node | SqliteSide::NodeRaw => {
-                    measure_node(arguments, side, folder.path())
-                }
-                _ => measure_leadhost(arguments, side, folder.path(), &component),
-            };
-            let round =
-                round.map_err(|error| format!("{}, round {number}: {error}", side.name()))?;
-            eprintln!(
-                "  round {number}: {}: {} leads/s, processor a lead {}",
-                side.name(),
-                count(round.outcome.per_second()),
-                time(round.processor)
-            );
-            rounds.push(round);
-        }
-    }
-    report(arguments, &sides, Duration::from_secs_f64(median(&sync)))
-}
-
-fn measure_leadhost(
-    arguments: &Arguments,
-    side: SqliteSide,
-    folder: &Path,
-    component: &[u8],
-) -> Result<Round, Failure> {
-    let store = if side == SqliteSide::LeadhostAlone {
-        ALONE
-    } else {
-        ""
-    };
-    let host = Host::start(side.program(arguments), folder, store)?;
-    host.activate(component)?;
-    let workspace = host.apply()?;
-    let round = round::run(
-        arguments,
-        side.load(host.gateway, workspace.path),
-        || host.process.processor(),
-        || Ok(()),
-    )?;
-    host.stop()?;
-    let database = StoredRows::Sqlite(host::database(folder));
-    round::check(&database, side.body(), &round)?;
-    Ok(round)
-}
-
-fn measure_node(arguments: &Arguments, side: SqliteSide, folder: &Path) -> Result<Round, Failure> {
-    let peer = Peer::start(&arguments.folder, folder)?;
-    let round = round::run(
-        arguments,
-        side.load(peer.address, Peer::path()),
-        || peer.process.processor(),
-        || Ok(()),
-    )?;
-    peer.stop()?;
-    let database = StoredRows::Sqlite(peer::database(folder));
-    round::check(&database, side.body(), &round)?;
-    Ok(round)
-}
-
-fn report(
-    arguments: &Arguments,
-    sides: &[(SqliteSide, Vec<Round>)],
-    sync: Duration,
-) -> Result<Report, Failure> {
-    let rounds_of = |side: SqliteSide| {
-        let found = sides.iter().find(|(other, _)| *other == side);
-        found.map(|(_, rounds)| rounds.as_slice())
-    };
-    let ratio_of = |side: SqliteSide| {
-        Some(BaselineRatio::from_rounds(
-            rounds_of(side)?,
-            rounds_of(side.baseline()?)?,
-        ))
-    };
-    let has_baseline = arguments.baseline.is_some();
-    let columns: Vec<&str> = round::COLUMNS
-        .into_iter()
-        .chain(BaselineRatio::COLUMNS.into_iter().filter(|_| has_baseline))
-        .collect();
-    let mut table = Table::new(
-        &format!(
-            "Distinct leads of {} bytes, {CONNECTIONS} keep-alive connections unless a side names another number, answered after the sync of their commit. Median of {} alternating rounds of {} s:",
-            lead::BYTES,
-            arguments.rounds,
-            arguments.round().as_secs()
-        ),
-        &columns,
-    );
-    let mut data = Vec::new();
-    for (side, rounds) in sides {
-        let ratio = ratio_of(*side);
-        let more = BaselineRatio::cells(ratio)
-            .into_iter()
-            .filter(|_| has_baseline);
-        let mut figures = round::line(&mut table, side.name(), rounds, more);
-        if let Some(ratio) = ratio {
-            figures["timesBaseline"] = ratio.data();
-        }
-        data.push(figures);
-    }
-    let rate = |side: SqliteSide| rounds_of(side).map_or(0.0, round::rate);
-    let times = |one: SqliteSide, other: SqliteSide| rate(one) / rate(other);
-    let node = times(SqliteSide::Leadhost, SqliteSide::Node);
+    let (sides, sync) = rounds(arguments, ON_SQLITE, None)?;
     let mut report = Report::new("ingest", "Leads ingested durably");
+    let sides = Sides { arguments, sides };
+    let node = sides.times((Program::Service, Kind::Lead), (Program::Node, Kind::Lead));
     report.aim(
         "at least 1.5 times the leads of fastify + better-sqlite3 with group commit",
         format!("{node:.2} times"),
         node >= TIMES_NODE,
     );
-    if let Some(ratio) = ratio_of(SqliteSide::Leadhost) {
+    if let Some(ratio) = sides.ratio(Kind::Lead) {
         report.aim(
             "processor time a lead at most half of the baseline's",
             format!("{:.2} times", ratio.processor),
             ratio.processor <= MOST_PROCESSOR,
         );
     }
-    if let Some(ratio) = ratio_of(SqliteSide::LeadhostOne) {
-        report.aim(
-            "p50 over one connection not above the baseline's, but for a twentieth of noise",
-            format!("{:.2} times", ratio.p50),
-            ratio.p50 <= NOISE,
-        );
-    }
-    report.table(table);
+    sides.table(&mut report, "the sync of their commit", false);
     report.note(format!(
         "Delivery only: {:.2} times Node. Sharing a commit: {:.1} times a commit for each request.",
-        times(SqliteSide::LeadhostRaw, SqliteSide::NodeRaw),
-        times(SqliteSide::Leadhost, SqliteSide::LeadhostAlone)
+        sides.times((Program::Service, Kind::Raw), (Program::Node, Kind::Raw)),
+        sides.times(
+            (Program::Service, Kind::Lead),
+            (Program::Service, Kind::Alone)
+        ),
     ));
-    report.note("Nothing is missing: after each round the rows were counted on all sides and every answered delivery was found (one item, dedupe key, contact, deal and two contact keys a lead).");
     report.note("Delivery only means a body of the same size in which the converter finds no lead: it is converted and stored as a delivery row without anything else.");
-    if has_baseline {
-        report.note(round::BASELINE);
-    }
-    let crowded = sides.iter().filter(|(side, _)| side.connections() > 1);
-    report.note(round::generator(crowded.flat_map(|(_, rounds)| rounds)));
     report.note(format!(
         "All: SQLite, WAL, synchronous=FULL; one write of 4 KiB with fdatasync takes {} here. No access log on any side.",
         time(sync)
     ));
-    report.data("sides", json!(data));
-    peer::versions(&arguments.folder, &mut report)?;
+    sides.notes(&mut report)?;
     Ok(report)
+}
+
+pub fn measure_on_postgres(arguments: &Arguments) -> Result<Report, Failure> {
+    let server = Server::start(arguments)?;
+    let (sides, sync) = rounds(arguments, ON_POSTGRES, Some(&server))?;
+    let mut report = Report::new("ingest-postgres", "Leads ingested durably on PostgreSQL");
+    let sides = Sides { arguments, sides };
+    let node = sides.times((Program::Service, Kind::Lead), (Program::Node, Kind::Lead));
+    report.aim(
+        "at least 2 times the leads of fastify + pg with a pool of 16",
+        format!("{node:.2} times"),
+        node >= TIMES_NODE_ON_POSTGRES,
+    );
+    if let Some(ratio) = sides.ratio(Kind::Lead) {
+        report.aim(
+            "leads a second not below the baseline's, but for a twentieth of noise",
+            format!("{:.2} times", ratio.rate),
+            ratio.rate >= 1.0 / NOISE,
+        );
+    }
+    sides.table(&mut report, "their commit", true);
+    report.note(format!(
+        "{:.2} times Node when that writes all of a request's rows by one statement, {:.2} times with deliveries only. PostgreSQL gives {:.2} times the leads of SQLite.",
+        sides.times((Program::Service, Kind::Lead), (Program::Node, Kind::AtOnce)),
+        sides.times((Program::Service, Kind::Raw), (Program::Node, Kind::Raw)),
+        sides.times((Program::Service, Kind::Lead), (Program::Service, Kind::OnSqlite)),
+    ));
+    report.note("All on one server of its own with default settings but for 256 MiB of shared buffers and no checkpoint within a round: fsync and synchronous_commit on.");
+    report.note("Node's stamps come from a sequence; the service's from the feed clock, whose row a transaction locks to its end.");
+    let own = sides
+        .rounds((Program::Service, Kind::Lead))
+        .unwrap_or_default();
+    let p99 = middle(own, |round| round.outcome.latency().p99().as_secs_f64());
+    report.note(format!(
+        "One write of 4 KiB with fdatasync takes {} here; p99 of the service is {}.",
+        time(sync),
+        seconds(p99)
+    ));
+    sides.notes(&mut report)?;
+    server.version(&mut report)?;
+    Ok(report)
+}
+
+/// Measures these sides in each round, but those of a baseline that is not there. Returns the median of a sync,
+/// too.
+fn rounds(
+    arguments: &Arguments,
+    all: &[(Program, Kind, &'static str)],
+    server: Option<&Server>,
+) -> Result<(Vec<Side>, Duration), Failure> {
+    let component = arguments.component()?;
+    let mut sides: Vec<Side> = (all.iter())
+        .filter(|(program, ..)| arguments.baseline.is_some() || *program != Program::Baseline)
+        .map(|&(program, kind, name)| Side {
+            program,
+            kind,
+            name,
+            rounds: Vec::new(),
+            costs: Vec::new(),
+        })
+        .collect();
+    let mut sync = Vec::new();
+    for number in 1..=arguments.rounds {
+        for side in round::in_turn(&mut sides, number) {
+            let folder = arguments.scratch()?;
+            sync.push(round::sync_time(folder.path())?.as_secs_f64());
+            let server = server.filter(|_| side.kind != Kind::OnSqlite);
+            let name = side.name;
+            let (round, costs) = one_round(arguments, server, side, folder.path(), &component)
+                .map_err(|error| format!("{name}, round {number}: {error}"))?;
+            eprintln!(
+                "  round {number}: {name}: {} leads/s, processor a lead {}",
+                count(round.outcome.per_second()),
+                time(round.processor)
+            );
+            side.rounds.push(round);
+            side.costs.push(costs);
+        }
+    }
+    Ok((sides, Duration::from_secs_f64(median(&sync))))
+}
+
+fn one_round(
+    arguments: &Arguments,
+    server: Option<&Server>,
+    side: &Side,
+    folder: &Path,
+    component: &[u8],
+) -> Result<(Round, Costs), Failure> {
+    let database = server.map(Server::database).transpose()?;
+    let before = std::cell::Cell::new(Work::default());
+    let work = || server.map_or(Ok(Work::default()), Server::work);
+    let between = || work().map(|work| before.set(work));
+    let load = |to, path| Load {
+        body: side.body(),
+        connections: side.connections(),
+        ..Load::new(to, path)
+    };
+    let (round, after, file);
+    if side.program == Program::Node {
+        let write = match side.kind {
+            Kind::AtOnce => "statement",
+            _ => "transaction",
+        };
+        let peer = match &database {
+            None => Peer::start(&arguments.folder, folder)?,
+            Some(database) => Peer::start_postgres(&arguments.folder, &database.url(), write)?,
+        };
+        let load = load(peer.address, Peer::path());
+        round = round::run(arguments, load, || peer.process.processor(), between)?;
+        after = work()?;
+        peer.stop()?;
+        file = peer::database(folder);
+    } else {
+        let program = match (&arguments.baseline, side.program) {
+            (Some(baseline), Program::Baseline) => baseline,
+            _ => &arguments.leadhost,
+        };
+        let store = match &database {
+            Some(database) => database.store(),
+            None if side.kind == Kind::Alone => "writes_per_commit = 1\n".to_owned(),
+            None => String::new(),
+        };
+        let host = Host::start(program, folder, &store)?;
+        host.activate(component)?;
+        let load = load(host.gateway, host.apply()?.path);
+        round = round::run(arguments, load, || host.process.processor(), between)?;
+        after = work()?;
+        host.stop()?;
+        file = host::database(folder);
+    }
+    let Some(database) = database else {
+        round::check(&StoredRows::Sqlite(file), side.body(), &round)?;
+        return Ok((round, Costs::default()));
+    };
+    let rows = StoredRows::Postgres(database.url());
+    round::check(&rows, side.body(), &round)?;
+    let (all, answers) = (round.warm.answers.len(), round.outcome.answers.len());
+    let together = match side.program {
+        Program::Node => None,
+        _ => Some((all + answers) as f64 / rows.rows("commit_markers")?.max(1) as f64),
+    };
+    database.drop()?;
+    let (before, answers) = (before.get(), answers.max(1) as f64);
+    let processor = after.processor.saturating_sub(before.processor);
+    let log = (after.log_bytes - before.log_bytes) as f64 / answers;
+    let server = Some((processor.as_secs_f64() / answers, log));
+    Ok((round, Costs { server, together }))
+}
+
+struct Sides<'a> {
+    arguments: &'a Arguments,
+    sides: Vec<Side>,
+}
+
+impl Sides<'_> {
+    fn rounds(&self, (program, kind): (Program, Kind)) -> Option<&[Round]> {
+        let is_it = |side: &&Side| side.program == program && side.kind == kind;
+        Some(&self.sides.iter().find(is_it)?.rounds)
+    }
+
+    fn times(&self, one: (Program, Kind), other: (Program, Kind)) -> f64 {
+        let rate = |of| self.rounds(of).map_or(0.0, round::rate);
+        rate(one) / rate(other)
+    }
+
+    /// The service's results of a kind beside the baseline's.
+    fn ratio(&self, kind: Kind) -> Option<BaselineRatio> {
+        let (own, baseline) = ((Program::Service, kind), (Program::Baseline, kind));
+        let (own, baseline) = (self.rounds(own)?, self.rounds(baseline)?);
+        Some(BaselineRatio::from_rounds(own, baseline))
+    }
+
+    /// Adds the table, and the aim of a lead over one connection.
+    fn table(&self, report: &mut Report, after: &str, has_server: bool) {
+        let has_baseline = self.arguments.baseline.is_some();
+        let server = ["the server's", "its log a lead", "leads a commit"];
+        let columns: Vec<&str> = (round::COLUMNS.into_iter())
+            .chain(server.into_iter().filter(|_| has_server))
+            .chain(BaselineRatio::COLUMNS.into_iter().filter(|_| has_baseline))
+            .collect();
+        let mut table = Table::new(
+            format!(
+                "Distinct leads of {} bytes, {CONNECTIONS} keep-alive connections unless a side names another number, answered after {after}. Median of {} alternating rounds of {} s:",
+                lead::BYTES,
+                self.arguments.rounds,
+                self.arguments.round().as_secs()
+            ),
+            &columns,
+        );
+        for side in &self.sides {
+            let is_own = side.program == Program::Service;
+            let ratio = self.ratio(side.kind).filter(|_| is_own);
+            let beside = BaselineRatio::cells(ratio).into_iter();
+            let costs = side.costs().into_iter().filter(|_| has_server);
+            let more = costs.chain(beside.filter(|_| has_baseline));
+            table.row(
+                round::cells(side.name, &side.rounds)
+                    .into_iter()
+                    .chain(more),
+            );
+        }
+        report.table(table);
+        if let Some(ratio) = self.ratio(Kind::One) {
+            report.aim(
+                "p50 over one connection not above the baseline's, but for a twentieth of noise",
+                format!("{:.2} times", ratio.p50),
+                ratio.p50 <= NOISE,
+            );
+        }
+    }
+
+    fn notes(&self, report: &mut Report) -> Result<(), Failure> {
+        report.note("Nothing is missing: after each round the rows were counted on all sides and every answered delivery was found (one item, dedupe key, contact, deal and two contact keys a lead).");
+        if self.arguments.baseline.is_some() {
+            report.note(round::BASELINE);
+        }
+        let crowded = self.sides.iter().filter(|side| side.connections() > 1);
+        report.note(round::generator(crowded.flat_map(|side| &side.rounds)));
+        peer::versions(&self.arguments.folder, report)
+    }
 }

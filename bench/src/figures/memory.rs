@@ -4,10 +4,8 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use serde_json::json;
-
 use crate::host::Host;
-use crate::report::{Report, Table, time};
+use crate::report::{Cell, Report, Table, time};
 use crate::sample::median;
 use crate::{Arguments, Build, Failure, round};
 
@@ -17,7 +15,6 @@ const SLACK: f64 = 0.25;
 const LOOK: Duration = Duration::from_millis(100);
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// The aim in MiB.
 const MOST: f64 = 40.0;
 const RESIDENT: &str = "Rss";
 
@@ -55,14 +52,12 @@ impl<'a> MeasuredBuild<'a> {
         })
     }
 
-    /// Returns the median of a part over the rounds.
     fn part(&self, name: &str) -> f64 {
         let each = self.held.iter().filter_map(|held| held.get(name).copied());
         median(&each.collect::<Vec<_>>())
     }
 }
 
-/// Measures the memory of each build in each round.
 pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
     let mut sides = arguments
         .builds()
@@ -115,7 +110,7 @@ fn report(arguments: &Arguments, sides: &[MeasuredBuild<'_>]) -> Report {
     let baseline = sides.get(1);
     let resident = sides[0].part(RESIDENT);
     report.aim(
-        &format!("resident at rest at most {MOST} MiB"),
+        format!("resident at rest at most {MOST} MiB"),
         format!("{resident:.1} MiB"),
         resident <= MOST,
     );
@@ -125,7 +120,7 @@ fn report(arguments: &Arguments, sides: &[MeasuredBuild<'_>]) -> Report {
         .chain(baseline.map(|_| "times the baseline"))
         .collect();
     let mut table = Table::new(
-        &format!(
+        format!(
             "The service on SQLite after a start, with compiled code at hand and no request, once its memory has been the same for {} s. Median of {} alternating rounds:",
             QUIET.as_secs(),
             arguments.rounds
@@ -133,22 +128,15 @@ fn report(arguments: &Arguments, sides: &[MeasuredBuild<'_>]) -> Report {
         &columns,
     );
     for (part, words) in PARTS {
-        let each = sides.iter().map(|side| format!("{:.1}", side.part(part)));
+        let each = sides
+            .iter()
+            .map(|side| format!("{:.1}", side.part(part)).into());
         let times = baseline.map(|baseline| sides[0].part(part) / baseline.part(part));
-        table.row(
-            std::iter::once(format!("{words} (`{part}`)"))
-                .chain(each)
-                .chain(times.map(|times| format!("{times:.2}"))),
-        );
+        let name = Cell::from(format!("{words} (`{part}`)"));
+        let cells = std::iter::once(name).chain(each);
+        table.row(cells.chain(times.map(Cell::Times)));
     }
     report.table(table);
-    let data: Vec<_> = sides
-        .iter()
-        .map(|side| {
-            json!({"side": side.build.name, "mebibytes": side.held, "settledSeconds": side.settled})
-        })
-        .collect();
-    report.data("sides", json!(data));
     report.note("The kernel sums up the parts over all mappings of the process. A page that several processes map counts fully in `Rss`, and by its share in `Pss`.");
     if baseline.is_some() {
         report.note(round::BASELINE);

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use crate::host::Host;
 use crate::http::Client;
 use crate::provider::{self, Provider};
-use crate::report::{Report, Table, count, time};
+use crate::report::{Report, Table, count, seconds, time};
 use crate::sample::{Sample, median};
 use crate::{Arguments, Failure};
 
@@ -24,7 +24,6 @@ const FAR: Duration = Duration::from_millis(50);
 /// Events of one webhook: the maximum that providers document.
 const EVENTS: u64 = 1_000;
 
-/// Measures the notifications and the webhooks of each round.
 pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
     let mut near = Vec::new();
     let mut far = Vec::new();
@@ -228,15 +227,12 @@ fn statuses(gateway: SocketAddr, channel: &Channel, sent: u64) -> Result<f64, Fa
     Ok(sent as f64 / elapsed.as_secs_f64())
 }
 
-/// Checks that each message is exported as delivered.
 fn check(host: &Host, channel: &Channel, sent: u64) -> Result<(), Failure> {
     let mut client = Client::connect(host.data, Some(&channel.workspace_key))?;
     let mut cursor = String::new();
     let (mut messages, mut delivered) = (0, 0);
     loop {
-        let page = client
-            .get(&format!("/v1/export/messages?limit=1000{cursor}"), "")?
-            .json()?;
+        let page = client.get_json(&format!("/v1/export/messages?limit=1000{cursor}"))?;
         for row in page["data"].as_array().into_iter().flatten() {
             messages += 1;
             if !row["delivered_at"].is_null() {
@@ -266,20 +262,20 @@ fn report(near: &[MessageRound], far: &[MessageRound], back: &[f64]) -> Report {
     let (near_times, far_times) = (sample(near), sample(far));
     let own = far_times.p50().saturating_sub(FAR);
     let mut table = Table::new(
-        &format!(
+        format!(
             "Notifications through the WhatsApp adapter to a provider on the same machine. Median of {} rounds:",
             near.len()
         ),
         &["", "a second", "p50", "p99"],
     );
     table.row([
-        format!("{CONNECTIONS} connections, the provider answers at once"),
+        format!("{CONNECTIONS} connections, the provider answers at once").into(),
         count(median(&rates)),
         time(near_times.p50()),
         time(near_times.p99()),
     ]);
     table.row([
-        format!("one connection, the provider takes {}", time(FAR)),
+        format!("one connection, the provider takes {}", time(FAR)).into(),
         count(median(
             &far.iter().map(MessageRound::per_second).collect::<Vec<_>>(),
         )),
@@ -293,9 +289,9 @@ fn report(near: &[MessageRound], far: &[MessageRound], back: &[f64]) -> Report {
     );
     let events_rate = median(back);
     events.row([
-        "durable, each merged into its message".to_owned(),
+        "durable, each merged into its message".into(),
         count(events_rate),
-        time(Duration::from_secs_f64(EVENTS as f64 / events_rate)),
+        seconds(EVENTS as f64 / events_rate),
     ]);
     report.table(events);
     report.note(format!(
@@ -304,15 +300,5 @@ fn report(near: &[MessageRound], far: &[MessageRound], back: &[f64]) -> Report {
         time(own)
     ));
     report.note("The provider received every message once; each is exported as delivered.");
-    report.data(
-        "notifications",
-        json!({
-            "perSecond": rates,
-            "p50Micros": near_times.p50().as_micros() as u64,
-            "p99Micros": near_times.p99().as_micros() as u64,
-            "ownMicros": own.as_micros() as u64,
-        }),
-    );
-    report.data("eventsPerSecond", json!(back));
     report
 }

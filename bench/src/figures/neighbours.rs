@@ -19,7 +19,7 @@ use xtask::misbehave;
 use crate::host::{self, Host};
 use crate::http::Client;
 use crate::paced::{self, Paced, PacedBody, PacedOutcome};
-use crate::report::{Report, Table, time};
+use crate::report::{Cell, Report, Table, time};
 use crate::rows::StoredRows;
 use crate::sample::Sample;
 use crate::{Arguments, Failure, has_memory};
@@ -28,7 +28,6 @@ const WARM_UP: Duration = Duration::from_secs(3);
 /// The client of a check disconnects after this time and starts another check: work that
 /// continues for disconnected clients adds up.
 const CHECK_PATIENCE: Duration = Duration::from_secs(3);
-/// Leads a second of the good connection.
 const GOOD_RATE: f64 = 100.0;
 /// Connections of a sender of many leads: the maximum of usual HTTP clients.
 const POOL: usize = 256;
@@ -42,7 +41,6 @@ const BAD: IpAddr = IpAddr::V4(Ipv4Addr::new(127, 0, 0, 3));
 /// First number of the good connection's leads, so that no round repeats those of another.
 const NUMBERS: u64 = 10_000_000;
 
-/// A bad neighbour: its kind and its rate.
 struct Row {
     name: &'static str,
     what: &'static str,
@@ -139,7 +137,7 @@ pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
             "what came of the neighbour",
         ],
     );
-    let (mut data, mut met, mut missed) = (Vec::new(), 0, Vec::new());
+    let (mut met, mut missed) = (0, Vec::new());
     for row in rows {
         let bad = match component(arguments, &row.bad) {
             Ok(bad) => bad,
@@ -152,7 +150,7 @@ pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
         let measured = measure_row(arguments, row, &bad, during)
             .map_err(|error| format!("{}: {error}", row.name))?;
         let line = measured.line(row);
-        eprintln!("  {}", line.join(" | "));
+        eprintln!("  {}", line.each_ref().map(Cell::to_string).join(" | "));
         table.row(line);
         if !row.has_aim() {
         } else if measured.meets(row) {
@@ -160,7 +158,6 @@ pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
         } else {
             missed.push(row.name);
         }
-        data.push(measured.data(row));
     }
     let came = match missed.as_slice() {
         [] => format!("met in all {met} rows"),
@@ -184,7 +181,6 @@ pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
         false => "The data folders were on the disk, since there is no /dev/shm here: its own stalls are part of the figures.",
     });
     report.note("A lead that is not answered within 15 s counts with 15 s, and as not ok.");
-    report.data("rows", Value::Array(data));
     Ok(report)
 }
 
@@ -263,12 +259,15 @@ fn measure_row(
                 body: PacedBody::Leads(number * NUMBERS),
             })
         };
-        let neighbour = Neighbour::ready(&host, row, component)?;
+        let neighbour = neighbour(&host, row, component)?;
         paced::join(load(WARM_UP, 0))?;
         let alone = paced::join(load(during, 1))?;
-        let neighbour = neighbour.start(&host, during)?;
+        let neighbour = neighbour(during);
         let beside = paced::join(load(during, 2))?;
-        add(&mut ended, neighbour.join()?);
+        add(
+            &mut ended,
+            neighbour.join().map_err(|_| "the neighbour panicked")??,
+        );
         rounds.push(NeighbourRound { alone, beside });
         // It may be too busy to process a request to end, which is not measured here, so
         // it is killed.
@@ -283,15 +282,15 @@ fn measure_row(
     Ok(MeasuredRow { rounds, came })
 }
 
-fn add(all: &mut BTreeMap<String, u64>, more: BTreeMap<String, u64>) {
+fn add(all: &mut Ended, more: Ended) {
     for (what, times) in more {
         *all.entry(what).or_default() += times;
     }
 }
 
 /// Counts deliveries that were not converted, by their current status.
-fn not_converted(folder: &std::path::Path) -> Result<BTreeMap<String, u64>, Failure> {
-    let mut by_status = BTreeMap::<String, u64>::new();
+fn not_converted(folder: &std::path::Path) -> Result<Ended, Failure> {
+    let mut by_status = Ended::new();
     for (status, _) in StoredRows::Sqlite(host::database(folder))
         .ran_with()?
         .into_values()
@@ -302,7 +301,7 @@ fn not_converted(folder: &std::path::Path) -> Result<BTreeMap<String, u64>, Fail
     Ok(by_status)
 }
 
-fn listed(times: &BTreeMap<String, u64>) -> String {
+fn listed(times: &Ended) -> String {
     if times.is_empty() {
         return "nothing else".to_owned();
     }
@@ -310,72 +309,49 @@ fn listed(times: &BTreeMap<String, u64>) -> String {
     each.join(", ")
 }
 
-/// The load beside the good connection.
-enum Neighbour {
-    Sending {
-        path: String,
-        body: PacedBody,
-        rate: f64,
-        under_way: usize,
-    },
-    Checked {
-        component: Vec<u8>,
-    },
-    Absent,
-}
+/// What became of requests, counted.
+type Ended = BTreeMap<String, u64>;
 
-impl Neighbour {
-    fn ready(host: &Host, row: &Row, component: &[u8]) -> Result<Self, Failure> {
-        let name = "neighbour";
-        Ok(match row.bad {
-            Bad::Deliveries(kind, config, rate) => {
-                host.activate(component)?;
-                let plugin = match kind {
-                    Component::Plain | Component::Wasi => "misbehave",
-                    Component::Python => "misbehave-python",
-                };
-                let config: Value = serde_json::from_str(config)?;
-                Self::Sending {
-                    path: host.apply_as(name, plugin, &config)?.path,
-                    body: PacedBody::Same,
-                    rate,
-                    under_way: MANY,
-                }
-            }
-            Bad::Leads(rate, under_way) => Self::Sending {
-                path: host.apply_as(name, "grupo-olx", &json!({}))?.path,
-                body: PacedBody::Leads(3 * NUMBERS),
-                rate,
-                under_way,
-            },
-            Bad::Checks(_) => Self::Checked {
-                component: component.to_vec(),
-            },
-            Bad::Nothing => Self::Absent,
-        })
-    }
+/// Starts the load beside the good connection for this time.
+type Neighbour = Box<dyn FnOnce(Duration) -> JoinHandle<Result<Ended, Failure>>>;
 
-    fn start(self, host: &Host, during: Duration) -> Result<Running, Failure> {
-        Ok(match self {
-            Self::Sending {
-                path,
-                body,
-                rate,
-                under_way,
-            } => Running::Sending(paced::start(Paced {
-                to: host.gateway,
+fn neighbour(host: &Host, row: &Row, component: &[u8]) -> Result<Neighbour, Failure> {
+    let (name, to) = ("neighbour", host.gateway);
+    let sending = |path, body, per_second, under_way| -> Neighbour {
+        Box::new(move |during| {
+            let load = Paced {
+                to,
                 from: BAD,
                 path,
-                per_second: rate,
+                per_second,
                 during,
                 under_way,
                 body,
-            })),
-            Self::Checked { component } => {
-                let mut admin = host.admin()?;
+            };
+            std::thread::spawn(|| Ok(paced::join(paced::start(load))?.ended))
+        })
+    };
+    Ok(match row.bad {
+        Bad::Deliveries(kind, config, rate) => {
+            host.activate(component)?;
+            let plugin = match kind {
+                Component::Plain | Component::Wasi => "misbehave",
+                Component::Python => "misbehave-python",
+            };
+            let config: Value = serde_json::from_str(config)?;
+            let path = host.apply_as(name, plugin, &config)?.path;
+            sending(path, PacedBody::Same, rate, MANY)
+        }
+        Bad::Leads(rate, under_way) => {
+            let path = host.apply_as(name, "grupo-olx", &json!({}))?.path;
+            sending(path, PacedBody::Leads(3 * NUMBERS), rate, under_way)
+        }
+        Bad::Checks(_) => {
+            let (mut admin, component) = (host.admin()?, component.to_vec());
+            Box::new(move |during| {
                 let until = Instant::now() + during;
-                Running::Checked(std::thread::spawn(move || {
-                    let mut ended = BTreeMap::<String, u64>::new();
+                std::thread::spawn(move || {
+                    let mut ended = Ended::new();
                     while Instant::now() < until {
                         let how = match check(&mut admin, &component) {
                             Ok(status) => format!("answers {status}"),
@@ -383,29 +359,12 @@ impl Neighbour {
                         };
                         *ended.entry(how).or_default() += 1;
                     }
-                    ended
-                }))
-            }
-            Self::Absent => Running::Absent,
-        })
-    }
-}
-
-enum Running {
-    Sending(JoinHandle<Result<PacedOutcome, Failure>>),
-    Checked(JoinHandle<BTreeMap<String, u64>>),
-    Absent,
-}
-
-impl Running {
-    /// Returns the counts by outcome.
-    fn join(self) -> Result<BTreeMap<String, u64>, Failure> {
-        match self {
-            Self::Sending(thread) => Ok(paced::join(thread)?.ended),
-            Self::Checked(thread) => Ok(thread.join().map_err(|_| "the checks panicked")?),
-            Self::Absent => Ok(BTreeMap::new()),
+                    Ok(ended)
+                })
+            })
         }
-    }
+        Bad::Nothing => Box::new(|_| std::thread::spawn(|| Ok(Ended::new()))),
+    })
 }
 
 fn check(admin: &mut Client, component: &[u8]) -> Result<u16, Failure> {
@@ -420,7 +379,6 @@ impl NeighbourRound {
     }
 }
 
-/// The ratio of the p99.
 fn times(beside: &Sample, alone: &Sample) -> f64 {
     beside.p99().as_secs_f64() / alone.p99().as_secs_f64().max(f64::MIN_POSITIVE)
 }
@@ -454,7 +412,7 @@ impl MeasuredRow {
         self.times() <= row.aim && self.ok_per_second() >= GOOD_RATE * LEAST_OK
     }
 
-    fn line(&self, row: &Row) -> Vec<String> {
+    fn line(&self, row: &Row) -> [Cell; 9] {
         let verdict = match (row.has_aim(), self.meets(row)) {
             (false, _) => "none".to_owned(),
             (true, true) => format!("{}: met", row.aim),
@@ -462,42 +420,16 @@ impl MeasuredRow {
         };
         let each: Vec<_> = self.rounds.iter().map(NeighbourRound::times).collect();
         let each: Vec<_> = each.iter().map(|times| format!("{times:.2}")).collect();
-        vec![
-            format!("{}: {}", row.name, row.what),
-            format!("{:.1}", self.ok_per_second()),
+        [
+            format!("{}: {}", row.name, row.what).into(),
+            format!("{:.1}", self.ok_per_second()).into(),
             time(self.beside().p50()),
             time(self.beside().p99()),
             time(self.alone().p50()),
             time(self.alone().p99()),
-            format!("{:.2} ({})", self.times(), each.join(", ")),
-            verdict,
-            self.came.clone(),
+            format!("{:.2} ({})", self.times(), each.join(", ")).into(),
+            verdict.into(),
+            self.came.as_str().into(),
         ]
-    }
-
-    fn data(&self, row: &Row) -> Value {
-        let of = |outcome: &PacedOutcome| {
-            let latency = outcome.latency();
-            json!({
-                "okPerSecond": outcome.ok_per_second(),
-                "p50Micros": latency.p50().as_micros() as u64,
-                "p99Micros": latency.p99().as_micros() as u64,
-                "slowestMicros": latency.max().as_micros() as u64,
-                "ended": outcome.ended,
-            })
-        };
-        let rounds: Vec<_> = self
-            .rounds
-            .iter()
-            .map(|round| json!({"alone": of(&round.alone), "beside": of(&round.beside)}))
-            .collect();
-        json!({
-            "row": row.name,
-            "rounds": rounds,
-            "timesAlone": self.times(),
-            "aim": row.aim,
-            "met": row.has_aim().then(|| self.meets(row)),
-            "neighbour": self.came,
-        })
     }
 }

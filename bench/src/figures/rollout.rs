@@ -24,15 +24,13 @@ use serde_json::{Value, json};
 use crate::host::{self, Host};
 use crate::http::Client;
 use crate::paced::{self, Paced, PacedBody, PacedOutcome};
-use crate::report::{Report, Table, count, time};
+use crate::report::{Cell, Report, Table, count, none, time};
 use crate::sample::{Sample, median};
 use crate::{Arguments, Failure, has_memory, lead, rows, variant};
 
-/// Leads a second.
 const RATE: f64 = 500.0;
 /// Requests in flight, above which due leads are not sent: more than ever are.
 const MANY: usize = 4_096;
-/// The address of the source.
 const SOURCE: IpAddr = IpAddr::V4(Ipv4Addr::new(127, 0, 0, 2));
 /// Lead numbers of one load, which sends fewer.
 const NUMBERS: u64 = 200_000;
@@ -70,7 +68,6 @@ const SHARE: u8 = 10;
 const MOST_TIMES_VERIFYING: f64 = 1.2;
 const MOST_TIMES_SHADOW: f64 = 1.1;
 
-/// Measures the comparison, the guarded canaries and the repair.
 pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
     let comparison = comparison(arguments)?;
     eprintln!("  a canary with guards");
@@ -80,7 +77,6 @@ pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
     Ok(report(arguments, &comparison, &guarded, &repaired))
 }
 
-/// The activity while the source sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum RolloutSide {
     Nothing,
@@ -125,7 +121,6 @@ impl RolloutSide {
     }
 }
 
-/// The spells of a side.
 #[derive(Default)]
 struct Spells {
     /// How long the sender of each lead waited, in each spell.
@@ -134,7 +129,6 @@ struct Spells {
     compared: u64,
     /// Deliveries of a rollout that were not compared.
     dropped: u64,
-    /// The time of the verifications.
     verifying: Duration,
 }
 
@@ -148,7 +142,6 @@ impl Spells {
         times(&self.all(), &other.all())
     }
 
-    /// The ratio in each spell.
     fn each(&self, other: &Self) -> Vec<f64> {
         let of = |took: &Vec<Duration>| Sample::from_durations(took.iter().copied());
         let pairs = self.took.iter().zip(&other.took);
@@ -166,7 +159,6 @@ fn times(sample: &Sample, other: &Sample) -> f64 {
     sample.p99().as_secs_f64() / other.p99().as_secs_f64().max(f64::MIN_POSITIVE)
 }
 
-/// The results of the comparison.
 struct Comparison {
     /// In the order of [`RolloutSide::ALL`].
     spells: [Spells; RolloutSide::ALL.len()],
@@ -227,7 +219,6 @@ fn comparison(arguments: &Arguments) -> Result<Comparison, Failure> {
     Ok(Comparison { spells, served })
 }
 
-/// Measures the source's leads in a spell of a side.
 fn spell(
     host: &Host,
     source: &mut Source,
@@ -277,13 +268,13 @@ type Verified = Result<(u64, Duration), Failure>;
 fn verify(host: &Host, digest: &str, until: Instant) -> Result<JoinHandle<Verified>, Failure> {
     let mut admin = host.admin()?;
     let path = format!("/admin/v1/plugins/{PLUGIN}/verify?last={DELIVERIES}&seconds=100");
-    let body = json!({"digest": digest}).to_string();
+    let body = json!({"digest": digest});
     Ok(std::thread::spawn(move || -> Verified {
         let (mut compared, mut took) = (0, Duration::ZERO);
         while Instant::now() < until {
             let began = Instant::now();
-            let answer = admin.post(&path, "application/json", body.as_bytes())?;
-            let (answer, lasted) = (answer.json()?, began.elapsed());
+            let answer = admin.post_json(&path, &body)?;
+            let lasted = began.elapsed();
             let both = number(&answer, "compared");
             if both == 0 || both != number(&answer, "same") {
                 return Err(format!("the same code makes something else: {answer}").into());
@@ -337,7 +328,7 @@ fn serve(
         return Err(format!("{compared} deliveries were compared, not {DELIVERIES}").into());
     }
     let path = format!("/admin/v1/deliveries/{delivery}");
-    let ran = host.admin()?.get(&path, "")?.json()?["ran"]["digest"].clone();
+    let ran = host.admin()?.get_json(&path)?["ran"]["digest"].clone();
     if ran != activated["digest"] {
         return Err(format!("{ran} converted a lead after the activation of {version}").into());
     }
@@ -349,9 +340,7 @@ struct Portal {
     folder: tempfile::TempDir,
     host: Host,
     source: Source,
-    /// The digest of the wrong version.
     wrong: String,
-    /// Leads that were sent before.
     sent: u64,
 }
 
@@ -383,7 +372,7 @@ impl Portal {
     fn end(self, flow: &PacedOutcome) -> Result<(u64, u64), Failure> {
         wait("no delivery waits", || {
             let path = "/admin/v1/deliveries?status=queued&limit=1";
-            let waiting = self.host.admin()?.get(path, "")?.json()?;
+            let waiting = self.host.admin()?.get_json(path)?;
             let is_empty = waiting["deliveries"].as_array().is_some_and(Vec::is_empty);
             Ok(is_empty.then_some(()))
         })?;
@@ -405,7 +394,6 @@ impl Portal {
     }
 }
 
-/// Returns the external id of each deal, and the phone of its contact.
 fn leads(database: &Path) -> Result<Vec<(String, Option<String>)>, Failure> {
     let connection = rows::open(database)?;
     let mut statement = connection.prepare(
@@ -439,7 +427,7 @@ fn guarded(arguments: &Arguments) -> Result<Guarded, Failure> {
         start(&portal.host, PORTAL, &order)?;
         let path = rollout_path(PORTAL);
         let ended = wait("a guard ends the canary", || {
-            let rollout = portal.host.admin()?.get(&path, "")?.json()?;
+            let rollout = portal.host.admin()?.get_json(&path)?;
             // The host has reported all that it has seen.
             let is_reported = rollout["behind"].as_array().is_some_and(Vec::is_empty);
             Ok((rollout["stage"] != "canary" && is_reported).then_some(rollout))
@@ -466,7 +454,6 @@ fn guarded(arguments: &Arguments) -> Result<Guarded, Failure> {
 struct Repaired {
     /// Leads without their phone that `impact` found.
     found: u64,
-    /// Deliveries that were replayed.
     replayed: u64,
     /// From the answer to the rollback until the last replay was answered.
     took: Duration,
@@ -521,7 +508,6 @@ fn repaired(arguments: &Arguments) -> Result<Repaired, Failure> {
     })
 }
 
-/// Returns the number of leads that lose their phone in a comparison.
 fn lost_phones(compared: &Value) -> u64 {
     let fields = compared["fields"].as_array().into_iter().flatten();
     fields
@@ -537,7 +523,7 @@ fn replay(host: &Host, filter: &str) -> Result<u64, Failure> {
     let (mut ids, mut before) = (Vec::new(), String::new());
     loop {
         let path = format!("/admin/v1/deliveries?limit=500&{filter}{before}");
-        let page = admin.get(&path, "")?.json()?;
+        let page = admin.get_json(&path)?;
         let listed = page["deliveries"].as_array().into_iter().flatten();
         ids.extend(listed.filter_map(|one| one["id"].as_str().map(str::to_owned)));
         match page["next"].as_str() {
@@ -546,12 +532,10 @@ fn replay(host: &Host, filter: &str) -> Result<u64, Failure> {
         }
     }
     ids.sort_unstable();
-    let body = json!({"apply": true}).to_string();
+    let body = json!({"apply": true});
     for id in &ids {
         let path = format!("/admin/v1/deliveries/{id}/replay");
-        admin
-            .post(&path, "application/json", body.as_bytes())?
-            .json()?;
+        admin.post_json(&path, &body)?;
     }
     Ok(ids.len() as u64)
 }
@@ -588,12 +572,10 @@ impl Source {
         }
     }
 
-    /// Sends for this time.
     fn send(&mut self, during: Duration) -> Result<PacedOutcome, Failure> {
         accepted(paced::join(paced::start(self.load(during)))?)
     }
 
-    /// Sends until the flow is ended.
     fn flow(&mut self) -> Flow {
         let stop = Arc::<AtomicBool>::default();
         Flow {
@@ -614,7 +596,6 @@ impl Source {
     }
 }
 
-/// Leads that arrive.
 struct Flow {
     stop: Arc<AtomicBool>,
     thread: JoinHandle<Result<PacedOutcome, Failure>>,
@@ -627,7 +608,6 @@ impl Flow {
     }
 }
 
-/// Fails if a lead was not accepted.
 fn accepted(outcome: PacedOutcome) -> Result<PacedOutcome, Failure> {
     let is_good = |how: &String| matches!(how.as_str(), "200 converted" | "200 queued");
     match outcome.ended.keys().all(is_good) {
@@ -654,30 +634,23 @@ fn rollout_path(plugin: &str) -> String {
 }
 
 fn start(host: &Host, plugin: &str, order: &Value) -> Result<Value, Failure> {
-    post(host, &rollout_path(plugin), order)
+    host.admin()?.post_json(&rollout_path(plugin), order)
 }
 
 fn change(host: &Host, plugin: &str, change: &str) -> Result<Value, Failure> {
-    let body = json!({"change": change}).to_string();
-    let json = "content-type: application/json\r\n";
-    let path = rollout_path(plugin);
-    let answer = host.admin()?.send("PATCH", &path, json, body.as_bytes())?;
-    answer.json()
+    let body = json!({"change": change});
+    host.admin()?
+        .send_json("PATCH", &rollout_path(plugin), &body)
 }
 
 fn post(host: &Host, path: &str, body: &Value) -> Result<Value, Failure> {
-    let body = body.to_string();
-    let answer = host
-        .admin()?
-        .post(path, "application/json", body.as_bytes())?;
-    answer.json()
+    host.admin()?.post_json(path, body)
 }
 
 fn number(value: &Value, name: &str) -> u64 {
     value[name].as_u64().unwrap_or_default()
 }
 
-/// Returns the time between two texts of the service.
 fn between(from: &Value, to: &Value) -> Result<Duration, Failure> {
     let read = |text: &Value| {
         let time = text.as_str().and_then(parse);
@@ -686,7 +659,6 @@ fn between(from: &Value, to: &Value) -> Result<Duration, Failure> {
     Ok(read(to)?.since(read(from)?))
 }
 
-/// Looks until there is something.
 fn wait<T>(what: &str, mut look: impl FnMut() -> Result<Option<T>, Failure>) -> Result<T, Failure> {
     let begin = Instant::now();
     loop {
@@ -700,73 +672,14 @@ fn wait<T>(what: &str, mut look: impl FnMut() -> Result<Option<T>, Failure>) -> 
     }
 }
 
-/// A line of the first table. Without an aim it is for information.
-struct Line {
-    figure: String,
-    came: String,
-    aim: Option<(String, bool)>,
-}
-
-fn lines(comparison: &Comparison, guarded: &Guarded, repaired: &Repaired) -> Vec<Line> {
-    let spells = |side: RolloutSide| &comparison.spells[side as usize];
-    let nothing = spells(RolloutSide::Nothing);
-    let mut lines = Vec::new();
-    let mut line = |figure: &str, came: String, aim: Option<(String, bool)>| {
-        let figure = figure.to_owned();
-        lines.push(Line { figure, came, aim });
-    };
-    line(
-        &format!("deliveries a second of a verification of {DELIVERIES}, beside the senders"),
-        count(spells(RolloutSide::Verification).verified_per_second()),
-        None,
-    );
-    for side in RolloutSide::ALL {
-        let times = spells(side).times(nothing);
-        line(
-            &format!(
-                "p99 of the senders beside {}, times that without",
-                side.name()
-            ),
-            format!("{times:.2}"),
-            side.aim()
-                .map(|most| (format!("at most {most}"), times <= most)),
-        );
-    }
-    line(
-        &format!("leads without their phone after canaries of {SHARE} % with guards"),
-        guarded.harmed.to_string(),
-        Some(("0".to_owned(), guarded.harmed == 0)),
-    );
-    line(
-        "from the start of such a canary until it was rolled back",
-        middle(&guarded.took),
-        None,
-    );
-    line(
-        "leads without their phone after a wrong version without guards, rollback and replay",
-        repaired.left.to_string(),
-        Some(("0".to_owned(), repaired.left == 0)),
-    );
-    line(
-        &format!("from a component's file until it serves, {DELIVERIES} deliveries compared"),
-        middle(&comparison.served),
-        None,
-    );
-    lines
-}
-
 /// Returns the median with the shortest and the longest.
-fn middle(took: &[Duration]) -> String {
+fn middle(took: &[Duration]) -> Cell {
     let sample = Sample::from_durations(took.iter().copied());
     let seconds: Vec<f64> = took.iter().map(Duration::as_secs_f64).collect();
     let middle = Duration::from_secs_f64(median(&seconds));
     let least = sample.percentile(0.0);
-    format!(
-        "{} ({} to {})",
-        time(middle),
-        time(least),
-        time(sample.max())
-    )
+    let (least, most) = (time(least), time(sample.max()));
+    format!("{} ({least} to {most})", time(middle)).into()
 }
 
 fn report(
@@ -777,47 +690,67 @@ fn report(
 ) -> Report {
     let mut report = Report::new("rollout", "Rollouts under load");
     let mut table = Table::new(
-        &format!("While a source sends {RATE} leads a second:"),
+        format!("While a source sends {RATE} leads a second:"),
         &["figure", "result", "aim", "verdict"],
     );
-    for Line { figure, came, aim } in lines(comparison, guarded, repaired) {
+    // A line without an aim is for information.
+    let mut line = |figure: String, came: Cell, aim: Option<(String, bool)>| {
         let (aim, verdict) = match aim {
             Some((aim, met)) => {
-                report.aim(&format!("{figure}: {aim}"), came.clone(), met);
+                report.aim(format!("{figure}: {aim}"), &came, met);
                 (aim, if met { "met" } else { "**missed**" })
             }
             None => ("none".to_owned(), "for information"),
         };
-        table.row([figure, came, aim, verdict.to_owned()]);
+        table.row([figure.into(), came, aim.into(), verdict.into()]);
+    };
+    let spells = |side: RolloutSide| &comparison.spells[side as usize];
+    let verified = spells(RolloutSide::Verification).verified_per_second();
+    line(
+        format!("deliveries a second of a verification of {DELIVERIES}, beside the senders"),
+        count(verified),
+        None,
+    );
+    for side in RolloutSide::ALL {
+        let times = spells(side).times(spells(RolloutSide::Nothing));
+        let aim = side.aim();
+        line(
+            format!(
+                "p99 of the senders beside {}, times that without",
+                side.name()
+            ),
+            Cell::Times(times),
+            aim.map(|most| (format!("at most {most}"), times <= most)),
+        );
     }
+    let none_of = |number: u64| Some(("0".to_owned(), number == 0));
+    line(
+        format!("leads without their phone after canaries of {SHARE} % with guards"),
+        count(guarded.harmed as f64),
+        none_of(guarded.harmed),
+    );
+    line(
+        "from the start of such a canary until it was rolled back".to_owned(),
+        middle(&guarded.took),
+        None,
+    );
+    line(
+        "leads without their phone after a wrong version without guards, rollback and replay"
+            .to_owned(),
+        count(repaired.left as f64),
+        none_of(repaired.left),
+    );
+    line(
+        format!("from a component's file until it serves, {DELIVERIES} deliveries compared"),
+        middle(&comparison.served),
+        None,
+    );
     report.table(table);
     latency(&mut report, comparison);
     notes(&mut report, arguments, guarded, repaired);
-    let seconds = |took: &[Duration]| took.iter().map(Duration::as_secs_f64).collect::<Vec<_>>();
-    report.data("servedSeconds", json!(seconds(&comparison.served)));
-    report.data(
-        "guarded",
-        json!({
-            "rolledBackSeconds": seconds(&guarded.took),
-            "saved": guarded.saved,
-            "leads": guarded.leads,
-            "harmed": guarded.harmed,
-        }),
-    );
-    report.data(
-        "repaired",
-        json!({
-            "found": repaired.found,
-            "replayed": repaired.replayed,
-            "seconds": repaired.took.as_secs_f64(),
-            "leads": repaired.leads,
-            "left": repaired.left,
-        }),
-    );
     report
 }
 
-/// Adds the time that the senders waited beside each side.
 fn latency(report: &mut Report, comparison: &Comparison) {
     let mut table = Table::new(
         "Latency of the senders, measured from the time when each lead was due:",
@@ -832,43 +765,29 @@ fn latency(report: &mut Report, comparison: &Comparison) {
         ],
     );
     let nothing = &comparison.spells[RolloutSide::Nothing as usize];
-    let mut data = Vec::new();
     for side in RolloutSide::ALL {
         let spells = &comparison.spells[side as usize];
         let (sample, times, each) = (spells.all(), spells.times(nothing), spells.each(nothing));
         let shown: Vec<String> = each.iter().map(|times| format!("{times:.2}")).collect();
         let compared = match (side, spells.dropped) {
-            (RolloutSide::Nothing, _) => "–".to_owned(),
+            (RolloutSide::Nothing, _) => none(),
             (_, 0) => count(spells.compared as f64),
-            (_, dropped) => format!(
-                "{}, {} dropped",
-                count(spells.compared as f64),
-                count(dropped as f64)
-            ),
+            (_, dropped) => {
+                let (compared, dropped) = (count(spells.compared as f64), count(dropped as f64));
+                format!("{compared}, {dropped} dropped").into()
+            }
         };
         table.row([
-            side.name().to_owned(),
+            side.name().into(),
             count(sample.len() as f64),
             time(sample.p50()),
             time(sample.p99()),
             time(sample.max()),
-            format!("{times:.2} ({})", shown.join(", ")),
+            format!("{times:.2} ({})", shown.join(", ")).into(),
             compared,
         ]);
-        data.push(json!({
-            "beside": side.name(),
-            "leads": sample.len(),
-            "p50Micros": sample.p50().as_micros() as u64,
-            "p99Micros": sample.p99().as_micros() as u64,
-            "timesWithout": times,
-            "timesWithoutEach": each,
-            "compared": spells.compared,
-            "dropped": spells.dropped,
-            "verifiedPerSecond": (side == RolloutSide::Verification).then(|| spells.verified_per_second()),
-        }));
     }
     report.table(table);
-    report.data("senders", json!(data));
 }
 
 fn notes(report: &mut Report, arguments: &Arguments, guarded: &Guarded, repaired: &Repaired) {

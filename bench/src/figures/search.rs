@@ -13,12 +13,11 @@ use std::time::{Duration, Instant};
 use leadhost_domain::id::ProductId;
 use leadhost_search::{Index, IndexBuilder, Term, fold};
 use rustix::time::{ClockId, clock_gettime};
-use serde_json::json;
 use sqlx::postgres::PgRow;
 use sqlx::{Executor as _, Row as _};
 
 use crate::postgres::{Database, Server};
-use crate::report::{Report, Table, count, time};
+use crate::report::{Cell, Report, Table, count, time};
 use crate::sample::Sample;
 use crate::{Arguments, Failure, rows};
 
@@ -36,7 +35,6 @@ const LEAST_TIMES: f64 = 50.0;
 const MOST_BYTES: usize = 80_000_000;
 const LEAST_FOUND: f64 = 0.95;
 
-/// Measures the searches in the index and in PostgreSQL.
 pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
     let mut report = Report::new("search", "Products found by their names");
     let chance = &mut Chance(42);
@@ -88,10 +86,12 @@ impl Chance {
 
     /// A made-up word of two to four syllables.
     fn word(&mut self) -> String {
+        #[rustfmt::skip]
         const BEGIN: [&str; 24] = [
-            "b", "c", "d", "f", "g", "j", "l", "m", "n", "p", "r", "s", "t", "v", "z", "br", "cr",
-            "gr", "pr", "tr", "ch", "lh", "nh", "gu",
+            "b", "c", "d", "f", "g", "j", "l", "m", "n", "p", "r", "s", "t", "v", "z", "br", "cr", "gr", "pr",
+            "tr", "ch", "lh", "nh", "gu",
         ];
+        #[rustfmt::skip]
         const END: [&str; 14] = [
             "a", "e", "i", "o", "u", "ã", "é", "í", "ó", "ar", "er", "or", "al", "im",
         ];
@@ -103,30 +103,14 @@ impl Chance {
 
 /// Some words are in many names and most are in few, as in any language.
 fn names(chance: &mut Chance) -> Vec<String> {
+    #[rustfmt::skip]
     const KINDS: [&str; 12] = [
-        "Apartamento",
-        "Casa",
-        "Cobertura",
-        "Sobrado",
-        "Terreno",
-        "Kitnet",
-        "Loja",
-        "Galpão",
-        "Chácara",
-        "Flat",
-        "Studio",
-        "Sala comercial",
+        "Apartamento", "Casa", "Cobertura", "Sobrado", "Terreno", "Kitnet", "Loja", "Galpão", "Chácara", "Flat",
+        "Studio", "Sala comercial",
     ];
+    #[rustfmt::skip]
     const PLACES: [&str; 10] = [
-        "Jardim",
-        "Vila",
-        "Parque",
-        "Residencial",
-        "Edifício",
-        "Condomínio",
-        "Bairro",
-        "Alto",
-        "Recanto",
+        "Jardim", "Vila", "Parque", "Residencial", "Edifício", "Condomínio", "Bairro", "Alto", "Recanto",
         "Morada",
     ];
     let known: Vec<String> = (0..50_000).map(|_| chance.word()).collect();
@@ -158,7 +142,6 @@ fn names(chance: &mut Chance) -> Vec<String> {
     (0..NAMES).map(|number| name(number, chance)).collect()
 }
 
-/// Writes a number as five letters.
 fn letters(mut number: usize) -> String {
     let mut letters = String::new();
     for _ in 0..5 {
@@ -176,7 +159,6 @@ fn part(words: Vec<String>, chance: &mut Chance) -> Vec<String> {
     words[from..from + count].to_vec()
 }
 
-/// Terms of one kind, with the number of the name that each was made from.
 struct Kind {
     name: &'static str,
     terms: Vec<(usize, String)>,
@@ -206,7 +188,6 @@ impl Kind {
     }
 }
 
-/// Makes one typo in one of the words that may have one.
 fn misspell(words: &mut [String], chance: &mut Chance) -> bool {
     let may: Vec<_> = (0..words.len())
         .filter(|at| words[*at].chars().count() >= 4)
@@ -479,7 +460,7 @@ fn write_report(
         found >= LEAST_FOUND,
     );
     let mut table = Table::new(
-        &format!(
+        format!(
             "{} names. Terms with one typo, {TERMS} of each kind for the index and {TERMS_OF_DATABASE} for the database; the first ten:",
             count(NAMES as f64)
         ),
@@ -493,43 +474,29 @@ fn write_report(
             "its name in the first ten",
         ],
     );
-    let mut data = Vec::new();
     for own in own.iter().chain([hard]) {
         table.row([
-            "index".to_owned(),
-            own.name.to_owned(),
+            "index".into(),
+            own.name.into(),
             time(own.wall.p50()),
             time(own.wall.p99()),
             time(own.processor.p50()),
             time(own.processor.p99()),
             share(own.found, own.name != hard.name),
         ]);
-        data.push(json!({
-            "way": "index", "term": own.name, "found": own.found,
-            "p50Micros": own.wall.p50().as_micros() as u64,
-            "p99Micros": own.wall.p99().as_micros() as u64,
-            "processorP50Micros": own.processor.p50().as_micros() as u64,
-            "processorP99Micros": own.processor.p99().as_micros() as u64,
-        }));
     }
     for theirs in theirs {
         table.row([
-            theirs.way.to_owned(),
-            theirs.kind.to_owned(),
+            theirs.way.into(),
+            theirs.kind.into(),
             time(theirs.wall.p50()),
             time(theirs.wall.p99()),
-            "-".to_owned(),
-            "-".to_owned(),
+            "-".into(),
+            "-".into(),
             share(theirs.found, true),
         ]);
-        data.push(json!({
-            "way": theirs.way, "term": theirs.kind, "found": theirs.found,
-            "p50Micros": theirs.wall.p50().as_micros() as u64,
-            "p99Micros": theirs.wall.p99().as_micros() as u64,
-        }));
     }
     report.table(table);
-    report.data("searches", json!(data));
     report.note(format!(
         "The index: {:.1} MB by its own account, the process {:.1} MB more than before it was built; {} for folding and gathering, {} for building, on one processor.",
         bytes_of_index as f64 / 1e6,
@@ -543,21 +510,11 @@ fn write_report(
     ));
     report.note("The time aims refer to the processor time of one thread, which other work of the machine does not increase; the wall clock is beside it.");
     report.note("A name without a word of its own shares its words with many others, so that the first ten cannot hold all of them: compare the columns, they are no measure of quality.");
-    report.data(
-        "index",
-        json!({
-            "bytes": bytes_of_index,
-            "resident": built.resident,
-            "gatheredSeconds": built.gathered.as_secs_f64(),
-            "builtSeconds": built.built.as_secs_f64(),
-        }),
-    );
 }
 
-fn share(found: f64, is_shown: bool) -> String {
-    if is_shown {
-        format!("{:.0} %", found * 100.0)
-    } else {
-        "-".to_owned()
+fn share(found: f64, is_shown: bool) -> Cell {
+    match is_shown {
+        true => format!("{:.0} %", found * 100.0).into(),
+        false => "-".into(),
     }
 }

@@ -4,8 +4,6 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use serde_json::json;
-
 use crate::host::Host;
 use crate::load::{self, Load};
 use crate::report::{Report, Table, count, time};
@@ -16,7 +14,6 @@ const STARTS: usize = 10;
 /// Wait before memory is measured: by then the memory for starting is released.
 const REST: Duration = Duration::from_secs(2);
 
-/// Measures warm and cold starts, and the memory.
 pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
     let folder = arguments.scratch()?;
     let program = &arguments.leadhost;
@@ -60,7 +57,7 @@ pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
 
     let mut report = Report::new("start", "Start and memory");
     let mut table = Table::new(
-        &format!(
+        format!(
             "From starting the program to a 200 from `/health/ready`, {STARTS} times, on a store of {} leads with one active converter:",
             count(loaded.answers.len() as f64)
         ),
@@ -70,12 +67,12 @@ pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
         ("compiled code at hand", &warm),
         ("compiled code missing: compiles the converter", &cold),
     ] {
-        table.row([name.to_owned(), time(sample.p50()), time(sample.max())]);
+        table.row([name.into(), time(sample.p50()), time(sample.max())]);
     }
     table.row([
-        "the very first, on an empty folder".to_owned(),
+        "the very first, on an empty folder".into(),
         time(empty),
-        String::new(),
+        "".into(),
     ]);
     report.table(table);
     let mut memory = Table::new("Resident memory:", &["when", "MiB"]);
@@ -85,7 +82,7 @@ pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
         ("after the load, at rest", after_load),
         ("the most during the load", most),
     ] {
-        memory.row([name.to_owned(), format!("{mebibytes:.0}")]);
+        memory.row([name.into(), format!("{mebibytes:.0}").into()]);
     }
     report.table(memory);
     let binary = std::fs::metadata(program)?.len();
@@ -95,18 +92,6 @@ pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
         count(loaded.answers.len() as f64),
         arguments.round().as_secs()
     ));
-    report.data(
-        "start",
-        json!({
-            "warmP50Micros": warm.p50().as_micros() as u64,
-            "coldP50Micros": cold.p50().as_micros() as u64,
-            "emptyMicros": empty.as_micros() as u64,
-        }),
-    );
-    report.data(
-        "memoryMiB",
-        json!({"empty": without_plugins, "idle": idle, "afterLoad": after_load, "most": most}),
-    );
     Ok(report)
 }
 

@@ -9,8 +9,6 @@
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-use serde_json::json;
-
 use crate::host::{self, Host};
 use crate::load::{self, Answer, CONNECTIONS, Load, LoadOutcome};
 use crate::report::{Report, Table, count, time};
@@ -36,13 +34,11 @@ pub(super) struct Activation {
     pub(super) digest: String,
 }
 
-struct Spell {
-    swaps: bool,
-    from: Instant,
-    to: Instant,
-}
+/// What went on while leads came in, and when.
+pub(super) type SpellLog = Vec<(&'static str, Instant, Instant)>;
 
-/// Measures the load without and with swaps, and judges each answer.
+const SPELLS_OF: [&str; 2] = ["without swaps", "with swaps"];
+
 pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
     let folder = arguments.scratch()?;
     let component = arguments.component()?;
@@ -67,7 +63,7 @@ pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
 
     let ran = StoredRows::Sqlite(host::database(folder.path())).ran_with()?;
     let judged = judge(&outcome.answers, &activations, &ran);
-    Ok(report(&outcome, &activations, &spells, &judged, ran.len()))
+    Ok(report(&outcome, &activations, &spells, &judged))
 }
 
 /// Quiet and swapping phases in turn. The second version is active at first.
@@ -75,18 +71,14 @@ fn swap(
     host: &Host,
     digests: [&str; 2],
     activations: &mut Vec<Activation>,
-    spells: &mut Vec<Spell>,
+    spells: &mut SpellLog,
 ) -> Result<(), Failure> {
     let mut admin = host.admin()?;
     for _ in 0..SPELLS {
         let from = Instant::now();
         std::thread::sleep(QUIET);
         let to = Instant::now();
-        spells.push(Spell {
-            swaps: false,
-            from,
-            to,
-        });
+        spells.push((SPELLS_OF[0], from, to));
         for _ in 0..SWAPS / SPELLS {
             let began = Instant::now();
             let digest = digests[activations.len() % 2];
@@ -98,18 +90,13 @@ fn swap(
             });
             std::thread::sleep(PAUSE.saturating_sub(began.elapsed()));
         }
-        spells.push(Spell {
-            swaps: true,
-            from: to,
-            to: Instant::now(),
-        });
+        spells.push((SPELLS_OF[1], to, Instant::now()));
     }
     Ok(())
 }
 
 #[derive(Debug, Default)]
 pub(super) struct Judged {
-    /// Answered but not stored.
     pub(super) lost: u64,
     /// Stored with another status than `converted`.
     pub(super) failed: u64,
@@ -151,103 +138,91 @@ pub(super) fn judge(
     judged
 }
 
-fn report(
-    outcome: &LoadOutcome,
-    activations: &[Activation],
-    spells: &[Spell],
-    judged: &Judged,
-    stored: usize,
-) -> Report {
-    let of = |swaps: bool| {
-        let spells: Vec<&Spell> = spells.iter().filter(|spell| spell.swaps == swaps).collect();
-        let took: Duration = spells.iter().map(|spell| spell.to - spell.from).sum();
-        let sample = Sample::from_durations(
-            outcome
-                .answers
-                .iter()
-                .filter(|answer| {
-                    let sent = answer.sent;
-                    spells
-                        .iter()
-                        .any(|spell| spell.from <= sent && sent < spell.to)
-                })
-                .map(|answer| answer.took),
-        );
-        (sample.len() as f64 / took.as_secs_f64(), sample)
-    };
-    let (quiet_rate, quiet) = of(false);
-    let (swap_rate, swapping) = of(true);
-    let mut table = Table::new(
-        &format!(
-            "{} swaps between two versions, one each {} ms, while {CONNECTIONS} connections post leads:",
-            activations.len(),
-            PAUSE.as_millis()
+/// Adds the aims that hold for any swap.
+pub(super) fn aims(report: &mut Report, outcome: &LoadOutcome, judged: &Judged) {
+    let failed = outcome.failed() + judged.failed;
+    for (aim, figure) in [
+        ("no lead lost", judged.lost),
+        ("no request failed", failed),
+        (
+            "no call on a retired version that began after the activation was answered",
+            judged.retired,
         ),
-        &["spell", "leads/s", "p50", "p99", "slowest"],
-    );
-    for (name, rate, sample) in [
-        ("without swaps", quiet_rate, &quiet),
-        ("with swaps", swap_rate, &swapping),
     ] {
+        report.aim(aim, figure, figure == 0);
+    }
+    if failed > 0 {
+        report.note(format!("What failed: {:?}.", outcome.failures));
+    }
+}
+
+pub(super) fn note_answers(report: &mut Report, outcome: &LoadOutcome, judged: &Judged) {
+    report.note(format!(
+        "{} leads were answered, each is stored. {} of them were sent after one activation was answered and answered before the next began: the version recorded with each is the one that was active then.",
+        count(outcome.answers.len() as f64),
+        count(judged.between as f64),
+    ));
+}
+
+/// Adds a line for the spells of each name. Returns the p99 of each.
+pub(super) fn spells_table(
+    report: &mut Report,
+    caption: String,
+    names: &[&'static str],
+    outcome: &LoadOutcome,
+    spells: &SpellLog,
+) -> Vec<Duration> {
+    let mut table = Table::new(caption, &["spell", "leads/s", "p50", "p99", "slowest"]);
+    let mut all = Vec::new();
+    for name in names {
+        let spells: Vec<_> = spells.iter().filter(|(of, ..)| of == name).collect();
+        let lasted: Duration = spells.iter().map(|(_, from, to)| *to - *from).sum();
+        let within = |answer: &&Answer| {
+            let mut spells = spells.iter();
+            spells.any(|(_, from, to)| *from <= answer.sent && answer.sent < *to)
+        };
+        let took = outcome.answers.iter().filter(within);
+        let sample = Sample::from_durations(took.map(|answer| answer.took));
         table.row([
-            name.to_owned(),
-            count(rate),
+            (*name).into(),
+            count(sample.len() as f64 / lasted.as_secs_f64()),
             time(sample.p50()),
             time(sample.p99()),
             time(sample.max()),
         ]);
-    }
-    let failed = outcome.failed() + judged.failed;
-    let mut report = Report::new("swap", "Swaps under load");
-    let zero = |figure: u64| (figure.to_string(), figure == 0);
-    for (aim, figure) in [
-        ("no lead lost", judged.lost),
-        ("no request failed", failed),
-        ("no call on a retired version", judged.retired),
-    ] {
-        let (came, met) = zero(figure);
-        report.aim(aim, came, met);
+        all.push(sample.p99());
     }
     report.table(table);
-    let activation = Sample::from_durations(
-        activations
-            .iter()
-            .map(|activation| activation.answered - activation.began),
+    all
+}
+
+/// How long the activations took.
+pub(super) fn took(activations: &[Activation]) -> Sample {
+    Sample::from_durations(activations.iter().map(|one| one.answered - one.began))
+}
+
+fn report(
+    outcome: &LoadOutcome,
+    activations: &[Activation],
+    spells: &SpellLog,
+    judged: &Judged,
+) -> Report {
+    let mut report = Report::new("swap", "Swaps under load");
+    aims(&mut report, outcome, judged);
+    let caption = format!(
+        "{} swaps between two versions, one each {} ms, while {CONNECTIONS} connections post leads:",
+        activations.len(),
+        PAUSE.as_millis()
     );
-    report.note(format!(
-        "{} leads were answered, {stored} deliveries are stored. {} of them were sent after one activation was answered and answered before the next began: the version recorded with each is the one that was active then.",
-        count(outcome.answers.len() as f64),
-        count(judged.between as f64),
-    ));
+    let p99 = spells_table(&mut report, caption, &SPELLS_OF, outcome, spells);
+    note_answers(&mut report, outcome, judged);
+    let activation = took(activations);
     report.note(format!(
         "An activation of a stored version was answered after {} (p50), {} at most.",
         time(activation.p50()),
         time(activation.max())
     ));
-    if failed > 0 {
-        report.note(format!("What failed: {:?}.", outcome.failures));
-    }
-    let p99 = swapping.p99().as_secs_f64() / quiet.p99().as_secs_f64();
-    report.note(format!("p99 with swaps is {p99:.2} times that without."));
-    report.data(
-        "counts",
-        json!({
-            "swaps": activations.len(),
-            "answered": outcome.answers.len(),
-            "stored": stored,
-            "lost": judged.lost,
-            "failed": failed,
-            "onRetired": judged.retired,
-            "judged": judged.between,
-        }),
-    );
-    report.data(
-        "latency",
-        json!({
-            "withoutSwaps": {"p50Micros": quiet.p50().as_micros() as u64, "p99Micros": quiet.p99().as_micros() as u64},
-            "withSwaps": {"p50Micros": swapping.p50().as_micros() as u64, "p99Micros": swapping.p99().as_micros() as u64},
-            "activationP50Micros": activation.p50().as_micros() as u64,
-        }),
-    );
+    let times = p99[1].as_secs_f64() / p99[0].as_secs_f64();
+    report.note(format!("p99 with swaps is {times:.2} times that without."));
     report
 }

@@ -5,13 +5,11 @@
 //! Commands go to the hosts in turns. An activation is answered when every live
 //! host uses the version; the versions that really ran are read from the rows afterwards.
 
-use std::collections::BTreeMap;
-use std::path::Path;
 use std::time::{Duration, Instant};
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use super::swap::{Activation, Judged, judge};
+use super::swap::{self, Activation, Judged, SpellLog, judge};
 use crate::host::Host;
 use crate::http::Client;
 use crate::load::{self, Answer, Load, LoadOutcome};
@@ -38,25 +36,11 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const VERSION: &str = "1.0.0";
 const OTHER_VERSION: &str = "1.0.1";
 
-/// The activity while leads come in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum SpellKind {
-    Nothing,
-    AtHand,
-    New,
-}
+/// The spells while leads come in.
+const NOTHING: &str = "without swaps";
+const AT_HAND: &str = "swaps between two versions at hand";
+const OF_NEW: &str = "swaps to new versions";
 
-impl SpellKind {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Nothing => "without swaps",
-            Self::AtHand => "swaps between two versions at hand",
-            Self::New => "swaps to new versions",
-        }
-    }
-}
-
-/// Measures the load on three hosts without and with swaps, and judges each answer.
 pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
     let component = arguments.component()?;
     let other = variant::with_version(&component, VERSION, OTHER_VERSION)?;
@@ -69,7 +53,9 @@ pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
     let hosts: Vec<Host> = HOSTS
         .iter()
         .zip(&folders)
-        .map(|(name, folder)| start(arguments, name, folder.path(), &database.store()))
+        .map(|(name, folder)| {
+            Host::start_as(name, &arguments.leadhost, folder.path(), &database.store())
+        })
         .collect::<Result<_, _>>()?;
     let first = hosts[0].activate(&component)?;
     let workspace = hosts[0].apply()?;
@@ -98,7 +84,7 @@ pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
     std::thread::sleep(WARM_UP);
     let mut activations = Vec::new();
     let mut spells = Vec::new();
-    let swapped = swap(
+    let swapped = swap_all(
         &hosts,
         &component,
         [&first, &second],
@@ -125,10 +111,6 @@ pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
     Ok(report)
 }
 
-fn start(arguments: &Arguments, name: &str, folder: &Path, store: &str) -> Result<Host, Failure> {
-    Host::start_as(name, &arguments.leadhost, folder, store)
-}
-
 /// A separate lead shows that a host knows the connection.
 fn wait_for_connection(host: &Host, path: &str, number: u64) -> Result<(), Failure> {
     let mut body = Vec::new();
@@ -146,9 +128,7 @@ fn wait_for_connection(host: &Host, path: &str, number: u64) -> Result<(), Failu
     }
 }
 
-type SpellLog = Vec<(SpellKind, Instant, Instant)>;
-
-fn swap(
+fn swap_all(
     hosts: &[Host],
     component: &[u8],
     digests: [&str; 2],
@@ -162,7 +142,7 @@ fn swap(
     let quiet = |spells: &mut SpellLog| {
         let from = Instant::now();
         std::thread::sleep(QUIET);
-        spells.push((SpellKind::Nothing, from, Instant::now()));
+        spells.push((NOTHING, from, Instant::now()));
     };
     quiet(spells);
     let from = Instant::now();
@@ -173,7 +153,7 @@ fn swap(
         activations.push(activation(began, &answer)?);
         std::thread::sleep(PAUSE);
     }
-    spells.push((SpellKind::AtHand, from, Instant::now()));
+    spells.push((AT_HAND, from, Instant::now()));
     quiet(spells);
     let from = Instant::now();
     for (number, version) in NEW.into_iter().enumerate() {
@@ -189,7 +169,7 @@ fn swap(
         activations.push(activation(began, &answer)?);
         std::thread::sleep(PAUSE);
     }
-    spells.push((SpellKind::New, from, Instant::now()));
+    spells.push((OF_NEW, from, Instant::now()));
     quiet(spells);
     Ok(())
 }
@@ -239,97 +219,32 @@ fn report(
     lingered: &[Duration],
 ) -> Report {
     let mut report = Report::new("swap-fleet", "Swaps across three hosts under load");
-    let failed = outcome.failed() + judged.failed;
-    for (aim, figure) in [
-        ("no lead lost", judged.lost),
-        ("no request failed", failed),
-        (
-            "no call on a retired version that began after the activation was answered",
-            judged.retired,
-        ),
-    ] {
-        report.aim(aim, figure.to_string(), figure == 0);
-    }
+    swap::aims(&mut report, outcome, judged);
     let mut table = Table::new(
-        &format!(
+        format!(
             "From the command to its answer, which comes when all of the {} hosts on one database serve the version; {CONNECTIONS} connections post leads to each of them:",
             HOSTS.len()
         ),
         &["activation of", "times", "p50", "slowest"],
     );
-    let mut data = Vec::new();
     let (at_hand, new) = activations.split_at(SWAPS.min(activations.len()));
     for (what, activations) in [
         ("a version that the hosts have at hand", at_hand),
         ("a new version, uploaded and compiled by each", new),
     ] {
-        let sample = Sample::from_durations(activations.iter().map(|one| one.answered - one.began));
+        let sample = swap::took(activations);
         table.row([
-            what.to_owned(),
-            activations.len().to_string(),
+            what.into(),
+            count(activations.len() as f64),
             time(sample.p50()),
             time(sample.max()),
         ]);
-        data.push(json!({
-            "of": what,
-            "times": activations.len(),
-            "p50Micros": sample.p50().as_micros() as u64,
-            "slowestMicros": sample.max().as_micros() as u64,
-        }));
     }
     report.table(table);
-    report.data("convergence", json!(data));
-
-    let mut table = Table::new(
-        "All hosts together meanwhile:",
-        &["spell", "leads/s", "p50", "p99", "slowest"],
-    );
-    let mut kinds: BTreeMap<SpellKind, (Duration, Vec<Duration>)> = BTreeMap::new();
-    for (kind, from, to) in spells {
-        let entry = kinds.entry(*kind).or_default();
-        entry.0 += *to - *from;
-        let within = outcome
-            .answers
-            .iter()
-            .filter(|answer| answer.sent >= *from && answer.sent < *to);
-        entry.1.extend(within.map(|answer| answer.took));
-    }
-    let mut data = Vec::new();
-    for (kind, (lasted, took)) in kinds {
-        let rate = took.len() as f64 / lasted.as_secs_f64();
-        let sample = Sample::from_durations(took);
-        table.row([
-            kind.name().to_owned(),
-            count(rate),
-            time(sample.p50()),
-            time(sample.p99()),
-            time(sample.max()),
-        ]);
-        data.push(json!({
-            "spell": kind.name(),
-            "leadsPerSecond": rate,
-            "p50Micros": sample.p50().as_micros() as u64,
-            "p99Micros": sample.p99().as_micros() as u64,
-        }));
-    }
-    report.table(table);
-    report.data("spells", json!(data));
-    report.data(
-        "counts",
-        json!({
-            "activations": activations.len(),
-            "answered": outcome.answers.len(),
-            "lost": judged.lost,
-            "failed": failed,
-            "onRetired": judged.retired,
-            "judged": judged.between,
-        }),
-    );
-    report.note(format!(
-        "{} leads were answered, each is stored. {} of them were sent after one activation was answered and answered before the next began: the version recorded with each is the one that was active then.",
-        count(outcome.answers.len() as f64),
-        count(judged.between as f64),
-    ));
+    let caption = "All hosts together meanwhile:".to_owned();
+    let names = [NOTHING, AT_HAND, OF_NEW];
+    swap::spells_table(&mut report, caption, &names, outcome, spells);
+    swap::note_answers(&mut report, outcome, judged);
     let sample = Sample::from_durations(lingered.iter().copied());
     report.note(format!(
         "The last request that the version before still converted was sent {} after the command (p50 of {} activations), {} at most: always before the answer.",
@@ -337,9 +252,6 @@ fn report(
         sample.len(),
         time(sample.max()),
     ));
-    if outcome.failed() > 0 {
-        report.note(format!("What failed: {:?}.", outcome.failures));
-    }
     report.note("Hosts, database, load and compilers share the same cores.");
     report
 }

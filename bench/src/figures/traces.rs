@@ -4,8 +4,6 @@
 //! The sides take turns; every round starts one on an empty data folder and counts its rows, see
 //! `round`.
 
-use serde_json::json;
-
 use crate::host::{self, Host};
 use crate::load::{CONNECTIONS, Load, LoadBody};
 use crate::provider::Provider;
@@ -24,7 +22,6 @@ const SIDES: [(&str, Option<u32>); 3] = [
     ("all traces exported", Some(1_000)),
 ];
 
-/// Measures each side in each round.
 pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
     let component = arguments.component()?;
     let mut sides: Vec<_> = SIDES
@@ -83,7 +80,7 @@ fn one_round(
 
 fn report(arguments: &Arguments, sides: &[(&'static str, Option<u32>, Vec<Round>)]) -> Report {
     let mut table = Table::new(
-        &format!(
+        format!(
             "Distinct leads of {} bytes, {CONNECTIONS} keep-alive connections, answered after the sync of their commit. Median of {} alternating rounds of {} s:",
             lead::BYTES,
             arguments.rounds,
@@ -100,26 +97,23 @@ fn report(arguments: &Arguments, sides: &[(&'static str, Option<u32>, Vec<Round>
     );
     let mut report = Report::new("traces", "What traces cost");
     let (_, _, without) = &sides[0];
-    let mut data = Vec::new();
     for (name, share, rounds) in sides {
         let ratio = share.map(|_| BaselineRatio::from_rounds(rounds, without));
-        let mut figures = round::line(&mut table, name, rounds, BaselineRatio::cells(ratio));
-        if let Some(ratio) = ratio {
-            figures["timesWithout"] = ratio.data();
-            if *share == Some(10) {
-                report.aim(
-                    "with 1 % of the traces exported at most 3 % fewer leads a second",
-                    format!("{:.3} times", ratio.rate),
-                    ratio.rate >= LEAST,
-                );
-            }
+        let beside = BaselineRatio::cells(ratio);
+        table.row(round::cells(name, rounds).into_iter().chain(beside));
+        if let Some(ratio) = ratio
+            && *share == Some(10)
+        {
+            report.aim(
+                "with 1 % of the traces exported at most 3 % fewer leads a second",
+                format!("{:.3} times", ratio.rate),
+                ratio.rate >= LEAST,
+            );
         }
-        data.push(figures);
     }
     report.table(table);
     report.note("The spans of each request are made on both sides with traces, since it is known at the end of a trace whether one failed. The receiver answers at once and decodes nothing.");
     let all = sides.iter().flat_map(|(_, _, rounds)| rounds);
     report.note(round::generator(all));
-    report.data("sides", json!(data));
     report
 }

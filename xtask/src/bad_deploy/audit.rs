@@ -28,31 +28,19 @@ impl Scenario {
 }
 
 /// The acts of the story of the lost phones, and their outcomes.
+#[rustfmt::skip]
 const STEPS: [(&str, &str); 11] = [
-    ("activate-plugin", "done"),
-    ("apply", "done"),
-    ("activate-plugin", "refused"),
-    ("upload-plugin", "done"),
-    ("start-rollout", "refused"),
-    ("start-rollout", "done"),
-    ("roll-back-rollout", "done"),
-    ("start-rollout", "done"),
-    ("change-rollout", "done"),
-    ("roll-back-plugin", "done"),
-    ("start-repair", "done"),
+    ("activate-plugin", "done"), ("apply", "done"), ("activate-plugin", "refused"), ("upload-plugin", "done"),
+    ("start-rollout", "refused"), ("start-rollout", "done"), ("roll-back-rollout", "done"),
+    ("start-rollout", "done"), ("change-rollout", "done"), ("roll-back-plugin", "done"), ("start-repair", "done"),
 ];
 
 /// Those of each story of wrong values.
+#[rustfmt::skip]
 const REPEATED: [(&str, &str); 9] = [
-    ("activate-plugin", "refused"),
-    ("start-rollout", "refused"),
-    ("start-rollout", "done"),
-    ("roll-back-rollout", "done"),
-    ("activate-plugin", "done"),
-    ("roll-back-plugin", "done"),
-    ("start-repair", "done"),
-    ("undo-repair", "done"),
-    ("start-repair", "done"),
+    ("activate-plugin", "refused"), ("start-rollout", "refused"), ("start-rollout", "done"),
+    ("roll-back-rollout", "done"), ("activate-plugin", "done"), ("roll-back-plugin", "done"),
+    ("start-repair", "done"), ("undo-repair", "done"), ("start-repair", "done"),
 ];
 
 /// Returns the acts of the audit in the order in which they began, with their outcomes.

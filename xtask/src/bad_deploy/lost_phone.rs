@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use super::workspace::Lead;
-use super::{LOST_PHONE, RIGHT, Scenario, harmed, wait};
+use super::{LOST_PHONE, PATIENCE, RIGHT, Scenario, harmed};
 use crate::failure::Failure;
+use crate::wait;
 
-/// The plan of a rollout without guards.
 const UNGUARDED: &str = "--steps 50,100 --every 5m --no-guards";
 
 /// Leads that lose their phone before the wrong version is promoted, and before it is noticed.
@@ -139,7 +139,7 @@ impl Scenario {
     }
 
     fn harmed_at_least(&self, least: usize) -> Result<(), Failure> {
-        wait("leads lose their phone", || {
+        wait::until("leads lose their phone", PATIENCE, || {
             let leads = self.workspace.leads()?;
             Ok((harmed(&leads).len() >= least).then_some(()))
         })

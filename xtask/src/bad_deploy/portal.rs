@@ -6,16 +6,16 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
 use serde_json::{Value, json};
+use xtask::double::http::Received;
 
-use crate::client::{ClientAnswer, ClientRequest};
-use crate::run;
+use crate::client;
+use crate::wait;
 
 /// The name of a person's first lead at the portal. Those of later leads begin with it.
 pub fn id(person: u64) -> String {
     format!("p-{person}")
 }
 
-/// Returns the person of a lead with this id.
 pub fn person(id: &str) -> Option<u64> {
     id.split('-').nth(1)?.parse().ok()
 }
@@ -36,7 +36,6 @@ pub fn values(person: u64) -> [Option<String>; 4] {
     ]
 }
 
-/// Returns the body of the request for a person's lead with this id.
 pub fn body(person: u64, id: &str) -> Value {
     let [_, name, email, message] = values(person);
     let mut lead = json!({
@@ -78,7 +77,6 @@ impl Portal {
         }))
     }
 
-    /// Returns how many leads were sent so far, and answered.
     pub fn sent(&self) -> u64 {
         self.0.sent.load(Ordering::SeqCst)
     }
@@ -88,13 +86,11 @@ impl Portal {
         self.0.people.load(Ordering::SeqCst)
     }
 
-    /// Returns the leads that were not accepted, with the reason.
     pub fn refusals(&self) -> Vec<String> {
         let refusals = self.0.refusals.lock();
         refusals.expect("the lock is not poisoned").clone()
     }
 
-    /// Returns the address to which this lead is sent.
     pub fn address(&self, number: u64) -> String {
         format!("http://{}{}", self.gateway(number), self.0.path)
     }
@@ -106,37 +102,30 @@ impl Portal {
     }
 
     /// Sends the first lead of the next person. Only one lead is under way at a time.
-    pub fn send(&self) -> Option<ClientAnswer> {
+    pub fn send(&self) -> Option<Received> {
         let person = self.people() + 1;
         self.0.people.store(person, Ordering::SeqCst);
         self.post(person, &id(person))
     }
 
-    /// Sends the first leads of so many people.
     pub fn send_first(&self, people: u64) {
         for _ in 0..people {
             self.send();
         }
     }
 
-    /// Sends another lead of each of these people.
     pub fn send_again(&self, people: impl Iterator<Item = u64>) {
         for person in people {
             self.post(person, &format!("{}-{}", id(person), self.sent()));
         }
     }
 
-    fn post(&self, person: u64, id: &str) -> Option<ClientAnswer> {
+    fn post(&self, person: u64, id: &str) -> Option<Received> {
         let number = self.sent() + 1;
+        let headers = [("Content-Type", "application/json".to_owned())];
         let body = body(person, id).to_string();
-        let request = ClientRequest {
-            address: self.gateway(number),
-            method: "POST",
-            path: &self.0.path,
-            headers: &[("Content-Type", "application/json".to_owned())],
-            body: body.as_bytes(),
-        };
-        let answer = request.send();
+        let (gateway, path) = (self.gateway(number), &self.0.path);
+        let answer = client::send(gateway, "POST", path, &headers, &body);
         let refusal = match &answer {
             Ok(answer) if answer.status == 200 => None,
             Ok(answer) => Some(format!("{} {}", answer.status, answer.body)),
@@ -157,7 +146,7 @@ impl Portal {
         let thread = std::thread::spawn(move || {
             while !ending.load(Ordering::SeqCst) {
                 portal.send();
-                run::pause();
+                wait::pause();
             }
         });
         Flow {

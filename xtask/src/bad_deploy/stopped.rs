@@ -1,7 +1,8 @@
 //! A wrong version that a comparison refuses, and that a guard rolls back.
 
-use super::{RIGHT, Scenario, Wrong, file, version, wait};
+use super::{PATIENCE, RIGHT, Scenario, Wrong, file, version};
 use crate::failure::Failure;
+use crate::wait;
 
 /// The plan of a rollout with guards. It begins with a tenth of the leads.
 const GUARDED: &str = "--steps 10,100 --every 30s";
@@ -64,13 +65,13 @@ impl Scenario {
         terminal.runs(&format!(
             "plugin rollout start {version} {GUARDED} --accept drift"
         ))?;
-        let ended = wait("the guard ends the canary", || {
+        let ended = wait::until("the guard ends the canary", PATIENCE, || {
             let rollout = self.rollout()?;
             Ok(rollout["why"].is_string().then_some(rollout))
         })?;
         // The hosts make their last reports, and the stable version stays active.
         let then = self.portal.sent();
-        wait("leads arrive afterwards", || {
+        wait::until("leads arrive afterwards", PATIENCE, || {
             Ok((self.portal.sent() >= then + 20).then_some(()))
         })?;
         drop(flow);

@@ -7,19 +7,17 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-use super::hosts::without_settings;
 use crate::failure::{Context, Failure};
+use crate::files;
+use crate::service::without_settings;
 
 pub struct Terminal {
     program: PathBuf,
-    /// The folder in which the commands are typed.
     folder: PathBuf,
-    /// The data folder of the host that they call.
     data: PathBuf,
     claims: Cell<u32>,
 }
 
-/// The output of a command.
 pub struct CommandOutput {
     pub succeeded: bool,
     pub out: String,
@@ -38,7 +36,6 @@ impl Terminal {
         }
     }
 
-    /// Shows a heading.
     pub fn chapter(&self, title: &str) {
         println!("\n\n## {title}");
     }
@@ -48,7 +45,6 @@ impl Terminal {
         println!("\n$ {line}");
     }
 
-    /// Shows a text, if there is any.
     pub fn shows(&self, text: &str) {
         let text = text.trim_end();
         if !text.is_empty() {
@@ -56,7 +52,6 @@ impl Terminal {
         }
     }
 
-    /// Runs `leadhost` with these words, and shows all of it.
     pub fn tries(&self, words: &str) -> Result<CommandOutput, Failure> {
         self.typed(&format!("leadhost {words}"));
         let said = self.call(&words.split(' ').collect::<Vec<_>>())?;
@@ -79,7 +74,7 @@ impl Terminal {
         self.typed(&format!("leadhost {words} > {file}"));
         let said = self.call(&words.split(' ').collect::<Vec<_>>())?;
         let path = self.folder.join(file);
-        std::fs::write(&path, &said.out).context(format!("writing {}", path.display()))?;
+        files::write(&path, &said.out)?;
         self.shows(&said.err);
         Ok(said)
     }
@@ -106,7 +101,6 @@ impl Terminal {
         Ok(())
     }
 
-    /// Returns how many claims were checked.
     pub fn claims(&self) -> u32 {
         self.claims.get()
     }

@@ -3,27 +3,23 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value;
-use xtask::double::http::encoded;
+use xtask::double::http::{Received, encoded};
 
 use super::portal;
-use crate::client::{ClientAnswer, ClientRequest};
+use crate::client;
 use crate::failure::Failure;
 
 pub struct Workspace {
     /// The gateway, which serves the data API too.
     gateway: String,
-    /// The path to which the portal posts.
     pub connection: String,
     pub partner_key: String,
     workspace_key: String,
 }
 
-/// A lead as it is stored.
 #[derive(Clone)]
 pub struct Lead {
-    /// The portal's id.
     pub id: String,
-    /// The id of its deal.
     pub deal: String,
     pub contact: String,
     /// Phone, name, e-mail address and message.
@@ -33,7 +29,6 @@ pub struct Lead {
 }
 
 impl Workspace {
-    /// Reads what `leadhost apply` printed.
     pub fn applied(gateway: &str, printed: &str) -> Result<Self, Failure> {
         let word = |start: &str| {
             let mut words = printed.split_whitespace();
@@ -50,30 +45,21 @@ impl Workspace {
         })
     }
 
-    /// Returns the address of a deal.
     pub fn address(&self, deal: &str) -> String {
         format!("http://{}/deal/{deal}", self.gateway)
     }
 
-    /// Reads a deal with the partner's key, or changes it.
-    pub fn deal(&self, deal: &str, change: Option<&Value>) -> Result<ClientAnswer, Failure> {
+    pub fn deal(&self, deal: &str, change: Option<&Value>) -> Result<Received, Failure> {
         let body = change.map(Value::to_string).unwrap_or_default();
         let mut headers = vec![("x-service-api-key", self.partner_key.clone())];
         if change.is_some() {
             headers.push(("Content-Type", "application/json".to_owned()));
         }
+        let method = if change.is_some() { "PATCH" } else { "GET" };
         let path = format!("/deal/{deal}");
-        let request = ClientRequest {
-            address: &self.gateway,
-            method: if change.is_some() { "PATCH" } else { "GET" },
-            path: &path,
-            headers: &headers,
-            body: body.as_bytes(),
-        };
-        request.send()
+        client::send(&self.gateway, method, &path, &headers, &body)
     }
 
-    /// Returns all leads of the portal.
     pub fn leads(&self) -> Result<Vec<Lead>, Failure> {
         // In this order: the contact of a deal is there when the deal is.
         let deals = self.rows("deals")?;
@@ -118,22 +104,14 @@ impl Workspace {
         Ok(without_stamps.collect())
     }
 
-    /// Returns all rows of an export.
     fn rows(&self, entity: &str) -> Result<Vec<Value>, Failure> {
         let headers = [("Authorization", format!("Bearer {}", self.workspace_key))];
         let mut rows = Vec::new();
         let mut cursor = String::new();
         loop {
             let path = format!("/v1/export/{entity}?limit=1000{cursor}");
-            let request = ClientRequest {
-                address: &self.gateway,
-                method: "GET",
-                path: &path,
-                headers: &headers,
-                body: &[],
-            };
-            let answer = request.send()?;
-            let mut page = answer.json()?;
+            let answer = client::send(&self.gateway, "GET", &path, &headers, "")?;
+            let mut page = client::json(&answer)?;
             let Some(data) = page["data"].as_array_mut() else {
                 return Err(Failure::new(format!("{path}: {}", answer.body)));
             };

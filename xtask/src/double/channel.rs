@@ -27,23 +27,19 @@ use self::state::{Control, State};
 use super::http::{Answer, Request};
 use super::server::{DoubleServer, locked};
 
-/// One provider's protocol.
 pub trait Provider: Send + Sync + 'static {
     const NAME: &'static str;
 
     /// The most events in one webhook request.
     const BATCH: usize;
 
-    /// Returns whether the request sends a message.
     fn is_send(&self, request: &Request) -> bool;
 
     /// Parses a send, or returns the refusal of the provider's own checks.
     fn read_send(&self, request: &Request) -> Result<Outgoing, Answer>;
 
-    /// The id of the n-th message.
     fn message_id(&self, number: u64) -> String;
 
-    /// Returns the success that names the message.
     fn accepted(&self, message: &Accepted) -> Answer;
 
     /// A success that does not name the message.
@@ -52,7 +48,6 @@ pub trait Provider: Send + Sync + 'static {
     /// The provider's error, with its documented status unless another is given.
     fn error(&self, code: u32, status: Option<u16>) -> Answer;
 
-    /// Answers a request that is not a send. The address is the double's own.
     fn other(&self, request: &Request, address: &str) -> Answer;
 
     /// A webhook request with these events, unsigned.
@@ -67,18 +62,15 @@ pub trait Provider: Send + Sync + 'static {
         None
     }
 
-    /// Runs a command line that only this provider knows.
     fn command(&self, _words: &[&str]) -> Option<Result<CommandResult, String>> {
         None
     }
 
-    /// The help text for [`Provider::command`].
     fn commands(&self) -> &'static str {
         ""
     }
 }
 
-/// The result of a command line.
 pub struct CommandResult {
     pub text: String,
     /// An event for the provider to send.
@@ -91,7 +83,6 @@ impl From<String> for CommandResult {
     }
 }
 
-/// The key that signs a webhook.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Key {
     Right,
@@ -100,7 +91,6 @@ pub enum Key {
     None,
 }
 
-/// The parts of a send that every provider has.
 #[derive(Clone, Debug)]
 pub struct Outgoing {
     /// As in the send.
@@ -115,7 +105,6 @@ pub struct Outgoing {
     pub callback: Option<String>,
 }
 
-/// A message that the double has accepted.
 #[derive(Clone, Debug)]
 pub struct Accepted {
     pub id: String,
@@ -124,7 +113,6 @@ pub struct Accepted {
     pub at: u64,
 }
 
-/// A running double of a provider. It stops when it is dropped.
 pub struct Channel<P: Provider> {
     server: DoubleServer<State<P>>,
 }
@@ -148,22 +136,18 @@ impl<P: Provider> Channel<P> {
         Ok(Self { server })
     }
 
-    /// Returns the address at which it listens.
     pub fn address(&self) -> SocketAddr {
         self.server.address()
     }
 
-    /// `http://` and the address.
     pub fn url(&self) -> String {
         format!("http://{}", self.address())
     }
 
-    /// Returns the provider's protocol with its settings.
     pub fn provider(&self) -> &P {
         &self.state().provider
     }
 
-    /// Blocks until the double is dropped.
     pub fn wait(self) {
         self.server.wait();
     }
@@ -182,53 +166,43 @@ impl<P: Provider> Channel<P> {
         self.state().plan.add(Some(recipient), times, what);
     }
 
-    /// Forgets all plans that have not been used yet.
     pub fn behave(&self) {
         self.state().plan.clear();
     }
 
-    /// Answers the sends that hang now.
     pub fn release(&self) {
         self.state().gate.release();
     }
 
-    /// Returns how many sends hang now.
     pub fn hanging(&self) -> usize {
         self.state().gate.waiting()
     }
 
-    /// Sets the time, in seconds since 1970.
     pub fn set_time(&self, seconds: u64) {
         *locked(&self.state().now) = Some(seconds);
     }
 
-    /// Returns its time, in seconds since 1970.
     pub fn now(&self) -> u64 {
         self.state().now()
     }
 
-    /// Sets the address for webhooks.
     pub fn call_back(&self, callback: Callback) {
         *locked(&self.state().callback) = Some(callback);
     }
 
     // ---- memory
 
-    /// Returns every request, in order, sends and others.
     pub fn requests(&self) -> Vec<Request> {
         locked(&self.state().seen).clone()
     }
 
     /// Returns every send that it has read, in order, including refused ones.
     pub fn sends(&self) -> Vec<Request> {
-        let seen = locked(&self.state().seen);
-        let sends = seen
-            .iter()
-            .filter(|request| self.provider().is_send(request));
-        sends.cloned().collect()
+        let mut requests = self.requests();
+        requests.retain(|request| self.provider().is_send(request));
+        requests
     }
 
-    /// Returns every accepted message, in order, whatever the answer was.
     pub fn accepted(&self) -> Vec<Accepted> {
         locked(&self.state().accepted).clone()
     }
@@ -236,20 +210,16 @@ impl<P: Provider> Channel<P> {
     /// Returns how many messages it has accepted for a recipient, in the spelling of
     /// the sends.
     pub fn accepted_for(&self, recipient: &str) -> usize {
-        let accepted = locked(&self.state().accepted);
-        let of_it = accepted
-            .iter()
-            .filter(|message| message.send.recipient == recipient);
-        of_it.count()
+        self.count(|message| message.send.recipient == recipient)
     }
 
-    /// Returns how many messages it has accepted with this text of the sender.
     pub fn accepted_as(&self, opaque: &str) -> usize {
+        self.count(|message| message.send.opaque.as_deref() == Some(opaque))
+    }
+
+    fn count(&self, is_it: impl Fn(&Accepted) -> bool) -> usize {
         let accepted = locked(&self.state().accepted);
-        let of_it = accepted
-            .iter()
-            .filter(|message| message.send.opaque.as_deref() == Some(opaque));
-        of_it.count()
+        accepted.iter().filter(|message| is_it(message)).count()
     }
 
     // ---- events
@@ -259,7 +229,6 @@ impl<P: Provider> Channel<P> {
         self.queue(self.status_of(id, word));
     }
 
-    /// Queues a failure of a message with these codes.
     pub fn fails(&self, id: &str, codes: &[u32]) {
         self.queue(self.status_of(id, "failed").errors(codes));
     }
@@ -269,22 +238,18 @@ impl<P: Provider> Channel<P> {
         let accepted = locked(&self.state().accepted);
         let message = accepted.iter().find(|message| message.id == id);
         let status = Status::new(id, word).at(self.now());
-        match message {
-            None => status,
-            Some(message) => Status {
-                recipient: message
-                    .send
-                    .recipient_id
-                    .clone()
-                    .or_else(|| Some(message.send.recipient.clone())),
-                opaque: message.send.opaque.clone(),
-                callback: message.send.callback.clone(),
-                ..status
-            },
+        let Some(Accepted { send, .. }) = message else {
+            return status;
+        };
+        let recipient = send.recipient_id.as_ref().unwrap_or(&send.recipient);
+        Status {
+            recipient: Some(recipient.clone()),
+            opaque: send.opaque.clone(),
+            callback: send.callback.clone(),
+            ..status
         }
     }
 
-    /// Queues a message of a contact.
     pub fn inbound(&self, message: Inbound) {
         self.queue(message);
     }
@@ -296,7 +261,6 @@ impl<P: Provider> Channel<P> {
         locked(&self.state().outbox).push_back(event);
     }
 
-    /// Returns how many events wait.
     pub fn pending(&self) -> usize {
         locked(&self.state().outbox).len()
     }
@@ -305,54 +269,45 @@ impl<P: Provider> Channel<P> {
     /// before later ones.
     pub fn flush(&self, how: Flush) -> io::Result<Vec<CallbackAnswer>> {
         let waiting: Vec<Event> = locked(&self.state().outbox).drain(..).collect();
-        let (answers, left) = self.post_batches(how.arrange(waiting, P::BATCH));
-        let mut outbox = locked(&self.state().outbox);
-        for event in left.into_iter().rev() {
-            outbox.push_front(event);
-        }
-        answers
-    }
-
-    /// Returns the answers, and the events that were not accepted.
-    fn post_batches(
-        &self,
-        batches: Vec<Vec<Event>>,
-    ) -> (io::Result<Vec<CallbackAnswer>>, Vec<Event>) {
-        let (mut answers, mut left, mut failed) = (Vec::new(), Vec::new(), None);
-        for events in batches {
-            if failed.is_none() {
-                match self.post_batch(&events) {
-                    Ok(answer) if answer.is_taken() => {
-                        answers.push(answer);
-                        continue;
+        let (mut answers, mut left) = (Ok(Vec::new()), Vec::new());
+        for events in how.arrange(waiting, P::BATCH) {
+            let Ok(sofar) = &mut answers else {
+                left.extend(events);
+                continue;
+            };
+            match self.post_batch(&events) {
+                Ok(answer) => {
+                    if !answer.is_taken() {
+                        left.extend(events);
                     }
-                    Ok(answer) => answers.push(answer),
-                    Err(error) => failed = Some(error),
+                    sofar.push(answer);
+                }
+                Err(error) => {
+                    left.extend(events);
+                    answers = Err(error);
                 }
             }
-            left.extend(events);
         }
-        (failed.map_or(Ok(answers), Err), left)
+        let mut outbox = locked(&self.state().outbox);
+        left.into_iter()
+            .rev()
+            .for_each(|event| outbox.push_front(event));
+        answers
     }
 
     fn post_batch(&self, events: &[Event]) -> io::Result<CallbackAnswer> {
         let own = events.iter().find_map(Event::callback);
-        let letter = self.provider().letter(events);
-        self.send_letter(own, &letter, Key::Right)
+        self.send_letter(own, &self.provider().letter(events), Key::Right)
     }
 
-    /// Sends any body to the callback, signed like this.
     pub fn send_raw(
         &self,
         content_type: &'static str,
         body: &[u8],
         key: Key,
     ) -> io::Result<CallbackAnswer> {
-        let letter = Letter {
-            content_type,
-            body: body.to_vec(),
-        };
-        self.send_letter(None, &letter, key)
+        let body = body.to_vec();
+        self.send_letter(None, &Letter { content_type, body }, key)
     }
 
     fn send_letter(

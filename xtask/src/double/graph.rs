@@ -19,7 +19,6 @@ use super::http::{Answer, Request};
 use super::proof::hmac_sha256_hex;
 use super::server::{DoubleServer, Endpoint, Reaction, locked};
 
-/// The behaviour of ids, for the help text.
 pub const BEHAVIOUR: &str = "\
     GET /{version}/{lead id}?fields=..&access_token=..&appsecret_proof=..
 
@@ -32,14 +31,12 @@ pub const BEHAVIOUR: &str = "\
     any other      200 with a lead made up from the id, always the same
 ";
 
-/// The credentials that the double expects.
 #[derive(Clone, Debug)]
 pub struct GraphOptions {
     /// Port 0 selects a free port.
     pub listen: SocketAddr,
     /// The key of the proof: HMAC-SHA256 over the access token, in hex.
     pub app_secret: String,
-    /// The valid access tokens.
     pub tokens: Vec<String>,
 }
 
@@ -53,13 +50,11 @@ impl Default for GraphOptions {
     }
 }
 
-/// A running double. It stops when it is dropped.
 pub struct GraphDouble {
     server: DoubleServer<Node>,
 }
 
 impl GraphDouble {
-    /// Starts a double.
     pub fn start(options: GraphOptions) -> io::Result<Self> {
         let node = Node {
             requests: Mutex::new(Vec::new()),
@@ -70,12 +65,10 @@ impl GraphDouble {
         Ok(Self { server })
     }
 
-    /// Returns the address at which it listens.
     pub fn address(&self) -> SocketAddr {
         self.server.address()
     }
 
-    /// Returns the options with which it was started.
     pub fn options(&self) -> &GraphOptions {
         &self.server.endpoint().options
     }
@@ -85,13 +78,11 @@ impl GraphDouble {
         locked(&self.server.endpoint().requests).clone()
     }
 
-    /// Blocks until the double is dropped.
     pub fn wait(self) {
         self.server.wait();
     }
 }
 
-/// The proof for an access token.
 pub fn proof(app_secret: &str, token: &str) -> String {
     hmac_sha256_hex(app_secret, token.as_bytes())
 }
@@ -120,52 +111,34 @@ fn answer(request: &Request, state: &Node) -> Option<Answer> {
         return Some(refusal);
     }
     let id = request.path.rsplit('/').next().unwrap_or_default();
-    let is_lead = request.path.matches('/').count() == 2
-        && !id.is_empty()
-        && id.bytes().all(|byte| byte.is_ascii_digit());
-    if !is_lead {
-        return Some(error(
-            404,
-            803,
-            None,
-            "Some of the aliases you requested do not exist",
-        ));
+    let is_number = !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_digit());
+    if request.path.matches('/').count() != 2 || !is_number {
+        let why = "Some of the aliases you requested do not exist";
+        return Some(error(404, 803, None, why));
     }
-    let attempt = {
-        let mut attempts = locked(&state.attempts);
-        let attempt = attempts.entry(id.to_owned()).or_default();
-        *attempt += 1;
-        *attempt
-    };
+    let mut attempts = locked(&state.attempts);
+    let attempt = attempts.entry(id.to_owned()).or_default();
+    *attempt += 1;
     match &id[id.len().saturating_sub(3)..] {
-        "001" if attempt <= 2 => Some(error(
-            400,
-            100,
-            Some(33),
-            &format!(
+        "001" if *attempt <= 2 => {
+            let why = format!(
                 "Unsupported get request. Object with ID '{id}' does not exist, cannot be loaded due to missing permissions, or does not support this operation"
-            ),
-        )),
-        "002" => Some(error(
-            401,
-            190,
-            Some(463),
-            "Error validating access token: Session has expired",
-        )),
-        "003" if attempt == 1 => Some(
-            error(
-                429,
-                613,
-                None,
-                "Calls to this api have exceeded the rate limit",
-            )
-            .header("Retry-After", "1"),
-        ),
+            );
+            Some(error(400, 100, Some(33), &why))
+        }
+        "002" => {
+            let why = "Error validating access token: Session has expired";
+            Some(error(401, 190, Some(463), why))
+        }
+        "003" if *attempt == 1 => {
+            let why = "Calls to this api have exceeded the rate limit";
+            Some(error(429, 613, None, why).header("Retry-After", "1"))
+        }
         "004" => None,
-        "005" => Some(Answer::html(
-            500,
-            "<!DOCTYPE html><title>Error</title><p>Sorry, something went wrong.",
-        )),
+        "005" => {
+            let page = "<!DOCTYPE html><title>Error</title><p>Sorry, something went wrong.";
+            Some(Answer::html(500, page))
+        }
         _ => Some(Answer::json(200, &lead::lead(id, request.query("fields")))),
     }
 }
@@ -173,36 +146,19 @@ fn answer(request: &Request, state: &Node) -> Option<Answer> {
 fn authorised(request: &Request, options: &GraphOptions) -> Result<(), Answer> {
     let token = request.query("access_token").or_else(|| request.bearer());
     let Some(token) = token else {
-        return Err(error(
-            400,
-            104,
-            None,
-            "An access token is required to request this resource.",
-        ));
+        let why = "An access token is required to request this resource.";
+        return Err(error(400, 104, None, why));
     };
     if !options.tokens.iter().any(|valid| valid == token) {
-        return Err(error(
-            401,
-            190,
-            None,
-            "Invalid OAuth access token - Cannot parse access token",
-        ));
+        let why = "Invalid OAuth access token - Cannot parse access token";
+        return Err(error(401, 190, None, why));
     }
-    match request.query("appsecret_proof") {
-        None => Err(error(
-            400,
-            100,
-            None,
-            "API calls from the server require an appsecret_proof argument",
-        )),
-        Some(given) if given == proof(&options.app_secret, token) => Ok(()),
-        Some(_) => Err(error(
-            400,
-            100,
-            None,
-            "Invalid appsecret_proof provided in the API argument",
-        )),
-    }
+    let why = match request.query("appsecret_proof") {
+        Some(given) if given == proof(&options.app_secret, token) => return Ok(()),
+        Some(_) => "Invalid appsecret_proof provided in the API argument",
+        None => "API calls from the server require an appsecret_proof argument",
+    };
+    Err(error(400, 100, None, why))
 }
 
 fn error(status: u16, code: u32, subcode: Option<u32>, message: &str) -> Answer {

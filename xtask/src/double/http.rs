@@ -1,15 +1,15 @@
-//! The part of HTTP/1.1 that a double needs: requests with a length or in
-//! chunks, keep-alive connections, answers with a length. A larger request than
-//! any of our callers sends ends the connection.
+//! The part of HTTP/1.1 that a double and a task need: requests with a length or in chunks, keep-alive
+//! connections, answers with a length; and a client with one connection for each request. A larger request
+//! than any of our callers sends ends the connection.
 
-use std::io::{self, BufRead, Read};
+use std::io::{self, BufRead, Read as _, Write as _};
+use std::net::{TcpStream, ToSocketAddrs as _};
+use std::time::Duration;
 
 use serde_json::Value;
 
-/// The limit for a request's line and header fields, in bytes.
 const MAX_HEAD: u64 = 64 * 1024;
 
-/// The limit for a request's body, in bytes.
 const MAX_BODY: u64 = 8 * 1024 * 1024;
 
 #[derive(Clone, Debug)]
@@ -20,15 +20,12 @@ pub struct Request {
     pub path: String,
     /// The fields of the query, decoded, in order.
     fields: Vec<(String, String)>,
-    /// Names in lower case, in order.
     pub headers: Vec<(String, String)>,
     pub body: Vec<u8>,
-    /// The caller wants no further answers on this connection.
     pub close: bool,
 }
 
 impl Request {
-    /// Returns the first value of this name in the query, decoded.
     pub fn query(&self, name: &str) -> Option<&str> {
         value(&self.fields, name)
     }
@@ -38,28 +35,25 @@ impl Request {
         value(&self.headers, name)
     }
 
-    /// Returns the token of `Authorization: Bearer`.
     pub fn bearer(&self) -> Option<&str> {
         self.header("authorization")?.strip_prefix("Bearer ")
     }
 
-    /// Returns the body as JSON; `None` if it is not JSON.
     pub fn json(&self) -> Option<Value> {
         serde_json::from_slice(&self.body).ok()
     }
 
-    /// Returns the fields of a form body, decoded, in order.
+    /// The fields of a form body, decoded, in order.
     pub fn form(&self) -> Vec<(String, String)> {
-        pairs(&String::from_utf8_lossy(&self.body))
+        pairs(&self.body)
     }
 
-    /// Returns the parts of the path between its slashes.
+    /// The parts of the path between its slashes.
     pub fn segments(&self) -> Vec<&str> {
         self.path.trim_start_matches('/').split('/').collect()
     }
 }
 
-/// Returns the first field of this name.
 pub fn value<'a>(fields: &'a [(String, String)], name: &str) -> Option<&'a str> {
     let found = fields.iter().find(|(key, _)| key == name)?;
     Some(&found.1)
@@ -78,14 +72,13 @@ pub fn read(reader: &mut impl BufRead) -> io::Result<Option<Request>> {
         method: method.to_owned(),
         target: target.to_owned(),
         path: path.to_owned(),
-        fields: pairs(query),
+        fields: pairs(query.as_bytes()),
         headers: Vec::new(),
         body: Vec::new(),
         close: false,
     };
     loop {
         let field = line(&mut head)?;
-        let field = field.trim_end();
         if field.is_empty() {
             break;
         }
@@ -97,26 +90,28 @@ pub fn read(reader: &mut impl BufRead) -> io::Result<Option<Request>> {
     if head.limit() == 0 {
         return Err(io::Error::other("the request's head is too long"));
     }
-    request.close = says(&request, "connection", "close");
-    request.body = if says(&request, "transfer-encoding", "chunked") {
+    let says = |name: &str, word: &str| {
+        let value = request.header(name);
+        value.is_some_and(|value| value.eq_ignore_ascii_case(word))
+    };
+    let (close, chunked) = (
+        says("connection", "close"),
+        says("transfer-encoding", "chunked"),
+    );
+    request.close = close;
+    request.body = if chunked {
         chunks(reader)?
     } else {
         let length = request.header("content-length").unwrap_or("0");
-        let length = length.parse().map_err(io::Error::other)?;
-        exactly(reader, length)?
+        exactly(reader, length.parse().map_err(io::Error::other)?)?
     };
     Ok(Some(request))
-}
-
-fn says(request: &Request, name: &str, word: &str) -> bool {
-    request
-        .header(name)
-        .is_some_and(|value| value.eq_ignore_ascii_case(word))
 }
 
 fn line(reader: &mut impl BufRead) -> io::Result<String> {
     let mut text = String::new();
     reader.read_line(&mut text)?;
+    text.truncate(text.trim_end().len());
     Ok(text)
 }
 
@@ -126,10 +121,9 @@ fn exactly(reader: &mut impl BufRead, length: u64) -> io::Result<Vec<u8>> {
     }
     let mut body = Vec::new();
     let read = reader.take(length).read_to_end(&mut body)?;
-    if read as u64 == length {
-        Ok(body)
-    } else {
-        Err(io::ErrorKind::UnexpectedEof.into())
+    match read as u64 == length {
+        true => Ok(body),
+        false => Err(io::ErrorKind::UnexpectedEof.into()),
     }
 }
 
@@ -159,7 +153,6 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// Returns an answer without a body.
     pub fn empty(status: u16) -> Self {
         Self {
             status,
@@ -168,17 +161,14 @@ impl Answer {
         }
     }
 
-    /// Returns an answer with a JSON body.
     pub fn json(status: u16, body: &Value) -> Self {
         Self::with_body(status, "application/json; charset=UTF-8", &body.to_string())
     }
 
-    /// Returns an answer with an HTML page.
     pub fn html(status: u16, body: &str) -> Self {
         Self::with_body(status, "text/html; charset=utf-8", body)
     }
 
-    /// Returns an answer with a text.
     pub fn text(status: u16, body: &str) -> Self {
         Self::with_body(status, "text/plain; charset=utf-8", body)
     }
@@ -189,85 +179,99 @@ impl Answer {
         answer
     }
 
-    /// Adds a header.
     pub fn header(mut self, name: &'static str, value: &str) -> Self {
         self.headers.push((name, value.to_owned()));
         self
     }
 
-    /// Returns the bytes of the whole answer, with `Content-Length`.
     pub fn bytes(&self) -> Vec<u8> {
         // The reason phrase is ignored, but required.
-        let mut text = format!("HTTP/1.1 {} Double\r\n", self.status);
-        for (name, value) in &self.headers {
-            text.push_str(&format!("{name}: {value}\r\n"));
-        }
-        text.push_str(&format!(
-            "Content-Length: {}\r\n\r\n{}",
-            self.body.len(),
-            self.body
-        ));
-        text.into_bytes()
+        let first = format!("HTTP/1.1 {} Double", self.status);
+        message(&first, &self.headers, self.body.as_bytes())
     }
 }
 
+fn message(first: &str, headers: &[(&str, String)], body: &[u8]) -> Vec<u8> {
+    let mut head = format!("{first}\r\n");
+    for (name, value) in headers {
+        head.push_str(&format!("{name}: {value}\r\n"));
+    }
+    head.push_str(&format!("Content-Length: {}\r\n\r\n", body.len()));
+    [head.as_bytes(), body].concat()
+}
+
+/// A request of ours, sent on a connection of its own.
+pub struct Sent<'a> {
+    pub method: &'a str,
+    pub host: &'a str,
+    pub target: &'a str,
+    pub headers: &'a [(&'a str, String)],
+    pub body: &'a [u8],
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Received {
+    pub status: u16,
+    pub head: String,
+    pub body: String,
+}
+
+impl Received {
+    pub fn is_taken(&self) -> bool {
+        (200..300).contains(&self.status)
+    }
+}
+
+impl Sent<'_> {
+    /// Sends it to an address, a host with a port or with the usual one, and waits so long for each part of
+    /// the answer.
+    pub fn to(&self, address: &str, patience: Duration) -> io::Result<Received> {
+        let address = match address.contains(':') {
+            true => address.to_owned(),
+            false => format!("{address}:80"),
+        };
+        let found = address.to_socket_addrs()?.next();
+        let found = found.ok_or_else(|| io::Error::other(format!("{address} has no address")))?;
+        let mut stream = TcpStream::connect_timeout(&found, patience)?;
+        stream.set_read_timeout(Some(patience))?;
+        let first = format!(
+            "{} {} HTTP/1.1\r\nHost: {}\r\nConnection: close",
+            self.method, self.target, self.host
+        );
+        // A refusal that arrives before the whole request is written counts.
+        let written = stream.write_all(&message(&first, self.headers, self.body));
+        let mut answer = Vec::new();
+        let read = stream.read_to_end(&mut answer);
+        parse(&String::from_utf8_lossy(&answer)).ok_or_else(|| {
+            let error = written.and(read.map(drop)).err();
+            error.unwrap_or_else(|| io::Error::other("the connection ended without an answer"))
+        })
+    }
+}
+
+fn parse(answer: &str) -> Option<Received> {
+    let (head, body) = answer.split_once("\r\n\r\n")?;
+    Some(Received {
+        status: head.get(9..12)?.parse().ok()?,
+        head: head.to_owned(),
+        body: body.to_owned(),
+    })
+}
+
 /// Names and values of a query or a form, decoded, in order.
-pub fn pairs(text: &str) -> Vec<(String, String)> {
-    text.split('&')
-        .filter(|pair| !pair.is_empty())
-        .map(|pair| pair.split_once('=').unwrap_or((pair, "")))
-        .map(|(name, value)| (decoded(name), decoded(value)))
-        .collect()
+pub fn pairs(text: &[u8]) -> Vec<(String, String)> {
+    form_urlencoded::parse(text).into_owned().collect()
 }
 
 /// Encodes a form; the inverse of [`pairs`].
 pub fn form(fields: &[(String, String)]) -> String {
-    let pairs: Vec<String> = fields
-        .iter()
-        .map(|(name, value)| format!("{}={}", encoded(name), encoded(value)))
-        .collect();
-    pairs.join("&")
+    form_urlencoded::Serializer::new(String::new())
+        .extend_pairs(fields)
+        .finish()
 }
 
-/// Percent-encodes everything but unreserved characters.
 pub fn encoded(text: &str) -> String {
-    let mut out = String::new();
-    for byte in text.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
-            out.push(char::from(byte));
-        } else {
-            out.push_str(&format!("%{byte:02X}"));
-        }
-    }
-    out
-}
-
-/// Percent-decodes; an invalid escape is kept.
-fn decoded(text: &str) -> String {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let [first, after @ ..] = rest {
-        rest = after;
-        let escape = match (first, after) {
-            (b'%', [high, low, ..]) => digit(*high).zip(digit(*low)),
-            _ => None,
-        };
-        match (first, escape) {
-            (_, Some((high, low))) => {
-                bytes.push(high * 16 + low);
-                rest = &after[2..];
-            }
-            (b'+', None) => bytes.push(b' '),
-            (other, None) => bytes.push(*other),
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
-}
-
-fn digit(character: u8) -> Option<u8> {
-    char::from(character)
-        .to_digit(16)
-        .and_then(|digit| u8::try_from(digit).ok())
+    form_urlencoded::byte_serialize(text.as_bytes()).collect()
 }
 
 #[cfg(test)]
@@ -301,6 +305,6 @@ mod tests {
     #[test]
     fn a_form_is_read_as_it_was_written() {
         let fields = vec![("To".to_owned(), "whatsapp:+55 ção&=%".to_owned())];
-        assert_eq!(pairs(&form(&fields)), fields);
+        assert_eq!(pairs(form(&fields).as_bytes()), fields);
     }
 }

@@ -12,6 +12,19 @@ pub mod server;
 pub mod twilio;
 pub mod whatsapp;
 
+/// The status, the title and the details of an error in a table with a line for each code: `CODE STATUS TITLE`, or
+/// `CODE STATUS TITLE | DETAILS`. A code that is not listed is a 400.
+fn documented(table: &'static str, code: u32) -> (u16, &'static str, &'static str) {
+    let found = table.lines().find_map(|line| {
+        let mut words = line.splitn(3, ' ');
+        let is_it = words.next()?.parse() == Ok(code);
+        let (status, text) = (words.next()?.parse().ok()?, words.next()?);
+        let (title, details) = text.split_once(" | ").unwrap_or((text, text));
+        is_it.then_some((status, title, details))
+    });
+    found.unwrap_or((400, "Unexpected error", "Unexpected error"))
+}
+
 /// Returns the names or numbers of a text's placeholders, `{{1}}` or `{{name}}`,
 /// each once, in order.
 fn placeholders(text: &str) -> Vec<String> {
@@ -28,4 +41,53 @@ fn placeholders(text: &str) -> Vec<String> {
         rest = after;
     }
     found
+}
+
+/// What the tests of the doubles share: a client, and a callback.
+#[cfg(test)]
+mod testing {
+    use std::io::Write as _;
+    use std::net::{SocketAddr, TcpListener};
+    use std::thread::JoinHandle;
+    use std::time::Duration;
+
+    use super::http::{self, Answer, Received, Request, Sent};
+
+    /// Sends a request with this `Authorization`; `None` if the connection ends or is reset.
+    pub fn ask(
+        address: SocketAddr,
+        method: &str,
+        target: &str,
+        authorization: &str,
+        body: &str,
+    ) -> Option<Received> {
+        let sent = Sent {
+            method,
+            host: "x",
+            target,
+            headers: &[("Authorization", authorization.to_owned())],
+            body: body.as_bytes(),
+        };
+        sent.to(&address.to_string(), Duration::from_secs(30)).ok()
+    }
+
+    /// Accepts as many requests as there are statuses, answers them with these, and returns them.
+    pub fn callback(statuses: Vec<u16>) -> (String, JoinHandle<Vec<Request>>) {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let address = listener.local_addr().expect("an address");
+        let thread = std::thread::spawn(move || {
+            let answer = |status: u16| {
+                let (mut connection, _) = listener.accept().expect("a connection");
+                let mut reader = std::io::BufReader::new(connection.try_clone().expect("a handle"));
+                let request = http::read(&mut reader).expect("a request");
+                let request = request.expect("one is there");
+                let challenge = request.query("hub.challenge").unwrap_or_default();
+                let bytes = Answer::text(status, challenge).bytes();
+                connection.write_all(&bytes).expect("the double reads");
+                request
+            };
+            statuses.into_iter().map(answer).collect()
+        });
+        (format!("http://{address}"), thread)
+    }
 }

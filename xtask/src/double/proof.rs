@@ -6,22 +6,19 @@ use hmac::{Hmac, KeyInit, Mac};
 use sha1::Sha1;
 use sha2::Sha256;
 
-/// Returns HMAC-SHA256 as lower-case hexadecimal digits.
 pub fn hmac_sha256_hex(key: &str, message: &[u8]) -> String {
-    hex(&hmac_sha256(key, message))
+    hex(&keyed::<Hmac<Sha256>>(key, message))
 }
 
-/// Returns HMAC-SHA1 as lower-case hexadecimal digits.
 pub fn hmac_sha1_hex(key: &str, message: &[u8]) -> String {
-    hex(&hmac_sha1(key, message))
+    hex(&keyed::<Hmac<Sha1>>(key, message))
 }
 
-/// Returns HMAC-SHA1 as base64 with padding.
 pub fn hmac_sha1_base64(key: &str, message: &[u8]) -> String {
-    base64(&hmac_sha1(key, message))
+    base64(&keyed::<Hmac<Sha1>>(key, message))
 }
 
-/// Returns bytes as base64 with padding.
+/// With padding.
 pub fn base64(bytes: &[u8]) -> String {
     STANDARD.encode(bytes)
 }
@@ -31,16 +28,9 @@ pub fn basic(name: &str, password: &str) -> String {
     format!("Basic {}", base64(format!("{name}:{password}").as_bytes()))
 }
 
-fn hmac_sha256(key: &str, message: &[u8]) -> Vec<u8> {
+fn keyed<M: Mac + KeyInit>(key: &str, message: &[u8]) -> Vec<u8> {
     let mut mac =
-        Hmac::<Sha256>::new_from_slice(key.as_bytes()).expect("a key of any length makes an HMAC");
-    mac.update(message);
-    mac.finalize().into_bytes().to_vec()
-}
-
-fn hmac_sha1(key: &str, message: &[u8]) -> Vec<u8> {
-    let mut mac =
-        Hmac::<Sha1>::new_from_slice(key.as_bytes()).expect("a key of any length makes an HMAC");
+        <M as KeyInit>::new_from_slice(key.as_bytes()).expect("a key of any length makes an HMAC");
     mac.update(message);
     mac.finalize().into_bytes().to_vec()
 }

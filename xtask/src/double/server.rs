@@ -28,19 +28,15 @@ pub trait Endpoint: Send + Sync + 'static {
         false
     }
 
-    /// Ends everything that blocks.
     fn stop(&self) {}
 }
 
 pub enum Reaction {
     Answer(Answer),
-    /// The connection ends without an answer.
     Close,
-    /// The connection is reset.
     Reset,
 }
 
-/// A running server.
 pub struct DoubleServer<E: Endpoint> {
     address: SocketAddr,
     endpoint: Arc<E>,
@@ -73,17 +69,14 @@ impl<E: Endpoint> DoubleServer<E> {
         })
     }
 
-    /// Returns the address at which it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Returns the handler of its requests.
     pub fn endpoint(&self) -> &Arc<E> {
         &self.endpoint
     }
 
-    /// Blocks until the server is dropped.
     pub fn wait(mut self) {
         if let Some(acceptor) = self.acceptor.take() {
             // A panic there has been printed already.

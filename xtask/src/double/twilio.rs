@@ -11,20 +11,17 @@ use std::sync::Mutex;
 use serde_json::{Value, json};
 
 mod check;
-mod errors;
 
 use super::channel::{
     Accepted, Channel, CommandResult, Event, Inbound, Key, Letter, Outgoing, Provider, Status,
 };
+use super::documented;
 use super::http::{Answer, Request, form, pairs};
 use super::proof::{basic, hmac_sha1_base64};
 use super::server::locked;
-use errors::error;
 
-/// A running double of Twilio.
 pub type Twilio = Channel<Messages>;
 
-/// The expected credentials, and the names that the double uses.
 #[derive(Clone, Debug)]
 pub struct TwilioOptions {
     /// Port 0 selects a free port.
@@ -40,7 +37,6 @@ pub struct TwilioOptions {
     pub now: Option<u64>,
 }
 
-/// A content template.
 #[derive(Clone, Debug)]
 pub struct Content {
     pub sid: String,
@@ -49,7 +45,6 @@ pub struct Content {
 }
 
 impl Content {
-    /// Returns a template with this id and text.
     pub fn new(sid: &str, text: &str) -> Self {
         Self {
             sid: sid.to_owned(),
@@ -83,30 +78,25 @@ pub struct Messages {
 }
 
 impl Twilio {
-    /// Starts a double.
     pub fn start(options: TwilioOptions) -> io::Result<Self> {
         let (listen, now) = (options.listen, options.now);
         Self::start_with(listen, Messages::new(options), now)
     }
 
-    /// Returns the options with which it was started.
     pub fn options(&self) -> &TwilioOptions {
         &self.provider().options
     }
 
-    /// The address for sends.
     pub fn messages_path(&self) -> String {
         self.provider().path()
     }
 
-    /// This recipient has opted out.
     pub fn opt_out(&self, recipient: &str) {
         locked(&self.provider().opted_out).insert(bare(recipient).to_owned());
     }
 }
 
 impl Messages {
-    /// Returns the protocol with these options.
     pub fn new(options: TwilioOptions) -> Self {
         Self {
             options,
@@ -142,7 +132,7 @@ impl Messages {
         }
         if let Some(code) = status.errors.first() {
             fields.push(("ErrorCode", code.to_string()));
-            fields.push(("ChannelStatusMessage", errors::words(*code).to_owned()));
+            fields.push(("ChannelStatusMessage", table(*code).1.to_owned()));
         }
         owned(fields)
     }
@@ -245,7 +235,7 @@ impl Provider for Messages {
             [Event::Status(status)] => self.status(status),
             [Event::Inbound(inbound)] => self.inbound(inbound),
             // Any form: its fields are the members of the value.
-            [Event::Change { value, .. }] => pairs(value),
+            [Event::Change { value, .. }] => pairs(value.as_bytes()),
             _ => Vec::new(),
         };
         Letter {
@@ -260,7 +250,7 @@ impl Provider for Messages {
             Key::Wrong => "another-auth-token",
             Key::None => return Vec::new(),
         };
-        let mut fields = pairs(&String::from_utf8_lossy(&letter.body));
+        let mut fields = pairs(&letter.body);
         fields.sort();
         let mut text = url.to_owned();
         for (name, value) in fields {
@@ -293,6 +283,23 @@ contents                               the content templates
 opt-out RECIPIENT                      sends to it are refused with 21610
 "
     }
+}
+
+/// Twilio's error, flat and with the status inside: its documented status unless another is given.
+fn error(code: u32, status: Option<u16>) -> Answer {
+    let (documented, words, _) = table(code);
+    let status = status.unwrap_or(documented);
+    let body = json!({
+        "code": code,
+        "message": words,
+        "more_info": format!("https://www.twilio.com/docs/errors/{code}"),
+        "status": status,
+    });
+    Answer::json(status, &body)
+}
+
+fn table(code: u32) -> (u16, &'static str, &'static str) {
+    documented(include_str!("twilio/errors.txt"), code)
 }
 
 /// The number without the channel's prefix.

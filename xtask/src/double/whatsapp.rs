@@ -23,19 +23,14 @@ use super::proof::{base64, hmac_sha1_hex, hmac_sha256_hex};
 use super::server::locked;
 use errors::Refusal;
 
-/// A running double of the WhatsApp Cloud API.
 pub type WhatsApp = Channel<Cloud>;
 
-/// The expected credentials, and the names that the double uses.
 #[derive(Clone, Debug)]
 pub struct WhatsAppOptions {
     /// Port 0 selects a free port.
     pub listen: SocketAddr,
-    /// The valid access tokens.
     pub tokens: Vec<String>,
-    /// The secret that signs webhooks.
     pub app_secret: String,
-    /// The token of the handshake.
     pub verify_token: String,
     /// The id of the business account, which owns the templates.
     pub waba_id: String,
@@ -83,7 +78,6 @@ pub struct Cloud {
 
 struct Manner {
     wa_id: WaId,
-    /// The `message_status` of answers.
     message_status: String,
     /// Numbers, in the spelling of the sends, that are not on WhatsApp.
     absent: BTreeSet<String>,
@@ -91,33 +85,27 @@ struct Manner {
 }
 
 impl WhatsApp {
-    /// Starts a double.
     pub fn start(options: WhatsAppOptions) -> io::Result<Self> {
         let (listen, now) = (options.listen, options.now);
         Self::start_with(listen, Cloud::new(options), now)
     }
 
-    /// Returns the options with which it was started.
     pub fn options(&self) -> &WhatsAppOptions {
         &self.provider().options
     }
 
-    /// The address for sends.
     pub fn messages_path(&self) -> String {
         format!("/v23.0/{}/messages", self.options().phone_number_id)
     }
 
-    /// Sets how answers spell the recipient.
     pub fn name_recipients(&self, how: WaId) {
         locked(&self.provider().manner).wa_id = how;
     }
 
-    /// `accepted`, `held_for_quality_assessment`, `paused`.
     pub fn answer_status(&self, word: &str) {
         word.clone_into(&mut locked(&self.provider().manner).message_status);
     }
 
-    /// This number, in the spelling of the sends, is not on WhatsApp.
     pub fn absent(&self, number: &str) {
         locked(&self.provider().manner)
             .absent
@@ -149,7 +137,6 @@ impl WhatsApp {
 }
 
 impl Cloud {
-    /// Returns the protocol with these options.
     pub fn new(options: WhatsAppOptions) -> Self {
         Self {
             templates: Mutex::new(options.templates.clone()),

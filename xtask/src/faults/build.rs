@@ -8,7 +8,7 @@ use std::process::Command;
 use super::folder;
 use crate::failure::{Context, Failure};
 use crate::test::programs;
-use crate::{process, repository};
+use crate::{files, process, repository};
 
 /// The schema whose changes an upgrade crosses.
 const SCHEMA: &str = "host/crates/store/migrations";
@@ -17,11 +17,9 @@ pub struct Built {
     pub tests: PathBuf,
     pub program: PathBuf,
     pub before: Option<Before>,
-    /// The commit of the tests and of the program.
     pub commit: String,
 }
 
-/// A build of an earlier commit.
 pub struct Before {
     pub program: PathBuf,
     pub commit: String,
@@ -47,7 +45,7 @@ impl Built {
     /// built, too.
     pub fn new(given: Option<Before>, with_before: bool, with_fuzz: bool) -> Result<Self, Failure> {
         let folder = folder();
-        fs::create_dir_all(&folder).context(format!("creating {}", folder.display()))?;
+        files::make_folder(&folder)?;
         let before = match (given, with_before) {
             (None, true) => before(&folder)?,
             (given, _) => given,
@@ -60,12 +58,8 @@ impl Built {
         let program = folder.join("leadhost");
         build(&repository::root(), &program)?;
         let tests = folder.join("tests");
-        copy(
-            &programs::build(programs::INTEGRATION_TESTS)?
-                .integration
-                .path,
-            &tests,
-        )?;
+        let built = programs::build(programs::INTEGRATION_TESTS)?;
+        copy(&built.integration.path, &tests)?;
         Ok(Self {
             tests,
             program,
@@ -75,7 +69,6 @@ impl Built {
     }
 }
 
-/// Builds the program in release, and copies it.
 fn build(root: &Path, to: &Path) -> Result<(), Failure> {
     process::run(
         repository::cargo()
@@ -105,29 +98,19 @@ fn before(folder: &Path) -> Result<Option<Before>, Failure> {
     if count.count() == 1 {
         return Ok(None);
     }
-    let git = |arguments: &[&str]| {
-        process::output(
-            Command::new("git")
-                .args(arguments)
-                .current_dir(repository::root()),
-        )
-    };
-    let changed = git(&["log", "-1", "--diff-filter=A", "--format=%H", "--", SCHEMA])?;
-    let parent = format!("{}^", changed.trim());
-    let Ok(commit) = git(&["rev-parse", "--short=10", &parent]) else {
+    let changed = process::git(&["log", "-1", "--diff-filter=A", "--format=%H", "--", SCHEMA])?;
+    let parent = format!("{}^", changed);
+    let Ok(commit) = process::git(&["rev-parse", "--short=10", &parent]) else {
         return Ok(None);
     };
-    let commit = commit.trim().to_owned();
     let program = folder.join(format!("leadhost-{commit}"));
     if !program.exists() {
         let sources = folder.join("before");
-        if sources.exists() {
-            fs::remove_dir_all(&sources).context(format!("removing {}", sources.display()))?;
-        }
-        fs::create_dir_all(&sources).context(format!("creating {}", sources.display()))?;
+        files::remove_folder(&sources)?;
+        files::make_folder(&sources)?;
         let archive = folder.join("before.tar");
         let archive = archive.to_string_lossy();
-        git(&["archive", "--output", &archive, &commit])?;
+        process::git(&["archive", "--output", &archive, &commit])?;
         process::output(
             Command::new("tar")
                 .args(["-xf", &archive, "-C"])
@@ -140,17 +123,10 @@ fn before(folder: &Path) -> Result<Option<Before>, Failure> {
 
 /// The current commit, marked if there are uncommitted changes.
 fn commit() -> Result<String, Failure> {
-    let git = |arguments: &[&str]| {
-        process::output(
-            Command::new("git")
-                .args(arguments)
-                .current_dir(repository::root()),
-        )
-    };
-    let commit = git(&["rev-parse", "--short=10", "HEAD"])?;
-    let changed = git(&["status", "--porcelain", "--", ".", ":!docs"])?;
-    Ok(match changed.trim().is_empty() {
-        true => commit.trim().to_owned(),
-        false => format!("{} and changes", commit.trim()),
+    let commit = process::git(&["rev-parse", "--short=10", "HEAD"])?;
+    let changed = process::git(&["status", "--porcelain", "--", ".", ":!docs"])?;
+    Ok(match changed.is_empty() {
+        true => commit,
+        false => format!("{commit} and changes"),
     })
 }

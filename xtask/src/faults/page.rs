@@ -1,12 +1,12 @@
 //! The table in `docs/reliability.md`: a line for each fault, between two markers.
 
-use std::fs;
 use std::path::PathBuf;
 
 use serde_json::Value;
 
 use super::table::Row;
 use crate::failure::{Context, Failure};
+use crate::files;
 use crate::repository;
 
 const BEGIN: &str = "<!-- faults: `cargo xtask faults` writes what stands between these marks -->";
@@ -20,16 +20,14 @@ const HEAD: &str = "\
 pub const FAILED: &str = "**FAILED**";
 pub const NOT_RUN: &str = "**not run**";
 
-/// The outcome of a row.
+#[derive(Default)]
 pub struct Outcome {
     pub figures: Vec<Figure>,
-    /// One sentence for each failure.
     pub failures: Vec<String>,
     /// One sentence for each part that could not be tried here.
     pub left_out: Vec<String>,
 }
 
-/// A figure of a test.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Figure {
     pub fault: String,
@@ -39,7 +37,6 @@ pub struct Figure {
 }
 
 impl Figure {
-    /// Parses a line that a test has written.
     pub fn read(line: &str) -> Result<Self, Failure> {
         let value: Value = serde_json::from_str(line).context(format!("reading `{line}`"))?;
         let text = |name: &str| value[name].as_str().map(str::to_owned);
@@ -81,37 +78,28 @@ impl Figure {
     }
 }
 
-/// The line of a measured row.
 pub fn line(row: &Row, outcome: &Outcome, commit: &str, day: &str) -> String {
     let mut figures = outcome.figures.clone();
     figures.sort();
-    let mut results = Vec::new();
-    results.extend(
-        outcome
-            .failures
-            .iter()
-            .map(|why| format!("{FAILED}: {why}")),
-    );
-    results.extend(figures.iter().map(|figure| match &figure.store {
+    let failures = outcome
+        .failures
+        .iter()
+        .map(|why| format!("{FAILED}: {why}"));
+    let left_out = outcome
+        .left_out
+        .iter()
+        .map(|why| format!("{NOT_RUN}: {why}"));
+    let measured = figures.iter().map(|figure| match &figure.store {
         Some(store) => format!("{store}: {}", figure.figure),
         None => figure.figure.clone(),
-    }));
-    results.extend(
-        outcome
-            .left_out
-            .iter()
-            .map(|why| format!("{NOT_RUN}: {why}")),
-    );
+    });
+    let results: Vec<_> = failures.chain(measured).chain(left_out).collect();
     let stores = each_once(figures.iter().filter_map(|figure| figure.store.clone()));
-    let seeds = each_once(
-        figures
-            .iter()
-            .filter_map(|figure| figure.seed)
-            .map(|seed| seed.to_string()),
-    );
+    let seeds = figures.iter().filter_map(|figure| figure.seed);
+    let seeds = each_once(seeds.map(|seed| seed.to_string()));
     let cells = [
-        row.fault.to_owned(),
-        row.promise.to_owned(),
+        row.fault.clone(),
+        row.promise.clone(),
         results.join("<br>"),
         stores,
         commit.to_owned(),
@@ -132,7 +120,6 @@ fn each_once(words: impl Iterator<Item = String>) -> String {
     }
 }
 
-/// The current page.
 pub struct Page {
     before: String,
     lines: Vec<String>,
@@ -140,21 +127,9 @@ pub struct Page {
 }
 
 impl Page {
-    /// Reads the page.
     pub fn read() -> Result<Self, Failure> {
-        let path = path();
-        let text = fs::read_to_string(&path).context(format!("reading {}", path.display()))?;
-        let parts = text.split_once(BEGIN).and_then(|(before, rest)| {
-            let (table, after) = rest.split_once(END)?;
-            Some((before, table, after))
-        });
-        let Some((before, table, after)) = parts else {
-            return Err(
-                Failure::new(format!("{} has no place for the table", path.display())).hint(
-                    format!("add a line `{BEGIN}` to it, and a line `{END}` below that"),
-                ),
-            );
-        };
+        let text = files::text(path())?;
+        let (before, table, after) = files::between(&text, BEGIN, END)?;
         let lines = table.lines().filter(|line| line.starts_with("| ")).skip(1);
         Ok(Self {
             before: before.to_owned(),
@@ -163,14 +138,12 @@ impl Page {
         })
     }
 
-    /// Returns the line of a row; empty if there is none.
     fn line_of(&self, row: &Row) -> &str {
         let begin = format!("| {} |", row.fault);
         let found = self.lines.iter().find(|line| line.starts_with(&begin));
         found.map_or("", String::as_str)
     }
 
-    /// Returns what is wrong with the line of a row.
     pub fn fault_of(&self, row: &Row) -> Option<&'static str> {
         let line = self.line_of(row);
         let cells: Vec<_> = line.split(" | ").collect();
@@ -187,7 +160,6 @@ impl Page {
         }
     }
 
-    /// Returns lines that belong to no row.
     pub fn strays(&self, rows: &[Row]) -> Vec<&str> {
         let is_known = |line: &str| {
             rows.iter()
@@ -198,7 +170,7 @@ impl Page {
     }
 
     /// Replaces old lines by new ones, in the order of the rows.
-    pub fn write(&self, rows: &[Row], new: &[(&'static str, String)]) -> Result<(), Failure> {
+    pub fn write(&self, rows: &[Row], new: &[(&str, String)]) -> Result<(), Failure> {
         let mut table = String::from(HEAD);
         for row in rows {
             let new = new.iter().find(|(key, _)| *key == row.key);
@@ -209,7 +181,7 @@ impl Page {
             }
         }
         let text = format!("{}{BEGIN}\n{table}{END}{}", self.before, self.after);
-        repository::write_if_changed(&path(), text.as_bytes())?;
+        files::write_if_changed(&path(), text.as_bytes())?;
         Ok(())
     }
 }
@@ -221,7 +193,7 @@ fn path() -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::faults::table::ROWS;
+    use crate::faults::table::rows;
 
     fn page(lines: Vec<String>) -> Page {
         Page {
@@ -247,7 +219,7 @@ mod tests {
 
     #[test]
     fn a_line_with_its_figure_is_in_order() {
-        let row = &ROWS[0];
+        let row = &rows()[0];
         let line = line(row, &outcome(&[FIGURE], &[], &[]), "abc", "2030-01-15");
         assert!(
             line.ends_with("| SQLite: 500 kills | SQLite | abc | 2030-01-15 | 7 |"),
@@ -258,7 +230,7 @@ mod tests {
 
     #[test]
     fn a_line_that_failed_was_not_run_or_has_no_figure_is_not() {
-        let row = &ROWS[0];
+        let row = &rows()[0];
         let cases = [
             (outcome(&[FIGURE], &["a test"], &[]), "failed"),
             (outcome(&[FIGURE], &[], &["no strace"]), "not run"),

@@ -9,6 +9,7 @@ use std::process::Command;
 use xtask::postgres_programs::Binaries;
 
 use crate::failure::{Context, Failure};
+use crate::files;
 use crate::install::Install;
 use crate::process;
 
@@ -17,7 +18,6 @@ const PORT: &str = "25432";
 const LOGIN: &str = "leadhost";
 const DATABASE: &str = "leads";
 
-/// Finds PostgreSQL's programs, or installs them if that is allowed.
 pub fn programs(install: Install) -> Result<Binaries, Failure> {
     Binaries::find().or_else(|_| {
         install.debian(&["postgresql"], "for the database of the hosts")?;
@@ -25,7 +25,6 @@ pub fn programs(install: Install) -> Result<Binaries, Failure> {
     })
 }
 
-/// A running server.
 pub struct DatabaseServer {
     programs: Binaries,
     folder: PathBuf,
@@ -37,7 +36,7 @@ pub struct DatabaseServer {
 impl DatabaseServer {
     /// Makes the cluster if there is none, and starts it.
     pub fn start(programs: Binaries, data: &Path) -> Result<Self, Failure> {
-        fs::create_dir_all(data).context(format!("creating {}", data.display()))?;
+        files::make_folder(data)?;
         let folder = place(&programs, data)?;
         let password = super::secret(
             &data.join("database.password"),
@@ -112,7 +111,6 @@ impl DatabaseServer {
         ))
     }
 
-    /// Stops the server; open connections are ended.
     pub fn stop(&self) -> Result<(), Failure> {
         process::output(self.control("stop").args(["-m", "fast"])).map(|_| ())
     }

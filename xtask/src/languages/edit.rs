@@ -1,7 +1,6 @@
 //! The time from an edit of a project's source until `leadhost plugin dev` serves it, as the command
 //! itself reports it.
 
-use std::fs;
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, ChildStdout, Stdio};
 use std::sync::mpsc::{self, Receiver};
@@ -9,8 +8,9 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal};
 
-use super::{Made, PATIENCE};
+use super::{Made, PATIENCE, Project};
 use crate::failure::{Context, Failure};
+use crate::files;
 
 /// What `describe` answers in every template, before the name.
 const SUMMARY: &str = "Leads of ";
@@ -25,10 +25,6 @@ pub struct Edit {
 }
 
 /// Starts `plugin dev` on a built project, edits its source, and waits until the edit is served.
-///
-/// # Errors
-///
-/// [`Failure`] if the command ends, or if it serves nothing within [`PATIENCE`].
 pub fn measure(made: &Made<'_>) -> Result<Edit, Failure> {
     let mut command = made.leadhost(&["plugin", "dev", ".", "--quiet"]);
     command.envs(made.toolchain.variables());
@@ -39,14 +35,15 @@ pub fn measure(made: &Made<'_>) -> Result<Edit, Failure> {
         .context("starting `leadhost plugin dev`")?;
     let mut dev = Dev::new(child)?;
     dev.next()?;
-    let path = made.folder.join(made.project.source);
-    let text = fs::read_to_string(&path).context(format!("reading {}", path.display()))?;
+    let Project { language, kind } = made.project;
+    let path = made.folder.join(language.source.replace("KIND", kind));
+    let text = files::text(&path)?;
     let edited = text.replacen(SUMMARY, EDITED, 1);
     if edited == text {
         let what = format!("{} has no `{SUMMARY}` to edit", path.display());
         return Err(Failure::new(what));
     }
-    fs::write(&path, edited).context(format!("writing {}", path.display()))?;
+    files::write(&path, edited)?;
     dev.next()
 }
 
@@ -66,7 +63,6 @@ impl Dev {
         })
     }
 
-    /// Waits for the next version that serves.
     fn next(&mut self) -> Result<Edit, Failure> {
         loop {
             let line = self.lines.recv_timeout(PATIENCE);

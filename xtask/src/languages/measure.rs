@@ -2,19 +2,17 @@
 //! the time until it has answered its first lead, the time from an edit until it is served, its size,
 //! and the time and memory of a call. The table is in docs/integrators.md, between markers.
 
-use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
 use super::edit::{self, Edit};
-use super::{Former, Made, PROJECTS, folder};
+use super::{Former, Made, folder, projects};
 use crate::failure::{Context, Failure};
 use crate::install::Install;
-use crate::{process, repository, run};
+use crate::{files, process, repository, run};
 
-/// Calls of each converter, each in a program of its own.
 const CALLS: usize = 21;
 
 const LEAD: &str = "golden/lead/body.json";
@@ -23,7 +21,6 @@ const PAGE: &str = "docs/integrators.md";
 const BEGIN: &str = "<!-- cargo xtask bench languages -->\n";
 const END: &str = "<!-- end -->\n";
 
-/// What was measured of one language.
 struct Row {
     title: &'static str,
     until_answered: Duration,
@@ -39,14 +36,11 @@ struct Row {
 pub fn run(install: Install) -> Result<(), Failure> {
     let program = run::build_program("release")?;
     let mut rows = Vec::new();
-    for project in PROJECTS
-        .iter()
-        .filter(|project| project.kind == "converter")
-    {
+    for project in projects("converter") {
         // Before the clock starts: a toolchain is installed once.
-        let toolchain = (project.ensure)(install)?;
+        let toolchain = (project.language.ensure)(install)?;
         let start = Instant::now();
-        let made = Made::new(project, &program, &toolchain, Former::Removed)?;
+        let made = Made::new(&project, &program, &toolchain, Former::Removed)?;
         made.build()?;
         answer(&made)?;
         let until_answered = start.elapsed();
@@ -55,30 +49,26 @@ pub fn run(install: Install) -> Result<(), Failure> {
     let table = table(&rows);
     println!("{table}");
     let path = repository::root().join(PAGE);
-    let page = fs::read_to_string(&path).context(format!("reading {}", path.display()))?;
-    repository::write_if_changed(&path, placed(&page, &table)?.as_bytes())?;
+    let page = files::text(&path)?;
+    files::write_if_changed(&path, placed(&page, &table)?.as_bytes())?;
     Ok(())
 }
 
 fn measured(made: &Made<'_>, until_answered: Duration) -> Result<Row, Failure> {
     let component = component(made)?;
-    let used = (0..CALLS)
-        .map(|_| answer(made))
-        .collect::<Result<Vec<_>, _>>()?;
+    let used = (0..CALLS).map(|_| answer(made));
+    let used = used.collect::<Result<Vec<_>, _>>()?;
     let mut calls: Vec<Duration> = used.iter().map(|(call, _)| *call).collect();
     calls.sort();
+    let memory = used.iter().map(|(_, memory)| *memory).max();
     Ok(Row {
-        title: made.project.title,
+        title: made.project.language.title,
         until_answered,
         // Last: the calls above are those of the project as `new` wrote it.
         edit: edit::measure(made)?,
         component_bytes: u64::try_from(component.len()).unwrap_or(u64::MAX),
         call: calls[CALLS / 2],
-        memory_bytes: used
-            .iter()
-            .map(|(_, memory)| *memory)
-            .max()
-            .unwrap_or_default(),
+        memory_bytes: memory.unwrap_or_default(),
     })
 }
 
@@ -87,12 +77,12 @@ fn component(made: &Made<'_>) -> Result<Vec<u8>, Failure> {
     /// How the binary format of components begins.
     const MAGIC: &[u8] = b"\0asm\x0d\0\x01\0";
     const BUILT: &str = "build/plugin.wasm";
-    let read = |path: &Path| fs::read(path).context(format!("reading {}", path.display()));
+    let read = |path: &Path| files::bytes(path);
     let built = read(&made.folder.join(BUILT))?;
     if built.starts_with(MAGIC) {
         return Ok(built);
     }
-    let packed = folder().join(format!(".{}.wasm", made.project.language));
+    let packed = folder().join(format!(".{}.wasm", made.project.language.name));
     let path = packed.to_string_lossy();
     process::output(&mut made.leadhost(&["plugin", "pack", BUILT, "-o", &path]))?;
     read(&packed)
@@ -116,7 +106,7 @@ fn answer(made: &Made<'_>) -> Result<(Duration, u64), Failure> {
         }
         _ => Err(Failure::new(format!(
             "the converter in {} answered no lead: {said}",
-            made.project.title
+            made.project.language.title
         ))),
     }
 }
@@ -153,17 +143,8 @@ fn mebibytes(bytes: u64) -> f64 {
     bytes as f64 / (1024.0 * 1024.0)
 }
 
-/// Returns the page with this table between its markers.
 fn placed(page: &str, table: &str) -> Result<String, Failure> {
-    let parts = page.split_once(BEGIN);
-    let found = parts.and_then(|(before, rest)| Some((before, rest.split_once(END)?.1)));
-    let (before, after) = found.ok_or_else(|| {
-        Failure::new(format!("{PAGE} has no place for the table")).hint(format!(
-            "put it between `{}` and `{}`",
-            BEGIN.trim(),
-            END.trim()
-        ))
-    })?;
+    let (before, _, after) = files::between(page, BEGIN, END)?;
     Ok(format!("{before}{BEGIN}{table}{END}{after}"))
 }
 
@@ -173,7 +154,7 @@ mod tests {
 
     #[test]
     fn the_page_has_a_place_for_the_table() {
-        let page = fs::read_to_string(repository::root().join(PAGE)).expect("the page is there");
+        let page = files::text(repository::root().join(PAGE)).expect("the page is there");
         let with = placed(&page, "| a |\n").expect("it has the markers");
         assert!(with.contains("-->\n| a |\n<!-- end -->\n"));
         assert_eq!(placed(&with, "| a |\n").expect("it still has them"), with);

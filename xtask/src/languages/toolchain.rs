@@ -7,7 +7,7 @@ use std::process::Command;
 
 use crate::failure::{Context, Failure};
 use crate::install::Install;
-use crate::{process, python, repository};
+use crate::{files, process, python, repository};
 
 /// A toolchain that is there: the variables that its commands need.
 #[derive(Default)]
@@ -16,7 +16,6 @@ pub struct Toolchain {
 }
 
 impl Toolchain {
-    /// Returns the names and values of the variables.
     pub fn variables(&self) -> impl Iterator<Item = (&'static str, &OsString)> {
         self.variables.iter().map(|(name, value)| (*name, value))
     }
@@ -27,7 +26,6 @@ impl Toolchain {
     }
 }
 
-/// The active Rust with the target of the template.
 pub fn rust(install: Install) -> Result<Toolchain, Failure> {
     const TRIPLE: &str = "wasm32-wasip2";
     let mut libraries = Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()));
@@ -44,13 +42,11 @@ pub fn node(install: Install) -> Result<Toolchain, Failure> {
     Ok(pinned(install)?.with("npm_config_cache", cache))
 }
 
-/// Python with virtual environments; the project installs its tools into one.
 pub fn python(install: Install) -> Result<Toolchain, Failure> {
     python::ensure(install, "to build plugin projects in Python")?;
     Ok(Toolchain::default())
 }
 
-/// The pinned Go.
 pub fn go(install: Install) -> Result<Toolchain, Failure> {
     let cache = repository::target().join("languages/.go");
     Ok(pinned(install)?
@@ -60,7 +56,6 @@ pub fn go(install: Install) -> Result<Toolchain, Failure> {
         .with("GOPATH", cache.join("path")))
 }
 
-/// The pinned Zig.
 pub fn zig(install: Install) -> Result<Toolchain, Failure> {
     let cache = repository::target().join("languages/.zig");
     Ok(pinned(install)?.with("ZIG_GLOBAL_CACHE_DIR", cache))
@@ -71,7 +66,7 @@ pub fn c(install: Install) -> Result<Toolchain, Failure> {
     const PACKAGES: [&str; 4] = ["clang", "lld", "wasi-libc", "libclang-rt-14-dev-wasm32"];
     let folder = repository::target().join("languages/.c");
     let source = folder.join("empty.c");
-    repository::write_if_changed(&source, b"void empty(void) {}\n")?;
+    files::write_if_changed(&source, b"void empty(void) {}\n")?;
     let links = || {
         let mut clang = Command::new("clang");
         clang.args(["--target=wasm32-wasi", "-mexec-model=reactor"]);

@@ -5,21 +5,18 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use rustix::process::Signal;
 use serde_json::Value;
 
 use crate::client;
 use crate::failure::{Context, Failure};
 use crate::install::Install;
-use crate::{process, run};
+use crate::{files, process, wait};
 
 /// Both the package and its server. The package has `promtool` too.
 const PROGRAM: &str = "prometheus";
 
-/// The longest that a server may take to start.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Makes sure of the programs.
 pub fn prepare(install: Install) -> Result<(), Failure> {
     if process::find(PROGRAM).is_some() && process::find("promtool").is_some() {
         return Ok(());
@@ -31,23 +28,20 @@ pub fn prepare(install: Install) -> Result<(), Failure> {
     )
 }
 
-/// Runs `promtool` in a folder.
 pub fn promtool(folder: &Path, arguments: &[&str]) -> Result<(), Failure> {
     process::output(Command::new("promtool").current_dir(folder).args(arguments)).map(drop)
 }
 
-/// A running server.
 pub struct Prometheus {
     pub address: String,
     child: Child,
 }
 
 impl Prometheus {
-    /// Starts a server with the configuration `prometheus.yml` of `folder`, its data and its log there.
     pub fn start(folder: &Path) -> Result<Self, Failure> {
         let address = free_address().context("finding a free port")?;
         let log = folder.join("prometheus.log");
-        let file = std::fs::File::create(&log).context(format!("creating {}", log.display()))?;
+        let file = files::create(&log)?;
         let child = Command::new(PROGRAM)
             .current_dir(folder)
             .args(["--config.file=prometheus.yml", "--storage.tsdb.path=series"])
@@ -66,12 +60,11 @@ impl Prometheus {
                 return Err(Failure::new("Prometheus did not start")
                     .hint(format!("{} says why", log.display())));
             }
-            run::pause();
+            wait::pause();
         }
         Ok(own)
     }
 
-    /// Returns the labels of the alerts of this name that fire now.
     pub fn firing(&self, alert: &str) -> Result<Vec<Value>, Failure> {
         let answer = self.ask("/api/v1/alerts")?;
         let Some(alerts) = answer["data"]["alerts"].as_array() else {
@@ -81,14 +74,12 @@ impl Prometheus {
         Ok(alerts.iter().filter(fires).cloned().collect())
     }
 
-    /// Returns whether a metric has been read, with any labels.
     pub fn has(&self, metric: &str) -> Result<bool, Failure> {
         let answer = self.ask(&format!("/api/v1/query?query={metric}"))?;
         let series = answer["data"]["result"].as_array();
         Ok(series.is_some_and(|series| !series.is_empty()))
     }
 
-    /// Returns the exemplars of a query over the last hour.
     pub fn exemplars(&self, metric: &str) -> Result<Vec<Value>, Failure> {
         let path = format!("/api/v1/query_exemplars?query={metric}&start=0&end=4102444800");
         let answer = self.ask(&path)?;
@@ -115,8 +106,7 @@ impl Prometheus {
 
 impl Drop for Prometheus {
     fn drop(&mut self) {
-        run::signal(&self.child, Signal::TERM);
-        let _ = self.child.wait();
+        wait::stop(&mut self.child);
     }
 }
 

@@ -1,50 +1,28 @@
 //! Which integration tests belong to the small size of the suite, and which start first.
 
-/// A test on PostgreSQL has this in its name.
 const ON_POSTGRES: &str = "::on_postgres::";
 
 /// What PostgreSQL does differently: several hosts, policies, the status of a commit, leases, rates, migrations.
 /// The small size has these areas on both stores; the other tests on PostgreSQL repeat through HTTP what `store`
 /// proves of it.
+#[rustfmt::skip]
 const DIFFERENT_ON_POSTGRES: [&str; 13] = [
-    "admission::rates::",
-    "analytics::job::",
-    "channels::routes::",
-    "faults::schema::",
-    "fence::",
-    "fleet::",
-    "ingest::dedupe::",
-    "messaging::idempotency::",
-    "moving::",
-    "notifications::repeats::",
-    "products::import::",
-    "store::",
-    "tenants::",
+    "admission::rates::", "analytics::job::", "channels::routes::", "faults::schema::", "fence::", "fleet::",
+    "ingest::dedupe::", "messaging::idempotency::", "moving::", "notifications::repeats::",
+    "products::import::", "store::", "tenants::",
 ];
 
 /// Tests of guests that the registries of npm and Python are needed for.
 const WITH_INTERPRETERS: [&str; 3] = ["javascript", "python", "an_interpreter"];
 
 /// Tests that take long, so that none is left alone at the end.
+#[rustfmt::skip]
 const LONG: [&str; 15] = [
-    "analytics::kills::",
-    "analytics::oracle::",
-    "bad_days::",
-    "cli::",
-    "crash::",
-    "faults::",
-    "fence::",
-    "messaging_faults::",
-    "moving::",
-    "plugins::connected::",
-    "plugins::dev::",
-    "plugins::hostile::",
-    "plugins::rollout_sends::",
-    "plugins::schemas::",
-    "power_cut::",
+    "analytics::kills::", "analytics::oracle::", "bad_days::", "cli::", "crash::", "faults::", "fence::",
+    "messaging_faults::", "moving::", "plugins::connected::", "plugins::dev::", "plugins::hostile::",
+    "plugins::rollout_sends::", "plugins::schemas::", "power_cut::",
 ];
 
-/// The integration tests of a run.
 #[derive(Default)]
 pub struct Choice {
     pub long: Vec<String>,
@@ -55,7 +33,6 @@ pub struct Choice {
     pub left_with_interpreters: usize,
 }
 
-/// Chooses from all tests.
 pub fn choose(names: Vec<String>, is_full: bool) -> Choice {
     let mut choice = Choice::default();
     for name in names {

@@ -12,7 +12,6 @@ use crate::process;
 /// log would show only it.
 const BACKTRACE: &str = "stack backtrace:";
 
-/// The most lines that are repeated of one failed test.
 const MAX_LINES: usize = 30;
 
 /// The most failed tests whose output is repeated.
@@ -21,32 +20,24 @@ const MAX_TESTS: usize = 20;
 /// After so many tests, a line says how far the run is.
 const PROGRESS: usize = 250;
 
-/// How a program is run.
 pub struct Call<'a> {
-    pub program: &'a TestProgram,
-    /// The tests to run, by their full names.
-    pub names: &'a [String],
-    /// Tests that run at once.
     pub threads: usize,
     pub variables: &'a [(&'a str, &'a str)],
     /// Whether each test has a line of its own.
     pub is_detailed: bool,
 }
 
-/// What a run came to.
 #[derive(Default)]
 pub struct Ran {
     pub passed: usize,
     pub failed: usize,
     pub ignored: usize,
-    /// Each test with its seconds.
     pub seconds: Vec<(f64, String)>,
     /// What failed tests said, and why the program ended before its summary.
     pub faults: Vec<String>,
 }
 
 impl Ran {
-    /// Adds another run.
     pub fn add(&mut self, other: Self) {
         self.passed += other.passed;
         self.failed += other.failed;
@@ -57,26 +48,26 @@ impl Ran {
 }
 
 impl Call<'_> {
-    /// Runs the program.
-    pub fn run(&self) -> Result<Ran, Failure> {
-        if self.names.is_empty() {
+    /// Runs the tests of these full names.
+    pub fn run(&self, program: &TestProgram, names: &[String]) -> Result<Ran, Failure> {
+        if names.is_empty() {
             return Ok(Ran::default());
         }
-        let mut command = Command::new(&self.program.path);
+        let mut command = Command::new(&program.path);
         command
-            .current_dir(&self.program.folder)
+            .current_dir(&program.folder)
             // The times of tests are an unstable option of libtest, which this lets pass.
             .env("RUSTC_BOOTSTRAP", "1")
             .args(["-Zunstable-options", "--report-time"])
             .args(["--test-threads", &self.threads.to_string()])
             .arg("--exact")
-            .args(self.names)
+            .args(names)
             .envs(self.variables.iter().copied());
         let mut child = command
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .spawn()
-            .context(format!("starting {}", self.program.path.display()))?;
+            .context(format!("starting {}", program.path.display()))?;
         let mut output = Output::default();
         let stdout = child.stdout.take().expect("it is piped");
         for line in BufReader::new(stdout).split(b'\n') {
@@ -88,17 +79,16 @@ impl Call<'_> {
             if self.is_detailed || line.contains(FAILED) || line.contains("has been running") {
                 eprintln!("{line}");
             } else if ended > before && ended.is_multiple_of(PROGRESS) {
-                eprintln!("{:>12} {ended} tests have ended", self.program.name);
+                eprintln!("{:>12} {ended} tests have ended", program.name);
             }
         }
         let status = child.wait().context("waiting for the tests")?;
         if !output.has_summary {
-            let name = &self.program.name;
-            output.faults.push(vec![format!(
-                "the tests of {name} ended with {status} before their summary"
-            )]);
-            output.ran.failed = output.ran.failed.max(1);
-        } else if !status.success() {
+            let name = &program.name;
+            let what = format!("the tests of {name} ended with {status} before their summary");
+            output.faults.push(vec![what]);
+        }
+        if !output.has_summary || !status.success() {
             output.ran.failed = output.ran.failed.max(1);
         }
         Ok(output.ran())
@@ -199,13 +189,11 @@ mod tests {
             folder: ".".into(),
         };
         let call = Call {
-            program: &program,
-            names: &["a".to_owned()],
             threads: 1,
             variables: &[],
             is_detailed: false,
         };
-        let ran = call.run().expect("it starts");
+        let ran = call.run(&program, &["a".to_owned()]).expect("it starts");
         assert_eq!(ran.failed, 1);
         assert!(
             ran.faults[0].contains("before their summary"),

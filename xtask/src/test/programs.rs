@@ -8,27 +8,28 @@ use serde_json::Value;
 use crate::failure::{Context as _, Failure};
 use crate::{process, repository};
 
-/// The target of the integration tests.
 const INTEGRATION: &str = "it";
 
-/// The targets of [`build`] for the integration tests and the service alone.
 pub const INTEGRATION_TESTS: &[&str] = &["--test", INTEGRATION, "--bin", "leadhost"];
 
-/// The targets of [`build`] for all tests.
-pub const ALL_TESTS: &[&str] = &["--lib", "--bins", "--tests"];
+/// Not `--bins`: the benchmarks and the tasks are built as tests, and once more for nothing.
+pub const ALL_TESTS: &[&str] = &[
+    "--lib",
+    "--tests",
+    "--bin",
+    "leadhost",
+    "--bin",
+    "leadhost-tests-postgres",
+];
 
-/// What the build leaves.
 pub struct Programs {
     pub integration: TestProgram,
-    /// The unit tests of each crate.
     pub unit: Vec<TestProgram>,
-    /// The service.
     pub leadhost: PathBuf,
 }
 
 /// A program of libtest.
 pub struct TestProgram {
-    /// The name of its crate.
     pub name: String,
     pub path: PathBuf,
     /// The folder of its package, in which it runs.
@@ -74,7 +75,6 @@ struct Executable {
     is_test: bool,
 }
 
-/// Returns the executables in cargo's messages.
 fn executables(messages: &str) -> impl Iterator<Item = Executable> {
     let messages = messages
         .lines()
@@ -93,7 +93,6 @@ fn executables(messages: &str) -> impl Iterator<Item = Executable> {
 }
 
 impl TestProgram {
-    /// The names of its tests.
     pub fn names(&self) -> Result<Vec<String>, Failure> {
         let mut command = std::process::Command::new(&self.path);
         let listed = process::output(command.args(["--list", "--format", "terse"]))?;

@@ -8,10 +8,8 @@ use crate::failure::Failure;
 /// The slowest tests that are named.
 const SLOWEST: usize = 30;
 
-/// What a step returned, and its seconds.
 pub struct Timed<T>(Result<T, Failure>, f64);
 
-/// Runs a step.
 pub fn timed<T>(step: impl FnOnce() -> Result<T, Failure>) -> Timed<T> {
     let start = Instant::now();
     let outcome = step();
@@ -20,7 +18,6 @@ pub fn timed<T>(step: impl FnOnce() -> Result<T, Failure>) -> Timed<T> {
 
 #[derive(Default)]
 pub struct Report {
-    /// A line for each step.
     lines: Vec<String>,
     seconds: Vec<(f64, String)>,
     faults: Vec<String>,
@@ -31,7 +28,6 @@ pub struct Report {
 }
 
 impl Report {
-    /// Records a step without which the others cannot be.
     pub fn step<T>(&mut self, name: &str, Timed(outcome, seconds): Timed<T>) -> Result<T, Failure> {
         let word = if outcome.is_ok() { "done" } else { "FAILED" };
         self.line(name, word, seconds);
@@ -58,7 +54,6 @@ impl Report {
         }
     }
 
-    /// Records a run of tests.
     pub fn tests(&mut self, name: &str, Timed(outcome, seconds): Timed<Ran>) {
         match outcome {
             Ok(ran) => {
@@ -124,7 +119,6 @@ impl Report {
         }
     }
 
-    /// Returns what the run came to.
     pub fn judge(self, needs_all: bool) -> Result<(), Failure> {
         if !self.faults.is_empty() {
             return Err(Failure::new(self.faults.join("\n")));

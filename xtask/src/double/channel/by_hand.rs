@@ -16,10 +16,8 @@ use crate::double::http::{Answer, Request};
 /// earlier one could be before the acceptance.
 const STORY: [(&str, u64); 3] = [("sent", 1), ("delivered", 2), ("read", 3)];
 
-/// The pause before refused events are sent again.
 const AGAIN: Duration = Duration::from_secs(5);
 
-/// Starts a double that acts by itself.
 pub fn start<P: Provider>(
     listen: std::net::SocketAddr,
     provider: P,
@@ -55,7 +53,6 @@ pub fn listen<P: Provider>(double: &Channel<P>, mut say: impl FnMut(&str)) {
     }
 }
 
-/// The help text of the command lines.
 pub fn help<P: Provider>(provider: &P) -> String {
     format!(
         "\

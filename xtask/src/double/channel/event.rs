@@ -1,7 +1,6 @@
 //! Events of the phones, and how a double sends them: one by one or in batches,
 //! in any order, repeatedly.
 
-/// An event of a webhook.
 #[derive(Clone, Debug)]
 pub enum Event {
     Status(Status),
@@ -15,7 +14,6 @@ pub enum Event {
 }
 
 impl Event {
-    /// Sets the time if there is none.
     pub(super) fn date(&mut self, now: u64) {
         match self {
             Self::Status(status) => status.at.get_or_insert(now),
@@ -24,7 +22,6 @@ impl Event {
         };
     }
 
-    /// The address for this event only.
     pub(super) fn callback(&self) -> Option<&str> {
         match self {
             Self::Status(status) => status.callback.as_deref(),
@@ -45,19 +42,14 @@ impl From<Inbound> for Event {
     }
 }
 
-/// A status of a message.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Status {
     pub id: String,
-    /// `sent`, `delivered`, `read`, `failed`, or any other.
     pub word: String,
-    /// Seconds since 1970.
     pub at: Option<u64>,
-    /// The provider's name for the recipient.
     pub recipient: Option<String>,
     /// The sender's own text.
     pub opaque: Option<String>,
-    /// The provider's codes.
     pub errors: Vec<u32>,
     pub callback: Option<String>,
 }
@@ -68,21 +60,15 @@ impl Status {
         Self {
             id: id.to_owned(),
             word: word.to_owned(),
-            at: None,
-            recipient: None,
-            opaque: None,
-            errors: Vec::new(),
-            callback: None,
+            ..Self::default()
         }
     }
 
-    /// Sets the time, in seconds since 1970.
     pub fn at(mut self, seconds: u64) -> Self {
         self.at = Some(seconds);
         self
     }
 
-    /// Sets the provider's error codes.
     pub fn errors(mut self, codes: &[u32]) -> Self {
         self.errors = codes.to_vec();
         self
@@ -95,10 +81,8 @@ impl Status {
     }
 }
 
-/// A message of a contact.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Inbound {
-    /// The provider's name for the sender.
     pub sender: String,
     pub name: String,
     /// The provider's id; `None`: one is derived from the time and the sender.
@@ -112,20 +96,15 @@ pub struct Inbound {
 }
 
 impl Inbound {
-    /// Returns a text message of this sender.
     pub fn text(sender: &str, text: &str) -> Self {
         Self {
             sender: sender.to_owned(),
             name: "Ilda Prates".to_owned(),
-            id: None,
-            at: None,
             text: text.to_owned(),
-            payload: None,
-            answers: None,
+            ..Self::default()
         }
     }
 
-    /// The sender pressed a button of a template.
     pub fn button(sender: &str, words: &str, payload: &str) -> Self {
         Self {
             payload: Some(payload.to_owned()),
@@ -133,31 +112,26 @@ impl Inbound {
         }
     }
 
-    /// Sets the sender's name.
     pub fn named(mut self, name: &str) -> Self {
         name.clone_into(&mut self.name);
         self
     }
 
-    /// Sets the provider's id of the message.
     pub fn id(mut self, id: &str) -> Self {
         self.id = Some(id.to_owned());
         self
     }
 
-    /// Sets the time, in seconds since 1970.
     pub fn at(mut self, seconds: u64) -> Self {
         self.at = Some(seconds);
         self
     }
 
-    /// As an answer to this message.
     pub fn answering(mut self, id: &str) -> Self {
         self.answers = Some(id.to_owned());
         self
     }
 
-    /// The given id, or a derived one.
     pub(crate) fn id_or(&self, prefix: &str) -> String {
         let made = || {
             let text = self.text.bytes().fold(7_u64, |hash, byte| {
@@ -174,7 +148,6 @@ impl Inbound {
     }
 }
 
-/// How waiting events are sent.
 #[derive(Clone, Debug)]
 pub struct Flush {
     /// The number of events in a request, if the provider batches events.
@@ -186,10 +159,8 @@ pub struct Flush {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// In the order in which they were queued.
     Queued,
     Reversed,
-    /// Shuffled, with the same result for the same seed.
     Shuffled(u64),
 }
 
@@ -210,19 +181,16 @@ impl Flush {
         self
     }
 
-    /// Sets the order of the events.
     pub fn order(mut self, order: Order) -> Self {
         self.order = order;
         self
     }
 
-    /// Sends every event this often.
     pub fn times(mut self, times: usize) -> Self {
         self.times = times;
         self
     }
 
-    /// The events of each request.
     pub(super) fn arrange(&self, waiting: Vec<Event>, most: usize) -> Vec<Vec<Event>> {
         let count = waiting.len() * self.times;
         let mut events: Vec<Event> = waiting.into_iter().cycle().take(count).collect();

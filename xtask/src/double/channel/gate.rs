@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use crate::double::server::locked;
 
-/// The gate at which sends hang.
 #[derive(Default)]
 pub(super) struct Gate {
     state: Mutex<GateState>,
@@ -14,7 +13,6 @@ pub(super) struct Gate {
 
 #[derive(Default)]
 struct GateState {
-    /// The number of releases.
     releases: u64,
     waiting: usize,
     /// Open for good: the double ends.
@@ -44,7 +42,6 @@ impl Gate {
             .wait_timeout_while(state, time, |state| !state.open);
     }
 
-    /// Returns how many sends wait.
     pub fn waiting(&self) -> usize {
         locked(&self.state).waiting
     }
@@ -55,7 +52,6 @@ impl Gate {
         self.changed.notify_all();
     }
 
-    /// Opens the gate for good.
     pub fn open(&self) {
         locked(&self.state).open = true;
         self.changed.notify_all();

@@ -9,12 +9,16 @@ use crate::double::server::locked;
 /// The treatment of a send that passes the provider's checks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Misbehaviour {
-    /// The provider's error with this code and its documented status.
     Code(u32),
-    /// The same with another status, as it happens in practice.
-    CodeAs { code: u32, status: u16 },
+    CodeAs {
+        code: u32,
+        status: u16,
+    },
     /// The provider's error with this code as 429 with `Retry-After`, in seconds.
-    Throttled { code: u32, retry_after: u32 },
+    Throttled {
+        code: u32,
+        retry_after: u32,
+    },
     /// No answer, until [`super::Channel::release`] or the caller's timeout.
     Hang(Taken),
     /// The connection is reset before anything of the request was read.
@@ -23,15 +27,11 @@ pub enum Misbehaviour {
     Reset(Taken),
     /// The connection is closed after the request was read.
     Close(Taken),
-    /// This status with an HTML page.
     Html(u16, Taken),
-    /// This status with an empty body.
     Empty(u16, Taken),
     /// The message is accepted, and the success does not contain its id.
     NoId,
-    /// 307 to this address.
     Redirect(String),
-    /// The answer comes after this time.
     Slow(Duration),
 }
 
@@ -43,7 +43,6 @@ pub enum Taken {
 }
 
 impl Misbehaviour {
-    /// Returns whether the message is accepted anyway.
     pub(super) fn is_taken(&self) -> bool {
         match self {
             Self::Hang(taken)
@@ -60,7 +59,6 @@ impl Misbehaviour {
         }
     }
 
-    /// Parses a misbehaviour as it is typed; see [`WORDS`].
     pub fn parse(word: &str) -> Option<Self> {
         let (word, taken) = match word.strip_suffix("+taken") {
             Some(word) => (word, Taken::Yes),
@@ -110,7 +108,6 @@ redirect=URL   307 to this URL         slow=SECONDS   an answer after this time
 hang, reset, close, html and empty with +taken: the message is accepted anyway
 ";
 
-/// Planned misbehaviour, first in first out.
 #[derive(Default)]
 pub(super) struct Plan(Mutex<VecDeque<Planned>>);
 
@@ -122,7 +119,6 @@ struct Planned {
 }
 
 impl Plan {
-    /// Plans a misbehaviour for this many sends to a recipient; without one, to any.
     pub fn add(&self, recipient: Option<&str>, times: u32, what: Misbehaviour) {
         locked(&self.0).push_back(Planned {
             recipient: recipient.map(str::to_owned),
@@ -131,7 +127,6 @@ impl Plan {
         });
     }
 
-    /// Removes all plans.
     pub fn clear(&self) {
         locked(&self.0).clear();
     }
@@ -148,7 +143,6 @@ impl Plan {
         Some(take(&mut planned, at))
     }
 
-    /// Whether the next send is to be reset unread.
     pub fn next_unread(&self) -> bool {
         let mut planned = locked(&self.0);
         let at = planned

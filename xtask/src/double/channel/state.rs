@@ -22,9 +22,7 @@ pub(super) struct State<P> {
     pub callback: Mutex<Option<Callback>>,
     pub gate: Gate,
     pub address: Mutex<String>,
-    /// Gets each accepted message.
     pub listener: Option<Mutex<Sender<Accepted>>>,
-    /// Runs command lines, if the double is started by hand.
     pub control: OnceLock<Control>,
 }
 
@@ -51,7 +49,6 @@ impl<P: Provider> State<P> {
         }
     }
 
-    /// Returns the double's time, in seconds since 1970.
     pub fn now(&self) -> u64 {
         locked(&self.now).unwrap_or_else(machine_time)
     }
@@ -82,40 +79,33 @@ impl<P: Provider> State<P> {
             return Reaction::Answer(self.provider.accepted(&message));
         };
         let taken = misbehaviour.is_taken().then(|| self.take(send));
-        let answer = |message: &Accepted| Reaction::Answer(self.provider.accepted(message));
-        match misbehaviour {
-            Misbehaviour::Code(code) => Reaction::Answer(self.provider.error(code, None)),
-            Misbehaviour::CodeAs { code, status } => {
-                Reaction::Answer(self.provider.error(code, Some(status)))
-            }
+        let answer = |message: Accepted| Reaction::Answer(self.provider.accepted(&message));
+        Reaction::Answer(match misbehaviour {
+            Misbehaviour::Code(code) => self.provider.error(code, None),
+            Misbehaviour::CodeAs { code, status } => self.provider.error(code, Some(status)),
             Misbehaviour::Throttled { code, retry_after } => {
                 let error = self.provider.error(code, Some(429));
-                Reaction::Answer(error.header("Retry-After", &retry_after.to_string()))
+                error.header("Retry-After", &retry_after.to_string())
             }
             Misbehaviour::Hang(_) => {
                 let released = self.gate.wait();
-                taken
-                    .filter(|_| released)
-                    .map_or(Reaction::Close, |message| answer(&message))
+                return taken.filter(|_| released).map_or(Reaction::Close, answer);
             }
-            Misbehaviour::ResetUnread | Misbehaviour::Reset(_) => Reaction::Reset,
-            Misbehaviour::Close(_) => Reaction::Close,
-            Misbehaviour::Html(status, _) => Reaction::Answer(Answer::html(
-                status,
-                "<!DOCTYPE html><html><head><title>Error</title></head><body><p>The server made a mistake.</p></body></html>",
-            )),
-            Misbehaviour::Empty(status, _) => Reaction::Answer(Answer::empty(status)),
-            Misbehaviour::NoId => Reaction::Answer(self.provider.accepted_without_id()),
-            Misbehaviour::Redirect(to) => {
-                Reaction::Answer(Answer::empty(307).header("Location", &to))
-            }
+            Misbehaviour::ResetUnread | Misbehaviour::Reset(_) => return Reaction::Reset,
+            Misbehaviour::Close(_) => return Reaction::Close,
+            Misbehaviour::Html(status, _) => Answer::html(status, PAGE),
+            Misbehaviour::Empty(status, _) => Answer::empty(status),
+            Misbehaviour::NoId => self.provider.accepted_without_id(),
+            Misbehaviour::Redirect(to) => Answer::empty(307).header("Location", &to),
             Misbehaviour::Slow(pause) => {
                 self.gate.pause(pause);
-                taken.map_or(Reaction::Close, |message| answer(&message))
+                return taken.map_or(Reaction::Close, answer);
             }
-        }
+        })
     }
 }
+
+const PAGE: &str = "<!DOCTYPE html><html><head><title>Error</title></head><body><p>The server made a mistake.</p></body></html>";
 
 impl<P: Provider> Endpoint for State<P> {
     const NAME: &'static str = P::NAME;

@@ -2,7 +2,6 @@
 
 use serde_json::{Map, Value, json};
 
-/// The default fields of the node.
 const DEFAULT_FIELDS: &str = "id,created_time,field_data";
 
 const FIRST_NAMES: [&str; 8] = [

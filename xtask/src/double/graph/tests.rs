@@ -2,27 +2,26 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 
 use super::*;
+use crate::double::http::Received;
+use crate::double::testing::ask;
 
 fn double() -> GraphDouble {
     GraphDouble::start(GraphOptions::default()).expect("a free port on loopback")
 }
 
-/// Returns the status and the body of a lead's answer; `None` if the connection
-/// ends.
-fn get(double: &GraphDouble, query: &str, id: &str) -> Option<(u16, String, String)> {
-    let mut connection = TcpStream::connect(double.address()).expect("the double listens");
-    let request =
-        format!("GET /v23.0/{id}?{query} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
-    connection
-        .write_all(request.as_bytes())
-        .expect("the double reads");
-    let mut text = String::new();
-    connection
-        .read_to_string(&mut text)
-        .expect("an answer or an end");
-    let (head, body) = text.split_once("\r\n\r\n")?;
-    let status = head.get(9..12)?.parse().ok()?;
-    Some((status, head.to_owned(), body.to_owned()))
+/// `None` if the connection ends.
+fn get(double: &GraphDouble, query: &str, id: &str) -> Option<Received> {
+    ask(
+        double.address(),
+        "GET",
+        &format!("/v23.0/{id}?{query}"),
+        "",
+        "",
+    )
+}
+
+fn json(text: &str) -> Value {
+    serde_json::from_str(text).expect("JSON")
 }
 
 fn authorised_query(double: &GraphDouble) -> String {
@@ -38,12 +37,12 @@ fn authorised_query(double: &GraphDouble) -> String {
 fn the_lead_of_an_id_is_always_the_same() {
     let (one, other) = (double(), double());
     let first = get(&one, &authorised_query(&one), "9007199254740993777");
-    assert_eq!(first.as_ref().map(|answer| answer.0), Some(200));
+    assert_eq!(first.as_ref().map(|answer| answer.status), Some(200));
     assert_eq!(
         first,
         get(&other, &authorised_query(&other), "9007199254740993777")
     );
-    let body: Value = serde_json::from_str(&first.expect("an answer").2).expect("JSON");
+    let body = json(&first.expect("an answer").body);
     assert_eq!(body["id"], "9007199254740993777");
     assert_eq!(body["field_data"].as_array().map(Vec::len), Some(4));
     assert!(
@@ -59,8 +58,7 @@ fn only_the_requested_fields_are_returned() {
         "fields=ad_id%2Cform_id,nothing&{}",
         authorised_query(&double)
     );
-    let (_, _, body) = get(&double, &query, "777").expect("an answer");
-    let body: Value = serde_json::from_str(&body).expect("JSON");
+    let body = json(&get(&double, &query, "777").expect("an answer").body);
     let names: Vec<&String> = body.as_object().expect("an object").keys().collect();
     assert_eq!(names, ["ad_id", "form_id", "id"]);
 }
@@ -69,10 +67,9 @@ fn only_the_requested_fields_are_returned() {
 fn a_wrong_token_or_proof_is_refused() {
     let double = double();
     let check = |query: &str, status: u16, code: u32| {
-        let (got, _, body) = get(&double, query, "777").expect("an answer");
-        let body: Value = serde_json::from_str(&body).expect("JSON");
+        let answer = get(&double, query, "777").expect("an answer");
         assert_eq!(
-            (got, body["error"]["code"].as_u64()),
+            (answer.status, json(&answer.body)["error"]["code"].as_u64()),
             (status, Some(code.into())),
             "{query}"
         );
@@ -91,15 +88,15 @@ fn a_wrong_token_or_proof_is_refused() {
 fn ids_with_certain_endings_misbehave() {
     let double = double();
     let query = authorised_query(&double);
-    let status = |id: &str| get(&double, &query, id).map(|answer| answer.0);
+    let status = |id: &str| get(&double, &query, id).map(|answer| answer.status);
     assert_eq!(
         [status("5001"), status("5001"), status("5001")],
         [Some(400), Some(400), Some(200)]
     );
     assert_eq!(status("5002"), Some(401));
-    let (limited, head, _) = get(&double, &query, "5003").expect("an answer");
-    assert_eq!(limited, 429);
-    assert!(head.contains("Retry-After: 1"));
+    let limited = get(&double, &query, "5003").expect("an answer");
+    assert_eq!(limited.status, 429);
+    assert!(limited.head.contains("Retry-After: 1"));
     assert_eq!(status("5003"), Some(200));
     assert_eq!(status("5004"), None);
     assert_eq!(status("5005"), Some(500));

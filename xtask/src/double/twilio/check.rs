@@ -3,14 +3,13 @@
 use serde_json::{Map, Value};
 
 use super::TwilioOptions;
-use super::errors::error;
+use super::error;
 use crate::double::channel::Outgoing;
 use crate::double::http::{Answer, value};
 
 /// Digits of a phone number with its country.
 const DIGITS: std::ops::RangeInclusive<usize> = 8..=15;
 
-/// Reads a send from the fields of its form.
 pub fn read(options: &TwilioOptions, fields: &[(String, String)]) -> Result<Outgoing, Answer> {
     let given = |name| value(fields, name).filter(|text| !text.is_empty());
     let refused = |code| Err(error(code, None));

@@ -1,9 +1,6 @@
-use std::io::{Read as _, Write as _};
-use std::net::{TcpListener, TcpStream};
-use std::thread::JoinHandle;
-
 use super::super::channel::{Callback, Flush, Misbehaviour};
 use super::*;
+use crate::double::testing::{ask, callback};
 
 fn double() -> Twilio {
     let options = TwilioOptions {
@@ -26,20 +23,14 @@ fn good() -> Vec<(&'static str, String)> {
 }
 
 fn send_as(double: &Twilio, token: &str, fields: Vec<(&str, String)>) -> (u16, Value) {
-    let body = form(&owned(fields));
-    let text = format!(
-        "POST {} HTTP/1.1\r\nAuthorization: {}\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{body}",
-        double.messages_path(),
-        basic(&double.options().account_sid, token),
-        body.len()
-    );
-    let mut connection = TcpStream::connect(double.address()).expect("the double listens");
-    connection.write_all(text.as_bytes()).expect("it reads");
-    let mut answer = String::new();
-    connection.read_to_string(&mut answer).expect("an answer");
-    let (head, body) = answer.split_once("\r\n\r\n").expect("a head");
-    let status = head[9..12].parse().expect("a status");
-    (status, serde_json::from_str(body).expect("JSON"))
+    let (path, account) = (double.messages_path(), &double.options().account_sid);
+    let (authorization, body) = (basic(account, token), form(&owned(fields)));
+    let answer = ask(double.address(), "POST", &path, &authorization, &body);
+    let answer = answer.expect("an answer");
+    (
+        answer.status,
+        serde_json::from_str(&answer.body).expect("JSON"),
+    )
 }
 
 fn send(double: &Twilio, fields: Vec<(&str, String)>) -> (u16, Value) {
@@ -116,31 +107,11 @@ fn the_double_misbehaves_on_demand() {
     assert_eq!(double.accepted().len(), 1);
 }
 
-/// Accepts this many requests, and returns them.
-fn callback(many: usize) -> (String, JoinHandle<Vec<Request>>) {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
-    let address = listener.local_addr().expect("an address");
-    let thread = std::thread::spawn(move || {
-        let answer = |_| {
-            let (mut connection, _) = listener.accept().expect("a connection");
-            let mut reader = std::io::BufReader::new(connection.try_clone().expect("a handle"));
-            let request = crate::double::http::read(&mut reader)
-                .expect("a request")
-                .expect("one is there");
-            let bytes = Answer::empty(204).bytes();
-            connection.write_all(&bytes).expect("the double reads");
-            request
-        };
-        (0..many).map(answer).collect()
-    });
-    (address.to_string(), thread)
-}
-
 #[test]
 fn callbacks_are_signed_over_the_address_and_the_fields() {
     let double = double();
-    let (address, thread) = callback(2);
-    let there = Callback::to(&format!("http://{address}"));
+    let (address, thread) = callback(vec![204, 204]);
+    let there = Callback::to(&address);
     double.call_back(there.signed_as("https://leads.example/in"));
     let mut fields = good();
     fields.push(("StatusCallback", "https://leads.example/out?m=1".to_owned()));

@@ -6,7 +6,6 @@ use crate::double::http::{Answer, Request, encoded};
 use crate::double::placeholders;
 use crate::double::proof::base64;
 
-/// The default number of rows of a page.
 const PAGE: usize = 25;
 
 /// An approved template in the form of the provider's list. Its parameters are
@@ -34,68 +33,20 @@ pub fn template(name: &str, language: &str, components: Value) -> Value {
     })
 }
 
-/// The initial templates of the account.
 pub fn made_up() -> Vec<Value> {
-    let body = |text: &str| json!([{"type": "BODY", "text": text}]);
-    let in_state = |name: &str, status: &str| {
-        let mut template = template(name, "pt_BR", body("Olá {{1}}!"));
-        template["status"] = json!(status);
-        template
-    };
-    vec![
-        template("boas_vindas", "pt_BR", body("Olá {{1}}, aqui é da {{2}}.")),
-        template("aviso", "pt_BR", body("Temos novidades para você.")),
-        template("aviso", "en_US", body("We have news for you.")),
-        template(
-            "retorno",
-            "pt_BR",
-            body("{{nome}}, o imóvel {{imovel}} ainda está livre."),
-        ),
-        template(
-            "tabela",
-            "pt_BR",
-            json!([
-                {"type": "HEADER", "format": "DOCUMENT"},
-                {"type": "BODY", "text": "{{1}}, segue a tabela do {{2}}."},
-                {"type": "FOOTER", "text": "Responda SAIR para não receber mais."},
-                {"type": "BUTTONS", "buttons": [
-                    {"type": "URL", "text": "Ver", "url": "https://imoveis.example/{{1}}"},
-                    {"type": "QUICK_REPLY", "text": "Quero visitar"},
-                ]},
-            ]),
-        ),
-        template(
-            "fachada",
-            "pt_BR",
-            json!([
-                {"type": "HEADER", "format": "IMAGE"},
-                {"type": "BODY", "text": "Conheça o lançamento."},
-            ]),
-        ),
-        template(
-            "passeio",
-            "pt_BR",
-            json!([
-                {"type": "HEADER", "format": "VIDEO"},
-                {"type": "BODY", "text": "Veja por dentro."},
-            ]),
-        ),
-        template(
-            "oferta",
-            "pt_BR",
-            json!([
-                {"type": "HEADER", "format": "TEXT", "text": "Só até {{1}}"},
-                {"type": "BODY", "text": "Condições para {{1}}."},
-            ]),
-        ),
-        in_state("pausado", "PAUSED"),
-        in_state("recusado", "REJECTED"),
-        in_state("em_analise", "PENDING"),
-        in_state("desligado", "DISABLED"),
-    ]
+    let declared: Value = serde_json::from_str(include_str!("templates.json")).expect("JSON");
+    let word = |one: &Value, name: &str| one[name].as_str().unwrap_or_default().to_owned();
+    let made = declared.as_array().into_iter().flatten().map(|one| {
+        let components = one["components"].clone();
+        let mut made = template(&word(one, "name"), &word(one, "language"), components);
+        if !one["status"].is_null() {
+            made["status"] = one["status"].clone();
+        }
+        made
+    });
+    made.collect()
 }
 
-/// Returns the template of this name and language.
 pub fn find<'a>(templates: &'a mut [Value], name: &str, language: &str) -> Option<&'a mut Value> {
     templates
         .iter_mut()
@@ -179,7 +130,6 @@ fn cursor_of(at: usize) -> String {
     base64(format!("row {at:06}").as_bytes())
 }
 
-/// The list as a text for people.
 pub fn lines(templates: &[Value]) -> String {
     let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let lines: Vec<String> = templates

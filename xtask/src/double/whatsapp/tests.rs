@@ -2,12 +2,11 @@
 
 mod webhooks;
 
-use std::io::{Read as _, Write as _};
-use std::net::TcpStream;
 use std::time::Duration;
 
 use super::super::channel::{Misbehaviour, Taken};
 use super::*;
+use crate::double::testing::ask;
 
 const NOON: u64 = 1_894_708_800;
 
@@ -19,25 +18,10 @@ fn double() -> WhatsApp {
     WhatsApp::start(options).expect("a free port on loopback")
 }
 
-/// The status and the body; `None` if the connection ends or is reset.
-fn exchange(double: &WhatsApp, text: &str) -> Option<(u16, String)> {
-    let mut connection = TcpStream::connect(double.address()).expect("the double listens");
-    let _ = connection.write_all(text.as_bytes());
-    let mut answer = String::new();
-    let read = connection.read_to_string(&mut answer);
-    let (head, body) = answer.split_once("\r\n\r\n")?;
-    read.ok()?;
-    Some((head.get(9..12)?.parse().ok()?, body.to_owned()))
-}
-
 fn post(double: &WhatsApp, path: &str, token: &str, body: &str) -> Option<(u16, String)> {
-    exchange(
-        double,
-        &format!(
-            "POST {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{body}",
-            body.len()
-        ),
-    )
+    let token = format!("Bearer {token}");
+    let answer = ask(double.address(), "POST", path, &token, body)?;
+    Some((answer.status, answer.body))
 }
 
 fn send(double: &WhatsApp, body: &Value) -> Option<(u16, Value)> {
@@ -227,113 +211,45 @@ fn the_template_has_to_be_approved_in_the_language() {
 #[test]
 fn the_components_have_to_fit_the_template() {
     let double = double();
-    let check = |name: &str, components: Value, expect: (u16, u64), say: &str| {
-        let answer = send(&double, &to("5511987650101", name, "pt_BR", components));
-        assert_eq!(code(&answer), expect, "{name} {say}");
-        assert!(details(&answer).contains(say), "{name} {say}");
-    };
     let document = json!({"type": "header", "parameters": [{"type": "document", "document": {"link": "https://imoveis.example/t.pdf", "filename": "t.pdf"}}]});
     let url = json!({"type": "button", "sub_type": "url", "index": "0", "parameters": [{"type": "text", "text": "a1"}]});
     let reply = json!({"type": "button", "sub_type": "quick_reply", "index": 1, "parameters": [{"type": "payload", "payload": "x"}]});
     let two = words(&["Ilda", "Casa Verde"]);
-    check("tabela", json!([document, two, url, reply]), (200, 0), "");
-    check("tabela", json!([document, two, url]), (200, 0), "");
-    check("aviso", Value::Null, (200, 0), "");
-
-    check(
-        "boas_vindas",
-        json!([]),
-        (400, 132_000),
-        "body: number of localizable_params (0) does not match the expected number of params (2)",
-    );
-    check(
-        "aviso",
-        json!([two]),
-        (400, 132_000),
-        "(2) does not match the expected number of params (0)",
-    );
-    check(
-        "tabela",
-        json!([two, url]),
-        (400, 132_012),
-        "header: Format mismatch, expected DOCUMENT, received UNKNOWN",
-    );
-    check(
-        "tabela",
-        json!([document, two]),
-        (400, 131_008),
-        "Button at index 0 of type Url",
-    );
     let empty_reply =
         json!({"type": "button", "sub_type": "quick_reply", "index": 1, "parameters": []});
-    check(
-        "tabela",
-        json!([document, two, url, empty_reply]),
-        (400, 131_008),
-        "QuickReply",
-    );
     let ninth = json!({"type": "button", "sub_type": "url", "index": 9, "parameters": []});
-    check(
-        "tabela",
-        json!([document, two, url, ninth]),
-        (400, 132_000),
-        "index 9",
-    );
-    check(
-        "boas_vindas",
-        json!([words(&["", "x"])]),
-        (400, 131_008),
-        "missing text value",
-    );
-    check(
-        "boas_vindas",
-        json!([words(&["a\nb", "x"])]),
-        (400, 132_018),
-        "new-line",
-    );
-    check(
-        "boas_vindas",
-        json!([{"type": "footer"}]),
-        (400, 100),
-        "['type'] must be one of",
-    );
     let currency = json!({"type": "body", "parameters": [{"type": "currency"}, {"type": "text", "text": "x"}]});
-    check(
-        "boas_vindas",
-        json!([currency]),
-        (400, 100),
-        "['parameters'][0]['type']",
-    );
     let no_link = json!({"type": "header", "parameters": [{"type": "image", "image": {}}]});
-    check(
-        "fachada",
-        json!([no_link]),
-        (400, 131_008),
-        "either a link or an id",
-    );
     let by_id = json!({"type": "header", "parameters": [{"type": "image", "image": {"id": "77"}}]});
-    check("fachada", json!([by_id]), (200, 0), "");
     let named = |name: &str| json!({"type": "text", "text": "x", "parameter_name": name});
     let of = |parameters: Value| json!([{"type": "body", "parameters": parameters}]);
-    check(
-        "retorno",
-        of(json!([named("nome"), named("imovel")])),
-        (200, 0),
-        "",
-    );
-    check(
-        "retorno",
-        json!([two]),
-        (400, 100),
-        "Parameter name is missing or empty",
-    );
-    check("retorno", of(json!([named("nome")])), (400, 132_000), "(1)");
-    check(
-        "retorno",
-        of(json!([named("nome"), named("outro")])),
-        (400, 132_012),
-        "no parameter outro",
-    );
+    #[rustfmt::skip]
+    let cases = [
+        ("tabela", json!([document, two, url, reply]), (200, 0), ""),
+        ("tabela", json!([document, two, url]), (200, 0), ""),
+        ("aviso", Value::Null, (200, 0), ""),
+        ("boas_vindas", json!([]), (400, 132_000), "body: number of localizable_params (0) does not match the expected number of params (2)"),
+        ("aviso", json!([two]), (400, 132_000), "(2) does not match the expected number of params (0)"),
+        ("tabela", json!([two, url]), (400, 132_012), "header: Format mismatch, expected DOCUMENT, received UNKNOWN"),
+        ("tabela", json!([document, two]), (400, 131_008), "Button at index 0 of type Url"),
+        ("tabela", json!([document, two, url, empty_reply]), (400, 131_008), "QuickReply"),
+        ("tabela", json!([document, two, url, ninth]), (400, 132_000), "index 9"),
+        ("boas_vindas", json!([words(&["", "x"])]), (400, 131_008), "missing text value"),
+        ("boas_vindas", json!([words(&["a\nb", "x"])]), (400, 132_018), "new-line"),
+        ("boas_vindas", json!([{"type": "footer"}]), (400, 100), "['type'] must be one of"),
+        ("boas_vindas", json!([currency]), (400, 100), "['parameters'][0]['type']"),
+        ("fachada", json!([no_link]), (400, 131_008), "either a link or an id"),
+        ("fachada", json!([by_id]), (200, 0), ""),
+        ("retorno", of(json!([named("nome"), named("imovel")])), (200, 0), ""),
+        ("retorno", json!([two]), (400, 100), "Parameter name is missing or empty"),
+        ("retorno", of(json!([named("nome")])), (400, 132_000), "(1)"),
+        ("retorno", of(json!([named("nome"), named("outro")])), (400, 132_012), "no parameter outro"),
+    ];
+    for (name, components, expect, say) in cases {
+        let answer = send(&double, &to("5511987650101", name, "pt_BR", components));
+        assert_eq!(code(&answer), expect, "{name} {say}");
+        assert!(details(&answer).contains(say), "{name} {say}");
+    }
 }
 
 #[test]
@@ -341,11 +257,12 @@ fn the_list_of_templates_comes_in_pages() {
     let double = double();
     let token = &double.options().tokens[0];
     let get = |target: &str| -> (u16, Value) {
-        let text = format!(
-            "GET {target} HTTP/1.1\r\nAuthorization: Bearer {token}\r\nConnection: close\r\n\r\n"
-        );
-        let (status, body) = exchange(&double, &text).expect("an answer");
-        (status, serde_json::from_str(&body).expect("JSON"))
+        let token = format!("Bearer {token}");
+        let answer = ask(double.address(), "GET", target, &token, "").expect("an answer");
+        (
+            answer.status,
+            serde_json::from_str(&answer.body).expect("JSON"),
+        )
     };
     let list = format!("/v23.0/{}/message_templates", double.options().waba_id);
     let (mut names, mut after) = (Vec::new(), String::new());
@@ -423,18 +340,11 @@ fn a_limit_has_a_retry_after() {
     };
     double.next_sends(1, limit);
     let body = greeting("5511987650101").to_string();
-    let text = format!(
-        "POST {} HTTP/1.1\r\nAuthorization: Bearer {}\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{body}",
-        double.messages_path(),
-        double.options().tokens[0],
-        body.len()
-    );
-    let mut connection = TcpStream::connect(double.address()).expect("the double listens");
-    connection.write_all(text.as_bytes()).expect("it reads");
-    let mut answer = String::new();
-    connection.read_to_string(&mut answer).expect("an answer");
-    assert!(answer.starts_with("HTTP/1.1 429"), "{answer}");
-    assert!(answer.contains("Retry-After: 17\r\n"), "{answer}");
+    let token = format!("Bearer {}", double.options().tokens[0]);
+    let path = double.messages_path();
+    let answer = ask(double.address(), "POST", &path, &token, &body).expect("an answer");
+    assert_eq!(answer.status, 429);
+    assert!(answer.head.contains("Retry-After: 17\r\n"), "{answer:?}");
 }
 
 #[test]
@@ -460,20 +370,13 @@ fn a_hanging_send_is_answered_when_it_is_released() {
 fn a_dropped_double_releases_the_hanging_sends() {
     let double = double();
     double.next_sends(1, Misbehaviour::Hang(Taken::No));
-    let mut connection = TcpStream::connect(double.address()).expect("the double listens");
-    let body = greeting("5511987650101").to_string();
-    let text = format!(
-        "POST {} HTTP/1.1\r\nAuthorization: Bearer {}\r\nContent-Length: {}\r\n\r\n{body}",
-        double.messages_path(),
-        double.options().tokens[0],
-        body.len()
-    );
-    connection.write_all(text.as_bytes()).expect("it reads");
+    let (path, token) = (double.messages_path(), double.options().tokens[0].clone());
+    let (address, body) = (double.address(), greeting("5511987650101").to_string());
+    let sending =
+        std::thread::spawn(move || ask(address, "POST", &path, &format!("Bearer {token}"), &body));
     while double.hanging() == 0 {
         std::thread::yield_now();
     }
     drop(double);
-    let mut rest = Vec::new();
-    let _ = connection.read_to_end(&mut rest);
-    assert!(rest.is_empty());
+    assert_eq!(sending.join().expect("no panic"), None);
 }

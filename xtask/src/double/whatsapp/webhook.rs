@@ -32,7 +32,6 @@ pub fn letter(options: &WhatsAppOptions, events: &[Event]) -> Letter {
     }
 }
 
-/// The change for a template's state.
 pub fn template_change(template: &Value) -> Event {
     let value = json!({
         "event": template["status"],

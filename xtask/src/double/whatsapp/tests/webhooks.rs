@@ -1,33 +1,15 @@
 //! The way back: webhooks, their handshake, and the command lines.
 
-use std::io::Write as _;
-use std::net::TcpListener;
 use std::thread::JoinHandle;
 
 use super::*;
 use crate::double::channel::{Callback, Flush, Inbound, Order, Status, by_hand};
+use crate::double::testing;
 use crate::double::whatsapp::webhook::escaped;
 
-/// Accepts this many requests, answers them with these statuses, and returns
-/// them.
 fn callback(statuses: Vec<u16>) -> (Callback, JoinHandle<Vec<Request>>) {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
-    let address = listener.local_addr().expect("an address");
-    let thread = std::thread::spawn(move || {
-        let answer = |status: u16| {
-            let (mut connection, _) = listener.accept().expect("a connection");
-            let mut reader = std::io::BufReader::new(connection.try_clone().expect("a handle"));
-            let request = crate::double::http::read(&mut reader)
-                .expect("a request")
-                .expect("one is there");
-            let challenge = request.query("hub.challenge").unwrap_or_default();
-            let bytes = Answer::text(status, challenge).bytes();
-            connection.write_all(&bytes).expect("the double reads");
-            request
-        };
-        statuses.into_iter().map(answer).collect()
-    });
-    let callback = Callback::to(&format!("http://{address}/channel-webhook/7/token"));
+    let (url, thread) = testing::callback(statuses);
+    let callback = Callback::to(&format!("{url}/channel-webhook/7/token"));
     (callback, thread)
 }
 
