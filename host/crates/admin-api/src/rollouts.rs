@@ -203,8 +203,6 @@ pub struct RolloutView {
     pub sends: Option<SendDifferences>,
     /// The comparison of the sender checks. Null if they do not differ, or nothing was compared.
     pub checks: Option<CheckDifferences>,
-    /// The deliveries that the probation compares with the hour before the activation. Null before it.
-    pub hour: Option<HourView>,
     /// The connections of the compared deliveries.
     pub connections: Vec<RolloutConnection>,
     /// The differences that exceed the policy of the configuration, each in a sentence.
@@ -311,16 +309,6 @@ pub struct CheckDifferences {
     pub compared: u64,
     /// The number of them that the candidate would refuse.
     pub refused: DifferenceView,
-}
-
-/// The deliveries that a guard of the probation compares: how many of them fail, are refused, bring no
-/// lead, or bring a lead without a name, phone, e-mail address, external id or listing.
-#[derive(Debug, Serialize, Deserialize, ToSchema)]
-pub struct HourView {
-    /// Deliveries of the hour before the activation.
-    pub before: u64,
-    /// Deliveries since then.
-    pub since: u64,
 }
 
 /// The comparisons on one connection.

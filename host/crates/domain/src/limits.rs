@@ -1146,9 +1146,6 @@ pub const REPLAY_LONGEST: Duration = Duration::from_hours(1);
 /// Bytes of an answer of the admin API that a command reads. The largest are captures.
 pub const ADMIN_ANSWER_BYTES: usize = 256 << 20;
 
-/// Connections of which a host counts the flaws of the last hour: each needs 2 KiB.
-pub const HOUR_CONNECTIONS: usize = 1_000;
-
 /// Connections of which a verification takes deliveries. Each needs a few queries.
 pub const VERIFY_CONNECTIONS: usize = 200;
 

@@ -313,13 +313,6 @@ fn show(rollout: &RolloutView, flags: &ServiceFlags) {
         "Served by {candidate}: {}. Saved by {stable} or the version before it: {}. Waiting to be compared: {}. Dropped, not compared: {}.",
         rollout.served, rollout.saved, rollout.waiting, rollout.dropped,
     )));
-    if let Some(hour) = &rollout.hour {
-        say(&safe(&format!(
-            "Compared with the hour before the activation: {} then, {} since.",
-            count(hour.before, "delivery", "deliveries"),
-            hour.since,
-        )));
-    }
     if let (Some(before), Some(after)) = (rollout.stable_us, rollout.candidate_us) {
         say(&safe(&format!(
             "Mean time of a conversion: {before} µs with {stable}, {after} µs with {candidate}."
@@ -581,7 +574,6 @@ mod tests {
             "fields": [],
             "sends": null,
             "checks": null,
-            "hour": null,
             "connections": [],
             "drift": [],
             "hosts": ["one"],

@@ -22,7 +22,7 @@ const FALSE_ALARMS_RECENTLY: f64 = 0.000_01;
 const LEAST_SHARE: f64 = 0.001;
 
 /// The multiple of the allowed share that a candidate is tested for.
-pub const TIMES: f64 = 10.0;
+const TIMES: f64 = 10.0;
 
 /// The greatest share that a candidate is tested for.
 const GREATEST_SHARE: f64 = 0.9;
@@ -87,17 +87,17 @@ fn exceeds(
 }
 
 /// Returns a count as a number to calculate with.
-pub fn number(count: u64) -> f64 {
+fn number(count: u64) -> f64 {
     f64::from(u32::try_from(count).unwrap_or(u32::MAX))
 }
 
 /// Returns the share of a count.
-pub fn share(count: u64, of: u64) -> f64 {
+fn share(count: u64, of: u64) -> f64 {
     number(count) / number(of.max(1))
 }
 
 /// Returns the logarithm of the likelihood ratio of H1, the tested share, to H0, the allowed one.
-pub fn evidence(harmful: u64, of: u64, allowed: f64, tested: f64) -> f64 {
+fn evidence(harmful: u64, of: u64, allowed: f64, tested: f64) -> f64 {
     let (harmful, of) = (number(harmful), number(of.max(harmful)));
     if tested <= allowed {
         return 0.0;

@@ -8,9 +8,7 @@
 
 pub(super) mod checks;
 pub(super) mod guard;
-pub(super) mod hour;
 pub(super) mod sends;
-pub(super) mod served;
 pub(super) mod state;
 
 pub mod observed;
@@ -24,7 +22,7 @@ pub use self::state::{Cost, LiveRollout, Observations, SLOWER, TIMES_SLOWER};
 
 use self::guard::Part;
 use self::observed::{CONTROL, Winner, record};
-use self::state::{AnsweredDelivery, CallTimes, Turn};
+use self::state::{CallTimes, Turn};
 use super::connections::Live;
 use super::convert::{self, Converted};
 use super::failure::ConvertError;
@@ -33,7 +31,6 @@ use crate::state::Pipeline;
 use crate::verify::compare::{
     AnsweredVersions, ComparedOutcomes, ComparedSubject, Memory, Subject,
 };
-use crate::verify::flaws::Flaws;
 use crate::verify::outcome::{ItemFields, Reason, VersionOutcome};
 use leadhost_domain::difference::ItemKind;
 use leadhost_domain::hex;
@@ -53,8 +50,6 @@ pub struct Chosen {
     /// Whether it is of the version before the stable one, so that it says nothing about those of the
     /// rollout.
     pub is_older: bool,
-    /// The flaws of the stable version's result, if that of another version was chosen in a canary.
-    pub stable: Option<Flaws>,
 }
 
 impl Chosen {
@@ -86,7 +81,6 @@ pub async fn convert(
             converted: convert::convert(pipeline, live, active, delivery, budget).await,
             compared: false,
             is_older: false,
-            stable: None,
         };
     };
     let conversion = RolloutConversion {
@@ -115,9 +109,8 @@ pub async fn convert(
     chosen
 }
 
-/// Has a delivery compared whose sender was answered, if the rollout of the plugin samples it. `served`: its
-/// flaws by the version that served it, if they are known.
-pub fn answered(pipeline: &Pipeline, plugin: &str, delivery: DeliveryId, served: Option<Flaws>) {
+/// Has a delivery compared whose sender was answered, if the rollout of the plugin samples it.
+pub fn answered(pipeline: &Pipeline, plugin: &str, delivery: DeliveryId) {
     let Some(rollout) = pipeline.rollouts.get(plugin) else {
         return;
     };
@@ -125,10 +118,7 @@ pub fn answered(pipeline: &Pipeline, plugin: &str, delivery: DeliveryId, served:
     let is_active = active.is_some_and(|active| active.digest == rollout.candidate.digest);
     let is_counted = rollout.observed.has_counted(Subject::Delivery(delivery));
     if !is_counted && rollout.samples(delivery, is_active) {
-        rollout.observed.offer(AnsweredDelivery {
-            id: delivery,
-            served,
-        });
+        rollout.observed.offer(delivery);
     }
 }
 
@@ -152,7 +142,6 @@ impl RolloutConversion<'_> {
             converted: converted.await,
             compared: false,
             is_older: false,
-            stable: None,
         }
     }
 
@@ -227,10 +216,7 @@ impl RolloutConversion<'_> {
         rollout.observed.chosen(!is_worse);
         match is_worse {
             true => self.or_previous(rollout, both.stable, began).await,
-            false => Chosen {
-                stable: served::flaws(&both.stable.converted),
-                ..both.candidate
-            },
+            false => both.candidate,
         }
     }
 
@@ -258,7 +244,6 @@ impl RolloutConversion<'_> {
         }
         let mut previous = self.with(previous).await;
         previous.is_older = true;
-        previous.stable = served::flaws(&stable.converted);
         match &previous.converted {
             Ok(converted) if converted.problem.is_none() => previous,
             _ => stable,

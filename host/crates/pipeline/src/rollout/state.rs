@@ -11,9 +11,7 @@ use sha2::{Digest as _, Sha256};
 use tokio::sync::{Notify, mpsc};
 
 use super::guard::{self, Part};
-use super::hour::{FlawCounts, HourComparison, LastHour};
 use crate::verify::compare::{ComparedOutcomes, GainedValues, Memory, Subject, Tally};
-use crate::verify::flaws::Flaws;
 use leadhost_config as config;
 use leadhost_domain::channel::TemplateSend;
 use leadhost_domain::exchange::HttpResponse;
@@ -26,8 +24,6 @@ use leadhost_plugin::Loaded;
 /// The open rollouts by the plugin's name. Readers see one consistent table.
 #[derive(Default)]
 pub struct Rollouts {
-    /// The deliveries of the last hour, which a candidate is compared with after its activation.
-    pub hour: LastHour,
     live: ArcSwap<HashMap<String, Arc<LiveRollout>>>,
     /// Signals that a rollout was changed, or that a guard tripped here: to follow it.
     pub look: Notify,
@@ -170,8 +166,6 @@ pub struct Observations {
     pub candidate_bytes: u64,
     /// Those for which the candidate needed far more.
     pub larger: u64,
-    /// The deliveries since the activation, and those of the hour before.
-    pub hour: HourComparison,
 }
 
 impl Observations {
@@ -196,7 +190,6 @@ impl Observations {
         self.stable_bytes += other.stable_bytes;
         self.candidate_bytes += other.candidate_bytes;
         self.larger += other.larger;
-        self.hour.merge(other.hour);
     }
 
     /// Counts what waits as dropped: it is not compared any more.
@@ -298,23 +291,15 @@ pub struct SentSend {
     pub response: Option<HttpResponse>,
 }
 
-/// A delivery whose sender was answered, to be compared.
-#[derive(Clone, Copy)]
-pub struct AnsweredDelivery {
-    pub id: DeliveryId,
-    /// Its flaws by the version that served it. `None` if they are not known.
-    pub served: Option<Flaws>,
-}
-
 /// The delivery or send that is to be compared next.
 pub enum Next {
-    Delivery(AnsweredDelivery),
+    Delivery(DeliveryId),
     Send(Box<SentSend>),
 }
 
 /// The other end of the queues of a rollout.
 pub struct Waiting {
-    deliveries: mpsc::Receiver<AnsweredDelivery>,
+    deliveries: mpsc::Receiver<DeliveryId>,
     sends: mpsc::Receiver<Box<SentSend>>,
 }
 
@@ -356,7 +341,7 @@ pub struct Observed {
     stopped: AtomicBool,
     /// A version is being asked for its sender checks.
     asking: AtomicBool,
-    deliveries: mpsc::Sender<AnsweredDelivery>,
+    deliveries: mpsc::Sender<DeliveryId>,
     sends: mpsc::Sender<Box<SentSend>>,
 }
 
@@ -440,7 +425,7 @@ impl Observed {
     }
 
     /// Puts a delivery into the queue of those to compare, if there is room.
-    pub fn offer(&self, delivery: AnsweredDelivery) {
+    pub fn offer(&self, delivery: DeliveryId) {
         self.put(&self.deliveries, delivery);
     }
 
@@ -459,20 +444,6 @@ impl Observed {
             Ok(()) => counted.seen.waiting += 1,
             Err(_) => counted.seen.dropped += 1,
         }
-    }
-
-    /// The probation begins: what comes is compared with these deliveries of the hour before, if it has not
-    /// begun yet.
-    pub fn begin_probation(&self, before: BTreeMap<ConnectionId, FlawCounts>) {
-        let seen = &mut self.lock().seen;
-        if seen.hour == HourComparison::default() {
-            seen.hour.before = before;
-        }
-    }
-
-    /// Changes the comparison with the hour before.
-    pub fn with_hour(&self, change: impl FnOnce(&mut HourComparison)) {
-        change(&mut self.lock().seen.hour);
     }
 
     /// Counts a delivery or a send that is not compared.
@@ -599,10 +570,7 @@ mod tests {
     fn comparisons_that_wait_when_a_rollout_ends_count_as_dropped() {
         let (observed, _waiting) = Observed::new();
         for _ in 0..limits::ROLLOUT_WAITING + 2 {
-            observed.offer(AnsweredDelivery {
-                id: DeliveryId(uuid::Uuid::nil()),
-                served: None,
-            });
+            observed.offer(DeliveryId(uuid::Uuid::nil()));
         }
         let seen = observed.so_far();
         let waiting = limits::ROLLOUT_WAITING as u64;
@@ -614,12 +582,7 @@ mod tests {
     #[tokio::test]
     async fn a_running_comparison_waits_until_it_is_counted_and_is_dropped_at_the_end() {
         let (observed, mut queues) = Observed::new();
-        let offer = || {
-            observed.offer(AnsweredDelivery {
-                id: DeliveryId(uuid::Uuid::nil()),
-                served: None,
-            });
-        };
+        let offer = || observed.offer(DeliveryId(uuid::Uuid::nil()));
         let compare = || {
             let one = Tally {
                 compared: 1,

@@ -29,10 +29,8 @@ use self::pairs::pairs;
 use self::reasons::stored_reason;
 use self::values::difference;
 use super::composed::{IDS, RESULT};
-use super::flaws::Flaws;
 use super::outcome::{FieldValue, OutcomeItem, Reason, VersionOutcome};
 use leadhost_domain::difference::{DifferenceKind, ItemKind};
-use leadhost_domain::id::ConnectionId;
 use leadhost_domain::limits;
 use leadhost_plugin::without_place;
 
@@ -73,8 +71,6 @@ pub struct ComparedOutcomes {
     tally: Tally,
     /// Why the candidate makes nothing of it.
     reason: Option<Reason>,
-    /// The flaws of the stable version's outcome.
-    stable: Flaws,
     gains: Vec<Gain>,
 }
 
@@ -88,19 +84,8 @@ impl ComparedOutcomes {
         Self {
             tally: Tally::from_one(compared, stable, candidate),
             reason: reason(candidate).cloned(),
-            stable: Flaws::from(stable),
             gains: gains(compared, stable, candidate),
         }
-    }
-
-    /// Returns the connection of the delivery or send.
-    pub fn connections(&self) -> impl Iterator<Item = &ConnectionId> {
-        self.tally.connections.keys()
-    }
-
-    /// Returns the flaws of the delivery under the stable version.
-    pub fn stable_flaws(&self) -> Flaws {
-        self.stable
     }
 
     /// Returns the differences with the reasons of plugins, which may name a person: they are shown

@@ -8,7 +8,6 @@ pub mod compare;
 pub mod composed;
 pub mod conversion;
 pub mod cost;
-pub mod flaws;
 mod local;
 pub mod outcome;
 mod pace;

@@ -238,7 +238,6 @@ fn canary() -> Value {
     rollout["waitsFor"] = Value::Null;
     rollout["warning"] = Value::Null;
     rollout["waiting"] = json!(0);
-    rollout["hour"] = Value::Null;
     rollout["rolledBack"] = Value::Null;
     rollout
 }

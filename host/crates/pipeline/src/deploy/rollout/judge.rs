@@ -16,7 +16,6 @@ use crate::deploy::{
 };
 use crate::fleet::FleetJob;
 use crate::rollout::guard::{self, Part};
-use crate::rollout::hour::HourComparison;
 use crate::rollout::{Observations, SLOWER, TIMES_SLOWER};
 use crate::rounds::Rounds;
 use crate::state::Pipeline;
@@ -68,8 +67,6 @@ struct JudgedRollout {
     looked: Option<Instant>,
     recorded: Instant,
     moments: VecDeque<Moment>,
-    /// The same of the comparison with the hour before.
-    hours: VecDeque<HourComparison>,
     /// Whether the log has what the step waits for after its time.
     has_said: bool,
     /// Since when another version than the candidate is active in the probation.
@@ -94,7 +91,6 @@ impl JudgedRollout {
             looked: Some(Instant::now()),
             recorded: Instant::now(),
             moments: VecDeque::new(),
-            hours: VecDeque::new(),
             has_said: false,
             overtaken: None,
         }
@@ -273,29 +269,7 @@ async fn tripped(
         }
         return Some(why.join("; "));
     }
-    if let Some(why) = slow(seen).or_else(|| large(seen, policy)) {
-        return Some(why);
-    }
-    worse_than_before(pipeline, watched, status).await
-}
-
-/// Returns why the candidate is worse than the hour before its activation.
-async fn worse_than_before(
-    pipeline: &Pipeline,
-    watched: &mut JudgedRollout,
-    status: &RolloutStatus,
-) -> Option<String> {
-    if status.rollout.stage != RolloutStage::Probation {
-        return None;
-    }
-    let hour = &status.seen.hour;
-    let worse = hour.worse(watched.hours.iter(), &pipeline.core.config.verify);
-    watched.hours.push_back(hour.moment());
-    if watched.hours.len() > MOMENTS {
-        watched.hours.pop_front();
-    }
-    let worse = worse?;
-    Some(worse.sentence(&name_of(pipeline, &worse.connection).await))
+    slow(seen).or_else(|| large(seen, policy))
 }
 
 /// Returns a sentence about harm that does not exceed the policy as a whole.

@@ -6,10 +6,11 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Weak};
 
 use crate::rollout::guard::Part;
-use crate::rollout::state::{AnsweredDelivery, Next, SentSend, Turn, Waiting};
-use crate::rollout::{self, Cost, LiveRollout, served};
+use crate::rollout::state::{Next, SentSend, Turn, Waiting};
+use crate::rollout::{self, Cost, LiveRollout};
 use crate::state::Pipeline;
 use crate::verify::{self, conversion::Compared};
+use leadhost_domain::id::DeliveryId;
 
 /// Deliveries that are not compared again.
 const RECENT: usize = 64;
@@ -29,7 +30,7 @@ pub async fn run(pipeline: Weak<Pipeline>, plugin: String, number: i64, mut wait
             return;
         };
         // A delivery with several pointers is offered after each fetch.
-        if let Next::Delivery(AnsweredDelivery { id, .. }) = next {
+        if let Next::Delivery(id) = next {
             if recent.contains(&id) {
                 live.observed.pass_over();
                 continue;
@@ -40,21 +41,16 @@ pub async fn run(pipeline: Weak<Pipeline>, plugin: String, number: i64, mut wait
             }
         }
         match next {
-            Next::Delivery(answered) => delivery(&pipeline, &live, answered).await,
+            Next::Delivery(id) => delivery(&pipeline, &live, id).await,
             Next::Send(sent) => send(&pipeline, &live, *sent).await,
         }
     }
 }
 
-async fn delivery(pipeline: &Arc<Pipeline>, live: &LiveRollout, answered: AnsweredDelivery) {
-    let compared = verify::one(pipeline, &live.stable, &live.candidate, answered.id);
+async fn delivery(pipeline: &Arc<Pipeline>, live: &LiveRollout, id: DeliveryId) {
+    let compared = verify::one(pipeline, &live.stable, &live.candidate, id);
     match compared.await {
-        Ok(compared) => {
-            if let (Compared::Both(both), Some(flaws)) = (&compared, &answered.served) {
-                served::explain(live, &both.comparison, flaws);
-            }
-            add(pipeline, live, Part::Deliveries, compared);
-        }
+        Ok(compared) => add(pipeline, live, Part::Deliveries, compared),
         Err(_) => live.observed.drop_one(Turn::Waited),
     }
 }

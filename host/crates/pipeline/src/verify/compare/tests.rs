@@ -2,7 +2,7 @@
 
 use super::tally::OTHER;
 use super::*;
-use leadhost_domain::id::DeliveryId;
+use leadhost_domain::id::{ConnectionId, DeliveryId};
 use leadhost_domain::time::Micros;
 
 #[test]

@@ -25,7 +25,7 @@ use crate::error::ApiError;
 use crate::reply::{self, ApiResponse};
 use leadhost_admin_api::open_rollouts::{OpenRollout, RolloutVersion};
 use leadhost_admin_api::rollouts::{
-    CheckDifferences, HourView, RolledBack, RolloutChangeRequest, RolloutConnection, RolloutList,
+    CheckDifferences, RolledBack, RolloutChangeRequest, RolloutConnection, RolloutList,
     RolloutPlanView, RolloutRequest, RolloutView,
 };
 use leadhost_domain::limits;
@@ -239,7 +239,6 @@ async fn to_view(
         false => connection_names(core.store.as_ref()).await?,
     };
     let connections = tally.connections.into_iter();
-    let hour = seen.hour.deliveries();
     Ok(RolloutView {
         rolled_back: None,
         percent: match rollout.stage {
@@ -284,7 +283,6 @@ async fn to_view(
             compared: checks.compared,
             refused: comparison::group(checks.newly_failing),
         }),
-        hour: hour.map(|(before, since)| HourView { before, since }),
         connections: connections
             .map(|(connection_id, counts)| RolloutConnection {
                 name: names.get(&connection_id.to_string()).cloned(),
