@@ -40,11 +40,3 @@ impl HostView {
         Some(format!("{number} {which} the database's"))
     }
 }
-
-/// A live host that does not serve the version that it should.
-#[derive(Debug, Serialize, Deserialize, ToSchema)]
-pub struct BehindView {
-    /// The host's name.
-    pub host: String,
-    pub reason: String,
-}

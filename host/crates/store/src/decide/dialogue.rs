@@ -6,11 +6,11 @@
 //! The methods of [`ReadSet`](super::ReadSet) that are named beside each field say which rows
 //! a store loads into it.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap};
 
 use super::{ConversationRecord, MessageErrorRecord, MessageRecord, TicketRecord};
 use crate::change::RowChange;
-use crate::{IdempotencyKey, KeptSend, StoredAnswer};
+use crate::{IdempotencyKey, StoredAnswer};
 use leadhost_domain::channel::Template;
 use leadhost_domain::id::{
     AgentId, ConnectionId, ContactId, ConversationId, DealId, MessageErrorId, MessageId, TicketId,
@@ -58,8 +58,6 @@ pub struct Dialogue {
     pub changed_messages: Vec<MessageId>,
     pub changed_errors: Vec<MessageErrorId>,
     pub changed_tickets: Vec<TicketId>,
-    /// Sends to keep. A later attempt replaces an earlier one.
-    pub kept_sends: BTreeMap<MessageId, KeptSend>,
     /// New holds, or new ends of known ones. The later end is kept.
     pub new_holds: Vec<NewHold>,
     /// Applied to the stored lists in this order: [`TemplateState::change`].

@@ -1,13 +1,10 @@
 //! Messages as the worker sends them and as operators see them, and templates.
 
 use super::RowColumns;
-use super::fetches::response;
 use crate::decide::SendState;
-use crate::{HeldSend, KeptSend, Lease, OutboxMessage, StoreError, TemplateList};
-use leadhost_domain::channel::AttemptOutcome;
+use crate::{HeldSend, Lease, OutboxMessage, StoreError, TemplateList};
 use leadhost_domain::id::AgentId;
 use leadhost_domain::message::Actor;
-use leadhost_domain::plugin::Digest;
 
 /// Reads a send for its new lease holder. The state is the one before the claim.
 pub fn held_send(row: &impl RowColumns, lease: Lease) -> Result<HeldSend, StoreError> {
@@ -25,23 +22,6 @@ pub fn held_send(row: &impl RowColumns, lease: Lease) -> Result<HeldSend, StoreE
         was_sending: row.word("sends", "state", SendState::from_text)? == SendState::Sending,
         held_until: row.time_if("held_until_at")?,
         is_banned: row.flag("banned")?,
-    })
-}
-
-/// Reads a send with its answer, kept to compare versions of an adapter.
-pub fn kept_send(row: &impl RowColumns) -> Result<KeptSend, StoreError> {
-    Ok(KeptSend {
-        workspace: row.id("workspace_id")?,
-        message: row.id("message_id")?,
-        conversation: row.id("conversation_id")?,
-        connection: row.text_id("connection_id")?,
-        sent_at: row.time("sent_at")?,
-        until: row.time("until_at")?,
-        digest: Digest(row.text("digest")?),
-        outcome: row.word("kept_sends", "outcome", AttemptOutcome::from_text)?,
-        recipient: row.text("recipient")?,
-        payload: row.text("payload")?,
-        response: response(row)?,
     })
 }
 

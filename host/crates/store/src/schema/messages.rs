@@ -23,6 +23,7 @@ pub static SENDS: TableSchema = TableSchema {
     exported: &[],
 };
 
+/// Of hosts of the former release, which may still run: this one writes none, and removes them.
 pub static KEPT_SENDS: TableSchema = TableSchema {
     name: "kept_sends",
     key: &["message_id"],

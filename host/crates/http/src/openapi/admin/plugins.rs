@@ -225,24 +225,22 @@ fn verification(operation: Operation, verified: &Value) -> Operation {
     operation
         .describe(
             "Both versions convert the same stored deliveries of the connections that use the plugin, and nothing that they \
-             return has an effect. Fetched leads are completed from the stored answers. Two versions of an adapter are also \
-             compared on the newest kept sends of each instance and outcome: both are asked for the request, and both read the \
-             provider's answer; nothing is sent. Values of examples are masked.",
+             return has an effect. Fetched leads are completed from the stored answers. Values of examples are masked.",
         )
         .parameter(Parameter::query(
             "last",
             whole(limits::VERIFY_DELIVERIES_MOST.into(), limits::VERIFY_DELIVERIES.into()),
-            "The greatest number of deliveries, and of sends: the newest of each connection and outcome. Failed and parked ones take at most half of the places, unless there are too few others.",
+            "The greatest number of deliveries: the newest of each connection and outcome. Failed and parked ones take at most half of the places, unless there are too few others.",
         ))
         .parameter(Parameter::query(
             "since",
             json!({"type": "string"}),
-            "Only deliveries received, and messages sent, since this date or time.",
+            "Only deliveries received since this date or time.",
         ))
         .parameter(Parameter::query(
             "failed",
             json!({"type": "boolean", "default": false}),
-            "Only failed and parked deliveries, and sends that the provider did not accept.",
+            "Only failed and parked deliveries.",
         ))
         .parameter(Parameter::query(
             "seconds",
@@ -260,6 +258,7 @@ fn verification(operation: Operation, verified: &Value) -> Operation {
                     "name": "portal",
                     "version": "1.4.0",
                     "digest": DIGEST,
+                    "kind": "converter",
                     "golden": 12,
                     "against": {"version": "1.3.0", "digest": BEFORE, "active": true, "previous": false, "discarded": false},
                     "chosen": 1000,
@@ -281,7 +280,6 @@ fn verification(operation: Operation, verified: &Value) -> Operation {
                     "items": none,
                     "fields": [{"field": "phone", "change": "lost", "count": 412, "examples": [example]}],
                     "altered": 0,
-                    "sends": null,
                     "cost": {
                         "conversions": 998,
                         "other": {"meanUs": 1180, "p95Us": 2300, "memoryBytes": 1245184},
@@ -292,76 +290,9 @@ fn verification(operation: Operation, verified: &Value) -> Operation {
                     "repairs": [],
                     "tookMs": 4120,
                 }),
-            ), (
-                "sends",
-                "The candidate of an adapter makes another request for a part of the messages",
-                json!({
-                    "name": "whatsapp-cloud",
-                    "version": "1.4.0",
-                    "digest": DIGEST,
-                    "golden": 40,
-                    "against": {"version": "1.3.0", "digest": BEFORE, "active": true, "previous": false, "discarded": false},
-                    "chosen": 310,
-                    "total": 310,
-                    "totalIsLeast": false,
-                    "connections": 1,
-                    "connectionsNotCovered": 0,
-                    "emptied": 0,
-                    "notTried": 0,
-                    "notReached": 0,
-                    "compared": 310,
-                    "same": 310,
-                    "leads": 0,
-                    "candidateLeads": 0,
-                    "newlyFailing": none,
-                    "noLongerFailing": none,
-                    "appeared": none,
-                    "vanished": none,
-                    "items": none,
-                    "fields": [],
-                    "altered": 0,
-                    "sends": compared_sends(&none),
-                    "cost": {
-                        "conversions": 310,
-                        "other": {"meanUs": 1180, "p95Us": 2300, "memoryBytes": 1245184},
-                        "candidate": {"meanUs": 1240, "p95Us": 2410, "memoryBytes": 1310720},
-                    },
-                    "drift": [],
-                    "concerns": [],
-                    "repairs": [],
-                    "tookMs": 910,
-                }),
             )],
         )
         .refuses(&[400])
-}
-
-/// Returns an example of compared sends of an adapter.
-fn compared_sends(none: &Value) -> Value {
-    json!({
-        "chosen": 200,
-        "emptied": 0,
-        "notTried": 0,
-        "notReached": 0,
-        "compared": 200,
-        "same": 188,
-        "changed": 12,
-        "newlyFailing": none,
-        "noLongerFailing": none,
-        "items": none,
-        "fields": [{
-            "field": "body.template.name",
-            "change": "changed",
-            "count": 12,
-            "examples": [{
-                "deliveryId": null,
-                "messageId": "019cae2b-3f66-7a10-8c3e-5d4b6f7a8e90",
-                "connectionId": "4kJ0sPz7Qm2XwYtB9nLdRa",
-                "before": "w******",
-                "after": "w******_**",
-            }],
-        }],
-    })
 }
 
 fn calls(schemas: &mut Schemas) -> Operation {

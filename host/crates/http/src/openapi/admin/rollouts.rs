@@ -234,6 +234,7 @@ fn canary() -> Value {
     });
     // One literal has no room for more fields.
     rollout["connections"][0]["altered"] = json!(0);
+    rollout["connections"][0]["changed"] = json!(0);
     rollout["stepCompared"] = json!(371);
     rollout["waitsFor"] = Value::Null;
     rollout["warning"] = Value::Null;
@@ -273,6 +274,7 @@ fn rolled_back() -> Value {
             "altered": 0,
             "vanished": 0,
             "appeared": 0,
+            "changed": 0,
         }],
         "drift": [WHY],
     }))

@@ -5,11 +5,10 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Weak};
 
-use crate::rollout::guard::Part;
-use crate::rollout::state::{Next, SentSend, Turn, Waiting};
-use crate::rollout::{self, Cost, LiveRollout};
+use crate::rollout::state::{Next, Turn, Waiting};
+use crate::rollout::{self, LiveRollout, sends};
 use crate::state::Pipeline;
-use crate::verify::{self, conversion::Compared};
+use crate::verify::{self, Part, conversion::Compared};
 use leadhost_domain::id::DeliveryId;
 
 /// Deliveries that are not compared again.
@@ -42,7 +41,10 @@ pub async fn run(pipeline: Weak<Pipeline>, plugin: String, number: i64, mut wait
         }
         match next {
             Next::Delivery(id) => delivery(&pipeline, &live, id).await,
-            Next::Send(sent) => send(&pipeline, &live, *sent).await,
+            Next::Send(sent) => {
+                let compared = sends::both(&pipeline, &live, *sent).await;
+                add(&pipeline, &live, Part::Sends, compared);
+            }
         }
     }
 }
@@ -55,22 +57,12 @@ async fn delivery(pipeline: &Arc<Pipeline>, live: &LiveRollout, id: DeliveryId) 
     }
 }
 
-async fn send(pipeline: &Arc<Pipeline>, live: &LiveRollout, sent: SentSend) {
-    let of = (sent.message, &sent.connection);
-    let (stable, candidate) = (&live.stable, &live.candidate);
-    let both = verify::sends::both(pipeline, stable, candidate, of, &sent.send, sent.response);
-    add(pipeline, live, Part::Sends, both.await);
-}
-
 /// Adds a comparison to what this host has seen.
 fn add(pipeline: &Pipeline, live: &LiveRollout, part: Part, compared: Compared) {
     match compared {
         Compared::Both(both) => {
-            let cost = Cost {
-                took: None,
-                memory: both.memory,
-            };
-            rollout::observed::record(pipeline, live, (part, Turn::Waited), both.comparison, cost);
+            let turn = (part, Turn::Waited);
+            rollout::observed::record(pipeline, live, turn, both.comparison, both.cost);
         }
         // Its person may have been erased while it waited.
         Compared::Emptied | Compared::NotTried => live.observed.drop_one(Turn::Waited),
