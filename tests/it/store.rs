@@ -342,9 +342,7 @@ clauses! {
             a_host_that_stops_in_the_middle_of_a_send_leaves_an_unknown_outcome,
             a_paused_instance_sends_nothing_until_it_is_resumed,
             a_message_that_may_not_go_out_is_still_given_up_at_its_time,
-            a_held_number_is_not_claimed_and_a_held_contact_is_reported,
-            a_kept_send_comes_back_as_it_was_until_its_time_has_passed,
-            kept_sends_are_listed_newest_first_by_each_filter;
+            a_held_number_is_not_claimed_and_a_held_contact_is_reported;
         statuses:
             each_state_has_its_time_and_read_is_delivered,
             a_status_without_news_changes_no_row,

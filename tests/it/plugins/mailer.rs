@@ -117,12 +117,6 @@ allow = [{{ url = "http://{address}", private = true }}]
         self.host.admin(method, &path).bearer(&self.key)
     }
 
-    /// Verifies a version that is not stored.
-    pub async fn verify(&self, wasm: Vec<u8>, query: &str) -> Value {
-        let ask = self.ask("POST", &format!("/verify{query}")).body(wasm);
-        ask.send().await.expect(200).json()
-    }
-
     pub async fn keep(&self, version: &str, always: &str) -> Digest {
         self.host.keep_version(self.version(version, always)).await
     }

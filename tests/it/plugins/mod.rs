@@ -29,7 +29,6 @@ mod swaps;
 mod trials;
 mod trusted_keys;
 mod verify;
-mod verify_sends;
 mod warm;
 mod wasi;
 pub(crate) mod wrong_values;

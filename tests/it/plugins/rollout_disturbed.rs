@@ -114,7 +114,7 @@ async fn a_delivery_that_is_emptied_while_it_waits_in_a_shadow_counts_as_dropped
     let order = json!({ "mode": "shadow", "everySeconds": LONG });
     rolling.begin(&candidate, order).await;
     // As if it had been answered before its body was removed.
-    rollout::answered(&rolling.host.app.pipeline, "misbehave", delivery, None);
+    rollout::answered(&rolling.host.app.pipeline, "misbehave", delivery);
     rolling.send("odd", 1).await;
     let both = |shown: &Value| shown["compared"] == 1 && shown["dropped"] == 1;
     let shown = rolling.until("both are counted", both).await;

@@ -43,14 +43,6 @@ impl HostView {
     }
 }
 
-/// A live host that does not serve the version that it should.
-#[derive(Debug, Serialize, Deserialize, ToSchema)]
-pub struct BehindView {
-    /// The host's name.
-    pub host: String,
-    pub reason: String,
-}
-
 columns! {
     ListedHost<'_> as listed {
         "Host" => &listed.name,

@@ -3,15 +3,16 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::hosts::{BehindView, HostView};
+use super::hosts::HostView;
 use super::open_rollouts::OpenRollout;
 use super::repairs::RepairFacts;
-use leadhost_domain::accept::AcceptWord;
-use leadhost_domain::difference::DifferenceKind;
-use leadhost_domain::id::{ConnectionId, DeliveryId, MessageId};
+use leadhost_domain::accept::{AcceptWord, Concern};
+use leadhost_domain::difference::{
+    Coverage, DifferenceGroup, DifferenceKind, Differences, FieldDifference, Needed,
+};
+use leadhost_domain::host_names::Behind;
 use leadhost_domain::plugin::{CircuitFunction, Digest, PluginKind, SecretDeclaration};
 use leadhost_domain::publisher::Publisher;
-use leadhost_domain::size;
 use leadhost_domain::time::Micros;
 use leadhost_domain::word::words;
 
@@ -51,7 +52,7 @@ pub struct PluginView {
     /// store, or no version is active.
     pub served_by: Option<Vec<String>>,
     /// The live hosts that do not serve the active version. Null like `servedBy`.
-    pub behind: Option<Vec<BehindView>>,
+    pub behind: Option<Vec<Behind>>,
     /// Null if none is open.
     pub rollout: Option<OpenRollout>,
     pub versions: Vec<PluginVersion>,
@@ -148,43 +149,7 @@ pub struct CheckedPlugin {
     /// it, `operator`, or `inbox`.
     pub publisher: Publisher,
     /// The concerns that an activation would raise and that must be accepted.
-    pub concerns: Vec<ConcernView>,
-}
-
-/// A change that an activation would bring and that has not been accepted yet.
-#[derive(Debug, Serialize, Deserialize, ToSchema)]
-pub struct ConcernView {
-    /// The word of `accept` that accepts it. Empty if it cannot be accepted.
-    #[serde(with = "word_or_empty")]
-    #[schema(value_type = String)]
-    pub accept: Option<AcceptWord>,
-    pub what: String,
-}
-
-/// A word that may be missing, as a text that may be empty.
-mod word_or_empty {
-    use serde::de::Error as _;
-    use serde::{Deserialize as _, Deserializer, Serializer};
-
-    use leadhost_domain::accept::AcceptWord;
-
-    /// Writes the word, or an empty text.
-    pub(super) fn serialize<S: Serializer>(
-        word: &Option<AcceptWord>,
-        serializer: S,
-    ) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(word.map_or("", AcceptWord::as_str))
-    }
-
-    /// Reads a word, or an empty text.
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
-        deserializer: D,
-    ) -> Result<Option<AcceptWord>, D::Error> {
-        match String::deserialize(deserializer)?.as_str() {
-            "" => Ok(None),
-            word => word.parse().map(Some).map_err(D::Error::custom),
-        }
-    }
+    pub concerns: Vec<Concern>,
 }
 
 /// A stored version that was removed.
@@ -219,7 +184,7 @@ pub struct DeployedPlugin {
     pub active: bool,
     /// The live hosts that do not serve it yet. They keep trying. Null if the version was only
     /// stored.
-    pub behind: Option<Vec<BehindView>>,
+    pub behind: Option<Vec<Behind>>,
     /// The comparison with the version that was active before. Null after a rollback, and if the
     /// version was only stored.
     pub verification: Option<VerifiedPlugin>,
@@ -256,7 +221,7 @@ pub struct ActivateRequest {
 pub struct RefusedActivation {
     /// The words that accept the concerns. A concern that cannot be accepted has none.
     pub accept: Vec<AcceptWord>,
-    pub concerns: Vec<ConcernView>,
+    pub concerns: Vec<Concern>,
     /// The comparison with the active version. Null if there was none.
     pub verification: Option<VerifiedPlugin>,
 }
@@ -269,7 +234,7 @@ pub struct RefusedComponent {
     /// The hosts of the fleet that cannot serve the component. Left out if this host cannot use
     /// it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub hosts: Option<Vec<BehindView>>,
+    pub hosts: Option<Vec<Behind>>,
 }
 
 /// The version whose harm is asked for.
@@ -311,7 +276,7 @@ pub struct VerificationView {
     pub name: String,
     /// The SHA-256 of the candidate.
     pub digest: Digest,
-    /// Deliveries and sends that were chosen. Zero while they are being chosen.
+    /// Deliveries that were chosen. Zero while they are being chosen.
     pub chosen: u64,
     /// Those of them on which both versions were called.
     pub done: u64,
@@ -329,55 +294,20 @@ pub struct VerifiedPlugin {
     pub version: String,
     /// The SHA-256 of the candidate.
     pub digest: Digest,
+    pub kind: PluginKind,
     /// The number of golden cases that the candidate carries and has passed.
     pub golden: u32,
     /// The version that it was compared with. Null if no version of this name serves: then
     /// nothing was compared.
     pub against: Option<ComparedVersion>,
-    /// Deliveries that were chosen: those that failed, and the newest of each connection and
-    /// outcome.
-    pub chosen: u64,
-    /// Stored deliveries from which they were chosen. For an impact: those that the version converted
-    /// last.
-    pub total: u64,
-    /// Whether there may be more than `total`: connections or old deliveries were not counted.
-    pub total_is_least: bool,
-    /// Connections that use the plugin.
-    pub connections: usize,
-    /// Connections of which no delivery was chosen, because there are too many or the time was up.
-    pub connections_not_covered: usize,
-    /// Chosen deliveries without a body any more, after an erasure or by their age.
-    pub emptied: u64,
-    /// Chosen deliveries that the host could not convert just now.
-    pub not_tried: u64,
-    /// Chosen deliveries that were not reached in time.
-    pub not_reached: u64,
-    /// Deliveries that both versions converted, refused or failed on.
-    pub compared: u64,
-    /// Compared deliveries of which both versions make the same.
-    pub same: u64,
-    /// Leads that the other version makes of the compared deliveries.
-    pub leads: u64,
-    /// Leads that the candidate makes of them.
-    pub candidate_leads: u64,
-    /// Deliveries that the other version converts, and the candidate refuses or fails on.
-    pub newly_failing: DifferenceView,
-    /// Deliveries that the other version refuses or fails on, and the candidate converts.
-    pub no_longer_failing: DifferenceView,
-    /// Leads that only the candidate makes.
-    pub appeared: DifferenceView,
-    /// Leads that only the other version makes.
-    pub vanished: DifferenceView,
-    /// Items other than leads that appear, vanish or become another kind.
-    pub items: DifferenceView,
-    /// Differences of fields of leads and events, by field and change.
-    pub fields: Vec<FieldDifference>,
+    #[serde(flatten)]
+    pub coverage: Coverage,
+    #[serde(flatten)]
+    pub deliveries: Differences,
     /// Compared deliveries in which a lead changes its name, a phone, e-mail address or listing, or gains a value
     /// that leads of other people gain too. 0 if the host is of an older release.
     #[serde(default)]
     pub altered: u64,
-    /// The comparison on sends that were kept. Null for a converter.
-    pub sends: Option<VerifiedSends>,
     /// The time and memory of both versions for the deliveries that both converted. Null if there are none.
     pub cost: Option<VerifiedCost>,
     /// The differences for which an activation would be refused, each in a sentence: those that
@@ -385,7 +315,7 @@ pub struct VerifiedPlugin {
     pub drift: Vec<String>,
     /// The other concerns that an activation would raise and that must be accepted. Empty for an
     /// impact, and beside an activation, which refuses them itself.
-    pub concerns: Vec<ConcernView>,
+    pub concerns: Vec<Concern>,
     /// For an impact: the newest repairs of the version that are running, are being undone, or wrote
     /// changes that are not undone. Empty for a verification.
     pub repairs: Vec<RepairFacts>,
@@ -396,19 +326,19 @@ pub struct VerifiedPlugin {
 impl VerifiedPlugin {
     /// Returns whether there are deliveries that were not chosen.
     pub fn is_part(&self) -> bool {
-        self.total_is_least || self.chosen < self.total
+        self.coverage.total_is_least || self.coverage.chosen < self.coverage.total
     }
 
     /// Returns the number of compared deliveries, of how many: `1000 of 2285`, or `3` if none was left
     /// out. `what` is what they are.
     pub fn coverage(&self, what: &str) -> String {
-        let (compared, total) = (self.compared, self.total);
+        let (compared, total) = (self.deliveries.compared, self.coverage.total);
         let noun = if compared == 1 {
             "delivery"
         } else {
             "deliveries"
         };
-        match (self.is_part(), self.total_is_least) {
+        match (self.is_part(), self.coverage.total_is_least) {
             (false, _) => format!("{compared} {noun}"),
             (true, false) => format!("{compared} of {total} {what}"),
             (true, true) => format!("{compared} of at least {total} {what}"),
@@ -424,11 +354,12 @@ impl VerifiedPlugin {
     /// Returns whether leads are worse with the version than with the other one, or the events of an
     /// adapter are others.
     pub fn is_harmful(&self) -> bool {
-        let fields = self.fields.iter();
-        self.newly_failing.count > 0
-            || self.vanished.count > 0
+        let found = &self.deliveries;
+        let fields = found.fields.iter();
+        found.newly_failing.count > 0
+            || found.vanished.count > 0
             || self.altered > 0
-            || (self.sends.is_some() && self.items.count > 0)
+            || (self.kind == PluginKind::Adapter && found.items.count > 0)
             || fields
                 .filter(|field| field.change != DifferenceKind::Gained)
                 .any(|field| field.differences.count > 0)
@@ -442,51 +373,8 @@ pub struct VerifiedCost {
     /// The deliveries that both converted.
     pub conversions: u64,
     /// The version that it was compared with.
-    pub other: NeededView,
-    pub candidate: NeededView,
-}
-
-/// The cost of one version for a delivery.
-#[derive(Debug, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-#[schema(as = Needed)]
-pub struct NeededView {
-    /// The mean processor time, in microseconds.
-    pub mean_us: u64,
-    /// The processor time that 95 of a hundred conversions did not exceed.
-    pub p95_us: u64,
-    /// The mean memory, in bytes.
-    pub memory_bytes: u64,
-}
-
-impl NeededView {
-    /// Returns the cost in words.
-    pub fn text(&self) -> String {
-        let millis = |micros: u64| format!("{:.1}", micros as f64 / 1_000.0);
-        format!(
-            "{} ms (95 % within {} ms) and {}",
-            millis(self.mean_us),
-            millis(self.p95_us),
-            size::readable(self.memory_bytes),
-        )
-    }
-}
-
-/// Two versions of an adapter compared on sends that were kept: both were asked for the request of
-/// the same messages, and both read the same answers of the provider. Nothing was sent.
-#[derive(Debug, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct VerifiedSends {
-    /// Sends that were chosen: the newest of each instance and outcome.
-    pub chosen: u64,
-    /// Chosen sends that were erased or removed by their age meanwhile.
-    pub emptied: u64,
-    /// Chosen sends on which the host could not call the versions just now.
-    pub not_tried: u64,
-    /// Chosen sends that were not reached in time.
-    pub not_reached: u64,
-    #[serde(flatten)]
-    pub differences: SendDifferences,
+    pub other: Needed,
+    pub candidate: Needed,
 }
 
 /// How two versions of an adapter differ on the same sends.
@@ -501,11 +389,11 @@ pub struct SendDifferences {
     pub changed: u64,
     /// Sends that the other version makes, and the candidate refuses or fails on, or whose answer it
     /// cannot read.
-    pub newly_failing: DifferenceView,
+    pub newly_failing: DifferenceGroup,
     /// The same the other way round.
-    pub no_longer_failing: DifferenceView,
+    pub no_longer_failing: DifferenceGroup,
     /// Sends for which only one version makes a request.
-    pub items: DifferenceView,
+    pub items: DifferenceGroup,
     /// Differences of parts of the request, such as `request.path`, `header.content-type` or
     /// `body.template.name`, and of what is read in the answer, such as `answer.result`.
     pub fields: Vec<FieldDifference>,
@@ -525,39 +413,4 @@ pub struct ComparedVersion {
     /// Of an impact: whether it was itself rolled back, or a repair has converted its deliveries again.
     #[serde(default)]
     pub discarded: bool,
-}
-
-/// Differences in one field.
-#[derive(Debug, Serialize, Deserialize, ToSchema)]
-pub struct FieldDifference {
-    /// `name`, `phone`, `email`, `externalId`, `listing`, another field of the lead, or the name
-    /// of one of its attributes; of a send, a part of its request or its answer.
-    pub field: String,
-    pub change: DifferenceKind,
-    #[serde(flatten)]
-    pub differences: DifferenceView,
-}
-
-/// Differences of one kind.
-#[derive(Debug, Serialize, Deserialize, ToSchema)]
-pub struct DifferenceView {
-    pub count: u64,
-    /// The first few of them.
-    pub examples: Vec<ExampleView>,
-}
-
-/// One difference. Its values are masked.
-#[derive(Debug, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct ExampleView {
-    /// Null if it is a send.
-    pub delivery_id: Option<DeliveryId>,
-    /// The message of a send. Null if it is a delivery.
-    pub message_id: Option<MessageId>,
-    pub connection_id: ConnectionId,
-    /// With the other version. Null for no value.
-    pub before: Option<String>,
-    /// With the candidate. If the masks look alike, the places at which the values differ follow it. Null
-    /// for no value.
-    pub after: Option<String>,
 }

@@ -5,13 +5,14 @@ use std::cmp::Reverse;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::hosts::BehindView;
 use super::open_rollouts::RolloutVersion;
-use super::plugins::{DifferenceView, FieldDifference, SendDifferences, VerifiedPlugin};
+use super::plugins::{SendDifferences, VerifiedPlugin};
 use leadhost_domain::accept::AcceptWord;
+use leadhost_domain::difference::{ComparisonCounts, DifferenceGroup, Differences};
+use leadhost_domain::host_names::Behind;
 use leadhost_domain::id::ConnectionId;
 use leadhost_domain::limits;
-use leadhost_domain::rollout::{RolloutChange, RolloutMode, RolloutStage};
+use leadhost_domain::rollout::{RolloutChange, RolloutMode, RolloutPlan, RolloutStage};
 use leadhost_domain::text::counted;
 use leadhost_domain::time::{Micros, rounded};
 
@@ -101,25 +102,6 @@ pub struct RolloutChangeRequest {
     pub change: RolloutChange,
 }
 
-/// The plan of a rollout.
-#[derive(Debug, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-#[schema(as = RolloutPlan)]
-pub struct RolloutPlanView {
-    pub mode: RolloutMode,
-    /// The percentages of the deliveries that the candidate gets, step by step, from 1 to 100.
-    /// A shadow has one: the percentage that is compared.
-    pub steps: Vec<u8>,
-    /// How long each step of a canary, or the shadow, lasts.
-    pub every_seconds: u64,
-    /// How long the guards stay on after the activation; zero for not at all.
-    pub probation_seconds: u64,
-    /// Whether a guard that trips rolls back.
-    pub guards: bool,
-    /// Comparisons that each step of a canary needs before the next one begins.
-    pub step_comparisons: u64,
-}
-
 /// The last rollout of each plugin that had one.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct RolloutList {
@@ -139,7 +121,7 @@ pub struct RolloutView {
     /// The part of the deliveries that the candidate gets now, or that a shadow compares. 0 before the
     /// first step.
     pub percent: u8,
-    pub plan: RolloutPlanView,
+    pub plan: RolloutPlan,
     /// Seconds that the stage or step has lasted while a host judged it.
     pub spent_seconds: u64,
     /// Comparisons that were made in the current step of a canary, of the `stepComparisons` of the plan.
@@ -160,10 +142,8 @@ pub struct RolloutView {
     pub stage_at: Micros,
     /// Why it ended. Null while it is open.
     pub why: Option<String>,
-    /// Deliveries that both versions converted, refused or failed on.
-    pub compared: u64,
-    /// Compared deliveries of which both versions make the same.
-    pub same: u64,
+    #[serde(flatten)]
+    pub deliveries: Differences,
     /// Deliveries that the candidate converted, and whose result was stored.
     pub served: u64,
     /// Deliveries that the candidate was chosen for, and whose result was that of the stable
@@ -175,10 +155,6 @@ pub struct RolloutView {
     /// Deliveries and sends that wait to be compared, and those whose comparison is under way. When the
     /// rollout ends, they count as dropped.
     pub waiting: u64,
-    /// Leads that the stable version makes of the compared deliveries.
-    pub leads: u64,
-    /// Leads that the candidate makes of them.
-    pub candidate_leads: u64,
     /// The mean time of a conversion by the stable version, in microseconds. Null if none was timed.
     pub stable_us: Option<u64>,
     /// The same of the candidate.
@@ -187,24 +163,10 @@ pub struct RolloutView {
     pub stable_bytes: Option<u64>,
     /// The same of the candidate.
     pub candidate_bytes: Option<u64>,
-    /// Deliveries that the stable version converts, and the candidate refuses or fails on.
-    pub newly_failing: DifferenceView,
-    /// Deliveries that the stable version refuses or fails on, and the candidate converts.
-    pub no_longer_failing: DifferenceView,
-    /// Leads that only the candidate makes.
-    pub appeared: DifferenceView,
-    /// Leads that only the stable version makes.
-    pub vanished: DifferenceView,
-    /// Items other than leads that appear, vanish or become another kind.
-    pub items: DifferenceView,
-    /// Differences of fields of leads and events, by field and change.
-    pub fields: Vec<FieldDifference>,
     /// The comparison of the sends of an adapter. Null if none was compared.
     pub sends: Option<SendDifferences>,
     /// The comparison of the sender checks. Null if they do not differ, or nothing was compared.
     pub checks: Option<CheckDifferences>,
-    /// The deliveries that the probation compares with the hour before the activation. Null before it.
-    pub hour: Option<HourView>,
     /// The connections of the compared deliveries.
     pub connections: Vec<RolloutConnection>,
     /// The differences that exceed the policy of the configuration, each in a sentence.
@@ -212,7 +174,7 @@ pub struct RolloutView {
     /// The names of the live hosts that act on this generation.
     pub hosts: Vec<String>,
     /// The live hosts that do not. The rollout waits for them.
-    pub behind: Vec<BehindView>,
+    pub behind: Vec<Behind>,
     /// The comparison on stored deliveries before a canary. Only in the answer to its start.
     pub verification: Option<VerifiedPlugin>,
     /// The last rollout before this one, if a guard rolled the same version back. Only in the answer to the
@@ -273,34 +235,21 @@ impl RolloutView {
 
     /// Returns the seconds that are left of the stage or step, or `None` if it has no end.
     fn seconds_left(&self) -> Option<u64> {
-        let lasts = match self.stage {
-            RolloutStage::Shadow | RolloutStage::Canary => self.plan.every_seconds,
-            RolloutStage::Probation => self.plan.probation_seconds,
-            RolloutStage::Verified
-            | RolloutStage::Done
-            | RolloutStage::RolledBack
-            | RolloutStage::Aborted => return None,
-        };
-        Some(lasts.saturating_sub(self.spent_seconds))
+        let lasts = self.plan.step(self.stage, 0)?.lasts?;
+        Some(lasts.as_secs().saturating_sub(self.spent_seconds))
     }
 
     /// Returns the connections whose leads are worse with the candidate, those with the most harm first.
     pub fn harmed(&self) -> Vec<&RolloutConnection> {
         let connections = self.connections.iter();
         let mut harmed: Vec<&RolloutConnection> =
-            connections.filter(|one| one.harm() > 0).collect();
+            connections.filter(|one| one.counts.harm() > 0).collect();
         harmed.sort_by(|one, other| {
-            let rank = |of: &RolloutConnection| Reverse((of.harm(), of.compared));
+            let rank = |of: &RolloutConnection| Reverse((of.counts.harm(), of.counts.compared));
             let by_name = || one.name.cmp(&other.name);
             rank(one).cmp(&rank(other)).then_with(by_name)
         });
         harmed
-    }
-}
-
-impl RolloutConnection {
-    fn harm(&self) -> u64 {
-        self.failing + self.lost + self.altered + self.vanished + self.appeared
     }
 }
 
@@ -310,17 +259,7 @@ pub struct CheckDifferences {
     /// Deliveries whose sender passes the checks of the stable version.
     pub compared: u64,
     /// The number of them that the candidate would refuse.
-    pub refused: DifferenceView,
-}
-
-/// The deliveries that a guard of the probation compares: how many of them fail, are refused, bring no
-/// lead, or bring a lead without a name, phone, e-mail address, external id or listing.
-#[derive(Debug, Serialize, Deserialize, ToSchema)]
-pub struct HourView {
-    /// Deliveries of the hour before the activation.
-    pub before: u64,
-    /// Deliveries since then.
-    pub since: u64,
+    pub refused: DifferenceGroup,
 }
 
 /// The comparisons on one connection.
@@ -330,15 +269,6 @@ pub struct RolloutConnection {
     pub connection_id: ConnectionId,
     /// `workspace/name`. Null if the connection was removed.
     pub name: Option<String>,
-    pub compared: u64,
-    /// Compared deliveries that only the candidate refuses or fails on.
-    pub failing: u64,
-    /// Names, phones, e-mail addresses, external ids and listings that leads lose.
-    pub lost: u64,
-    /// Compared deliveries in which a lead changes its name, a phone, e-mail address or listing, or gains a value
-    /// that leads of other people gain too. 0 if the host is of an older release.
-    #[serde(default)]
-    pub altered: u64,
-    pub vanished: u64,
-    pub appeared: u64,
+    #[serde(flatten)]
+    pub counts: ComparisonCounts,
 }

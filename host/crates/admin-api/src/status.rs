@@ -6,9 +6,10 @@ use uuid::Uuid;
 
 use super::columns::Cell;
 use super::etl::MetricSetFreshness;
-use super::hosts::{BehindView, HostView};
+use super::hosts::HostView;
 use super::open_rollouts::OpenRollout;
 use crate::columns;
+use leadhost_domain::host_names::Behind;
 use leadhost_domain::id::{ConnectionId, HostId};
 use leadhost_domain::limits;
 use leadhost_domain::plugin::Digest;
@@ -203,7 +204,7 @@ pub struct ActivePlugin {
     /// How many live hosts serve the active version. Null if no hosts share the store.
     pub hosts: Option<usize>,
     /// The live hosts that do not serve it.
-    pub behind: Vec<BehindView>,
+    pub behind: Vec<Behind>,
     /// Null if none is open.
     pub rollout: Option<OpenRollout>,
     /// False: no key of `plugins.trusted_keys` has signed the version that this host serves. It served

@@ -1,6 +1,9 @@
 //! The words by which an operator accepts concerns about a version, so that it is activated all
 //! the same.
 
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
 use super::word::words;
 
 words! {
@@ -84,6 +87,57 @@ pub struct UnknownAcceptWord(String);
 fn list() -> String {
     let words = AcceptWord::ALL.iter().map(|word| word.as_str());
     words.collect::<Vec<_>>().join(", ")
+}
+
+/// A change that an activation would bring and that no operator has accepted yet.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Concern {
+    /// The word of `accept` that accepts it. Empty if it cannot be accepted.
+    #[serde(with = "word_or_empty")]
+    #[schema(value_type = String)]
+    pub accept: Option<AcceptWord>,
+    pub what: String,
+}
+
+impl Concern {
+    /// Returns a concern that this word accepts.
+    pub fn new(accept: AcceptWord, what: String) -> Self {
+        Self {
+            accept: Some(accept),
+            what,
+        }
+    }
+
+    /// Returns whether the version could do more than the one before it.
+    pub fn lets_do_more(&self) -> bool {
+        self.accept.is_some_and(AcceptWord::is_widening)
+    }
+}
+
+/// A word that may be missing, as a text that may be empty.
+mod word_or_empty {
+    use serde::de::Error as _;
+    use serde::{Deserialize as _, Deserializer, Serializer};
+
+    use super::AcceptWord;
+
+    /// Writes the word, or an empty text.
+    pub(super) fn serialize<S: Serializer>(
+        word: &Option<AcceptWord>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(word.map_or("", AcceptWord::as_str))
+    }
+
+    /// Reads a word, or an empty text.
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<AcceptWord>, D::Error> {
+        match String::deserialize(deserializer)?.as_str() {
+            "" => Ok(None),
+            word => word.parse().map(Some).map_err(D::Error::custom),
+        }
+    }
 }
 
 #[cfg(test)]

@@ -194,7 +194,7 @@ pub enum AttemptOutcome {
 }
 
 impl AttemptOutcome {
-    /// Returns the word of the store and the metrics: `accepted`, `unknown`, or the category of the
+    /// Returns the word of the metrics: `accepted`, `unknown`, or the category of the
     /// refusal.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -202,13 +202,6 @@ impl AttemptOutcome {
             Self::Unknown => "unknown",
             Self::Refused(category) => category.as_str(),
         }
-    }
-
-    /// Reads the word that [`Self::as_str`] returns. `None` if there is no such word.
-    pub fn from_text(word: &str) -> Option<Self> {
-        let refused = Category::ALL.into_iter().map(Self::Refused);
-        let mut all = [Self::Accepted, Self::Unknown].into_iter().chain(refused);
-        all.find(|one| one.as_str() == word)
     }
 }
 

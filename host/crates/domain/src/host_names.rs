@@ -3,6 +3,17 @@
 
 use super::id::HostId;
 
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+/// A live host that does not run, or cannot prepare, the version that it should.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Behind {
+    /// The host's name.
+    pub host: String,
+    pub reason: String,
+}
+
 /// Characters of an id that distinguish hosts. Ids begin with their time, so the last ones do.
 const SHORT: usize = 6;
 

@@ -1146,9 +1146,6 @@ pub const REPLAY_LONGEST: Duration = Duration::from_hours(1);
 /// Bytes of an answer of the admin API that a command reads. The largest are captures.
 pub const ADMIN_ANSWER_BYTES: usize = 256 << 20;
 
-/// Connections of which a host counts the flaws of the last hour: each needs 2 KiB.
-pub const HOUR_CONNECTIONS: usize = 1_000;
-
 /// Connections of which a verification takes deliveries. Each needs a few queries.
 pub const VERIFY_CONNECTIONS: usize = 200;
 
@@ -1176,12 +1173,7 @@ pub const ROLLOUT_FAILED: usize = 1_024;
 /// Attempts at a fetch after which it counts as failed for a rollout, although it is tried again.
 pub const ROLLOUT_FETCH_ATTEMPTS: u32 = 3;
 
-/// Sends that are kept of one instance and outcome in this time, to compare versions of its adapter
-/// on them: the first ones at once, later ones spread. They are kept as long as deliveries.
-pub const KEPT_SENDS: u32 = 200;
-pub const KEPT_SENDS_IN: Duration = Duration::from_secs(24 * 3_600);
-
-/// Bytes of the body of a provider's answer that is kept with its send. Usual ones are a few hundred.
+/// Bytes of the body of a provider's answer that both versions of a rollout read. Usual ones are a few hundred.
 pub const KEPT_ANSWER_BYTES: usize = 64 << 10;
 
 /// Values of a JSON body of a request that are compared apart. A template message has some dozens.

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use super::id::HostId;
 use super::plugin::Digest;
@@ -62,8 +63,8 @@ words! {
     }
 }
 
-/// How a rollout goes on. Stored as JSON, with times in whole seconds.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// The plan of a rollout.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RolloutPlan {
     pub mode: RolloutMode,
@@ -72,16 +73,61 @@ pub struct RolloutPlan {
     pub steps: Vec<u8>,
     /// How long each step of a canary, or the shadow, lasts.
     #[serde(rename = "everySeconds", with = "time::seconds")]
+    #[schema(value_type = u64)]
     pub every: Duration,
     /// How long the guards stay on after the activation; zero for not at all.
     #[serde(rename = "probationSeconds", with = "time::seconds")]
+    #[schema(value_type = u64)]
     pub probation: Duration,
     /// Whether a guard that trips rolls back.
     pub guards: bool,
-    /// Comparisons that each step of a canary needs before the next one begins. A plan of the former
-    /// release has none.
+    /// Comparisons that each step of a canary needs before the next one begins.
+    // A plan of the former release has none.
     #[serde(default)]
+    #[schema(required)]
     pub step_comparisons: u64,
+}
+
+/// A step of a rollout. A shadow is a step of 0 %, and a probation a hold at 100 %: both compare a part of
+/// the deliveries after their answers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Step {
+    /// The part of the deliveries that the candidate serves, in percent.
+    pub serves: u8,
+    /// The part that is compared after the answer, in percent.
+    pub samples: u8,
+    /// How long it lasts. `None`: until the hosts are ready.
+    pub lasts: Option<Duration>,
+    /// Comparisons that it needs beside its time.
+    pub comparisons: u64,
+}
+
+impl RolloutPlan {
+    /// Returns a step of the plan. `None`: the rollout has ended.
+    pub fn step(&self, stage: RolloutStage, index: usize) -> Option<Step> {
+        let percent = self.steps.get(index).copied().unwrap_or(100);
+        Some(match stage {
+            RolloutStage::Verified => Step::default(),
+            RolloutStage::Shadow => Step {
+                samples: percent,
+                lasts: Some(self.every),
+                ..Step::default()
+            },
+            RolloutStage::Canary => Step {
+                serves: percent,
+                samples: 0,
+                lasts: Some(self.every),
+                comparisons: self.step_comparisons,
+            },
+            RolloutStage::Probation => Step {
+                serves: 100,
+                samples: 100,
+                lasts: Some(self.probation),
+                comparisons: 0,
+            },
+            RolloutStage::Done | RolloutStage::RolledBack | RolloutStage::Aborted => return None,
+        })
+    }
 }
 
 /// Between two records of how long a step has lasted.
@@ -120,6 +166,17 @@ pub struct Rollout {
 }
 
 impl Rollout {
+    /// Returns the step in which it is. `None`: it has ended.
+    pub fn current(&self) -> Option<Step> {
+        self.plan.step(self.stage, self.step)
+    }
+
+    /// Returns whether the step has lasted for its time.
+    pub fn is_time(&self, spent: Duration) -> bool {
+        let lasts = self.current().and_then(|step| step.lasts);
+        lasts.is_some_and(|lasts| spent >= lasts)
+    }
+
     /// Returns the part of the deliveries that the candidate gets in this step, in percent.
     pub fn percent(&self) -> u8 {
         self.plan.steps.get(self.step).copied().unwrap_or(100)
@@ -156,12 +213,7 @@ impl Rollout {
     /// Returns the time until the stage or step may end: zero if only the hosts end it. `None` if the
     /// rollout has ended.
     pub fn left(&self, now: Micros) -> Option<Duration> {
-        let lasts = match self.stage {
-            RolloutStage::Shadow | RolloutStage::Canary => self.plan.every,
-            RolloutStage::Probation => self.plan.probation,
-            RolloutStage::Verified => Duration::ZERO,
-            RolloutStage::Done | RolloutStage::RolledBack | RolloutStage::Aborted => return None,
-        };
+        let lasts = self.current()?.lasts.unwrap_or_default();
         Some(lasts.saturating_sub(self.spent(now)))
     }
 

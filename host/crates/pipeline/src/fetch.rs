@@ -74,12 +74,7 @@ pub async fn run(pipeline: &Arc<Pipeline>, held: HeldFetch, lease: LeaseDeadline
         blame(pipeline, &held, called.as_ref()).await;
     }
     if is_settled && let Some(called) = called {
-        rollout::answered(
-            pipeline,
-            &called.plugin.description.name,
-            held.delivery,
-            None,
-        );
+        rollout::answered(pipeline, &called.plugin.description.name, held.delivery);
     }
 }
 

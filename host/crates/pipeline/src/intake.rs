@@ -278,13 +278,11 @@ async fn take(
         plugin,
         converted,
         is_older,
-        stable,
         ..
     } = chosen;
     if !is_older {
         source_changes::converted(pipeline, live, &plugin, &delivery, &converted);
     }
-    let served = rollout::served::converted(pipeline, live, &plugin, (&converted, stable));
     let (result, reply, problem) = match converted {
         Ok(converted) => {
             let result = failure::or_waits(pipeline, converted.result);
@@ -308,7 +306,7 @@ async fn take(
     };
     let outcome = commit(pipeline, live, acceptance).await?;
     if is_complete {
-        rollout::answered(pipeline, &live.connection.plugin, id, served);
+        rollout::answered(pipeline, &live.connection.plugin, id);
     }
     if let Some(problem) = problem {
         return Ok(Received::Rejected {

@@ -10,7 +10,6 @@ use super::connections::ConnectionCache;
 use super::delivery_turns::DeliveryTurns;
 use super::fleet::state::FleetMembership;
 use super::keys::KeyCache;
-use super::local_rate::LocalRateLimiter;
 use super::repair::state::Repairs;
 use super::rollout::state::Rollouts;
 use super::rollup::state::Rollup;
@@ -19,7 +18,6 @@ use super::templates::lists::TemplateCache;
 use super::verify::progress::Verifications;
 use super::waiting_deliveries::WaitingDeliveries;
 use crate::core::Core;
-use leadhost_domain::channel::AttemptOutcome;
 use leadhost_domain::connection::Connection;
 use leadhost_domain::id::ConnectionId;
 use leadhost_domain::limits;
@@ -35,8 +33,6 @@ pub struct Pipeline {
     /// This host in the fleet.
     pub fleet: FleetMembership,
     pub keys: KeyCache,
-    /// Limits the sends that are kept to compare versions of an adapter, by instance and outcome.
-    pub(super) kept_sends: LocalRateLimiter<(ConnectionId, AttemptOutcome)>,
     pub repairs: Repairs,
     pub rollouts: Rollouts,
     pub rollup: Rollup,
@@ -65,7 +61,6 @@ impl Pipeline {
             connections: ConnectionCache::new(Arc::clone(store), Arc::clone(&core.sealer)),
             fleet: FleetMembership::new(&config.server, core.clock.now()),
             keys: KeyCache::default(),
-            kept_sends: LocalRateLimiter::new(limits::KEPT_SENDS, limits::KEPT_SENDS_IN),
             repairs: Repairs::default(),
             rollouts: Rollouts::default(),
             rollup: Rollup::default(),

@@ -318,7 +318,7 @@ pub async fn retry(
         let active = pipeline.core.plugins.active(name);
         // If another version stood by, both were compared.
         if active.is_some_and(|active| active.digest == ran) {
-            rollout::answered(pipeline, name, id, None);
+            rollout::answered(pipeline, name, id);
         }
     }
     (status, next_attempt_at)

@@ -7,16 +7,15 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::lease::Lease;
-use leadhost_domain::channel::{AttemptOutcome, ChannelError, Template};
+use leadhost_domain::channel::{ChannelError, Template};
 use leadhost_domain::connection::ConnectionPause;
-use leadhost_domain::exchange::HttpResponse;
 use leadhost_domain::id::{
     AgentId, ConnectionId, ContactId, ConversationId, DealId, MessageErrorId, MessageId, PartnerId,
     WorkspaceId,
 };
 use leadhost_domain::message::{Actor, MessageProgress, MessageState, Metadata, TemplateName};
 use leadhost_domain::phone::Phone;
-use leadhost_domain::plugin::{Digest, RanWith};
+use leadhost_domain::plugin::RanWith;
 use leadhost_domain::time::Micros;
 use leadhost_domain::workspace::AgentKind;
 
@@ -202,43 +201,6 @@ pub struct SendSettlement {
     pub pause: Option<ConnectionPause>,
     /// The answer to the request that sent the message at once.
     pub answer: Option<(IdempotencyKey, StoredAnswer)>,
-    /// The request and the answer, if this send is one of those kept to compare versions of the adapter.
-    pub kept_send: Option<Box<KeptSend>>,
-}
-
-/// A request and its answer, kept to compare versions of an adapter.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct KeptSend {
-    pub workspace: WorkspaceId,
-    pub message: MessageId,
-    pub conversation: ConversationId,
-    pub connection: ConnectionId,
-    pub sent_at: Micros,
-    /// It is removed at this time.
-    pub until: Micros,
-    /// The version that made the request.
-    pub digest: Digest,
-    pub outcome: AttemptOutcome,
-    pub recipient: String,
-    /// JSON text for the adapter, in the shape of the interface.
-    pub payload: String,
-    /// The provider's answer, without the secrets of the instance. `None` if there was none or it
-    /// was too long.
-    pub response: Option<HttpResponse>,
-}
-
-/// A filter of kept sends. The newest ones of an instance are listed.
-#[derive(Clone, Debug)]
-pub struct KeptSendFilter {
-    pub workspace: WorkspaceId,
-    pub connection: ConnectionId,
-    /// Only messages sent since then.
-    pub since: Option<Micros>,
-    /// Only messages whose request this version made.
-    pub digest: Option<Digest>,
-    /// Only messages that the provider did not accept.
-    pub failed: bool,
-    pub limit: u32,
 }
 
 #[derive(Clone, Debug, PartialEq)]

@@ -12,7 +12,8 @@ use crate::cli::failure::CommandFailure;
 use crate::cli::output::{count, say, say_json};
 use crate::cli::progress::ProgressLine;
 use crate::cli::table::safe;
-use leadhost_admin_api::plugins::{CheckedPlugin, ConcernView};
+use leadhost_admin_api::plugins::CheckedPlugin;
+use leadhost_domain::accept::Concern;
 use leadhost_domain::plugin::{Digest, PluginKind};
 use leadhost_plugin::PreparedVersion;
 
@@ -115,7 +116,7 @@ pub fn show(report: &CheckedPlugin) {
 }
 
 /// Prints the concerns that an activation would raise, each with the word that accepts it.
-pub fn show_concerns(concerns: &[ConcernView]) {
+pub fn show_concerns(concerns: &[Concern]) {
     for concern in concerns {
         let what = &concern.what;
         say(&safe(&match concern.accept {

@@ -13,6 +13,7 @@ use crate::cli::table::safe;
 use leadhost_admin_api::plugins::{ImpactRequest, VerifiedPlugin};
 use leadhost_admin_api::repairs::RepairFacts;
 use leadhost_domain::clock::{Clock as _, SystemClock};
+use leadhost_domain::plugin::PluginKind;
 use leadhost_domain::time::{self, Micros};
 
 #[derive(Args)]
@@ -85,7 +86,7 @@ fn parse_against<'a>(against: &'a str, name: &str) -> Result<&'a str, CommandFai
 }
 
 fn show(impact: &VerifiedPlugin, since: Option<&str>, flags: &ServiceFlags) {
-    match impact.chosen {
+    match impact.coverage.chosen {
         0 => say(&safe(&format!(
             "No stored delivery{} was converted last by {} {} ({}): there is nothing to repair. Deliveries past their retention are no longer stored.",
             since
@@ -121,16 +122,15 @@ fn show(impact: &VerifiedPlugin, since: Option<&str>, flags: &ServiceFlags) {
         };
         say(&format!(
             "\n{} converts with the active version. To activate the other one first:\n  {}",
-            match impact.sends {
-                Some(_) => "A replay",
-                None => "A repair",
+            match impact.kind {
+                PluginKind::Adapter => "A replay",
+                _ => "A repair",
             },
             flags.command(&command)
         ));
     }
     let since = since.map(|since| format!(" --since {since}"));
-    // Only a verification of an adapter is about sends too.
-    if impact.sends.is_some() {
+    if impact.kind == PluginKind::Adapter {
         return say(&again(impact.digest.short(), since.as_deref(), flags));
     }
     let repair = format!(

@@ -11,7 +11,6 @@ use clap::{ArgGroup, Args};
 
 use super::component_file::ComponentFile;
 use super::local::{EngineFlags, LocalEngine};
-use super::verify::VersionDifferences;
 use super::{component_file, project, verify};
 use crate::cli::captures;
 use crate::cli::client::{AdminClient, RemoteFlags, ServiceAddress, query};
@@ -28,19 +27,18 @@ use leadhost_admin_api::plugins::{ComparedVersion, VerifiedPlugin};
 use leadhost_config::Config;
 use leadhost_domain::connection::{Connection, ConnectionKind, ConnectionSettings};
 use leadhost_domain::delivery::DeliveryStatus;
-use leadhost_domain::difference::ItemKind;
+use leadhost_domain::difference::{Coverage, ItemKind, Subject};
 use leadhost_domain::exchange::HttpResponse;
 use leadhost_domain::id::{ConnectionId, DeliveryId};
 use leadhost_domain::limits;
 use leadhost_domain::plugin::{Digest, PluginKind};
-use leadhost_http::endpoints::admin::plugins::comparison;
 use leadhost_pipeline::connections::Live;
 use leadhost_pipeline::routing::CapturedLive;
 use leadhost_pipeline::verify::compare::{
     AnsweredVersions, ComparedOutcomes, ComparedSubject, GainedValues,
 };
 use leadhost_pipeline::verify::outcome::{FieldValue, OutcomeItem, Reason, VersionOutcome};
-use leadhost_pipeline::verify::{CapturedDelivery, Subject, Tally, drift, outcome_of};
+use leadhost_pipeline::verify::{CapturedDelivery, Part, Tally, drift, outcome_of};
 use leadhost_plugin::Loaded;
 use leadhost_store::{KeptAnswer, NewDelivery};
 
@@ -103,8 +101,8 @@ impl Replay {
         drop(progress);
         self.engine.show(&engine);
         replayed.remark();
-        let drift = drift(&replayed.tally, &policy);
-        let compared = replayed.tally.compared;
+        let drift = drift(Part::Deliveries, &replayed.tally, &policy);
+        let compared = replayed.tally.differences.compared;
         let results = std::mem::take(&mut replayed.results);
         let failures = std::mem::take(&mut replayed.failures);
         let verified = replayed.report(drift);
@@ -431,6 +429,7 @@ impl<'a> ReplayedHere<'a> {
             name: loaded.description.name.clone(),
             version: loaded.description.version.clone(),
             digest: self.digest,
+            kind: loaded.kind,
             golden: 0,
             against: served.map(|(served, _)| ComparedVersion {
                 version: served.version,
@@ -439,26 +438,18 @@ impl<'a> ReplayedHere<'a> {
                 previous: false,
                 discarded: false,
             }),
-            chosen: self.chosen as u64,
-            total: self.chosen as u64,
-            total_is_least: false,
-            connections: self.connections.len(),
-            connections_not_covered: 0,
-            emptied: self.emptied,
-            not_tried: self.not_tried,
-            not_reached: self.not_reached,
-            compared: tally.compared,
-            same: tally.same,
-            leads: tally.leads,
-            candidate_leads: tally.candidate_leads,
-            newly_failing: comparison::group(tally.newly_failing),
-            no_longer_failing: comparison::group(tally.no_longer_failing),
-            appeared: comparison::group(tally.appeared),
-            vanished: comparison::group(tally.vanished),
-            items: comparison::group(tally.items),
-            fields: comparison::fields(tally.fields),
+            coverage: Coverage {
+                chosen: self.chosen as u64,
+                total: self.chosen as u64,
+                total_is_least: false,
+                connections: self.connections.len(),
+                connections_not_covered: 0,
+                emptied: self.emptied,
+                not_tried: self.not_tried,
+                not_reached: self.not_reached,
+            },
             altered: tally.harm.altered,
-            sends: None,
+            deliveries: tally.differences,
             cost: None,
             drift,
             concerns: Vec::new(),
@@ -474,15 +465,15 @@ fn show_active(verified: &VerifiedPlugin, results: &[(DeliveryId, String)], flag
     say(&safe(&format!(
         "{name} ({}) is the active version, so there is no other to compare it with. Converted here: {} with {}; {} the same as in the service.",
         verified.digest.short(),
-        count(verified.compared, "delivery", "deliveries"),
-        count(verified.candidate_leads, "lead", "leads"),
-        verified.same,
+        count(verified.deliveries.compared, "delivery", "deliveries"),
+        count(verified.deliveries.candidate_leads, "lead", "leads"),
+        verified.deliveries.same,
     )));
     let rows = results.iter();
     let rows = rows.map(|(id, result)| vec![id.to_string(), result.clone()]);
     let rows: Vec<Vec<String>> = rows.collect();
     say(&format!("\n{}", table(&["DELIVERY", "RESULT"], &rows)));
-    VersionDifferences::from(verified).show("the service", "this machine");
+    verify::show_differences(&verified.deliveries, ("the service", "this machine"));
     say(&format!(
         "\n`{}` shows what the service made of a delivery. To compare a change, build it, and replay it again.",
         flags.command("delivery show ID")

@@ -301,10 +301,10 @@ fn show(rollout: &RolloutView, flags: &ServiceFlags) {
     }
     say(&safe(&format!(
         "Compared on {}: {} the same; {} with {stable}, {} with {candidate}.",
-        count(rollout.compared, "delivery", "deliveries"),
-        rollout.same,
-        count(rollout.leads, "lead", "leads"),
-        rollout.candidate_leads,
+        count(rollout.deliveries.compared, "delivery", "deliveries"),
+        rollout.deliveries.same,
+        count(rollout.deliveries.leads, "lead", "leads"),
+        rollout.deliveries.candidate_leads,
     )));
     if rollout.stage == RolloutStage::Canary {
         say(&format!("In this step: {}.", rollout.in_step()));
@@ -313,13 +313,6 @@ fn show(rollout: &RolloutView, flags: &ServiceFlags) {
         "Served by {candidate}: {}. Saved by {stable} or the version before it: {}. Waiting to be compared: {}. Dropped, not compared: {}.",
         rollout.served, rollout.saved, rollout.waiting, rollout.dropped,
     )));
-    if let Some(hour) = &rollout.hour {
-        say(&safe(&format!(
-            "Compared with the hour before the activation: {} then, {} since.",
-            count(hour.before, "delivery", "deliveries"),
-            hour.since,
-        )));
-    }
     if let (Some(before), Some(after)) = (rollout.stable_us, rollout.candidate_us) {
         say(&safe(&format!(
             "Mean time of a conversion: {before} µs with {stable}, {after} µs with {candidate}."
@@ -332,15 +325,7 @@ fn show(rollout: &RolloutView, flags: &ServiceFlags) {
             size::readable(after)
         )));
     }
-    let differences = verify::VersionDifferences {
-        newly_failing: &rollout.newly_failing,
-        no_longer_failing: &rollout.no_longer_failing,
-        vanished: &rollout.vanished,
-        appeared: &rollout.appeared,
-        items: &rollout.items,
-        fields: &rollout.fields,
-    };
-    differences.show(stable, candidate);
+    verify::show_differences(&rollout.deliveries, (stable, candidate));
     show_failures(rollout, candidate);
     show_harmed(&rollout.harmed());
     if let Some(sends) = &rollout.sends {
@@ -427,18 +412,13 @@ fn show_failures(rollout: &RolloutView, candidate: &str) {
 fn failures(rollout: &RolloutView) -> Vec<String> {
     let sends = rollout.sends.iter().map(|sends| &sends.newly_failing);
     let checks = rollout.checks.iter().map(|checks| &checks.refused);
-    let groups = std::iter::once(&rollout.newly_failing)
+    let groups = std::iter::once(&rollout.deliveries.newly_failing)
         .chain(sends)
         .chain(checks);
     let examples = groups.flat_map(|group| &group.examples);
     let lines = examples.filter_map(|one| {
-        let subject = match (one.delivery_id, one.message_id) {
-            (Some(delivery), _) => format!("delivery {delivery}"),
-            (None, Some(message)) => format!("message {message}"),
-            (None, None) => return None,
-        };
         // A host of the former release reports no error.
-        Some(format!("{subject}: {}", one.after.as_deref()?))
+        Some(format!("{one}: {}", one.after.as_deref()?))
     });
     lines.collect()
 }
@@ -452,12 +432,12 @@ fn show_harmed(connections: &[&RolloutConnection]) {
             let name = one.name.as_deref().map(safe);
             vec![
                 name.unwrap_or_else(|| one.connection_id.to_string()),
-                one.compared.to_string(),
-                one.failing.to_string(),
-                one.lost.to_string(),
-                one.altered.to_string(),
-                one.vanished.to_string(),
-                one.appeared.to_string(),
+                one.counts.compared.to_string(),
+                one.counts.failing.to_string(),
+                one.counts.lost.to_string(),
+                one.counts.altered.to_string(),
+                one.counts.vanished.to_string(),
+                one.counts.appeared.to_string(),
             ]
         })
         .collect();
@@ -581,7 +561,6 @@ mod tests {
             "fields": [],
             "sends": null,
             "checks": null,
-            "hour": null,
             "connections": [],
             "drift": [],
             "hosts": ["one"],
@@ -700,6 +679,7 @@ mod tests {
                 "lost": lost,
                 "vanished": 0,
                 "appeared": 0,
+                "changed": 0,
             })
         };
         let connections = json!([

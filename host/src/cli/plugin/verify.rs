@@ -8,9 +8,8 @@ use crate::cli::failure::CommandFailure;
 use crate::cli::output::{count, say};
 use crate::cli::progress::ProgressLine;
 use crate::cli::table::{optional, safe, table};
-use leadhost_admin_api::plugins::{
-    DifferenceView, FieldDifference, SendDifferences, VerifiedPlugin, VerifiedSends, VerifyRequest,
-};
+use leadhost_admin_api::plugins::{SendDifferences, VerifiedPlugin, VerifyRequest};
+use leadhost_domain::difference::{DifferenceGroup, Differences, FieldDifference};
 use leadhost_domain::limits;
 use leadhost_domain::plugin::Digest;
 
@@ -21,13 +20,13 @@ const NOT_COVERED: &str =
 pub struct Verify {
     /// A component, a core module or the folder of a built project; oci://REGISTRY/NAME:TAG of a registry; or NAME@DIGEST of a stored version, with at least the first 8 characters of the digest
     what: String,
-    /// Compare at most this many deliveries, and as many sends of an adapter: the newest of each connection and outcome. At most half of them are failed or parked, unless there are too few others
+    /// Compare at most this many deliveries: the newest of each connection and outcome. At most half of them are failed or parked, unless there are too few others
     #[arg(long, value_name = "COUNT")]
     last: Option<u32>,
-    /// Only deliveries received, and messages sent, since a date, a time such as 2026-01-31T12:00:00Z, or how long ago, such as 24h
+    /// Only deliveries received since a date, a time such as 2026-01-31T12:00:00Z, or how long ago, such as 24h
     #[arg(long, value_name = "TIME")]
     since: Option<String>,
-    /// Only failed and parked deliveries, and sends that the provider did not accept
+    /// Only failed and parked deliveries
     #[arg(long)]
     failed: bool,
     /// Stop after this many seconds, and report the comparisons made by then
@@ -151,20 +150,19 @@ pub fn show_part(verified: &VerifiedPlugin, what: &str, asked: &GivenOptions<'_>
         other.digest.short(),
         if other.active { ", active" } else { "" }
     );
-    let sends = verified.sends.as_ref().filter(|sends| sends.chosen > 0);
-    if verified.chosen == 0 && sends.is_none() {
+    if verified.coverage.chosen == 0 {
         say(&safe(&format!(
             "No delivery was converted with both {candidate} and {other_name}: {}.",
-            why_none(&verified.name, verified.connections, asked)
+            why_none(&verified.name, verified.coverage.connections, asked)
         )));
         say(&safe(&format!(
             "So nothing shows how it treats real deliveries; {} passed.",
             golden(verified)
         )));
-        if verified.connections_not_covered > 0 {
+        if verified.coverage.connections_not_covered > 0 {
             say(&format!(
                 "{NOT_COVERED}: {}",
-                verified.connections_not_covered
+                verified.coverage.connections_not_covered
             ));
         }
         // The activation or the rollout that the configuration bounds has been decided already.
@@ -178,11 +176,11 @@ pub fn show_part(verified: &VerifiedPlugin, what: &str, asked: &GivenOptions<'_>
         (&verified.version, verified.digest.short()),
     );
     // The deliveries of an adapter give no leads.
-    let leads = (verified.leads + verified.candidate_leads > 0).then(|| {
+    let leads = (verified.deliveries.leads + verified.deliveries.candidate_leads > 0).then(|| {
         format!(
             "; {} with {other_version}, {} with {own_version}",
-            count(verified.leads, "lead", "leads"),
-            verified.candidate_leads,
+            count(verified.deliveries.leads, "lead", "leads"),
+            verified.deliveries.candidate_leads,
         )
     });
     say(&safe(&format!(
@@ -192,7 +190,7 @@ pub fn show_part(verified: &VerifiedPlugin, what: &str, asked: &GivenOptions<'_>
             .filter(|_| asked.more)
             .map(|last| format!(" (more: --last {last})"))
             .unwrap_or_default(),
-        verified.same,
+        verified.deliveries.same,
         leads.unwrap_or_default(),
     )));
     if verified.is_part() {
@@ -201,17 +199,20 @@ pub fn show_part(verified: &VerifiedPlugin, what: &str, asked: &GivenOptions<'_>
     for (what, many) in [
         (
             "Not compared, because the time was over (more time: --seconds)",
-            verified.not_reached,
+            verified.coverage.not_reached,
         ),
         (
             "Not compared, because an erasure or the sweep removed the body",
-            verified.emptied,
+            verified.coverage.emptied,
         ),
         (
             "Not compared, because the host was busy or a connection changed meanwhile (try again)",
-            verified.not_tried,
+            verified.coverage.not_tried,
         ),
-        (NOT_COVERED, verified.connections_not_covered as u64),
+        (
+            NOT_COVERED,
+            verified.coverage.connections_not_covered as u64,
+        ),
     ] {
         if many > 0 {
             say(&format!("{what}: {many}"));
@@ -224,20 +225,17 @@ pub fn show_part(verified: &VerifiedPlugin, what: &str, asked: &GivenOptions<'_>
             cost.other.text(),
         )));
     }
-    VersionDifferences::from(verified).show(&other_version, &own_version);
-    if let Some(sends) = sends {
-        show_sends(sends, &other_version, &own_version);
-    }
+    show_differences(&verified.deliveries, (&other_version, &own_version));
 }
 
 /// Returns the number of deliveries to ask for, if there are more than were chosen.
 fn more_of(verified: &VerifiedPlugin) -> Option<u64> {
     let most = u64::from(limits::VERIFY_DELIVERIES_MOST);
-    let more = match verified.total_is_least {
+    let more = match verified.coverage.total_is_least {
         true => most,
-        false => verified.total.min(most),
+        false => verified.coverage.total.min(most),
     };
-    (verified.is_part() && verified.chosen < more).then_some(more)
+    (verified.is_part() && verified.coverage.chosen < more).then_some(more)
 }
 
 /// Returns why there is nothing to compare.
@@ -283,32 +281,6 @@ fn distinguished(other: (&str, &str), candidate: (&str, &str)) -> (String, Strin
     (name(other), name(candidate))
 }
 
-/// Prints how far both versions agree on sends, and a table of the differences.
-fn show_sends(sends: &VerifiedSends, other: &str, candidate: &str) {
-    say("");
-    let differences = &sends.differences;
-    say(&safe(&agreement(differences)));
-    for (what, many) in [
-        (
-            "Sends not compared, because the time was over (more time: --seconds)",
-            sends.not_reached,
-        ),
-        (
-            "Sends not compared, because they were removed meanwhile",
-            sends.emptied,
-        ),
-        (
-            "Sends not compared, because the host was busy (try again)",
-            sends.not_tried,
-        ),
-    ] {
-        if many > 0 {
-            say(&format!("{what}: {many}"));
-        }
-    }
-    show_send_differences(differences, other, candidate);
-}
-
 /// Returns how far both versions agree on sends.
 pub fn agreement(sends: &SendDifferences) -> String {
     format!(
@@ -329,47 +301,22 @@ pub fn show_send_differences(sends: &SendDifferences, other: &str, candidate: &s
     print(&groups, &sends.fields, (other, candidate), "MESSAGE");
 }
 
-/// The differences between two versions.
-pub struct VersionDifferences<'a> {
-    pub newly_failing: &'a DifferenceView,
-    pub no_longer_failing: &'a DifferenceView,
-    pub vanished: &'a DifferenceView,
-    pub appeared: &'a DifferenceView,
-    pub items: &'a DifferenceView,
-    pub fields: &'a [FieldDifference],
-}
-
-impl<'a> From<&'a VerifiedPlugin> for VersionDifferences<'a> {
-    fn from(verified: &'a VerifiedPlugin) -> Self {
-        Self {
-            newly_failing: &verified.newly_failing,
-            no_longer_failing: &verified.no_longer_failing,
-            vanished: &verified.vanished,
-            appeared: &verified.appeared,
-            items: &verified.items,
-            fields: &verified.fields,
-        }
-    }
-}
-
-impl VersionDifferences<'_> {
-    /// Prints a table of the differences, if there are any. `other` and `candidate` are the names
-    /// of the versions.
-    pub fn show(&self, other: &str, candidate: &str) {
-        let groups = [
-            ("delivery fails", self.newly_failing),
-            ("delivery no longer fails", self.no_longer_failing),
-            ("lead vanishes", self.vanished),
-            ("lead appears", self.appeared),
-            ("other item differs", self.items),
-        ];
-        print(&groups, self.fields, (other, candidate), "DELIVERY");
-    }
+/// Prints a table of the differences of deliveries, if there are any. `versions`: the names of the other
+/// version and of the candidate.
+pub fn show_differences(found: &Differences, versions: (&str, &str)) {
+    let groups = [
+        ("delivery fails", &found.newly_failing),
+        ("delivery no longer fails", &found.no_longer_failing),
+        ("lead vanishes", &found.vanished),
+        ("lead appears", &found.appeared),
+        ("other item differs", &found.items),
+    ];
+    print(&groups, &found.fields, versions, "DELIVERY");
 }
 
 /// Prints a table of differences, if there are any. `subject`: the heading of the last column.
 pub fn print(
-    groups: &[(&str, &DifferenceView)],
+    groups: &[(&str, &DifferenceGroup)],
     fields: &[FieldDifference],
     (other, candidate): (&str, &str),
     subject: &str,
@@ -404,7 +351,7 @@ fn field_row(field: &FieldDifference) -> Vec<String> {
 }
 
 /// Returns a row with the first example. Values are masked by the service.
-fn row(name: String, differences: &DifferenceView) -> Vec<String> {
+fn row(name: String, differences: &DifferenceGroup) -> Vec<String> {
     let example = differences.examples.first();
     vec![
         name,

@@ -14,13 +14,11 @@ pub mod timeouts;
 
 use std::time::Duration;
 
-use leadhost_domain::channel::{AttemptOutcome, Category, ChannelError};
+use leadhost_domain::channel::{Category, ChannelError};
 use leadhost_domain::contact;
-use leadhost_domain::exchange::HttpResponse;
 use leadhost_domain::id::{ContactId, ConversationId, MessageId, PartnerId};
 use leadhost_domain::message::{MessageProgress, MessageState, TemplateName};
 use leadhost_domain::phone::{self, Phone};
-use leadhost_domain::plugin::Digest;
 use leadhost_domain::row::Entity;
 use leadhost_domain::time::Micros;
 use leadhost_domain::workspace::AgentKind;
@@ -165,29 +163,7 @@ pub fn sent(channel: Channel, message: MessageId, lease: i64, outcome: SendOutco
         holds: Vec::new(),
         pause: None,
         answer: None,
-        kept_send: None,
     }))
-}
-
-/// What is kept of a message, with this text in all of its parts.
-pub fn kept_send(world: &World, of: &Stored, text: &str) -> KeptSend {
-    KeptSend {
-        workspace: world.workspace,
-        message: of.message,
-        conversation: of.conversation,
-        connection: line(world).connection,
-        sent_at: world.now(),
-        until: world.now().plus(Duration::from_hours(24)),
-        digest: Digest("d1".to_owned()),
-        outcome: AttemptOutcome::Accepted,
-        recipient: of.recipient.clone(),
-        payload: json!({"name": "welcome", "text": text}).to_string(),
-        response: Some(HttpResponse {
-            status: 200,
-            headers: vec![("x-of".to_owned(), text.to_owned())],
-            body: text.as_bytes().to_vec(),
-        }),
-    }
 }
 
 pub async fn settle_send(

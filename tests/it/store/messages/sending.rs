@@ -4,9 +4,7 @@ use std::time::Duration;
 
 use leadhost_domain::connection::ConnectionPause;
 use leadhost_domain::delivery::ItemStatus;
-use leadhost_domain::id::WorkspaceId;
 use leadhost_domain::message::MessageState;
-use leadhost_domain::plugin::Digest;
 use leadhost_domain::row::Entity;
 use leadhost_store::*;
 use serde_json::{Value, json};
@@ -487,114 +485,4 @@ pub async fn a_held_number_is_not_claimed_and_a_held_contact_is_reported(world: 
     assert!(world.claim(10).await.is_empty(), "the whole number waits");
     world.advance(1).await;
     assert_eq!(claim_send(world).await.held_until, None);
-}
-
-/// Stores a message, and settles it as accepted with this kept.
-async fn keep(world: &World, change: impl FnOnce(&mut KeptSend)) -> KeptSend {
-    let new = store(world, urgent(world, PHONE)).await;
-    let mut kept = kept_send(world, &new, "Ana");
-    change(&mut kept);
-    let outcome = accepted(world, &new.message.to_string());
-    let mut write = sent(line(world), new.message, 0, outcome);
-    if let Write::Sent(settlement) = &mut write {
-        settlement.kept_send = Some(Box::new(kept.clone()));
-    }
-    world.commit(&[write]).await;
-    kept
-}
-
-async fn kept(world: &World, message: MessageId) -> Option<KeptSend> {
-    let found = world.store.kept_send(world.workspace, message).await;
-    found.expect("it reads")
-}
-
-pub async fn a_kept_send_comes_back_as_it_was_until_its_time_has_passed(world: &World) {
-    let whole = keep(world, |_| {}).await;
-    let unanswered = keep(world, |kept| kept.response = None).await;
-    assert_eq!(kept(world, whole.message).await, Some(whole.clone()));
-    assert_eq!(kept(world, unanswered.message).await, Some(unanswered));
-    let another = world
-        .store
-        .kept_send(WorkspaceId::new(world.now()), whole.message);
-    assert_eq!(another.await.expect("it reads"), None);
-    // A settlement that is stale keeps nothing.
-    let mut write = sent(line(world), whole.message, 7, unknown());
-    if let Write::Sent(settlement) = &mut write {
-        let mut other = whole.clone();
-        other.outcome = AttemptOutcome::Unknown;
-        settlement.kept_send = Some(Box::new(other));
-    }
-    world.commit(&[write]).await;
-    assert_eq!(kept(world, whole.message).await, Some(whole.clone()));
-    world.advance(24 * 3_600 + 1).await;
-    sweep(world).await;
-    assert_eq!(kept(world, whole.message).await, None);
-}
-
-async fn sweep(world: &World) {
-    let retention = RetentionPeriods {
-        deliveries: Duration::from_hours(24 * 30),
-        quarantine: Duration::from_hours(24),
-    };
-    let swept = world.store.sweep(&retention, world.now(), 100).await;
-    swept.expect("it sweeps");
-}
-
-pub async fn kept_sends_are_listed_newest_first_by_each_filter(world: &World) {
-    let mut all = Vec::new();
-    let refused = AttemptOutcome::Refused(Category::Transient);
-    for (digest, outcome) in [
-        ("d1", AttemptOutcome::Accepted),
-        ("d1", refused),
-        ("d2", AttemptOutcome::Accepted),
-    ] {
-        world.advance(1).await;
-        let one = keep(world, |kept| {
-            kept.digest = Digest(digest.to_owned());
-            kept.outcome = outcome;
-        });
-        all.push(one.await);
-    }
-    let filter = || KeptSendFilter {
-        workspace: world.workspace,
-        connection: line(world).connection,
-        since: None,
-        digest: None,
-        failed: false,
-        limit: 10,
-    };
-    let check = async |filter: KeptSendFilter, expect: &[usize]| {
-        let found = world.store.kept_sends(&filter).await.expect("it lists");
-        let expect: Vec<_> = expect
-            .iter()
-            .map(|place| (all[*place].message, all[*place].outcome))
-            .collect();
-        assert_eq!(found, expect, "{filter:?}");
-    };
-    check(filter(), &[2, 1, 0]).await;
-    let limit = KeptSendFilter {
-        limit: 2,
-        ..filter()
-    };
-    check(limit, &[2, 1]).await;
-    let since = KeptSendFilter {
-        since: Some(all[1].sent_at),
-        ..filter()
-    };
-    check(since, &[2, 1]).await;
-    let digest = KeptSendFilter {
-        digest: Some(Digest("d1".to_owned())),
-        ..filter()
-    };
-    check(digest, &[1, 0]).await;
-    let failed = KeptSendFilter {
-        failed: true,
-        ..filter()
-    };
-    check(failed, &[1]).await;
-    let other = KeptSendFilter {
-        connection: other_line(world).connection,
-        ..filter()
-    };
-    check(other, &[]).await;
 }

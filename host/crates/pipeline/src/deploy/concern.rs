@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::state::Pipeline;
 use leadhost_domain::accept::AcceptWord;
+pub use leadhost_domain::accept::Concern;
 use leadhost_domain::publisher::Publisher;
 use leadhost_store::StoreError;
 
@@ -47,29 +48,6 @@ impl FromIterator<AcceptWord> for AcceptedWords {
         Self {
             words: words.into_iter().collect(),
         }
-    }
-}
-
-/// A change that an activation would bring and that no operator has accepted yet.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Concern {
-    /// The word that accepts it. `None` if it cannot be accepted.
-    pub accept: Option<AcceptWord>,
-    pub what: String,
-}
-
-impl Concern {
-    /// Returns a concern that this word accepts.
-    pub fn new(accept: AcceptWord, what: String) -> Self {
-        Self {
-            accept: Some(accept),
-            what,
-        }
-    }
-
-    /// Returns whether the version could do more than the one before it.
-    pub fn lets_do_more(&self) -> bool {
-        self.accept.is_some_and(AcceptWord::is_widening)
     }
 }
 

@@ -1,8 +1,8 @@
 //! Where a component came from, and the result of its deployment.
 
-use super::super::fleet::Behind;
 use super::concern::Concern;
 use super::verified::Verified;
+use leadhost_domain::host_names::Behind;
 use leadhost_domain::id::KeyId;
 use leadhost_domain::plugin::{Description, Digest, PluginKind};
 use leadhost_domain::publisher::Publisher;

@@ -13,7 +13,7 @@ use super::{
     stored::{publisher_of, stored_version},
 };
 use crate::state::Pipeline;
-use crate::verify::{self, Choice, VerifyReport};
+use crate::verify::{self, Choice, Part, VerifyReport};
 use crate::versions::{VersionError, activation, loaded, serving};
 use leadhost_domain::plugin::Digest;
 use leadhost_plugin::{LoadError, Loaded, PreparedVersion};
@@ -149,18 +149,15 @@ async fn compare(
         _ => VerifyReport::default(),
     };
     let policy = &pipeline.core.config.verify;
-    let mut drift = verify::drift(&report.deliveries.tally, policy);
-    drift.extend(verify::drift_of_sends(&report.sends.tally, policy));
+    let mut drift = verify::drift(Part::Deliveries, &report.tally, policy);
     let inline = Duration::from_millis(pipeline.core.config.plugins.inline_ms);
     drift.extend(verify::drift_of_cost(&report.costs, inline, policy));
-    for (what, covered) in [("deliveries", &report.deliveries), ("sends", &report.sends)] {
-        if covered.is_too_little() {
-            let (compared, chosen) = (covered.tally.compared, covered.chosen);
-            let seconds = budget.as_secs();
-            drift.push(format!(
-                "only {compared} of {chosen} stored {what} could be compared in {seconds} s"
-            ));
-        }
+    if report.is_too_little() {
+        let (compared, chosen) = (report.tally.differences.compared, report.coverage.chosen);
+        let seconds = budget.as_secs();
+        drift.push(format!(
+            "only {compared} of {chosen} stored deliveries could be compared in {seconds} s"
+        ));
     }
     Ok(Verified {
         drift,

@@ -9,7 +9,7 @@ use tokio::time::Instant;
 use crate::state::Pipeline;
 use crate::versions::serving;
 use leadhost_domain::audit::Act;
-use leadhost_domain::host_names;
+use leadhost_domain::host_names::{self, Behind};
 use leadhost_domain::limits;
 use leadhost_domain::plugin::Digest;
 use leadhost_domain::rollout::Rollout;
@@ -31,13 +31,6 @@ pub enum FleetError {
     Lapsed(String),
     #[error(transparent)]
     Store(#[from] StoreError),
-}
-
-/// A live host that does not run, or cannot prepare, the version that it should.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Behind {
-    pub host: String,
-    pub reason: String,
 }
 
 fn line(behind: &[Behind]) -> String {

@@ -20,7 +20,7 @@ use tokio::task::JoinHandle;
 pub use activations::join;
 pub use announcements::announce;
 pub use jobs::FleetJob;
-pub use lead::{Behind, FleetError, hosts_that_serve};
+pub use lead::{FleetError, hosts_that_serve};
 pub(super) use lead::{converged, flip, flip_in_rollout};
 
 use crate::state::Pipeline;

@@ -4,7 +4,6 @@
 
 use std::sync::Arc;
 
-use super::guard::Part;
 use super::observed::observe;
 use super::state::LiveRollout;
 use crate::check::CheckError;
@@ -12,8 +11,9 @@ use crate::connections::Live;
 use crate::failure::ConvertError;
 use crate::proof::{self, Unmasked};
 use crate::state::Pipeline;
-use crate::verify::compare::Subject;
+use crate::verify::Part;
 use crate::verify::outcome::{Reason, VersionOutcome};
+use leadhost_domain::difference::Subject;
 use leadhost_domain::id::DeliveryId;
 use leadhost_plugin::{CallBudget, Loaded};
 

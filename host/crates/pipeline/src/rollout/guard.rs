@@ -9,8 +9,9 @@
 //! first 79 trip; a share of two per cent trips after some 170, one of one per cent after some 440.
 //! Counts from later beginnings need more evidence, because each beginning is a chance of its own.
 
-use crate::verify::compare::ComparisonCounts;
+use crate::verify::policy::{Part, harms};
 use leadhost_config as config;
+use leadhost_domain::difference::ComparisonCounts;
 
 /// The greatest chance that a good candidate trips a guard, counted from the start.
 const FALSE_ALARMS: f64 = 0.002;
@@ -22,25 +23,10 @@ const FALSE_ALARMS_RECENTLY: f64 = 0.000_01;
 const LEAST_SHARE: f64 = 0.001;
 
 /// The multiple of the allowed share that a candidate is tested for.
-pub const TIMES: f64 = 10.0;
+const TIMES: f64 = 10.0;
 
 /// The greatest share that a candidate is tested for.
 const GREATEST_SHARE: f64 = 0.9;
-
-/// The parts of a comparison in a rollout. Each one has shares of its own in the policy.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
-    /// The results of conversions.
-    Deliveries,
-    /// The sends of an adapter: requests, and the reading of answers.
-    Sends,
-    /// Whether the sender of a delivery passes the sender checks.
-    Checks,
-}
-
-impl Part {
-    pub const ALL: [Self; 3] = [Self::Deliveries, Self::Sends, Self::Checks];
-}
 
 /// Returns whether a guard trips on the comparisons since the start of the rollout.
 pub fn trips(part: Part, counts: &ComparisonCounts, policy: &config::VerifySection) -> bool {
@@ -63,41 +49,25 @@ fn exceeds(
     policy: &config::VerifySection,
     false_alarms: f64,
 ) -> bool {
-    let failing = policy.failing_per_mille;
-    let kinds: &[(u64, u64)] = match part {
-        Part::Deliveries | Part::Checks => &[
-            (counts.failing, failing),
-            (counts.lost, policy.lost_per_mille),
-            (counts.altered, policy.altered_per_mille),
-            (counts.vanished, policy.leads_per_mille),
-            (counts.appeared, policy.leads_per_mille),
-        ],
-        Part::Sends => &[
-            (counts.failing, failing),
-            (counts.vanished, failing),
-            (counts.lost, policy.changed_answers_per_mille),
-            (counts.changed, policy.changed_sends_per_mille),
-        ],
-    };
-    kinds.iter().any(|&(harmful, allowed_per_mille)| {
-        let allowed = share(allowed_per_mille, 1_000).max(LEAST_SHARE);
+    harms(part, counts, policy).iter().any(|harm| {
+        let allowed = share(harm.allowed_per_mille, 1_000).max(LEAST_SHARE);
         let tested = (allowed * TIMES).min(GREATEST_SHARE);
-        evidence(harmful, counts.compared, allowed, tested) >= -false_alarms.ln()
+        evidence(harm.count, counts.compared, allowed, tested) >= -false_alarms.ln()
     })
 }
 
 /// Returns a count as a number to calculate with.
-pub fn number(count: u64) -> f64 {
+fn number(count: u64) -> f64 {
     f64::from(u32::try_from(count).unwrap_or(u32::MAX))
 }
 
 /// Returns the share of a count.
-pub fn share(count: u64, of: u64) -> f64 {
+fn share(count: u64, of: u64) -> f64 {
     number(count) / number(of.max(1))
 }
 
 /// Returns the logarithm of the likelihood ratio of H1, the tested share, to H0, the allowed one.
-pub fn evidence(harmful: u64, of: u64, allowed: f64, tested: f64) -> f64 {
+fn evidence(harmful: u64, of: u64, allowed: f64, tested: f64) -> f64 {
     let (harmful, of) = (number(harmful), number(of.max(harmful)));
     if tested <= allowed {
         return 0.0;

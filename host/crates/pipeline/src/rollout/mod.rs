@@ -8,9 +8,7 @@
 
 pub(super) mod checks;
 pub(super) mod guard;
-pub(super) mod hour;
 pub(super) mod sends;
-pub(super) mod served;
 pub(super) mod state;
 
 pub mod observed;
@@ -20,22 +18,20 @@ use std::time::{Duration, Instant};
 
 use sha2::{Digest as _, Sha256};
 
-pub use self::state::{Cost, LiveRollout, Observations, SLOWER, TIMES_SLOWER};
+pub use self::state::{LiveRollout, Observations, SLOWER, TIMES_SLOWER};
 
-use self::guard::Part;
 use self::observed::{CONTROL, Winner, record};
-use self::state::{AnsweredDelivery, CallTimes, Turn};
+use self::state::Turn;
 use super::connections::Live;
 use super::convert::{self, Converted};
 use super::failure::ConvertError;
 use super::offload;
 use crate::state::Pipeline;
-use crate::verify::compare::{
-    AnsweredVersions, ComparedOutcomes, ComparedSubject, Memory, Subject,
-};
-use crate::verify::flaws::Flaws;
+use crate::verify::Part;
+use crate::verify::compare::{AnsweredVersions, ComparedOutcomes, ComparedSubject};
+use crate::verify::cost::{Cost, OfBoth};
 use crate::verify::outcome::{ItemFields, Reason, VersionOutcome};
-use leadhost_domain::difference::ItemKind;
+use leadhost_domain::difference::{ItemKind, Subject};
 use leadhost_domain::hex;
 use leadhost_domain::id::{ConnectionId, DeliveryId};
 use leadhost_domain::limits;
@@ -53,8 +49,6 @@ pub struct Chosen {
     /// Whether it is of the version before the stable one, so that it says nothing about those of the
     /// rollout.
     pub is_older: bool,
-    /// The flaws of the stable version's result, if that of another version was chosen in a canary.
-    pub stable: Option<Flaws>,
 }
 
 impl Chosen {
@@ -86,7 +80,6 @@ pub async fn convert(
             converted: convert::convert(pipeline, live, active, delivery, budget).await,
             compared: false,
             is_older: false,
-            stable: None,
         };
     };
     let conversion = RolloutConversion {
@@ -115,9 +108,8 @@ pub async fn convert(
     chosen
 }
 
-/// Has a delivery compared whose sender was answered, if the rollout of the plugin samples it. `served`: its
-/// flaws by the version that served it, if they are known.
-pub fn answered(pipeline: &Pipeline, plugin: &str, delivery: DeliveryId, served: Option<Flaws>) {
+/// Has a delivery compared whose sender was answered, if the rollout of the plugin samples it.
+pub fn answered(pipeline: &Pipeline, plugin: &str, delivery: DeliveryId) {
     let Some(rollout) = pipeline.rollouts.get(plugin) else {
         return;
     };
@@ -125,10 +117,7 @@ pub fn answered(pipeline: &Pipeline, plugin: &str, delivery: DeliveryId, served:
     let is_active = active.is_some_and(|active| active.digest == rollout.candidate.digest);
     let is_counted = rollout.observed.has_counted(Subject::Delivery(delivery));
     if !is_counted && rollout.samples(delivery, is_active) {
-        rollout.observed.offer(AnsweredDelivery {
-            id: delivery,
-            served,
-        });
+        rollout.observed.offer(delivery);
     }
 }
 
@@ -152,7 +141,6 @@ impl RolloutConversion<'_> {
             converted: converted.await,
             compared: false,
             is_older: false,
-            stable: None,
         }
     }
 
@@ -188,7 +176,7 @@ impl RolloutConversion<'_> {
             return stable;
         }
         let candidate = self.with(&rollout.candidate).await;
-        let took = CallTimes {
+        let took = OfBoth {
             stable: stable_took,
             candidate: began.elapsed().saturating_sub(stable_took),
         };
@@ -209,6 +197,7 @@ impl RolloutConversion<'_> {
         }
         let cost = Cost {
             took: Some(took),
+            processor: None,
             memory: memory(&stable, &candidate),
         };
         let mut both = self.compared(stable, candidate).await;
@@ -223,14 +212,11 @@ impl RolloutConversion<'_> {
             cost,
         );
         let guards = rollout.rollout.plan.guards;
-        let is_worse = both.failed || guards && (harmful || both.fetches_differ);
+        let is_worse = !both.candidate_converts || guards && (harmful || both.fetches_differ);
         rollout.observed.chosen(!is_worse);
         match is_worse {
             true => self.or_previous(rollout, both.stable, began).await,
-            false => Chosen {
-                stable: served::flaws(&both.stable.converted),
-                ..both.candidate
-            },
+            false => both.candidate,
         }
     }
 
@@ -258,41 +244,20 @@ impl RolloutConversion<'_> {
         }
         let mut previous = self.with(previous).await;
         previous.is_older = true;
-        previous.stable = served::flaws(&stable.converted);
         match &previous.converted {
             Ok(converted) if converted.problem.is_none() => previous,
             _ => stable,
         }
     }
 
-    /// Compares both results: if they are large, on a thread that serves no requests.
-    async fn compared(&self, stable: Chosen, candidate: Chosen) -> BothChosen {
+    /// Compares both results.
+    async fn compared(&self, stable: Chosen, candidate: Chosen) -> ComparedResults<Chosen> {
         let is_large = [&stable, &candidate]
             .into_iter()
             .any(|one| Converted::is_large(&one.converted, self.delivery));
-        let (id, connection) = (self.delivery.id, self.delivery.connection.clone());
-        offload::run(is_large, move || {
-            let compared = ComparedSubject {
-                subject: Subject::Delivery(id),
-                connection: &connection,
-                answered: AnsweredVersions::default(),
-            };
-            let before = Converted::outcome(&stable.converted);
-            let after = Converted::outcome(&candidate.converted);
-            let (comparison, fetches_differ) = match (&before, &after) {
-                (Some(before), Some(after)) => (
-                    ComparedOutcomes::compare(&compared, before, after),
-                    fetches(before) != fetches(after),
-                ),
-                _ => (ComparedOutcomes::default(), false),
-            };
-            BothChosen {
-                failed: !matches!(after, Some(VersionOutcome::Converted(_))),
-                fetches_differ,
-                comparison,
-                stable,
-                candidate,
-            }
+        let of = (self.delivery.id, &self.delivery.connection);
+        compared(of, is_large, (stable, candidate), |one: &Chosen| {
+            Converted::outcome(&one.converted)
         })
         .await
     }
@@ -341,6 +306,7 @@ impl RolloutConversion<'_> {
         }
         let cost = Cost {
             took: None,
+            processor: None,
             memory: memory(&stable, &candidate),
         };
         let both = self.compared(stable, candidate).await;
@@ -372,25 +338,62 @@ fn is_skipped(chosen: &Chosen) -> bool {
     )
 }
 
-/// The results of both versions, and how they compare.
-struct BothChosen {
-    stable: Chosen,
-    candidate: Chosen,
+/// The results of both versions for a delivery, and how they compare.
+struct ComparedResults<T> {
+    stable: T,
+    candidate: T,
     comparison: ComparedOutcomes,
-    /// Whether the candidate refuses the delivery or fails on it.
-    failed: bool,
+    /// Whether the stable version converts it.
+    stable_converts: bool,
+    candidate_converts: bool,
     /// Whether they have different pointers.
     fetches_differ: bool,
 }
 
+/// Compares both results: if they are large, on a thread that serves no requests.
+async fn compared<T: Send + 'static>(
+    (id, connection): (DeliveryId, &ConnectionId),
+    is_large: bool,
+    (stable, candidate): (T, T),
+    outcome: fn(&T) -> Option<VersionOutcome>,
+) -> ComparedResults<T> {
+    let connection = connection.clone();
+    offload::run(is_large, move || {
+        let compared = ComparedSubject {
+            subject: Subject::Delivery(id),
+            connection: &connection,
+            answered: AnsweredVersions::default(),
+        };
+        let (before, after) = (outcome(&stable), outcome(&candidate));
+        let (comparison, fetches_differ) = match (&before, &after) {
+            (Some(before), Some(after)) => (
+                ComparedOutcomes::compare(&compared, before, after),
+                fetches(before) != fetches(after),
+            ),
+            _ => (ComparedOutcomes::default(), false),
+        };
+        let converts =
+            |one: &Option<VersionOutcome>| matches!(one, Some(VersionOutcome::Converted(_)));
+        ComparedResults {
+            stable_converts: converts(&before),
+            candidate_converts: converts(&after),
+            fetches_differ,
+            comparison,
+            stable,
+            candidate,
+        }
+    })
+    .await
+}
+
 /// Returns the memory that both versions needed, if both converted the delivery.
-fn memory(stable: &Chosen, candidate: &Chosen) -> Option<Memory> {
+fn memory(stable: &Chosen, candidate: &Chosen) -> Option<OfBoth<u64>> {
     let needed = |one: &Chosen| {
         let memory = one.converted.as_ref().ok()?.memory;
         (memory > 0).then_some(memory)
     };
-    Some(Memory {
-        serving: needed(stable)?,
+    Some(OfBoth {
+        stable: needed(stable)?,
         candidate: needed(candidate)?,
     })
 }
@@ -435,31 +438,19 @@ pub async fn better(
         _ => 0,
     };
     let is_large = items(&stable).max(items(&candidate)) > limits::COMPARED_ITEMS;
-    let connection = connection.clone();
-    let compared = offload::run(is_large, move || {
-        let compared = ComparedSubject {
-            subject: Subject::Delivery(delivery),
-            connection: &connection,
-            answered: AnsweredVersions::default(),
-        };
-        let (before, after) = (outcome(&stable), outcome(&candidate));
-        let is_converted = |one: &VersionOutcome| matches!(one, VersionOutcome::Converted(_));
-        let fails = is_converted(&before) && !is_converted(&after);
-        let both_convert = is_converted(&before) && is_converted(&after);
-        let comparison = ComparedOutcomes::compare(&compared, &before, &after);
-        (stable, candidate, comparison, fails, both_convert)
-    });
-    let (stable, candidate, comparison, fails, both_convert) = compared.await;
+    let of = (delivery, connection);
+    let both = compared(of, is_large, (stable, candidate), |one| Some(outcome(one))).await;
     // In a probation a fetch is compared because it failed, and perhaps again at its next attempt.
     let is_first =
         rollout.is_canary() || rollout.observed.counts_at_once(Subject::Delivery(delivery));
     let turn = (Part::Deliveries, Turn::AtOnce);
-    let harmful = is_first && record(pipeline, rollout, turn, comparison, Cost::default());
-    let is_worse = fails || both_convert && harmful && rollout.rollout.plan.guards;
+    let harmful = is_first && record(pipeline, rollout, turn, both.comparison, Cost::default());
+    let is_harm = harmful && rollout.rollout.plan.guards;
+    let is_worse = both.stable_converts && (!both.candidate_converts || is_harm);
     rollout.observed.chosen(!is_worse);
     match is_worse {
-        true => (stable, Winner::Stable),
-        false => (candidate, Winner::Candidate),
+        true => (both.stable, Winner::Stable),
+        false => (both.candidate, Winner::Candidate),
     }
 }
 

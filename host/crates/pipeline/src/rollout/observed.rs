@@ -1,11 +1,12 @@
 //! The comparisons of a rollout, as this host counts them.
 
-use super::guard::Part;
-use super::state::Turn;
-use super::state::{Cost, LiveRollout};
+use super::state::{LiveRollout, Turn};
 use crate::state::Pipeline;
-use crate::verify::compare::{AnsweredVersions, ComparedOutcomes, ComparedSubject, Subject};
+use crate::verify::Part;
+use crate::verify::compare::{AnsweredVersions, ComparedOutcomes, ComparedSubject};
+use crate::verify::cost::Cost;
 use crate::verify::outcome::{Reason, VersionOutcome};
+use leadhost_domain::difference::Subject;
 use leadhost_domain::id::{ConnectionId, DeliveryId};
 use leadhost_domain::rollout::RolloutStage;
 use leadhost_telemetry::ComparisonResult;
@@ -67,7 +68,7 @@ pub fn record(
     cost: Cost,
 ) -> bool {
     let one = rollout.observed.stored(one);
-    let harmful = one.harm.is_harmful();
+    let harmful = one.harm.harm() > 0;
     let policy = &pipeline.core.config.verify;
     let of = &rollout.rollout;
     let step = (of.stage == RolloutStage::Canary).then(|| of.percent());
@@ -80,7 +81,7 @@ pub fn record(
     };
     // A delivery whose sender passes both checks is counted by its conversion.
     if part != Part::Checks || harmful {
-        let result = match (harmful, one.same == one.compared) {
+        let result = match (harmful, one.differences.same == one.differences.compared) {
             (true, _) => ComparisonResult::Harmful,
             (false, true) => ComparisonResult::Same,
             (false, false) => ComparisonResult::Different,
@@ -89,7 +90,7 @@ pub fn record(
             &rollout.rollout.name,
             &rollout.candidate.digest,
             result,
-            one.differences(),
+            one.by_name(),
         );
     }
     let is_guarded = rollout.rollout.plan.guards && rollout.rollout.stage != RolloutStage::Shadow;

@@ -18,19 +18,23 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::guard::Part;
 use super::observed::{CONTROL, Winner, observe};
 use super::state::{LiveRollout, SentSend};
 use crate::connections::Live;
+use crate::offload;
 use crate::state::Pipeline;
-use crate::verify::compare::Subject;
-use crate::verify::composed;
+use crate::verify::compare::{AnsweredVersions, ComparedOutcomes, ComparedSubject};
+use crate::verify::conversion::{Both, Compared};
+use crate::verify::cost::Cost;
 use crate::verify::outcome::{Reason, VersionOutcome};
+use crate::verify::{Part, composed};
 use leadhost_domain::channel::{Category, SendAnswer, SendStep, TemplateSend};
+use leadhost_domain::difference::Subject;
 use leadhost_domain::exchange::{HttpRequest, HttpResponse};
-use leadhost_domain::id::ContactId;
+use leadhost_domain::id::{ConnectionId, ContactId};
+use leadhost_domain::limits;
 use leadhost_domain::rollout::RolloutStage;
-use leadhost_plugin::{CallBudget, CallError, Loaded};
+use leadhost_plugin::{CallBudget, CallError, Loaded, TRIAL_LANE};
 use leadhost_telemetry::CallSubject;
 
 /// The step of a send, and the version that it is of.
@@ -64,52 +68,79 @@ pub async fn compose(
     send: &TemplateSend,
     (contact, budget): (ContactId, CallBudget),
 ) -> ChosenStep {
-    let composing = Composing {
-        pipeline,
-        live,
-        send,
-    };
+    let sending = Sending::new(pipeline, live, send);
     let Some(rollout) = pipeline.rollouts.get(&live.connection.plugin) else {
-        return composing.with(active).await;
+        return sending.with(active).await;
     };
     match rollout.rollout.stage {
         RolloutStage::Canary if active.digest == rollout.stable.digest => {
-            Box::pin(composing.canary(&rollout, contact, budget)).await
+            Box::pin(sending.canary(&rollout, contact, budget)).await
         }
         // The activation may be a moment ahead of the stage.
         RolloutStage::Verified | RolloutStage::Canary | RolloutStage::Probation
             if active.digest == rollout.candidate.digest =>
         {
-            Box::pin(composing.probation(&rollout, budget)).await
+            Box::pin(sending.probation(&rollout, budget)).await
         }
-        _ => composing.with(active).await,
+        _ => sending.with(active).await,
     }
 }
 
-/// The request of one send.
-struct Composing<'a> {
+/// What versions of an adapter are asked about one send.
+struct Sending<'a> {
     pipeline: &'a Pipeline,
-    live: &'a Live,
+    connection: &'a ConnectionId,
+    lane: &'a str,
     send: &'a TemplateSend,
 }
 
-impl Composing<'_> {
+impl<'a> Sending<'a> {
+    fn new(pipeline: &'a Pipeline, live: &'a Live, send: &'a TemplateSend) -> Self {
+        let connection = &live.connection.id;
+        Self {
+            pipeline,
+            connection,
+            lane: connection.as_str(),
+            send,
+        }
+    }
+
     async fn with(&self, plugin: &Arc<Loaded>) -> ChosenStep {
         self.within(plugin, CallBudget::Worker).await
     }
 
     async fn within(&self, plugin: &Arc<Loaded>, budget: CallBudget) -> ChosenStep {
         let core = &self.pipeline.core;
-        let lane = self.live.connection.id.as_str();
-        let call = core.plugins.send(plugin, lane, self.send.clone(), budget);
+        let call = core
+            .plugins
+            .send(plugin, self.lane, self.send.clone(), budget);
         ChosenStep {
             plugin: Arc::clone(plugin),
-            step: core
-                .metrics
-                .plugins
-                .calling(plugin, CallSubject::Message(&self.send.message_id), call)
-                .await,
+            step: self.counted(plugin, budget, call).await,
         }
+    }
+
+    /// Has a version read the provider's answer.
+    async fn reading(
+        &self,
+        plugin: &Arc<Loaded>,
+        response: &HttpResponse,
+        budget: CallBudget,
+    ) -> Result<SendAnswer, CallError> {
+        let (plugins, send) = (&self.pipeline.core.plugins, self.send.clone());
+        let call = plugins.read_answer(plugin, self.lane, send, response.clone(), budget);
+        self.counted(plugin, budget, call).await
+    }
+
+    async fn counted<T>(
+        &self,
+        plugin: &Loaded,
+        budget: CallBudget,
+        call: impl Future<Output = Result<T, CallError>>,
+    ) -> Result<T, CallError> {
+        let metrics = &self.pipeline.core.metrics.plugins;
+        let subject = CallSubject::Message(&self.send.message_id);
+        metrics.calling_for(budget, plugin, subject, call).await
     }
 
     async fn canary(
@@ -121,7 +152,7 @@ impl Composing<'_> {
         let began = Instant::now();
         let stable = self.with(&rollout.stable).await;
         let stable_took = began.elapsed();
-        let key = format!("{} {contact}", self.live.connection.id.as_str());
+        let key = format!("{} {contact}", self.lane);
         if !stable.is_call() || !rollout.takes(&key) {
             return stable;
         }
@@ -153,14 +184,7 @@ impl Composing<'_> {
             return;
         };
         if has_failed && rollout.observed.counts_at_once(Subject::Message(message)) {
-            let (pipeline, live) = (self.pipeline, self.live);
-            failed(
-                pipeline,
-                live,
-                &candidate.plugin,
-                self.send,
-                Reason::from(error),
-            );
+            self.failed(rollout, Reason::from(error));
         }
     }
 
@@ -187,6 +211,61 @@ impl Composing<'_> {
         }
         candidate
     }
+
+    /// Counts it as a failure of the candidate that the stable version does not have.
+    fn failed(&self, rollout: &LiveRollout, why: Reason) {
+        if let Ok(message) = self.send.message_id.parse() {
+            let of = (Subject::Message(message), self.connection);
+            let failed = VersionOutcome::Failed(why);
+            observe(self.pipeline, rollout, Part::Sends, of, &failed);
+        }
+    }
+
+    /// Returns the reading of the candidate, or that of the stable version if it is to be used.
+    async fn read_by_candidate(
+        &self,
+        rollout: &LiveRollout,
+        response: &HttpResponse,
+        budget: CallBudget,
+    ) -> (Result<SendAnswer, CallError>, Winner) {
+        let own = self.reading(&rollout.candidate, response, budget).await;
+        let compares = rollout.rollout.plan.guards && rollout.rollout.stage == RolloutStage::Canary;
+        if own.is_ok() && !compares {
+            return (own, Winner::Candidate);
+        }
+        let stable = self
+            .reading(&rollout.stable, response, CallBudget::Worker)
+            .await;
+        match (&own, &stable) {
+            // The outcome of the message depends on it: it gets all the time that there is.
+            (Err(_), Err(_)) if budget != CallBudget::Worker => {
+                let own = self
+                    .reading(&rollout.candidate, response, CallBudget::Worker)
+                    .await;
+                (own, Winner::Candidate)
+            }
+            (_, Err(_)) => (own, Winner::Candidate),
+            (Ok(own_read), Ok(stable_read)) if composed::is_harmless(stable_read, own_read) => {
+                (own, Winner::Candidate)
+            }
+            _ => (stable, Winner::Stable),
+        }
+    }
+
+    /// Returns what a version makes of the send, without effect. `None`: the host could not call it.
+    async fn outcome(
+        &self,
+        plugin: &Arc<Loaded>,
+        response: Option<&HttpResponse>,
+    ) -> Option<VersionOutcome> {
+        let chosen = self.within(plugin, CallBudget::Trial).await;
+        // There is an answer only if the step is a request.
+        let read = match response.filter(|_| chosen.is_call()) {
+            Some(response) => Some(self.reading(plugin, response, CallBudget::Trial).await),
+            None => None,
+        };
+        composed::outcome(&chosen.step, read.as_ref())
+    }
 }
 
 /// Returns the rollout in which this version is the candidate and has an effect.
@@ -206,16 +285,12 @@ pub async fn instead(
     why: Reason,
 ) -> Option<(Arc<Loaded>, Box<HttpRequest>)> {
     let rollout = rollout_of(pipeline, plugin)?;
-    let composing = Composing {
-        pipeline,
-        live,
-        send,
-    };
-    let stable = composing.with(&rollout.stable).await;
+    let sending = Sending::new(pipeline, live, send);
+    let stable = sending.with(&rollout.stable).await;
     let Ok(SendStep::Call(request)) = stable.step else {
         return None;
     };
-    failed(pipeline, live, plugin, send, why);
+    sending.failed(&rollout, why);
     rollout.observed.chosen(false);
     Some((stable.plugin, request))
 }
@@ -240,28 +315,18 @@ pub async fn after_refusal(
     budget: CallBudget,
 ) -> Option<(Arc<Loaded>, Box<HttpRequest>, Reason)> {
     let rollout = rollout_of(pipeline, plugin)?;
+    let sending = Sending::new(pipeline, live, send);
     let mut category = None;
     let versions = [(&rollout.stable, CallBudget::Worker), (plugin, budget)];
     for (version, budget) in versions {
-        let reading = AnswerReading {
-            pipeline,
-            live,
-            send,
-            response,
-        };
-        let read = reading.with(version, budget).await;
+        let read = sending.reading(version, response, budget).await;
         category = Some(refused_request(&read.ok()?)?);
     }
     let why = Reason::Service(format!(
         "the provider refused its request ({}), and not that of the stable version",
         category?.as_str()
     ));
-    let composing = Composing {
-        pipeline,
-        live,
-        send,
-    };
-    let stable = composing.with(&rollout.stable).await;
+    let stable = sending.with(&rollout.stable).await;
     match stable.step {
         Ok(SendStep::Call(other)) if *other != *request => Some((stable.plugin, other, why)),
         _ => None,
@@ -294,15 +359,9 @@ pub fn failed(
     send: &TemplateSend,
     why: Reason,
 ) {
-    let Some(rollout) = rollout_of(pipeline, candidate) else {
-        return;
-    };
-    let Ok(message) = send.message_id.parse() else {
-        return;
-    };
-    let of = (Subject::Message(message), &live.connection.id);
-    let failed = VersionOutcome::Failed(why);
-    observe(pipeline, &rollout, Part::Sends, of, &failed);
+    if let Some(rollout) = rollout_of(pipeline, candidate) {
+        Sending::new(pipeline, live, send).failed(&rollout, why);
+    }
 }
 
 /// Has a version read the provider's answer to its request, and counts the send if it is a candidate. If
@@ -315,71 +374,14 @@ pub async fn read(
     send: &TemplateSend,
     (response, budget): (HttpResponse, CallBudget),
 ) -> Result<SendAnswer, CallError> {
-    let reading = AnswerReading {
-        pipeline,
-        live,
-        send,
-        response: &response,
-    };
+    let sending = Sending::new(pipeline, live, send);
     let Some(rollout) = rollout_of(pipeline, plugin) else {
-        return reading.with(plugin, CallBudget::Worker).await;
+        return sending.reading(plugin, &response, CallBudget::Worker).await;
     };
-    let (answer, winner) = reading.read_by_candidate(&rollout, budget).await;
+    let read = sending.read_by_candidate(&rollout, &response, budget);
+    let (answer, winner) = read.await;
     rollout.observed.chosen(winner == Winner::Candidate);
     answer
-}
-
-/// The provider's answer to a send.
-struct AnswerReading<'a> {
-    pipeline: &'a Pipeline,
-    live: &'a Live,
-    send: &'a TemplateSend,
-    response: &'a HttpResponse,
-}
-
-impl AnswerReading<'_> {
-    /// Returns the reading of the candidate, or that of the stable version if it is to be used.
-    async fn read_by_candidate(
-        &self,
-        rollout: &LiveRollout,
-        budget: CallBudget,
-    ) -> (Result<SendAnswer, CallError>, Winner) {
-        let own = self.with(&rollout.candidate, budget).await;
-        let compares = rollout.rollout.plan.guards && rollout.rollout.stage == RolloutStage::Canary;
-        if own.is_ok() && !compares {
-            return (own, Winner::Candidate);
-        }
-        let stable = self.with(&rollout.stable, CallBudget::Worker).await;
-        match (&own, &stable) {
-            // The outcome of the message depends on it: it gets all the time that there is.
-            (Err(_), Err(_)) if budget != CallBudget::Worker => {
-                let own = self.with(&rollout.candidate, CallBudget::Worker).await;
-                (own, Winner::Candidate)
-            }
-            (_, Err(_)) => (own, Winner::Candidate),
-            (Ok(own_read), Ok(stable_read)) if composed::is_harmless(stable_read, own_read) => {
-                (own, Winner::Candidate)
-            }
-            _ => (stable, Winner::Stable),
-        }
-    }
-
-    async fn with(
-        &self,
-        plugin: &Arc<Loaded>,
-        budget: CallBudget,
-    ) -> Result<SendAnswer, CallError> {
-        let core = &self.pipeline.core;
-        let lane = self.live.connection.id.as_str();
-        let (send, response) = (self.send.clone(), self.response.clone());
-        let read = core
-            .plugins
-            .read_answer(plugin, lane, send, response, budget);
-        core.metrics
-            .plugins
-            .calling(plugin, CallSubject::Message(&self.send.message_id), read)
-            .await
-    }
 }
 
 /// Has a send compared whose outcome was stored, if the rollout of the adapter samples it.
@@ -390,6 +392,36 @@ pub fn answered(pipeline: &Pipeline, adapter: &str, sent: SentSend) {
     {
         rollout.observed.offer_send(sent);
     }
+}
+
+/// Compares both versions on a send that was made, with the provider's answer if there is one.
+/// Whether their requests can be sent is not checked: that shows when they are sent.
+pub async fn both(pipeline: &Pipeline, rollout: &LiveRollout, sent: SentSend) -> Compared {
+    let sending = Sending {
+        pipeline,
+        connection: &sent.connection,
+        lane: TRIAL_LANE,
+        send: &sent.send,
+    };
+    let response = sent.response.as_ref();
+    let before = sending.outcome(&rollout.stable, response).await;
+    let after = sending.outcome(&rollout.candidate, response).await;
+    let (Some(before), Some(after)) = (before, after) else {
+        return Compared::NotTried;
+    };
+    let is_long = sent.send.template.len() > limits::COMPARED_BYTES;
+    let comparison = offload::run(is_long, move || {
+        let compared = ComparedSubject {
+            subject: Subject::Message(sent.message),
+            connection: &sent.connection,
+            answered: AnsweredVersions::default(),
+        };
+        ComparedOutcomes::compare(&compared, &before, &after)
+    });
+    Compared::Both(Box::new(Both {
+        comparison: comparison.await,
+        cost: Cost::default(),
+    }))
 }
 
 #[cfg(test)]

@@ -10,12 +10,13 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use tokio::sync::{Notify, mpsc};
 
-use super::guard::{self, Part};
-use super::hour::{FlawCounts, HourComparison, LastHour};
-use crate::verify::compare::{ComparedOutcomes, GainedValues, Memory, Subject, Tally};
-use crate::verify::flaws::Flaws;
+use super::guard;
+use crate::verify::compare::{ComparedOutcomes, GainedValues, Tally};
+use crate::verify::cost::{Cost, OfBoth};
+use crate::verify::policy::{Part, is_larger};
 use leadhost_config as config;
 use leadhost_domain::channel::TemplateSend;
+use leadhost_domain::difference::Subject;
 use leadhost_domain::exchange::HttpResponse;
 use leadhost_domain::id::{ConnectionId, DeliveryId, MessageId};
 use leadhost_domain::limits;
@@ -26,8 +27,6 @@ use leadhost_plugin::Loaded;
 /// The open rollouts by the plugin's name. Readers see one consistent table.
 #[derive(Default)]
 pub struct Rollouts {
-    /// The deliveries of the last hour, which a candidate is compared with after its activation.
-    pub hour: LastHour,
     live: ArcSwap<HashMap<String, Arc<LiveRollout>>>,
     /// Signals that a rollout was changed, or that a guard tripped here: to follow it.
     pub look: Notify,
@@ -96,38 +95,31 @@ impl LiveRollout {
     /// Returns whether the candidate converts the delivery with this key: the same on every host,
     /// and at any time, as long as the percentage does not shrink.
     pub fn takes(&self, key: &str) -> bool {
-        self.is_canary() && self.is_in_share(key.as_bytes())
+        self.is_canary() && self.is_among(key.as_bytes(), self.rollout.percent())
     }
 
     /// Returns whether a delivery is compared after its answer. `is_active`: whether the candidate is
-    /// active on this host.
+    /// active on this host, which may be a moment ahead of the stage.
     pub fn samples(&self, delivery: DeliveryId, is_active: bool) -> bool {
-        match self.rollout.stage {
-            RolloutStage::Shadow => self.is_in_share(delivery.0.as_bytes()),
-            RolloutStage::Probation => true,
-            // The activation may be a moment ahead of the stage.
-            RolloutStage::Verified | RolloutStage::Canary => is_active,
-            _ => false,
-        }
+        let is_ahead = |stage| matches!(stage, RolloutStage::Verified | RolloutStage::Canary);
+        let samples = self.rollout.current().map_or(0, |step| step.samples);
+        is_active && is_ahead(self.rollout.stage) || self.is_among(delivery.0.as_bytes(), samples)
     }
 
     /// Returns whether a send is compared after its outcome was stored. In a canary every one is: it
     /// costs no time of the sender, and shows sends that the candidate does not make yet.
     pub fn samples_send(&self, message: MessageId) -> bool {
-        match self.rollout.stage {
-            RolloutStage::Shadow => self.is_in_share(message.0.as_bytes()),
-            RolloutStage::Canary | RolloutStage::Probation => true,
-            _ => false,
-        }
+        let samples = self.rollout.current().map_or(0, |step| step.samples);
+        self.rollout.stage == RolloutStage::Canary || self.is_among(message.0.as_bytes(), samples)
     }
 
-    fn is_in_share(&self, key: &[u8]) -> bool {
+    fn is_among(&self, key: &[u8], percent: u8) -> bool {
         let mut hash = Sha256::new();
         hash.update(self.candidate.digest.0.as_bytes());
         hash.update(key);
         let hash = hash.finalize();
         let place = u16::from_be_bytes([hash[0], hash[1]]);
-        u32::from(place) * 100 < u32::from(self.rollout.percent()) << 16
+        u32::from(place) * 100 < u32::from(percent) << 16
     }
 }
 
@@ -170,8 +162,6 @@ pub struct Observations {
     pub candidate_bytes: u64,
     /// Those for which the candidate needed far more.
     pub larger: u64,
-    /// The deliveries since the activation, and those of the hour before.
-    pub hour: HourComparison,
 }
 
 impl Observations {
@@ -196,7 +186,6 @@ impl Observations {
         self.stable_bytes += other.stable_bytes;
         self.candidate_bytes += other.candidate_bytes;
         self.larger += other.larger;
-        self.hour.merge(other.hour);
     }
 
     /// Counts what waits as dropped: it is not compared any more.
@@ -206,12 +195,12 @@ impl Observations {
 
     /// Returns the mean time of a conversion by each version, in whole microseconds. `None` if none
     /// was timed.
-    pub fn mean_times(&self) -> Option<CallTimes> {
+    pub fn mean_times(&self) -> Option<OfBoth<Duration>> {
         let mean = |total: Duration| {
             let micros = u64::try_from(total.as_micros()).unwrap_or(u64::MAX);
             micros.checked_div(self.timed).map(Duration::from_micros)
         };
-        Some(CallTimes {
+        Some(OfBoth {
             stable: mean(self.stable_time)?,
             candidate: mean(self.candidate_time)?,
         })
@@ -244,43 +233,20 @@ impl Observations {
             self.timed += 1;
             self.stable_time += took.stable;
             self.candidate_time += took.candidate;
-            self.slower += u64::from(took.is_slower());
+            self.slower += u64::from(is_slower(took));
         }
         if let Some(memory) = cost.memory {
             self.measured += 1;
-            self.stable_bytes += memory.serving;
+            self.stable_bytes += memory.stable;
             self.candidate_bytes += memory.candidate;
-            self.larger += u64::from(is_larger(memory, policy));
+            self.larger += u64::from(is_larger(memory.stable, memory.candidate, policy));
         }
     }
 }
 
-/// The time and memory that both versions used for one delivery, as far as they are known.
-#[derive(Clone, Copy, Default)]
-pub struct Cost {
-    pub took: Option<CallTimes>,
-    pub memory: Option<Memory>,
-}
-
-/// Returns whether the candidate needed far more memory.
-fn is_larger(memory: Memory, policy: &config::VerifySection) -> bool {
-    let Memory { serving, candidate } = memory;
-    candidate > serving.saturating_mul(policy.memory_times)
-        && candidate >= serving.saturating_add(policy.memory_mib << 20)
-}
-
-/// The times that both versions took for one delivery.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CallTimes {
-    pub stable: Duration,
-    pub candidate: Duration,
-}
-
-impl CallTimes {
-    /// Returns whether the candidate took far longer.
-    fn is_slower(self) -> bool {
-        self.candidate > self.stable * TIMES_SLOWER + SLOWER
-    }
+/// Returns whether the candidate took far longer.
+fn is_slower(took: OfBoth<Duration>) -> bool {
+    took.candidate > took.stable * TIMES_SLOWER + SLOWER
 }
 
 /// A candidate is far slower if it takes more than so many times the time of the stable version…
@@ -298,23 +264,15 @@ pub struct SentSend {
     pub response: Option<HttpResponse>,
 }
 
-/// A delivery whose sender was answered, to be compared.
-#[derive(Clone, Copy)]
-pub struct AnsweredDelivery {
-    pub id: DeliveryId,
-    /// Its flaws by the version that served it. `None` if they are not known.
-    pub served: Option<Flaws>,
-}
-
 /// The delivery or send that is to be compared next.
 pub enum Next {
-    Delivery(AnsweredDelivery),
+    Delivery(DeliveryId),
     Send(Box<SentSend>),
 }
 
 /// The other end of the queues of a rollout.
 pub struct Waiting {
-    deliveries: mpsc::Receiver<AnsweredDelivery>,
+    deliveries: mpsc::Receiver<DeliveryId>,
     sends: mpsc::Receiver<Box<SentSend>>,
 }
 
@@ -356,7 +314,7 @@ pub struct Observed {
     stopped: AtomicBool,
     /// A version is being asked for its sender checks.
     asking: AtomicBool,
-    deliveries: mpsc::Sender<AnsweredDelivery>,
+    deliveries: mpsc::Sender<DeliveryId>,
     sends: mpsc::Sender<Box<SentSend>>,
 }
 
@@ -393,7 +351,7 @@ impl Observed {
         cost: Cost,
         policy: &config::VerifySection,
     ) -> Option<bool> {
-        let may_trip = one.harm.is_harmful() || one.harm.changed > 0;
+        let may_trip = one.harm.harm() > 0 || one.harm.changed > 0;
         let mut counted = self.lock();
         if counted.has_ended {
             return None;
@@ -404,7 +362,7 @@ impl Observed {
         }
         // Sender checks are compared on every delivery, also if the candidate converts none.
         if let Some(percent) = step.filter(|_| part != Part::Checks) {
-            *seen.steps.entry(percent).or_default() += one.compared;
+            *seen.steps.entry(percent).or_default() += one.differences.compared;
         }
         seen.add_cost(cost, policy);
         seen.part_mut(part).merge(one);
@@ -440,7 +398,7 @@ impl Observed {
     }
 
     /// Puts a delivery into the queue of those to compare, if there is room.
-    pub fn offer(&self, delivery: AnsweredDelivery) {
+    pub fn offer(&self, delivery: DeliveryId) {
         self.put(&self.deliveries, delivery);
     }
 
@@ -459,20 +417,6 @@ impl Observed {
             Ok(()) => counted.seen.waiting += 1,
             Err(_) => counted.seen.dropped += 1,
         }
-    }
-
-    /// The probation begins: what comes is compared with these deliveries of the hour before, if it has not
-    /// begun yet.
-    pub fn begin_probation(&self, before: BTreeMap<ConnectionId, FlawCounts>) {
-        let seen = &mut self.lock().seen;
-        if seen.hour == HourComparison::default() {
-            seen.hour.before = before;
-        }
-    }
-
-    /// Changes the comparison with the hour before.
-    pub fn with_hour(&self, change: impl FnOnce(&mut HourComparison)) {
-        change(&mut self.lock().seen.hour);
     }
 
     /// Counts a delivery or a send that is not compared.
@@ -540,6 +484,17 @@ impl Observed {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use leadhost_domain::difference::Differences;
+
+    fn one() -> Tally {
+        Tally {
+            differences: Differences {
+                compared: 1,
+                ..Differences::default()
+            },
+            ..Tally::default()
+        }
+    }
 
     #[test]
     fn times_are_stored_in_microseconds_and_their_mean_is_that_of_one_conversion() {
@@ -547,13 +502,13 @@ mod tests {
         let mut seen = Observations::default();
         assert_eq!(seen.mean_times(), None);
         for (stable, candidate) in [(2, 3), (4, 9)] {
-            let took = CallTimes {
+            let took = OfBoth {
                 stable: millis(stable),
                 candidate: millis(candidate),
             };
             let cost = Cost {
                 took: Some(took),
-                memory: None,
+                ..Cost::default()
             };
             seen.add_cost(cost, &config::VerifySection::STRICT);
         }
@@ -563,7 +518,7 @@ mod tests {
         assert_eq!(stored["candidateUs"], 12_000);
         let read: Observations = serde_json::from_value(stored).expect("it was written");
         assert_eq!(read, seen);
-        let mean = CallTimes {
+        let mean = OfBoth {
             stable: millis(3),
             candidate: millis(6),
         };
@@ -575,10 +530,6 @@ mod tests {
     #[test]
     fn comparisons_count_for_the_step_in_which_they_were_made_on_every_host() {
         let (observed, _waiting) = Observed::new();
-        let one = || Tally {
-            compared: 1,
-            ..Tally::default()
-        };
         let add = |part, step| {
             let policy = config::VerifySection::STRICT;
             observed.add((part, step, Turn::AtOnce), one(), Cost::default(), &policy)
@@ -599,10 +550,7 @@ mod tests {
     fn comparisons_that_wait_when_a_rollout_ends_count_as_dropped() {
         let (observed, _waiting) = Observed::new();
         for _ in 0..limits::ROLLOUT_WAITING + 2 {
-            observed.offer(AnsweredDelivery {
-                id: DeliveryId(uuid::Uuid::nil()),
-                served: None,
-            });
+            observed.offer(DeliveryId(uuid::Uuid::nil()));
         }
         let seen = observed.so_far();
         let waiting = limits::ROLLOUT_WAITING as u64;
@@ -614,23 +562,14 @@ mod tests {
     #[tokio::test]
     async fn a_running_comparison_waits_until_it_is_counted_and_is_dropped_at_the_end() {
         let (observed, mut queues) = Observed::new();
-        let offer = || {
-            observed.offer(AnsweredDelivery {
-                id: DeliveryId(uuid::Uuid::nil()),
-                served: None,
-            });
-        };
+        let offer = || observed.offer(DeliveryId(uuid::Uuid::nil()));
         let compare = || {
-            let one = Tally {
-                compared: 1,
-                ..Tally::default()
-            };
             let policy = config::VerifySection::STRICT;
             let of = (Part::Deliveries, None, Turn::Waited);
-            observed.add(of, one, Cost::default(), &policy)
+            observed.add(of, one(), Cost::default(), &policy)
         };
         let check = |seen: &Observations, expect: [u64; 3]| {
-            let counts = [seen.tally.compared, seen.waiting, seen.dropped];
+            let counts = [seen.tally.differences.compared, seen.waiting, seen.dropped];
             assert_eq!(counts, expect);
         };
         for _ in 0..5 {
@@ -652,22 +591,5 @@ mod tests {
         assert_eq!(compare(), None);
         offer();
         check(&observed.at_end(), [1, 0, 3]);
-    }
-
-    #[test]
-    fn memory_is_far_more_only_past_a_factor_and_a_difference() {
-        let policy = config::VerifySection::STRICT;
-        let check = |serving: u64, candidate: u64, expect: bool| {
-            let memory = Memory {
-                serving: serving << 20,
-                candidate: candidate << 20,
-            };
-            assert_eq!(is_larger(memory, &policy), expect, "{serving} {candidate}");
-        };
-        check(1, 1, false);
-        check(1, 16, false);
-        check(1, 17, true);
-        check(10, 40, false);
-        check(10, 41, true);
     }
 }

@@ -12,7 +12,6 @@ mod attempt;
 pub mod outgoing;
 mod settle;
 
-pub(super) use addressed::{Addressed, template_send};
 pub(super) use attempt::Attempt;
 pub(super) use settle::{settle, state_after};
 

@@ -24,8 +24,8 @@ use leadhost_domain::message::{MessageProgress, MessageState};
 use leadhost_domain::time::Micros;
 use leadhost_plugin::WatchedSend;
 use leadhost_store::{
-    HeldSend, IdempotencyKey, KeptSend, MessageOutcome, SendHold, SendOutcome, SendSettlement,
-    StoredAnswer, Write, WriteOutcome,
+    HeldSend, IdempotencyKey, MessageOutcome, SendHold, SendOutcome, SendSettlement, StoredAnswer,
+    Write, WriteOutcome,
 };
 
 /// Returns the state of a message after this answer.
@@ -95,7 +95,6 @@ pub async fn settle(
     settlement.answer = answer;
     let version = attempt.made.as_ref().map(|made| &made.plugin);
     settlement.ran = version.map(|plugin| plugin.ran_with(outgoing.live.connection.config_version));
-    settlement.kept_send = kept_send(pipeline, outgoing, &attempt, now);
     pipeline.core.metrics.messaging.send(attempt_outcome(said));
     log_outcome(outgoing, said);
     // Read before the write: after it, the instance is paused in any case. Among many concurrent
@@ -154,34 +153,6 @@ fn watched(
     }
 }
 
-/// Returns the record of this send, if it is one of those on which versions of the adapter are
-/// compared.
-fn kept_send(
-    pipeline: &Pipeline,
-    outgoing: &Outgoing,
-    attempt: &Attempt,
-    now: Micros,
-) -> Option<Box<KeptSend>> {
-    let made = attempt.made.as_ref()?;
-    let outcome = attempt_outcome(&attempt.answer);
-    let connection = outgoing.channel.connection.clone();
-    let which = (connection.clone(), outcome);
-    pipeline.kept_sends.ask(&which, now).ok()?;
-    Some(Box::new(KeptSend {
-        workspace: outgoing.channel.workspace,
-        message: outgoing.message,
-        conversation: outgoing.conversation,
-        connection,
-        sent_at: now,
-        until: now.plus(pipeline.core.config.retention.deliveries()),
-        digest: made.plugin.digest.clone(),
-        outcome,
-        recipient: outgoing.recipient.clone(),
-        payload: outgoing.payload.clone(),
-        response: made.response.clone(),
-    }))
-}
-
 /// Settles a message without a call to its provider.
 pub async fn as_it_is(pipeline: &Pipeline, outgoing: &Outgoing, outcome: SendOutcome) {
     match &outcome {
@@ -217,7 +188,6 @@ fn settlement(outgoing: &Outgoing, outcome: SendOutcome) -> SendSettlement {
         holds: Vec::new(),
         pause: None,
         answer: None,
-        kept_send: None,
     }
 }
 

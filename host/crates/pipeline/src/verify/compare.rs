@@ -2,13 +2,10 @@
 //! `tally.rs` adds the differences up by outcome, and by field and kind of change, each with a few
 //! masked examples.
 
-mod counts;
-mod examples;
 mod gained;
 mod masks;
 mod pairs;
 mod reasons;
-mod subject;
 mod tally;
 #[cfg(test)]
 mod tests;
@@ -17,10 +14,7 @@ mod values;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-pub use self::counts::ComparisonCounts;
-pub use self::examples::{DifferenceGroup, Example};
-pub use self::gained::GainedValues;
-pub use self::subject::{AnsweredVersions, ComparedSubject, Subject};
+pub use self::gained::{GAINED, GainedValues};
 pub use self::tally::Tally;
 
 use self::gained::{Gain, gains};
@@ -29,42 +23,97 @@ use self::pairs::pairs;
 use self::reasons::stored_reason;
 use self::values::difference;
 use super::composed::{IDS, RESULT};
-use super::flaws::Flaws;
 use super::outcome::{FieldValue, OutcomeItem, Reason, VersionOutcome};
-use leadhost_domain::difference::{DifferenceKind, ItemKind};
+use leadhost_domain::difference::{DifferenceGroup, DifferenceKind, ItemKind, Subject};
 use leadhost_domain::id::ConnectionId;
 use leadhost_domain::limits;
 use leadhost_plugin::without_place;
 
-/// The fields whose loss or change harms a lead.
-pub const GUARDED: [&str; 6] = ["name", "phone", "email", "externalId", "listing", "action"];
+/// A field of a lead or an event whose loss harms.
+pub struct GuardedField {
+    pub of: ItemKind,
+    name: &'static str,
+    /// The name under which the harm is counted.
+    pub counted: &'static str,
+    /// Its loss, in words that follow the number.
+    pub lost: &'static str,
+    pub change: OnChange,
+}
 
-/// The guarded fields without whose value the lead is lost too: another one is another lead's.
-const IDENTITY: [&str; 2] = ["externalId", "action"];
+/// What another value of a guarded field means.
+#[derive(Clone, Copy)]
+pub enum OnChange {
+    /// The lead or event is lost: another one's is found.
+    Loses,
+    /// The lead is altered, in words that follow the number.
+    Alters(&'static str),
+    Harmless,
+}
 
-/// The fields of events whose loss harms, as the harm is counted: with [`OF_EVENTS`] before their
-/// names.
-pub const GUARDED_OF_EVENTS: [&str; 7] = [
-    "event.externalId",
-    "event.contact",
-    "event.template",
-    "event.sender",
-    "event.text",
-    "event.state",
-    "event.optOut",
-];
+const fn of_lead(name: &'static str, lost: &'static str, change: OnChange) -> GuardedField {
+    GuardedField {
+        of: ItemKind::Lead,
+        name,
+        counted: name,
+        lost,
+        change,
+    }
+}
 
-/// The prefix by which the guarded fields of events differ from those of leads.
-const OF_EVENTS: &str = "event.";
+const fn of_event(
+    [name, counted]: [&'static str; 2],
+    lost: &'static str,
+    change: OnChange,
+) -> GuardedField {
+    GuardedField {
+        of: ItemKind::Event,
+        name,
+        counted,
+        lost,
+        change,
+    }
+}
 
-/// The only guarded field of events that may change.
-const TEXT: &str = "event.text";
+/// The guarded fields. Without a lead's external id or action its deal is not found, or another lead's is.
+#[rustfmt::skip]
+pub const GUARDED: [GuardedField; 13] = {
+    use OnChange::{Alters, Harmless, Loses};
+    [
+        of_lead("name", "leads lose their name", Alters("leads change their name")),
+        of_lead("phone", "leads lose a phone", Alters("leads change a phone")),
+        of_lead("email", "leads lose an e-mail address", Alters("leads change an e-mail address")),
+        of_lead("listing", "leads lose a listing", Alters("leads change a listing")),
+        of_lead("externalId", "leads lose or change their external id", Loses),
+        of_lead("action", "leads change their action", Loses),
+        of_event(["externalId", "event.externalId"], "events lose or change their external id", Loses),
+        of_event(["contact", "event.contact"], "events lose or change their contact", Loses),
+        of_event(["template", "event.template"], "events lose or change their template", Loses),
+        of_event(["sender", "event.sender"], "events lose or change their sender", Loses),
+        of_event(["text", "event.text"], "events lose their text", Harmless),
+        of_event(["state", "event.state"], "events lose or change their state", Loses),
+        of_event(["optOut", "event.optOut"], "events lose or change their opt-out", Loses),
+    ]
+};
 
-/// The memory that both versions needed for one delivery, in bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Memory {
-    pub serving: u64,
-    pub candidate: u64,
+/// A delivery or a send whose outcomes under both versions are compared.
+pub struct ComparedSubject<'a> {
+    pub subject: Subject,
+    pub connection: &'a ConnectionId,
+    pub answered: AnsweredVersions,
+}
+
+impl ComparedSubject<'_> {
+    fn add(&self, to: &mut DifferenceGroup, before: Option<String>, after: Option<String>) {
+        to.add((self.subject, self.connection), before, after);
+    }
+}
+
+/// The versions of whose pointers stored answers have completed some: their leads may be those of another
+/// request than the other version makes.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct AnsweredVersions {
+    pub serving: bool,
+    pub candidate: bool,
 }
 
 /// The comparison of one delivery or send.
@@ -73,8 +122,6 @@ pub struct ComparedOutcomes {
     tally: Tally,
     /// Why the candidate makes nothing of it.
     reason: Option<Reason>,
-    /// The flaws of the stable version's outcome.
-    stable: Flaws,
     gains: Vec<Gain>,
 }
 
@@ -88,19 +135,8 @@ impl ComparedOutcomes {
         Self {
             tally: Tally::from_one(compared, stable, candidate),
             reason: reason(candidate).cloned(),
-            stable: Flaws::from(stable),
             gains: gains(compared, stable, candidate),
         }
-    }
-
-    /// Returns the connection of the delivery or send.
-    pub fn connections(&self) -> impl Iterator<Item = &ConnectionId> {
-        self.tally.connections.keys()
-    }
-
-    /// Returns the flaws of the delivery under the stable version.
-    pub fn stable_flaws(&self) -> Flaws {
-        self.stable
     }
 
     /// Returns the differences with the reasons of plugins, which may name a person: they are shown
@@ -127,18 +163,19 @@ impl ComparedOutcomes {
                 example.after = None;
             }
         };
-        for example in &mut tally.newly_failing.examples {
+        for example in &mut tally.differences.newly_failing.examples {
             example.before = None;
             example.after = reason.as_ref().map(stored_reason);
         }
-        forget(&mut tally.no_longer_failing);
-        for ((field, change), mut group) in std::mem::take(&mut tally.fields) {
-            if ["error", "reason"].contains(&field.as_str()) {
-                forget(&mut group);
+        forget(&mut tally.differences.no_longer_failing);
+        for mut one in std::mem::take(&mut tally.differences.fields) {
+            if ["error", "reason"].contains(&one.field.as_str()) {
+                forget(&mut one.differences);
             }
-            let name = field.chars().take(limits::VERIFY_NAME_CHARACTERS);
+            let name = one.field.chars().take(limits::VERIFY_NAME_CHARACTERS);
             let name = name.map(|one| if one.is_ascii_digit() { '#' } else { one });
-            tally.group_of(name.collect(), change).merge(group);
+            let group = tally.differences.group_of(name.collect(), one.change);
+            group.merge(one.differences);
         }
         tally
     }
@@ -156,11 +193,11 @@ impl Tally {
         let once = |found: bool| u64::from(found);
         let mut harm = one.harm;
         harm.compared = 1;
-        harm.failing = once(one.newly_failing.count > 0);
+        harm.failing = once(one.differences.newly_failing.count > 0);
         harm.lost = once(!one.lost.is_empty());
         harm.altered = once(!one.altered.is_empty());
-        harm.vanished = once(harm.vanished + one.vanished.count > 0);
-        harm.appeared = once(harm.appeared + one.appeared.count > 0);
+        harm.vanished = once(harm.vanished + one.differences.vanished.count > 0);
+        harm.appeared = once(harm.appeared + one.differences.appeared.count > 0);
         harm.changed = once(harm.changed > 0);
         one.harm = harm;
         one.connections.insert(compared.connection.clone(), harm);
@@ -181,9 +218,9 @@ impl Tally {
         stable: &VersionOutcome,
         candidate: &VersionOutcome,
     ) {
-        self.compared += 1;
-        self.leads += many(stable, ItemKind::is_lead);
-        self.candidate_leads += many(candidate, ItemKind::is_lead);
+        self.differences.compared += 1;
+        self.differences.leads += many(stable, ItemKind::is_lead);
+        self.differences.candidate_leads += many(candidate, ItemKind::is_lead);
         let is_event = |kind| kind == ItemKind::Event;
         self.events += many(stable, is_event);
         self.candidate_events += many(candidate, is_event);
@@ -192,13 +229,19 @@ impl Tally {
                 self.items(compared, before, after)
             }
             (VersionOutcome::Converted(_), other) => {
-                self.newly_failing
-                    .add(compared, None, why(other).map(shortened));
+                compared.add(
+                    &mut self.differences.newly_failing,
+                    None,
+                    why(other).map(shortened),
+                );
                 false
             }
             (other, VersionOutcome::Converted(_)) => {
-                self.no_longer_failing
-                    .add(compared, why(other).map(shortened), None);
+                compared.add(
+                    &mut self.differences.no_longer_failing,
+                    why(other).map(shortened),
+                    None,
+                );
                 false
             }
             (before, after) if is_same_crash(before, after) => true,
@@ -209,7 +252,7 @@ impl Tally {
                 self.field(compared, "error", before.as_ref(), after.as_ref())
             }
         };
-        self.same += u64::from(is_same);
+        self.differences.same += u64::from(is_same);
     }
 
     /// Returns whether the items are the same.
@@ -238,7 +281,7 @@ impl Tally {
                             kind => kind.as_str().to_owned(),
                         })
                     };
-                    self.items.add(compared, named(old), named(new));
+                    compared.add(&mut self.differences.items, named(old), named(new));
                     // A candidate whose own request was answered has shown that it works.
                     let is_unanswered = new.is_some_and(|new| new.kind == ItemKind::Fetch);
                     self.harm.changed += u64::from(is_unanswered);
@@ -259,17 +302,17 @@ impl Tally {
                         item.is_some_and(|item| item.kind == ItemKind::Event)
                     };
                     if is_event_of_delivery(old) {
-                        self.vanished_events.add(compared, kind(old), kind(new));
+                        compared.add(&mut self.vanished_events, kind(old), kind(new));
                     }
                     if is_event_of_delivery(new) {
-                        self.appeared_events.add(compared, kind(old), kind(new));
+                        compared.add(&mut self.appeared_events, kind(old), kind(new));
                     }
                     let group = match (is_lead(old), is_lead(new)) {
-                        (true, _) => &mut self.vanished,
-                        (_, true) => &mut self.appeared,
-                        _ => &mut self.items,
+                        (true, _) => &mut self.differences.vanished,
+                        (_, true) => &mut self.differences.appeared,
+                        _ => &mut self.differences.items,
                     };
-                    group.add(compared, kind(old), kind(new));
+                    compared.add(group, kind(old), kind(new));
                     is_same = false;
                 }
             }
@@ -284,53 +327,33 @@ impl Tally {
         old: &OutcomeItem,
         new: &OutcomeItem,
     ) -> bool {
-        for field in GUARDED.iter().filter(|_| old.kind == ItemKind::Lead) {
-            let found = difference(old.fields.get(*field), new.fields.get(*field), masked);
-            match found {
-                Some((DifferenceKind::Lost, gone, _)) => {
-                    let lost = self.lost.entry(Cow::Borrowed(*field)).or_default();
-                    lost.add(compared, gone, None);
+        for field in GUARDED.iter().filter(|field| field.of == old.kind) {
+            let (had, has) = (old.fields.get(field.name), new.fields.get(field.name));
+            let Some((change, before, after)) = difference(had, has, masked) else {
+                continue;
+            };
+            let harmed = match (change, field.change) {
+                (DifferenceKind::Gained, _) | (DifferenceKind::Changed, OnChange::Harmless) => {
+                    continue;
                 }
-                // A changed identity counts as a lost lead: its deal is not found, or another
-                // lead's deal is.
-                Some((DifferenceKind::Changed, before, after)) => {
-                    let harmed = match IDENTITY.contains(field) {
-                        true => &mut self.lost,
-                        false => &mut self.altered,
-                    };
-                    let harmed = harmed.entry(Cow::Borrowed(*field)).or_default();
-                    harmed.add(compared, before, after);
-                }
-                _ => {}
-            }
-        }
-        for counted in GUARDED_OF_EVENTS
-            .iter()
-            .filter(|_| old.kind == ItemKind::Event)
-        {
-            let name = counted.strip_prefix(OF_EVENTS).unwrap_or(counted);
-            let found = difference(old.fields.get(name), new.fields.get(name), masked);
-            match found {
-                Some((DifferenceKind::Gained, ..)) | None => {}
-                Some((DifferenceKind::Changed, ..)) if *counted == TEXT => {}
-                Some((DifferenceKind::Lost | DifferenceKind::Changed, before, after)) => {
-                    let lost = self.lost.entry(Cow::Borrowed(*counted)).or_default();
-                    lost.add(compared, before, after);
-                }
-            }
+                (DifferenceKind::Changed, OnChange::Alters(_)) => &mut self.altered,
+                (DifferenceKind::Lost | DifferenceKind::Changed, _) => &mut self.lost,
+            };
+            let harmed = harmed.entry(Cow::Borrowed(field.counted)).or_default();
+            compared.add(harmed, before, after);
         }
         if old.kind == ItemKind::Answer {
             let (before, after) = (old.fields.get(RESULT), new.fields.get(RESULT));
             // The result of the send differs.
             if let Some((_, before, after)) = difference(before, after, shortened) {
                 let lost = self.lost.entry(Cow::Borrowed(RESULT)).or_default();
-                lost.add(compared, before, after);
+                compared.add(lost, before, after);
             } else if let Some((DifferenceKind::Lost | DifferenceKind::Changed, before, after)) =
                 difference(old.fields.get(IDS), new.fields.get(IDS), masked)
             {
                 // Without this id, later statuses and replies would not find their message.
                 let lost = self.lost.entry(Cow::Borrowed(IDS)).or_default();
-                lost.add(compared, before, after);
+                compared.add(lost, before, after);
             }
         }
         let mut is_same = true;
@@ -363,8 +386,8 @@ impl Tally {
         let Some((change, before, after)) = difference(before, after, show) else {
             return true;
         };
-        self.group_of(name.to_owned(), change)
-            .add(compared, before, after);
+        let group = self.differences.group_of(name.to_owned(), change);
+        compared.add(group, before, after);
         false
     }
 }

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::compare::{ComparedOutcomes, Memory};
-use super::cost::ProcessorTimes;
+use super::compare::ComparedOutcomes;
+use super::cost::Cost;
 use super::outcome::{Reason, VersionOutcome};
 use crate::connections::Live;
 use crate::convert::{Converted, convert};
@@ -26,10 +26,8 @@ pub enum Compared {
 /// The comparison of the outcomes of a delivery or send under both versions.
 pub struct Both {
     pub comparison: ComparedOutcomes,
-    /// The memory that they needed, if both converted it.
-    pub memory: Option<Memory>,
-    /// The processor time that they needed, if both converted it.
-    pub processor: Option<ProcessorTimes>,
+    /// Known if both converted it.
+    pub cost: Cost,
 }
 
 /// The outcome of a delivery under one version, with its cost.

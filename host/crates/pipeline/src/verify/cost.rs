@@ -1,84 +1,89 @@
-//! The processor time and memory that two versions need for the same deliveries.
+//! The time and memory that two versions need for the same deliveries.
 
 use std::time::Duration;
 
-use super::compare::Memory;
+use leadhost_domain::difference::Needed;
+use leadhost_domain::time;
 
-/// The processor time that both versions needed for one delivery.
+/// A measure of both versions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ProcessorTimes {
-    pub serving: Duration,
-    pub candidate: Duration,
+pub struct OfBoth<T> {
+    pub stable: T,
+    pub candidate: T,
 }
 
-/// The costs of both versions for the deliveries that both converted, one element for each.
-#[derive(Clone, Debug, Default)]
-pub struct Costs {
-    pub serving: Vec<Needed>,
-    pub candidate: Vec<Needed>,
-}
-
-/// The cost of a version for one delivery.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Needed {
-    pub processor: Duration,
+/// What both versions used for one delivery, as far as it is known.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Cost {
+    /// The time that passed.
+    pub took: Option<OfBoth<Duration>>,
+    pub processor: Option<OfBoth<Duration>>,
     /// In bytes.
-    pub memory: u64,
+    pub memory: Option<OfBoth<u64>>,
 }
 
-/// The cost of a version for all of them.
+/// What one version used for one delivery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NeededSummary {
-    pub mean: Duration,
-    /// The time that 95 of a hundred conversions did not exceed.
-    pub p95: Duration,
-    /// The mean, in bytes.
-    pub memory: u64,
+struct CallCost {
+    processor: Duration,
+    memory: u64,
 }
+
+/// The costs of both versions for the deliveries that both converted.
+#[derive(Clone, Debug, Default)]
+pub struct Costs(Vec<OfBoth<CallCost>>);
 
 impl Costs {
     /// Adds a delivery, if both versions converted it.
-    pub fn add(&mut self, processor: Option<ProcessorTimes>, memory: Option<Memory>) {
-        let (Some(processor), Some(memory)) = (processor, memory) else {
+    pub fn add(&mut self, cost: Cost) {
+        let (Some(processor), Some(memory)) = (cost.processor, cost.memory) else {
             return;
         };
-        self.serving.push(Needed {
-            processor: processor.serving,
-            memory: memory.serving,
-        });
-        self.candidate.push(Needed {
-            processor: processor.candidate,
-            memory: memory.candidate,
+        self.0.push(OfBoth {
+            stable: CallCost {
+                processor: processor.stable,
+                memory: memory.stable,
+            },
+            candidate: CallCost {
+                processor: processor.candidate,
+                memory: memory.candidate,
+            },
         });
     }
 
-    /// Returns what both versions needed, the serving one first. `None` if no delivery was converted by
-    /// both.
-    pub fn summaries(&self) -> Option<(NeededSummary, NeededSummary)> {
-        Some((summary(&self.serving)?, summary(&self.candidate)?))
+    /// Returns the number of deliveries.
+    pub fn conversions(&self) -> u64 {
+        self.0.len() as u64
     }
 
-    /// Returns how many conversions of the serving version needed at most this time, and for how many of
+    /// Returns what both versions needed. `None` if no delivery was converted by both.
+    pub fn summaries(&self) -> Option<OfBoth<Needed>> {
+        Some(OfBoth {
+            stable: summary(self.0.iter().map(|one| one.stable))?,
+            candidate: summary(self.0.iter().map(|one| one.candidate))?,
+        })
+    }
+
+    /// Returns how many conversions of the stable version needed at most this time, and for how many of
     /// them the candidate needed more.
     pub fn exceeding(&self, time: Duration) -> (u64, u64) {
-        let pairs = self.serving.iter().zip(&self.candidate);
-        let fitting = pairs.filter(|(serving, _)| serving.processor <= time);
-        fitting.fold((0, 0), |(all, more), (_, candidate)| {
-            (all + 1, more + u64::from(candidate.processor > time))
+        let fitting = self.0.iter().filter(|one| one.stable.processor <= time);
+        fitting.fold((0, 0), |(all, more), one| {
+            (all + 1, more + u64::from(one.candidate.processor > time))
         })
     }
 }
 
-fn summary(needed: &[Needed]) -> Option<NeededSummary> {
-    let number = u32::try_from(needed.len()).ok().filter(|many| *many > 0)?;
-    let mut times: Vec<Duration> = needed.iter().map(|one| one.processor).collect();
+fn summary(costs: impl Iterator<Item = CallCost> + Clone) -> Option<Needed> {
+    let mut times: Vec<Duration> = costs.clone().map(|one| one.processor).collect();
+    let number = u32::try_from(times.len()).ok().filter(|many| *many > 0)?;
     times.sort_unstable();
-    let rank = (needed.len() * 95).div_ceil(100);
-    let memory: u64 = needed.iter().map(|one| one.memory).sum();
-    Some(NeededSummary {
-        mean: times.iter().sum::<Duration>() / number,
-        p95: times[rank.max(1) - 1],
-        memory: memory / u64::from(number),
+    let rank = (times.len() * 95).div_ceil(100);
+    let micros = |span| time::micros(span).unsigned_abs();
+    Some(Needed {
+        mean_us: micros(times.iter().sum::<Duration>() / number),
+        p95_us: micros(times[rank.max(1) - 1]),
+        memory_bytes: costs.map(|one| one.memory).sum::<u64>() / u64::from(number),
     })
 }
 
@@ -92,21 +97,27 @@ mod tests {
         let mut costs = Costs::default();
         assert!(costs.summaries().is_none());
         for number in 1..=100 {
-            let processor = ProcessorTimes {
-                serving: millis(number),
-                candidate: millis(2 * number),
+            let cost = Cost {
+                took: None,
+                processor: Some(OfBoth {
+                    stable: millis(number),
+                    candidate: millis(2 * number),
+                }),
+                memory: Some(OfBoth {
+                    stable: 10,
+                    candidate: number,
+                }),
             };
-            let memory = Memory {
-                serving: 10,
-                candidate: number,
-            };
-            costs.add(Some(processor), Some(memory));
-            costs.add(None, Some(memory));
+            costs.add(cost);
+            costs.add(Cost {
+                processor: None,
+                ..cost
+            });
         }
-        let (serving, candidate) = costs.summaries().expect("some were converted");
-        assert_eq!((serving.p95, serving.memory), (millis(95), 10));
-        assert_eq!(candidate.mean, 2 * serving.mean);
-        assert_eq!(candidate.memory, 50);
+        let OfBoth { stable, candidate } = costs.summaries().expect("some were converted");
+        assert_eq!((stable.p95_us, stable.memory_bytes), (95_000, 10));
+        assert_eq!(candidate.mean_us, 2 * stable.mean_us);
+        assert_eq!(candidate.memory_bytes, 50);
         assert_eq!(costs.exceeding(millis(50)), (50, 25));
     }
 }

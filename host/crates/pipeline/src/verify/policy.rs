@@ -1,135 +1,197 @@
-//! The policy of an activation: which differences refuse it.
+//! The policy: which differences refuse an activation, and which kinds of harm the guards of a rollout
+//! count.
 
 use std::time::Duration;
 
-use super::compare::{DifferenceGroup, GUARDED, GUARDED_OF_EVENTS, Tally};
+use super::compare::{GAINED, GUARDED, OnChange, Tally};
 use super::composed::{IDS, RESULT};
 use super::cost::Costs;
 use leadhost_config as config;
+use leadhost_domain::difference::{ComparisonCounts, DifferenceGroup, ItemKind, milliseconds};
 use leadhost_domain::size;
 
-/// Returns the differences that exceed the policy, each in a sentence; none if the candidate may
-/// serve.
-pub fn drift(tally: &Tally, policy: &config::VerifySection) -> Vec<String> {
-    let mut found = Vec::new();
-    let mut check = |group: &DifferenceGroup, of: u64, allowed: u64, what: &str| {
-        found.extend(exceeding(group, of, allowed, what));
+/// The parts of a comparison. Each one has shares of its own in the policy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Part {
+    /// The results of conversions.
+    Deliveries,
+    /// The sends of an adapter: requests, and the reading of answers.
+    Sends,
+    /// Whether the sender of a delivery passes the sender checks.
+    Checks,
+}
+
+impl Part {
+    pub const ALL: [Self; 3] = [Self::Deliveries, Self::Sends, Self::Checks];
+}
+
+/// A kind of harm, as a guard counts it.
+pub struct Harm {
+    pub count: u64,
+    pub allowed_per_mille: u64,
+    /// What it is, in words that follow the number.
+    pub what: &'static str,
+}
+
+/// Returns the kinds of harm of a part.
+pub fn harms(part: Part, counts: &ComparisonCounts, policy: &config::VerifySection) -> Vec<Harm> {
+    let (failing, leads) = (policy.failing_per_mille, policy.leads_per_mille);
+    let answers = policy.changed_answers_per_mille;
+    let kinds: &[(u64, u64, &str)] = match part {
+        Part::Deliveries => &[
+            (counts.failing, failing, "deliveries fail only with it"),
+            (
+                counts.lost,
+                policy.lost_per_mille,
+                "deliveries lose or change what is guarded",
+            ),
+            (
+                counts.altered,
+                policy.altered_per_mille,
+                "deliveries change what identifies a lead",
+            ),
+            (counts.vanished, leads, "deliveries lose a lead or an event"),
+            (counts.appeared, leads, "deliveries gain a lead or an event"),
+        ],
+        Part::Sends => &[
+            (counts.failing, failing, "sends fail only with it"),
+            (counts.vanished, failing, "sends lose their request"),
+            (
+                counts.lost,
+                answers,
+                "answers to sends are read differently",
+            ),
+            (
+                counts.changed,
+                policy.changed_sends_per_mille,
+                "sends have another request",
+            ),
+        ],
+        Part::Checks => &[(
+            counts.failing,
+            failing,
+            "deliveries fail only its sender checks",
+        )],
     };
-    check(
-        &tally.newly_failing,
-        tally.compared,
-        policy.failing_per_mille,
-        "deliveries fail only with it",
-    );
-    for field in GUARDED {
-        if let Some(lost) = tally.lost(field) {
-            let what = format!("leads {}", spelled(field));
-            check(lost, tally.leads, policy.lost_per_mille, &what);
-        }
-    }
-    for (field, what) in ALTERED {
-        if let Some(altered) = tally.altered.get(field) {
-            let allowed = policy.altered_per_mille;
-            check(altered, tally.candidate_leads, allowed, what);
-        }
-    }
-    for field in GUARDED_OF_EVENTS {
-        if let Some(lost) = tally.lost(field) {
-            let what = format!("events {}", spelled(field));
-            check(lost, tally.events, policy.lost_per_mille, &what);
-        }
-    }
-    // The response to a different request is unknown until the request is sent.
-    let refetched = changed(tally);
-    check(
-        &refetched,
-        tally.compared,
-        policy.changed_fetches_per_mille,
-        "deliveries fetch a lead by another request, which cannot be compared",
-    );
-    let allowed = policy.leads_per_mille;
-    check(&tally.vanished, tally.leads, allowed, "leads vanish");
-    check(
-        &tally.appeared,
-        tally.candidate_leads,
-        allowed,
-        "leads appear only with it",
-    );
-    let gone = &tally.vanished_events;
-    check(gone, tally.events, allowed, "events vanish");
-    check(
-        &tally.appeared_events,
-        tally.candidate_events,
-        allowed,
-        "events appear only with it",
-    );
-    found
+    let kinds = kinds.iter();
+    let kinds = kinds.map(|&(count, allowed_per_mille, what)| Harm {
+        count,
+        allowed_per_mille,
+        what,
+    });
+    kinds.collect()
 }
 
-/// The altered leads, by the names under which they are counted, in words that follow their number.
-const ALTERED: [(&str, &str); 8] = [
-    ("name", "leads change their name"),
-    ("phone", "leads change a phone"),
-    ("email", "leads change an e-mail address"),
-    ("listing", "leads change a listing"),
-    ("gained.name", "leads gain the same name as most"),
-    ("gained.phone", "leads gain a phone that others gain too"),
-    (
-        "gained.email",
-        "leads gain an e-mail address that others gain too",
-    ),
-    (
-        "gained.externalId",
-        "leads gain an external id that others gain too",
-    ),
-];
-
-/// Returns the differences of sends that exceed the policy, each in a sentence; none if the
-/// candidate may send.
-pub fn drift_of_sends(tally: &Tally, policy: &config::VerifySection) -> Vec<String> {
-    let of = tally.compared;
+/// Returns the differences of a part that exceed the policy, each in a sentence; none if the candidate may
+/// serve.
+pub fn drift(part: Part, tally: &Tally, policy: &config::VerifySection) -> Vec<String> {
+    let all = &tally.differences;
     let mut found = Vec::new();
+    let mut check = |group: Option<&DifferenceGroup>, of: u64, allowed: u64, what: &str| {
+        let exceeds = |group: &&DifferenceGroup| group.count * 1_000 > allowed * of;
+        found.extend(group.filter(exceeds).map(|group| {
+            let example = group.examples.first();
+            let example = example.map(|one| format!(", for example in {one}"));
+            format!(
+                "{} of {of} {what}{}",
+                group.count,
+                example.unwrap_or_default()
+            )
+        }));
+    };
     let failing = policy.failing_per_mille;
-    found.extend(exceeding(
-        &tally.newly_failing,
-        of,
-        failing,
-        "sends fail only with it",
-    ));
-    found.extend(exceeding(
-        &tally.items,
-        of,
-        failing,
-        "sends gain or lose their request",
-    ));
-    if let Some(read) = tally.lost(RESULT) {
-        let what = "answers to sends are read differently";
-        found.extend(exceeding(read, of, policy.changed_answers_per_mille, what));
-    }
-    if let Some(missed) = tally.lost(IDS) {
-        let what = "answers to sends lose or change an id of the provider";
-        let allowed = policy.changed_answers_per_mille;
-        found.extend(exceeding(missed, of, allowed, what));
-    }
-    found.extend(exceeding(
-        &changed(tally),
-        of,
-        policy.changed_sends_per_mille,
-        "sends have another request",
-    ));
-    found
-}
-
-/// Returns the number of those with another request as a difference.
-fn changed(tally: &Tally) -> DifferenceGroup {
-    DifferenceGroup {
+    // The response to a different request is unknown until the request is sent.
+    let changed = DifferenceGroup {
         count: tally.harm.changed,
         ..DifferenceGroup::default()
+    };
+    match part {
+        Part::Deliveries => {
+            let (compared, leads) = (all.compared, policy.leads_per_mille);
+            check(
+                Some(&all.newly_failing),
+                compared,
+                failing,
+                "deliveries fail only with it",
+            );
+            for field in &GUARDED {
+                let of = match field.of {
+                    ItemKind::Lead => all.leads,
+                    _ => tally.events,
+                };
+                let lost = tally.lost.get(field.counted);
+                check(lost, of, policy.lost_per_mille, field.lost);
+                if let OnChange::Alters(what) = field.change {
+                    let altered = tally.altered.get(field.counted);
+                    check(altered, all.candidate_leads, policy.altered_per_mille, what);
+                }
+            }
+            for (_, counted, what) in GAINED {
+                let altered = tally.altered.get(counted);
+                check(altered, all.candidate_leads, policy.altered_per_mille, what);
+            }
+            let what = "deliveries fetch a lead by another request, which cannot be compared";
+            check(
+                Some(&changed),
+                compared,
+                policy.changed_fetches_per_mille,
+                what,
+            );
+            for (group, of, what) in [
+                (&all.vanished, all.leads, "leads vanish"),
+                (
+                    &all.appeared,
+                    all.candidate_leads,
+                    "leads appear only with it",
+                ),
+                (&tally.vanished_events, tally.events, "events vanish"),
+                (
+                    &tally.appeared_events,
+                    tally.candidate_events,
+                    "events appear only with it",
+                ),
+            ] {
+                check(Some(group), of, leads, what);
+            }
+        }
+        Part::Sends => {
+            let answers = policy.changed_answers_per_mille;
+            for (group, allowed, what) in [
+                (Some(&all.newly_failing), failing, "sends fail only with it"),
+                (
+                    Some(&all.items),
+                    failing,
+                    "sends gain or lose their request",
+                ),
+                (
+                    tally.lost.get(RESULT),
+                    answers,
+                    "answers to sends are read differently",
+                ),
+                (
+                    tally.lost.get(IDS),
+                    answers,
+                    "answers to sends lose or change an id of the provider",
+                ),
+                (
+                    Some(&changed),
+                    policy.changed_sends_per_mille,
+                    "sends have another request",
+                ),
+            ] {
+                check(group, all.compared, allowed, what);
+            }
+        }
+        Part::Checks => {
+            let what = "deliveries fail only its sender checks";
+            check(Some(&all.newly_failing), all.compared, failing, what);
+        }
     }
+    found
 }
 
 /// Conversions without which time and memory are not judged.
-const MEASURED: usize = 3;
+const MEASURED: u64 = 3;
 
 /// Returns the growth of time and memory that exceeds the policy, each in a sentence. `inline`: the time
 /// of a call in a request.
@@ -139,84 +201,44 @@ pub fn drift_of_cost(
     policy: &config::VerifySection,
 ) -> Vec<String> {
     let mut found = Vec::new();
-    let Some((serving, candidate)) = costs.summaries() else {
+    let Some(needed) = costs.summaries() else {
         return found;
     };
-    if costs.serving.len() < MEASURED {
+    if costs.conversions() < MEASURED {
         return found;
     }
+    let (stable, candidate) = (needed.stable, needed.candidate);
     let (fitting, slower) = costs.exceeding(inline);
     if slower * 1_000 > policy.slow_per_mille * fitting {
         found.push(format!(
             "{slower} of {fitting} conversions exceed the {} ms of a request (plugins.inline_ms) only with it, so their senders get `queued`: {} ms instead of {} ms on average",
             inline.as_millis(),
-            milliseconds(candidate.mean),
-            milliseconds(serving.mean),
+            milliseconds(candidate.mean_us),
+            milliseconds(stable.mean_us),
         ));
     }
-    let is_larger = candidate.memory > serving.memory.saturating_mul(policy.memory_times)
-        && candidate.memory >= serving.memory.saturating_add(policy.memory_mib << 20);
-    if is_larger {
+    if is_larger(stable.memory_bytes, candidate.memory_bytes, policy) {
         found.push(format!(
             "a conversion needs {} of memory with it instead of {} on average",
-            size::readable(candidate.memory),
-            size::readable(serving.memory),
+            size::readable(candidate.memory_bytes),
+            size::readable(stable.memory_bytes),
         ));
     }
     found
 }
 
-/// Returns a time in milliseconds with one digit behind the point.
-fn milliseconds(time: Duration) -> String {
-    format!("{:.1}", time.as_secs_f64() * 1_000.0)
-}
-
-/// Returns the sender checks that the candidate adds, if they refuse more senders than the policy
-/// allows to fail, in a sentence.
-pub fn drift_of_checks(tally: &Tally, policy: &config::VerifySection) -> Vec<String> {
-    let what = "deliveries fail only its sender checks";
-    let failing = policy.failing_per_mille;
-    let found = exceeding(&tally.newly_failing, tally.compared, failing, what);
-    found.into_iter().collect()
-}
-
-/// Returns a sentence about differences that are more than the allowed share.
-fn exceeding(group: &DifferenceGroup, of: u64, allowed: u64, what: &str) -> Option<String> {
-    if group.count * 1_000 <= allowed * of {
-        return None;
-    }
-    let example = group.examples.first();
-    let example = example.map(|one| format!(", for example in {}", one.subject));
-    let example = example.unwrap_or_default();
-    Some(format!("{} of {of} {what}{example}", group.count))
-}
-
-/// Returns the harm to a field of leads or events for a sentence: a lead may have several values of
-/// some.
-fn spelled(field: &str) -> &str {
-    match field {
-        "name" => "lose their name",
-        "phone" => "lose a phone",
-        "email" => "lose an e-mail address",
-        "externalId" => "lose or change their external id",
-        "listing" => "lose a listing",
-        "action" => "change their action",
-        "event.externalId" => "lose or change their external id",
-        "event.contact" => "lose or change their contact",
-        "event.template" => "lose or change their template",
-        "event.sender" => "lose or change their sender",
-        "event.text" => "lose their text",
-        "event.state" => "lose or change their state",
-        "event.optOut" => "lose or change their opt-out",
-        other => other,
-    }
+/// Returns whether the candidate needs far more memory: by a factor and by a difference, because a small
+/// instance doubles easily.
+pub fn is_larger(stable: u64, candidate: u64, policy: &config::VerifySection) -> bool {
+    candidate > stable.saturating_mul(policy.memory_times)
+        && candidate >= stable.saturating_add(policy.memory_mib << 20)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::verify::compare::Memory;
-    use crate::verify::cost::ProcessorTimes;
+    use crate::verify::cost::{Cost, OfBoth};
+    use leadhost_domain::difference::Differences;
 
     const STRICT: config::VerifySection = config::VerifySection::STRICT;
 
@@ -229,9 +251,12 @@ mod tests {
 
     fn tally(change: impl FnOnce(&mut Tally)) -> Tally {
         let mut tally = Tally {
-            compared: 1_000,
-            leads: 1_000,
-            candidate_leads: 1_000,
+            differences: Differences {
+                compared: 1_000,
+                leads: 1_000,
+                candidate_leads: 1_000,
+                ..Differences::default()
+            },
             ..Tally::default()
         };
         change(&mut tally);
@@ -254,15 +279,15 @@ mod tests {
     fn only_harm_to_a_lead_exceeds_a_strict_policy() {
         for (harmful, words) in [
             (
-                tally(|one| one.newly_failing = group(1)),
+                tally(|one| one.differences.newly_failing = group(1)),
                 "1 of 1000 deliveries fail only with it",
             ),
             (
-                tally(|one| one.vanished = group(2)),
+                tally(|one| one.differences.vanished = group(2)),
                 "2 of 1000 leads vanish",
             ),
             (
-                tally(|one| one.appeared = group(3)),
+                tally(|one| one.differences.appeared = group(3)),
                 "3 of 1000 leads appear",
             ),
             (lost("phone", 412), "412 of 1000 leads lose a phone"),
@@ -297,15 +322,15 @@ mod tests {
                 "2 of 9 events lose their text",
             ),
         ] {
-            let found = drift(&harmful, &STRICT);
+            let found = drift(Part::Deliveries, &harmful, &STRICT);
             assert!(found.len() == 1 && found[0].contains(words), "{found:?}");
         }
         for harmless in [
             Tally::default(),
-            tally(|one| one.no_longer_failing = group(9)),
-            tally(|one| one.items = group(9)),
+            tally(|one| one.differences.no_longer_failing = group(9)),
+            tally(|one| one.differences.items = group(9)),
         ] {
-            assert_eq!(drift(&harmless, &STRICT), [""; 0]);
+            assert_eq!(drift(Part::Deliveries, &harmless, &STRICT), [""; 0]);
         }
     }
 
@@ -318,46 +343,52 @@ mod tests {
         };
         for (harmful, words) in [
             (
-                tally(|one| one.newly_failing = group(1)),
+                tally(|one| one.differences.newly_failing = group(1)),
                 "1 of 1000 sends fail only with it",
             ),
-            (tally(|one| one.items = group(2)), "lose their request"),
+            (
+                tally(|one| one.differences.items = group(2)),
+                "lose their request",
+            ),
             (read(3), "3 of 1000 answers to sends are read differently"),
             (
                 lost(IDS, 20),
                 "20 of 1000 answers to sends lose or change an id of the provider",
             ),
         ] {
-            let found = drift_of_sends(&harmful, &STRICT);
+            let found = drift(Part::Sends, &harmful, &STRICT);
             assert!(found.len() == 1 && found[0].contains(words), "{found:?}");
         }
         let changed = tally(|one| one.harm.changed = 12);
-        assert_eq!(drift_of_sends(&changed, &STRICT), [""; 0]);
+        assert_eq!(drift(Part::Sends, &changed, &STRICT), [""; 0]);
         let none = config::VerifySection {
             changed_sends_per_mille: 0,
             ..STRICT
         };
-        let found = drift_of_sends(&changed, &none);
+        let found = drift(Part::Sends, &changed, &none);
         assert_eq!(found, ["12 of 1000 sends have another request"]);
     }
 
     #[test]
     fn calls_that_no_longer_fit_into_a_request_and_far_more_memory_exceed_the_policy() {
-        let costs = |(serving, candidate): (u64, u64), mebibytes: (u64, u64)| {
+        let costs_of = |many, (stable, candidate): (u64, u64), mebibytes: (u64, u64)| {
             let mut costs = Costs::default();
-            for _ in 0..MEASURED {
-                let processor = ProcessorTimes {
-                    serving: Duration::from_millis(serving),
-                    candidate: Duration::from_millis(candidate),
-                };
-                let memory = Memory {
-                    serving: mebibytes.0 << 20,
-                    candidate: mebibytes.1 << 20,
-                };
-                costs.add(Some(processor), Some(memory));
+            for _ in 0..many {
+                costs.add(Cost {
+                    took: None,
+                    processor: Some(OfBoth {
+                        stable: Duration::from_millis(stable),
+                        candidate: Duration::from_millis(candidate),
+                    }),
+                    memory: Some(OfBoth {
+                        stable: mebibytes.0 << 20,
+                        candidate: mebibytes.1 << 20,
+                    }),
+                });
             }
             costs
         };
+        let costs = |times, mebibytes| costs_of(MEASURED, times, mebibytes);
         let found = |costs: &Costs| drift_of_cost(costs, Duration::from_millis(50), &STRICT);
         assert_eq!(found(&costs((1, 49), (1, 16))), [""; 0]);
         // Slow with both.
@@ -369,10 +400,21 @@ mod tests {
         );
         let large = found(&costs((1, 1), (1, 60)));
         assert!(large.len() == 1 && large[0].contains("60 MiB"), "{large:?}");
-        let mut few = costs((1, 130), (1, 60));
-        few.serving.pop();
-        few.candidate.pop();
+        let few = costs_of(MEASURED - 1, (1, 130), (1, 60));
         assert_eq!(found(&few), [""; 0]);
+    }
+
+    #[test]
+    fn memory_is_far_more_only_past_a_factor_and_a_difference() {
+        let check = |stable: u64, candidate: u64, expect: bool| {
+            let found = is_larger(stable << 20, candidate << 20, &STRICT);
+            assert_eq!(found, expect, "{stable} {candidate}");
+        };
+        check(1, 1, false);
+        check(1, 16, false);
+        check(1, 17, true);
+        check(10, 40, false);
+        check(10, 41, true);
     }
 
     #[test]
@@ -382,9 +424,15 @@ mod tests {
             altered_per_mille: 10,
             ..STRICT
         };
-        assert_eq!(drift(&altered("phone", 10), &policy), [""; 0]);
-        assert_eq!(drift(&altered("phone", 11), &policy).len(), 1);
-        assert_eq!(drift(&lost("email", 5), &policy), [""; 0]);
-        assert_eq!(drift(&lost("email", 6), &policy).len(), 1);
+        assert_eq!(
+            drift(Part::Deliveries, &altered("phone", 10), &policy),
+            [""; 0]
+        );
+        assert_eq!(
+            drift(Part::Deliveries, &altered("phone", 11), &policy).len(),
+            1
+        );
+        assert_eq!(drift(Part::Deliveries, &lost("email", 5), &policy), [""; 0]);
+        assert_eq!(drift(Part::Deliveries, &lost("email", 6), &policy).len(), 1);
     }
 }

@@ -68,7 +68,7 @@ impl Verifications {
 }
 
 impl Progress {
-    /// Returns how many deliveries and sends were chosen. Zero while they are being chosen.
+    /// Returns how many deliveries were chosen. Zero while they are being chosen.
     pub fn chosen(&self) -> u64 {
         self.chosen.load(Ordering::Relaxed)
     }
@@ -85,7 +85,7 @@ impl Progress {
 }
 
 impl Running<'_> {
-    /// Notes how many deliveries and sends were chosen.
+    /// Notes how many deliveries were chosen.
     pub fn chose(&self, many: usize) {
         self.progress.chosen.store(many as u64, Ordering::Relaxed);
     }

@@ -1,26 +1,25 @@
-//! Chooses the stored deliveries and kept sends that a verification takes: the newest of each
-//! connection and outcome, so that a rare connection is not lost among busy ones. Failed and parked
-//! deliveries take at most half of the places, unless there are too few others: an outage must not
-//! hide what worked before. Deliveries in quarantine are left out: their senders proved nothing. Sends
-//! have places of their own, as many as deliveries.
+//! Chooses the stored deliveries that a verification takes: the newest of each connection and outcome, so
+//! that a rare connection is not lost among busy ones. Failed and parked deliveries take at most half of
+//! the places, unless there are too few others: an outage must not hide what worked before. Deliveries in
+//! quarantine are left out: their senders proved nothing.
 //!
 //! Deliveries that failed, are parked or have no route are found through the queue, however old they
 //! are. No index leads to the other outcomes of a connection, so that a rare one is looked for among a
 //! bounded number of its newest deliveries.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
 
 use tokio::time::Instant;
 
 use crate::state::Pipeline;
-use leadhost_domain::connection::{Connection, ConnectionKind};
+use leadhost_domain::connection::Connection;
 use leadhost_domain::delivery::DeliveryStatus;
-use leadhost_domain::id::{DeliveryId, MessageId, WorkspaceId};
+use leadhost_domain::difference::Coverage;
+use leadhost_domain::id::DeliveryId;
 use leadhost_domain::limits;
 use leadhost_domain::plugin::Digest;
 use leadhost_domain::time::Micros;
-use leadhost_store::{ConvertedFilter, DeliveryCount, DeliveryFilter, KeptSendFilter, StoreError};
+use leadhost_store::{ConvertedFilter, DeliveryCount, DeliveryFilter, StoreError};
 
 /// Outcomes that a better version may change for the better.
 const FAILED: [DeliveryStatus; 2] = [DeliveryStatus::Failed, DeliveryStatus::Parked];
@@ -37,48 +36,25 @@ const DONE: [DeliveryStatus; 5] = [
 /// The criteria by which deliveries are chosen.
 #[derive(Clone, Debug)]
 pub struct Choice {
-    /// The greatest number of deliveries, and of sends.
+    /// The greatest number of deliveries.
     pub last: u32,
-    /// Only deliveries received, and messages sent, since then.
+    /// Only deliveries received since then.
     pub since: Option<Micros>,
-    /// Only failed and parked deliveries, and sends that the provider did not accept.
+    /// Only failed and parked deliveries.
     pub failed: bool,
-    /// Only deliveries that this version converted last, and sends whose request it made.
+    /// Only deliveries that this version converted last.
     pub converted_by: Option<Digest>,
 }
 
-/// A delivery or a kept send.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sampled {
-    Delivery(DeliveryId),
-    Send(WorkspaceId, MessageId),
-}
-
-/// The chosen deliveries and sends: deliveries, failed and other ones in turn, and sends between them.
+/// The chosen deliveries, failed and other ones in turn, and what they were chosen from.
 #[derive(Debug, Default)]
 pub struct Sample {
-    pub chosen: Vec<Sampled>,
-    /// The number of deliveries among them.
-    pub deliveries: usize,
-    /// The number of sends among them.
-    pub sends: usize,
-    /// The deliveries from which they were chosen.
-    pub total: Total,
-    /// Connections of the plugin, with those that are not covered.
-    pub connections: usize,
-    /// Connections beyond [`limits::VERIFY_CONNECTIONS`], and those that were not reached in time.
-    pub not_covered: usize,
+    pub chosen: Vec<DeliveryId>,
+    /// Nothing of it is compared yet.
+    pub coverage: Coverage,
 }
 
-/// A number of deliveries.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Total {
-    pub deliveries: u64,
-    /// There may be more: only some connections, or only the newest deliveries, were counted.
-    pub is_least: bool,
-}
-
-/// Chooses deliveries and sends of the connections that use the plugin. Connections that are not
+/// Chooses deliveries of the connections that use the plugin. Connections that are not
 /// reached before the deadline are not covered.
 pub async fn choose(
     pipeline: &Pipeline,
@@ -87,9 +63,12 @@ pub async fn choose(
     deadline: Instant,
 ) -> Result<Sample, StoreError> {
     let connections = pipeline.connections_using(plugin).await?;
-    let (mut failed, mut done, mut sends) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut failed, mut done) = (Vec::new(), Vec::new());
     let most = usize::try_from(choice.last).unwrap_or(usize::MAX);
-    let mut total = Total::default();
+    let mut coverage = Coverage {
+        connections: connections.len(),
+        ..Coverage::default()
+    };
     let mut left = limits::VERIFY_COUNTED;
     let rows = looked_at(connections.len());
     let mut covered = 0;
@@ -117,35 +96,27 @@ pub async fn choose(
         }
         let found = found as u64;
         if is_whole {
-            total.deliveries += found;
+            coverage.total += found;
         } else {
             let counted = count(pipeline, connection, choice, left).await?;
             // Some were stored or swept meanwhile.
-            total.deliveries += counted.found.max(found);
-            total.is_least |= counted.looked >= left.into();
+            coverage.total += counted.found.max(found);
+            coverage.total_is_least |= counted.looked >= left.into();
             left = left.saturating_sub(u32::try_from(counted.looked).unwrap_or(u32::MAX));
-        }
-        if connection.kind == ConnectionKind::Channel {
-            sends.extend(newest_sends(pipeline, connection, choice).await?);
         }
         covered += 1;
     }
-    total.is_least |= covered < connections.len();
+    coverage.total_is_least |= covered < connections.len();
     let done = in_turn(done, most);
     let failed = in_turn(
         failed,
         most.saturating_sub(done.len()).max(most.div_ceil(2)),
     );
-    let deliveries = in_turn(vec![failed, done], most);
-    let sends = in_turn(sends, most);
-    Ok(Sample {
-        deliveries: deliveries.len(),
-        sends: sends.len(),
-        total,
-        chosen: in_turn(vec![deliveries, sends], usize::MAX),
-        connections: connections.len(),
-        not_covered: connections.len() - covered,
-    })
+    let chosen = in_turn(vec![failed, done], most);
+    coverage.chosen = chosen.len() as u64;
+    coverage.not_reached = coverage.chosen;
+    coverage.connections_not_covered = coverage.connections - covered;
+    Ok(Sample { chosen, coverage })
 }
 
 /// Returns the newest deliveries of a connection, at most as many as are chosen in total.
@@ -213,43 +184,19 @@ fn converted(connection: &Connection, choice: &Choice) -> ConvertedFilter {
     }
 }
 
-/// Returns the newest kept sends of an instance by their outcomes, at most as many as are chosen in
-/// total.
-async fn newest_sends(
-    pipeline: &Pipeline,
-    connection: &Connection,
-    choice: &Choice,
-) -> Result<Vec<Vec<Sampled>>, StoreError> {
-    let filter = KeptSendFilter {
-        workspace: connection.workspace,
-        connection: connection.id.clone(),
-        since: choice.since,
-        digest: choice.converted_by.clone(),
-        failed: choice.failed,
-        limit: choice.last,
-    };
-    let mut outcomes: BTreeMap<&'static str, Vec<Sampled>> = BTreeMap::new();
-    for (message, outcome) in pipeline.core.store.kept_sends(&filter).await? {
-        let send = Sampled::Send(connection.workspace, message);
-        outcomes.entry(outcome.as_str()).or_default().push(send);
-    }
-    Ok(outcomes.into_values().collect())
-}
-
-fn ids(found: impl IntoIterator<Item = (DeliveryId, DeliveryStatus)>) -> Vec<Sampled> {
-    let found = found.into_iter();
-    found.map(|(id, _)| Sampled::Delivery(id)).collect()
+fn ids(found: impl IntoIterator<Item = (DeliveryId, DeliveryStatus)>) -> Vec<DeliveryId> {
+    found.into_iter().map(|(id, _)| id).collect()
 }
 
 /// Returns the deliveries of each outcome, the newest first and each once.
-fn by_outcome(mut found: Vec<(DeliveryId, DeliveryStatus)>) -> [Vec<Sampled>; DONE.len()] {
+fn by_outcome(mut found: Vec<(DeliveryId, DeliveryStatus)>) -> [Vec<DeliveryId>; DONE.len()] {
     found.sort_by_key(|one| Reverse(one.0));
     found.dedup_by_key(|one| one.0);
     DONE.map(|status| ids(found.iter().filter(|one| one.1 == status).copied()))
 }
 
 /// Takes at most `most`, one of each stratum in turn, the newest first.
-fn in_turn(strata: Vec<Vec<Sampled>>, most: usize) -> Vec<Sampled> {
+fn in_turn(strata: Vec<Vec<DeliveryId>>, most: usize) -> Vec<DeliveryId> {
     let mut strata: Vec<_> = strata.into_iter().map(Vec::into_iter).collect();
     let mut chosen = Vec::new();
     while chosen.len() < most && !strata.is_empty() {

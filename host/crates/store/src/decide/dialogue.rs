@@ -6,14 +6,14 @@
 //! The methods of [`ReadSet`](super::ReadSet) that are named beside each field say which rows
 //! a store loads into it.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap};
 
 use super::{
     ConversationRecord, IdempotencyRecord, MessageErrorRecord, MessageRecord, Reference,
     SendRecord, TicketRecord,
 };
 use crate::change::RowChange;
-use crate::{IdempotencyKey, KeptSend};
+use crate::{IdempotencyKey, StoredAnswer};
 use leadhost_domain::channel::Template;
 use leadhost_domain::id::{
     AgentId, ConnectionId, ContactId, ConversationId, DealId, MessageErrorId, MessageId, TicketId,
@@ -61,8 +61,6 @@ pub struct Dialogue {
     pub changed_messages: Vec<MessageId>,
     pub changed_errors: Vec<MessageErrorId>,
     pub changed_tickets: Vec<TicketId>,
-    /// Sends to keep. A later attempt replaces an earlier one.
-    pub kept_sends: BTreeMap<MessageId, KeptSend>,
     /// New holds, or new ends of known ones. The later end is kept.
     pub new_holds: Vec<NewHold>,
     /// Applied to the stored lists in this order: [`TemplateState::change`].

@@ -128,7 +128,6 @@ pub fn settle(
         holds: Vec::new(),
         pause: None,
         answer: None,
-        kept_send: None,
     }));
     match decide(set, write) {
         WriteOutcome::Message(outcome) => Some(outcome.state),

@@ -138,9 +138,6 @@ pub(super) fn settle(set: &mut WorkingSet, new: &SendSettlement) -> WriteOutcome
     if let Some((key, answer)) = &new.answer {
         idempotency::answer(set, key, answer);
     }
-    if let Some(kept) = &new.kept_send {
-        set.dialogue.kept_sends.insert(id, (**kept).clone());
-    }
     outcome(set, workspace, id)
 }
 
@@ -271,7 +268,6 @@ mod tests {
             holds: Vec::new(),
             pause: None,
             answer: None,
-            kept_send: None,
         }));
         decide(set, write);
         let owner = set.contact_keys.get(&(channel.workspace, key));

@@ -15,7 +15,6 @@ pub mod desk;
 pub mod erase;
 pub mod export;
 pub mod fleet;
-pub mod kept_sends;
 pub mod keys;
 pub mod merge;
 pub mod messages;
@@ -60,7 +59,6 @@ fn areas() -> Vec<(&'static str, Vec<&'static Sql>)> {
         ("desk", desk::SQL.to_vec()),
         ("erase", erase::SQL.concat()),
         ("export", export::SQL.to_vec()),
-        ("kept_sends", kept_sends::SQL.to_vec()),
         ("keys", keys::SQL.to_vec()),
         ("load", batch::load::SQL.to_vec()),
         ("load", batch::load::leads::SQL.to_vec()),

@@ -1,7 +1,6 @@
 //! Plugins: their versions, activation, comparison, rollout and rollback.
 
 use std::cmp::Reverse;
-use std::time::Duration;
 
 use askama::Template;
 use hyper::StatusCode;
@@ -682,7 +681,7 @@ pub async fn change_rollout(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use leadhost_admin_api::hosts::BehindView;
+    use leadhost_domain::host_names::Behind;
 
     #[test]
     fn a_deploy_that_a_host_does_not_follow_is_said_in_yellow() {
@@ -694,7 +693,7 @@ mod tests {
         .expect("a deployed plugin");
         let notice = |deployed: &_| deployed_notice("It is active.".to_owned(), deployed);
         assert_eq!(notice(&deployed), Notice::from("It is active."));
-        deployed.behind = Some(vec![BehindView {
+        deployed.behind = Some(vec![Behind {
             host: "b".to_owned(),
             reason: "it cannot load it".to_owned(),
         }]);

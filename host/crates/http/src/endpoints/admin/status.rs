@@ -1,6 +1,5 @@
 //! `GET /admin/v1/status`: what is running and what is waiting.
 
-use crate::endpoints::admin::plugins::outcome::behind_view;
 use std::cmp::Reverse;
 
 use hyper::StatusCode;
@@ -58,7 +57,7 @@ pub async fn show(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
                 generation: activation.generation,
                 activated_at: activation.activated_at,
                 hosts: http.core.store.is_shared().then_some(serving.len()),
-                behind: behind.into_iter().map(behind_view).collect(),
+                behind,
             }
         })
         .collect();

@@ -148,10 +148,6 @@ impl Follower {
             // They are being loaded.
             _ => return Ok(()),
         };
-        let begins_probation = rollout.stage == RolloutStage::Probation
-            && live
-                .as_ref()
-                .is_none_or(|live| live.rollout.stage != RolloutStage::Probation);
         let observed = match live {
             Some(live) => Arc::clone(&live.observed),
             None => {
@@ -165,13 +161,6 @@ impl Follower {
                 Arc::new(observed)
             }
         };
-        if begins_probation {
-            let now = pipeline.core.clock.now();
-            let hour = &pipeline.rollouts.hour;
-            // Empty on a host that has started since the activation.
-            let before = hour.converted_by(&rollout.name, &rollout.stable, now);
-            observed.begin_probation(before);
-        }
         let seen = observed.so_far();
         let previous = match before(pipeline, rollout).await {
             // Without the previous version the canary has only two versions. If the version is

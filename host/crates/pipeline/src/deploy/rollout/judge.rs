@@ -1,7 +1,7 @@
 //! Judges the open rollouts, on one host at a time: a guard that trips ends a rollout, time and
 //! a fleet that follows take it to its next step.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -15,16 +15,16 @@ use crate::deploy::{
     trust,
 };
 use crate::fleet::FleetJob;
-use crate::rollout::guard::{self, Part};
-use crate::rollout::hour::HourComparison;
+use crate::rollout::guard;
 use crate::rollout::{Observations, SLOWER, TIMES_SLOWER};
 use crate::rounds::Rounds;
 use crate::state::Pipeline;
-use crate::verify::compare::ComparisonCounts;
+use crate::verify::policy::{Part, harms};
 use crate::versions::serving;
 use leadhost_config as config;
 use leadhost_config::shutdown::Shutdown;
 use leadhost_domain::audit::{AuditActor, OperatorAct};
+use leadhost_domain::difference::ComparisonCounts;
 use leadhost_domain::id::ConnectionId;
 use leadhost_domain::limits;
 use leadhost_domain::rollout::{RECORDED, Rollout, RolloutStage};
@@ -68,23 +68,14 @@ struct JudgedRollout {
     looked: Option<Instant>,
     recorded: Instant,
     moments: VecDeque<Moment>,
-    /// The same of the comparison with the hour before.
-    hours: VecDeque<HourComparison>,
     /// Whether the log has what the step waits for after its time.
     has_said: bool,
     /// Since when another version than the candidate is active in the probation.
     overtaken: Option<Instant>,
 }
 
-/// The counts at a moment, by the places of [`Part::ALL`].
-type Moment = [PartCounts; Part::ALL.len()];
-
-/// The counts of a part: all, and by connection.
-#[derive(Clone, Default)]
-struct PartCounts {
-    all: ComparisonCounts,
-    connections: BTreeMap<ConnectionId, ComparisonCounts>,
-}
+/// The counts at a moment by part: of all connections, and of each.
+type Moment = BTreeMap<(Part, Option<ConnectionId>), ComparisonCounts>;
 
 impl JudgedRollout {
     fn new(rollout: &Rollout) -> Self {
@@ -94,7 +85,6 @@ impl JudgedRollout {
             looked: Some(Instant::now()),
             recorded: Instant::now(),
             moments: VecDeque::new(),
-            hours: VecDeque::new(),
             has_said: false,
             overtaken: None,
         }
@@ -219,106 +209,75 @@ async fn tripped(
 ) -> Option<String> {
     let policy = &pipeline.core.config.verify;
     let seen = &status.seen;
-    let now: Moment = Part::ALL.map(|part| {
-        let tally = seen.part(part);
-        PartCounts {
-            all: tally.harm,
-            connections: tally.connections.clone(),
-        }
-    });
-    let (mut is_harmful, mut harmed, mut is_everywhere) = (seen.tripped, Vec::new(), true);
-    for (place, part) in Part::ALL.into_iter().enumerate() {
-        let counts = &now[place];
-        let recently = |counts: ComparisonCounts,
-                        then: &dyn Fn(&PartCounts) -> ComparisonCounts| {
-            let mut moments = watched.moments.iter();
-            moments.any(|moment| {
-                let since = counts.since(then(&moment[place]));
-                guard::trips_recently(part, &since, policy)
+    let now: Moment = Part::ALL
+        .into_iter()
+        .flat_map(|part| {
+            let tally = seen.part(part);
+            let connections = tally.connections.iter();
+            let connections = connections.map(|(id, counts)| (Some(id.clone()), *counts));
+            let all = std::iter::once((None, tally.harm));
+            all.chain(connections)
+                .map(move |(of, counts)| ((part, of), counts))
+        })
+        .collect();
+    let trips = |key: &(Part, Option<ConnectionId>), counts: &ComparisonCounts| {
+        let mut moments = watched.moments.iter();
+        guard::trips(key.0, counts, policy)
+            || moments.any(|moment| {
+                let then = moment.get(key).copied().unwrap_or_default();
+                guard::trips_recently(key.0, &counts.since(then), policy)
             })
-        };
-        let is_whole =
-            guard::trips(part, &counts.all, policy) || recently(counts.all, &|then| then.all);
-        let on = counts.connections.iter().filter(|(id, counts)| {
-            let then = |then: &PartCounts| then.connections.get(*id).copied().unwrap_or_default();
-            guard::trips(part, counts, policy) || recently(**counts, &then)
-        });
-        let on: Vec<ConnectionId> = on.map(|(id, _)| id.clone()).collect();
-        is_harmful |= is_whole || !on.is_empty();
-        if !on.is_empty() {
-            is_everywhere &= on.len() == counts.connections.len();
-        }
-        for id in on {
-            if !harmed.contains(&id) {
-                harmed.push(id);
+    };
+    let tripped = now.iter().filter(|(key, counts)| trips(key, counts));
+    let tripped: BTreeSet<(Part, Option<ConnectionId>)> =
+        tripped.map(|(key, _)| key.clone()).collect();
+    let harmed: BTreeSet<&ConnectionId> =
+        tripped.iter().filter_map(|(_, of)| of.as_ref()).collect();
+    // All connections of the parts in which some are harmed.
+    let is_everywhere = now.keys().all(|key| {
+        let is_of_harmed = tripped
+            .iter()
+            .any(|(part, of)| *part == key.0 && of.is_some());
+        key.1.is_none() || !is_of_harmed || tripped.contains(key)
+    });
+    let mut why = Vec::new();
+    // A host that sees a guard trip by itself gives the candidate no more deliveries.
+    let is_harmful = seen.tripped || !tripped.is_empty();
+    if is_harmful {
+        why = status.drift(policy);
+        if !harmed.is_empty() && !is_everywhere {
+            let mut names = Vec::new();
+            for id in harmed.into_iter().take(NAMED) {
+                names.push(name_of(pipeline, id).await);
             }
+            why.push(format!("only on connection {}", names.join(", ")));
+        }
+        if why.is_empty() {
+            why.push(most_harm(seen, policy));
         }
     }
     watched.moments.push_back(now);
     if watched.moments.len() > MOMENTS {
         watched.moments.pop_front();
     }
-    // A host that sees a guard trip by itself gives the candidate no more deliveries.
     if is_harmful {
-        let mut why = status.drift(policy);
-        if !harmed.is_empty() && !is_everywhere {
-            let mut names = Vec::new();
-            for id in harmed.iter().take(NAMED) {
-                names.push(name_of(pipeline, id).await);
-            }
-            why.push(format!("only on connection {}", names.join(", ")));
-        }
-        if why.is_empty() {
-            why.push(most_harm(seen));
-        }
         return Some(why.join("; "));
     }
-    if let Some(why) = slow(seen).or_else(|| large(seen, policy)) {
-        return Some(why);
-    }
-    worse_than_before(pipeline, watched, status).await
-}
-
-/// Returns why the candidate is worse than the hour before its activation.
-async fn worse_than_before(
-    pipeline: &Pipeline,
-    watched: &mut JudgedRollout,
-    status: &RolloutStatus,
-) -> Option<String> {
-    if status.rollout.stage != RolloutStage::Probation {
-        return None;
-    }
-    let hour = &status.seen.hour;
-    let worse = hour.worse(watched.hours.iter(), &pipeline.core.config.verify);
-    watched.hours.push_back(hour.moment());
-    if watched.hours.len() > MOMENTS {
-        watched.hours.pop_front();
-    }
-    let worse = worse?;
-    Some(worse.sentence(&name_of(pipeline, &worse.connection).await))
+    slow(seen).or_else(|| large(seen, policy))
 }
 
 /// Returns a sentence about harm that does not exceed the policy as a whole.
-fn most_harm(seen: &Observations) -> String {
-    let harms = Part::ALL.into_iter().flat_map(|part| {
-        let harm = seen.part(part).harm;
-        [
-            (harm.failing, "fail only with it"),
-            (harm.lost, "lose or change what is guarded"),
-            (harm.altered, "change what identifies a lead"),
-            (harm.vanished, "lose a lead, an event or a request"),
-            (harm.appeared, "gain a lead, an event or a request"),
-        ]
-        .map(|(many, how)| (many, harm.compared, part, how))
+fn most_harm(seen: &Observations, policy: &config::VerifySection) -> String {
+    let parts = Part::ALL.into_iter();
+    let all = parts.flat_map(|part| {
+        let counts = seen.part(part).harm;
+        let harms = harms(part, &counts, policy).into_iter();
+        harms.map(move |harm| (harm, counts.compared))
     });
-    let most = harms.max_by_key(|(many, ..)| *many);
-    let (most, of, part, how) = most.unwrap_or((0, 0, Part::Deliveries, "show harm"));
-    let what = match part {
-        Part::Deliveries => "deliveries",
-        Part::Sends => "sends",
-        Part::Checks => "sender checks",
-    };
-    format!("{most} of {of} {what} {how}")
+    let most = all.max_by_key(|(harm, _)| (harm.allowed_per_mille < 1_000, harm.count));
+    most.map_or_else(String::new, |(harm, of)| {
+        format!("{} of {of} {}", harm.count, harm.what)
+    })
 }
 
 /// Connections that a reason names.
@@ -380,7 +339,7 @@ async fn decide(
     let rollout = &status.rollout;
     let active = serving(pipeline, &rollout.name).await?;
     let is_active = |digest| active.as_ref() == Some(digest);
-    let is_time = spent >= rollout.plan.every;
+    let is_time = rollout.is_time(spent);
     let (now, by) = (pipeline.core.clock.now(), service());
     let is_overtaken = rollout.stage == RolloutStage::Probation && !is_active(&rollout.candidate);
     if !is_overtaken {
@@ -421,7 +380,7 @@ async fn decide(
             let why = "its time is over".to_owned();
             end(pipeline, rollout, RolloutStage::Done, why).await
         }
-        RolloutStage::Probation if spent >= rollout.plan.probation => {
+        RolloutStage::Probation if is_time => {
             let why = match rollout.plan.guards {
                 true => "no guard has tripped",
                 false => "its time is over; guards were off",
@@ -529,7 +488,7 @@ async fn roll_back(
 fn report_rollback(pipeline: &Pipeline, status: &RolloutStatus, why: &str) {
     let rollout = &status.rollout;
     let (plugin, candidate) = (&rollout.name, rollout.candidate.short());
-    let example = status.failure().map(|one| one.subject.to_string());
+    let example = status.failure().map(ToString::to_string);
     pipeline.core.metrics.rollouts.rolled_back(plugin);
     tracing::error!(%plugin, candidate, why, example, "rollout rolled back, stable version active");
 }

@@ -5,11 +5,11 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Weak};
 
-use crate::rollout::guard::Part;
-use crate::rollout::state::{AnsweredDelivery, Next, SentSend, Turn, Waiting};
-use crate::rollout::{self, Cost, LiveRollout, served};
+use crate::rollout::state::{Next, Turn, Waiting};
+use crate::rollout::{self, LiveRollout, sends};
 use crate::state::Pipeline;
-use crate::verify::{self, conversion::Compared};
+use crate::verify::{self, Part, conversion::Compared};
+use leadhost_domain::id::DeliveryId;
 
 /// Deliveries that are not compared again.
 const RECENT: usize = 64;
@@ -29,7 +29,7 @@ pub async fn run(pipeline: Weak<Pipeline>, plugin: String, number: i64, mut wait
             return;
         };
         // A delivery with several pointers is offered after each fetch.
-        if let Next::Delivery(AnsweredDelivery { id, .. }) = next {
+        if let Next::Delivery(id) = next {
             if recent.contains(&id) {
                 live.observed.pass_over();
                 continue;
@@ -40,41 +40,29 @@ pub async fn run(pipeline: Weak<Pipeline>, plugin: String, number: i64, mut wait
             }
         }
         match next {
-            Next::Delivery(answered) => delivery(&pipeline, &live, answered).await,
-            Next::Send(sent) => send(&pipeline, &live, *sent).await,
+            Next::Delivery(id) => delivery(&pipeline, &live, id).await,
+            Next::Send(sent) => {
+                let compared = sends::both(&pipeline, &live, *sent).await;
+                add(&pipeline, &live, Part::Sends, compared);
+            }
         }
     }
 }
 
-async fn delivery(pipeline: &Arc<Pipeline>, live: &LiveRollout, answered: AnsweredDelivery) {
-    let compared = verify::one(pipeline, &live.stable, &live.candidate, answered.id);
+async fn delivery(pipeline: &Arc<Pipeline>, live: &LiveRollout, id: DeliveryId) {
+    let compared = verify::one(pipeline, &live.stable, &live.candidate, id);
     match compared.await {
-        Ok(compared) => {
-            if let (Compared::Both(both), Some(flaws)) = (&compared, &answered.served) {
-                served::explain(live, &both.comparison, flaws);
-            }
-            add(pipeline, live, Part::Deliveries, compared);
-        }
+        Ok(compared) => add(pipeline, live, Part::Deliveries, compared),
         Err(_) => live.observed.drop_one(Turn::Waited),
     }
-}
-
-async fn send(pipeline: &Arc<Pipeline>, live: &LiveRollout, sent: SentSend) {
-    let of = (sent.message, &sent.connection);
-    let (stable, candidate) = (&live.stable, &live.candidate);
-    let both = verify::sends::both(pipeline, stable, candidate, of, &sent.send, sent.response);
-    add(pipeline, live, Part::Sends, both.await);
 }
 
 /// Adds a comparison to what this host has seen.
 fn add(pipeline: &Pipeline, live: &LiveRollout, part: Part, compared: Compared) {
     match compared {
         Compared::Both(both) => {
-            let cost = Cost {
-                took: None,
-                memory: both.memory,
-            };
-            rollout::observed::record(pipeline, live, (part, Turn::Waited), both.comparison, cost);
+            let turn = (part, Turn::Waited);
+            rollout::observed::record(pipeline, live, turn, both.comparison, both.cost);
         }
         // Its person may have been erased while it waited.
         Compared::Emptied | Compared::NotTried => live.observed.drop_one(Turn::Waited),

@@ -4,14 +4,12 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use crate::deploy::stored::rollout_of;
-use crate::fleet::Behind;
 use crate::rollout::Observations;
-use crate::rollout::guard::Part;
 use crate::state::Pipeline;
-use crate::verify;
-use crate::verify::compare::Example;
+use crate::verify::{self, Part};
 use leadhost_config as config;
-use leadhost_domain::host_names;
+use leadhost_domain::difference::Example;
+use leadhost_domain::host_names::{self, Behind};
 use leadhost_domain::id::HostId;
 use leadhost_domain::rollout::{Rollout, RolloutStage};
 use leadhost_store::StoreError;
@@ -41,7 +39,7 @@ impl RolloutStatus {
         if rollout.stage == RolloutStage::Verified && !self.behind.is_empty() {
             return Some("every host to prepare the versions".to_owned());
         }
-        if rollout.stage != RolloutStage::Canary || rollout.paused || spent < plan.every {
+        if rollout.stage != RolloutStage::Canary || rollout.paused || !rollout.is_time(spent) {
             return None;
         }
         if !self.behind.is_empty() {
@@ -76,23 +74,24 @@ impl RolloutStatus {
             );
         }
         // A version that did nothing has proved nothing: an operator may promote it.
-        let compared = self.seen.tally.compared + self.seen.sends.compared;
+        let (deliveries, sends) = (&self.seen.tally, &self.seen.sends);
+        let compared = deliveries.differences.compared + sends.differences.compared;
         (compared == 0).then(|| "a first comparison".to_owned())
     }
 
     /// Returns an example of a delivery or a send on which only the candidate failed.
     pub fn failure(&self) -> Option<&Example> {
         let parts = Part::ALL.into_iter();
-        let mut examples = parts.flat_map(|part| &self.seen.part(part).newly_failing.examples);
+        let mut examples =
+            parts.flat_map(|part| &self.seen.part(part).differences.newly_failing.examples);
         examples.next()
     }
 
     /// Returns the differences that exceed the policy, each in a sentence.
     pub fn drift(&self, policy: &config::VerifySection) -> Vec<String> {
-        let mut drift = verify::drift(&self.seen.tally, policy);
-        drift.extend(verify::drift_of_sends(&self.seen.sends, policy));
-        drift.extend(verify::drift_of_checks(&self.seen.checks, policy));
-        drift
+        let parts = Part::ALL.into_iter();
+        let drift = parts.flat_map(|part| verify::drift(part, self.seen.part(part), policy));
+        drift.collect()
     }
 }
 

@@ -9,21 +9,22 @@ use std::collections::HashMap;
 use std::hash::{BuildHasher as _, RandomState};
 use std::sync::LazyLock;
 
-use super::examples::DifferenceGroup;
+use super::ComparedSubject;
 use super::masks::masked;
 use super::pairs::pairs;
-use super::subject::ComparedSubject;
 use super::values::values;
 use crate::verify::outcome::{OutcomeItem, VersionOutcome};
-use leadhost_domain::difference::ItemKind;
+use leadhost_domain::difference::{DifferenceGroup, ItemKind};
 use leadhost_domain::limits;
 
-/// The fields whose gained values are remembered, and the name under which a shared one is counted.
-const FIELDS: [(&str, &str); 4] = [
-    ("phone", "gained.phone"),
-    ("email", "gained.email"),
-    ("externalId", "gained.externalId"),
-    ("name", NAME),
+/// The fields whose gained values are remembered, the name under which a shared one is counted, and the harm in
+/// words that follow the number.
+#[rustfmt::skip]
+pub const GAINED: [(&str, &str, &str); 4] = [
+    ("name", NAME, "leads gain the same name as most"),
+    ("phone", "gained.phone", "leads gain a phone that others gain too"),
+    ("email", "gained.email", "leads gain an e-mail address that others gain too"),
+    ("externalId", "gained.externalId", "leads gain an external id that others gain too"),
 ];
 
 const NAME: &str = "gained.name";
@@ -60,7 +61,7 @@ pub(super) fn gains(
         let (Some(old), Some(new)) = (old.filter(is_lead), new.filter(is_lead)) else {
             continue;
         };
-        for (field, counted) in FIELDS {
+        for (field, counted, _) in GAINED {
             let (had, has) = (values(old.fields.get(field)), values(new.fields.get(field)));
             let gained: Vec<&str> = has.difference(&had).copied().collect();
             // If another one is gone, the value has changed, which counts in itself.
@@ -72,7 +73,7 @@ pub(super) fn gains(
             };
             let shown: Vec<String> = gained.iter().map(|value| masked(value)).collect();
             let mut difference = DifferenceGroup::default();
-            difference.add(compared, None, Some(shown.join(", ")));
+            compared.add(&mut difference, None, Some(shown.join(", ")));
             let of = (compared.connection, field);
             found.push(Gain {
                 counted,

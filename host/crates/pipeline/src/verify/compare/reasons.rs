@@ -58,12 +58,11 @@ fn quotes(word: &str) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{
-        AnsweredVersions, ComparedOutcomes, ComparedSubject, GainedValues, Subject,
-    };
+    use super::super::{AnsweredVersions, ComparedOutcomes, ComparedSubject, GainedValues};
     use super::*;
     use crate::replay_answers::{CompletionError, ReplayAnswerError};
     use crate::verify::outcome::VersionOutcome;
+    use leadhost_domain::difference::Subject;
     use leadhost_domain::id::{ConnectionId, DeliveryId};
     use leadhost_domain::time::Micros;
     use leadhost_plugin::CallError;
@@ -80,7 +79,7 @@ mod tests {
             let converted = VersionOutcome::Converted(Vec::new());
             let stored = ComparedOutcomes::compare(&compared, &converted, &outcome)
                 .into_stored(&mut GainedValues::default());
-            let example = &stored.newly_failing.examples[0];
+            let example = &stored.differences.newly_failing.examples[0];
             assert_eq!(example.after.as_deref(), Some(expect));
         };
         let trapped = |message: &str| {

@@ -1,7 +1,7 @@
 //! Differences and harm, through whole comparisons.
 
-use super::tally::OTHER;
 use super::*;
+use leadhost_domain::difference::OTHER_FIELDS;
 use leadhost_domain::id::DeliveryId;
 use leadhost_domain::time::Micros;
 
@@ -11,12 +11,22 @@ fn crashes_are_compared_without_their_frames() {
     let served = failed("the plugin call failed: unreachable, in form::read < form::convert");
     let check = |other: VersionOutcome, expect: bool| {
         assert_eq!(is_same_crash(&served, &other), expect, "{other:?}");
-        assert_eq!(tally(&served, &other).same, u64::from(expect), "{other:?}");
+        assert_eq!(
+            tally(&served, &other).differences.same,
+            u64::from(expect),
+            "{other:?}"
+        );
     };
     check(failed("the plugin call failed: unreachable, in a"), true);
     check(failed("the plugin call failed: unreachable"), true);
     check(failed("the plugin call failed: out of bounds, in a"), false);
     check(VersionOutcome::Converted(Vec::new()), false);
+}
+
+/// Returns the differences of a field and change.
+fn field<'a>(found: &'a Tally, name: &str, change: DifferenceKind) -> &'a DifferenceGroup {
+    let found = found.differences.field(name, change);
+    found.expect("it differs")
 }
 
 fn lead(key: Option<&str>, fields: &[(&str, &str)]) -> OutcomeItem {
@@ -62,14 +72,11 @@ fn a_different_request_is_counted_without_harm_and_a_different_result_is_harm() 
     let sent =
         |body: &str, result: &str| VersionOutcome::Converted(vec![request(body), answer(result)]);
     let found = tally(&sent("a", "accepted"), &sent("b", "accepted"));
-    assert_eq!((found.harm.changed, found.harm.is_harmful()), (1, false));
-    assert_eq!(
-        found.fields[&("body.name".to_owned(), DifferenceKind::Changed)].count,
-        1
-    );
+    assert_eq!((found.harm.changed, found.harm.harm()), (1, 0));
+    assert_eq!(field(&found, "body.name", DifferenceKind::Changed).count, 1);
     let found = tally(&sent("a", "accepted"), &sent("a", "retried"));
     assert_eq!((found.harm.changed, found.harm.lost), (0, 1));
-    let read = found.lost(RESULT).expect("the results differ");
+    let read = found.lost.get(RESULT).expect("the results differ");
     assert_eq!(read.examples[0].after.as_deref(), Some("retried"));
     // Without a request the host sends nothing.
     let found = tally(
@@ -77,7 +84,13 @@ fn a_different_request_is_counted_without_harm_and_a_different_result_is_harm() 
         &VersionOutcome::Converted(vec![answer("accepted")]),
     );
     assert_eq!(found.harm.vanished, 1);
-    assert_eq!((found.items.count, found.vanished.count), (1, 0));
+    assert_eq!(
+        (
+            found.differences.items.count,
+            found.differences.vanished.count
+        ),
+        (1, 0)
+    );
 }
 
 #[test]
@@ -92,16 +105,22 @@ fn a_lead_that_the_candidate_would_fetch_by_another_request_is_not_compared() {
         candidate: false,
     };
     let found = answered_tally(answered, &fetched, &pointer);
-    assert!(!found.harm.is_harmful());
-    assert_eq!((found.vanished.count, found.items.count), (0, 1));
-    let example = &found.items.examples[0];
+    assert_eq!(found.harm.harm(), 0);
+    assert_eq!(
+        (
+            found.differences.vanished.count,
+            found.differences.items.count
+        ),
+        (0, 1)
+    );
+    let example = &found.differences.items.examples[0];
     assert_eq!(example.before.as_deref(), Some("lead"));
     let after = example.after.as_deref();
     assert_eq!(after, Some("another request, not compared"));
     let gone = answered_tally(answered, &fetched, &of(Vec::new()));
-    assert_eq!(gone.vanished.count, 1);
+    assert_eq!(gone.differences.vanished.count, 1);
     // Without an answer the serving version makes the lead of the delivery itself.
-    assert_eq!(tally(&fetched, &pointer).vanished.count, 1);
+    assert_eq!(tally(&fetched, &pointer).differences.vanished.count, 1);
 }
 
 #[test]
@@ -119,16 +138,28 @@ fn a_lead_that_the_candidate_has_fetched_by_another_request_is_not_compared() {
         candidate: true,
     };
     let found = answered_tally(answered, &pointer, &fetched);
-    assert!(!found.harm.is_harmful());
-    assert_eq!((found.harm.changed, found.same), (0, 0));
-    assert_eq!((found.vanished.count, found.appeared.count), (0, 0));
-    let example = &found.items.examples[0];
+    assert_eq!(found.harm.harm(), 0);
+    assert_eq!((found.harm.changed, found.differences.same), (0, 0));
+    assert_eq!(
+        (
+            found.differences.vanished.count,
+            found.differences.appeared.count
+        ),
+        (0, 0)
+    );
+    let example = &found.differences.items.examples[0];
     let before = example.before.as_deref();
     assert_eq!(before, Some("another request, not compared"));
     assert_eq!(example.after.as_deref(), Some("lead"));
     // A lead more is one more if the stable version's own request was answered.
     let one = of(vec![lead(Some("1"), &[("phone", "1")])]);
-    assert_eq!(answered_tally(answered, &one, &fetched).appeared.count, 1);
+    assert_eq!(
+        answered_tally(answered, &one, &fetched)
+            .differences
+            .appeared
+            .count,
+        1
+    );
 }
 
 #[test]
@@ -150,7 +181,7 @@ fn an_id_of_the_provider_that_an_accepted_answer_loses_or_changes_is_harm() {
     ] {
         let found = tally(&accepted(before), &accepted(after));
         assert_eq!(found.harm.lost, harm, "{before:?} {after:?}");
-        assert_eq!(found.lost(IDS).is_some(), harm > 0);
+        assert_eq!(found.lost.get(IDS).is_some(), harm > 0);
     }
 }
 
@@ -162,11 +193,23 @@ fn events_that_vanish_or_appear_are_counted_apart_from_leads() {
     for gone in [vec![event()], vec![event(), invalid()]] {
         let found = tally(&of(vec![event(), event()]), &of(gone));
         assert_eq!((found.events, found.candidate_events), (2, 1));
-        assert_eq!((found.vanished_events.count, found.vanished.count), (1, 0));
-        assert_eq!((found.harm.vanished, found.items.count), (1, 1));
+        assert_eq!(
+            (
+                found.vanished_events.count,
+                found.differences.vanished.count
+            ),
+            (1, 0)
+        );
+        assert_eq!((found.harm.vanished, found.differences.items.count), (1, 1));
     }
     let found = tally(&of(Vec::new()), &of(vec![event()]));
-    assert_eq!((found.appeared_events.count, found.appeared.count), (1, 0));
+    assert_eq!(
+        (
+            found.appeared_events.count,
+            found.differences.appeared.count
+        ),
+        (1, 0)
+    );
     assert_eq!(found.harm.appeared, 1);
 }
 
@@ -187,10 +230,9 @@ fn every_kind_of_harm_has_its_own_name_in_the_metrics() {
     ] {
         found.merge(tally(&before, &after));
     }
-    let names: Vec<(&str, u64)> = found.differences().collect();
+    let names: Vec<(&str, u64)> = found.by_name().collect();
     assert_eq!(names.len(), 6, "{names:?}");
-    let fields = GUARDED.into_iter().chain(GUARDED_OF_EVENTS);
-    let fields = fields.map(|field| field.strip_prefix(OF_EVENTS).unwrap_or(field));
+    let fields = GUARDED.iter().map(|field| field.name);
     let names = names.into_iter().map(|(name, _)| name);
     for name in fields.chain([RESULT, IDS]).chain(names) {
         assert!(leadhost_telemetry::DIFFERENCES.contains(&name), "{name}");
@@ -234,10 +276,9 @@ fn a_lost_a_gained_and_a_changed_field_are_counted_apart_with_masked_examples() 
         &[("name", "Ana"), ("email", "ana@example.com")],
     )]);
     let found = tally(&before, &after);
-    let counts: Vec<_> = found
-        .fields
-        .iter()
-        .map(|((name, change), group)| (name.as_str(), *change, group.count))
+    let fields = found.differences.fields.iter();
+    let counts: Vec<_> = fields
+        .map(|one| (one.field.as_str(), one.change, one.differences.count))
         .collect();
     let expected = [
         ("email", DifferenceKind::Gained, 1),
@@ -245,14 +286,21 @@ fn a_lost_a_gained_and_a_changed_field_are_counted_apart_with_masked_examples() 
         ("phone", DifferenceKind::Lost, 1),
     ];
     assert_eq!(counts, expected);
-    assert_eq!(found.lost("phone").map(|lost| lost.count), Some(1));
-    assert_eq!((found.compared, found.same, found.leads), (1, 0, 1));
-    let phone = &found.fields[&("phone".to_owned(), DifferenceKind::Lost)].examples[0];
+    assert_eq!(found.lost.get("phone").map(|lost| lost.count), Some(1));
+    assert_eq!(
+        (
+            found.differences.compared,
+            found.differences.same,
+            found.differences.leads
+        ),
+        (1, 0, 1)
+    );
+    let phone = &field(&found, "phone", DifferenceKind::Lost).examples[0];
     assert_eq!(phone.before.as_deref(), Some("+***********21"));
     assert_eq!(phone.after, None);
-    let name = &found.fields[&("name".to_owned(), DifferenceKind::Changed)].examples[0];
+    let name = &field(&found, "name", DifferenceKind::Changed).examples[0];
     assert_eq!(name.before.as_deref(), Some("A** L***"));
-    let email = &found.fields[&("email".to_owned(), DifferenceKind::Gained)].examples[0];
+    let email = &field(&found, "email", DifferenceKind::Gained).examples[0];
     assert_eq!(email.after.as_deref(), Some("a**@*******.***"));
 }
 
@@ -273,10 +321,10 @@ fn another_value_of_a_guarded_field_alters_the_lead_and_another_identity_loses_i
         assert_eq!(harm, (altered, lost), "{field}");
         let connection = found.connections.values().next().expect("its connection");
         assert_eq!(*connection, found.harm, "{field}");
-        assert_eq!(found.harm.is_harmful(), field != "message", "{field}");
+        assert_eq!(found.harm.harm() > 0, field != "message", "{field}");
         let counted = found.altered.get(field).map(|group| group.count);
         assert_eq!(counted, (altered > 0).then_some(1), "{field}");
-        assert!(!tally(&of("one"), &of("one")).harm.is_harmful());
+        assert_eq!(tally(&of("one"), &of("one")).harm.harm(), 0);
     }
 }
 
@@ -398,7 +446,13 @@ fn leads_that_only_the_candidate_makes_are_altered_by_nothing() {
     let failed = || VersionOutcome::Failed(Reason::Plugin("no".to_owned()));
     let mended = ["Ana", "Bia", "Caio", "Davi"].map(|name| (failed(), of(name)));
     let found = gained_tally(&mended);
-    assert_eq!((found.no_longer_failing.count, found.harm.altered), (4, 0));
+    assert_eq!(
+        (
+            found.differences.no_longer_failing.count,
+            found.harm.altered
+        ),
+        (4, 0)
+    );
 }
 
 #[test]
@@ -437,17 +491,14 @@ fn a_missing_one_of_several_values_counts_as_lost_and_their_order_does_not_matte
     };
     let two = phones(&["+5511987654321", "+5511912345678"]);
     let found = tally(&two, &phones(&["+5511912345678"]));
-    assert_eq!(found.lost("phone").map(|lost| lost.count), Some(1));
-    let phone = &found.fields[&("phone".to_owned(), DifferenceKind::Lost)].examples[0];
+    assert_eq!(found.lost.get("phone").map(|lost| lost.count), Some(1));
+    let phone = &field(&found, "phone", DifferenceKind::Lost).examples[0];
     assert_eq!(phone.before.as_deref(), Some("+***********21"));
     assert_eq!(phone.after, None);
     let found = tally(&two, &phones(&["+5511912345678", "+5511987654321"]));
-    assert_eq!(found.same, 1);
+    assert_eq!(found.differences.same, 1);
     let found = tally(&two, &phones(&["+5511912345678", "+5511900000000"]));
-    assert_eq!(
-        found.fields[&("phone".to_owned(), DifferenceKind::Changed)].count,
-        1
-    );
+    assert_eq!(field(&found, "phone", DifferenceKind::Changed).count, 1);
 }
 
 #[test]
@@ -463,26 +514,32 @@ fn leads_are_paired_by_their_external_id_and_the_others_by_their_order() {
         one(None, "Caio"),
         one(Some("1"), "Ana"),
     ]);
-    assert!(tally(&before, &turned).fields.is_empty());
+    assert!(tally(&before, &turned).differences.fields.is_empty());
     let without_keys =
         VersionOutcome::Converted(vec![one(None, "Ana"), one(None, "Bia"), one(None, "Caio")]);
     let found = tally(&before, &without_keys);
-    assert!(found.fields.is_empty() && found.vanished.count == 0);
+    assert!(found.differences.fields.is_empty() && found.differences.vanished.count == 0);
 }
 
 #[test]
 fn leads_that_vanish_or_appear_and_deliveries_that_fail_or_recover_are_counted() {
     let two = VersionOutcome::Converted(vec![lead(Some("1"), &[]), lead(Some("2"), &[])]);
     let one = VersionOutcome::Converted(vec![lead(Some("1"), &[])]);
-    assert_eq!(tally(&two, &one).vanished.count, 1);
-    assert_eq!(tally(&one, &two).appeared.count, 1);
+    assert_eq!(tally(&two, &one).differences.vanished.count, 1);
+    assert_eq!(tally(&one, &two).differences.appeared.count, 1);
     let failed = VersionOutcome::Failed(Reason::Service("it trapped".to_owned()));
-    assert_eq!(tally(&one, &failed).newly_failing.count, 1);
-    assert_eq!(tally(&failed, &one).no_longer_failing.count, 1);
+    assert_eq!(tally(&one, &failed).differences.newly_failing.count, 1);
+    assert_eq!(tally(&failed, &one).differences.no_longer_failing.count, 1);
     let refused = VersionOutcome::Refused(Reason::Plugin("not JSON".to_owned()));
     let both = tally(&failed, &refused);
-    assert_eq!((both.newly_failing.count, both.compared), (0, 1));
-    assert_eq!(tally(&one, &one).same, 1);
+    assert_eq!(
+        (
+            both.differences.newly_failing.count,
+            both.differences.compared
+        ),
+        (0, 1)
+    );
+    assert_eq!(tally(&one, &one).differences.same, 1);
 }
 
 #[test]
@@ -495,8 +552,8 @@ fn a_lost_phone_shows_beside_any_number_of_other_changes() {
     let before = VersionOutcome::Converted(vec![lead(None, &fields)]);
     let after = VersionOutcome::Converted(vec![lead(None, &[])]);
     let found = tally(&before, &after);
-    assert_eq!(found.lost("phone").map(|lost| lost.count), Some(1));
-    assert!(found.lost("name").is_none());
+    assert_eq!(found.lost.get("phone").map(|lost| lost.count), Some(1));
+    assert!(found.lost.get("name").is_none());
 }
 
 #[test]
@@ -509,7 +566,7 @@ fn the_number_of_counted_fields_is_bounded() {
         VersionOutcome::Converted(vec![lead(None, &fields)])
     };
     let found = tally(&many("x"), &many("y"));
-    assert!(found.fields.len() <= limits::VERIFY_FIELDS + 3);
-    let other = &found.fields[&(OTHER.to_owned(), DifferenceKind::Changed)];
+    assert!(found.differences.fields.len() <= limits::VERIFY_FIELDS + 3);
+    let other = field(&found, OTHER_FIELDS, DifferenceKind::Changed);
     assert_eq!(other.count, 50);
 }

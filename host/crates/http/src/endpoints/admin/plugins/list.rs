@@ -1,7 +1,6 @@
 //! `GET /admin/v1/plugins`: every stored version, which of them serve on this host and on the
 //! others, and recent refusals.
 
-use crate::endpoints::admin::plugins::outcome::behind_view;
 use crate::endpoints::admin::status::host_view;
 use std::collections::{BTreeMap, HashMap};
 
@@ -59,7 +58,7 @@ pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
                 activated_at: activation.map(|one| one.activated_at),
                 serves: served.map(|loaded| loaded.digest.clone()),
                 served_by,
-                behind: behind.map(|behind| behind.into_iter().map(behind_view).collect()),
+                behind,
                 rollout: rollouts.remove(&name),
                 circuits: circuits(&open, &names, &records),
                 versions: records

@@ -5,13 +5,10 @@ use std::time::Duration;
 use super::comparison;
 use crate::error::{ApiError, ConflictDetails, UnprocessableDetails};
 use crate::state::Http;
-use leadhost_admin_api::hosts::BehindView;
-use leadhost_admin_api::plugins::{
-    ConcernView, DeployedPlugin, RefusedActivation, RefusedComponent,
-};
+use leadhost_admin_api::plugins::{DeployedPlugin, RefusedActivation, RefusedComponent};
 use leadhost_domain::accept::AcceptWord;
-use leadhost_pipeline::deploy::{Activated, Concern, DeployError};
-use leadhost_pipeline::fleet::{Behind, FleetError};
+use leadhost_pipeline::deploy::{Activated, DeployError};
+use leadhost_pipeline::fleet::FleetError;
 use leadhost_plugin::LoadError;
 use leadhost_store::PluginRecord;
 
@@ -39,19 +36,9 @@ pub fn to_view(activated: Activated, record: Option<PluginRecord>) -> DeployedPl
         generation: Some(activation.generation),
         activated_at: Some(activation.activated_at),
         active: true,
-        behind: Some(behind.into_iter().map(behind_view).collect()),
+        behind: Some(behind),
         verification: verified.map(|verified| comparison::to_view(*verified)),
     }
-}
-
-pub fn behind_view(behind: Behind) -> BehindView {
-    let Behind { host, reason } = behind;
-    BehindView { host, reason }
-}
-
-pub fn concern_view(concern: Concern) -> ConcernView {
-    let Concern { accept, what } = concern;
-    ConcernView { accept, what }
 }
 
 /// Returns why a version is not deployed, as the response says it.
@@ -91,7 +78,7 @@ pub fn refusal(error: DeployError) -> ApiError {
         } => {
             let refused = RefusedActivation {
                 accept: AcceptWord::in_order(concerns.iter().filter_map(|one| one.accept)),
-                concerns: concerns.into_iter().map(concern_view).collect(),
+                concerns,
                 verification: verified.map(|verified| comparison::to_view(*verified)),
             };
             ApiError::Conflict {
@@ -112,7 +99,7 @@ pub fn refusal(error: DeployError) -> ApiError {
         DeployError::Fleet(FleetError::NotPrepared(hosts)) => {
             let refused = RefusedComponent {
                 kind: "host".to_owned(),
-                hosts: Some(hosts.into_iter().map(behind_view).collect()),
+                hosts: Some(hosts),
             };
             ApiError::Unprocessable {
                 message,

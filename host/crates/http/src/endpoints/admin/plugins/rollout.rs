@@ -1,7 +1,6 @@
 //! `POST /admin/v1/plugins/{name}/rollout` starts a rollout of a stored version, `GET` shows the
 //! last one, `GET /admin/v1/rollouts` that of each plugin, and `PATCH` with `{change}` pauses, resumes, promotes or aborts it.
 
-use crate::endpoints::admin::plugins::outcome::behind_view;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,8 +26,8 @@ use crate::openapi::operation::describe;
 use crate::reply::{self, ApiResponse};
 use leadhost_admin_api::open_rollouts::{OpenRollout, RolloutVersion};
 use leadhost_admin_api::rollouts::{
-    CheckDifferences, HourView, RolledBack, RolloutChangeRequest, RolloutConnection, RolloutList,
-    RolloutPlanView, RolloutRequest, RolloutView,
+    CheckDifferences, RolledBack, RolloutChangeRequest, RolloutConnection, RolloutList,
+    RolloutRequest, RolloutView,
 };
 use leadhost_domain::limits;
 use leadhost_domain::plugin::Digest;
@@ -225,25 +224,6 @@ pub async fn open(call: &Call<'_>) -> Result<HashMap<String, OpenRollout>, ApiEr
     Ok(open)
 }
 
-fn rollout_plan_view(plan: RolloutPlan) -> RolloutPlanView {
-    let RolloutPlan {
-        mode,
-        steps,
-        every,
-        probation,
-        guards,
-        step_comparisons,
-    } = plan;
-    RolloutPlanView {
-        mode,
-        steps,
-        every_seconds: every.as_secs(),
-        probation_seconds: probation.as_secs(),
-        guards,
-        step_comparisons,
-    }
-}
-
 /// Reads the plan, with its defaults.
 fn plan(request: &RolloutRequest) -> Result<RolloutPlan, ApiError> {
     if let Some(fault) = request.fault() {
@@ -292,13 +272,12 @@ async fn to_view(
     let micros = |took: Duration| time::micros(took).unsigned_abs();
     let tally = seen.tally;
     let mean_memory = |total: u64| total.checked_div(seen.measured);
-    let (sends, checks) = (seen.sends, seen.checks);
+    let (sends, checks) = (seen.sends, seen.checks.differences);
     let names = match tally.connections.is_empty() {
         true => HashMap::new(),
         false => connection_names(core.store.as_ref()).await?,
     };
     let connections = tally.connections.into_iter();
-    let hour = seen.hour.deliveries();
     Ok(RolloutView {
         rolled_back: None,
         percent: match rollout.stage {
@@ -314,51 +293,36 @@ async fn to_view(
         stable,
         stage: rollout.stage,
         paused: rollout.paused,
-        plan: rollout_plan_view(rollout.plan),
+        plan: rollout.plan,
         generation: rollout.generation,
         started_by: rollout.started_by,
         started_at: rollout.started_at,
         stage_at: rollout.stage_at,
         why: rollout.why,
-        compared: tally.compared,
-        same: tally.same,
+        deliveries: tally.differences,
         served: seen.served,
         saved: seen.saved,
         dropped: seen.dropped,
         waiting: seen.waiting,
-        leads: tally.leads,
-        candidate_leads: tally.candidate_leads,
         stable_us: mean.map(|mean| micros(mean.stable)),
         candidate_us: mean.map(|mean| micros(mean.candidate)),
         stable_bytes: mean_memory(seen.stable_bytes),
         candidate_bytes: mean_memory(seen.candidate_bytes),
-        newly_failing: comparison::group(tally.newly_failing),
-        no_longer_failing: comparison::group(tally.no_longer_failing),
-        appeared: comparison::group(tally.appeared),
-        vanished: comparison::group(tally.vanished),
-        items: comparison::group(tally.items),
-        fields: comparison::fields(tally.fields),
-        sends: (sends.compared > 0).then(|| comparison::send_differences(sends)),
-        checks: (checks.compared > 0).then(|| CheckDifferences {
+        sends: (sends.differences.compared > 0).then(|| comparison::send_differences(sends)),
+        checks: (checks.compared > 0).then_some(CheckDifferences {
             compared: checks.compared,
-            refused: comparison::group(checks.newly_failing),
+            refused: checks.newly_failing,
         }),
-        hour: hour.map(|(before, since)| HourView { before, since }),
         connections: connections
             .map(|(connection_id, counts)| RolloutConnection {
                 name: names.get(&connection_id.to_string()).cloned(),
                 connection_id,
-                compared: counts.compared,
-                failing: counts.failing,
-                lost: counts.lost,
-                altered: counts.altered,
-                vanished: counts.vanished,
-                appeared: counts.appeared,
+                counts,
             })
             .collect(),
         drift,
         hosts,
-        behind: behind.into_iter().map(behind_view).collect(),
+        behind,
         verification: verified.map(|verified| comparison::to_view(*verified)),
     })
 }

@@ -1,6 +1,5 @@
 //! The operations whose body is a component: it is checked without a trace, or stored and activated.
 
-use crate::endpoints::admin::plugins::outcome::concern_view;
 use std::sync::Arc;
 
 use hyper::StatusCode;
@@ -45,7 +44,7 @@ pub async fn check(
         contract: report.contract,
         golden: report.golden,
         publisher: report.publisher,
-        concerns: report.concerns.into_iter().map(concern_view).collect(),
+        concerns: report.concerns,
     };
     reply::json(StatusCode::OK, &checked)
 }

@@ -40,17 +40,15 @@ fn verification(operation: Operation<'_>) -> Operation<'_> {
     operation
         .describe(
             "Both versions convert the same stored deliveries of the connections that use the plugin, and nothing that they \
-             return has an effect. Fetched leads are completed from the stored answers. Two versions of an adapter are also \
-             compared on the newest kept sends of each instance and outcome: both are asked for the request, and both read the \
-             provider's answer; nothing is sent. Values of examples are masked.",
+             return has an effect. Fetched leads are completed from the stored answers. Values of examples are masked.",
         )
         .query(
             "last",
             whole(limits::VERIFY_DELIVERIES_MOST.into(), limits::VERIFY_DELIVERIES.into()),
-            "The greatest number of deliveries, and of sends: the newest of each connection and outcome. Failed and parked ones take at most half of the places, unless there are too few others.",
+            "The greatest number of deliveries: the newest of each connection and outcome. Failed and parked ones take at most half of the places, unless there are too few others.",
         )
-        .query("since", word(), "Only deliveries received, and messages sent, since this date or time.")
-        .flag("failed", "Only failed and parked deliveries, and sends that the provider did not accept.")
+        .query("since", word(), "Only deliveries received since this date or time.")
+        .flag("failed", "Only failed and parked deliveries.")
         .query(
             "seconds",
             whole(limits::VERIFY_LONGEST.as_secs(), limits::VERIFY_TIME.as_secs()),

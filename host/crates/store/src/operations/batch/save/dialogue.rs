@@ -71,7 +71,6 @@ pub async fn changes(tx: &mut Tx, set: &WorkingSet, locked: &LockedRows) -> Resu
     let rows = references(set, |key| locked.references.contains(key))?;
     tx.run_each(&CHANGED_REFERENCES, &rows).await?;
     sends(tx, set).await?;
-    kept_sends(tx, set).await?;
     holds(tx, set).await?;
     templates(tx, &set.dialogue.template_changes).await
 }
@@ -92,37 +91,6 @@ async fn sends(tx: &mut Tx, set: &WorkingSet) -> Result<(), StoreError> {
     }
     tx.run_each(&REMOVED_SENDS, &removed).await?;
     tx.run_each(&SENDS, &written).await?;
-    Ok(())
-}
-
-static KEPT_SENDS: Sql = made(|| schema::KEPT_SENDS.insert(&[], OnConflict::Update));
-
-// The lock of the message is held, so an erasure removes these rows with it.
-async fn kept_sends(tx: &mut Tx, set: &WorkingSet) -> Result<(), StoreError> {
-    let rows = set
-        .dialogue
-        .kept_sends
-        .values()
-        .map(|kept| {
-            let response = kept.response.as_ref();
-            let head = response.map(|response| json(&(response.status, &response.headers)));
-            Ok(args! {
-                workspace_id: kept.workspace,
-                message_id: kept.message,
-                conversation_id: kept.conversation,
-                connection_id: &kept.connection,
-                sent_at: kept.sent_at,
-                until_at: kept.until,
-                digest: &kept.digest,
-                outcome: kept.outcome.as_str(),
-                recipient: &kept.recipient,
-                payload: Json(kept.payload.clone()),
-                response_head: head.transpose()?,
-                response_body: response.map(|response| response.body.as_slice()),
-            })
-        })
-        .collect::<Result<Vec<_>, StoreError>>()?;
-    tx.run_each(&KEPT_SENDS, &rows).await?;
     Ok(())
 }
 
@@ -211,7 +179,6 @@ pub fn statements() -> Vec<&'static Sql> {
         &CHANGED_REFERENCES,
         &SENDS,
         &REMOVED_SENDS,
-        &KEPT_SENDS,
         &HOLDS,
         &LISTS,
         &CHANGED_LISTS,
