@@ -17,7 +17,7 @@
 //! - Leads, messages and people: `delivery/` with `captures.rs`, `repair/`, `deal.rs`, `contact/`,
 //!   `outbox/`, `etl/` (analytics).
 //! - Plugins: `plugin/`, whose `mod.rs` describes its files.
-//! - Internal child processes: `compile.rs`, `componentize.rs`, `examine.rs`.
+//! - Internal child processes: `compile.rs`, `componentize.rs`.
 //!
 //! Commands share these: `client.rs` and `client/` call the admin API. `overview.rs` and
 //! `open_rollouts.rs` read the state of the service. `page.rs` has the flags of lists, `confirm.rs` the
@@ -42,7 +42,6 @@ mod delivery;
 mod doctor;
 mod early_options;
 mod etl;
-mod examine;
 mod failure;
 mod instance;
 mod key;
@@ -152,9 +151,6 @@ enum Command {
     /// Turn a core module into a component; the tools of integrators start this
     #[command(hide = true)]
     Componentize(componentize::Componentize),
-    /// Check configurations against a schema; the service starts this
-    #[command(hide = true)]
-    Examine(examine::Examine),
 }
 
 /// Runs the command that the process's arguments name, and returns its exit code.
@@ -197,6 +193,5 @@ fn run(arguments: Arguments) -> Result<(), CommandFailure> {
         Command::Openapi(command) => command.run(),
         Command::Compile(command) => command.run(),
         Command::Componentize(command) => command.run(),
-        Command::Examine(command) => command.run(),
     }
 }
