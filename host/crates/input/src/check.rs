@@ -9,7 +9,7 @@ use std::mem;
 use serde_json::{Map, Number, Value};
 
 use crate::issue::{Issue, IssueKind, PathStep};
-use crate::schema::{Keyword, Rest, Schema, Sized};
+use crate::schema::{Keyword, Length, Rest, Schema};
 
 /// Most steps of one check: that of a long configuration of the mapping converter takes some ten
 /// thousand. So many take some tenths of a second.
@@ -205,7 +205,7 @@ impl<'a> Check<'a> {
                 self.all(list.map(|(index, value)| (*part, value, PathStep::Index(index))))
             }
             (Keyword::Required(names), Value::Object(fields)) => {
-                self.required(names, fields, value, |name| IssueKind::Missing(name))
+                self.required(names, fields, value, IssueKind::Missing)
             }
             (Keyword::Needs(needs), Value::Object(fields)) => {
                 let needs = needs.iter().filter(|(by, _)| fields.contains_key(by));
@@ -275,14 +275,14 @@ impl<'a> Check<'a> {
     }
 
     /// Returns the characters of a text, the elements of a list or the fields of an object.
-    fn size(&mut self, what: Sized, value: &Value) -> Option<usize> {
+    fn size(&mut self, what: Length, value: &Value) -> Option<usize> {
         match (what, value) {
-            (Sized::Text, Value::String(text)) => {
+            (Length::Text, Value::String(text)) => {
                 self.spend(text.len() / 64);
                 Some(text.chars().count())
             }
-            (Sized::List, Value::Array(list)) => Some(list.len()),
-            (Sized::Object, Value::Object(fields)) => Some(fields.len()),
+            (Length::List, Value::Array(list)) => Some(list.len()),
+            (Length::Object, Value::Object(fields)) => Some(fields.len()),
             _ => None,
         }
     }

@@ -3,7 +3,7 @@
 use serde_json::{Number, Value};
 
 use crate::pattern::Pattern;
-use crate::schema::{Sized, Types};
+use crate::schema::{Length, Types};
 
 /// One thing that is wrong, and where.
 #[derive(Debug)]
@@ -30,8 +30,8 @@ pub enum IssueKind<'a> {
     /// The bound, and whether it is excluded.
     TooSmall(&'a Number, bool),
     TooLarge(&'a Number, bool),
-    TooFew(Sized, usize),
-    TooMany(Sized, usize),
+    TooFew(Length, usize),
+    TooMany(Length, usize),
     Pattern(&'a Pattern),
     Missing(&'a str),
     /// A field needs another beside it.

@@ -39,8 +39,8 @@ pub enum Keyword {
     /// A bound of a number, and whether it is excluded.
     Least(Number, bool),
     Most(Number, bool),
-    AtLeast(Sized, usize),
-    AtMost(Sized, usize),
+    AtLeast(Length, usize),
+    AtMost(Length, usize),
     Pattern(Pattern),
     Items(usize),
     Fields {
@@ -66,7 +66,7 @@ pub enum Keyword {
 
 /// What has a size: characters, elements, fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sized {
+pub enum Length {
     Text,
     List,
     Object,
@@ -310,12 +310,12 @@ impl<'a> Reader<'a> {
                 "exclusiveMinimum" => Keyword::Least(at.bound()?, true),
                 "maximum" => Keyword::Most(at.bound()?, false),
                 "exclusiveMaximum" => Keyword::Most(at.bound()?, true),
-                "minLength" => Keyword::AtLeast(Sized::Text, at.count()?),
-                "maxLength" => Keyword::AtMost(Sized::Text, at.count()?),
-                "minItems" => Keyword::AtLeast(Sized::List, at.count()?),
-                "maxItems" => Keyword::AtMost(Sized::List, at.count()?),
-                "minProperties" => Keyword::AtLeast(Sized::Object, at.count()?),
-                "maxProperties" => Keyword::AtMost(Sized::Object, at.count()?),
+                "minLength" => Keyword::AtLeast(Length::Text, at.count()?),
+                "maxLength" => Keyword::AtMost(Length::Text, at.count()?),
+                "minItems" => Keyword::AtLeast(Length::List, at.count()?),
+                "maxItems" => Keyword::AtMost(Length::List, at.count()?),
+                "minProperties" => Keyword::AtLeast(Length::Object, at.count()?),
+                "maxProperties" => Keyword::AtMost(Length::Object, at.count()?),
                 "pattern" => Keyword::Pattern(self.pattern(&at)?),
                 "items" => Keyword::Items(self.one(&at)),
                 "additionalProperties" if fields.contains_key("properties") => continue,

@@ -8,7 +8,7 @@ use std::fmt;
 use serde_json::Value;
 
 use crate::issue::{Issue, IssueKind, PathStep};
-use crate::schema::Sized;
+use crate::schema::Length;
 
 /// Most bytes of one sentence.
 const LONGEST: usize = 600;
@@ -110,17 +110,17 @@ impl<'a> Issue<'a> {
                 format!("{found} is greater than the maximum of {most}")
             }
             IssueKind::TooLarge(most, true) => format!("{found} must be less than {most}"),
-            IssueKind::TooFew(Sized::Text, 1) => "the text is empty".to_owned(),
-            IssueKind::TooFew(Sized::List, 1) => "the list is empty".to_owned(),
+            IssueKind::TooFew(Length::Text, 1) => "the text is empty".to_owned(),
+            IssueKind::TooFew(Length::List, 1) => "the list is empty".to_owned(),
             IssueKind::TooFew(what, least) => match what {
-                Sized::Text => format!("{found} is shorter than {}", count(*least, "character")),
-                Sized::List => format!("the list has less than {}", count(*least, "item")),
-                Sized::Object => format!("the object has less than {}", count(*least, "field")),
+                Length::Text => format!("{found} is shorter than {}", count(*least, "character")),
+                Length::List => format!("the list has less than {}", count(*least, "item")),
+                Length::Object => format!("the object has less than {}", count(*least, "field")),
             },
             IssueKind::TooMany(what, most) => match what {
-                Sized::Text => format!("{found} is longer than {}", count(*most, "character")),
-                Sized::List => format!("the list has more than {}", count(*most, "item")),
-                Sized::Object => format!("the object has more than {}", count(*most, "field")),
+                Length::Text => format!("{found} is longer than {}", count(*most, "character")),
+                Length::List => format!("the list has more than {}", count(*most, "item")),
+                Length::Object => format!("the object has more than {}", count(*most, "field")),
             },
             IssueKind::Pattern(pattern) => {
                 format!("{found} does not match {:?}", pattern.text)
