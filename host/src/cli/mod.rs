@@ -17,7 +17,7 @@
 //! - Leads, messages and people: `delivery/` with `captures.rs`, `repair/`, `deal.rs`, `contact/`,
 //!   `outbox/`, `etl/` (analytics).
 //! - Plugins: `plugin/`, whose `mod.rs` describes its files.
-//! - Internal child processes: `compile.rs`, `componentize.rs`, `examine.rs`.
+//! - Internal child processes: `compile.rs`, `componentize.rs`.
 //!
 //! Commands share these: `verbs.rs` has the groups of commands that ask the service, and `client.rs` and
 //! `client/` call its admin API. `overview.rs` and
@@ -43,7 +43,6 @@ mod delivery;
 mod doctor;
 mod early_options;
 mod etl;
-mod examine;
 mod failure;
 mod instance;
 mod key;
@@ -154,9 +153,6 @@ enum Command {
     /// Turn a core module into a component; the tools of integrators start this
     #[command(hide = true)]
     Componentize(componentize::Componentize),
-    /// Check configurations against a schema; the service starts this
-    #[command(hide = true)]
-    Examine(examine::Examine),
 }
 
 /// Runs the command that the process's arguments name, and returns its exit code.
@@ -199,6 +195,5 @@ fn run(arguments: Arguments) -> Result<(), CommandFailure> {
         Command::Openapi(command) => command.run(),
         Command::Compile(command) => command.run(),
         Command::Componentize(command) => command.run(),
-        Command::Examine(command) => command.run(),
     }
 }

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 use leadhost_golden::{Call, Case, Delivery};
+use leadhost_input::Schema;
 use leadhost_sdk::serde_json::{self, Value, json};
 use leadhost_sdk::testing::{adapter_answer, run_damaged_adapter, run_golden_adapter};
 
@@ -76,7 +77,7 @@ fn events_above_the_limit_are_refused() {
 #[test]
 fn every_configuration_in_the_readme_and_the_schema_is_valid() {
     let schema: Value = serde_json::from_str(crate::config::SCHEMA).unwrap();
-    let validator = jsonschema::validator_for(&schema).unwrap();
+    let validator = Schema::read(crate::config::SCHEMA).unwrap();
     let readme = include_str!("../README.md");
     let recipes: Vec<Value> = readme
         .split("```json\n")
@@ -90,7 +91,7 @@ fn every_configuration_in_the_readme_and_the_schema_is_valid() {
     let known = leadhost_golden::load_dir(std::path::Path::new(CASES)).unwrap();
     let known = known.into_iter().map(|case| case.delivery.config);
     for value in recipes.into_iter().chain(examples).chain(known) {
-        assert!(validator.is_valid(&value), "{value}");
+        assert!(validator.fits(&value), "{value}");
         let read = serde_json::from_value::<Config>(value.clone());
         assert!(read.is_ok(), "{value}: {read:?}");
     }
@@ -98,8 +99,7 @@ fn every_configuration_in_the_readme_and_the_schema_is_valid() {
 
 #[test]
 fn the_schema_and_the_reader_refuse_the_same() {
-    let schema: Value = serde_json::from_str(crate::config::SCHEMA).unwrap();
-    let validator = jsonschema::validator_for(&schema).unwrap();
+    let validator = Schema::read(crate::config::SCHEMA).unwrap();
     for text in [
         r#"{"outcome": []}"#,
         r#"{"outcomes": [{}]}"#,
@@ -111,7 +111,7 @@ fn the_schema_and_the_reader_refuse_the_same() {
         r#"{"templates": [{"name": "a", "language": "en", "text": "", "status": "old"}]}"#,
     ] {
         let value: Value = serde_json::from_str(text).unwrap();
-        assert!(!validator.is_valid(&value), "{text}");
+        assert!(!validator.fits(&value), "{text}");
         assert!(serde_json::from_str::<Config>(text).is_err(), "{text}");
     }
 }

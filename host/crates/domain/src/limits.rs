@@ -395,54 +395,15 @@ pub const PLUGIN_TABLES: u32 = 20;
 /// Elements of one table: interpreters have some ten thousand functions.
 pub const PLUGIN_TABLE_ELEMENTS: usize = 100_000;
 
-/// Bytes of a plugin's configuration schema: that of the mapping converter, the longest
-/// known, has nine thousand.
-pub const CONFIG_SCHEMA_BYTES: usize = 128 << 10;
-
-/// Nesting of a schema.
-pub const CONFIG_SCHEMA_DEPTH: usize = 48;
-
-/// Subschemas that can be reached from a schema's root, each counted once.
-pub const CONFIG_SCHEMA_PARTS: usize = 2_048;
-
-/// Length of a chain of subschemas that check the same value, by `$ref`, `allOf` and the
-/// like: each takes a few stack frames.
-pub const CONFIG_SCHEMA_CHAIN: usize = 32;
-
-/// Most steps that a schema may take for one value of a configuration: that of the mapping
-/// converter takes a few hundred.
-pub const CONFIG_SCHEMA_STEPS: u64 = 100_000;
-
-/// How often `unevaluatedProperties` and `unevaluatedItems` are assumed to repeat the work
-/// of the subschemas beside them.
-pub const CONFIG_UNEVALUATED_LOOKS: u64 = 16;
-
-/// Regular expressions of a schema, bytes of each, and bytes of each when compiled.
-pub const CONFIG_PATTERNS: usize = 256;
-pub const CONFIG_PATTERN_BYTES: usize = 1_000;
-pub const CONFIG_PATTERN_MEMORY: usize = 1 << 20;
-
 /// Bytes of a plugin's configuration, and its nesting.
 pub const CONFIG_BYTES: usize = 256 << 10;
 pub const CONFIG_DEPTH: usize = 16;
 
-/// Most steps that checking one configuration may take, and that one process may be given:
-/// about a second.
-pub const CONFIG_STEPS: u64 = 20_000_000;
-
-/// Configurations that one process checks.
-pub const CONFIGS_AT_ONCE: usize = 32;
-
 /// Faults of a configuration that are reported.
 pub const CONFIG_FAULTS_SHOWN: usize = 50;
 
-/// Processes that check schemas at once, and the limits of each: processor time in whole
-/// seconds, wall-clock time on a busy machine, address space, stack.
+/// Threads that check configurations at once: each for tenths of a second at most.
 pub const SCHEMA_CHECKS_AT_ONCE: usize = 2;
-pub const SCHEMA_CHECK_PROCESSOR_TIME: Duration = Duration::from_secs(3);
-pub const SCHEMA_CHECK_WALL_TIME: Duration = Duration::from_secs(30);
-pub const SCHEMA_CHECK_MEMORY_MIB: u64 = 2_048;
-pub const SCHEMA_CHECK_STACK_BYTES: usize = 64 << 20;
 
 /// Limits of the process that turns a core module into a component on the machine of an integrator:
 /// address space, and processor time in whole seconds.

@@ -403,9 +403,7 @@ fn fuzz_random_answers_of_a_plugin_are_accepted_or_refused_in_few_words() {
             assert!(description.secrets.len() <= limits::DESCRIBED_SECRETS);
             assert!(description.hosts.len() <= limits::DESCRIBED_HOSTS);
         }
-        let _ = in_few_words(super::schema::BoundedSchema::read(
-            &description.config_schema,
-        ));
+        let _ = in_few_words(leadhost_input::Schema::read(&description.config_schema));
         let checks = rng.checks();
         if in_few_words(rules::sender_checks(&checks)).is_some() {
             assert!(checks.checks.len() <= limits::SENDER_CHECKS);

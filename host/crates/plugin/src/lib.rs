@@ -18,7 +18,7 @@
 //!   bytes, `signature.rs` at their signer. `compile.rs` compiles in a child process, with
 //!   `function_cache.rs` and `hashed_file.rs` for the code that is kept; `libraries.rs` takes out what
 //!   is compiled apart, by `module_shape.rs`. `trial.rs` bounds the trial; `golden.rs` runs its golden
-//!   cases and `replies.rs` checks the replies in them. `schema/` checks configurations.
+//!   cases and `replies.rs` checks the replies in them.
 //! - A call: `runtime.rs` has what all calls share. `calls.rs` has one method for each function of the contract. `budget.rs` has its
 //!   processor time. `breaker.rs` may skip the call, `schedule/` says whose turn it is, `instance.rs` runs it in an instance. `abi/` translates
 //!   between the contract and the domain; `rules.rs` and `rules/` check the answer.
@@ -59,7 +59,6 @@ mod replies;
 pub mod rules;
 mod runtime;
 mod schedule;
-pub mod schema;
 pub mod signature;
 #[cfg(test)]
 mod test_rng;

@@ -20,7 +20,6 @@ use super::imports::CallEnvironment;
 use super::instance_state::InstanceState;
 use super::libraries::SplitComponent;
 use super::schedule::in_background;
-use super::schema::{BoundedSchema, ConfigFault, SchemaCheckError};
 use super::trial::{BackgroundDrop, TRIAL_LANE, Trial};
 use super::version::{Loaded, SharedNames};
 use super::warm::WarmInstances;
@@ -33,6 +32,7 @@ use leadhost_domain::exchange::SenderChecks;
 use leadhost_domain::limits;
 use leadhost_domain::plugin::{Description, Digest, ReplySlot};
 use leadhost_domain::publisher::PublicKey;
+use leadhost_input::{Fault, Issue, Schema};
 
 /// A version that passed its trial, and what the trial showed.
 #[derive(Clone, Debug)]
@@ -59,40 +59,71 @@ impl Plugins {
     /// empty is a fault.
     ///
     /// # Errors
-    /// Returns [`LoadError::Schema`] if the schema cannot be used, and [`LoadError::Host`]
-    /// if the check itself failed.
+    /// Returns [`LoadError::Host`] if the check itself failed.
     pub async fn config_faults(
         &self,
         loaded: &Loaded,
         configs: &[Value],
-    ) -> Result<Vec<Vec<ConfigFault>>, LoadError> {
+    ) -> Result<Vec<Vec<Fault>>, LoadError> {
         let Some(schema) = &loaded.schema else {
             let name = &loaded.description.name;
             let faults = |config: &Value| match config {
                 Value::Null => Vec::new(),
                 Value::Object(fields) if fields.is_empty() => Vec::new(),
-                _ => vec![ConfigFault {
-                    place: String::new(),
-                    what: format!("the plugin {name} takes no configuration"),
-                }],
+                _ => vec![Fault::whole(format!(
+                    "the plugin {name} takes no configuration"
+                ))],
             };
             return Ok(configs.iter().map(faults).collect());
         };
-        self.0
-            .schemas
-            .faults(schema, configs)
-            .await
-            .map_err(LoadError::from)
+        // More at once would only share the same processors.
+        let _permit = self.0.schema_checks.acquire().await;
+        let (schema, configs) = (Arc::clone(schema), configs.to_vec());
+        in_background(move || {
+            configs
+                .iter()
+                .map(|config| faults(&schema, config))
+                .collect()
+        })
+        .await
     }
 }
 
-impl From<SchemaCheckError> for LoadError {
-    fn from(error: SchemaCheckError) -> Self {
-        match error {
-            SchemaCheckError::Schema(why) => Self::Schema(shortened(why)),
-            SchemaCheckError::Host(why) => Self::Host(why),
+/// Returns the first faults of a configuration.
+fn faults(schema: &Schema, config: &Value) -> Vec<Fault> {
+    if let Err(why) = is_within_bounds(config) {
+        return vec![Fault::whole(why)];
+    }
+    let issues = schema.issues(config);
+    let faults = issues.iter().flat_map(Issue::told);
+    faults.take(limits::CONFIG_FAULTS_SHOWN).collect()
+}
+
+fn is_within_bounds(config: &Value) -> Result<(), String> {
+    let (mut bytes, mut left) = (0, vec![(config, 0)]);
+    while let Some((value, depth)) = left.pop() {
+        if depth > limits::CONFIG_DEPTH {
+            return Err(format!(
+                "it is nested deeper than {} levels",
+                limits::CONFIG_DEPTH
+            ));
+        }
+        bytes += 1;
+        match value {
+            Value::String(text) => bytes += text.len(),
+            Value::Number(number) => bytes += number.as_str().len(),
+            Value::Array(list) => left.extend(list.iter().map(|value| (value, depth + 1))),
+            Value::Object(fields) => {
+                bytes += fields.keys().map(String::len).sum::<usize>();
+                left.extend(fields.values().map(|value| (value, depth + 1)));
+            }
+            Value::Null | Value::Bool(_) => {}
         }
     }
+    if bytes > limits::CONFIG_BYTES {
+        return Err(format!("it has more than {} bytes", limits::CONFIG_BYTES));
+    }
+    Ok(())
 }
 
 impl Trial {
@@ -174,7 +205,6 @@ async fn try_out(
             .expect("the trial of `describe` has dropped its handle"),
         schema,
     });
-    // This also shows whether the schema is valid.
     let empty_fits = plugins
         .config_faults(&loaded, &[json!({})])
         .await?
@@ -530,7 +560,7 @@ async fn described(
     plugins: &Plugins,
     digest: &Digest,
     linked: &Linked,
-) -> Result<(Description, Option<BoundedSchema>), LoadError> {
+) -> Result<(Description, Option<Arc<Schema>>), LoadError> {
     let guest = Arc::clone(&linked.guest);
     let start = CallStart {
         environment: linked
@@ -553,11 +583,15 @@ async fn described(
     described
 }
 
-fn with_schema(
-    description: Description,
-) -> Result<(Description, Option<BoundedSchema>), LoadError> {
+fn with_schema(description: Description) -> Result<(Description, Option<Arc<Schema>>), LoadError> {
     rules::description(&description).map_err(LoadError::Description)?;
-    let schema = BoundedSchema::read(&description.config_schema).map_err(LoadError::Schema)?;
+    let text = description.config_schema.as_str();
+    let schema = match text.trim() {
+        "" => None,
+        _ => Some(Arc::new(
+            Schema::read(text).map_err(|why| LoadError::Schema(shortened(why)))?,
+        )),
+    };
     Ok((description, schema))
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{Semaphore, mpsc, oneshot};
 use wasmtime::component::Linker;
 use wasmtime::{Engine, Store};
 
@@ -35,7 +35,7 @@ use super::warm::{WarmInstances, WarmPool};
 use super::watch::CallWatch;
 use super::watch::Watched;
 use super::watch::WatchedSend;
-use super::{engine, instance, instance_state, memory, schedule, schema};
+use super::{engine, instance, instance_state, memory, schedule};
 use leadhost_config as config;
 use leadhost_domain::clock::SharedClock;
 use leadhost_domain::limits;
@@ -77,7 +77,7 @@ pub(super) struct PluginRuntime {
     pub(super) bare_linker: Linker<InstanceState>,
     pub(super) wasi_linker: Linker<InstanceState>,
     pub(super) compilation: Compilation,
-    pub(super) schemas: schema::SchemaChecker,
+    pub(super) schema_checks: Semaphore,
     /// Lets few trials run, and few wait.
     pub(super) trials: BoundedQueue,
     /// The time that a trial may take, apart from the compilation.
@@ -167,7 +167,6 @@ impl Plugins {
         let warm = limits::WARM_INSTANCES_OF_ALL + limits::WARM_INSTANCES;
         let engine = engine::calling(code, calls + warm, memory)?;
         let ticker = Arc::new(Ticker::start(&engine)?);
-        let schemas = schema::SchemaChecker::new(compiler.clone());
         let compilation = Compilation::new(
             compiler,
             code,
@@ -183,7 +182,7 @@ impl Plugins {
             engine,
             ticker,
             compilation,
-            schemas,
+            schema_checks: Semaphore::new(limits::SCHEMA_CHECKS_AT_ONCE),
             trials: BoundedQueue::new(limits::TRIALS_AT_ONCE, limits::TRIALS_WAITING),
             trial_time: config.trial_time(),
             registry: Registry::default(),

@@ -9,10 +9,8 @@
 //! while it is loaded ([`limits::CODE_PER_COMPONENT_BYTE`]); one instance (`memory_mib`)
 //! with its answer (`output_mib`), and the answer to a golden case as values, some 500 MiB
 //! ([`limits::GOLDEN_ANSWER_VALUES`], [`limits::GOLDEN_ANSWER_TEXT_BYTES`]). By default
-//! that is 1.5 GiB. Child processes, one after the other, run its compilation
-//! (`compile_memory_mib`) and the check of its schema
-//! ([`limits::SCHEMA_CHECK_MEMORY_MIB`]). All of this counts once for each trial that runs
-//! at the same time ([`limits::TRIALS_AT_ONCE`]).
+//! that is 1.5 GiB. A child process runs its compilation (`compile_memory_mib`). All of
+//! this counts once for each trial that runs at the same time ([`limits::TRIALS_AT_ONCE`]).
 
 use std::ops::Deref;
 use std::time::Duration;

@@ -6,11 +6,11 @@ use super::abi::guest::Guest;
 use super::error::CallOutcome;
 use super::history::VersionHistory;
 use super::instance::CallHandle;
-use super::schema::BoundedSchema;
 use super::warm::WarmInstances;
 use leadhost_domain::plugin::{Description, Digest, PluginKind, RanWith, ReplySlot};
 use leadhost_domain::publisher::PublicKey;
 use leadhost_domain::time::Micros;
+use leadhost_input::Schema;
 
 /// The texts that each trace of a call has, shared by all of them.
 #[derive(Clone, Debug)]
@@ -42,7 +42,7 @@ pub struct Loaded {
     pub(super) imports_wasi: bool,
     pub(super) guest: Guest,
     /// `None` if the plugin takes no configuration.
-    pub(super) schema: Option<BoundedSchema>,
+    pub(super) schema: Option<Arc<Schema>>,
 }
 
 impl std::fmt::Debug for Loaded {

@@ -79,11 +79,20 @@ impl Issue {
 
     /// A missing field.
     pub fn required(expected: &str, path: Vec<PathStep>) -> Self {
+        Self {
+            message: "Required".to_owned(),
+            ..Self::wrong_type(expected, "undefined", path)
+        }
+    }
+
+    /// A value of another type.
+    pub fn wrong_type(expected: &str, received: &'static str, path: Vec<PathStep>) -> Self {
+        let message = format!("Expected {expected}, received {received}");
         let what = IssueKind::InvalidType {
             expected: expected.to_owned(),
-            received: "undefined",
+            received,
         };
-        Self::new(what, path, "Required")
+        Self::new(what, path, message)
     }
 
     /// A text with the wrong content.
@@ -94,25 +103,52 @@ impl Issue {
         Self::new(what, path, message)
     }
 
-    /// A list of the wrong length.
-    pub fn wrong_count(wanted: usize, given: usize, path: Vec<PathStep>, message: String) -> Self {
-        let (kind, inclusive, exact) = ("array", true, true);
-        let what = if given < wanted {
-            IssueKind::TooSmall {
-                minimum: wanted,
-                kind,
-                inclusive,
-                exact,
-            }
-        } else {
-            IssueKind::TooBig {
-                maximum: wanted,
-                kind,
-                inclusive,
-                exact,
-            }
+    /// Less than `minimum` of a kind, with Zod's message.
+    pub fn too_small(kind: &'static str, minimum: usize, path: Vec<PathStep>) -> Self {
+        let (inclusive, exact) = (true, false);
+        let what = IssueKind::TooSmall {
+            minimum,
+            kind,
+            inclusive,
+            exact,
+        };
+        let message = match kind {
+            "number" => format!("Number must be greater than or equal to {minimum}"),
+            "array" => format!("Array must contain at least {minimum} element(s)"),
+            _ => format!("String must contain at least {minimum} character(s)"),
         };
         Self::new(what, path, message)
+    }
+
+    /// More than `maximum` of a kind, with Zod's message.
+    pub fn too_big(kind: &'static str, maximum: usize, path: Vec<PathStep>) -> Self {
+        let (inclusive, exact) = (true, false);
+        let what = IssueKind::TooBig {
+            maximum,
+            kind,
+            inclusive,
+            exact,
+        };
+        let message = match kind {
+            "number" => format!("Number must be less than or equal to {maximum}"),
+            "array" => format!("Array must contain at most {maximum} element(s)"),
+            "object" => format!("Object must be at most {maximum} byte(s) as JSON"),
+            _ => format!("String must contain at most {maximum} character(s)"),
+        };
+        Self::new(what, path, message)
+    }
+
+    /// A list of the wrong length.
+    pub fn wrong_count(wanted: usize, given: usize, path: Vec<PathStep>, message: String) -> Self {
+        let mut issue = match given < wanted {
+            true => Self::too_small("array", wanted, path),
+            false => Self::too_big("array", wanted, path),
+        };
+        if let IssueKind::TooSmall { exact, .. } | IssueKind::TooBig { exact, .. } = &mut issue.what
+        {
+            *exact = true;
+        }
+        Self { message, ..issue }
     }
 
     /// Returns the issue of a text that is not one of the options, with Zod's message.

@@ -79,6 +79,21 @@ impl<'a> Node<'a> {
         self.issues.add(issue(self.path()));
     }
 
+    fn refuse<T>(&self, issue: impl FnOnce(Vec<PathStep>) -> Issue) -> Option<T> {
+        self.wrong(issue);
+        None
+    }
+
+    fn below(&self, step: PathStep, value: Option<&'a Value>) -> Self {
+        let mut path = self.path();
+        path.push(step);
+        Self {
+            value,
+            path,
+            issues: self.issues,
+        }
+    }
+
     /// Returns whether the value is present. Null counts as present.
     pub fn is_there(&self) -> bool {
         self.value.is_some()
@@ -96,13 +111,8 @@ impl<'a> Node<'a> {
 
     /// Returns the member of an object. It is absent if this is not an object.
     pub fn field(&self, name: &str) -> Self {
-        let mut path = self.path();
-        path.push(PathStep::Field(name.to_owned()));
-        Self {
-            value: self.value.and_then(|value| value.get(name)),
-            path,
-            issues: self.issues,
-        }
+        let value = self.value.and_then(|value| value.get(name));
+        self.below(PathStep::Field(name.to_owned()), value)
     }
 
     /// Checks that at most one of two names of a thing is present. Adds an issue otherwise.
@@ -174,25 +184,17 @@ impl<'a> Node<'a> {
             }
             !has
         };
-        let inner = |step: PathStep, value: &'a Value| {
-            let mut path = self.path();
-            path.push(step);
-            Self {
-                value: Some(value),
-                path,
-                issues: self.issues,
-            }
-        };
         match self.value {
             Some(Value::String(text)) => no_nul(self, text),
             Some(Value::Array(values)) => {
                 let values = values.iter().enumerate();
                 values.fold(true, |so_far, (index, value)| {
-                    inner(PathStep::Index(index), value).without_nul() && so_far
+                    let element = self.below(PathStep::Index(index), Some(value));
+                    element.without_nul() && so_far
                 })
             }
             Some(Value::Object(members)) => members.iter().fold(true, |so_far, (name, value)| {
-                let member = inner(PathStep::Field(name.clone()), value);
+                let member = self.below(PathStep::Field(name.clone()), Some(value));
                 let is_named = no_nul(&member, name);
                 member.without_nul() && is_named && so_far
             }),
@@ -207,27 +209,10 @@ impl<'a> Node<'a> {
             other => return self.wrong_type("array", other),
         };
         if values.len() > most {
-            self.wrong(|path| {
-                let what = IssueKind::TooBig {
-                    maximum: most,
-                    kind: "array",
-                    inclusive: true,
-                    exact: false,
-                };
-                let message = format!("Array must contain at most {most} element(s)");
-                Issue::new(what, path, message)
-            });
-            return None;
+            return self.refuse(|path| Issue::too_big("array", most, path));
         }
-        let nodes = values.iter().enumerate().map(|(index, value)| {
-            let mut path = self.path();
-            path.push(PathStep::Index(index));
-            Self {
-                value: Some(value),
-                path,
-                issues: self.issues,
-            }
-        });
+        let nodes = values.iter().enumerate();
+        let nodes = nodes.map(|(index, value)| self.below(PathStep::Index(index), Some(value)));
         Some(nodes.collect())
     }
 
@@ -256,35 +241,14 @@ impl<'a> Node<'a> {
             other => return self.wrong_type("string", other),
         };
         let text = part(sent);
-        let characters = text.chars().count();
-        let (kind, inclusive, exact) = ("string", true, false);
-        if characters < length.least {
-            let minimum = length.least;
-            let what = IssueKind::TooSmall {
-                minimum,
-                kind,
-                inclusive,
-                exact,
-            };
-            let message = format!("String must contain at least {minimum} character(s)");
-            self.wrong(|path| Issue::new(what, path, message));
-            return None;
+        if text.chars().count() < length.least {
+            return self.refuse(|path| Issue::too_small("string", length.least, path));
         }
         if sent.chars().count() > length.most {
-            let maximum = length.most;
-            let what = IssueKind::TooBig {
-                maximum,
-                kind,
-                inclusive,
-                exact,
-            };
-            let message = format!("String must contain at most {maximum} character(s)");
-            self.wrong(|path| Issue::new(what, path, message));
-            return None;
+            return self.refuse(|path| Issue::too_big("string", length.most, path));
         }
         if text.contains('\0') {
-            self.wrong(|path| Issue::unreadable(path, NO_NUL));
-            return None;
+            return self.refuse(|path| Issue::unreadable(path, NO_NUL));
         }
         Some(text)
     }
@@ -306,12 +270,9 @@ impl<'a> Node<'a> {
         valid: impl FnOnce(&str) -> Option<T>,
     ) -> Option<T> {
         let text = self.text(length)?;
-        let found = valid(text);
-        if found.is_none() {
-            let what = IssueKind::InvalidString { validation };
-            self.wrong(|path| Issue::new(what, path, format!("Invalid {validation}")));
-        }
-        found
+        let what = IssueKind::InvalidString { validation };
+        let message = || format!("Invalid {validation}");
+        valid(text).or_else(|| self.refuse(|path| Issue::new(what, path, message())))
     }
 
     /// Returns the option that the text equals. `None`, with an issue, if it equals none of
@@ -323,11 +284,10 @@ impl<'a> Node<'a> {
             other => return self.wrong_type(&joined(&given), other),
         };
         let found = options.iter().find(|option| *option == text).copied();
-        if found.is_none() {
+        found.or_else(|| {
             let received: String = text.chars().take(limits::NAME_CHARACTERS).collect();
-            self.wrong(|path| Issue::not_one_of(&received, given, path));
-        }
-        found
+            self.refuse(|path| Issue::not_one_of(&received, given, path))
+        })
     }
 
     /// Returns true or false. `None`, with an issue, if it is something else.
@@ -353,16 +313,7 @@ impl<'a> Node<'a> {
             )]
             (float.fract() == 0.0).then_some(float as i64)
         });
-        if whole.is_none() {
-            self.wrong(|path| {
-                let what = IssueKind::InvalidType {
-                    expected: "integer".to_owned(),
-                    received: "float",
-                };
-                Issue::new(what, path, "Expected integer, received float")
-            });
-        }
-        whole
+        whole.or_else(|| self.refuse(|path| Issue::wrong_type("integer", "float", path)))
     }
 
     /// Returns a place in a list: a whole number, or its digits as a text, from 0 to `most`.
@@ -374,30 +325,11 @@ impl<'a> Node<'a> {
             },
             _ => self.integer()?,
         };
-        let (kind, inclusive, exact) = ("number", true, false);
         if number < 0 {
-            let what = IssueKind::TooSmall {
-                minimum: 0,
-                kind,
-                inclusive,
-                exact,
-            };
-            let message = "Number must be greater than or equal to 0";
-            self.wrong(|path| Issue::new(what, path, message));
-            return None;
+            return self.refuse(|path| Issue::too_small("number", 0, path));
         }
         let index = u32::try_from(number).ok().filter(|index| *index <= most);
-        if index.is_none() {
-            let what = IssueKind::TooBig {
-                maximum: most as usize,
-                kind,
-                inclusive,
-                exact,
-            };
-            let message = format!("Number must be less than or equal to {most}");
-            self.wrong(|path| Issue::new(what, path, message));
-        }
-        index
+        index.or_else(|| self.refuse(|path| Issue::too_big("number", most as usize, path)))
     }
 
     fn wrong_type<T>(&self, expected: &str, found: Option<&Value>) -> Option<T> {
@@ -410,21 +342,10 @@ impl<'a> Node<'a> {
             Some(Value::Array(_)) => "array",
             Some(Value::Object(_)) => "object",
         };
-        self.wrong(|path| {
-            if found.is_none() {
-                return Issue::required(expected, path);
-            }
-            let what = IssueKind::InvalidType {
-                expected: expected.to_owned(),
-                received,
-            };
-            Issue::new(
-                what,
-                path,
-                format!("Expected {expected}, received {received}"),
-            )
-        });
-        None
+        self.refuse(|path| match found {
+            None => Issue::required(expected, path),
+            Some(_) => Issue::wrong_type(expected, received, path),
+        })
     }
 }
 

@@ -193,7 +193,7 @@ async fn checked(
         return Ok(config.clone());
     }
     let problems = faults.into_iter().map(|fault| InputProblem {
-        path: format!("config{}", fault.place.replace('/', ".")),
+        path: fault.path_below("config"),
         message: fault.what,
     });
     Err(ApplyError::Problems(problems.collect()))

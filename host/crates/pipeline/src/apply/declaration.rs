@@ -19,7 +19,7 @@ use leadhost_domain::exchange::InputProblem;
 use leadhost_domain::key::KeyKind;
 use leadhost_domain::workspace::Agent;
 use leadhost_domain::{contact, text, zone};
-use leadhost_plugin::schema::ConfigFault;
+use leadhost_input::Fault;
 use leadhost_store::{PlannedAgent, PlannedOwner, PlannedProduct};
 
 /// The region of a workspace whose file names none: ISO 3166 alpha-2.
@@ -70,17 +70,16 @@ impl Reading {
     pub fn checked(mut self, found: Vec<Checked>) -> Result<Declaration, Vec<InputProblem>> {
         // From the last on, so that the places of earlier insertions stay valid.
         for (unchecked, found) in self.unchecked.iter().zip(found).rev() {
-            let at = |place: &str| format!("{}{}", unchecked.path, place.replace('/', "."));
             let problems: Vec<_> = match found {
                 Ok(faults) => faults
                     .into_iter()
                     .map(|fault| InputProblem {
-                        path: at(&fault.place),
+                        path: fault.path_below(&unchecked.path),
                         message: fault.what,
                     })
                     .collect(),
                 Err(why) => vec![InputProblem {
-                    path: at(""),
+                    path: unchecked.path.clone(),
                     message: format!(
                         "cannot be checked against the schema of {}: {why}",
                         unchecked.plugin
@@ -98,7 +97,7 @@ impl Reading {
 }
 
 /// The faults of a configuration, or why it could not be checked.
-pub type Checked = Result<Vec<ConfigFault>, String>;
+pub type Checked = Result<Vec<Fault>, String>;
 
 /// Reads everything that needs no plugin and no store. `stored` are the instances that the workspace has
 /// already.

@@ -17,7 +17,7 @@ use leadhost_domain::plugin::{Description, PluginKind, SecretDeclaration};
 use leadhost_domain::time::Micros;
 use leadhost_domain::workspace::{Agent, AgentKind, PartKind};
 use leadhost_egress::seal::Sealer;
-use leadhost_plugin::schema::{self, SchemaCheckRequest, SchemaCheckResponse};
+use leadhost_input::{Issue, Schema};
 use leadhost_store::{Applied, Plan, PlannedConnection};
 
 fn plugins() -> AvailablePlugins {
@@ -86,14 +86,9 @@ fn stored_instance() -> Agent {
 fn read(file: &Value, plugins: &AvailablePlugins) -> Result<Declaration, Vec<InputProblem>> {
     let reading = declaration::read(file, plugins, &[stored_instance()]);
     let checked = reading.unchecked.iter().map(|one| {
-        let request = SchemaCheckRequest {
-            schema: plugins[&one.plugin].description.config_schema.clone(),
-            configs: vec![one.config.clone()],
-        };
-        match schema::check(&request) {
-            SchemaCheckResponse::Faults(mut faults) => Ok(faults.remove(0)),
-            SchemaCheckResponse::Refused(why) => Err(why),
-        }
+        let schema = Schema::read(&plugins[&one.plugin].description.config_schema)?;
+        let issues = schema.issues(&one.config);
+        Ok(issues.iter().flat_map(Issue::told).collect())
     });
     let checked = checked.collect();
     reading.checked(checked)

@@ -16,10 +16,7 @@ use crate::idempotency::{self, IdempotencyHeader};
 use crate::json;
 use crate::openapi::operation::describe;
 use crate::reply::ApiResponse;
-use crate::zod::{
-    self, Node, TextLength,
-    issue::{Issue, IssueKind},
-};
+use crate::zod::{self, Node, TextLength, issue::Issue};
 use leadhost_domain::id::{DealId, DealLogId};
 use leadhost_domain::limits;
 use leadhost_domain::time::Micros;
@@ -126,14 +123,7 @@ fn within<'a>(node: &Node<'_>, members: &'a Map<String, Value>) -> Option<&'a Ma
     if bytes <= maximum {
         return Some(members);
     }
-    let what = IssueKind::TooBig {
-        maximum,
-        kind: "object",
-        inclusive: true,
-        exact: false,
-    };
-    let message = format!("Object must be at most {maximum} byte(s) as JSON");
-    node.wrong(|path| Issue::new(what, path, message));
+    node.wrong(|path| Issue::too_big("object", maximum, path));
     None
 }
 
