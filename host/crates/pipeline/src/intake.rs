@@ -282,7 +282,7 @@ async fn take(
         ..
     } = chosen;
     if !is_older {
-        source_changes::converted(pipeline, live, &plugin, &delivery, &converted);
+        source_changes::converted(pipeline, live, &plugin, &delivery, &converted, false);
     }
     let served = rollout::served::converted(pipeline, live, &plugin, (&converted, stable));
     let (result, reply, problem) = match converted {
