@@ -140,10 +140,11 @@ async fn a_change_ends_when_the_leads_have_their_fields_again(on: On) {
     host.converter(Variant::default().component()).await;
     let declared = host.declare(&harm("portal", "name", 10)).await;
     let (id, address) = (declared.id("portal"), declared.address("portal"));
-    send(&host, &address, USUAL, |_| json!({"name": "Lia"})).await;
-    // With this configuration it reads no names. The bodies have a new path from now on.
+    let usual = |_| json!({"name": "Lia", "origin": "site"});
+    send(&host, &address, USUAL, usual).await;
+    // With this configuration it reads no names. The bodies lack a path from now on.
     host.declare(&harm("portal", "", 10)).await;
-    let body = |_| json!({"name": "Lia", "origin": "site"});
+    let body = |_| json!({"name": "Lia"});
     send(&host, &address, CHANGED, body).await;
     let change = reported_change(&host, &id).await;
     let what = "leads with a name, leads with a phone, path origin: the source changed";

@@ -159,19 +159,16 @@ pub const VERSIONS_COUNTED: usize = 200;
 pub const CONNECTIONS_COUNTED: usize = 1_000;
 
 /// Sketches of connections' deliveries that a host holds; the deliveries of further connections
-/// are not sketched meanwhile. One takes some kilobytes, at most a fifth of a megabyte.
+/// are not sketched meanwhile. One takes some kilobytes, at most a tenth of a megabyte.
 pub const SKETCHES: usize = 1_000;
 
-/// Paths of a sketch, characters of a path, and its steps: bodies of leads have a few dozen short
-/// paths; a body whose keys are values has any number.
-pub const SKETCH_PATHS: usize = 200;
-pub const SKETCH_PATH_CHARACTERS: usize = 100;
-pub const SKETCH_DEPTH: usize = 8;
+/// Paths of a sketch, and bytes of a path: bodies of leads have a few dozen short ones at their top; a
+/// body whose keys are values has any number.
+pub const SKETCH_PATHS: usize = 100;
+pub const SKETCH_PATH_BYTES: usize = 100;
 
-/// Bytes of a body that is read for a sketch, and its values that are looked at: about a
-/// millisecond.
+/// Bytes of a body that is read for a sketch: about a millisecond.
 pub const SKETCH_BODY_BYTES: usize = 256 << 10;
-pub const SKETCH_VALUES: usize = 5_000;
 
 /// Deliveries that wait to be sketched, with their bodies. Past it they are left out.
 pub const SKETCHES_WAITING: usize = 64;

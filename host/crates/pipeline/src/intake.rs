@@ -281,7 +281,7 @@ async fn take(
         ..
     } = chosen;
     if !is_older {
-        source_changes::converted(pipeline, live, &plugin, &delivery, &converted);
+        source_changes::converted(pipeline, live, &plugin, &delivery, &converted, false);
     }
     let (result, reply, problem) = match converted {
         Ok(converted) => {

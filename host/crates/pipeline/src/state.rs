@@ -13,7 +13,7 @@ use super::keys::KeyCache;
 use super::repair::state::Repairs;
 use super::rollout::state::Rollouts;
 use super::rollup::state::Rollup;
-use super::source_changes::state::SourceChanges;
+use super::source_changes::SourceChanges;
 use super::templates::lists::TemplateCache;
 use super::verify::progress::Verifications;
 use super::waiting_deliveries::WaitingDeliveries;

@@ -426,13 +426,8 @@ async fn convert_held(
     intake::describe_conversion(&converting, &chosen);
     drop(converting);
     if !chosen.is_older {
-        source_changes::converted_again(
-            pipeline,
-            &live,
-            &chosen.plugin,
-            &delivery,
-            &chosen.converted,
-        );
+        let (plugin, converted) = (&chosen.plugin, &chosen.converted);
+        source_changes::converted(pipeline, &live, plugin, &delivery, converted, true);
     }
     match chosen.converted {
         Ok(converted) => converted.result,

@@ -1,54 +1,125 @@
-//! Sources change their payloads unannounced, and versions fail. Each connection has a sketch of the
-//! shape of its deliveries ([`sketch`]), and its last conversions are known; of the channel of an
-//! instance only these, of its webhooks. Intake hands over some of the deliveries, and the fetches of
-//! their leads hand over what was read in the answers ([`state`]). A task reads them, reports changes,
-//! and stores the sketches ([`task`]). If deliveries keep failing, or leads lose fields under another
-//! version, the previous version is tried on the same deliveries ([`trial`]): so the report names the
-//! version or the source. On a fleet the sketch is that of all hosts.
+//! Sources change their payloads unannounced, and versions fail. Each connection has a sketch of its
+//! deliveries ([`sketch`]), and its last conversions are known ([`conversions`]); of the channel of an
+//! instance only these, of its webhooks. Intake hands over some of the deliveries, and the fetches of their
+//! leads hand over what was read in the answers. A task counts them, reports changes, and stores the
+//! sketches ([`task`]). If deliveries keep failing, or leads lose fields under another version, the previous
+//! version is tried on the same deliveries ([`trial`]): so the report names the version or the source. On a
+//! fleet the sketch is that of all hosts.
 
-pub(super) mod sketch;
-pub(super) mod state;
+mod conversions;
+mod counts;
+mod sketch;
 pub mod task;
 mod trial;
 
-use self::sketch::counts::Leads;
-use self::state::{Delivered, ObservedConversion, Sketched};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bytes::Bytes;
+use tokio::sync::mpsc;
+
+use self::conversions::ObservedConversion;
+use self::counts::Counts;
 use super::connections::Live;
 use super::convert::Converted;
 use super::failure::ConvertError;
 use super::rollout::Completed;
+use crate::local_rate::LocalRateLimiter;
 use crate::state::Pipeline;
 use leadhost_domain::connection::ConnectionKind;
 use leadhost_domain::exchange::first;
 use leadhost_domain::id::{ConnectionId, DeliveryId};
 use leadhost_domain::limits;
 use leadhost_domain::plugin::FailureCategory;
-use leadhost_domain::time::Micros;
 use leadhost_plugin::{CallError, Loaded};
 use leadhost_store::{HeldFetch, ItemResult, KeptAnswer, NewDelivery};
 
-/// Hands over a delivery of a source, or a webhook of a channel, with what its conversion brought,
-/// unless there were many lately. Nothing is parsed here.
-pub fn converted(
-    pipeline: &Pipeline,
-    live: &Live,
-    plugin: &Loaded,
-    delivery: &NewDelivery,
-    converted: &Result<Converted, ConvertError>,
-) {
-    offer(pipeline, live, plugin, delivery, converted, false);
+/// A delivery of a source, or a webhook of a channel, after its conversion.
+struct Delivered {
+    live: Arc<Live>,
+    /// The version that was called.
+    plugin: Arc<Loaded>,
+    delivery: DeliveryId,
+    outcome: ObservedConversion,
+    /// For the sketch. Empty for webhooks, and for a delivery that is converted again.
+    counts: Counts,
+    /// Its body with the secrets masked, and whether that is a form, for the sketch. `None` if it is too
+    /// large to be read.
+    body: Option<(Bytes, bool)>,
+    /// The answer to a fetch on which the version failed.
+    failed: Option<KeptAnswer>,
 }
 
-/// Hands over a delivery that the worker converted again, in the same way. It has its place in the
+/// The queue of deliveries, and how many of each connection it has got lately. One per host.
+pub struct SourceChanges {
+    queue: mpsc::Sender<Delivered>,
+    /// Until the task takes it.
+    waiting: Mutex<Option<mpsc::Receiver<Delivered>>>,
+    rate: LocalRateLimiter<ConnectionId>,
+}
+
+impl Default for SourceChanges {
+    fn default() -> Self {
+        let (queue, waiting) = mpsc::channel(limits::SKETCHES_WAITING);
+        let (most, every) = (limits::SKETCHED_AT_ONCE, limits::SKETCH_EVERY);
+        Self {
+            queue,
+            waiting: Mutex::new(Some(waiting)),
+            rate: LocalRateLimiter::new(most, every * most),
+        }
+    }
+}
+
+impl SourceChanges {
+    /// Returns the other end of the queue, once.
+    fn waiting(&self) -> Option<mpsc::Receiver<Delivered>> {
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        waiting.take()
+    }
+
+    /// Puts a delivery into the queue if there is room: some deliveries are enough.
+    fn offer(&self, delivered: Delivered) {
+        let _ = self.queue.try_send(delivered);
+    }
+}
+
+/// Hands over a delivery of a source, or a webhook of a channel, with what its conversion brought,
+/// unless there were many lately. Nothing is parsed here. `again`: the worker converted it, and it is in the
 /// sketch already.
-pub fn converted_again(
+pub fn converted(
     pipeline: &Pipeline,
-    live: &Live,
-    plugin: &Loaded,
+    live: &Arc<Live>,
+    plugin: &Arc<Loaded>,
     delivery: &NewDelivery,
     converted: &Result<Converted, ConvertError>,
+    again: bool,
 ) {
-    offer(pipeline, live, plugin, delivery, converted, true);
+    if !is_wanted(pipeline, &live.connection.id) {
+        return;
+    }
+    let (mut counts, mut body) = (Counts::default(), None);
+    // Webhooks have no leads, and events of several kinds.
+    if !again && live.connection.kind == ConnectionKind::Source {
+        if let Ok(converted) = converted {
+            counts = leads(converted.result.items.iter().map(|item| &item.result));
+        }
+        (counts.deliveries, counts.first_at) = (1, Some(delivery.received_at));
+        counts.convert_by(live, plugin);
+        if delivery.body.len() <= limits::SKETCH_BODY_BYTES {
+            let content_type = first(&delivery.headers, "content-type").unwrap_or_default();
+            let media = content_type.split(';').next().unwrap_or_default().trim();
+            let is_form = media.eq_ignore_ascii_case("application/x-www-form-urlencoded");
+            body = Some((delivery.body.shared(), is_form));
+        }
+    }
+    pipeline.source_changes.offer(Delivered {
+        live: Arc::clone(live),
+        plugin: Arc::clone(plugin),
+        delivery: delivery.id,
+        outcome: observed_conversion(converted),
+        counts,
+        body,
+        failed: None,
+    });
 }
 
 /// Hands over what a version read in the answer to a fetch, for the connection that received the
@@ -56,7 +127,7 @@ pub fn converted_again(
 /// it: the store does not keep it then.
 pub async fn completed(
     pipeline: &Pipeline,
-    plugin: &Loaded,
+    plugin: &Arc<Loaded>,
     held: &HeldFetch,
     answer: Option<KeptAnswer>,
     completed: &Completed,
@@ -67,14 +138,18 @@ pub async fn completed(
     let Ok(Some(live)) = pipeline.connections.get(&held.received_by).await else {
         return;
     };
-    let leads = match completed {
-        Ok(Ok(items)) => leads(items),
-        Ok(Err(_)) | Err(_) => None,
-    };
+    let mut counts = Counts::default();
     let outcome = match completed {
-        // More leads of the item are fetched next.
-        Ok(Ok(items)) if items.iter().any(ItemResult::is_fetch) => ObservedConversion::Unknown,
-        Ok(Ok(_)) => ObservedConversion::Converted,
+        Ok(Ok(items)) => {
+            counts = leads(items);
+            counts.first_at = Some(held.received_at);
+            counts.convert_by(&live, plugin);
+            match items.iter().any(ItemResult::is_fetch) {
+                // More leads of the item are fetched next.
+                true => ObservedConversion::Unknown,
+                false => ObservedConversion::Converted,
+            }
+        }
         // The others are of the provider, and repeated or reported by a pause.
         Ok(Err(failure)) if failure.category == FailureCategory::GiveUp => {
             ObservedConversion::Refused
@@ -82,79 +157,21 @@ pub async fn completed(
         Ok(Err(_)) => ObservedConversion::Unknown,
         Err(error) => failed(error),
     };
-    let when = (held.delivery, held.received_at);
     pipeline.source_changes.offer(Delivered {
-        sketched: leads.map(Sketched::Answer),
-        failed: answer.filter(|_| {
-            matches!(
-                outcome,
-                ObservedConversion::Failed | ObservedConversion::Refused
-            )
-        }),
-        ..delivered(&live, plugin, when, outcome)
-    });
-}
-
-fn offer(
-    pipeline: &Pipeline,
-    live: &Live,
-    plugin: &Loaded,
-    delivery: &NewDelivery,
-    converted: &Result<Converted, ConvertError>,
-    again: bool,
-) {
-    if !is_wanted(pipeline, &live.connection.id) {
-        return;
-    }
-    // Webhooks have no leads, and events of several kinds.
-    let is_sketched = !again && live.connection.kind == ConnectionKind::Source;
-    let sketched = is_sketched.then(|| {
-        let content_type = first(&delivery.headers, "content-type").unwrap_or_default();
-        let media = content_type.split(';').next().unwrap_or_default().trim();
-        let is_read = delivery.body.len() <= limits::SKETCH_BODY_BYTES;
-        let items = converted.as_ref().map(|one| one.result.items.iter());
-        Sketched::Delivery {
-            body: is_read.then(|| delivery.body.shared()),
-            is_form: media.eq_ignore_ascii_case("application/x-www-form-urlencoded"),
-            leads: items.map_or(None, |items| leads(items.map(|item| &item.result))),
-        }
-    });
-    let when = (delivery.id, delivery.received_at);
-    pipeline.source_changes.offer(Delivered {
-        sketched,
-        ..delivered(live, plugin, when, observed_conversion(converted))
+        live,
+        plugin: Arc::clone(plugin),
+        delivery: held.delivery,
+        outcome,
+        counts,
+        body: None,
+        failed: answer.filter(|_| outcome.fails()),
     });
 }
 
 /// Returns whether a delivery of the connection is to be offered now, and counts it.
 fn is_wanted(pipeline: &Pipeline, connection: &ConnectionId) -> bool {
-    let now = pipeline.core.clock.now();
-    pipeline.source_changes.wants(connection, now)
-}
-
-/// Returns a delivery, which was received at this time, without a place in the sketch.
-fn delivered(
-    live: &Live,
-    plugin: &Loaded,
-    (delivery, received_at): (DeliveryId, Micros),
-    outcome: ObservedConversion,
-) -> Delivered {
-    let connection = &live.connection;
-    Delivered {
-        delivery,
-        connection: connection.id.clone(),
-        plugin: plugin.description.name.clone(),
-        digest: plugin.digest.clone(),
-        outcome,
-        sketched: None,
-        failed: None,
-        workspace: connection.workspace,
-        kind: connection.kind,
-        received_at,
-        name: connection.name.clone(),
-        version: version(plugin),
-        configuration: connection.config_version,
-    }
+    let (changes, now) = (&pipeline.source_changes, pipeline.core.clock.now());
+    changes.queue.capacity() > 0 && changes.rate.ask(connection, now).is_ok()
 }
 
 /// Returns a version for people.
@@ -184,13 +201,13 @@ fn failed(error: &CallError) -> ObservedConversion {
     }
 }
 
-/// Returns the leads among the items. `None` if they are only known when they are fetched.
-fn leads<'a>(items: impl IntoIterator<Item = &'a ItemResult>) -> Option<Leads> {
-    let mut leads = Leads::default();
+/// Counts the leads among the items. Nothing is counted if they are only known when they are fetched.
+fn leads<'a>(items: impl IntoIterator<Item = &'a ItemResult>) -> Counts {
+    let mut counts = Counts::default();
     let mut is_fetched = false;
     for item in items {
         match item {
-            ItemResult::Lead(lead) => leads.add([
+            ItemResult::Lead(lead) => counts.add_lead([
                 lead.name.is_some(),
                 lead.phones.iter().any(|phone| phone.e164.is_some()),
                 !lead.emails.is_empty(),
@@ -201,5 +218,6 @@ fn leads<'a>(items: impl IntoIterator<Item = &'a ItemResult>) -> Option<Leads> {
             _ => {}
         }
     }
-    (!leads.is_empty() || !is_fetched).then_some(leads)
+    counts.converted = u32::from(counts.leads > 0 || !is_fetched);
+    counts
 }

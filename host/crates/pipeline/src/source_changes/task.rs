@@ -9,19 +9,20 @@ use std::time::{Duration, Instant};
 use tokio::task::JoinSet;
 use tokio::time::MissedTickBehavior;
 
-use super::sketch::counts::SketchCounts;
-use super::sketch::verdict::{FailingDeliveries, TrialVerdict};
-use super::sketch::{Sketch, paths};
-use super::state::{Delivered, LastConversions, ObservedConversion, Sketched};
-use super::trial::{Asked, VersionTrial};
+use super::Delivered;
+use super::conversions::LastConversions;
+use super::counts::Counts;
+use super::sketch::{News, Sketch};
+use super::trial::{TrialVerdict, VersionTrial};
 use crate::deploy::rolled_back;
 use crate::state::Pipeline;
 use crate::versions;
 use leadhost_config::shutdown::Shutdown;
-use leadhost_domain::connection::{ChangeCause, ConnectionKind, ConnectionSketch, SourceChange};
-use leadhost_domain::id::{ConnectionId, DeliveryId, WorkspaceId};
+use leadhost_domain::connection::{
+    ChangeCause, Connection, ConnectionKind, ConnectionSketch, SourceChange,
+};
+use leadhost_domain::id::{ConnectionId, DeliveryId};
 use leadhost_domain::limits;
-use leadhost_domain::time::Micros;
 use leadhost_store::{KeptAnswer, StoreError};
 
 /// Between two looks for sketches that are due to be written.
@@ -45,12 +46,12 @@ pub async fn run(pipeline: Arc<Pipeline>, shutdown: Shutdown) {
         tokio::select! {
             Some(delivered) = waiting.recv() => watch.see(&pipeline, delivered).await,
             Some(ended) = watch.trials.join_next(), if !watch.trials.is_empty() => {
-                if let Ok((id, asked, verdict)) = ended {
-                    watch.tried(&pipeline, &id, &asked, verdict).await;
+                if let Ok((trial, verdict)) = ended {
+                    watch.tried(&pipeline, &trial, verdict);
                 }
             }
             _ = look.tick() => {
-                watch.ask(&pipeline);
+                watch.begin_trials(&pipeline);
                 watch.write(&pipeline, limits::SKETCH_WRITES_EVERY).await;
             }
             () = shutdown.begun() => {}
@@ -59,129 +60,97 @@ pub async fn run(pipeline: Arc<Pipeline>, shutdown: Shutdown) {
     while let Ok(delivered) = waiting.try_recv() {
         watch.see(&pipeline, delivered).await;
     }
-    watch.no_more_trials();
+    // The changes that wait for the result of a trial are reported without it.
+    watch.trials.abort_all();
+    for watched in watch.sketches.values_mut() {
+        watched.tried.get_or_insert(None);
+    }
     watch.write(&pipeline, Duration::ZERO).await;
 }
 
 #[derive(Default)]
 struct SourceWatch {
     sketches: HashMap<ConnectionId, WatchedSource>,
-    trials: JoinSet<(ConnectionId, Asked, Option<TrialVerdict>)>,
+    trials: JoinSet<(VersionTrial, Option<TrialVerdict>)>,
     /// The last answers to fetches on which a version failed, newest last.
     failed: VecDeque<(DeliveryId, KeptAnswer)>,
     /// Whether the log says already that the store fails.
     logged: bool,
 }
 
-/// The sketch of one connection: that of the store, with what this host has seen since.
+/// The sketch of one connection, and what this host has seen since it was stored.
 struct WatchedSource {
-    workspace: WorkspaceId,
-    kind: ConnectionKind,
-    name: String,
+    connection: Connection,
+    /// The plugin of the last delivery.
+    plugin: String,
     sketch: Sketch,
     /// The generation of the stored row, or 0 if no row is stored.
     generation: i64,
-    /// Whether the sketch of the row has a change.
-    is_changed: bool,
-    /// The counts that are not in the row yet.
-    unwritten: SketchCounts,
-    /// Whether they have brought a difference to report.
-    has_news: bool,
-    /// Whether the row has the difference already: no other host will report it.
-    is_stored: bool,
-    /// The plugin of the last one.
-    plugin: String,
+    unwritten: Counts,
     last: LastConversions,
     /// Whether there was a conversion since the last trial of failures that said something.
     is_fresh: bool,
-    trial: TrialState,
-    /// Whether the last trial was of failures: a change of leads that waits is next.
-    has_tried_failures: bool,
-    /// The result of the trial of the difference to report.
-    verdict: Option<TrialVerdict>,
-    /// That deliveries keep failing, or no longer do, until it is stored.
-    failing: Option<FailingNews>,
+    /// When both versions may be tried again. `None` while they are.
+    next_trial: Option<Instant>,
+    /// A change that is reported after a trial: it is stored then, so that no other host takes it for
+    /// reported.
+    news: Option<News>,
+    /// That trial, with its result if it has one.
+    tried: Option<Option<TrialVerdict>>,
+    /// That deliveries keep failing, until it is stored.
+    failing: Option<SourceChange>,
     written: Instant,
     used: Instant,
 }
 
-/// The trial of both versions on deliveries of a connection.
-#[derive(Clone, Copy)]
-enum TrialState {
-    Never,
-    Running,
-    Ended(Instant),
-}
-
-/// A change of whether deliveries keep failing.
-enum FailingNews {
-    Begun(FailingDeliveries),
-    /// The version on which they failed.
-    Ended(String),
-}
-
 impl SourceWatch {
     async fn see(&mut self, pipeline: &Pipeline, mut delivered: Delivered) {
-        let id = &delivered.connection;
-        if !self.sketches.contains_key(id) {
+        let connection = &delivered.live.connection;
+        if !self.sketches.contains_key(&connection.id) {
             if self.sketches.len() >= limits::SKETCHES {
                 return;
             }
-            let loaded = match load(pipeline, id).await {
-                Ok(loaded) => loaded,
-                Err(error) => return self.failed(&error),
-            };
-            let watched = WatchedSource::new(&delivered, loaded);
-            self.sketches.insert(id.clone(), watched);
+            match load(pipeline, &connection.id).await {
+                Ok(loaded) => {
+                    let watched = WatchedSource::new(connection.clone(), loaded);
+                    self.sketches.insert(connection.id.clone(), watched);
+                }
+                Err(error) => return self.ended(Err(error)),
+            }
         }
-        let Some(watched) = self.sketches.get_mut(id) else {
+        let Some(watched) = self.sketches.get_mut(&connection.id) else {
             return;
         };
-        watched.used = Instant::now();
-        watched.note(&delivered);
-        if let Some(failed) = delivered.failed.take() {
+        if let Some((body, is_form)) = &delivered.body {
+            delivered.counts.read(body, *is_form);
+        }
+        if let Some(failed) = delivered.failed {
             if self.failed.len() >= limits::BLAME_ANSWERS {
                 self.failed.pop_front();
             }
             self.failed.push_back((delivered.delivery, failed));
         }
-        let Some(sketched) = delivered.sketched else {
-            if watched.failing.is_some() {
-                let written = watched.write(pipeline, id).await;
-                self.ended(written);
-            }
-            return;
-        };
-        let (at, version) = (delivered.received_at, &delivered.version);
-        let one = match sketched {
-            Sketched::Delivery {
-                body,
-                is_form,
-                leads,
-            } => {
-                let paths = body.map(|body| paths::paths(&body, is_form));
-                SketchCounts::from_delivery(at, version, paths, leads)
-            }
-            Sketched::Answer(leads) => SketchCounts::from_answer(at, version, leads),
-        };
-        let one = one.with_configuration(delivered.configuration);
-        watched.unwritten.add(&one);
-        watched.has_news |= watched.sketch.add(&one, pipeline.core.clock.now());
-        // It is reported after it was stored, so that only one host reports it.
+        let plugin = &delivered.plugin;
+        watched.plugin.clone_from(&plugin.description.name);
+        let (delivery, outcome) = (delivered.delivery, delivered.outcome);
+        watched.last.add(&plugin.digest, delivery, outcome);
+        watched.unwritten.add(&delivered.counts);
+        watched.is_fresh = true;
+        watched.used = Instant::now();
         if watched.is_due() {
-            let written = watched.write(pipeline, id).await;
+            let written = watched.write(pipeline).await;
             self.ended(written);
         }
     }
 
-    /// Writes the sketches that have changed and were not written for so long, and forgets those
-    /// of silent connections.
+    /// Writes the sketches that are due or were not written for so long, and forgets those of silent
+    /// connections.
     async fn write(&mut self, pipeline: &Pipeline, every: Duration) {
         let mut written = None;
-        for (id, watched) in &mut self.sketches {
-            let is_old = watched.written.elapsed() >= every && !watched.has_news;
-            if watched.is_due() || is_old && !watched.unwritten.is_empty() {
-                written = Some(watched.write(pipeline, id).await);
+        for watched in self.sketches.values_mut() {
+            let is_old = watched.written.elapsed() >= every && !watched.unwritten.is_empty();
+            if watched.is_due() || is_old && !watched.waits() {
+                written = Some(watched.write(pipeline).await);
             }
             if matches!(written, Some(Err(_))) {
                 break;
@@ -196,276 +165,205 @@ impl SourceWatch {
 
     /// Begins trials of both versions on connections whose deliveries keep failing, or whose leads
     /// lose a field under another version.
-    fn ask(&mut self, pipeline: &Arc<Pipeline>) {
-        for (id, watched) in &mut self.sketches {
+    fn begin_trials(&mut self, pipeline: &Arc<Pipeline>) {
+        for watched in self.sketches.values_mut() {
             if self.trials.len() >= limits::BLAMES_AT_ONCE {
                 return;
             }
-            let Some(mut trial) = watched.question(id) else {
+            let Some(mut trial) = watched.trial() else {
                 continue;
             };
-            let of_trial = self.failed.iter();
-            let of_trial = of_trial.filter(|(delivery, _)| trial.deliveries.contains(delivery));
-            trial.failed = of_trial.cloned().collect();
-            watched.trial = TrialState::Running;
-            watched.has_tried_failures = matches!(trial.asked, Asked::Failures);
+            let failed = self.failed.iter();
+            let failed = failed.filter(|(delivery, _)| trial.deliveries.contains(delivery));
+            trial.failed = failed.cloned().collect();
+            watched.next_trial = None;
             watched.is_fresh = false;
             let pipeline = Arc::clone(pipeline);
             self.trials.spawn(async move {
                 let verdict = trial.run(&pipeline).await;
-                (trial.connection, trial.asked, verdict)
+                (trial, verdict)
             });
         }
     }
 
-    /// Reports what came of a trial.
-    async fn tried(
+    /// Notes what came of a trial, for the next write.
+    fn tried(
         &mut self,
         pipeline: &Pipeline,
-        id: &ConnectionId,
-        asked: &Asked,
-        verdict: Option<TrialVerdict>,
+        trial: &VersionTrial,
+        mut verdict: Option<TrialVerdict>,
     ) {
-        let Some(watched) = self.sketches.get_mut(id) else {
+        let Some(watched) = self.sketches.get_mut(&trial.connection) else {
             return;
         };
-        watched.trial = TrialState::Ended(Instant::now());
+        watched.next_trial = Some(Instant::now() + limits::BLAME_EVERY);
         watched.is_fresh |= verdict.is_none();
-        match asked {
-            Asked::Fields(_) => {
-                watched.sketch.answer(verdict.as_ref());
-                watched.verdict = verdict;
+        if trial.of_leads.is_some() {
+            watched.tried = Some(verdict);
+        } else if let Some(verdict) = &mut verdict {
+            if verdict.previous.is_none() {
+                // Nothing was called.
+                verdict.faults = u32::from(watched.last.has_faults());
             }
-            Asked::Failures => {
-                let verdict = verdict.map(|mut verdict| {
-                    // Nothing was called.
-                    if verdict.previous.is_none() {
-                        verdict.faults = u32::from(watched.last.has_faults());
-                    }
-                    verdict
-                });
-                let (failed, of) = watched.last.failed();
-                let now = pipeline.core.clock.now();
-                let report =
-                    verdict.and_then(|verdict| verdict.failing_deliveries(failed, of, now));
-                watched.failing = report.map(FailingNews::Begun);
-            }
-        }
-        if watched.is_due() {
-            let written = watched.write(pipeline, id).await;
-            self.ended(written);
+            let now = pipeline.core.clock.now();
+            watched.failing = verdict.failing(watched.last.failed(), now);
         }
     }
 
-    /// Gives up the running trials. The changes that waited for their results are reported without
-    /// them.
-    fn no_more_trials(&mut self) {
-        self.trials.abort_all();
-        for watched in self.sketches.values_mut() {
-            watched.sketch.answer(None);
-        }
-    }
-
+    /// Logs that the store fails, once until it works again.
     fn ended(&mut self, written: Result<(), StoreError>) {
-        match written {
-            Ok(()) => self.logged = false,
-            Err(error) => self.failed(&error),
-        }
-    }
-
-    fn failed(&mut self, error: &StoreError) {
-        if !error.is_logged() && !self.logged {
-            self.logged = true;
+        let Err(error) = written else {
+            self.logged = false;
+            return;
+        };
+        if !error.is_logged() && !mem::replace(&mut self.logged, true) {
             tracing::warn!(%error, "sketches of connections not read or stored");
         }
     }
 }
 
 impl WatchedSource {
-    fn new(first: &Delivered, (generation, sketch): (i64, Sketch)) -> Self {
+    fn new(connection: Connection, (generation, sketch): (i64, Sketch)) -> Self {
         Self {
-            workspace: first.workspace,
-            kind: first.kind,
-            name: first.name.clone(),
-            is_changed: sketch.drift().is_some(),
+            connection,
+            plugin: String::new(),
             sketch,
             generation,
-            unwritten: SketchCounts::default(),
-            has_news: false,
-            is_stored: false,
-            plugin: String::new(),
+            unwritten: Counts::default(),
             last: LastConversions::default(),
             is_fresh: false,
-            trial: TrialState::Never,
-            has_tried_failures: false,
-            verdict: None,
+            next_trial: Some(Instant::now()),
+            news: None,
+            tried: None,
             failing: None,
             written: Instant::now(),
             used: Instant::now(),
         }
     }
 
-    /// Notes whether the delivery was converted, and whether this ends a report of failures.
-    fn note(&mut self, delivered: &Delivered) {
-        self.plugin.clone_from(&delivered.plugin);
-        let (digest, outcome) = (&delivered.digest, delivered.outcome);
-        self.last.add(digest, delivered.delivery, outcome);
-        self.is_fresh = true;
-        let Some(failing) = self.sketch.failing() else {
-            return;
-        };
-        let is_over = match failing.version == delivered.version {
-            true => self.last.works(),
-            false => outcome == ObservedConversion::Converted,
-        };
-        if is_over {
-            self.failing = Some(FailingNews::Ended(failing.version.clone()));
-        }
-    }
-
-    /// Returns whether a report is to be stored now: not while a trial may complete it.
+    /// Returns whether the sketch is to be stored now.
     fn is_due(&self) -> bool {
-        self.failing.is_some() || self.has_news && !self.waits()
+        let is_news = self.failing.is_some() || self.no_longer_fails(&self.sketch);
+        (is_news || self.sketch.is_due(&self.unwritten)) && !self.waits()
     }
 
-    /// Returns whether a trial of both versions will complete the report of a change. It may have to
-    /// wait until [`limits::BLAME_EVERY`] has passed since the last one.
+    /// Returns whether a change waits for a trial of both versions: until [`limits::BLAME_EVERY`] has passed
+    /// since the last one, and while it runs.
     fn waits(&self) -> bool {
-        self.sketch.fields_in_question().is_some()
+        self.news.is_some() && self.tried.is_none()
     }
 
-    fn may_ask(&self) -> bool {
-        match self.trial {
-            TrialState::Never => true,
-            TrialState::Running => false,
-            TrialState::Ended(at) => at.elapsed() >= limits::BLAME_EVERY,
-        }
+    /// Returns whether the report that deliveries keep failing is over.
+    fn no_longer_fails(&self, sketch: &Sketch) -> bool {
+        let blamed = sketch
+            .fails
+            .as_ref()
+            .and_then(|fails| fails.digest.as_ref());
+        blamed.is_some_and(|digest| self.last.no_longer_fail_on(digest))
     }
 
     /// Returns the trial that is to be made now.
-    fn question(&self, id: &ConnectionId) -> Option<VersionTrial> {
+    fn trial(&self) -> Option<VersionTrial> {
+        self.next_trial.filter(|at| *at <= Instant::now())?;
         let digest = self.last.digest()?;
-        let fields = self.sketch.fields_in_question();
-        let fields = fields.filter(|_| self.has_news);
-        // It is reported until it ends.
-        let is_reported = self
-            .sketch
-            .failing()
-            .is_some_and(|failing| failing.change.digest.as_ref() == Some(digest));
-        // Without a new conversion the answer would be the same, even if another host has ended the report.
-        let is_asked = self.last.keep_failing() && !is_reported && self.is_fresh;
-        let asked = match fields {
-            _ if !self.may_ask() => return None,
-            Some(fields) if !is_asked || self.has_tried_failures => Asked::Fields(fields.to_vec()),
-            _ if is_asked => Asked::Failures,
-            _ => return None,
-        };
-        let deliveries = match &asked {
-            Asked::Failures => self.last.failing(),
-            Asked::Fields(_) => self.last.converted(),
-        };
+        let of_leads = self.news.clone().filter(|_| self.waits());
+        if of_leads.is_none() {
+            // It is reported until it ends.
+            let known = self.sketch.fails.as_ref();
+            let is_reported = known.is_some_and(|one| one.digest.as_ref() == Some(digest));
+            // Without a new conversion the answer would be the same, even if another host has ended the
+            // report.
+            if is_reported || !self.is_fresh || !self.last.keep_failing() {
+                return None;
+            }
+        }
         Some(VersionTrial {
-            connection: id.clone(),
+            connection: self.connection.id.clone(),
             plugin: self.plugin.clone(),
             digest: digest.clone(),
-            deliveries,
+            deliveries: match of_leads {
+                Some(_) => self.last.converted(),
+                None => self.last.failing(),
+            },
             failed: Vec::new(),
-            asked,
-            before: self.sketch.version_before().to_owned(),
+            of_leads,
         })
     }
 
-    /// Adds the pending reports to the sketch, which may have been loaded again meanwhile.
-    fn complete(&mut self) {
-        if self.verdict.is_some() {
-            self.sketch.answer(self.verdict.as_ref());
-        }
-        match &self.failing {
-            Some(FailingNews::Begun(begun)) => {
-                let known = self.sketch.failing();
-                match known.filter(|known| known.version == begun.version) {
-                    // Another host has reported it: one of the former release without the digest.
-                    Some(known) => {
-                        let mut known = known.clone();
-                        known.change.digest.clone_from(&begun.change.digest);
-                        self.sketch.set_failing(Some(known));
-                        self.failing = None;
-                    }
-                    None => self.sketch.set_failing(Some(begun.clone())),
-                }
-            }
-            Some(FailingNews::Ended(version)) => {
-                let known = self.sketch.failing();
-                if known.is_some_and(|known| known.version == *version) {
-                    self.sketch.set_failing(None);
-                }
-            }
-            None => {}
-        }
-    }
-
-    /// Stores the sketch. If another host has stored it meanwhile, this host's deliveries are added
-    /// to that one.
-    async fn write(&mut self, pipeline: &Pipeline, id: &ConnectionId) -> Result<(), StoreError> {
+    /// Adds what this host has seen to the stored sketch, and reports what is new after that, so that only
+    /// one host reports it.
+    async fn write(&mut self, pipeline: &Pipeline) -> Result<(), StoreError> {
         for _ in 0..ATTEMPTS {
             let now = pipeline.core.clock.now();
-            self.complete();
+            let mut sketch = self.sketch.clone();
+            let news = sketch.add(&self.unwritten, now);
+            let is_asked = news.as_ref().is_some_and(|news| !news.fields.is_empty());
+            match &self.tried {
+                Some(Some(verdict)) if is_asked => sketch.blame(verdict),
+                None if is_asked => {
+                    self.news = news;
+                    return Ok(());
+                }
+                _ => {}
+            }
+            if self.no_longer_fails(&sketch) {
+                sketch.fails = None;
+            }
+            if let Some(begun) = &self.failing {
+                let known = sketch
+                    .fails
+                    .as_ref()
+                    .and_then(|fails| fails.digest.as_ref());
+                if known.is_some() && known == begun.digest.as_ref() {
+                    // Another host has reported it.
+                    self.failing = None;
+                } else {
+                    sketch.fails = Some(begun.clone());
+                }
+            }
             let row = ConnectionSketch {
-                connection: id.clone(),
+                connection: self.connection.id.clone(),
                 generation: self.generation,
-                sketch: serde_json::to_value(&self.sketch).map_err(|error| {
+                sketch: serde_json::to_value(&sketch).map_err(|error| {
                     StoreError::Inconsistent {
                         what: format!("a sketch cannot be written: {error}"),
                     }
                 })?,
-                change: self.sketch.change().cloned(),
-                fields: self.sketch.lead_fields(),
+                change: sketch.shown().cloned(),
+                fields: sketch.lead_fields(),
                 at: now,
             };
             if pipeline.core.store.write_connection_sketch(&row).await? {
+                self.sketch = sketch;
                 self.generation += 1;
-                self.is_changed = self.sketch.drift().is_some();
-                self.unwritten = SketchCounts::default();
+                self.unwritten = Counts::default();
                 self.written = Instant::now();
-                // A difference that a trial may explain is reported after it.
-                if self.has_news && !self.waits() {
-                    self.has_news = false;
-                    self.verdict = None;
+                (self.news, self.tried) = (None, None);
+                if news.is_some() {
                     self.report(pipeline);
                 }
-                self.is_stored = self.has_news;
-                if let Some(FailingNews::Begun(failing)) = self.failing.take() {
-                    self.report_failing(pipeline, &failing.change).await;
+                if let Some(failing) = self.failing.take() {
+                    self.report_failing(pipeline, &failing).await;
                 }
-                return Ok(());
+                break;
             }
-            self.continue_from(load(pipeline, id).await?, now);
+            let (generation, sketch) = load(pipeline, &self.connection.id).await?;
+            if sketch.change.is_some() != self.sketch.change.is_some() {
+                // Another host has reported the change, or its end. The deliveries that this host has
+                // counted since may have both forms. They would end the change, and it would be reported
+                // again.
+                self.unwritten = Counts::default();
+            }
+            (self.generation, self.sketch) = (generation, sketch);
         }
         Ok(())
     }
 
-    /// Adds this host's deliveries to the sketch that another host has stored meanwhile.
-    fn continue_from(&mut self, (generation, sketch): (i64, Sketch), now: Micros) {
-        (self.generation, self.sketch) = (generation, sketch);
-        let is_changed = self.sketch.drift().is_some();
-        if is_changed != mem::replace(&mut self.is_changed, is_changed) {
-            // Another host has reported the change, or its end. The deliveries that this host has
-            // counted since may have both forms. They would end the change, and it would be reported
-            // again.
-            self.unwritten = SketchCounts::default();
-        }
-        let is_own = self.is_stored && is_changed;
-        self.has_news = self.sketch.add(&self.unwritten, now) || is_own;
-        if !self.has_news {
-            self.verdict = None;
-        }
-    }
-
     fn report(&self, pipeline: &Pipeline) {
-        if let Some(change) = self.sketch.drift() {
+        if let Some(change) = &self.sketch.change {
             tracing::warn!(
-                workspace = %self.workspace,
-                connection = self.name.as_str(),
+                workspace = %self.connection.workspace,
+                connection = self.connection.name.as_str(),
                 what = change.what.as_str(),
                 before = change.before.as_str(),
                 after = change.after.as_str(),
@@ -482,9 +380,10 @@ impl WatchedSource {
                 "leadhost delivery list --status failed".to_owned()
             }
         };
-        let of_kind = |kind| (self.kind == kind).then_some(self.name.as_str());
+        let Connection { kind, name, .. } = &self.connection;
+        let of_kind = |one| (*kind == one).then_some(name.as_str());
         tracing::warn!(
-            workspace = %self.workspace,
+            workspace = %self.connection.workspace,
             connection = of_kind(ConnectionKind::Source),
             instance = of_kind(ConnectionKind::Channel),
             plugin = self.plugin.as_str(),
@@ -511,8 +410,11 @@ impl WatchedSource {
     }
 
     fn count(&self, pipeline: &Pipeline, cause: ChangeCause) {
+        let Connection {
+            workspace, name, ..
+        } = &self.connection;
         let metrics = &pipeline.core.metrics.plugins;
-        metrics.source_changed(self.workspace, &self.name, cause);
+        metrics.source_changed(*workspace, name, cause);
     }
 }
 
@@ -524,67 +426,4 @@ async fn load(pipeline: &Pipeline, id: &ConnectionId) -> Result<(i64, Sketch), S
         let sketch = serde_json::from_value(row.sketch);
         (row.generation, sketch.unwrap_or_default())
     }))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use leadhost_domain::plugin::Digest;
-
-    fn failed(number: u128) -> Delivered {
-        Delivered {
-            delivery: DeliveryId(uuid::Uuid::from_u128(number)),
-            connection: ConnectionId::generate(),
-            plugin: "portal".to_owned(),
-            digest: Digest::compute(b"a component"),
-            outcome: ObservedConversion::Failed,
-            sketched: None,
-            failed: None,
-            workspace: WorkspaceId(uuid::Uuid::nil()),
-            kind: ConnectionKind::Channel,
-            received_at: Micros(0),
-            name: "portal".to_owned(),
-            version: "1.0.0".to_owned(),
-            configuration: 1,
-        }
-    }
-
-    #[test]
-    fn a_trial_is_repeated_only_after_another_conversion() {
-        let id = failed(0).connection;
-        let mut watched = WatchedSource::new(&failed(0), Default::default());
-        for number in 0..3 {
-            watched.note(&failed(number));
-        }
-        let asks = |watched: &WatchedSource| {
-            let asked = watched.question(&id).map(|trial| trial.asked);
-            matches!(asked, Some(Asked::Failures))
-        };
-        assert!(asks(&watched));
-        watched.is_fresh = false;
-        assert!(!asks(&watched), "another host may have ended the report");
-        watched.note(&failed(3));
-        assert!(asks(&watched));
-    }
-
-    #[test]
-    fn a_stored_change_is_reported_by_its_host_although_another_one_writes_the_sketch_meanwhile() {
-        let (at, mut sketch) = (Micros(1), Sketch::default());
-        let mut deliver = |body: &str| {
-            let paths = paths::paths(body.as_bytes(), false);
-            let one = SketchCounts::from_delivery(at, "1.0.0", Some(paths), None);
-            sketch.add(&one, at)
-        };
-        for _ in 0..300 {
-            assert!(!deliver(r#"{"phone": "1"}"#));
-        }
-        assert!((0..100).any(|_| deliver(r#"{"telephone": "1"}"#)));
-        for is_stored in [true, false] {
-            let mut watched = WatchedSource::new(&failed(0), (1, sketch.clone()));
-            watched.has_news = true;
-            watched.is_stored = is_stored;
-            watched.continue_from((2, sketch.clone()), at);
-            assert_eq!(watched.has_news, is_stored, "another host's is not");
-        }
-    }
 }
