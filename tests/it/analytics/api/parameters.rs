@@ -10,7 +10,6 @@ leadhost_tests::on_every_store! {
     unknown_things_are_not_found,
     equivalent_spellings_are_one_question,
     the_default_is_thirty_days_in_sao_paulo,
-    things_of_another_workspace_count_nothing,
     four_hundred_days_by_three_dimensions_are_answered,
     every_answer_shows_the_rate_and_a_rate_refusal_costs_nothing,
 }
@@ -182,30 +181,6 @@ async fn the_default_is_thirty_days_in_sao_paulo(on: On) {
         .page("tickets/week?from=2998-01-01&to=2999-01-01")
         .await;
     fields!(ahead, {"count": 0, "as_of": now});
-}
-
-async fn things_of_another_workspace_count_nothing(on: On) {
-    let mut board = Board::new(on).await;
-    board.people_write("voice", 3).await;
-    let other = board.host.workspace("other").await;
-    // The current time is not before itself.
-    board.host.advance(1).await;
-    board.count().await;
-    let voice = board.declared.instance("voice");
-    let ask = async |query: &str| -> Value {
-        let target = format!("/v1/analytics/conversations/day?{query}");
-        let ask = board.host.get(&target).bearer(&other.workspace_key);
-        ask.send().await.expect(200).json()
-    };
-    for query in [
-        String::new(),
-        format!("agent_id={voice}"),
-        "agent_type=ai".to_owned(),
-    ] {
-        assert_eq!(ask(&query).await["data"], json!([]), "{query}");
-    }
-    let own = format!("conversations/day?agent_id={voice}");
-    assert_eq!(board.rows(&own).await, ["2030-01-15: 3 0 0 0 0"]);
 }
 
 async fn four_hundred_days_by_three_dimensions_are_answered(on: On) {
