@@ -20,7 +20,7 @@ mod workspaces;
 
 use leadhost_domain::key::PlainKey;
 use leadhost_tests::components::component;
-use leadhost_tests::{Answer, Ask, Host, On, Options};
+use leadhost_tests::{Answer, Ask, Host, Json, On, Options, fields, has, lacks};
 use serde_json::{Value, json};
 
 leadhost_tests::on_every_store! {
@@ -60,6 +60,13 @@ impl Operator {
         Self { host, key }
     }
 
+    /// On a host whose worker runs.
+    async fn working(on: On) -> Self {
+        let host = Host::working(on).await;
+        let key = host.admin_key().await;
+        Self { host, key }
+    }
+
     /// With the mapping converter active, and one workspace that uses it.
     async fn with_workspace(on: On) -> (Self, Value) {
         Self::with_workspace_on(Host::start(Options::patient(on)).await).await
@@ -69,13 +76,7 @@ impl Operator {
     async fn with_workspace_on(host: Host) -> (Self, Value) {
         let key = host.admin_key().await;
         let operator = Self { host, key };
-        let wasm = component("plugins/converter-mapping.wasm");
-        operator
-            .ask("POST", "/plugins?activate=true")
-            .body(wasm)
-            .send()
-            .await
-            .expect(201);
+        operator.activate("converter-mapping").await;
         let report = operator.apply(&workspace()).await.expect(200).json();
         (operator, report)
     }
@@ -94,13 +95,24 @@ impl Operator {
         self.ask("POST", path).json(body).send().await
     }
 
+    async fn posted(&self, path: &str, body: &Value, status: u16) -> Value {
+        self.post(path, body).await.expect(status).json()
+    }
+
+    /// Uploads a built plugin, which then serves.
+    async fn activate(&self, plugin: &str) {
+        let wasm = component(&format!("plugins/{plugin}.wasm"));
+        let ask = self.ask("POST", "/plugins?activate=true").body(wasm);
+        ask.send().await.expect(201);
+    }
+
     async fn apply(&self, file: &Value) -> Answer {
         self.post("/apply", file).await
     }
 
     /// Posts a lead with this token to the workspace's form.
     async fn lead(&self, report: &Value, token: &str, id: &str) -> Answer {
-        let connection = report["connections"]["form"].as_str().unwrap();
+        let connection = report["connections"]["form"].text();
         self.host
             .post(&format!("/ingest-lead/{connection}"))
             .header("x-token", token)
@@ -168,19 +180,19 @@ async fn a_page_with_a_rebound_dns_name_is_refused(on: On) {
 async fn a_key_opens_its_surface_until_it_is_revoked_and_is_never_listed(on: On) {
     let (operator, _) = Operator::with_workspace(on).await;
     let request = json!({"kind": "workspace", "workspace": "acme", "label": "warehouse"});
-    let made = operator.post("/keys", &request).await.expect(201).json();
-    let key = PlainKey::parse(made["key"].as_str().unwrap()).unwrap();
+    let made = operator.posted("/keys", &request, 201).await;
+    let key = PlainKey::parse(made["key"].text()).unwrap();
     let whoami = || operator.host.get("/v1/whoami").bearer(&key);
     whoami().send().await.expect(200);
 
     let listed = operator.get("/keys?workspace=acme").await;
-    assert!(!listed.to_string().contains(key.reveal()));
-    let shown = listed["keys"].as_array().unwrap();
+    lacks!(listed.to_string(), key.reveal());
+    let shown = listed["keys"].list();
     assert!(shown.iter().any(|one| one["label"] == "warehouse"
         && one["state"] == "live"
         && one["workspace"] == "acme"));
 
-    let path = format!("/keys/{}", made["id"].as_str().unwrap());
+    let path = format!("/keys/{}", made["id"].text());
     operator.ask("DELETE", &path).send().await.expect(200);
     operator.host.advance(1).await;
     whoami().send().await.expect(401);
@@ -191,7 +203,7 @@ async fn a_key_takes_exactly_the_parameters_of_its_kind(on: On) {
     let (operator, _) = Operator::with_workspace(on).await;
     let check = async |request: Value, status: u16, part: &str| {
         let answer = operator.post("/keys", &request).await.expect(status);
-        assert!(answer.text().contains(part), "{request}: {}", answer.text());
+        has!(answer, part; "{request}");
     };
     check(json!({"kind": "root"}), 400, "not a kind of key").await;
     check(json!({"kind": "partner"}), 400, "needs a workspace").await;
@@ -237,7 +249,7 @@ async fn a_key_takes_exactly_the_parameters_of_its_kind(on: On) {
 async fn the_key_that_asks_cannot_revoke_itself(on: On) {
     let operator = Operator::new(on).await;
     let keys = operator.get("/keys").await;
-    let id = keys["keys"][0]["id"].as_str().unwrap().to_owned();
+    let id = keys["keys"][0]["id"].text().to_owned();
     operator
         .ask("DELETE", &format!("/keys/{id}"))
         .send()
@@ -247,11 +259,9 @@ async fn the_key_that_asks_cannot_revoke_itself(on: On) {
 
 async fn the_same_file_applied_again_changes_nothing_and_keeps_ids_and_keys(on: On) {
     let (operator, first) = Operator::with_workspace(on).await;
-    assert!(first["keys"][0]["key"].as_str().unwrap().starts_with("mk_"));
+    assert!(first["keys"][0]["key"].text().starts_with("mk_"));
     let again = operator.apply(&workspace()).await.expect(200).json();
-    assert_eq!(again["changes"], json!([]));
-    assert_eq!(again["connections"], first["connections"]);
-    assert_eq!(again["keys"], json!([]));
+    fields!(again, {"changes": [], "connections": first["connections"], "keys": []});
 }
 
 async fn a_dry_run_lists_the_changes_and_makes_none(on: On) {
@@ -264,11 +274,7 @@ async fn a_dry_run_lists_the_changes_and_makes_none(on: On) {
     let form = file["connections"][0].as_object_mut().unwrap();
     form.remove("secrets");
     form.remove("checks");
-    let report = operator
-        .post("/apply?dryRun=true", &file)
-        .await
-        .expect(200)
-        .json();
+    let report = operator.posted("/apply?dryRun=true", &file, 200).await;
     assert_eq!(
         report["changes"],
         json!([
@@ -295,15 +301,15 @@ async fn a_connection_that_loses_its_last_sender_check_is_a_warning(on: On) {
     form.remove("secrets");
     form.remove("checks");
     for path in ["/apply?dryRun=true", "/apply"] {
-        let report = operator.post(path, &file).await.expect(200).json();
-        let warnings = report["warnings"].as_array().unwrap();
+        let report = operator.posted(path, &file, 200).await;
+        let warnings = report["warnings"].list();
         assert_eq!(warnings.len(), 1, "{warnings:?}");
         assert_eq!(warnings[0]["path"], "connections[0].checks");
-        let message = warnings[0]["message"].as_str().unwrap();
-        assert!(
-            message.contains("connection `form` loses its last sender check")
-                && message.contains("leads from every sender"),
-            "{message}"
+        let message = warnings[0]["message"].text();
+        has!(
+            message,
+            "connection `form` loses its last sender check",
+            "leads from every sender"
         );
     }
     // It is open already.
@@ -317,14 +323,11 @@ async fn a_source_that_the_file_leaves_out_stays_and_is_a_warning(on: On) {
     file["connections"] = json!([]);
     let report = operator.apply(&file).await.expect(200).json();
     assert_eq!(report["changes"], json!([]));
-    let warnings = report["warnings"].as_array().unwrap();
+    let warnings = report["warnings"].list();
     assert_eq!(warnings.len(), 1, "{warnings:?}");
     assert_eq!(warnings[0]["path"], "connections");
-    let message = warnings[0]["message"].as_str().unwrap();
-    assert!(
-        message.contains("connection `form` is not in this file and stays"),
-        "{message}"
-    );
+    let message = warnings[0]["message"].text();
+    has!(message, "connection `form` is not in this file and stays");
     operator.lead(&first, TOKEN, "1").await.expect(200);
 }
 
@@ -336,8 +339,7 @@ async fn a_file_with_problems_is_refused_whole_with_all_of_them(on: On) {
     file["connections"][0]["secrets"]["token"] = json!({"unresolved": "TOKEN is not set"});
     let refusal = operator.apply(&file).await.expect(422).json();
     let text = refusal["problems"].to_string();
-    assert!(text.contains("active are mapping"), "{text}");
-    assert!(text.contains("TOKEN is not set"), "{text}");
+    has!(text, "active are mapping", "TOKEN is not set");
     let report = operator.apply(&workspace()).await.expect(200).json();
     assert_eq!(report["changes"], json!([]), "nothing was renamed");
 }
@@ -390,7 +392,7 @@ async fn the_age_of_a_secret_is_that_of_its_value(on: On) {
     assert_eq!(third["secrets"], json!(["token"]));
     assert_ne!(third["secretsSetAt"]["token"], set_at);
     assert!(third["secretsSetAt"]["spare"].is_null());
-    assert!(!third.to_string().contains("another-token"), "{third}");
+    lacks!(third.to_string(), "another-token");
 }
 
 async fn deliveries_of_a_version_are_looked_for_from_page_to_page(on: On) {
@@ -423,35 +425,30 @@ async fn the_last_rollouts_are_listed_together(on: On) {
 async fn a_delivery_is_listed_shown_and_replayed_without_harm(on: On) {
     let (operator, report) = Operator::with_workspace(on).await;
     let answer = operator.lead(&report, TOKEN, "1").await.expect(200).json();
-    let id = answer["deliveryId"].as_str().unwrap().to_owned();
+    let id = answer["deliveryId"].text().to_owned();
 
     let listed = operator
         .get("/deliveries?connection=acme%2Fform&limit=1")
         .await;
-    assert_eq!(listed["deliveries"][0]["id"], id.as_str());
-    assert_eq!(listed["deliveries"][0]["status"], "converted");
+    fields!(listed, {"deliveries.0.id": id.as_str(), "deliveries.0.status": "converted"});
     let none = operator.get("/deliveries?status=failed").await;
     assert_eq!(none["deliveries"], json!([]));
 
     let shown = operator.get(&format!("/deliveries/{id}")).await;
-    let body = shown["request"]["body"].as_str().unwrap();
-    assert!(body.contains("Ada Prado"), "{body}");
-    assert!(!shown.to_string().contains(TOKEN), "{shown}");
+    let body = shown["request"]["body"].text();
+    has!(body, "Ada Prado");
+    lacks!(shown.to_string(), TOKEN);
 
     let path = format!("/deliveries/{id}/replay");
-    let replayed = operator.post(&path, &json!({})).await.expect(200).json();
-    assert_eq!(replayed["status"], "converted");
-    assert_eq!(
-        replayed["items"][0]["dealId"], answer["leads"][0]["dealId"],
-        "{replayed}"
-    );
+    let replayed = operator.posted(&path, &json!({}), 200).await;
+    fields!(replayed, {"status": "converted", "items.0.dealId": answer["leads"][0]["dealId"]});
 }
 
 async fn unknown_and_unreadable_things_are_refused_with_a_reason(on: On) {
     let (operator, _) = Operator::with_workspace(on).await;
     let check = async |path: &str, status: u16, part: &str| {
         let answer = operator.ask("GET", path).send().await.expect(status);
-        assert!(answer.text().contains(part), "{path}: {}", answer.text());
+        has!(answer, part; "{path}");
     };
     check("/deliveries?status=lost", 400, "quarantined").await;
     check("/deliveries?since=yesterday", 400, "2026-01-31").await;
@@ -468,7 +465,7 @@ async fn a_quarantined_delivery_is_released_only_when_its_proof_holds(on: On) {
         .await
         .expect(401);
     let listed = operator.get("/deliveries?status=quarantined").await;
-    let id = listed["deliveries"][0]["id"].as_str().unwrap().to_owned();
+    let id = listed["deliveries"][0]["id"].text().to_owned();
     let replay = async |release: bool, status: u16| {
         let path = format!("/deliveries/{id}/replay");
         let body = json!({ "release": release });
@@ -485,29 +482,25 @@ async fn a_quarantined_delivery_is_released_only_when_its_proof_holds(on: On) {
 async fn a_connection_is_paused_and_resumed_by_any_of_its_names(on: On) {
     let (operator, report) = Operator::with_workspace(on).await;
     let paused = async || operator.get("/connections").await["connections"][0]["paused"].clone();
-    let id = report["connections"]["form"].as_str().unwrap();
+    let id = report["connections"]["form"].text();
     let pause = json!({"reason": "the token ran out"});
     operator
-        .post(&format!("/connections/{id}/pause"), &pause)
-        .await
-        .expect(200);
+        .posted(&format!("/connections/{id}/pause"), &pause, 200)
+        .await;
     assert_eq!(
         paused().await,
         json!({"reason": "the token ran out", "since": operator.host.now()})
     );
     operator
-        .post("/connections/acme%2Fform/resume", &json!({}))
-        .await
-        .expect(200);
+        .posted("/connections/acme%2Fform/resume", &json!({}), 200)
+        .await;
     assert_eq!(paused().await, Value::Null);
     operator
-        .post("/connections/form/pause", &json!({}))
-        .await
-        .expect(200);
+        .posted("/connections/form/pause", &json!({}), 200)
+        .await;
     operator
-        .post("/connections/nope/resume", &json!({}))
-        .await
-        .expect(404);
+        .posted("/connections/nope/resume", &json!({}), 404)
+        .await;
 }
 
 async fn bytes_that_are_no_component_are_refused_and_a_check_stores_nothing(on: On) {
@@ -535,7 +528,7 @@ async fn a_version_is_removed_when_nothing_names_it(on: On) {
     for (path, wasm) in [("/plugins?activate=true", mapping), ("/plugins", form)] {
         let stored = operator.ask("POST", path).body(wasm).send().await;
         let stored = stored.expect(201).json();
-        digests.push(stored["digest"].as_str().unwrap().to_owned());
+        digests.push(stored["digest"].text().to_owned());
     }
     let remove = async |name: &str, digest: &str, status: u16| {
         let path = format!("/plugins/{name}/versions/{digest}");
@@ -543,20 +536,18 @@ async fn a_version_is_removed_when_nothing_names_it(on: On) {
         answer.expect(status).json()
     };
     let refused = remove("mapping", &digests[0], 409).await;
-    let why = refused["error"].as_str().unwrap();
-    assert!(why.contains("it is active"), "{why}");
+    let why = refused["error"].text();
+    has!(why, "it is active");
     remove("mapping", &digests[1], 404).await;
     remove("example-form", "1234", 400).await;
     let removed = remove("example-form", &digests[1][..12], 200).await;
     assert_eq!(removed["digest"], digests[1]);
     remove("example-form", &digests[1], 404).await;
     let left = operator.get("/plugins").await;
-    assert_eq!(left["plugins"].as_array().unwrap().len(), 1, "{left}");
+    assert_eq!(left["plugins"].list().len(), 1, "{left}");
     let audit = operator.get("/audit?act=remove-plugin&limit=10").await;
     let audit = audit.to_string();
-    for outcome in ["done", "refused"] {
-        assert!(audit.contains(outcome), "{audit}");
-    }
+    has!(audit, "done", "refused");
     // Its bytes may come again.
     let again = component("plugins/example-form.wasm");
     let stored = operator.ask("POST", "/plugins").body(again).send().await;
@@ -569,7 +560,7 @@ async fn a_stored_version_is_activated_by_the_beginning_of_its_digest(on: On) {
     let stored = operator.ask("POST", "/plugins").body(wasm).send().await;
     let stored = stored.expect(201).json();
     assert_eq!(stored["active"], false);
-    let digest = stored["digest"].as_str().unwrap();
+    let digest = stored["digest"].text();
     let activate = async |name: &str, digest: &str, status: u16| {
         let path = format!("/plugins/{name}/activate");
         let body = json!({ "digest": digest });
@@ -583,10 +574,8 @@ async fn a_stored_version_is_activated_by_the_beginning_of_its_digest(on: On) {
         digest
     );
     let listed = operator.get("/plugins").await;
-    assert_eq!(listed["plugins"][0]["serves"], digest);
-    assert_eq!(listed["plugins"][0]["versions"][0]["state"], "active");
+    fields!(listed, {"plugins.0.serves": digest, "plugins.0.versions.0.state": "active"});
     operator
-        .post("/plugins/mapping/rollback", &json!({}))
-        .await
-        .expect(409);
+        .posted("/plugins/mapping/rollback", &json!({}), 409)
+        .await;
 }

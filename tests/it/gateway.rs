@@ -12,8 +12,8 @@ use std::fmt::Display;
 
 use leadhost_domain::id::{DealId, WorkspaceId};
 use leadhost_domain::key::{KeyKind, PlainKey};
-use leadhost_store::{DealPast, PlannedOwner, PlannedProduct};
-use leadhost_tests::{Answer, Ask, Host, On, Seeded};
+use leadhost_store::{DealPast, PlannedOwner};
+use leadhost_tests::{Answer, Ask, Host, Json, On, Seeded};
 use serde_json::{Value, json};
 
 /// An id that no deal has.
@@ -45,11 +45,7 @@ impl Seat {
                     })
                     .into();
                 plan.products = [("AP-1", "Two rooms"), ("AP-2", "Three rooms")]
-                    .map(|(external_id, name)| PlannedProduct {
-                        external_id: external_id.to_owned(),
-                        name: name.to_owned(),
-                        description: None,
-                    })
+                    .map(|(external_id, name)| leadhost_tests::seed::product(external_id, name))
                     .into();
             })
             .await;
@@ -124,10 +120,7 @@ impl Seat {
     async fn rows(&self, entity: &str) -> Vec<Value> {
         let ask = self.host.get(&format!("/v1/export/{entity}?limit=1000"));
         let page = ask.bearer(&self.seeded.workspace_key).send().await;
-        page.expect(200).json()["data"]
-            .as_array()
-            .expect("rows")
-            .clone()
+        page.expect(200).json()["data"].list().clone()
     }
 
     /// Returns the exported deal.
@@ -177,7 +170,7 @@ fn issues(answer: &Answer) -> Vec<Value> {
 fn places(answer: &Answer) -> Vec<(String, String)> {
     let issues = issues(answer);
     let path = |issue: &Value| {
-        let steps = issue["path"].as_array().expect("a path").iter();
+        let steps = issue["path"].list().iter();
         let steps: Vec<_> = steps
             .map(|step| {
                 step.as_str()

@@ -23,6 +23,7 @@ mod replies;
 mod source_changes;
 mod traces;
 
+use leadhost_pipeline::replay::ReplayOptions;
 use leadhost_tests::{Declared, Host, On, guests};
 use serde_json::{Value, json};
 
@@ -57,6 +58,22 @@ plugin = "misbehave"
 config = {{ do = "{word}", size = {size} }}
 "#
     )
+}
+
+/// A host with one connection of the misbehaving converter.
+async fn misbehaving(on: On, name: &str, word: &str, size: u64) -> (Host, Declared) {
+    let host = Host::working(on).await;
+    host.converter(guests::misbehave()).await;
+    let declared = host.declare(&harm(name, word, size)).await;
+    (host, declared)
+}
+
+fn replay_options(apply: bool, release: bool) -> ReplayOptions {
+    ReplayOptions {
+        apply,
+        release,
+        ..ReplayOptions::default()
+    }
 }
 
 /// The form's data of a person.

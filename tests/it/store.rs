@@ -199,13 +199,10 @@ clauses! {
             internal_feeds_are_never_exported,
             every_key_is_on_every_row,
             texts_are_exported_letter_by_letter,
-            stamps_are_unique_and_rows_come_in_their_order,
             a_page_of_long_rows_ends_at_its_bytes_and_the_next_continues,
             rows_of_a_batch_are_stamped_in_the_order_of_its_items,
             the_clock_does_not_run_ahead_by_the_size_of_a_batch,
             a_clock_that_stands_or_steps_back_still_gives_new_stamps,
-            pages_follow_each_other_without_gap_or_repeat,
-            a_pull_ends_though_rows_change_meanwhile,
             each_entity_has_a_clock_of_its_own;
         fetches:
             a_fetch_waits_and_comes_back_whole,
@@ -388,8 +385,6 @@ clauses! {
             tickets_count_in_the_period_in_which_they_opened,
             tickets_of_a_test_lead_are_not_counted,
             pages_of_any_size_give_the_same_counts,
-            long_buckets_are_the_sums_of_their_days,
-            days_and_the_slots_at_their_edges_are_read_together,
             keys_and_counts_are_a_workspaces_own;
         removals:
             removed_rows_are_subtracted,

@@ -87,9 +87,6 @@ impl Ask {
     }
 
     /// Sends the request and returns the answer.
-    ///
-    /// # Panics
-    /// If there is none.
     pub async fn send(self) -> Answer {
         let to = self.to;
         self.try_send()

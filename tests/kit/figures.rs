@@ -11,10 +11,6 @@ use crate::size::{given, sized};
 
 /// Records a figure of the named fault. Does nothing if `LEADHOST_FIGURES` is not
 /// set.
-///
-/// # Panics
-///
-/// If the file cannot be written.
 pub fn record(fault: &str, on: Option<&On>, seed: Option<u64>, figure: &str) {
     let Some(path) = std::env::var_os("LEADHOST_FIGURES") else {
         return;
@@ -32,10 +28,6 @@ pub fn record(fault: &str, on: Option<&On>, seed: Option<u64>, figure: &str) {
 }
 
 /// Returns the size in this variable, or that of this run if it is not set.
-///
-/// # Panics
-///
-/// If the variable is not a number.
 pub fn size(variable: &str, small: usize, full: usize) -> usize {
     usize::try_from(given(variable, sized(small, full) as u64)).expect("a size of a test")
 }

@@ -73,9 +73,6 @@ pub fn rust_component(package: &str) -> Vec<u8> {
 
 /// The core module of a crate that is compiled without WASI, before a component is made of
 /// it.
-///
-/// # Panics
-/// If the target is not installed.
 pub fn rust_module(package: &str) -> Vec<u8> {
     compile(package, UNKNOWN)
 }
@@ -156,9 +153,6 @@ pub fn importing_module(module: &str, name: &str) -> Vec<u8> {
 }
 
 /// The misbehaving converter compiled with WASI.
-///
-/// # Panics
-/// If the target is not installed.
 pub fn misbehave_with_wasi() -> Vec<u8> {
     static ONE: Mutex<()> = Mutex::new(());
     let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -181,9 +175,6 @@ pub fn looping() -> Vec<u8> {
 }
 
 /// The misbehaving converter in Python.
-///
-/// # Panics
-/// If it was not built.
 pub fn misbehave_python() -> Vec<u8> {
     crate::components::component("guests/misbehave-py.wasm")
 }
@@ -330,7 +321,30 @@ impl Default for Variant<'_> {
     }
 }
 
-impl Variant<'_> {
+impl<'a> Variant<'a> {
+    pub fn version(version: &'a str) -> Self {
+        Self {
+            version,
+            ..Self::default()
+        }
+    }
+
+    /// A version in which the word does no harm.
+    pub fn mended(version: &'a str, mended: &'a str) -> Self {
+        Self {
+            mended,
+            ..Self::version(version)
+        }
+    }
+
+    /// A version that fetches from this address.
+    pub fn fetching(version: &'a str, fetch: &'a str) -> Self {
+        Self {
+            fetch,
+            ..Self::version(version)
+        }
+    }
+
     /// Returns the component, made by changing bytes of the compiled one.
     pub fn component(&self) -> Vec<u8> {
         let fields = [

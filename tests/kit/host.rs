@@ -167,9 +167,6 @@ impl Host {
 
     /// Counts analytics as its job does, including requested zones, until nothing is
     /// left. Returns the result of the last round.
-    ///
-    /// # Panics
-    /// If a round does not run to its end.
     pub async fn count_analytics(&self) -> Round {
         loop {
             let round = rollup::now(&self.app.pipeline)

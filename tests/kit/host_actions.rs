@@ -21,11 +21,12 @@ use leadhost_pipeline::apply::{self, ApplyError, ApplyOutcome, FileExtent};
 use leadhost_pipeline::core::Core;
 use leadhost_pipeline::deploy::{self, AcceptedWords, Activated, DeployError, Deployed};
 use leadhost_pipeline::{self as pipeline, fleet, templates};
-use leadhost_store::{self as store, DeliveryDetail, TemplateList};
+use leadhost_store::{self as store, ClaimTurns, DeliveryDetail, Job, TemplateList};
 use serde_json::Value;
 
 use crate::client::{Answer, Ask};
 use crate::compiled::share_compiled_code;
+use crate::guests;
 use crate::host::{Host, Options};
 use crate::on::On;
 
@@ -39,9 +40,6 @@ const LOOK: Duration = Duration::from_millis(5);
 const LOOK_AT_MOST: Duration = Duration::from_millis(50);
 
 /// Polls `look` until it returns something, and returns that.
-///
-/// # Panics
-/// If that takes far too long; the message says what was awaited.
 pub async fn until<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T {
     let end = Instant::now() + LONG;
     let mut pause = LOOK;
@@ -139,6 +137,11 @@ impl Host {
             .digest
     }
 
+    /// Activates the component of a crate.
+    pub async fn activate(&self, package: &str) -> Digest {
+        self.converter(guests::rust_component(package)).await
+    }
+
     /// Activates a component, unless a check refuses it. Differences on stored deliveries are
     /// accepted: versions of tests differ on purpose.
     pub async fn upload(&self, wasm: Vec<u8>, origin: &str) -> Result<Deployed, DeployError> {
@@ -173,6 +176,30 @@ impl Host {
         let file: Value = toml::from_str(&text).expect("TOML");
         let report = apply::apply(&self.app.pipeline, &file, FileExtent::Whole, false).await?;
         Ok(Declared { report })
+    }
+
+    /// Sends an empty delivery, which the connection takes.
+    pub async fn deliver(&self, declared: &Declared, connection: &str) -> Answer {
+        let ask = self.post(&declared.address(connection));
+        ask.send().await.expect(200)
+    }
+
+    /// Sends a delivery in JSON, which the connection takes.
+    pub async fn deliver_json(
+        &self,
+        declared: &Declared,
+        connection: &str,
+        body: &Value,
+    ) -> Answer {
+        let ask = self.post(&declared.address(connection)).json(body);
+        ask.send().await.expect(200)
+    }
+
+    /// Claims the work that is due now.
+    pub async fn due(&self) -> Vec<Job> {
+        let now = self.now();
+        let claimed = self.store().claim(&ClaimTurns::new(9), now, now).await;
+        claimed.expect("a store")
     }
 
     /// Returns the delivery that this answer names, as the store has it.

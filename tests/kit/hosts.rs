@@ -92,9 +92,6 @@ impl NewHosts {
 
     /// Starts the first host, which installs the components and applies the workspace file, and
     /// stops it. The other hosts get its keys.
-    ///
-    /// # Panics
-    /// If the host does not start, or does not exit successfully.
     pub async fn apply(self) -> Hosts {
         let mut hosts = self.hosts;
         // Elsewhere than the data folder, which has only what the service writes.
@@ -238,9 +235,6 @@ impl Hosts {
     }
 
     /// Checks that the export of this host has each of these leads exactly once.
-    ///
-    /// # Panics
-    /// If a lead is missing, or is there twice.
     pub async fn assert_each_once(&self, host: &Service, leads: &BTreeSet<String>) {
         assert_each_once(host.address("data"), self.workspace_key(), leads).await;
     }

@@ -5,9 +5,6 @@ use std::io::Write as _;
 
 /// Says why a test is left out. `cargo xtask test` repeats it at its end, from the file that
 /// `LEADHOST_TEST_LEFT_OUT` names: libtest shows no output of a test that passes.
-///
-/// # Panics
-/// If the file cannot be written.
 #[expect(clippy::print_stderr, reason = "a test that is left out is said aloud")]
 pub fn left_out(why: &str) {
     eprintln!("LEFT OUT: {why}");

@@ -188,26 +188,17 @@ impl Load {
     }
 
     /// Waits until this many leads are acknowledged.
-    ///
-    /// # Panics
-    /// If that takes far too long, or if all senders end before.
     pub async fn reaches(&self, count: usize) {
         self.sees("acknowledged leads", count, || self.acknowledged())
             .await;
     }
 
     /// Waits for this many more acknowledged leads.
-    ///
-    /// # Panics
-    /// As [`Load::reaches`].
     pub async fn goes_on(&self, by: usize) {
         self.reaches(self.acknowledged() + by).await;
     }
 
     /// Waits until this many requests were refused.
-    ///
-    /// # Panics
-    /// As [`Load::reaches`].
     pub async fn is_refused(&self, count: usize) {
         self.sees("refused requests", count, || self.refused())
             .await;
@@ -305,9 +296,6 @@ impl LoadResult {
     }
 
     /// Checks that every answer conforms to the interface.
-    ///
-    /// # Panics
-    /// If one does not.
     #[track_caller]
     pub fn assert_well_formed(&self) {
         let first = self.wrong.iter().take(5).collect::<Vec<_>>();

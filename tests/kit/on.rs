@@ -57,10 +57,6 @@ impl On {
     }
 
     /// Runs a query of one number directly on the store.
-    ///
-    /// # Panics
-    ///
-    /// If it finds none.
     pub async fn count(&self, folder: &Path, query: &'static str) -> i64 {
         match self {
             Self::Sqlite => {
@@ -83,9 +79,6 @@ impl On {
 
     /// Changes the store directly with statements that every store understands. All
     /// of them run, or none.
-    ///
-    /// # Panics
-    /// If it cannot.
     pub async fn change(&self, folder: &Path, sql: &str) {
         match self {
             Self::Sqlite => {

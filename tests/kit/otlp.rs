@@ -87,9 +87,6 @@ pub struct ReceivedRequest {
 
 impl OtlpReceiver {
     /// Starts one on a free port of loopback.
-    ///
-    /// # Panics
-    /// If there is no free port.
     pub async fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let address = listener.local_addr().expect("an address");
@@ -191,9 +188,6 @@ impl TraceGaps {
     }
 
     /// Checks that no place was wide in all traces.
-    ///
-    /// # Panics
-    /// If one was.
     pub fn assert_narrow(&self) {
         let wide: Vec<_> = self.wide().collect();
         assert!(

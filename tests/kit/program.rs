@@ -8,9 +8,6 @@ use crate::components::target;
 
 /// Returns the program, built once in a run, or the one that `LEADHOST_PROGRAM`
 /// names.
-///
-/// # Panics
-/// If it cannot be built.
 pub fn binary() -> PathBuf {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
     BUILT
@@ -32,9 +29,6 @@ pub fn binary() -> PathBuf {
 
 /// Compiles one C file into a library for `LD_PRELOAD`, to replace functions of
 /// the system's library.
-///
-/// # Panics
-/// If it does not compile.
 pub fn preloaded(folder: &Path, source: &str) -> PathBuf {
     let name = Path::new(source).file_stem().expect("a file of C");
     let library = folder.join(name).with_extension("so");

@@ -33,10 +33,6 @@ impl Random {
     }
 
     /// Like [`Self::below`], for microseconds.
-    ///
-    /// # Panics
-    ///
-    /// If the bound is negative or 0.
     pub fn micros(&mut self, bound: i64) -> i64 {
         let bound = u64::try_from(bound).expect("positive");
         i64::try_from(self.below(bound)).expect("below it")

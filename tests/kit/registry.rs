@@ -39,17 +39,11 @@ pub struct Registry {
 impl Registry {
     /// Starts one that everybody may use. `None`: the program is not on this machine, which is said
     /// aloud.
-    ///
-    /// # Panics
-    /// If it does not start, or if the program is required and missing.
     pub fn open() -> Option<Self> {
         Self::start(false)
     }
 
     /// Starts one that asks for [`NAME`] and [`PASSWORD`]. `None` as for [`Self::open`].
-    ///
-    /// # Panics
-    /// As for [`Self::open`].
     pub fn closed() -> Option<Self> {
         Self::start(true)
     }

@@ -10,10 +10,11 @@ use leadhost_domain::id::{ConnectionId, DealId, DeliveryId, KeyId, PartnerId, Wo
 use leadhost_domain::key::{KeyKind, KeyRecord, PlainKey, Role};
 use leadhost_domain::lead::Action;
 use leadhost_domain::phone::{self, Phone};
+use leadhost_domain::time::Micros;
 use leadhost_domain::workspace::AgentKind;
 use leadhost_store::{
     Acceptance, ConversionResult, DedupeKey, ItemResult, NewDelivery, NewItem, NewLead, Plan,
-    PlannedAgent, PlannedConnection, Write, WriteOutcome,
+    PlannedAgent, PlannedConnection, PlannedProduct, Write, WriteOutcome,
 };
 use serde_json::{Map, json};
 
@@ -61,20 +62,11 @@ impl Host {
         workspace: Option<WorkspaceId>,
         partner: Option<PartnerId>,
     ) -> (PlainKey, KeyId) {
-        let key = PlainKey::generate(kind);
-        let now = self.app.core.clock.now();
+        let (key, made) = self::key(kind, self.app.core.clock.now());
         let record = KeyRecord {
-            id: KeyId::new(now),
-            kind,
             workspace,
             partner,
-            role: (kind == KeyKind::Admin).then_some(Role::Admin),
-            label: "test".to_owned(),
-            hint: key.hint(),
-            created_at: now,
-            expires_at: None,
-            revoked_at: None,
-            last_used_at: None,
+            ..made
         };
         let store = self.store();
         store
@@ -190,7 +182,8 @@ fn lead(seeded: &Seeded, (name, phone, email): &(&str, &str, &str)) -> NewLead {
     }
 }
 
-fn plan(slug: &str) -> Plan {
+/// A plan with a partner, an agent and a connection.
+pub fn plan(slug: &str) -> Plan {
     Plan {
         is_part: false,
         slug: slug.to_owned(),
@@ -200,35 +193,73 @@ fn plan(slug: &str) -> Plan {
         // Tests poll until something has happened, while the clock stands.
         rate_limit: 1_000_000,
         partners: vec!["acme".to_owned()],
-        agents: vec![PlannedAgent {
-            name: "desk".to_owned(),
-            number: None,
-            kind: AgentKind::Ai,
-            channel: None,
-            adapter: None,
-            internal: false,
-        }],
+        agents: vec![agent("desk")],
         owners: Vec::new(),
         connections: vec![PlannedConnection {
-            kind: ConnectionKind::Source,
-            name: "forms".to_owned(),
-            partner: Some("acme".to_owned()),
-            plugin: "forms".to_owned(),
-            config: "{}".to_owned(),
             agent: Some("desk".to_owned()),
-            allow: Vec::new(),
-            checks: Vec::new(),
-            routes: BTreeMap::new(),
-            secrets: Vec::new(),
-            secrets_at: BTreeMap::new(),
-            sealed: Vec::new(),
-            fingerprint: "1".to_owned(),
-            based_on: None,
-            region: None,
-            time_zone: None,
-            dedupe_by_content: true,
-            settings: ConnectionSettings::default(),
+            ..connection("forms", "acme", "forms")
         }],
         products: Vec::new(),
     }
+}
+
+pub fn agent(name: &str) -> PlannedAgent {
+    PlannedAgent {
+        name: name.to_owned(),
+        number: None,
+        kind: AgentKind::Ai,
+        channel: None,
+        adapter: None,
+        internal: false,
+    }
+}
+
+pub fn connection(name: &str, partner: &str, plugin: &str) -> PlannedConnection {
+    PlannedConnection {
+        kind: ConnectionKind::Source,
+        name: name.to_owned(),
+        partner: Some(partner.to_owned()),
+        plugin: plugin.to_owned(),
+        config: "{}".to_owned(),
+        agent: None,
+        allow: Vec::new(),
+        checks: Vec::new(),
+        routes: BTreeMap::new(),
+        secrets: Vec::new(),
+        secrets_at: BTreeMap::new(),
+        sealed: Vec::new(),
+        fingerprint: "1".to_owned(),
+        based_on: None,
+        region: None,
+        time_zone: None,
+        dedupe_by_content: true,
+        settings: ConnectionSettings::default(),
+    }
+}
+
+pub fn product(external_id: &str, name: &str) -> PlannedProduct {
+    PlannedProduct {
+        external_id: external_id.to_owned(),
+        name: name.to_owned(),
+        description: None,
+    }
+}
+
+/// A key that is made now, and its record.
+pub fn key(kind: KeyKind, now: Micros) -> (PlainKey, KeyRecord) {
+    let key = PlainKey::generate(kind);
+    let record = KeyRecord {
+        id: KeyId::new(now),
+        kind,
+        workspace: None,
+        partner: None,
+        role: (kind == KeyKind::Admin).then_some(Role::Admin),
+        label: "test".to_owned(),
+        hint: key.hint(),
+        created_at: now,
+        expires_at: None,
+        revoked_at: None,
+        last_used_at: None,
+    };
+    (key, record)
 }

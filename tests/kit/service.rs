@@ -86,9 +86,6 @@ pub struct Service {
 impl Service {
     /// Starts it on free ports with a SQLite file in this data folder, and returns when it is
     /// ready.
-    ///
-    /// # Panics
-    /// If it ends before that; the message contains its log.
     pub fn start(folder: &Path, arguments: &[&str]) -> Self {
         Self::start_on(&On::Sqlite, folder, arguments)
     }
@@ -258,9 +255,6 @@ impl Service {
 }
 
 /// Returns the private memory of a process in bytes.
-///
-/// # Panics
-/// If the process has ended.
 pub fn memory_of(process: Pid) -> u64 {
     bytes_of(process, "RssAnon:")
 }

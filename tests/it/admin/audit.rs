@@ -5,7 +5,7 @@ use leadhost_domain::key::{KeyKind, PlainKey};
 use leadhost_domain::limits;
 use leadhost_domain::plugin::Digest;
 use leadhost_tests::service::leadhost;
-use leadhost_tests::{On, Service, until};
+use leadhost_tests::{Json, On, Service, fields, has, lacks, until};
 use serde_json::{Value, json};
 
 use super::Operator;
@@ -34,7 +34,7 @@ leadhost_tests::on_every_store! {
 
 async fn rows(operator: &Operator, query: &str) -> Vec<Value> {
     let audit = operator.get(&format!("/audit{query}")).await;
-    audit["rows"].as_array().expect("a list").clone()
+    audit["rows"].list().clone()
 }
 
 async fn each_act_is_a_row_before_and_after_it_and_reading_is_none(on: On) {
@@ -43,15 +43,15 @@ async fn each_act_is_a_row_before_and_after_it_and_reading_is_none(on: On) {
     operator.get("/connections").await;
     operator.get("/audit").await;
     let pause = json!({"reason": "the token ran out"});
-    let paused = operator.post("/connections/form/pause", &pause).await;
-    paused.expect(200);
+    operator
+        .posted("/connections/form/pause", &pause, 200)
+        .await;
     let found = rows(&operator, "").await;
     assert_eq!(found.len(), before + 2, "{found:#?}");
     let (end, begun) = (&found[0], &found[1]);
-    assert_eq!(begun["act"], "pause-connection");
-    assert_eq!(begun["target"], "form");
-    assert_eq!(begun["outcome"], "begun");
-    assert_eq!(begun["begun"], Value::Null);
+    fields!(begun, {
+        "act": "pause-connection", "target": "form", "outcome": "begun", "begun": null,
+    });
     assert_eq!(end["outcome"], "done");
     assert_eq!(end["begun"], begun["number"]);
     assert_eq!(end["label"], begun["label"]);
@@ -78,8 +78,9 @@ async fn a_folded_list_has_each_act_once(on: On) {
     let (operator, _) = Operator::with_workspace(on).await;
     let open = begin(&operator, "elsewhere").await;
     let pause = json!({"reason": "the token ran out"});
-    let paused = operator.post("/connections/form/pause", &pause).await;
-    paused.expect(200);
+    operator
+        .posted("/connections/form/pause", &pause, 200)
+        .await;
     let numbers = async |query: &str| -> Vec<i64> {
         let found = rows(&operator, query).await;
         let numbers = found.iter().map(|row| row["number"].as_i64());
@@ -119,11 +120,10 @@ async fn an_apply_is_recorded_with_the_values_before_and_after_it(on: On) {
     assert_eq!(changed["values"], values, "{detail:#}");
     let fields = json!(["config", "secrets", "dedupe_by_content"]);
     assert_eq!(changed["fields"], fields, "{detail:#}");
-    assert!(!detail.to_string().contains("sesame"), "{detail:#}");
+    lacks!(detail.to_string(), "sesame");
     // The version that an apply would make is not known.
     file["connections"][0]["config"]["fields"]["name"] = json!("nome_completo");
-    let dry = operator.post("/apply?dryRun=true", &file).await;
-    dry.expect(200);
+    operator.posted("/apply?dryRun=true", &file, 200).await;
     let (detail, _) = newest(&operator, "apply").await;
     let changed = &detail["changedConnections"][0];
     let versions = json!({"before": 2, "after": null});
@@ -137,25 +137,21 @@ async fn an_apply_is_recorded_with_the_values_before_and_after_it(on: On) {
 async fn a_pause_is_recorded_with_the_state_before_and_after_it(on: On) {
     let (operator, _) = Operator::with_workspace(on).await;
     let pause = json!({"reason": "Rita Prado asked for it"});
-    let paused = operator.post("/connections/form/pause", &pause).await;
-    paused.expect(200);
+    operator
+        .posted("/connections/form/pause", &pause, 200)
+        .await;
     let (detail, _) = newest(&operator, "pause-connection").await;
     let connections = operator.get("/connections").await;
     let id = &connections["connections"][0]["id"];
-    assert_eq!(detail["connection"], *id, "{detail:#}");
-    assert_eq!(detail["before"], json!({"pausedSince": null}), "{detail:#}");
+    fields!(detail, {"connection": *id, "before": {"pausedSince": null}});
     let since = detail["after"]["pausedSince"].clone();
     assert!(since.is_string(), "{detail:#}");
-    assert!(!detail.to_string().contains("Prado"), "{detail:#}");
-    let resumed = operator.post("/connections/form/resume", &json!({})).await;
-    resumed.expect(200);
+    lacks!(detail.to_string(), "Prado");
+    operator
+        .posted("/connections/form/resume", &json!({}), 200)
+        .await;
     let (detail, _) = newest(&operator, "resume-connection").await;
-    assert_eq!(
-        detail["before"],
-        json!({"pausedSince": since}),
-        "{detail:#}"
-    );
-    assert_eq!(detail["after"], json!({"pausedSince": null}), "{detail:#}");
+    fields!(detail, {"before": {"pausedSince": since}, "after": {"pausedSince": null}});
 }
 
 async fn a_refused_component_is_recorded_with_its_digest_and_the_accepted_words(on: On) {
@@ -172,11 +168,12 @@ async fn a_refused_component_is_recorded_with_its_digest_and_the_accepted_words(
 
 async fn a_refused_act_is_recorded_with_its_reason(on: On) {
     let (operator, _) = Operator::with_workspace(on).await;
-    let refused = operator.post("/plugins/mapping/rollback", &json!({})).await;
-    refused.expect(409);
+    operator
+        .posted("/plugins/mapping/rollback", &json!({}), 409)
+        .await;
     let found = rows(&operator, "?act=roll-back-plugin&limit=1").await;
     assert_eq!(found[0]["outcome"], "refused");
-    let detail = found[0]["detail"].as_str().expect("a text");
+    let detail = found[0]["detail"].text();
     let detail: Value = serde_json::from_str(detail).expect("JSON");
     assert_eq!(detail["status"], 409);
     let reason = "no version of `mapping` was active before the current one";
@@ -186,11 +183,8 @@ async fn a_refused_act_is_recorded_with_its_reason(on: On) {
     let refused = operator.post("/contacts/erase", &person).await;
     assert!(refused.status >= 400, "{}", refused.text());
     let found = rows(&operator, "?act=erase-contact&limit=1").await;
-    let detail = found[0]["detail"].as_str().expect("a text");
-    assert!(
-        !detail.contains("reason") && !detail.contains("Prado"),
-        "{detail}"
-    );
+    let detail = found[0]["detail"].text();
+    lacks!(detail, "reason", "Prado");
 }
 
 async fn an_activation_of_the_active_version_names_it_as_the_one_before(on: On) {
@@ -198,8 +192,9 @@ async fn an_activation_of_the_active_version_names_it_as_the_one_before(on: On) 
     let plugins = operator.get("/plugins").await;
     let digest = plugins["plugins"][0]["digest"].clone();
     let body = json!({"digest": digest});
-    let again = operator.post("/plugins/mapping/activate", &body).await;
-    let again = again.expect(200).json();
+    let again = operator
+        .posted("/plugins/mapping/activate", &body, 200)
+        .await;
     assert_eq!(again["previous"], digest, "{again:#}");
     let (detail, outcome) = newest(&operator, "activate-plugin").await;
     assert_eq!(outcome, "done");
@@ -215,8 +210,8 @@ async fn an_activation_of_the_active_version_names_it_as_the_one_before(on: On) 
 async fn a_key_without_a_label_is_named_by_its_id(on: On) {
     let (operator, _) = Operator::with_workspace(on).await;
     let key = json!({"kind": "admin", "label": ""});
-    let made = operator.post("/keys", &key).await.expect(201).json();
-    let text = made["key"].as_str().expect("a key");
+    let made = operator.posted("/keys", &key, 201).await;
+    let text = made["key"].text();
     let key = PlainKey::parse_as(KeyKind::Admin, text).expect("an admin key");
     let ask = operator
         .host
@@ -231,15 +226,12 @@ async fn the_audit_holds_no_secret_and_no_person(on: On) {
     let lead = operator.lead(&report, super::TOKEN, "1").await;
     lead.expect(200);
     let person = json!({"workspace": "acme", "phone": "+55 11 98765-4321"});
-    operator.post("/contacts/erase", &person).await.expect(200);
+    operator.posted("/contacts/erase", &person, 200).await;
     let key = json!({"kind": "admin", "label": "second"});
-    let made = operator.post("/keys", &key).await.expect(201).json();
+    let made = operator.posted("/keys", &key, 201).await;
     let text = json!(rows(&operator, "").await).to_string();
-    for secret in [super::TOKEN, "98765", "Prado"] {
-        assert!(!text.contains(secret), "{text}");
-    }
-    assert!(!text.contains(made["key"].as_str().expect("a key")));
-    assert!(text.contains("second"), "{text}");
+    lacks!(text, super::TOKEN, "98765", "Prado", made["key"].text());
+    has!(text, "second");
 }
 
 async fn an_export_has_every_row_in_an_unbroken_chain(on: On) {
@@ -298,18 +290,16 @@ async fn an_export_begins_after_the_removed_rows_and_shows_any_other_removal(on:
     let (is_whole, said) = export(&operator).await;
     assert!(is_whole, "{said}");
     let expect = "2 rows. Each row follows the one before it. The chain begins at row 4: the rows up to 3 were removed after retention.audit_days.";
-    assert!(said.contains(expect), "{said}");
+    has!(said, expect);
     let page = operator.get("/audit?after=0").await;
-    assert_eq!(page["checkpoint"]["number"], 3, "{page:#}");
-    assert_eq!(page["rows"][1]["act"], "remove-audit", "{page:#}");
+    fields!(page, {"checkpoint.number": 3, "rows.1.act": "remove-audit"});
     let metrics = host.admin("GET", "/metrics").send().await.expect(200);
     let metrics = metrics.text();
-    for line in [
+    has!(
+        metrics,
         "leadhost_audit_rows_written_total 5",
-        "leadhost_audit_rows 2",
-    ] {
-        assert!(metrics.contains(line), "{metrics}");
-    }
+        "leadhost_audit_rows 2"
+    );
     // Somebody removes one more, and moves the beginning.
     for (change, problem) in [
         (
@@ -344,7 +334,7 @@ async fn newest_of(operator: &Operator, actor: &str, count: usize) -> (Value, Va
     .await;
     let found = rows(operator, &format!("?actor={actor}&limit=1000")).await;
     assert_eq!(found.len(), count, "{:#?}", &found[..3]);
-    let detail = found[0]["detail"].as_str().expect("a text");
+    let detail = found[0]["detail"].text();
     (
         found[0].clone(),
         serde_json::from_str(detail).expect("JSON"),
@@ -363,21 +353,19 @@ async fn refusals_of_a_viewer_are_one_row_a_minute_with_their_count(on: On) {
     };
     refuse(40).await;
     let (first, _) = newest_of(&operator, "viewer", 1).await;
-    assert_eq!(first["target"], "plugin-0", "{first:#}");
-    assert_eq!(first["outcome"], "refused");
-    assert_eq!(first["begun"], Value::Null);
+    fields!(first, {"target": "plugin-0", "outcome": "refused", "begun": null});
     // An act that is done keeps its rows.
     let pause = json!({"reason": "the token ran out"});
-    let paused = operator.post("/connections/form/pause", &pause).await;
-    paused.expect(200);
+    operator
+        .posted("/connections/form/pause", &pause, 200)
+        .await;
     assert_eq!(rows(&operator, "").await.len(), before + 3);
     operator.host.advance(60).await;
     let (counted, detail) = newest_of(&operator, "viewer", 2).await;
     assert_eq!(counted["outcome"], "refused", "{counted:#}");
     assert_eq!(counted["target"], "plugin-39", "that of the last");
     assert_eq!(counted["address"], "127.0.0.1");
-    assert_eq!(detail["count"], 39, "{detail:#}");
-    assert_eq!(detail["status"], 403);
+    fields!(detail, {"count": 39, "status": 403});
     assert!(detail["since"].is_string(), "{detail:#}");
     // The next minute of a flood has one row.
     refuse(10).await;
@@ -406,7 +394,7 @@ async fn counted_refusals_are_stored_before_a_stop_ends(on: On) {
     let rows = rows.expect("read");
     let newest = rows.last().expect("a row");
     assert_eq!(newest.label, "viewer");
-    assert!(newest.detail.contains(r#""count":4"#), "{newest:?}");
+    has!(newest.detail, r#""count":4"#; "{newest:?}");
 }
 
 #[test]
@@ -430,7 +418,7 @@ fn an_export_prints_the_rows_that_were_asked_for_and_checks_all_of_them() {
     };
     let (all, said) = export(&[]);
     let counted = format!("{} rows. Each row follows the one before it.", all.len());
-    assert!(said.contains(&counted), "{said}");
+    has!(said, &counted);
     let (made, said) = export(&["--what", "create-key", "--actor", "admin.key"]);
     assert!(
         made.iter().all(|row| row["act"] == "create-key"),
@@ -438,7 +426,7 @@ fn an_export_prints_the_rows_that_were_asked_for_and_checks_all_of_them() {
     );
     assert_eq!(made.len(), 4);
     let counted = format!("4 of {} rows. Each row follows", all.len());
-    assert!(said.contains(&counted), "{said}");
+    has!(said, &counted);
     assert_eq!(export(&["--since", "1h"]).0, all);
     for nothing in [["--since", "2999-01-01"], ["--actor", "nobody"]] {
         assert_eq!(export(&nothing).0, [Value::Null; 0]);
@@ -448,7 +436,7 @@ fn an_export_prints_the_rows_that_were_asked_for_and_checks_all_of_them() {
         let refused = leadhost(folder.path(), &arguments);
         assert_eq!(refused.status.code(), Some(2), "{refused:?}");
         let said = String::from_utf8(refused.stderr).expect("a text");
-        assert!(said.contains(unreadable[1]), "{said}");
+        has!(said, unreadable[1]);
     }
 }
 
@@ -460,16 +448,13 @@ async fn unreadable_parameters_are_refused(on: On) {
     }
     let unknown = operator.ask("GET", "/audit?act=nosuch").send().await;
     let unknown = unknown.expect(400).json()["error"].to_string();
-    assert!(
-        unknown.contains("there are apply, create-key,"),
-        "{unknown}"
-    );
+    has!(unknown, "there are apply, create-key,");
 }
 
 /// Returns the detail of the newest row about this act, and its outcome.
 async fn newest(operator: &Operator, act: &str) -> (Value, Value) {
     let found = rows(operator, &format!("?act={act}&limit=1")).await;
-    let detail = found[0]["detail"].as_str().expect("a text");
+    let detail = found[0]["detail"].text();
     let detail = serde_json::from_str(detail).expect("JSON");
     (detail, found[0]["outcome"].clone())
 }
@@ -520,9 +505,7 @@ async fn an_import_that_stops_on_the_way_is_partly_done_with_its_counts(on: On) 
     .await;
     let (detail, outcome) = newest(&operator, "import-products").await;
     assert_eq!(outcome, "partly-done", "{detail}");
-    assert_eq!(detail["created"], limits::IMPORT_ROWS, "{detail}");
-    assert_eq!(detail["status"], 400, "{detail}");
-    assert_eq!(detail["sha256"], Value::Null, "{detail}");
+    fields!(detail, {"created": limits::IMPORT_ROWS, "status": 400, "sha256": null});
 }
 
 async fn a_decision_about_a_message_names_it_and_the_verdict(on: On) {
@@ -530,7 +513,7 @@ async fn a_decision_about_a_message_names_it_and_the_verdict(on: On) {
     let id = "019cae2b-3f61-7a52-8a10-6d4f3e2a1b88";
     let verdict = json!({"verdict": "give-up"});
     let path = format!("/outbox/{id}/resolve");
-    operator.post(&path, &verdict).await.expect(404);
+    operator.posted(&path, &verdict, 404).await;
     let (detail, outcome) = newest(&operator, "resolve-message").await;
     assert_eq!(outcome, "refused");
     let reason = format!("There is no message `{id}`; `leadhost outbox` shows those that exist.");

@@ -1,6 +1,6 @@
 //! Captured deliveries: what an operator may take out of the service for golden cases and replays.
 
-use leadhost_tests::On;
+use leadhost_tests::{Json, On, fields, has, lacks};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -34,43 +34,34 @@ async fn a_captured_delivery_has_everything_that_its_conversion_depends_on(on: O
     let captured = capture(&operator, &json!({"deliveries": [id], "plugin": "mapping"})).await;
     let delivery = &captured["deliveries"][0];
     assert_eq!(delivery["id"], id, "{captured:#}");
-    assert_eq!(delivery["plugin"], "mapping");
-    assert_eq!(delivery["answers"], json!([]));
-    assert_eq!(delivery["answersLeftOut"], false);
+    fields!(delivery, {"plugin": "mapping", "answers": [], "answersLeftOut": false});
     assert!(delivery["servedBy"]["digest"].is_string());
-    let body: Value =
-        serde_json::from_str(delivery["request"]["body"].as_str().expect("text")).expect("JSON");
+    let body: Value = serde_json::from_str(delivery["request"]["body"].text()).expect("JSON");
     assert_eq!(body["name"], "Ada Prado");
-    assert!(!captured.to_string().contains(TOKEN), "{captured:#}");
+    lacks!(captured.to_string(), TOKEN);
 
-    let items = delivery["outcome"]["items"].as_array().expect("items");
+    let items = delivery["outcome"]["items"].list();
     assert_eq!(items.len(), 1);
-    assert_eq!(items[0]["kind"], "lead");
-    assert_eq!(items[0]["fields"]["phone"], json!(["+5511987654321"]));
+    fields!(items, {"0.kind": "lead", "0.fields.phone": ["+5511987654321"]});
     assert_eq!(delivery["outcome"]["refused"], Value::Null);
 
     let connection = &captured["connections"][0];
-    assert_eq!(connection["id"], delivery["connectionId"]);
-    assert_eq!(connection["region"], "BR");
-    assert_eq!(connection["isChecked"], true);
-    assert_eq!(connection["instanceId"], Value::Null);
+    fields!(connection, {
+        "id": delivery["connectionId"], "region": "BR", "isChecked": true, "instanceId": null,
+    });
     assert!(connection["config"].is_object());
 }
 
 async fn deliveries_that_cannot_be_captured_are_named(on: On) {
     let (operator, id) = with_lead(on).await;
     let other = capture(&operator, &json!({"deliveries": [id], "plugin": "portal"})).await;
-    assert_eq!(other["deliveries"], json!([]));
-    assert_eq!(other["ofAnotherPlugin"], json!([id]));
+    fields!(other, {"deliveries": [], "ofAnotherPlugin": [id]});
 
     let person = json!({"workspace": "acme", "phone": "(11) 98765-4321"});
-    operator.post("/contacts/erase", &person).await.expect(200);
+    operator.posted("/contacts/erase", &person, 200).await;
     let nowhere = Uuid::nil().to_string();
     let none = capture(&operator, &json!({"deliveries": [id, nowhere]})).await;
-    assert_eq!(none["deliveries"], json!([]));
-    assert_eq!(none["unknown"], json!([id, nowhere]), "{none:#}");
-    assert_eq!(none["emptied"], json!([]));
-    assert_eq!(none["notReached"], json!([]));
+    fields!(none, {"deliveries": [], "unknown": [id, nowhere], "emptied": [], "notReached": []});
 }
 
 async fn unreadable_requests_for_captures_are_refused(on: On) {
@@ -84,8 +75,7 @@ async fn unreadable_requests_for_captures_are_refused(on: On) {
         json!({"deliveries": [id], "last": 3}),
         json!([]),
     ] {
-        let refused = operator.post("/deliveries/captures", &body).await;
-        refused.expect(400);
+        operator.posted("/deliveries/captures", &body, 400).await;
     }
     let ask = operator.ask("POST", "/deliveries/captures").body("no JSON");
     ask.send().await.expect(400);
@@ -101,8 +91,8 @@ async fn a_viewer_captures_nothing_and_each_capture_is_in_the_audit(on: On) {
         .bearer(&viewer)
         .json(&body);
     let refused = ask.send().await.expect(403).json();
-    let error = refused["error"].as_str().expect("a text");
-    assert!(error.contains("needs the role operator"), "{error}");
+    let error = refused["error"].text();
+    has!(error, "needs the role operator");
 
     let second = with_role(&operator, "operator").await;
     let ask = operator
@@ -112,38 +102,34 @@ async fn a_viewer_captures_nothing_and_each_capture_is_in_the_audit(on: On) {
         .json(&body);
     ask.send().await.expect(200);
     let audit = operator.get("/audit?act=capture-deliveries").await;
-    let rows = audit["rows"].as_array().expect("rows");
+    let rows = audit["rows"].list();
     assert_eq!(rows.len(), 3, "{audit:#}");
     assert_eq!(rows[0]["outcome"], "done");
     assert_eq!(rows[0]["role"], "operator");
     assert_eq!(rows[0]["detail"], r#"{"deliveries":1}"#);
     assert_eq!(rows[2]["outcome"], "refused");
     let text = audit.to_string();
-    assert!(
-        !text.contains("Ada Prado") && !text.contains("98765-4321"),
-        "{text}"
-    );
+    lacks!(text, "Ada Prado", "98765-4321");
 }
 
 async fn a_delivery_becomes_a_golden_case_without_its_person(on: On) {
     let (operator, id) = with_lead(on).await;
     let id = id.as_str().expect("an id");
     let path = format!("/deliveries/{id}/golden");
-    let exported = operator.post(&path, &json!({})).await.expect(200).json();
-    assert_eq!(exported["plugin"], "mapping");
-    assert_eq!(exported["notes"], json!([]));
+    let exported = operator.posted(&path, &json!({}), 200).await;
+    fields!(exported, {"plugin": "mapping", "notes": []});
     let text = exported.to_string();
     for personal in ["Ada Prado", "98765-4321", TOKEN] {
         assert!(!text.contains(personal), "{personal}: {exported:#}");
     }
     // Its files are a case that the tools of integrators take.
     let folder = tempfile::tempdir().expect("a folder");
-    for case in exported["cases"].as_array().expect("cases") {
-        let own = folder.path().join(case["name"].as_str().expect("a name"));
+    for case in exported["cases"].list() {
+        let own = folder.path().join(case["name"].text());
         std::fs::create_dir(&own).expect("a folder");
-        for file in case["files"].as_array().expect("files") {
-            let name = file["name"].as_str().expect("a name");
-            let text = file["text"].as_str().expect("a text");
+        for file in case["files"].list() {
+            let name = file["name"].text();
+            let text = file["text"].text();
             std::fs::write(own.join(name), text).expect("it is written");
         }
     }
@@ -153,12 +139,11 @@ async fn a_delivery_becomes_a_golden_case_without_its_person(on: On) {
     assert_eq!(cases[0].call, leadhost_golden::Call::Convert);
     let body: Value = serde_json::from_slice(&cases[0].body).expect("JSON");
     assert_eq!(body["id"], "L1");
-    let phone = body["phone"].as_str().expect("a phone");
+    let phone = body["phone"].text();
     assert_eq!(phone.len(), "11 98765-4321".len(), "{phone}");
 
     let audit = operator.get("/audit?act=export-golden").await;
-    assert_eq!(audit["rows"][0]["outcome"], "done");
-    assert_eq!(audit["rows"][0]["target"], id);
+    fields!(audit, {"rows.0.outcome": "done", "rows.0.target": id});
     let viewer = with_role(&operator, "viewer").await;
     let ask = operator.host.admin("POST", &format!("/admin/v1{path}"));
     let refused = ask.bearer(&viewer).json(&json!({})).send().await;
@@ -174,16 +159,13 @@ async fn a_delivery_that_is_no_golden_case_is_refused_with_the_reason(on: On) {
     export("17").await.expect(404);
     export(&Uuid::nil().to_string()).await.expect(404);
 
-    let connection = report["connections"]["form"].as_str().expect("an id");
+    let connection = report["connections"]["form"].text();
     let sent = operator.host.post(&format!("/ingest-lead/{connection}"));
     let sent = sent.header("x-token", TOKEN).body([0xff_u8, 0xfe].to_vec());
     sent.send().await;
     let list = operator.get("/deliveries").await;
-    let id = list["deliveries"][0]["id"].as_str().expect("an id");
+    let id = list["deliveries"][0]["id"].text();
     let refused = export(id).await.expect(409).json();
-    let error = refused["error"].as_str().expect("a text");
-    assert!(
-        error.contains("not text") && error.contains("--raw"),
-        "{error}"
-    );
+    let error = refused["error"].text();
+    has!(error, "not text", "--raw");
 }

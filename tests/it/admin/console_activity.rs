@@ -1,11 +1,9 @@
 //! The charts of the console: activity of the last hour, day and week, and the measures of analytics.
 
-use leadhost_tests::On;
-use leadhost_tests::components::component;
+use leadhost_tests::{On, has, lacks};
 use serde_json::json;
 
 use super::console::Browser;
-use super::roles::with_role;
 use super::{Operator, TOKEN, workspace};
 
 leadhost_tests::on_every_store! {
@@ -40,10 +38,13 @@ async fn activity_is_drawn_and_shown_in_numbers(on: On) {
     let browser = Browser::signed_in(&operator).await;
     for period in ["hour", "day", "week"] {
         let page = browser.page(&format!("?period={period}")).await;
-        for part in ["role=\"img\"", "<rect class=\"bar s0\"", "Numbers of Leads"] {
-            assert!(page.contains(part), "{part}: {page}");
-        }
-        assert!(!page.contains("style="), "{page}");
+        has!(
+            page,
+            "role=\"img\"",
+            "<rect class=\"bar s0\"",
+            "Numbers of Leads"
+        );
+        lacks!(page, "style=");
     }
     assert_eq!(browser.get("?period=year").await.status, 400);
 }
@@ -52,7 +53,7 @@ async fn without_a_workspace_there_are_no_measures(on: On) {
     let operator = Operator::new(on).await;
     let browser = Browser::signed_in(&operator).await;
     let page = browser.page("/analytics").await;
-    assert!(page.contains("There is no workspace yet."), "{page}");
+    has!(page, "There is no workspace yet.");
 }
 
 async fn a_wrong_zone_keeps_the_form_and_is_named_as_the_form_names_it(on: On) {
@@ -60,28 +61,24 @@ async fn a_wrong_zone_keeps_the_form_and_is_named_as_the_form_names_it(on: On) {
     let browser = Browser::signed_in(&operator).await;
     let answer = browser.get("/analytics?tz=Nowhere&interval=week").await;
     let page = answer.expect(400).text().to_owned();
-    for part in [
+    has!(
+        page,
         "Time zone: `Nowhere` is unknown.",
         "value=\"Nowhere\"",
-        "<option selected>week</option>",
-    ] {
-        assert!(page.contains(part), "{part}: {page}");
-    }
+        "<option selected>week</option>"
+    );
 }
 
 async fn measures_are_drawn_as_the_address_says(on: On) {
     let (operator, _) = Operator::with_workspace(on).await;
-    let wasm = component("plugins/adapter-sandbox.wasm");
-    let active = operator.ask("POST", "/plugins?activate=true").body(wasm);
-    active.send().await.expect(201);
+    operator.activate("adapter-sandbox").await;
     let mut file = workspace();
     file["workspace"]["time_zone"] = json!("Europe/Lisbon");
     file["instances"] = json!([{"name": "bot", "adapter": "sandbox", "number": "+5511900000000"}]);
     operator.apply(&file).await.expect(200);
-    let viewer = with_role(&operator, "viewer").await;
-    let browser = Browser::signed_in_with(&operator, viewer.reveal()).await;
+    let browser = Browser::with_role(&operator, "viewer").await;
     let page = browser.page("/analytics").await;
-    assert!(page.contains("Nothing is counted yet."), "{page}");
+    has!(page, "Nothing is counted yet.");
 
     let said = json!({"to": "+5511988887777", "text": "Oi"});
     let played = operator.post("/outbox/reply", &said).await;
@@ -99,12 +96,13 @@ async fn measures_are_drawn_as_the_address_says(on: On) {
         // Other measures have their chart too.
         "id=\"appointments-title\"",
     ] {
-        assert!(page.contains(part), "{part}: {page}");
+        has!(page, part; "{part}");
     }
     let page = browser
         .page("/analytics?workspace=acme&measure=conversations_started&by=agent_id&interval=month&tz=Asia%2FKathmandu&from=2029-12-01")
         .await;
-    for part in [
+    has!(
+        page,
         "<option value=\"conversations_started\" selected>",
         "<option value=\"agent_id\" selected>",
         "<option selected>month</option>",
@@ -112,20 +110,14 @@ async fn measures_are_drawn_as_the_address_says(on: On) {
         "value=\"2029-12-01\"",
         "<td>2029-12</td><td class=\"number\">0</td>",
         "<th scope=\"col\" class=\"number\">bot (",
-        "/console/analytics?workspace=acme&#38;measure=conversations%5Fstarted",
-    ] {
-        assert!(page.contains(part), "{part}: {page}");
-    }
-    assert_eq!(page.matches("<figure").count(), 1, "{page}");
-    assert!(!page.contains("style="), "{page}");
-    let page = browser.page("/analytics?measure=tickets").await;
-    assert!(page.contains("id=\"tickets_opened-title\""), "{page}");
-    let long = browser.get("/analytics?from=2020-01-01").await.expect(400);
-    assert!(
-        long.text().contains("a chart shows at most 400"),
-        "{}",
-        long.text()
+        "/console/analytics?workspace=acme&#38;measure=conversations%5Fstarted"
     );
+    assert_eq!(page.matches("<figure").count(), 1, "{page}");
+    lacks!(page, "style=");
+    let page = browser.page("/analytics?measure=tickets").await;
+    has!(page, "id=\"tickets_opened-title\"");
+    let long = browser.get("/analytics?from=2020-01-01").await.expect(400);
+    has!(long, "a chart shows at most 400");
     browser
         .page("/analytics?from=2020-01-01&interval=month")
         .await;

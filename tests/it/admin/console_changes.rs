@@ -1,13 +1,11 @@
 //! Changes that an operator makes in the console instead of in a shell: secrets and configurations. And
 //! comparisons, and the settings of the service.
 
-use leadhost_tests::On;
-use leadhost_tests::components::component;
 use leadhost_tests::guests::rust_component;
+use leadhost_tests::{Json, On, fields, has, lacks};
 use serde_json::{Value, json};
 
 use super::console::Browser;
-use super::roles::with_role;
 use super::{Operator, TOKEN, workspace};
 
 leadhost_tests::on_every_store! {
@@ -40,12 +38,15 @@ fn full_workspace() -> Value {
 async fn full(on: On) -> (Operator, String) {
     let (operator, _) = Operator::with_workspace(on).await;
     let report = operator.apply(&full_workspace()).await.expect(200).json();
-    let id = report["connections"]["form"].as_str().expect("an id");
+    let id = report["connections"]["form"].text();
     let id = id.to_owned();
     operator
-        .post("/connections/form/pause", &json!({"reason": "they move"}))
-        .await
-        .expect(200);
+        .posted(
+            "/connections/form/pause",
+            &json!({"reason": "they move"}),
+            200,
+        )
+        .await;
     (operator, id)
 }
 
@@ -86,8 +87,7 @@ async fn a_secret_is_set_and_everything_else_stays(on: On) {
     let before = form_of(&operator).await;
     let browser = Browser::signed_in(&operator).await;
     let page = browser.page(&format!("/connections/{id}")).await;
-    assert!(page.contains("Set the secret"), "{page}");
-    assert!(page.contains("<option value=\"token\">"), "{page}");
+    has!(page, "Set the secret", "<option value=\"token\">");
     let to = format!("/connections/{id}/secret");
     let at = version(&before);
     let fields = [
@@ -99,17 +99,14 @@ async fn a_secret_is_set_and_everything_else_stays(on: On) {
     operator.host.advance(60).await;
     let answer = browser.submit(&to, &fields).await.expect(200);
     let page = answer.text();
-    assert!(page.contains("acme/form is changed"), "{page}");
-    assert!(
-        page.contains("form is still paused: its fetches wait."),
-        "{page}"
+    has!(
+        page,
+        "acme/form is changed",
+        "form is still paused: its fetches wait.",
+        &format!("action=\"/console/connections/{id}/resume\""),
+        "env:TOKEN"
     );
-    assert!(
-        page.contains(&format!("action=\"/console/connections/{id}/resume\"")),
-        "{page}"
-    );
-    assert!(page.contains("env:TOKEN"), "{page}");
-    assert!(!page.contains("the-new-one"), "{page}");
+    lacks!(page, "the-new-one");
     assert_eq!(lead(&operator, &id, "the-new-one", OTHER).await, 200);
     assert_eq!(lead(&operator, &id, TOKEN, OTHER).await, 401);
     assert_eq!(lead(&operator, &id, "the-new-one", "wrong").await, 401);
@@ -125,20 +122,19 @@ async fn a_secret_is_set_and_everything_else_stays(on: On) {
     let audit = operator.get("/audit?act=change-connection").await;
     let row = &audit["rows"][0];
     assert_eq!(row["outcome"], "done");
-    let detail: Value = serde_json::from_str(row["detail"].as_str().unwrap()).unwrap();
-    assert_eq!(detail["secrets"], json!(["token"]));
-    assert_eq!(detail["fields"], json!(["secrets"]));
-    assert!(!audit.to_string().contains("the-new-one"));
+    let detail: Value = serde_json::from_str(row["detail"].text()).unwrap();
+    fields!(detail, {"secrets": ["token"], "fields": ["secrets"]});
+    lacks!(audit.to_string(), "the-new-one");
 
     // A name that nothing uses, no value, and a value that it has already.
     let at = version(&form_of(&operator).await);
     let wrong = [("version", at.as_str()), ("secret", "tokn"), ("value", "x")];
     let answer = browser.submit(&to, &wrong).await.expect(422);
     let part = "secrets.tokn: neither the plugin nor one of `checks` uses this secret";
-    assert!(answer.text().contains(part), "{}", answer.text());
+    has!(answer, part);
     let empty = [("version", at.as_str()), ("secret", "token"), ("value", "")];
     let answer = browser.submit(&to, &empty).await.expect(422);
-    assert!(answer.text().contains("secrets.token: has no value"));
+    has!(answer, "secrets.token: has no value");
     let nameless = [("version", at.as_str()), ("secret", " "), ("value", "x")];
     let answer = browser.submit(&to, &nameless).await.expect(400);
     assert!(answer.text().contains("Its name is missing"), "no name");
@@ -148,7 +144,7 @@ async fn a_secret_is_set_and_everything_else_stays(on: On) {
         ("value", "the-new-one"),
     ];
     let answer = browser.submit(&to, &same).await.expect(200);
-    assert!(answer.text().contains("is as it was"), "{}", answer.text());
+    has!(answer, "is as it was");
     assert_eq!(version(&form_of(&operator).await), at);
 
     // The file is as it was: its next apply sets the former secret again.
@@ -173,10 +169,10 @@ async fn a_secret_is_generated_and_shown_once(on: On) {
         .expect("the secret");
     let secret = shown.split_once('<').expect("its end").0.to_owned();
     assert!(secret.len() >= 32, "{secret}");
-    assert!(answer.text().contains("generate:"), "{}", answer.text());
+    has!(answer, "generate:");
     assert_eq!(lead(&operator, &id, &secret, OTHER).await, 200);
     let page = browser.page(&format!("/connections/{id}")).await;
-    assert!(!page.contains(&secret), "{page}");
+    lacks!(page, &secret);
 }
 
 async fn a_configuration_is_tried_and_then_changed(on: On) {
@@ -187,12 +183,10 @@ async fn a_configuration_is_tried_and_then_changed(on: On) {
     let config = r#"{"fields": {"name": "pessoa"}}"#;
     let body = r#"{"pessoa": "Ada Prado", "phone": "11 98765-4321"}"#;
     let fields = [("version", at.as_str()), ("config", config), ("body", body)];
-    let answer = browser
-        .submit(&format!("/connections/{id}/try"), &fields)
+    let page = browser
+        .answer(&format!("/connections/{id}/try"), &fields, 200)
         .await;
-    let page = answer.expect(200).text().to_owned();
-    assert!(page.contains("<td>configured</td>"), "{page}");
-    assert!(page.contains("&#34;pessoa&#34;"), "{page}");
+    has!(page, "<td>configured</td>", "&#34;pessoa&#34;");
     assert_eq!(form_of(&operator).await["config"], before["config"]);
 
     let to = format!("/connections/{id}/config");
@@ -202,17 +196,11 @@ async fn a_configuration_is_tried_and_then_changed(on: On) {
     ] {
         let fields = [("version", at.as_str()), ("config", wrong)];
         let answer = browser.submit(&to, &fields).await.expect(status);
-        assert!(answer.text().contains(part), "{}", answer.text());
-        assert!(answer.text().contains("Nothing was changed"));
+        has!(answer, part, "Nothing was changed");
     }
     let fields = [("version", at.as_str()), ("config", config)];
     let answer = browser.submit(&to, &fields).await.expect(200);
-    assert!(
-        answer.text().contains("[[connections]]"),
-        "{}",
-        answer.text()
-    );
-    assert!(answer.text().contains("pessoa"), "{}", answer.text());
+    has!(answer, "[[connections]]", "pessoa");
     let mut after = form_of(&operator).await;
     assert_eq!(after["config"], json!({"fields": {"name": "pessoa"}}));
     assert_eq!(after["secretsSetAt"], before["secretsSetAt"]);
@@ -234,10 +222,11 @@ async fn two_operators_do_not_overwrite_each_other(on: On) {
     let fields = [("version", at.as_str()), ("config", other)];
     let answer = second.submit(&to, &fields).await.expect(409);
     let page = answer.text();
-    assert!(page.contains("was changed since you read it"), "{page}");
-    assert!(
-        page.contains("changed it at") && page.contains("(config)"),
-        "{page}"
+    has!(
+        page,
+        "was changed since you read it",
+        "changed it at",
+        "(config)"
     );
     assert!(page.contains("pessoa"), "what was typed stays: {page}");
     let shown = form_of(&operator).await;
@@ -260,9 +249,7 @@ async fn two_operators_do_not_overwrite_each_other(on: On) {
 
 async fn an_instance_gets_a_secret_or_a_configuration_and_keeps_the_rest(on: On) {
     let (operator, _) = Operator::with_workspace(on).await;
-    let wasm = component("plugins/adapter-sandbox.wasm");
-    let stored = operator.ask("POST", "/plugins?activate=true").body(wasm);
-    stored.send().await.expect(201);
+    operator.activate("adapter-sandbox").await;
     let mut file = workspace();
     let template = json!({"name": "welcome", "language": "pt_BR", "text": "Bem-vindo"});
     file["instances"] = json!([{
@@ -272,68 +259,54 @@ async fn an_instance_gets_a_secret_or_a_configuration_and_keeps_the_rest(on: On)
     }, {"name": "desk"}]);
     operator.apply(&file).await.expect(200);
     operator
-        .post("/instances/bot/pause", &json!({"reason": "they move"}))
-        .await
-        .expect(200);
+        .posted("/instances/bot/pause", &json!({"reason": "they move"}), 200)
+        .await;
     let before = operator.get("/instances/bot").await;
     let id = before["id"].to_string();
     let browser = Browser::signed_in(&operator).await;
     let page = browser.page(&format!("/instances/{id}")).await;
-    for part in [
+    has!(
+        page,
         "Set the secret",
         "Save the configuration",
-        "Configuration 1, in force",
-    ] {
-        assert!(page.contains(part), "{part}: {page}");
-    }
+        "Configuration 1, in force"
+    );
     let config = r#"{"templates": [{"name": "other", "language": "pt_BR", "text": "Olá"}]}"#;
     let fields = [("version", "1"), ("config", config)];
     let to = format!("/instances/{id}/config");
     let answer = browser.submit(&to, &fields).await.expect(200);
-    assert!(answer.text().contains("[[instances]]"), "{}", answer.text());
+    has!(answer, "[[instances]]");
     let mut after = operator.get("/instances/bot").await;
-    assert_eq!(after["config"]["templates"][0]["name"], "other");
-    assert_eq!(after["configVersion"], 2);
+    fields!(after, {"config.templates.0.name": "other", "configVersion": 2});
     after["config"] = before["config"].clone();
     after["configVersion"] = before["configVersion"].clone();
     assert_eq!(after, before);
     let answer = browser.submit(&to, &fields).await.expect(409);
-    assert!(
-        answer
-            .text()
-            .contains("its configuration has version 2 now")
-    );
+    has!(answer, "its configuration has version 2 now");
 
     let fields = [("version", "2"), ("secret", "nothing"), ("value", "x")];
     let to = format!("/instances/{id}/secret");
     let answer = browser.submit(&to, &fields).await.expect(422);
-    assert!(
-        answer.text().contains("secrets.nothing"),
-        "{}",
-        answer.text()
-    );
+    has!(answer, "secrets.nothing");
     let refused = operator
         .ask("PATCH", "/instances/desk")
         .json(&json!({"config": {}}))
         .send()
         .await
         .expect(409);
-    assert!(refused.text().contains("has no adapter"));
+    has!(refused, "has no adapter");
 }
 
 async fn a_paused_instance_is_resumed_after_its_change(on: On) {
     let (operator, _) = Operator::with_workspace(on).await;
-    let wasm = component("plugins/adapter-sandbox.wasm");
-    let stored = operator.ask("POST", "/plugins?activate=true").body(wasm);
-    stored.send().await.expect(201);
+    operator.activate("adapter-sandbox").await;
     let mut file = workspace();
     file["instances"] = json!([{
         "name": "bot", "number": "+5511900000000", "adapter": "sandbox", "config": {"templates": []},
     }]);
     operator.apply(&file).await.expect(200);
     let pause = json!({"reason": "they move"});
-    let paused = operator.post("/instances/bot/pause", &pause).await;
-    paused.expect(200);
+    operator.posted("/instances/bot/pause", &pause, 200).await;
     let id = operator.get("/instances/bot").await["id"].to_string();
     let browser = Browser::signed_in(&operator).await;
     let to = format!("/instances/{id}/config");
@@ -341,35 +314,28 @@ async fn a_paused_instance_is_resumed_after_its_change(on: On) {
     let fields = [("version", "1"), ("config", template)];
     let changed = browser.submit(&to, &fields).await.expect(200);
     let resume = format!("/instances/{id}/resume");
-    for part in [
+    has!(
+        changed,
         "bot is still paused: its messages wait.",
-        &format!("action=\"/console{resume}\""),
-    ] {
-        assert!(changed.text().contains(part), "{part}: {}", changed.text());
-    }
+        &format!("action=\"/console{resume}\"")
+    );
     let page = browser.follow(&resume, &[]).await;
-    assert!(page.contains("The instance is resumed."), "{page}");
+    has!(page, "The instance is resumed.");
     let shown = operator.get("/instances/bot").await;
     assert_eq!(shown["paused"], Value::Null, "{shown}");
     // Its next change has nothing to say of a pause.
     let fields = [("version", "2"), ("config", r#"{"templates": []}"#)];
     let changed = browser.submit(&to, &fields).await.expect(200);
-    assert!(
-        !changed.text().contains("still paused"),
-        "{}",
-        changed.text()
-    );
+    lacks!(changed, "still paused");
 }
 
 async fn a_change_needs_the_role_admin(on: On) {
     let (operator, id) = full(on).await;
     let at = version(&form_of(&operator).await);
     for role in ["viewer", "operator"] {
-        let key = with_role(&operator, role).await;
-        let browser = Browser::signed_in_with(&operator, key.reveal()).await;
+        let browser = Browser::with_role(&operator, role).await;
         let page = browser.page(&format!("/connections/{id}")).await;
-        assert!(!page.contains("Set the secret"), "{page}");
-        assert!(!page.contains("Save the configuration"), "{page}");
+        lacks!(page, "Set the secret", "Save the configuration");
         assert_eq!(page.contains("Try it"), role == "operator", "{page}");
         for (form, more) in [
             ("secret", ("secret", "token")),
@@ -378,11 +344,7 @@ async fn a_change_needs_the_role_admin(on: On) {
             let fields = [("version", at.as_str()), ("value", "x"), more];
             let to = format!("/connections/{id}/{form}");
             let answer = browser.submit(&to, &fields).await.expect(403);
-            assert!(
-                answer.text().contains("needs the role admin"),
-                "{}",
-                answer.text()
-            );
+            has!(answer, "needs the role admin");
         }
     }
     assert_eq!(version(&form_of(&operator).await), at);
@@ -391,7 +353,7 @@ async fn a_change_needs_the_role_admin(on: On) {
 async fn the_service_page_has_the_host_the_disk_and_the_configuration(on: On) {
     let (operator, _) = Operator::with_workspace(on).await;
     let status = operator.get("/status").await;
-    let hosts = status["hosts"].as_array().expect("hosts");
+    let hosts = status["hosts"].list();
     assert!(
         hosts.iter().any(|host| host["id"] == status["host"]["id"]),
         "{status}"
@@ -401,26 +363,23 @@ async fn the_service_page_has_the_host_the_disk_and_the_configuration(on: On) {
             .as_u64()
             .is_some_and(|free| free > 0)
     );
-    let viewer = with_role(&operator, "viewer").await;
-    let browser = Browser::signed_in_with(&operator, viewer.reveal()).await;
+    let browser = Browser::with_role(&operator, "viewer").await;
     let page = browser.page("/service").await;
-    for part in [
+    has!(
+        page,
         "<span class=\"tag live\">live</span>",
         "Free disk space",
         "Configuration in force",
         "server.partner_rate",
-        "store.data_dir",
-    ] {
-        assert!(page.contains(part), "{part}: {page}");
-    }
-    assert!(!page.contains("password"), "{page}");
+        "store.data_dir"
+    );
+    lacks!(page, "password");
     let page = browser.page("").await;
-    for link in [
+    has!(
+        page,
         "<a href=\"/console/service\"><strong>1</strong> host live</a>",
-        "<a href=\"/console/deliveries?status=failed\"><strong>0</strong> failed</a>",
-    ] {
-        assert!(page.contains(link), "{link}: {page}");
-    }
+        "<a href=\"/console/deliveries?status=failed\"><strong>0</strong> failed</a>"
+    );
 }
 
 async fn a_viewer_compares_a_version(on: On) {
@@ -430,22 +389,21 @@ async fn a_viewer_compares_a_version(on: On) {
     let wasm = rust_component("converter-mapping");
     let stored = operator.ask("POST", "/plugins").body(wasm).send().await;
     let stored = stored.expect(201).json();
-    let digest = stored["digest"].as_str().expect("a digest");
-    let viewer = with_role(&operator, "viewer").await;
-    let browser = Browser::signed_in_with(&operator, viewer.reveal()).await;
+    let digest = stored["digest"].text();
+    let browser = Browser::with_role(&operator, "viewer").await;
     let fields = [("digest", digest)];
-    let answer = browser.submit("/plugins/mapping/verify", &fields).await;
-    let page = answer.expect(200).text().to_owned();
-    assert!(page.contains("compared on stored deliveries"), "{page}");
+    let page = browser
+        .answer("/plugins/mapping/verify", &fields, 200)
+        .await;
+    has!(page, "compared on stored deliveries");
     let said =
         "An activation would not be refused because of this comparison, but because of the above.";
-    assert!(page.contains(said), "{page}");
-    let answer = browser.submit("/plugins/mapping/impact", &fields).await;
-    let page = answer.expect(200).text().to_owned();
-    assert!(page.contains("on the leads that it converted"), "{page}");
-    for form in ["/activate\"", "/rollout\"", "/rollback\""] {
-        assert!(!page.contains(form), "{form}: {page}");
-    }
+    has!(page, said);
+    let page = browser
+        .answer("/plugins/mapping/impact", &fields, 200)
+        .await;
+    has!(page, "on the leads that it converted");
+    lacks!(page, "/activate\"", "/rollout\"", "/rollback\"");
 }
 
 async fn the_service_page_says_since_when_refused_requests_are_counted(on: On) {
@@ -453,5 +411,5 @@ async fn the_service_page_says_since_when_refused_requests_are_counted(on: On) {
     let browser = Browser::signed_in(&operator).await;
     let page = browser.page("/service").await;
     let text = "no request within the last day; this host counts in memory, since its start <time";
-    assert!(page.contains(text), "{page}");
+    has!(page, text);
 }

@@ -1,10 +1,9 @@
 //! Connections, instances and conversations in the console.
 
-use leadhost_tests::{Log, On};
+use leadhost_tests::{Json, Log, On, fields, has, lacks};
 use serde_json::{Value, json};
 
 use super::console::Browser;
-use super::roles::with_role;
 use super::{Operator, TOKEN};
 
 leadhost_tests::on_every_store! {
@@ -25,35 +24,30 @@ async fn a_connection_shows_its_last_delivery_its_fields_and_the_age_of_its_secr
     let (operator, report) = Operator::with_workspace(on).await;
     let browser = Browser::signed_in(&operator).await;
     let page = browser.page("/connections").await;
-    for part in ["<dt>Last delivery</dt><dd>none", "not known yet"] {
-        assert!(page.contains(part), "{part}: {page}");
-    }
+    has!(page, "<dt>Last delivery</dt><dd>none", "not known yet");
     operator.lead(&report, TOKEN, "1").await.expect(200);
     let page = browser.page("/connections").await;
-    assert!(page.contains("<dt>Last delivery</dt><dd><time"), "{page}");
+    has!(page, "<dt>Last delivery</dt><dd><time");
     let secret = "<span class=\"mono\">token</span> <span class=\"quiet\">set <time";
-    assert!(page.contains(secret), "{page}");
-    assert!(!page.contains(TOKEN), "{page}");
+    has!(page, secret);
+    lacks!(page, TOKEN);
     // Its own page shows the same, and the last body for a test delivery.
-    let id = report["connections"]["form"].as_str().expect("an id");
+    let id = report["connections"]["form"].text();
     let page = browser.page(&format!("/connections/{id}")).await;
-    for part in [
+    has!(
+        page,
         "<dt>Last delivery</dt><dd><time",
         "<dt>Leads with</dt>",
         "Pause its fetches",
-        "The body is that of the last delivery",
-    ] {
-        assert!(page.contains(part), "{part}: {page}");
-    }
+        "The body is that of the last delivery"
+    );
     // Another configuration is tried on it, too.
     assert_eq!(page.matches("Ada Prado").count(), 2, "{page}");
 }
 
 async fn an_instance_has_a_page_with_its_templates(on: On) {
     let (operator, _) = Operator::with_workspace(on).await;
-    let wasm = leadhost_tests::components::component("plugins/adapter-sandbox.wasm");
-    let stored = operator.ask("POST", "/plugins?activate=true").body(wasm);
-    stored.send().await.expect(201);
+    operator.activate("adapter-sandbox").await;
     let mut file = super::workspace();
     file["instances"] = json!([
         {"name": "bot", "number": "+5511900000000", "adapter": "sandbox", "config": {"templates": [
@@ -69,25 +63,25 @@ async fn an_instance_has_a_page_with_its_templates(on: On) {
     let page = browser.page("/instances/bot").await;
     for part in ["name", "language", "status", "text"] {
         let text = template[part].as_str().expect(part);
-        assert!(page.contains(text), "{part}: {page}");
+        has!(page, text; "{part}");
     }
     let page = browser.page("/instances/desk").await;
-    assert!(page.contains("It has no adapter"), "{page}");
+    has!(page, "It has no adapter");
 }
 
 async fn a_connection_is_paused_and_resumed(on: On) {
     let (operator, report) = Operator::with_workspace(on).await;
-    let id = report["connections"]["form"].as_str().expect("an id");
+    let id = report["connections"]["form"].text();
     let browser = Browser::signed_in(&operator).await;
     let path = format!("/connections/{id}/pause");
     let page = browser
         .follow(&path, &[("reason", "the portal moves")])
         .await;
-    assert!(page.contains("the portal moves"), "{page}");
+    has!(page, "the portal moves");
     let page = browser
         .follow(&format!("/connections/{id}/resume"), &[])
         .await;
-    assert!(!page.contains("the portal moves"), "{page}");
+    lacks!(page, "the portal moves");
     let audit = operator.get("/audit?act=pause-connection").await;
     assert_eq!(audit["rows"][0]["outcome"], "done");
 }
@@ -107,13 +101,10 @@ const NEW: [(&str, &str); 6] = [
 async fn a_new_connection_is_tried_and_then_saved(on: On) {
     let (operator, _) = Operator::with_workspace(on).await;
     let browser = Browser::signed_in(&operator).await;
-    let tried = browser.submit("/connections/new/try", &NEW).await;
-    let page = tried.expect(200).text().to_owned();
-    assert!(page.contains("<td>configured</td>"), "{page}");
-    assert!(page.contains("<td>guessed</td>"), "{page}");
-    assert!(page.contains("Ada Prado"), "{page}");
+    let page = browser.answer("/connections/new/try", &NEW, 200).await;
+    has!(page, "<td>configured</td>", "<td>guessed</td>", "Ada Prado");
     let list = operator.get("/connections").await;
-    assert_eq!(list["connections"].as_array().map(Vec::len), Some(1));
+    assert_eq!(list["connections"].list().len(), 1);
 
     let wrong: Vec<_> = NEW.into_iter().chain([("config", "[1]")]).collect();
     let refused = browser.submit("/connections/new/try", &wrong).await;
@@ -140,12 +131,11 @@ async fn a_new_connection_is_tried_and_then_saved(on: On) {
             _ => (field, value),
         })
         .collect();
-    let refused = browser.submit("/connections/new", &without_partner).await;
-    let page = refused.expect(422).text().to_owned();
-    for part in ["aria-invalid=\"true\"", "id=\"partner-fault\""] {
-        assert!(page.contains(part), "{part}: {page}");
-    }
-    assert!(!page.contains("connections[0]"), "{page}");
+    let page = browser
+        .answer("/connections/new", &without_partner, 422)
+        .await;
+    has!(page, "aria-invalid=\"true\"", "id=\"partner-fault\"");
+    lacks!(page, "connections[0]");
 
     let more = r#"{"checks": [{"secret": "key", "scheme": "equals", "proof": {"place": "header", "name": "x-key"}}]}"#;
     let fields: Vec<_> = NEW
@@ -153,13 +143,11 @@ async fn a_new_connection_is_tried_and_then_saved(on: On) {
         .chain([("secrets", "key=generate:"), ("more", more)])
         .collect();
     let log = Log::capture();
-    let made = browser.submit("/connections/new", &fields).await;
-    let page = made.expect(200).text().to_owned();
+    let page = browser.answer("/connections/new", &fields, 200).await;
     let log = log.take();
-    assert!(!log.contains("applied with a warning"), "{log}");
-    assert!(page.contains("[[connections]]"), "{page}");
-    assert!(page.contains("<dt>Secret key</dt>"), "{page}");
-    assert!(!page.contains("is not in this file"), "{page}");
+    lacks!(log, "applied with a warning");
+    has!(page, "[[connections]]", "<dt>Secret key</dt>");
+    lacks!(page, "is not in this file");
     let list = operator.get("/connections").await;
     let landing = &list["connections"][1];
     assert_eq!(landing["name"], "landing");
@@ -171,9 +159,9 @@ async fn a_new_connection_is_tried_and_then_saved(on: On) {
     // The workspace file does not know it: it stays, and the apply says so.
     let report = operator.apply(&super::workspace()).await.expect(200).json();
     let warnings = report["warnings"].to_string();
-    assert!(warnings.contains("connection `landing` is not in this file"));
+    has!(warnings, "connection `landing` is not in this file");
     let list = operator.get("/connections").await;
-    assert_eq!(list["connections"].as_array().map(Vec::len), Some(2));
+    assert_eq!(list["connections"].list().len(), 2);
 }
 
 /// Returns the JSON in the field of the configuration.
@@ -189,9 +177,9 @@ async fn a_new_connection_keeps_what_its_trial_guessed_and_says_that_it_is_open(
     let browser = Browser::signed_in(&operator).await;
     let open = "until a sender check and its secret are set";
     let page = browser.page("/connections/new").await;
-    assert!(page.contains(open), "{page}");
+    has!(page, open);
     let converters = "<option value=\"\">choose a converter</option><option>mapping</option>";
-    assert!(page.contains(converters), "{page}");
+    has!(page, converters);
     let body = r#"{"id": "7", "first_name": "Ada", "last_name": "Prado", "telefone": "11 98765-4321", "celular": "11 98765-4322", "codigo_imovel": "AP1"}"#;
     let mut fields = NEW.to_vec();
     fields.retain(|(field, _)| *field != "field-name");
@@ -204,23 +192,21 @@ async fn a_new_connection_keeps_what_its_trial_guessed_and_says_that_it_is_open(
     }
     for path in ["/connections/new/try", "/connections/new"] {
         let refused = browser.submit(path, &fields).await.expect(400);
-        for part in [
+        has!(
+            refused,
             "id=\"plugin-fault\"><li>Choose a converter.",
-            "value=\"landing\"",
-        ] {
-            assert!(refused.text().contains(part), "{part}: {}", refused.text());
-        }
+            "value=\"landing\""
+        );
     }
     let list = operator.get("/connections").await;
-    assert_eq!(list["connections"].as_array().map(Vec::len), Some(1));
+    assert_eq!(list["connections"].list().len(), 1);
 
     fields[3].1 = "mapping";
-    let tried = browser.submit("/connections/new/try", &fields).await;
-    let page = tried.expect(200).text().to_owned();
-    assert!(page.contains("<td>guessed</td>"), "{page}");
-    assert!(
-        page.contains("are written into the configuration"),
-        "{page}"
+    let page = browser.answer("/connections/new/try", &fields, 200).await;
+    has!(
+        page,
+        "<td>guessed</td>",
+        "are written into the configuration"
     );
     let guessed = typed_config(&page).expect("a configuration");
     let expect = json!({"fields": {
@@ -236,23 +222,19 @@ async fn a_new_connection_keeps_what_its_trial_guessed_and_says_that_it_is_open(
         &[("config", r#"{"fields": {"name": "first_name"}}"#)],
     ]
     .concat();
-    let tried = browser.submit("/connections/new/try", &own).await;
-    let page = tried.expect(200).text().to_owned();
+    let page = browser.answer("/connections/new/try", &own, 200).await;
     let kept = typed_config(&page).expect("a configuration");
     assert_eq!(kept, json!({"fields": {"name": "first_name"}}));
-    assert!(!page.contains("are written into"), "{page}");
+    lacks!(page, "are written into");
 
     let config = guessed.to_string();
     let saved = [&fields[..], &[("config", config.as_str())]].concat();
-    let made = browser.submit("/connections/new", &saved).await;
-    let page = made.expect(200).text().to_owned();
-    for part in [open, "[connections.config.fields]", "externalId = "] {
-        assert!(page.contains(part), "{part}: {page}");
-    }
+    let page = browser.answer("/connections/new", &saved, 200).await;
+    has!(page, open, "[connections.config.fields]", "externalId = ");
     let list = operator.get("/connections").await;
     let landing = &list["connections"][1];
     assert_eq!(landing["config"], expect);
-    let id = landing["id"].as_str().expect("an id");
+    let id = landing["id"].text();
     for path in ["/connections".to_owned(), format!("/connections/{id}")] {
         let page = browser.page(&path).await;
         let said =
@@ -270,27 +252,23 @@ async fn a_new_connection_gets_the_instance_that_is_chosen_and_a_warning_if_it_i
     ]);
     operator.apply(&file).await.expect(200);
     let before = operator.get("/instances").await;
-    let zapbot = before["instances"].as_array().expect("a list");
+    let zapbot = before["instances"].list();
     let zapbot = zapbot.iter().find(|one| one["name"] == "zapbot");
     let zapbot = zapbot.expect("the instance")["id"].clone();
     let browser = Browser::signed_in(&operator).await;
     let page = browser.page("/connections/new").await;
-    assert!(page.contains("<option>acme/zapbot</option>"), "{page}");
+    has!(page, "<option>acme/zapbot</option>");
     let chosen = |instance| -> Vec<_> { NEW.into_iter().chain([("instance", instance)]).collect() };
-    let refused = browser
-        .submit("/connections/new", &chosen("other/zapbot"))
+    let page = browser
+        .answer("/connections/new", &chosen("other/zapbot"), 400)
         .await;
-    let page = refused.expect(400).text().to_owned();
-    assert!(page.contains("does not belong to the workspace"), "{page}");
-    let made = browser
-        .submit("/connections/new", &chosen("acme/zapbot"))
+    has!(page, "does not belong to the workspace");
+    let page = browser
+        .answer("/connections/new", &chosen("acme/zapbot"), 200)
         .await;
-    let page = made.expect(200).text().to_owned();
-    assert!(page.contains("Anybody who knows the address"), "{page}");
-    assert!(page.contains("instance = "), "{page}");
+    has!(page, "Anybody who knows the address", "instance = ");
     let list = operator.get("/connections").await;
-    assert_eq!(list["connections"][1]["name"], "landing");
-    assert_eq!(list["connections"][1]["instanceId"], zapbot);
+    fields!(list, {"connections.1.name": "landing", "connections.1.instanceId": zapbot});
     // Nothing of the instances is changed.
     assert_eq!(operator.get("/instances").await, before);
 }
@@ -302,41 +280,33 @@ async fn a_partner_that_is_new_is_asked_for_and_declared(on: On) {
     fields[1] = ("partner", "imobcrm");
     for confirmed in ["", "imobcrn"] {
         let fields = [&fields[..], &[("new-partner", confirmed)]].concat();
-        let asked = browser.submit("/connections/new", &fields).await;
-        let page = asked.expect(200).text().to_owned();
-        for part in [
+        let page = browser.answer("/connections/new", &fields, 200).await;
+        has!(
+            page,
             "Nothing is saved yet: the workspace acme has no partner imobcrm",
             "name=\"new-partner\" value=\"imobcrm\"",
             "Save the connection and make the partner imobcrm",
-            "value=\"landing\"",
-        ] {
-            assert!(page.contains(part), "{part}: {page}");
-        }
+            "value=\"landing\""
+        );
     }
     let list = operator.get("/connections").await;
-    assert_eq!(list["connections"].as_array().map(Vec::len), Some(1));
+    assert_eq!(list["connections"].list().len(), 1);
 
     let confirmed = [&fields[..], &[("new-partner", "imobcrm")]].concat();
-    let made = browser.submit("/connections/new", &confirmed).await;
-    let page = made.expect(200).text().to_owned();
-    for part in ["[[connections]]", "[[partners]]"] {
-        assert!(page.contains(part), "{part}: {page}");
-    }
+    let page = browser.answer("/connections/new", &confirmed, 200).await;
+    has!(page, "[[connections]]", "[[partners]]");
     let list = operator.get("/connections").await;
     assert_eq!(list["connections"][1]["partner"], "imobcrm");
     // The next one finds it.
     fields[2] = ("name", "landing-2");
-    let made = browser.submit("/connections/new", &fields).await;
-    let page = made.expect(200).text().to_owned();
-    assert!(page.contains("[[connections]]"), "{page}");
-    assert!(!page.contains("[[partners]]"), "{page}");
+    let page = browser.answer("/connections/new", &fields, 200).await;
+    has!(page, "[[connections]]");
+    lacks!(page, "[[partners]]");
 }
 
 async fn a_lead_that_is_fetched_is_no_fault_of_the_body(on: On) {
     let (operator, _) = Operator::with_workspace(on).await;
-    let wasm = leadhost_tests::components::component("plugins/converter-meta-lead-ads.wasm");
-    let stored = operator.ask("POST", "/plugins?activate=true").body(wasm);
-    stored.send().await.expect(201);
+    operator.activate("converter-meta-lead-ads").await;
     let body = json!({"object": "page", "entry": [{"id": "100200300400501", "time": 1772452800, "changes": [{
         "field": "leadgen",
         "value": {
@@ -347,73 +317,63 @@ async fn a_lead_that_is_fetched_is_no_fault_of_the_body(on: On) {
     let body = body.to_string();
     let browser = Browser::signed_in(&operator).await;
     let fields = [("plugin", "meta-lead-ads"), ("body", body.as_str())];
-    let tried = browser.submit("/connections/new/try", &fields).await;
-    let page = tried.expect(200).text().to_owned();
+    let page = browser.answer("/connections/new/try", &fields, 200).await;
     let part = "the lead 700100200300402 is fetched from its source: GET graph.facebook.com/";
-    assert!(page.contains(part), "{page}");
-    assert!(!page.contains("is not a lead"), "{page}");
-    assert!(!page.contains("slot"), "{page}");
+    has!(page, part);
+    lacks!(page, "is not a lead", "slot");
 }
 
 async fn a_new_connection_needs_an_admin_and_a_name_that_is_free(on: On) {
     let (operator, _) = Operator::with_workspace(on).await;
-    let key = with_role(&operator, "operator").await;
-    let browser = Browser::signed_in_with(&operator, key.reveal()).await;
+    let browser = Browser::with_role(&operator, "operator").await;
     browser
         .submit("/connections/new/try", &NEW)
         .await
         .expect(200);
     let page = browser.page("/connections/new").await;
-    assert!(page.contains("Saving needs the role admin."), "{page}");
+    has!(page, "Saving needs the role admin.");
     let refused = browser.submit("/connections/new", &NEW).await.expect(403);
-    assert!(refused.text().contains("needs the role admin"));
+    has!(refused, "needs the role admin");
     let browser = Browser::signed_in(&operator).await;
     let mut taken = NEW;
     taken[2] = ("name", "form");
     let refused = browser.submit("/connections/new", &taken).await.expect(409);
-    assert!(refused.text().contains("There is a connection"));
+    has!(refused, "There is a connection");
     let list = operator.get("/connections").await;
-    assert_eq!(list["connections"].as_array().map(Vec::len), Some(1));
+    assert_eq!(list["connections"].list().len(), 1);
     assert_ne!(list["connections"][0]["config"]["fields"]["name"], "pessoa");
 }
 
 async fn a_test_delivery_takes_the_way_of_every_delivery(on: On) {
     let (operator, report) = Operator::with_workspace(on).await;
-    let id = report["connections"]["form"].as_str().expect("an id");
+    let id = report["connections"]["form"].text();
     let browser = Browser::signed_in(&operator).await;
     let path = format!("/connections/{id}/test");
     let body = r#"{"id": "t1", "name": "Rita Moura", "phone": "11 91234-5678"}"#;
     // The connection checks its senders, and an operator has no proof to give.
     let page = browser.submit(&path, &[("body", body)]).await.expect(200);
     let page = page.text();
-    assert!(page.contains("<span class=\"tag converted\">"), "{page}");
+    has!(page, "<span class=\"tag converted\">");
     let audit = operator.get("/audit?act=test-connection").await;
     let row = &audit["rows"][0];
-    assert_eq!(row["outcome"], "done");
-    assert_eq!(row["target"], id);
+    fields!(row, {"outcome": "done", "target": id});
     let list = operator.get("/deliveries").await;
-    let delivery = list["deliveries"][0]["id"].as_str().expect("an id");
-    assert!(row["detail"].as_str().expect("text").contains(delivery));
-    assert!(
-        page.contains(&format!("/console/deliveries/{delivery}")),
-        "{page}"
-    );
+    let delivery = list["deliveries"][0]["id"].text();
+    assert!(row["detail"].text().contains(delivery));
+    has!(page, &format!("/console/deliveries/{delivery}"));
     // A sender without the proof is refused as before.
     operator.lead(&report, "wrong", "t2").await.expect(401);
 
-    let viewer = with_role(&operator, "viewer").await;
-    let viewer = Browser::signed_in_with(&operator, viewer.reveal()).await;
+    let viewer = Browser::with_role(&operator, "viewer").await;
     let page = viewer.follow(&path, &[("body", body)]).await;
-    assert!(page.contains("needs the role operator"), "{page}");
+    has!(page, "needs the role operator");
     let refused = browser.submit(&path, &[("body", "[")]).await.expect(200);
-    assert!(refused.text().contains("400: "), "{}", refused.text());
+    has!(refused, "400: ");
 }
 
 async fn a_conversation_is_read_in_its_order_and_its_contact_is_played(on: On) {
     let (operator, _) = Operator::with_workspace(on).await;
-    let wasm = leadhost_tests::components::component("plugins/adapter-sandbox.wasm");
-    let stored = operator.ask("POST", "/plugins?activate=true").body(wasm);
-    stored.send().await.expect(201);
+    operator.activate("adapter-sandbox").await;
     let mut file = super::workspace();
     file["instances"] = json!([{"name": "bot", "number": "+5511900000000", "adapter": "sandbox"}]);
     operator.apply(&file).await.expect(200);
@@ -426,8 +386,8 @@ async fn a_conversation_is_read_in_its_order_and_its_contact_is_played(on: On) {
     browser.follow("/messages/reply", &fields).await;
     let messages = operator.get("/outbox").await;
     let message = &messages["messages"][0];
-    let id = message["id"].as_str().expect("an id");
-    let conversation = message["conversationId"].as_str().expect("an id");
+    let id = message["id"].text();
+    let conversation = message["conversationId"].text();
     operator.host.advance(1).await;
     let page = browser
         .follow("/messages/reply", &[("to", id), ("text", "Pode ser?")])
@@ -435,14 +395,14 @@ async fn a_conversation_is_read_in_its_order_and_its_contact_is_played(on: On) {
     let first = page.find("Bom dia").expect("the first message");
     let second = page.find("Pode ser?").expect("the second message");
     assert!(first < second, "{page}");
-    assert!(page.contains("<h1>Conversation with"), "{page}");
+    has!(page, "<h1>Conversation with");
     let listed = operator
         .get(&format!("/outbox?conversation={conversation}"))
         .await;
-    assert_eq!(listed["messages"].as_array().map(Vec::len), Some(2));
+    assert_eq!(listed["messages"].list().len(), 2);
     // Its form names it: an answer leads back to it, and so does one that is refused.
     let named = format!("name=\"conversation\" value=\"{conversation}\"");
-    assert!(page.contains(&named), "{page}");
+    has!(page, &named);
     let other = "0199c0de-0000-7000-8000-000000000002";
     let fields = [
         ("to", other),
@@ -450,16 +410,15 @@ async fn a_conversation_is_read_in_its_order_and_its_contact_is_played(on: On) {
         ("conversation", conversation),
     ];
     let page = browser.follow("/messages/reply", &fields).await;
-    assert!(page.contains("<h1>Conversation with"), "{page}");
-    assert!(page.contains("notice bad"), "{page}");
+    has!(page, "<h1>Conversation with", "notice bad");
     for (contact, count) in [
         ("11%2098765-4321", 2),
         ("11%2098765-4322", 0),
         ("nobody%40example.com", 0),
-        (message["contactId"].as_str().expect("an id"), 2),
+        (message["contactId"].text(), 2),
     ] {
         let of = operator.get(&format!("/outbox?contact={contact}")).await;
-        assert_eq!(of["messages"].as_array().map(Vec::len), Some(count));
+        assert_eq!(of["messages"].list().len(), count);
         let page = browser.page(&format!("/messages?contact={contact}")).await;
         assert_eq!(page.contains("Pode ser?"), count > 0, "{contact}: {page}");
     }
@@ -475,6 +434,5 @@ async fn a_conversation_is_read_in_its_order_and_its_contact_is_played(on: On) {
         ("conversation", conversation),
     ];
     let page = browser.follow("/messages/reply", &fields).await;
-    assert!(page.contains("<h1>Conversation with"), "{page}");
-    assert!(page.contains("Até já"), "{page}");
+    has!(page, "<h1>Conversation with", "Até já");
 }

@@ -1,11 +1,10 @@
 //! Declarations in the console instead of in a workspace file: the entry of a saved connection,
 //! its retirement, and a partner without a connection.
 
-use leadhost_tests::{Answer, Host, On, Options};
+use leadhost_tests::{Answer, Host, Json, On, Options, fields, has, lacks};
 use serde_json::{Value, json};
 
 use super::console::Browser;
-use super::roles::with_role;
 use super::{Operator, TOKEN, workspace};
 
 leadhost_tests::on_every_store! {
@@ -27,10 +26,7 @@ async fn form_of(operator: &Operator) -> Value {
 }
 
 fn id_of(report: &Value) -> String {
-    report["connections"]["form"]
-        .as_str()
-        .expect("an id")
-        .to_owned()
+    report["connections"]["form"].text().to_owned()
 }
 
 /// A workspace whose source has a value for each field of the form.
@@ -158,11 +154,7 @@ async fn the_entry_of_a_connection_is_shown_and_saved_as_it_is(on: On) {
     has("time_zone", "Europe/Lisbon");
     assert!(!fields.iter().any(|(name, _)| name == "dedupe_by_content"));
     let saved = save(&browser, &id, &fields).await.expect(200);
-    assert!(
-        saved.text().contains("acme/form is as it was"),
-        "{}",
-        saved.text()
-    );
+    has!(saved, "acme/form is as it was");
     assert_eq!(form_of(&operator).await, before);
 }
 
@@ -186,32 +178,25 @@ async fn an_entry_is_changed_and_its_secrets_stay(on: On) {
         .await
         .expect(200);
     let page = saved.text();
-    for part in [
+    has!(
+        page,
         "acme/form is changed",
         "The secret `other` is removed.",
         "[[connections]]",
-        "token = &#34;env:TOKEN&#34;",
-    ] {
-        assert!(page.contains(part), "{part}: {page}");
-    }
-    assert!(!page.contains(TOKEN), "{page}");
-    let after = form_of(&operator).await;
-    assert_eq!(after["id"], before["id"]);
-    assert_eq!(after["secrets"], json!(["token"]));
-    assert_eq!(
-        after["secretsSetAt"]["token"],
-        before["secretsSetAt"]["token"]
+        "token = &#34;env:TOKEN&#34;"
     );
-    assert_eq!(after["checks"][0]["proof"]["name"], "x-key");
-    assert_eq!(after["allow"], json!([]));
+    lacks!(page, TOKEN);
+    let after = form_of(&operator).await;
+    fields!(after, {
+        "id": before["id"], "secrets": ["token"],
+        "secretsSetAt.token": before["secretsSetAt"]["token"], "checks.0.proof.name": "x-key",
+        "allow": [],
+    });
     assert_eq!(
         after["origins"],
         json!(["https://a.example", "https://b.example"])
     );
-    assert_eq!(after["routes"], json!({}));
-    assert_eq!(after["config"], json!({}));
-    assert_eq!(after["region"], "BR");
-    assert_eq!(after["dedupeByContent"], true);
+    fields!(after, {"routes": {}, "config": {}, "region": "BR", "dedupeByContent": true});
     let lead = json!({"id": "1", "name": "Ada Prado", "phone": "+55 11 98765-4321"});
     for (header, status) in [("x-token", 401), ("x-key", 200)] {
         let ask = operator.host.post(&format!("/ingest-lead/{id}"));
@@ -220,7 +205,7 @@ async fn an_entry_is_changed_and_its_secrets_stay(on: On) {
     }
     let audit = operator.get("/audit?act=apply").await;
     assert_eq!(audit["rows"][0]["outcome"], "done");
-    assert!(audit["rows"][0]["detail"].to_string().contains("origins"));
+    has!(audit["rows"][0]["detail"].to_string(), "origins");
 }
 
 async fn a_problem_is_shown_at_its_field_and_the_typed_text_stays(on: On) {
@@ -234,11 +219,8 @@ async fn a_problem_is_shown_at_its_field_and_the_typed_text_stays(on: On) {
             .split_once(&list)
             .unwrap_or_else(|| panic!("{field}: {page}"));
         let said = said.split_once("</ul>").expect("its end").0;
-        assert!(said.contains(part), "{part}: {said}");
-        assert!(
-            page.contains(&format!("aria-describedby=\"{field}-fault\"")),
-            "{page}"
-        );
+        has!(said, part; "{part}");
+        has!(page, &format!("aria-describedby=\"{field}-fault\""));
     };
     // The form itself cannot be read.
     let others = [
@@ -254,7 +236,7 @@ async fn a_problem_is_shown_at_its_field_and_the_typed_text_stays(on: On) {
     fault(page, "config", "not a JSON object");
     fault(page, "checks", "not a JSON list");
     fault(page, "secrets", "one a line");
-    assert!(page.contains("Nothing was changed."), "{page}");
+    has!(page, "Nothing was changed.");
     assert!(page.contains(">https://typed.example</textarea>"), "{page}");
     // The service refuses it.
     let others = [
@@ -285,10 +267,7 @@ async fn an_entry_that_was_changed_meanwhile_is_not_overwritten(on: On) {
     let second = with(&fields, &[("origins", "https://second.example")]);
     let refused = save(&browser, &id, &second).await.expect(409);
     let page = refused.text();
-    assert!(
-        page.contains("was changed since you opened this form"),
-        "{page}"
-    );
+    has!(page, "was changed since you opened this form");
     assert!(
         page.contains(">https://second.example</textarea>"),
         "{page}"
@@ -309,14 +288,11 @@ async fn an_entry_with_a_new_partner_is_asked_for(on: On) {
     let other = with(&fields, &[("partner", "imobcrm")]);
     let asked = save(&browser, &id, &other).await.expect(200);
     let page = asked.text();
-    assert!(
-        page.contains("the workspace has no partner imobcrm"),
-        "{page}"
-    );
+    has!(page, "the workspace has no partner imobcrm");
     assert_eq!(form_of(&operator).await["partner"], "crm");
     let confirmed = with(&fields_of(page), &[]);
     let saved = save(&browser, &id, &confirmed).await.expect(200);
-    assert!(saved.text().contains("[[partners]]"), "{}", saved.text());
+    has!(saved, "[[partners]]");
     assert_eq!(form_of(&operator).await["partner"], "imobcrm");
 }
 
@@ -328,14 +304,11 @@ async fn a_retired_connection_accepts_nothing_until_it_is_brought_back(on: On) {
     let browser = Browser::signed_in(&operator).await;
     let path = format!("/connections/{id}/retire");
     let page = browser.page(&path).await;
-    assert!(page.contains("gets 404"), "{page}");
-    assert!(page.contains(">Retire it</button>"), "{page}");
+    has!(page, "gets 404", ">Retire it</button>");
     assert_eq!(form_of(&operator).await["retired"], false, "it only asks");
 
     let retired = browser.submit(&path, &[]).await.expect(200);
-    for part in ["acme/form is retired", "retired = true"] {
-        assert!(retired.text().contains(part), "{part}: {}", retired.text());
-    }
+    has!(retired, "acme/form is retired", "retired = true");
     operator.lead(&report, TOKEN, "2").await.expect(404);
     let after = form_of(&operator).await;
     assert_eq!(after["retired"], true);
@@ -351,12 +324,9 @@ async fn a_retired_connection_accepts_nothing_until_it_is_brought_back(on: On) {
         assert_eq!(after[same], before[same], "{same}");
     }
     let deliveries = operator.get("/deliveries").await;
-    assert_eq!(deliveries["deliveries"].as_array().map(Vec::len), Some(1));
+    assert_eq!(deliveries["deliveries"].list().len(), 1);
     let page = browser.page("/connections").await;
-    assert!(
-        page.contains("<span class=\"tag warn\">retired</span>"),
-        "{page}"
-    );
+    has!(page, "<span class=\"tag warn\">retired</span>");
     // A file without it has nothing to warn of.
     let mut file = workspace();
     file["connections"] = json!([]);
@@ -369,11 +339,7 @@ async fn a_retired_connection_accepts_nothing_until_it_is_brought_back(on: On) {
     assert_eq!(form_of(&operator).await["retired"], true);
 
     let back = browser.submit(&path, &[("back", "1")]).await.expect(200);
-    assert!(
-        back.text().contains("acme/form is in use again"),
-        "{}",
-        back.text()
-    );
+    has!(back, "acme/form is in use again");
     operator.lead(&report, TOKEN, "2").await.expect(200);
 
     // The file retires it, and brings it back.
@@ -391,37 +357,24 @@ async fn an_entry_and_a_retirement_need_the_role_admin(on: On) {
     let admin = Browser::signed_in(&operator).await;
     let (_, fields) = opened(&admin, &id).await;
     for role in ["viewer", "operator"] {
-        let key = with_role(&operator, role).await;
-        let browser = Browser::signed_in_with(&operator, key.reveal()).await;
+        let browser = Browser::with_role(&operator, role).await;
         for path in ["entry", "retire"] {
             let page = browser.page(&format!("/connections/{id}/{path}")).await;
-            assert!(page.contains("the role admin"), "{page}");
+            has!(page, "the role admin");
             // The only form is the sign-out.
             assert_eq!(page.matches("method=\"post\"").count(), 1, "{page}");
         }
         let changed = with(&fields, &[("origins", "https://a.example")]);
         let refused = save(&browser, &id, &changed).await.expect(403);
-        assert!(
-            refused.text().contains("needs the role admin"),
-            "{}",
-            refused.text()
-        );
+        has!(refused, "needs the role admin");
         let path = format!("/connections/{id}/retire");
         let refused = browser.submit(&path, &[]).await.expect(403);
-        assert!(
-            refused.text().contains("needs the role admin"),
-            "{}",
-            refused.text()
-        );
+        has!(refused, "needs the role admin");
         let partner = [("workspace", "acme"), ("partner", "other")];
         let refused = browser.submit("/partners", &partner).await.expect(403);
-        assert!(
-            refused.text().contains("needs the role admin"),
-            "{}",
-            refused.text()
-        );
+        has!(refused, "needs the role admin");
         let page = browser.page("/connections").await;
-        assert!(!page.contains("Change this connection"), "{page}");
+        lacks!(page, "Change this connection");
     }
     assert_eq!(form_of(&operator).await, before);
 }
@@ -432,13 +385,12 @@ async fn a_partner_is_declared_without_a_connection(on: On) {
     let partner = [("workspace", "acme"), ("partner", "imobcrm")];
     let made = browser.submit("/partners", &partner).await.expect(200);
     let page = made.text();
-    for part in [
+    has!(
+        page,
         "The partner imobcrm is declared in acme.",
         "[[partners]]",
-        "value=\"imobcrm\"",
-    ] {
-        assert!(page.contains(part), "{part}: {page}");
-    }
+        "value=\"imobcrm\""
+    );
     let key = [
         ("kind", "partner"),
         ("label", "imob"),
@@ -447,18 +399,12 @@ async fn a_partner_is_declared_without_a_connection(on: On) {
     ];
     browser.submit("/keys", &key).await.expect(200);
     let again = browser.submit("/partners", &partner).await.expect(409);
-    assert!(
-        again
-            .text()
-            .contains("There is a partner `acme/imobcrm` already.")
-    );
+    has!(again, "There is a partner `acme/imobcrm` already.");
     let nameless = [("workspace", "acme"), ("partner", "")];
     let refused = browser.submit("/partners", &nameless).await.expect(422);
     let said = refused.text();
-    assert!(
-        said.contains("expected a text, found an empty one") && !said.contains("partners[0]"),
-        "{said}"
-    );
+    has!(said, "expected a text, found an empty one");
+    lacks!(said, "partners[0]");
     let elsewhere = [("workspace", "nothing"), ("partner", "a")];
     browser.submit("/partners", &elsewhere).await.expect(400);
 }
@@ -471,14 +417,14 @@ async fn a_wrong_secret_is_mended_from_the_first_page(on: On) {
     let page = browser.page("").await;
     let link =
         format!("href=\"/console/connections/{id}#set-secret\">set a secret of acme/form</a>");
-    assert!(page.contains(&link), "{page}");
+    has!(page, &link);
     let page = browser
         .page(&format!("/connections/{id}?secret=token"))
         .await;
-    assert!(page.contains("id=\"set-secret\""), "{page}");
-    assert!(
-        page.contains("list=\"secrets\" required value=\"token\""),
-        "{page}"
+    has!(
+        page,
+        "id=\"set-secret\"",
+        "list=\"secrets\" required value=\"token\""
     );
     let at = form_of(&operator).await["configVersion"].to_string();
     let fields = [
@@ -489,10 +435,7 @@ async fn a_wrong_secret_is_mended_from_the_first_page(on: On) {
     let to = format!("/connections/{id}/secret");
     let changed = browser.submit(&to, &fields).await.expect(200);
     let page = changed.text();
-    assert!(
-        page.contains("1 delivery of form is in quarantine."),
-        "{page}"
-    );
+    has!(page, "1 delivery of form is in quarantine.");
     let (_, rest) = page
         .split_once("name=\"until\" value=\"")
         .expect("the time");
@@ -508,13 +451,7 @@ async fn a_wrong_secret_is_mended_from_the_first_page(on: On) {
         .submit("/deliveries/replay", &fields)
         .await
         .expect(200);
-    assert!(
-        released
-            .text()
-            .contains("The delivery was released: converted"),
-        "{}",
-        released.text()
-    );
+    has!(released, "The delivery was released: converted");
     let list = operator.get("/deliveries").await;
     assert_eq!(list["deliveries"][0]["status"], "converted", "{list}");
 }
@@ -524,12 +461,11 @@ async fn a_paused_connection_gets_a_secret_and_is_resumed(on: On) {
     let id = id_of(&report);
     let pause = json!({"reason": "the token expired"});
     operator
-        .post("/connections/form/pause", &pause)
-        .await
-        .expect(200);
+        .posted("/connections/form/pause", &pause, 200)
+        .await;
     let browser = Browser::signed_in(&operator).await;
     let page = browser.page(&format!("/connections/{id}")).await;
-    assert!(page.contains("Set the secret and resume"), "{page}");
+    has!(page, "Set the secret and resume");
     let at = form_of(&operator).await["configVersion"].to_string();
     let fields = [
         ("version", at.as_str()),
@@ -539,11 +475,8 @@ async fn a_paused_connection_gets_a_secret_and_is_resumed(on: On) {
     ];
     let to = format!("/connections/{id}/secret");
     let changed = browser.submit(&to, &fields).await.expect(200);
-    assert!(
-        !changed.text().contains("still paused") && changed.text().contains("is resumed"),
-        "{}",
-        changed.text()
-    );
+    lacks!(changed, "still paused");
+    has!(changed, "is resumed");
     assert_eq!(form_of(&operator).await["paused"], Value::Null);
     let audit = operator.get("/audit?act=resume-connection").await;
     assert_eq!(audit["rows"][0]["outcome"], "done");
@@ -554,10 +487,7 @@ async fn an_address_is_whole_if_the_service_knows_its_own(on: On) {
     let id = id_of(&report);
     let browser = Browser::signed_in(&operator).await;
     let page = browser.page("/connections").await;
-    assert!(
-        page.contains(&format!("<dd class=\"mono\">/ingest-lead/{id}</dd>")),
-        "{page}"
-    );
+    has!(page, &format!("<dd class=\"mono\">/ingest-lead/{id}</dd>"));
 
     let options = Options::patient(on).with("server.public_url", "https://leads.example.com/");
     let (operator, report) = Operator::with_workspace_on(Host::start(options).await).await;
@@ -566,6 +496,6 @@ async fn an_address_is_whole_if_the_service_knows_its_own(on: On) {
     for path in ["/connections".to_owned(), format!("/connections/{id}")] {
         let page = browser.page(&path).await;
         let address = format!("<dd class=\"mono\">https://leads.example.com/ingest-lead/{id}</dd>");
-        assert!(page.contains(&address), "{page}");
+        has!(page, &address);
     }
 }

@@ -1,10 +1,9 @@
 //! Pages of the console that follow the service: server-sent events.
 
-use leadhost_tests::On;
+use leadhost_tests::{On, has};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use super::console::{Browser, ask, revoke};
-use super::roles::with_role;
 use super::{Operator, TOKEN};
 
 leadhost_tests::on_every_store! {
@@ -79,8 +78,7 @@ async fn a_live_page_shows_a_new_delivery_until_its_session_ends(on: On) {
 
 async fn a_live_page_ends_with_its_key(on: On) {
     let operator = Operator::new(on).await;
-    let second = with_role(&operator, "viewer").await;
-    let browser = Browser::signed_in_with(&operator, second.reveal()).await;
+    let browser = Browser::with_role(&operator, "viewer").await;
     let live = LiveStream::open(&browser).await;
     assert!(live.is_open(), "{}", live.text);
     revoke(&operator, "viewer").await;
@@ -111,7 +109,7 @@ async fn more_live_pages_than_may_follow_are_refused_until_one_closes(on: On) {
     let refused = browser.get("/live").await;
     assert_eq!(refused.status, 503);
     let words = "24 open pages of this host already receive updates";
-    assert!(refused.text().contains(words), "{}", refused.text());
+    has!(refused, words);
     // Pages are answered all the same.
     browser.page("/deliveries").await;
     streams.pop();

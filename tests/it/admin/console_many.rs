@@ -1,13 +1,11 @@
 //! Many deliveries at once, in the console and the admin API: converted again after a correction, and
 //! released from quarantine.
 
-use leadhost_tests::components::component;
 use leadhost_tests::guests::Variant;
-use leadhost_tests::{Host, On, Options, until};
+use leadhost_tests::{Json, On, fields, has, lacks, until};
 use serde_json::{Value, json};
 
 use super::console::Browser;
-use super::roles::with_role;
 use super::{Operator, TOKEN, workspace};
 
 leadhost_tests::on_every_store! {
@@ -40,35 +38,29 @@ async fn the_deliveries_of_a_list_are_converted_again_after_they_showed_what_cha
 
     let browser = Browser::signed_in(&operator).await;
     let page = browser.page("/deliveries").await;
-    assert!(!page.contains("Convert these again"), "{page}");
+    lacks!(page, "Convert these again");
     let page = browser.page("/deliveries?connection=acme%2Fform").await;
-    assert!(page.contains("Convert these again"), "{page}");
+    has!(page, "Convert these again");
     let form = [("connection", "acme/form")];
     let shown = browser
         .submit("/deliveries/replay", &form)
         .await
         .expect(200);
     let shown = shown.text();
-    for part in [
+    has!(
+        shown,
         "What would change: 3 deliveries of acme/form",
         "Apply these changes",
-        ">props.message<",
-    ] {
-        assert!(shown.contains(part), "{part}: {shown}");
-    }
+        ">props.message<"
+    );
     let path = "/deliveries/replay?connection=acme/form";
-    let counted = operator.post(path, &json!({})).await.expect(200).json();
-    assert_eq!(counted["handled"], 3, "{counted}");
-    assert_eq!(counted["statuses"], json!({"converted": 3}));
-    assert_eq!(counted["changes"]["deals"]["rows"], 3, "{counted}");
+    let counted = operator.posted(path, &json!({}), 200).await;
+    fields!(counted, {"handled": 3, "statuses": {"converted": 3}, "changes.deals.rows": 3});
     assert_eq!(
         counted["changes"]["deals"]["fields"]["props.message"], 3,
         "{counted}"
     );
-    assert_eq!(
-        (&counted["left"], &counted["after"]),
-        (&json!(0), &json!(null))
-    );
+    fields!(counted, {"left": 0, "after": null});
 
     let form = [("connection", "acme/form"), ("apply", "1")];
     let done = browser
@@ -76,25 +68,19 @@ async fn the_deliveries_of_a_list_are_converted_again_after_they_showed_what_cha
         .await
         .expect(200);
     let done = done.text();
-    assert!(
-        done.contains(&heading("good", "All 3 converted again")),
-        "{done}"
+    has!(
+        done,
+        &heading("good", "All 3 converted again"),
+        "3 deliveries of acme/form",
+        "3 deals and 0 contacts were changed"
     );
-    assert!(done.contains("3 deliveries of acme/form"), "{done}");
-    assert!(
-        done.contains("3 deals and 0 contacts were changed"),
-        "{done}"
-    );
-    let again = operator.post(path, &json!({})).await.expect(200).json();
+    let again = operator.posted(path, &json!({}), 200).await;
     assert_eq!(again["changes"]["deals"]["rows"], 0, "{again}");
     // What was done is in the audit, with its filters.
     let audit = operator.get("/audit").await;
     let rows = audit["audit"].as_array().or(audit["rows"].as_array());
     let text = rows.map_or_else(|| audit.to_string(), |rows| json!(rows).to_string());
-    assert!(
-        text.contains("replay-deliveries") && text.contains("acme/form"),
-        "{text}"
-    );
+    has!(text, "replay-deliveries", "acme/form");
 }
 
 async fn the_deliveries_in_quarantine_are_released_together(on: On) {
@@ -103,8 +89,8 @@ async fn the_deliveries_in_quarantine_are_released_together(on: On) {
     leads(&operator, &report, "another", &["3"]).await;
     let browser = Browser::signed_in(&operator).await;
     let page = browser.page("/deliveries?status=quarantined").await;
-    assert!(page.contains("Release these"), "{page}");
-    assert!(!page.contains("Convert these again"), "{page}");
+    has!(page, "Release these");
+    lacks!(page, "Convert these again");
     let mut changed = workspace();
     changed["connections"][0]["secrets"]["token"] = json!("new-token-1");
     operator.apply(&changed).await.expect(200);
@@ -115,14 +101,13 @@ async fn the_deliveries_in_quarantine_are_released_together(on: On) {
         .await
         .expect(200);
     let asked = asked.text();
-    for part in [
+    has!(
+        asked,
         "In quarantine: 3 deliveries of acme/form",
-        "Release these 3",
-    ] {
-        assert!(asked.contains(part), "{part}: {asked}");
-    }
+        "Release these 3"
+    );
     let list = operator.get("/deliveries?status=quarantined").await;
-    assert_eq!(list["deliveries"].as_array().map(Vec::len), Some(3));
+    assert_eq!(list["deliveries"].list().len(), 3);
 
     let form = [("status", "quarantined"), ("release", "1"), ("apply", "1")];
     let done = browser
@@ -131,16 +116,16 @@ async fn the_deliveries_in_quarantine_are_released_together(on: On) {
         .expect(200);
     let done = done.text();
     let text = "2 of 3 released: 2 converted, 1 stays as it is";
-    assert!(done.contains(&heading("warn", text)), "{done}");
-    assert!(done.contains("<strong>2</strong> converted"), "{done}");
-    assert!(
-        done.contains("<strong>2</strong> deals of their leads"),
-        "{done}"
+    has!(
+        done,
+        &heading("warn", text),
+        "<strong>2</strong> converted",
+        "<strong>2</strong> deals of their leads",
+        "<strong>1</strong> stays as it is",
+        "stays in quarantine"
     );
-    assert!(done.contains("<strong>1</strong> stays as it is"), "{done}");
-    assert!(done.contains("stays in quarantine"), "{done}");
     let list = operator.get("/deliveries?status=quarantined").await;
-    assert_eq!(list["deliveries"].as_array().map(Vec::len), Some(1));
+    assert_eq!(list["deliveries"].list().len(), 1);
 }
 
 /// The heading of a page that says what came of many deliveries.
@@ -156,14 +141,14 @@ async fn the_heading_and_the_colour_of_a_release_and_a_replay_follow_their_count
     let done = browser.submit("/deliveries/replay", &form).await;
     let done = done.expect(200).text().to_owned();
     let text = "None of 3 was released: 3 stay as they are";
-    assert!(done.contains(&heading("bad", text)), "{done}");
+    has!(done, &heading("bad", text));
     // One reason is one row, with how many have it.
     let row = "<tr><td class=\"number\">3</td><td>it stays in quarantine: ";
-    assert!(done.contains(row), "{done}");
+    has!(done, row);
     assert_eq!(done.matches("stays in quarantine").count(), 1, "{done}");
-    assert!(!done.contains("notice good"), "{done}");
+    lacks!(done, "notice good");
 
-    let connection = report["connections"]["form"].as_str().unwrap();
+    let connection = report["connections"]["form"].text();
     for _ in 0..2 {
         let bad = operator.host.post(&format!("/ingest-lead/{connection}"));
         let bad = bad.header("x-token", TOKEN).body("no lead");
@@ -173,25 +158,19 @@ async fn the_heading_and_the_colour_of_a_release_and_a_replay_follow_their_count
     let done = browser.submit("/deliveries/replay", &form).await;
     let done = done.expect(200).text().to_owned();
     let text = "None of 2 was converted: 2 rejected";
-    assert!(done.contains(&heading("warn", text)), "{done}");
+    has!(done, &heading("warn", text));
     let list = operator.get("/deliveries?status=rejected").await;
-    let id = list["deliveries"][0]["id"].as_str().expect("an id");
+    let id = list["deliveries"][0]["id"].text();
     let path = format!("/deliveries/{id}/replay");
     let page = browser.follow(&path, &[("apply", "1")]).await;
     let text =
         "<p class=\"notice warn\" role=\"status\">The delivery was not converted: rejected.</p>";
-    assert!(page.contains(text), "{page}");
+    has!(page, text);
 }
 
 async fn a_conversion_that_fails_again_is_no_success(on: On) {
-    let host = Host::working_with(Options::patient(on)).await;
-    let key = host.admin_key().await;
-    let operator = Operator { host, key };
-    let mended = Variant {
-        version: "1.0.0",
-        mended: "trap",
-        ..Variant::default()
-    };
+    let operator = Operator::working(on).await;
+    let mended = Variant::mended("1.0.0", "trap");
     let former = operator.host.converter(mended.component()).await;
     let mut file = workspace();
     file["connections"] = json!([{
@@ -199,7 +178,7 @@ async fn a_conversion_that_fails_again_is_no_success(on: On) {
         "config": {"do": "trap", "size": 0},
     }]);
     let report = operator.apply(&file).await.expect(200).json();
-    let id = report["connections"]["portal"].as_str().expect("an id");
+    let id = report["connections"]["portal"].text();
     let send = async || {
         operator
             .host
@@ -208,31 +187,27 @@ async fn a_conversion_that_fails_again_is_no_success(on: On) {
             .await
     };
     send().await.expect(200);
-    let trapping = Variant {
-        version: "1.1.0",
-        ..Variant::default()
-    };
+    let trapping = Variant::version("1.1.0");
     operator.host.converter(trapping.component()).await;
     send().await.expect(200);
 
     let browser = Browser::signed_in(&operator).await;
     let list = operator.get("/deliveries?status=failed").await;
-    let failed = list["deliveries"][0]["id"].as_str().expect("an id");
+    let failed = list["deliveries"][0]["id"].text();
     let path = format!("/deliveries/{failed}/replay");
     let page = browser.follow(&path, &[("apply", "1")]).await;
     let not = "<p class=\"notice bad\" role=\"status\">The delivery was not converted: failed.</p>";
-    assert!(page.contains(not), "{page}");
-    assert!(!page.contains("notice good"), "{page}");
+    has!(page, not);
+    lacks!(page, "notice good");
     // One that has made a lead keeps it and its status.
     let list = operator.get("/deliveries?status=converted").await;
-    let made = list["deliveries"][0]["id"].as_str().expect("an id");
+    let made = list["deliveries"][0]["id"].text();
     let path = format!("/deliveries/{made}/replay");
     let page = browser.follow(&path, &[("apply", "1")]).await;
     let kept = "<p class=\"notice bad\" role=\"status\">The delivery was not converted again, and stays as it was: ";
-    assert!(page.contains(kept), "{page}");
+    has!(page, kept);
     for apply in [false, true] {
-        let replayed = operator.post(&path, &json!({"apply": apply})).await;
-        let replayed = replayed.expect(200).json();
+        let replayed = operator.posted(&path, &json!({"apply": apply}), 200).await;
         assert_eq!(replayed["status"], "converted", "{replayed:#}");
         assert!(replayed["error"].is_string(), "{replayed:#}");
     }
@@ -240,53 +215,45 @@ async fn a_conversion_that_fails_again_is_no_success(on: On) {
     let done = browser.submit("/deliveries/replay", &form).await;
     let done = done.expect(200).text().to_owned();
     let text = "The delivery was not converted: stays as it is";
-    assert!(done.contains(&heading("bad", text)), "{done}");
-    assert!(done.contains("it stays as it was: "), "{done}");
+    has!(done, &heading("bad", text), "it stays as it was: ");
     let form = [("status", "failed"), ("apply", "1")];
     let done = browser.submit("/deliveries/replay", &form).await;
     let done = done.expect(200).text().to_owned();
     let text = "The delivery was not converted: parked";
-    assert!(done.contains(&heading("bad", text)), "{done}");
+    has!(done, &heading("bad", text));
     let path = format!("/connections/{id}/test");
     let tested = browser.submit(&path, &[("body", "{}")]).await.expect(200);
-    assert!(tested.text().contains(not), "{}", tested.text());
+    has!(tested, not);
 
     let order = json!({"convertedBy": former.0, "plugin": "misbehave", "apply": true});
-    let begun = operator.post("/repairs", &order).await;
-    let begun = begun.expect(201).json();
-    let path = format!("/repairs/{}", begun["id"].as_str().expect("an id"));
+    let begun = operator.posted("/repairs", &order, 201).await;
+    let path = format!("/repairs/{}", begun["id"].text());
     until("the repair has ended", async || {
         let shown = operator.get(&path).await;
         (!shown["endedAt"].is_null()).then_some(())
     })
     .await;
     let page = browser.page(&path).await;
-    assert!(page.contains(not), "{page}");
+    has!(page, not);
 }
 
 async fn deliveries_that_made_nothing_are_only_counted_until_it_is_applied(on: On) {
     let (operator, report) = Operator::with_workspace(on).await;
-    let connection = report["connections"]["form"].as_str().unwrap();
+    let connection = report["connections"]["form"].text();
     let address = format!("/ingest-lead/{connection}");
     let bad = operator.host.post(&address).header("x-token", TOKEN);
     bad.body("no lead").send().await.expect(400);
     let path = "/deliveries/replay?status=rejected";
-    let counted = operator.post(path, &json!({})).await.expect(200).json();
-    assert_eq!(
-        (&counted["handled"], &counted["unconverted"]),
-        (&json!(1), &json!(1))
-    );
+    let counted = operator.posted(path, &json!({}), 200).await;
+    fields!(counted, {"handled": 1, "unconverted": 1});
     assert_eq!(counted["statuses"], json!({}));
-    let applied = operator.post(path, &json!({"apply": true})).await;
-    let applied = applied.expect(200).json();
+    let applied = operator.posted(path, &json!({"apply": true}), 200).await;
     assert_eq!(applied["statuses"], json!({"rejected": 1}), "{applied}");
 }
 
 async fn nothing_is_made_or_sent_before_it_is_applied(on: On) {
     let (operator, report) = Operator::with_workspace(on).await;
-    let wasm = component("plugins/adapter-sandbox.wasm");
-    let stored = operator.ask("POST", "/plugins?activate=true").body(wasm);
-    stored.send().await.expect(201);
+    operator.activate("adapter-sandbox").await;
     let mut file = workspace();
     file["instances"] = json!([{
         "name": "bot", "number": "+5511900000000", "adapter": "sandbox",
@@ -301,38 +268,30 @@ async fn nothing_is_made_or_sent_before_it_is_applied(on: On) {
     // All are ignored by mistake.
     leads(&operator, &report, TOKEN, &["1", "2"]).await;
     let list = operator.get("/deliveries?status=ignored").await;
-    assert_eq!(list["deliveries"].as_array().map(Vec::len), Some(2));
-    let id = list["deliveries"][0]["id"].as_str().expect("an id");
+    assert_eq!(list["deliveries"].list().len(), 2);
+    let id = list["deliveries"][0]["id"].text();
     let config = file["connections"][0].as_object_mut().expect("a table");
     config.remove("config");
     operator.apply(&file).await.expect(200);
 
     let browser = Browser::signed_in(&operator).await;
     let page = browser.page(&format!("/deliveries/{id}")).await;
-    assert!(page.contains("show what would change"), "{page}");
+    has!(page, "show what would change");
     let path = format!("/deliveries/{id}/replay");
     let shown = browser.submit(&path, &[]).await.expect(200);
-    for part in ["It would make a new deal.", "Apply these changes"] {
-        assert!(shown.text().contains(part), "{part}: {}", shown.text());
-    }
-    let one = operator.post(&path, &json!({})).await.expect(200).json();
-    assert_eq!(one["status"], "converted", "{one}");
-    assert_eq!(one["items"][0]["diff"][0]["field"], "deal.created", "{one}");
+    has!(shown, "It would make a new deal.", "Apply these changes");
+    let one = operator.posted(&path, &json!({}), 200).await;
+    fields!(one, {"status": "converted", "items.0.diff.0.field": "deal.created"});
     let many = "/deliveries/replay?status=ignored";
-    let counted = operator.post(many, &json!({})).await.expect(200).json();
-    assert_eq!(
-        (&counted["unconverted"], &counted["statuses"]),
-        (&json!(2), &json!({}))
-    );
+    let counted = operator.posted(many, &json!({}), 200).await;
+    fields!(counted, {"unconverted": 2, "statuses": {}});
     let list = operator.get("/deliveries?status=ignored").await;
-    assert_eq!(list["deliveries"].as_array().map(Vec::len), Some(2));
+    assert_eq!(list["deliveries"].list().len(), 2);
     let outbox = operator.get("/outbox").await;
     assert_eq!(outbox["messages"], json!([]), "{outbox}");
 
-    let applied = operator.post(many, &json!({"apply": true})).await;
-    let applied = applied.expect(200).json();
-    assert_eq!(applied["statuses"], json!({"converted": 2}), "{applied}");
-    assert_eq!(applied["madeDeals"], 2, "{applied}");
+    let applied = operator.posted(many, &json!({"apply": true}), 200).await;
+    fields!(applied, {"statuses": {"converted": 2}, "madeDeals": 2});
     let outbox = operator.get("/outbox").await;
     assert_ne!(outbox["messages"], json!([]), "{outbox}");
 }
@@ -351,44 +310,43 @@ async fn many_deliveries_are_replayed_only_if_a_filter_names_them(on: On) {
     ] {
         let path = format!("/deliveries/replay{query}");
         let refused = operator.post(&path, &body).await.expect(400);
-        assert!(refused.text().contains(why), "{query}: {}", refused.text());
+        has!(refused, why; "{query}");
     }
 }
 
 async fn a_viewer_replays_no_deliveries(on: On) {
     let (operator, report) = Operator::with_workspace(on).await;
     leads(&operator, &report, "wrong", &["1"]).await;
-    let viewer = with_role(&operator, "viewer").await;
-    let browser = Browser::signed_in_with(&operator, viewer.reveal()).await;
+    let browser = Browser::with_role(&operator, "viewer").await;
     let page = browser.page("/deliveries?status=quarantined").await;
-    assert!(!page.contains("Release these"), "{page}");
+    lacks!(page, "Release these");
     let form = [("status", "quarantined"), ("release", "1"), ("apply", "1")];
     let page = browser.follow("/deliveries/replay", &form).await;
-    assert!(page.contains("needs the role operator"), "{page}");
+    has!(page, "needs the role operator");
 }
 
 async fn a_delivery_in_quarantine_is_released_and_not_converted_again(on: On) {
     let (operator, report) = Operator::with_workspace(on).await;
     leads(&operator, &report, "wrong", &["1"]).await;
     let list = operator.get("/deliveries?status=quarantined").await;
-    let id = list["deliveries"][0]["id"].as_str().expect("an id");
+    let id = list["deliveries"][0]["id"].text();
     let browser = Browser::signed_in(&operator).await;
     let page = browser.page(&format!("/deliveries/{id}")).await;
-    assert!(!page.contains("Convert again"), "{page}");
-    assert!(page.contains("class=\"strong\">Release it"), "{page}");
+    lacks!(page, "Convert again");
+    has!(page, "class=\"strong\">Release it");
 }
 
 async fn a_page_that_is_out_of_date_converts_and_releases_nothing(on: On) {
     let (operator, report) = Operator::with_workspace(on).await;
     leads(&operator, &report, "new-token-1", &["1"]).await;
     let list = operator.get("/deliveries?status=quarantined").await;
-    let id = list["deliveries"][0]["id"].as_str().expect("an id");
+    let id = list["deliveries"][0]["id"].text();
     let mut changed = workspace();
     changed["connections"][0]["secrets"]["token"] = json!("new-token-1");
     operator.apply(&changed).await.expect(200);
     let path = format!("/deliveries/{id}/replay");
     let release = json!({"release": true});
-    operator.post(&path, &release).await.expect(200);
+    operator.posted(&path, &release, 200).await;
     changed["connections"][0]["config"] = json!({"fields": {"name": "id"}});
     operator.apply(&changed).await.expect(200);
 
@@ -400,16 +358,16 @@ async fn a_page_that_is_out_of_date_converts_and_releases_nothing(on: On) {
         ),
     ] {
         let refused = operator.post(&path, &order).await.expect(409);
-        assert!(refused.text().contains(why), "{why}: {}", refused.text());
+        has!(refused, why; "{why}");
     }
     let browser = Browser::signed_in(&operator).await;
     let form = [("apply", "1"), ("status", "failed")];
     let page = browser
         .follow(&format!("/deliveries/{id}/replay"), &form)
         .await;
-    assert!(page.contains("by now, and not failed"), "{page}");
+    has!(page, "by now, and not failed");
     // It still has what the first conversion made.
-    let shown = operator.post(&path, &json!({})).await.expect(200).json();
+    let shown = operator.posted(&path, &json!({}), 200).await;
     let differs = shown["items"][0]["diff"].as_array().map(Vec::len);
     assert_ne!(differs, Some(0), "{shown}");
 }
@@ -419,9 +377,9 @@ async fn a_count_of_what_would_be_released_says_so_in_the_audit(on: On) {
     leads(&operator, &report, "new-token-1", &["1"]).await;
     let path = "/deliveries/replay?status=quarantined";
     let count = json!({"release": true});
-    operator.post(path, &count).await.expect(200);
+    operator.posted(path, &count, 200).await;
     let audit = operator.get("/audit?act=replay-deliveries").await;
-    let detail = audit["rows"][0]["detail"].as_str().expect("a detail");
+    let detail = audit["rows"][0]["detail"].text();
     let detail: Value = serde_json::from_str(detail).expect("JSON");
     assert_eq!(
         (&detail["apply"], &detail["release"], &detail["handled"]),

@@ -2,9 +2,8 @@
 
 use leadhost_domain::connection::EndedChange;
 use leadhost_domain::plugin::Digest;
-use leadhost_tests::components::component;
 use leadhost_tests::guests::Variant;
-use leadhost_tests::{Host, On, until};
+use leadhost_tests::{Host, Json, On, fields, has, lacks, until};
 use serde_json::{Value, json};
 
 use super::audit::{begin, roll_back};
@@ -41,7 +40,7 @@ async fn comes_to_show(operator: &Operator, browser: &Browser<'_>, text: &str) -
 async fn a_connection_that_refuses_most_deliveries_is_a_problem(on: On) {
     let (operator, report) = Operator::with_workspace(on).await;
     let browser = Browser::signed_in(&operator).await;
-    let connection = report["connections"]["form"].as_str().expect("an id");
+    let connection = report["connections"]["form"].text();
     let address = format!("/ingest-lead/{connection}");
     for _ in 0..12 {
         let bad = operator.host.post(&address).header("x-token", TOKEN);
@@ -54,13 +53,11 @@ async fn a_connection_that_refuses_most_deliveries_is_a_problem(on: On) {
         page.contains(list) || page.contains(&list.replace("&#38;", "&amp;")),
         "{page}"
     );
-    assert!(page.contains("Numbers of Refused deliveries"), "{page}");
+    has!(page, "Numbers of Refused deliveries");
     let reasons = page.matches("12 with one reason: ").count();
     assert_eq!(reasons, 1, "the last deliveries are one row: {page}");
     let activity = operator.get("/activity?period=hour").await;
-    let rejected = activity["series"][0]["rejected"]
-        .as_array()
-        .expect("counts");
+    let rejected = activity["series"][0]["rejected"].list();
     let sum: u64 = rejected.iter().filter_map(serde_json::Value::as_u64).sum();
     assert_eq!(sum, 12, "{activity}");
 }
@@ -79,11 +76,7 @@ async fn a_change_of_a_version_is_no_problem_any_more_when_none_of_its_deliverie
         }
     };
     send(225).await;
-    let without = Variant {
-        version: "1.1.0",
-        mended: "name",
-        ..Variant::default()
-    };
+    let without = Variant::mended("1.1.0", "name");
     let blamed = host.converter(without.component()).await;
     send(60).await;
     let id = declared.id("portal");
@@ -125,14 +118,14 @@ async fn a_change_of_a_version_is_no_problem_any_more_when_none_of_its_deliverie
 
     let order = json!({"convertedBy": blamed, "apply": true});
     let begun = operator.post("/repairs", &order).await.json();
-    let path = format!("/repairs/{}", begun["id"].as_str().expect("an id"));
+    let path = format!("/repairs/{}", begun["id"].text());
     until("the repair has ended", async || {
         let shown = operator.get(&path).await;
         (!shown["endedAt"].is_null()).then_some(())
     })
     .await;
     let page = browser.page("").await;
-    assert!(!page.contains(says), "{page}");
+    lacks!(page, says);
     let leads = operator.get("/connections").await;
     let stands = &leads["connections"][0]["sourceChange"]["cause"];
     assert_eq!(*stands, "version", "the window is as it was: {leads:#}");
@@ -145,9 +138,7 @@ async fn a_change_of_a_version_is_no_problem_any_more_when_none_of_its_deliverie
 
 /// A workspace whose instance is a sandbox, with a message to a contact.
 async fn with_sandbox(operator: &Operator, outcomes: &Value) {
-    let wasm = component("plugins/adapter-sandbox.wasm");
-    let stored = operator.ask("POST", "/plugins?activate=true").body(wasm);
-    stored.send().await.expect(201);
+    operator.activate("adapter-sandbox").await;
     let mut file = workspace();
     file["instances"] = json!([{"name": "bot", "number": "+5511900000000", "adapter": "sandbox", "config": {
         "templates": [{"name": "welcome", "language": "pt_BR", "text": "Bem-vindo"}],
@@ -177,7 +168,7 @@ async fn sending(on: On) -> (Operator, Value) {
 async fn unanswered(operator: &Operator, report: &Value, people: usize) -> Vec<String> {
     let outcomes = json!([{"category": "unknown", "text": "The line was cut"}]);
     with_sandbox(operator, &outcomes).await;
-    let connection = report["connections"]["form"].as_str().expect("an id");
+    let connection = report["connections"]["form"].text();
     for number in 0..people {
         let phone = format!("+55119876543{number:02}");
         let lead = json!({"id": number.to_string(), "name": "Ada Prado", "phone": phone});
@@ -194,8 +185,8 @@ async fn unanswered(operator: &Operator, report: &Value, people: usize) -> Vec<S
 
 async fn unknown(operator: &Operator) -> Vec<String> {
     let list = operator.get("/outbox?state=unknown").await;
-    let messages = list["messages"].as_array().expect("a list").iter();
-    let ids = messages.map(|one| one["id"].as_str().expect("an id").to_owned());
+    let messages = list["messages"].list().iter();
+    let ids = messages.map(|one| one["id"].text().to_owned());
     ids.collect()
 }
 
@@ -204,24 +195,23 @@ async fn the_unknown_messages_of_a_list_are_resolved_together_after_a_question(o
     let messages = unanswered(&operator, &report, 4).await;
     let browser = Browser::signed_in(&operator).await;
     let page = browser.page("/messages").await;
-    assert!(!page.contains("Give all up"), "{page}");
+    lacks!(page, "Give all up");
     let page = browser.page("/messages?state=unknown").await;
-    assert!(page.contains("Give all up"), "{page}");
+    has!(page, "Give all up");
     let form = "/messages/resolve";
     let filters = [("state", "unknown"), ("instance", "acme/bot")];
     let fields = [&filters[..], &[("verdict", "send-again")]].concat();
     let asked = browser.submit(form, &fields).await.expect(200);
-    assert!(asked.text().contains("gets it twice"), "{}", asked.text());
+    has!(asked, "gets it twice");
     let fields = [&filters[..], &[("verdict", "give-up")]].concat();
     let asked = browser.submit(form, &fields).await.expect(200);
-    for part in [
+    has!(
+        asked,
         "Give up 4 messages",
         "<strong>4</strong> of acme/bot",
         "Each counts as failed",
-        &messages[3],
-    ] {
-        assert!(asked.text().contains(part), "{part}: {}", asked.text());
-    }
+        &messages[3]
+    );
     assert_eq!(unknown(&operator).await, messages, "it has only asked");
 
     // The messages that the question named, and no other one.
@@ -230,12 +220,12 @@ async fn the_unknown_messages_of_a_list_are_resolved_together_after_a_question(o
     let fields = [&filters[..], &named, &[("verdict", "give-up")]].concat();
     let page = browser.follow(form, &fields).await;
     let text = "3 messages are resolved: 3 failed.";
-    assert!(page.contains(text), "{page}");
+    has!(page, text);
     assert_eq!(unknown(&operator).await, messages[3..]);
     let audit = operator.get("/audit?act=resolve-messages").await;
     let row = &audit["rows"][0];
     assert_eq!(row["outcome"], "done", "{row}");
-    let detail: Value = serde_json::from_str(row["detail"].as_str().expect("a text")).unwrap();
+    let detail: Value = serde_json::from_str(row["detail"].text()).unwrap();
     let expect = json!({
         "verdict": "give-up",
         "messages": messages[..3],
@@ -248,12 +238,11 @@ async fn the_unknown_messages_of_a_list_are_resolved_together_after_a_question(o
     // Nothing is left to do for these: the page does not call that a success.
     let page = browser.follow(form, &fields).await;
     let text = "<p class=\"notice bad\" role=\"status\">No message is resolved. 3 stay as they are";
-    assert!(page.contains(text), "{page}");
+    has!(page, text);
     let both = json!({"verdict": "give-up", "messages": messages[2..]});
     let answer = operator.post("/outbox/resolve", &both).await.expect(200);
     let answer = answer.json();
-    assert_eq!(answer["states"], json!({"failed": 1}), "{answer}");
-    assert_eq!(answer["refused"], 1, "{answer}");
+    fields!(answer, {"states": {"failed": 1}, "refused": 1});
     let reason = format!(
         "Message {} is failed: its outcome is not unknown.",
         messages[2]
@@ -262,23 +251,18 @@ async fn the_unknown_messages_of_a_list_are_resolved_together_after_a_question(o
     assert_eq!(answer["refusals"], refusal);
     let none = json!({"verdict": "give-up", "messages": []});
     let refused = operator.post("/outbox/resolve", &none).await.expect(400);
-    assert!(
-        refused.text().contains("name 1 to 500"),
-        "{}",
-        refused.text()
-    );
+    has!(refused, "name 1 to 500");
 }
 
 async fn a_viewer_resolves_no_messages(on: On) {
     let (operator, report) = sending(on).await;
     let messages = unanswered(&operator, &report, 1).await;
-    let viewer = with_role(&operator, "viewer").await;
-    let browser = Browser::signed_in_with(&operator, viewer.reveal()).await;
+    let browser = Browser::with_role(&operator, "viewer").await;
     let page = browser.page("/messages?state=unknown").await;
-    assert!(!page.contains("Give all up"), "{page}");
+    lacks!(page, "Give all up");
     let fields = [("message", messages[0].as_str()), ("verdict", "give-up")];
     let page = browser.follow("/messages/resolve", &fields).await;
-    assert!(page.contains("needs the role operator"), "{page}");
+    has!(page, "needs the role operator");
     assert_eq!(unknown(&operator).await, messages);
 }
 
@@ -293,18 +277,13 @@ async fn a_failed_message_has_its_reason_and_is_a_problem(on: On) {
     let reason = text;
     let browser = Browser::signed_in(&operator).await;
     let page = browser.page("/messages?state=failed").await;
-    assert!(
-        page.contains(&id) && page.contains(reason),
-        "{reason}: {page}"
-    );
-    assert!(page.contains("<td>acme/bot</td>"), "{page}");
-    let conversation = list["messages"][0]["conversationId"]
-        .as_str()
-        .expect("an id");
+    has!(page, &id, reason; "{reason}");
+    has!(page, "<td>acme/bot</td>");
+    let conversation = list["messages"][0]["conversationId"].text();
     let page = browser
         .page(&format!("/conversations/{conversation}"))
         .await;
-    assert!(page.contains(reason), "{reason}: {page}");
+    has!(page, reason; "{reason}");
     let text = "1 message of acme/bot failed within the last day";
     comes_to_show(&operator, &browser, text).await;
 }
@@ -330,42 +309,36 @@ async fn a_message_that_an_operator_gave_up_is_no_problem(on: On) {
     assert_eq!(sum(&instance["failures"]), 0, "{instance}");
     let browser = Browser::signed_in(&operator).await;
     let page = browser.page("").await;
-    assert!(!page.contains("failed within the last day"), "{page}");
+    lacks!(page, "failed within the last day");
 }
 
 async fn a_waiting_message_says_that_its_instance_is_paused(on: On) {
     let (operator, report) = Operator::with_workspace(on).await;
     with_sandbox(&operator, &json!([])).await;
     let pause = json!({"reason": "a new number"});
-    operator
-        .post("/instances/bot/pause", &pause)
-        .await
-        .expect(200);
+    operator.posted("/instances/bot/pause", &pause, 200).await;
     operator.lead(&report, TOKEN, "1").await.expect(200);
     sent(&operator, "waiting").await;
     let browser = Browser::signed_in(&operator).await;
     let page = browser.page("/messages?state=waiting").await;
-    assert!(
-        page.contains("its instance is paused: a new number"),
-        "{page}"
-    );
+    has!(page, "its instance is paused: a new number");
 }
 
 async fn an_escaped_body_is_read_as_its_sender_wrote_it(on: On) {
     let (operator, report) = Operator::with_workspace(on).await;
-    let connection = report["connections"]["form"].as_str().expect("an id");
+    let connection = report["connections"]["form"].text();
     let sent = operator.host.post(&format!("/ingest-lead/{connection}"));
     let body = r#"{"id": "1", "name": "Dispon\u00edvel", "phone": "11 98765-4321"}"#;
     let sent = sent
         .header("x-token", TOKEN)
         .header("content-type", "application/json");
     let answer = sent.body(body).send().await.expect(200).json();
-    let id = answer["deliveryId"].as_str().expect("an id");
+    let id = answer["deliveryId"].text();
     let browser = Browser::signed_in(&operator).await;
     let page = browser.page(&format!("/deliveries/{id}")).await;
-    assert!(page.contains("Disponível"), "{page}");
+    has!(page, "Disponível");
     // The command sends what came in.
-    assert!(page.contains(r"Dispon\u00edvel"), "{page}");
+    has!(page, r"Dispon\u00edvel");
 }
 
 async fn the_disk_of_the_data_folder_is_in_the_status(on: On) {
@@ -409,13 +382,11 @@ async fn the_audit_has_one_sentence_for_each_act(on: On) {
     begin(&operator, "elsewhere").await;
     let pause = json!({"reason": "the token ran out"});
     operator
-        .post("/connections/form/pause", &pause)
-        .await
-        .expect(200);
+        .posted("/connections/form/pause", &pause, 200)
+        .await;
     operator
-        .post("/plugins/mapping/rollback", &json!({}))
-        .await
-        .expect(409);
+        .posted("/plugins/mapping/rollback", &json!({}), 409)
+        .await;
     let browser = Browser::signed_in(&operator).await;
     let page = browser.page("/audit").await;
     let text = text(&page);
@@ -425,10 +396,7 @@ async fn the_audit_has_one_sentence_for_each_act(on: On) {
     let version = &plugins["plugins"][0]["versions"][0];
     let [name, digest] = ["version", "digest"].map(|part| version[part].as_str().expect(part));
     let who = operator.get("/audit?act=pause-connection&limit=1").await;
-    let who = who["rows"][0]["label"]
-        .as_str()
-        .expect("a label")
-        .to_owned();
+    let who = who["rows"][0]["label"].text().to_owned();
     for part in [
         format!(
             "{now} {who} tried to roll back the plugin mapping: refused: no version of mapping was active"
@@ -448,7 +416,7 @@ async fn the_audit_has_one_sentence_for_each_act(on: On) {
         "changes 1 kind workspace changes 1 name acme ".to_owned(),
         "needs the role".to_owned(),
     ] {
-        assert!(text.contains(&part), "{part}: {text}");
+        has!(text, &part; "{part}");
     }
     assert_eq!(
         text.matches("paused the connection form").count(),
@@ -456,7 +424,5 @@ async fn the_audit_has_one_sentence_for_each_act(on: On) {
         "{text}"
     );
     assert_eq!(text.matches("began to").count(), 1, "{text}");
-    for raw in ["&#34;", "{", "ago "] {
-        assert!(!text.contains(raw), "{raw}: {text}");
-    }
+    lacks!(text, "&#34;", "{", "ago ");
 }

@@ -1,7 +1,7 @@
 //! Permanent removal by operators, over the admin API.
 
 use leadhost_domain::key::KeyKind;
-use leadhost_tests::On;
+use leadhost_tests::{Json, On, fields, has, lacks};
 use serde_json::{Value, json};
 
 use super::{Operator, TOKEN};
@@ -25,13 +25,13 @@ async fn with_people(on: On) -> (Operator, Value) {
 /// The exported deals, read with a new key.
 async fn deals(operator: &Operator) -> Vec<Value> {
     let listed = operator.get("/workspaces").await;
-    let id = listed["workspaces"][0]["id"].as_str().expect("an id");
+    let id = listed["workspaces"][0]["id"].text();
     let id = id.parse().expect("a workspace's id");
     let host = &operator.host;
     let (key, _) = host.key(KeyKind::Workspace, Some(id), None).await;
     let ask = host.get("/v1/export/deals").bearer(&key);
     let page = ask.send().await.expect(200).json();
-    page["data"].as_array().expect("rows").clone()
+    page["data"].list().clone()
 }
 
 const PHONE: &str = "(11) 98765-4321";
@@ -39,15 +39,11 @@ const PHONE: &str = "(11) 98765-4321";
 async fn a_person_is_shown_first_and_erased_with_a_receipt(on: On) {
     let (operator, _) = with_people(on).await;
     let ask = |dry_run: bool| json!({"workspace": "acme", "phone": PHONE, "dryRun": dry_run});
-    let would = operator.post("/contacts/erase", &ask(true)).await;
-    let would = would.expect(200).json();
-    assert_eq!(would["dryRun"], true);
-    assert_eq!(would["erased"]["contacts"], 1);
-    assert_eq!(would["erased"]["deliveries"], 1);
+    let would = operator.posted("/contacts/erase", &ask(true), 200).await;
+    fields!(would, {"dryRun": true, "erased.contacts": 1, "erased.deliveries": 1});
     assert_eq!(deals(&operator).await.len(), 1, "nothing is gone yet");
     assert_eq!(operator.get("/erasures").await["erasures"], json!([]));
-    let receipt = operator.post("/contacts/erase", &ask(false)).await;
-    let receipt = receipt.expect(200).json();
+    let receipt = operator.posted("/contacts/erase", &ask(false), 200).await;
     assert_eq!(receipt["workspace"], "acme");
     assert_eq!(receipt["contactId"], would["contactId"]);
     assert_eq!(receipt["foundBy"], "phone");
@@ -55,7 +51,7 @@ async fn a_person_is_shown_first_and_erased_with_a_receipt(on: On) {
     assert!(receipt["keyId"].is_string() && receipt["doneAt"].is_string());
     assert!(receipt["notReached"][0].is_string());
     let text = receipt.to_string();
-    assert!(!text.contains("98765") && !text.contains("Ada"), "{text}");
+    lacks!(text, "98765", "Ada");
     assert!(deals(&operator).await.is_empty());
     // The record has what the receipt had, except for the fields that belong to one
     // answer.
@@ -67,14 +63,13 @@ async fn a_person_is_shown_first_and_erased_with_a_receipt(on: On) {
     }
     operator.host.advance(1).await;
     // The phone no longer finds a person; the id still finds the erasure.
-    let again = operator.post("/contacts/erase", &ask(false)).await;
-    again.expect(404);
+    operator.posted("/contacts/erase", &ask(false), 404).await;
     let by_id = json!({"id": receipt["contactId"]});
     let again = operator.post("/contacts/erase", &by_id).await;
     assert_eq!(again.expect(200).json()["erased"]["deals"], 0);
     let listed = operator.get("/erasures?limit=1").await;
-    assert_eq!(listed["erasures"].as_array().map(Vec::len), Some(1));
-    let next = listed["next"].as_str().expect("there is another");
+    assert_eq!(listed["erasures"].list().len(), 1);
+    let next = listed["next"].text();
     let older = operator.get(&format!("/erasures?before={next}")).await;
     assert_eq!(older["erasures"][0]["id"], receipt["id"]);
     for wrong in ["before=x", "workspace=nope", "limit=many"] {
@@ -156,23 +151,13 @@ async fn unconverted_deliveries_are_listed_and_kept_unless_they_are_included(on:
     let id = kept["deliveries"][0]["id"].clone();
     assert!(id.is_string(), "{kept}");
     let body = json!({"workspace": "acme", "phone": PHONE});
-    let receipt = operator
-        .post("/contacts/erase", &body)
-        .await
-        .expect(200)
-        .json();
+    let receipt = operator.posted("/contacts/erase", &body, 200).await;
     let named = json!([{"id": id, "status": "quarantined"}]);
-    assert_eq!(receipt["remaining"]["deliveries"], named);
-    assert_eq!(receipt["remaining"]["moreDeliveries"], 0);
+    fields!(receipt, {"remaining.deliveries": named, "remaining.moreDeliveries": 0});
     operator.lead(&report, TOKEN, "L3").await.expect(200);
     let body = json!({"workspace": "acme", "phone": PHONE, "unconverted": true});
-    let receipt = operator
-        .post("/contacts/erase", &body)
-        .await
-        .expect(200)
-        .json();
-    assert_eq!(receipt["remaining"]["deliveries"], json!([]));
-    assert_eq!(receipt["erased"]["deliveries"], 2);
+    let receipt = operator.posted("/contacts/erase", &body, 200).await;
+    fields!(receipt, {"remaining.deliveries": [], "erased.deliveries": 2});
     let kept = operator.get("/deliveries").await;
     assert_eq!(kept["deliveries"], json!([]));
 }
@@ -199,26 +184,23 @@ async fn data_that_an_erasure_kept_is_erased_later_by_the_contacts_id(on: On) {
     // The phone no longer finds the person, and the refusal says which key to use.
     let unknown = erase(&json!({"workspace": "acme", "phone": PHONE, "unconverted": true})).await;
     let text = String::from_utf8_lossy(&unknown.expect(404).body).into_owned();
-    assert!(text.contains("contact's id"), "{text}");
+    has!(text, "contact's id");
     // Later deliveries of other people are not affected.
     operator.lead(&report, "wrong", "L4").await;
     let again = erase(&json!({"id": contact})).await.expect(200).json();
-    assert_eq!(again["remaining"]["deliveries"], left);
-    assert_eq!(again["erased"]["deliveries"], 0);
+    fields!(again, {"remaining.deliveries": left, "erased.deliveries": 0});
     let would = json!({"id": contact, "unconverted": true, "dryRun": true});
     let would = erase(&would).await.expect(200).json();
-    assert_eq!(would["erased"]["deliveries"], 2);
-    assert_eq!(would["remaining"]["deliveries"], json!([]));
+    fields!(would, {"erased.deliveries": 2, "remaining.deliveries": []});
     let listed = operator.get("/erasures").await;
     assert_eq!(listed["erasures"][1]["remaining"]["deliveries"], left);
     let gone = json!({"id": contact, "unconverted": true});
     let gone = erase(&gone).await.expect(200).json();
-    assert_eq!(gone["erased"], would["erased"]);
-    assert_eq!(gone["remaining"]["deliveries"], json!([]));
+    fields!(gone, {"erased": would["erased"], "remaining.deliveries": []});
     let kept = operator.get("/deliveries").await;
-    assert_eq!(kept["deliveries"].as_array().map(Vec::len), Some(1));
+    assert_eq!(kept["deliveries"].list().len(), 1);
     let listed = operator.get("/erasures").await;
-    for erasure in listed["erasures"].as_array().expect("they are listed") {
+    for erasure in listed["erasures"].list() {
         assert_eq!(erasure["remaining"]["deliveries"], json!([]), "{erasure}");
     }
 }

@@ -1,8 +1,7 @@
 //! Deals, contacts and tickets as operators find them, and the receipts of erasures: in the admin API and
 //! in the console.
 
-use leadhost_tests::On;
-use leadhost_tests::components::component;
+use leadhost_tests::{Json, On, fields, has, lacks};
 use serde_json::{Value, json};
 
 use super::console::Browser;
@@ -35,9 +34,7 @@ struct TwoWorkspaces {
 impl TwoWorkspaces {
     async fn new(on: On) -> Self {
         let (operator, _) = Operator::with_workspace(on).await;
-        let wasm = component("plugins/adapter-sandbox.wasm");
-        let active = operator.ask("POST", "/plugins?activate=true").body(wasm);
-        active.send().await.expect(201);
+        operator.activate("adapter-sandbox").await;
         let mut file = workspace();
         file["instances"] =
             json!([{"name": "bot", "adapter": "sandbox", "number": "+5511900000000"}]);
@@ -65,7 +62,7 @@ impl TwoWorkspaces {
     }
 
     async fn patch(&self, body: &Value) {
-        let keys = self.report["keys"].as_array().expect("keys");
+        let keys = self.report["keys"].list();
         let key = keys.iter().find(|key| key["kind"] == "partner");
         let key = text(&key.expect("it is made")["key"]);
         let host = &self.operator.host;
@@ -175,25 +172,19 @@ async fn deals_are_paged_and_bounded_by_a_workspace(on: On) {
 async fn a_deal_is_shown_with_the_names_of_what_it_refers_to(on: On) {
     let world = TwoWorkspaces::new(on).await;
     let deal = world.operator.get(&format!("/deals/{}", world.deal)).await;
-    assert_eq!(deal["workspace"], "acme");
-    assert_eq!(deal["stage"], "transferred");
-    assert_eq!(deal["externalId"], "L1");
-    assert_eq!(deal["contact"]["id"], world.contact.as_str());
-    assert_eq!(deal["contact"]["name"], "Ada Prado");
-    assert_eq!(deal["contact"]["phoneNumber"], "+5511987654321");
-    assert_eq!(deal["owner"]["name"], "Olga Reis");
-    assert_eq!(deal["product"]["name"], "Garden flat");
-    assert_eq!(deal["instance"]["name"], "bot");
-    assert_eq!(deal["connection"], "form");
-    assert_eq!(deal["props"]["source"], "form");
-    assert_eq!(deal["deliveryId"], world.delivery.as_str());
+    fields!(deal, {
+        "workspace": "acme", "stage": "transferred", "externalId": "L1",
+        "contact.id": world.contact.as_str(), "contact.name": "Ada Prado",
+        "contact.phoneNumber": "+5511987654321", "owner.name": "Olga Reis",
+        "product.name": "Garden flat", "instance.name": "bot", "connection": "form",
+        "props.source": "form", "deliveryId": world.delivery.as_str(),
+    });
     assert_eq!(
         ids(&deal["deliveries"]),
         std::slice::from_ref(&world.delivery)
     );
-    assert_eq!(deal["tickets"][0]["status"], "open");
-    assert_eq!(deal["tickets"][0]["contact"]["name"], "Ada Prado");
-    let changes = deal["history"][0]["changes"].as_array().expect("changes");
+    fields!(deal, {"tickets.0.status": "open", "tickets.0.contact.name": "Ada Prado"});
+    let changes = deal["history"][0]["changes"].list();
     let named = |field: &str| {
         let change = changes.iter().find(|one| one["field"] == field);
         change.map(|one| (one["beforeName"].clone(), one["afterName"].clone()))
@@ -214,7 +205,7 @@ async fn a_contact_is_shown_with_its_deals_conversations_and_tickets(on: On) {
     let world = TwoWorkspaces::new(on).await;
     let operator = &world.operator;
     let said = json!({"to": "+5511987654321", "text": "Oi", "instance": "bot"});
-    operator.post("/outbox/reply", &said).await.expect(200);
+    operator.posted("/outbox/reply", &said, 200).await;
     for (q, found_by) in [
         (PHONE, "phone"),
         (world.contact.as_str(), "id"),
@@ -234,10 +225,9 @@ async fn a_contact_is_shown_with_its_deals_conversations_and_tickets(on: On) {
     }
     operator.ask("GET", "/contacts").send().await.expect(400);
     let contact = operator.get(&format!("/contacts/{}", world.contact)).await;
-    assert_eq!(contact["name"], "Ada Prado");
-    assert_eq!(contact["phoneNumber"], "+5511987654321");
+    fields!(contact, {"name": "Ada Prado", "phoneNumber": "+5511987654321"});
     let keys = contact["keys"].to_string();
-    assert!(keys.contains("phone:+551187654321"), "{keys}");
+    has!(keys, "phone:+551187654321");
     assert_eq!(ids(&contact["deals"]), std::slice::from_ref(&world.deal));
     assert_eq!(contact["tickets"][0]["dealId"], world.deal.as_str());
     let conversation = &contact["conversations"][0];
@@ -276,8 +266,7 @@ async fn tickets_are_found_by_status_contact_and_deal(on: On) {
         assert_eq!(!ids(&found["tickets"]).is_empty(), is_found, "{query}");
     }
     let shown = world.operator.get(&format!("/tickets/{ticket}")).await;
-    assert_eq!(shown["workspace"], "acme");
-    assert_eq!(shown["contact"]["name"], "Ada Prado");
+    fields!(shown, {"workspace": "acme", "contact.name": "Ada Prado"});
     for (wrong, status) in [
         ("?status=odd", 400),
         ("?deal=x", 400),
@@ -295,7 +284,7 @@ async fn a_receipt_says_who_erased_and_how_the_person_was_found(on: On) {
     let world = TwoWorkspaces::new(on).await;
     let operator = &world.operator;
     let wrong = json!({"workspace": "acme", "phone": "+5511987654321", "foundBy": "id"});
-    operator.post("/contacts/erase", &wrong).await.expect(400);
+    operator.posted("/contacts/erase", &wrong, 400).await;
     let found = json!({"id": world.contact, "foundBy": "phone"});
     let erased = operator.post("/contacts/erase", &found).await.expect(200);
     let erased = erased.json();
@@ -315,12 +304,11 @@ async fn a_receipt_says_who_erased_and_how_the_person_was_found(on: On) {
     ] {
         assert_eq!(receipt[field], listed["erasures"][0][field], "{field}");
     }
-    assert_eq!(receipt["foundBy"], "phone");
-    assert_eq!(receipt["workspace"], "acme");
+    fields!(receipt, {"foundBy": "phone", "workspace": "acme"});
     assert!(receipt["key"].is_string(), "{receipt}");
     assert_eq!(receipt["notReached"], erased["notReached"]);
     let said = receipt.to_string();
-    assert!(!said.contains("98765") && !said.contains("Ada"), "{said}");
+    lacks!(said, "98765", "Ada");
     for unknown in [NOBODY, "x"] {
         let ask = operator.ask("GET", &format!("/erasures/{unknown}"));
         ask.send().await.expect(404);
@@ -377,7 +365,7 @@ async fn pages_of_deals_contacts_and_tickets_lead_to_each_other(on: On) {
     check(&format!("/tickets/{ticket}"), &[&to_deal, &to_contact]).await;
 
     let said = json!({"to": "+5511987654321", "text": "Oi", "instance": "bot"});
-    operator.post("/outbox/reply", &said).await.expect(200);
+    operator.posted("/outbox/reply", &said, 200).await;
     let messages = operator.get("/outbox").await;
     let conversation = text(&messages["messages"][0]["conversationId"]);
     let to_conversation = link(format!("/conversations/{conversation}"));
@@ -402,7 +390,7 @@ async fn a_receipt_has_a_page(on: On) {
     ];
     let counted = browser.submit("/contacts/erase", &fields).await.expect(200);
     let token = "name=\"found-by\" value=\"phone\"";
-    assert!(counted.text().contains(token), "{}", counted.text());
+    has!(counted, token);
     let mut fields = fields.to_vec();
     fields.push(("confirmed", "1"));
     let erased = browser.submit("/contacts/erase", &fields).await.expect(200);
@@ -411,19 +399,15 @@ async fn a_receipt_has_a_page(on: On) {
     let link = format!("href=\"/console/contacts/erasures/{id}\"");
     assert_eq!(erased.text().matches(&link).count(), 2, "{}", erased.text());
     let page = browser.page(&format!("/contacts/erasures/{id}")).await;
-    for part in [
+    has!(
+        page,
         "<dt>Found by</dt><dd>phone</dd>",
         "<th scope=\"row\">Deals</th><td class=\"number\">1</td>",
         "Not reached",
         "backups of the store",
-        &world.contact,
-    ] {
-        assert!(page.contains(part), "{part}: {page}");
-    }
-    let key = text(&listed["erasures"][0]["key"]);
-    assert!(page.contains(&key), "{page}");
-    assert!(
-        !page.contains("98765") && !page.contains("Ada Prado"),
-        "{page}"
+        &world.contact
     );
+    let key = text(&listed["erasures"][0]["key"]);
+    has!(page, &key);
+    lacks!(page, "98765", "Ada Prado");
 }

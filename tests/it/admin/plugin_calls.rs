@@ -1,7 +1,7 @@
 //! The outcomes and costs of calls, by version of a plugin, and the golden cases that versions carry.
 
-use leadhost_tests::On;
 use leadhost_tests::guests::{misbehave, rust_component};
+use leadhost_tests::{Json, On, fields};
 use serde_json::{Value, json};
 
 use super::roles::with_role;
@@ -34,7 +34,7 @@ async fn calls_are_counted_by_version_and_outcome_with_their_costs(on: On) {
     for (period, slots) in [("hour", 12), ("day", 24), ("week", 28)] {
         let path = format!("/plugins/mapping/calls?period={period}");
         let shown = operator.get(&path).await;
-        assert_eq!(shown["slots"].as_array().map(Vec::len), Some(slots));
+        assert_eq!(shown["slots"].list().len(), slots);
         assert_eq!(shown["allowed"]["memoryBytes"], json!(128 << 20));
         let version = &shown["versions"][0];
         assert_eq!(version["digest"], digest(&operator).await, "{shown:#}");
@@ -61,7 +61,7 @@ async fn calls_are_counted_by_version_and_outcome_with_their_costs(on: On) {
     let hour = operator.get("/plugins/mapping/calls?period=hour").await;
     assert_eq!(hour["versions"], json!([]), "{hour:#}");
     let day = operator.get("/plugins/mapping/calls").await;
-    assert_eq!(day["versions"].as_array().map(Vec::len), Some(1), "{day:#}");
+    assert_eq!(day["versions"].list().len(), 1, "{day:#}");
 
     let ask = |path: &str| operator.ask("GET", path).send();
     ask("/plugins/mapping/calls?period=year").await.expect(400);
@@ -111,25 +111,20 @@ async fn golden_cases_are_listed_and_one_is_shown_with_its_content(on: On) {
     let path = format!("/plugins/mapping/versions/{}/golden", &digest[..12]);
     let listed = operator.get(&path).await;
     assert_eq!(listed["digest"], digest);
-    let cases = listed["cases"].as_array().expect("cases");
+    let cases = listed["cases"].list();
     let plugins = operator.get("/plugins").await;
     let carried = &plugins["plugins"][0]["versions"][0]["golden"];
     assert_eq!(carried.as_u64(), Some(cases.len() as u64));
     for case in cases {
-        assert_eq!(
-            (&case["body"], &case["expect"]),
-            (&Value::Null, &Value::Null)
-        );
+        fields!(case, {"body": null, "expect": null});
     }
     let converted = cases.iter().find(|case| case["call"] == "convert");
-    let name = converted.expect("a conversion")["name"]
-        .as_str()
-        .expect("text");
+    let name = converted.expect("a conversion")["name"].text();
     let one = operator.get(&format!("{path}?case={name}")).await;
     let case = &one["cases"][0];
-    assert_eq!(one["cases"].as_array().map(Vec::len), Some(1));
+    assert_eq!(one["cases"].list().len(), 1);
     assert_eq!(case["name"], name);
-    let body = case["body"].as_str().expect("text");
+    let body = case["body"].text();
     assert_eq!(case["bodyBytes"].as_u64(), Some(body.len() as u64));
     assert!(case["expect"].is_object(), "{case:#}");
 

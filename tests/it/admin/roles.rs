@@ -1,8 +1,8 @@
 //! Roles of admin keys: what each may do.
 
 use leadhost_domain::key::{KeyKind, PlainKey};
-use leadhost_tests::On;
 use leadhost_tests::guests::misbehave;
+use leadhost_tests::{Json, On, fields, has};
 use serde_json::{Value, json};
 
 use super::{Operator, workspace};
@@ -18,9 +18,9 @@ leadhost_tests::on_every_store! {
 /// The same host with a key of this role.
 pub(super) async fn with_role(operator: &Operator, role: &str) -> PlainKey {
     let key = json!({"kind": "admin", "label": role, "role": role});
-    let made = operator.post("/keys", &key).await.expect(201).json();
+    let made = operator.posted("/keys", &key, 201).await;
     assert_eq!(made["role"], role);
-    let text = made["key"].as_str().expect("a key");
+    let text = made["key"].text();
     PlainKey::parse_as(KeyKind::Admin, text).expect("an admin key")
 }
 
@@ -65,11 +65,9 @@ async fn a_viewer_reads_and_checks_and_changes_nothing(on: On) {
     assert_eq!(shown["connections"][0]["paused"], Value::Null);
     let audit = operator.get("/audit?actor=viewer").await;
     let refused = &audit["rows"][0];
-    assert_eq!(refused["outcome"], "refused");
-    assert_eq!(refused["role"], "viewer");
-    let detail = refused["detail"].as_str().expect("a text");
-    assert!(detail.contains(r#""status":403"#), "{detail}");
-    assert!(detail.contains("This key has the role viewer"), "{detail}");
+    fields!(refused, {"outcome": "refused", "role": "viewer"});
+    let detail = refused["detail"].text();
+    has!(detail, r#""status":403"#, "This key has the role viewer");
 }
 
 async fn an_operator_acts_and_changes_no_permission_of_plugins_or_keys(on: On) {
@@ -105,9 +103,9 @@ async fn an_operator_acts_and_changes_no_permission_of_plugins_or_keys(on: On) {
 async fn a_role_belongs_to_an_admin_key(on: On) {
     let (operator, _) = Operator::with_workspace(on).await;
     let key = json!({"kind": "workspace", "workspace": "acme", "role": "viewer"});
-    operator.post("/keys", &key).await.expect(400);
+    operator.posted("/keys", &key, 400).await;
     let unknown = json!({"kind": "admin", "role": "owner"});
-    operator.post("/keys", &unknown).await.expect(400);
+    operator.posted("/keys", &unknown, 400).await;
     let made = operator.post("/keys", &json!({"kind": "admin"})).await;
     assert_eq!(made.expect(201).json()["role"], "admin");
 }
@@ -125,7 +123,7 @@ async fn labels_and_reasons_have_at_most_255_characters(on: On) {
         }
         let refused = operator.post(path, &order).await.expect(400);
         let said = refused.text();
-        assert!(said.contains("has 256 characters"), "{path}: {said}");
+        has!(said, "has 256 characters"; "{path}");
         order[field] = json!(fits);
         operator.post(path, &order).await.expect(accepted);
     }
@@ -147,20 +145,19 @@ async fn a_label_that_the_audit_shows_for_another_actor_is_refused(on: On) {
         let key = json!({"kind": "admin", "label": label});
         let answer = operator.post("/keys", &key).await.expect(400);
         let refused = answer.text();
-        assert!(refused.contains(part), "{label}: {refused}");
+        has!(refused, part; "{label}");
         let mut file = workspace();
         file["keys"][0]["label"] = json!(label);
         let answer = operator.apply(&file).await.expect(422);
         let refused = answer.text();
-        assert!(refused.contains("keys[0].label"), "{label}: {refused}");
-        assert!(refused.contains(part), "{label}: {refused}");
+        has!(refused, "keys[0].label", part; "{label}");
     }
     let mut file = workspace();
     file["keys"][0]["label"] = json!("a".repeat(1_000_000));
     let refused = operator.apply(&file).await.expect(422);
-    assert!(refused.text().contains("at most 255"), "{}", refused.text());
+    has!(refused, "at most 255");
     for label in ["services", "inbox of ana", "admin"] {
         let key = json!({"kind": "admin", "label": label});
-        operator.post("/keys", &key).await.expect(201);
+        operator.posted("/keys", &key, 201).await;
     }
 }

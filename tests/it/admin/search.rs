@@ -1,8 +1,8 @@
 //! Deliveries that did not become leads are found by what their requests have of a person: in the admin
 //! API and in the console.
 
-use leadhost_tests::On;
 use leadhost_tests::guests;
+use leadhost_tests::{Json, On, has};
 use serde_json::{Value, json};
 
 use super::console::Browser;
@@ -40,7 +40,7 @@ async fn operator(on: On) -> (Operator, Value) {
 }
 
 async fn send(operator: &Operator, report: &Value, connection: &str, body: &str) -> u16 {
-    let id = report["connections"][connection].as_str().unwrap();
+    let id = report["connections"][connection].text();
     let asked = operator.host.post(&format!("/ingest-lead/{id}"));
     asked.body(body.to_owned()).send().await.status
 }
@@ -49,8 +49,8 @@ async fn send(operator: &Operator, report: &Value, connection: &str, body: &str)
 async fn found(operator: &Operator, query: &str) -> Vec<String> {
     let list = operator.get(&format!("/deliveries?{query}")).await;
     assert!(list["onlyLeadsBefore"].is_null(), "{list}");
-    let list = list["deliveries"].as_array().unwrap().clone();
-    let status = |one: &Value| one["status"].as_str().unwrap().to_owned();
+    let list = list["deliveries"].list().clone();
+    let status = |one: &Value| one["status"].text().to_owned();
     list.iter().map(status).collect()
 }
 
@@ -110,18 +110,12 @@ async fn a_delivery_without_a_lead_is_found_by_phone_email_and_external_id(on: O
     }
     let browser = Browser::signed_in(&operator).await;
     let list = operator.get("/deliveries?q=rita2@example.com").await;
-    let id = list["deliveries"][0]["id"].as_str().unwrap();
+    let id = list["deliveries"][0]["id"].text();
     let page = browser.page("/deliveries?q=rita2@example.com").await;
-    assert!(
-        page.contains(&format!("/console/deliveries/{id}")),
-        "{page}"
-    );
+    has!(page, &format!("/console/deliveries/{id}"));
     let page = browser.page("/contacts?q=rita2@example.com").await;
     let link = "/console/deliveries?q=rita2";
-    assert!(
-        page.contains("No contact.") && page.contains(link),
-        "{page}"
-    );
+    has!(page, "No contact.", link);
 }
 
 async fn an_erased_delivery_is_found_no_more(on: On) {
@@ -133,7 +127,7 @@ async fn an_erased_delivery_is_found_no_more(on: On) {
         .expect(401);
     assert_eq!(found(&operator, "q=L-2").await, ["quarantined"]);
     let person = json!({"workspace": "acme", "phone": "11 98765-4321", "unconverted": true});
-    operator.post("/contacts/erase", &person).await.expect(200);
+    operator.posted("/contacts/erase", &person, 200).await;
     assert!(found(&operator, "q=L-2").await.is_empty());
     let keys = operator.host.count("select count(*) from delivery_keys");
     assert_eq!(keys.await, 0);
@@ -146,13 +140,13 @@ async fn a_search_says_which_deliveries_it_leaves_out(on: On) {
     on.change(folder, "update workspaces set keyed_from = created_at")
         .await;
     let list = operator.get("/deliveries?q=L-1").await;
-    let time = list["onlyLeadsBefore"].as_str().expect("a time").to_owned();
+    let time = list["onlyLeadsBefore"].text().to_owned();
     let page = Browser::signed_in(&operator)
         .await
         .page("/deliveries?q=L-1")
         .await;
     let said = "only those that became leads are searched";
-    assert!(page.contains(said) && page.contains(&time[..10]), "{page}");
+    has!(page, said, &time[..10]);
     assert!(operator.get("/deliveries").await["onlyLeadsBefore"].is_null());
     operator.host.advance(90 * 24 * 3_600).await;
     let list = operator.get("/deliveries?q=L-1").await;

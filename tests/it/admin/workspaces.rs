@@ -1,8 +1,7 @@
 //! Workspaces over the admin API, and their owners and agents without the whole
 //! file.
 
-use leadhost_tests::On;
-use leadhost_tests::components::component;
+use leadhost_tests::{Json, On, fields, has};
 use serde_json::{Value, json};
 
 use super::{Operator, workspace};
@@ -25,20 +24,19 @@ async fn workspaces_are_listed_and_found_by_id_and_slug(on: On) {
     let (operator, _) = Operator::with_workspace(on).await;
     operator.host.workspace("beta").await;
     let listed = operator.get("/workspaces").await;
-    let slugs = listed["workspaces"].as_array().unwrap().iter();
+    let slugs = listed["workspaces"].list().iter();
     let slugs: Vec<_> = slugs.map(|one| &one["slug"]).collect();
     assert_eq!(slugs, ["acme", "beta"]);
     let acme = &listed["workspaces"][0];
-    assert_eq!(acme["name"], "Acme");
-    assert_eq!(acme["timeZone"], "America/Sao_Paulo");
-    for which in ["acme", acme["id"].as_str().unwrap()] {
+    fields!(acme, {"name": "Acme", "timeZone": "America/Sao_Paulo"});
+    for which in ["acme", acme["id"].text()] {
         let owners = operator.get(&format!("/workspaces/{which}/owners")).await;
         assert_eq!(owners, json!({"workspace": "acme", "owners": []}));
     }
     for which in ["nope", "17", "00000000-0000-7000-8000-000000000000"] {
         let path = format!("/workspaces/{which}/owners");
         let missing = operator.ask("GET", &path).send().await.expect(404);
-        assert!(missing.text().contains("leadhost workspace list"));
+        has!(missing, "leadhost workspace list");
         let missing = operator.ask("PUT", &path).json(&json!([])).send().await;
         missing.expect(404);
     }
@@ -93,7 +91,7 @@ async fn a_list_with_problems_is_refused_whole_with_all_of_them(on: On) {
         let answer = operator.ask("PUT", &path).json(&list).send().await;
         let problems = answer.expect(422).json()["problems"].to_string();
         for expected in parts {
-            assert!(problems.contains(expected), "{expected}: {problems}");
+            has!(problems, expected; "{expected}");
         }
     };
     let good = json!({"name": "Nilda", "email": "nilda@example.com"});
@@ -140,9 +138,7 @@ async fn a_part_changes_nothing_else_of_its_workspace(on: On) {
 
 async fn an_agent_is_made_and_changed_and_keeps_its_channel(on: On) {
     let (operator, _) = Operator::with_workspace(on).await;
-    let wasm = component("plugins/adapter-sandbox.wasm");
-    let active = operator.ask("POST", "/plugins?activate=true").body(wasm);
-    active.send().await.expect(201);
+    operator.activate("adapter-sandbox").await;
     let mut file = workspace();
     file["instances"] = json!([{"name": "bot", "adapter": "sandbox"}]);
     operator.apply(&file).await.expect(200);
@@ -165,19 +161,12 @@ async fn an_agent_is_made_and_changed_and_keeps_its_channel(on: On) {
         agents.find(|agent| agent["name"] == name).unwrap().clone()
     };
     let bot = of("bot");
-    assert_eq!(
-        (&bot["adapter"], &bot["channel"], &bot["number"]),
-        (
-            &json!("sandbox"),
-            &json!("sandbox"),
-            &json!("+5511912345678")
-        )
-    );
+    fields!(bot, {"adapter": "sandbox", "channel": "sandbox", "number": "+5511912345678"});
     assert_eq!(of("Rui")["kind"], "human");
     assert_eq!(of("Rui")["internal"], true);
 
     let human = json!([{"name": "bot", "kind": "human"}]);
     let refused = operator.ask("PUT", path).json(&human).send().await;
     let refused = refused.expect(422);
-    assert!(refused.text().contains("agents[0].kind"));
+    has!(refused, "agents[0].kind");
 }

@@ -1,7 +1,7 @@
 //! `leadhost etl`, as an operator types it.
 
 use leadhost_tests::service::leadhost;
-use leadhost_tests::{On, Service, until};
+use leadhost_tests::{Json, On, Service, fields, has, lacks, until};
 use serde_json::{Value, json};
 
 use super::counting::{CountingHosts, SLUG};
@@ -22,7 +22,7 @@ async fn seldom(world: &CountingHosts) -> Service {
     let service = world.host(0, &SELDOM).await;
     until("the first round has counted", async || {
         let status = status(&service);
-        let sets = status["metricSets"].as_array().expect("a list").iter();
+        let sets = status["metricSets"].list().iter();
         let mut ages = sets.map(|set| &set["asOf"]);
         ages.all(|as_of| as_of.is_string()).then_some(())
     })
@@ -47,26 +47,22 @@ async fn a_run_counts_all_earlier_commits_and_reports_it(on: On) {
     world.notify(&service, "note", 3).await;
     world.hosts.settles().await;
     let said = service.run(&["etl", "run"]);
-    assert!(said.contains("conversations as of "), "{said}");
-    assert!(said.contains("tickets as of "), "{said}");
+    has!(said, "conversations as of ", "tickets as of ");
     let counts = counts_by_day(&world, &service, "UTC").await;
     let started: i64 = counts.values().map(|counts| counts[0]).sum();
     assert_eq!(started, 3);
 
     let ran: Value = serde_json::from_str(&service.run(&["etl", "run", "--json"])).expect("JSON");
-    assert_eq!(ran["more"], false);
-    assert_eq!(ran["runs"][0]["metricSet"], "conversations");
+    fields!(ran, {"more": false, "runs.0.metricSet": "conversations"});
     assert!(ran["runs"][0]["changes"].is_u64(), "{ran}");
     let shown = status(&service);
     assert_eq!(ran["runs"][0]["asOf"], conversations(&shown)["asOf"]);
 
     let said = service.run(&["etl", "status"]);
-    assert!(said.contains("time zones 20"), "{said}");
-    assert!(said.contains("METRIC SET"), "{said}");
+    has!(said, "time zones 20", "METRIC SET");
     let said = service.run(&["status"]);
-    assert!(said.contains("analytics: conversations as of 20"), "{said}");
-    assert!(said.contains("; time zones 20"), "{said}");
-    assert!(!said.contains("(stale)"), "{said}");
+    has!(said, "analytics: conversations as of 20", "; time zones 20");
+    lacks!(said, "(stale)");
 }
 
 async fn a_rebuild_lists_the_builds_that_it_began_and_waits_until_they_serve(on: On) {
@@ -75,30 +71,24 @@ async fn a_rebuild_lists_the_builds_that_it_began_and_waits_until_they_serve(on:
     world.notify(&service, "note", 3).await;
     world.hosts.settles().await;
     let all = service.run(&["etl", "rebuild", "--wait"]);
-    assert!(
-        all.contains("conversations of all workspaces: the new counts are active."),
-        "{all}"
-    );
-    assert!(
-        all.contains("tickets of all workspaces: the new counts are active."),
-        "{all}"
+    has!(
+        all,
+        "conversations of all workspaces: the new counts are active.",
+        "tickets of all workspaces: the new counts are active."
     );
     assert_all_counted(&world, &service).await;
 
     let one = ["etl", "rebuild", "--workspace", SLUG, "--set", "tickets"];
     let said = service.run(&one);
-    assert!(
-        said.contains("tickets of counted: 1 rebuild begun"),
-        "{said}"
-    );
-    assert!(!said.contains("conversations"), "{said}");
+    has!(said, "tickets of counted: 1 rebuild begun");
+    lacks!(said, "conversations");
     let json = service.run(&[&one[..], &["--wait", "--json"]].concat());
     let json: Value = serde_json::from_str(&json).expect("JSON");
     assert_eq!(json["workspace"], SLUG);
     assert!(json["begun"]["tickets"].is_u64(), "{json}");
     assert_eq!(json["serves"], true);
     let status = status(&service);
-    for set in status["metricSets"].as_array().expect("a list") {
+    for set in status["metricSets"].list() {
         assert_eq!(set["making"], json!([]));
     }
 }
@@ -115,21 +105,21 @@ async fn a_workspace_that_cannot_be_counted_is_named_and_repaired_by_a_rebuild(o
     world.hosts.settles().await;
     for _ in 0..2 {
         let said = service.fail(&["etl", "run"]);
-        assert!(
-            said.contains("could not be counted: conversations of counted"),
-            "{said}"
+        has!(
+            said,
+            "could not be counted: conversations of counted",
+            "leadhost etl rebuild --workspace"
         );
-        assert!(said.contains("leadhost etl rebuild --workspace"), "{said}");
     }
     let said = service.run(&["etl", "status"]);
-    assert!(said.contains("BEHIND"), "{said}");
+    has!(said, "BEHIND");
     let log = service.log();
     let lines = log.lines().filter(|line| line.contains("not counted"));
     let lines: Vec<_> = lines
         .filter(|line| line.contains("set=\"conversations\""))
         .collect();
     assert_eq!(lines.len(), 1, "it is logged once:\n{}", lines.join("\n"));
-    assert!(lines[0].contains("workspace=\"counted\""), "{}", lines[0]);
+    has!(lines[0], "workspace=\"counted\"");
 
     service.run(&["etl", "rebuild", "--workspace", SLUG, "--wait"]);
     service.run(&["etl", "run"]);
@@ -141,14 +131,12 @@ async fn unknown_names_are_refused_with_a_reason(on: On) {
     let world = CountingHosts::new(on, 1).await;
     let service = seldom(&world).await;
     let said = service.fail(&["etl", "rebuild", "--workspace", "nope"]);
-    assert!(said.contains("no workspace `nope`"), "{said}");
-    assert!(said.contains("leadhost workspace list"), "{said}");
+    has!(said, "no workspace `nope`", "leadhost workspace list");
     let wrong = ["etl", "rebuild", "--set", "deals"];
     let wrong = leadhost(world.hosts.folder(0), &wrong);
     assert_eq!(wrong.status.code(), Some(2));
     let said = String::from_utf8_lossy(&wrong.stderr);
-    assert!(said.contains("no metric set `deals`"), "{said}");
-    assert!(said.contains("conversations and tickets"), "{said}");
+    has!(said, "no metric set `deals`", "conversations and tickets");
     let answer = world.hosts.operator(&service, "POST", "/etl/rebuilds");
     let answer = answer
         .json(&json!({ "workspaces": ["counted"] }))
@@ -161,10 +149,10 @@ async fn unknown_names_are_refused_with_a_reason(on: On) {
     let output = leadhost(world.hosts.folder(0), &wrong);
     assert_eq!(output.status.code(), Some(2));
     let said = String::from_utf8_lossy(&output.stderr);
-    assert!(
-        said.contains("--admin-key is not an admin key: ak_ is not followed by"),
-        "{said}"
+    has!(
+        said,
+        "--admin-key is not an admin key: ak_ is not followed by"
     );
     let said = service.fail(&["etl", "run", "--wait-seconds", "0"]);
-    assert!(said.contains("it continues"), "{said}");
+    has!(said, "it continues");
 }

@@ -1,7 +1,7 @@
 //! Service processes that send through an instance without a network, and count.
 
 use leadhost_tests::load::{Load, Targets, What};
-use leadhost_tests::{Hosts, On, Service, guests, until};
+use leadhost_tests::{Hosts, Json, On, Service, guests, until};
 
 /// The slug of the workspace.
 pub const SLUG: &str = "counted";
@@ -76,7 +76,7 @@ impl CountingHosts {
         until("there is nothing left to count", async || {
             let ask = self.hosts.operator(host, "POST", "/etl/runs");
             let ran = ask.send().await.expect(200).json();
-            let failed = ran["runs"].as_array().expect("runs").iter();
+            let failed = ran["runs"].list().iter();
             for run in failed {
                 assert_eq!(run["failed"], serde_json::json!([]), "{run}");
             }

@@ -2,7 +2,7 @@
 
 use leadhost_domain::analytics::MetricSet;
 use leadhost_domain::time::{self, Micros};
-use leadhost_tests::{Declared, Host, On, Options, guests};
+use leadhost_tests::{Declared, Host, Json, On, Options, fields, guests, has};
 use serde_json::{Value, json};
 
 leadhost_tests::on_every_store! {
@@ -74,7 +74,7 @@ impl CountingHost {
         let ask = self.host.admin("GET", "/admin/v1/etl");
         let ask = ask.header("authorization", &self.operator);
         let status = ask.send().await.expect(200).json();
-        let sets = status["metricSets"].as_array().expect("a list");
+        let sets = status["metricSets"].list();
         assert_eq!(sets.len(), MetricSet::ALL.len());
         let found = sets.iter().find(|set| set["metricSet"] == "conversations");
         found.expect("conversations are counted").clone()
@@ -110,14 +110,8 @@ async fn a_round_counts_all_earlier_commits(on: On) {
     let status = counting.status().await;
     assert_eq!(time_of(&status["asOf"]), Some(first));
     assert_eq!(status["stale"], false);
-    assert_eq!(
-        (&status["behind"], &status["making"]),
-        (&json!([]), &json!([]))
-    );
-    assert_eq!(
-        (&status["cubes"], &status["cubesMaking"]),
-        (&json!(1), &json!(0))
-    );
+    fields!(status, {"behind": [], "making": []});
+    fields!(status, {"cubes": 1, "cubesMaking": 0});
 
     counting.host.advance(60).await;
     counting.people_write(1).await;
@@ -159,7 +153,7 @@ async fn a_workspace_that_cannot_be_counted_stays_as_it_was_while_others_move_on
         let round = counting.host.count_analytics().await;
         let failed = &round.runs[0].failed;
         assert_eq!(failed.len(), 1, "attempt {attempt}: {failed:?}");
-        assert!(failed[0].1.contains("the cells of a day"), "{failed:?}");
+        has!(failed[0].1, "the cells of a day"; "{failed:?}");
         assert_eq!(
             counting.started().await,
             2,
@@ -172,7 +166,7 @@ async fn a_workspace_that_cannot_be_counted_stays_as_it_was_while_others_move_on
     }
     let said = counting.host.admin("GET", "/metrics").send().await;
     let behind = "leadhost_rollup_behind{set=\"conversations\"} 1";
-    assert!(said.text().contains(behind), "{}", said.text());
+    has!(said, behind);
 }
 
 async fn a_rebuild_repairs_broken_counts(on: On) {
@@ -189,8 +183,7 @@ async fn a_rebuild_repairs_broken_counts(on: On) {
     let ask = ask.header("authorization", &counting.operator);
     let begun = ask.json(&json!({ "workspace": "demo", "metricSet": "conversations" }));
     let begun = begun.send().await.expect(202).json();
-    assert_eq!(begun["begun"], json!({ "conversations": 1 }));
-    assert_eq!(begun["workspace"], "demo");
+    fields!(begun, {"begun": {"conversations": 1}, "workspace": "demo"});
     assert_eq!(
         counting.started().await,
         2,
@@ -204,10 +197,7 @@ async fn a_rebuild_repairs_broken_counts(on: On) {
     assert!(round.runs[0].failed.is_empty(), "{round:?}");
     assert_eq!(counting.started().await, 5);
     let status = counting.status().await;
-    assert_eq!(
-        (&status["behind"], &status["making"]),
-        (&json!([]), &json!([]))
-    );
+    fields!(status, {"behind": [], "making": []});
 }
 
 async fn a_zone_gets_its_days_after_the_third_request_for_it(on: On) {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use leadhost_domain::clock::{Clock as _, SystemClock};
 use leadhost_domain::time;
 use leadhost_tests::load::exported;
-use leadhost_tests::{Service, until};
+use leadhost_tests::{Json, Service, until};
 use serde_json::Value;
 
 use super::counting::CountingHosts;
@@ -63,9 +63,9 @@ pub async fn counts_by_day(world: &CountingHosts, host: &Service, zone: &str) ->
     );
     let ask = world.hosts.client(host, &target);
     let answer = ask.send().await.expect(200).json();
-    let rows = answer["data"].as_array().expect("rows").iter();
+    let rows = answer["data"].list().iter();
     rows.map(|row| {
-        let period = row["period"].as_str().expect("a day");
+        let period = row["period"].text();
         let counts = MEASURES.map(|name| row[name].as_i64().expect("a count"));
         (key(period, row), counts)
     })

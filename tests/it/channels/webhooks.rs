@@ -39,6 +39,7 @@ async fn only_its_own_address_leads_to_an_instance(on: On) {
         format!("/channel-webhook/{}/{token}", declared.instance("other")),
         format!("/channel-webhook/{instance}/{}", declared.channel("other")),
         format!("/channel-webhook/{instance}/{form}"),
+        format!("/channel-webhook/{}/{token}", instance + 1_000),
         format!("/channel-webhook/{instance}/short"),
         format!("/channel-webhook/voice/{token}"),
         format!("/channel-webhook/{instance}/AAAAAAAAAAAAAAAAAAAAAA"),

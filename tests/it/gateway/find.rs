@@ -6,15 +6,12 @@ use leadhost_tests::{Host, On, Seeded};
 use serde_json::Value;
 
 leadhost_tests::on_every_store! {
-    a_found_deal_has_its_deal_person_property_and_agent,
     a_deal_is_found_by_each_key_and_by_all_together,
     the_newest_deal_comes_first_and_no_more_than_a_hundred,
     each_page_continues_after_the_last_row_of_the_page_before,
     a_deal_is_shown_to_its_partner_alone,
     a_search_for_nothing_or_by_no_email_is_refused,
-    a_partner_finds_nothing_of_another_workspace,
     every_key_but_a_live_partner_key_gets_the_same_refusal,
-    a_partner_finds_the_deals_of_its_own_connections_only,
 }
 
 async fn find(host: &Host, seeded: &Seeded, query: &str) -> Vec<String> {
@@ -32,26 +29,6 @@ fn text(value: &Value) -> String {
 
 fn ids(deals: &[DealId]) -> Vec<String> {
     deals.iter().map(DealId::to_string).collect()
-}
-
-async fn a_found_deal_has_its_deal_person_property_and_agent(on: On) {
-    let host = Host::new(on).await;
-    let seeded = host.workspace("demo").await;
-    host.lead(&seeded, "Ana", "11 98765-4321", "ana@example.com")
-        .await;
-    let ask = host
-        .get("/deal?email=ana@example.com")
-        .partner(&seeded.partner_key);
-    let answer = ask.send().await.expect(200).json();
-    let view = &answer[0];
-    assert_eq!(view["deal"]["status"], "open");
-    assert_eq!(view["deal"]["createdAt"].as_str().map(str::len), Some(27));
-    assert_eq!(view["deal"]["props"]["externalIntegrationId"], "lead-Ana");
-    assert_eq!(view["person"]["name"], "Ana");
-    assert_eq!(view["person"]["email"], "ana@example.com");
-    assert_eq!(view["person"]["phoneNumber"], "+5511987654321");
-    assert!(view["property"]["id"].is_null());
-    assert!(view["agent"]["id"].is_i64());
 }
 
 async fn a_deal_is_found_by_each_key_and_by_all_together(on: On) {
@@ -200,22 +177,6 @@ async fn a_search_for_nothing_or_by_no_email_is_refused(on: On) {
     }
 }
 
-async fn a_partner_finds_nothing_of_another_workspace(on: On) {
-    let host = Host::new(on).await;
-    let (mine, theirs) = (host.workspace("mine").await, host.workspace("theirs").await);
-    let deal = host
-        .lead(&theirs, "Ana", "11 98765-4321", "ana@example.com")
-        .await;
-    for query in [
-        "email=ana@example.com",
-        "phone=11987654321",
-        &format!("dealId={deal}"),
-    ] {
-        assert_eq!(find(&host, &mine, query).await.len(), 0, "{query}");
-        assert_eq!(find(&host, &theirs, query).await.len(), 1, "{query}");
-    }
-}
-
 async fn every_key_but_a_live_partner_key_gets_the_same_refusal(on: On) {
     let host = Host::new(on).await;
     let seeded = host.workspace("demo").await;
@@ -237,31 +198,4 @@ async fn every_key_but_a_live_partner_key_gets_the_same_refusal(on: On) {
         assert_eq!(answer.body, nothing.body);
     }
     ask().partner(&seeded.partner_key).send().await.expect(200);
-}
-
-async fn a_partner_finds_the_deals_of_its_own_connections_only(on: On) {
-    let host = Host::new(on).await;
-    let seeded = host
-        .workspace_with("demo", |plan| plan.partners.push("other".to_owned()))
-        .await;
-    host.lead(&seeded, "Ana", "11 98765-4321", "ana@example.com")
-        .await;
-    let partners = host.store().partners(seeded.workspace).await.unwrap();
-    let other = partners
-        .iter()
-        .find(|partner| partner.name == "other")
-        .unwrap();
-    let (key, _) = host
-        .key(KeyKind::Partner, Some(seeded.workspace), Some(other.id))
-        .await;
-    assert_eq!(find(&host, &seeded, "email=ana@example.com").await.len(), 1);
-    for query in [
-        "email=ana@example.com",
-        "externalId=lead-Ana",
-        "phone=11987654321",
-    ] {
-        let ask = host.get(&format!("/deal?{query}")).partner(&key);
-        let found = ask.send().await.expect(200).json();
-        assert_eq!(found, Value::Array(vec![]), "{query}");
-    }
 }

@@ -4,10 +4,10 @@
 use leadhost_domain::delivery::DeliveryStatus;
 use leadhost_pipeline::deploy;
 use leadhost_tests::guests::{self, Variant};
-use leadhost_tests::{Host, On, Options};
+use leadhost_tests::{Host, Json, On, Options, fields, has};
 use serde_json::json;
 
-use super::{form, harm, lead};
+use super::{form, harm, lead, misbehaving};
 
 leadhost_tests::on_every_store! {
     a_lead_is_converted_and_the_answer_names_deal_and_contact,
@@ -15,7 +15,6 @@ leadhost_tests::on_every_store! {
     a_lead_that_is_too_large_is_invalid_and_its_delivery_is_kept,
     a_lead_with_a_text_above_its_limit_is_stored_and_a_note_names_both_lengths,
     fields_that_do_not_fit_a_deal_stay_in_the_delivery_and_a_note_names_them,
-    a_delivery_of_nothing_but_bad_items_is_rejected_and_answered_200,
     a_delivery_with_nothing_in_it_is_ignored,
     a_body_that_cannot_be_read_is_refused_and_kept,
     a_conversion_past_the_inline_budget_continues_after_the_answer,
@@ -23,7 +22,6 @@ leadhost_tests::on_every_store! {
     a_converter_that_never_ends_fails_at_the_workers_deadline,
     three_failures_on_one_version_park_a_delivery_until_another_serves,
     a_delivery_whose_converter_does_not_serve_waits_for_it,
-    beyond_the_deliveries_that_may_wait_a_sender_is_asked_to_retry,
     a_delivery_is_kept_for_its_days_and_its_deal_and_key_for_longer,
     deliveries_beyond_the_converters_queue_wait_and_none_fails,
 }
@@ -31,8 +29,7 @@ leadhost_tests::on_every_store! {
 async fn a_lead_is_converted_and_the_answer_names_deal_and_contact(on: On) {
     let (host, declared) = form(on).await;
     let body = lead("f-1", "Lia Prado", "11 98888-0001");
-    let ask = host.post(&declared.address("form")).json(&body);
-    let answer = ask.send().await.expect(200);
+    let answer = host.deliver_json(&declared, "form", &body).await;
     let deals = host.deals(&declared, "externalId=f-1").await;
     let id = answer.json()["deliveryId"].clone();
     let expect = json!({
@@ -63,16 +60,14 @@ async fn a_bad_item_harms_no_other_and_the_answer_says_which_is_which(on: On) {
         {"nome": "Sem contato"},
         lead("f-1", "Lia Prado", "11 98888-0001"),
     ]);
-    let ask = host.post(&declared.address("form")).json(&body);
-    let answer = ask.send().await.expect(200).json();
+    let answer = host.deliver_json(&declared, "form", &body).await.json();
     assert_eq!(answer["status"], "converted");
-    let leads = answer["leads"].as_array().unwrap();
+    let leads = answer["leads"].list();
     assert_eq!(leads.len(), 2);
-    assert_eq!(leads[0]["item"], 0);
-    assert_eq!(leads[1]["item"], 2);
-    assert_eq!(leads[1]["status"], "duplicate");
-    assert_eq!(leads[1]["duplicate"], true);
-    assert_eq!(leads[0]["dealId"], leads[1]["dealId"]);
+    fields!(leads, {
+        "0.item": 0, "1.item": 2, "1.status": "duplicate", "1.duplicate": true,
+        "0.dealId": leads[1]["dealId"],
+    });
     let problem = json!([{
         "item": 1,
         "status": "invalid",
@@ -82,9 +77,7 @@ async fn a_bad_item_harms_no_other_and_the_answer_says_which_is_which(on: On) {
 }
 
 async fn a_lead_that_is_too_large_is_invalid_and_its_delivery_is_kept(on: On) {
-    let host = Host::working(on).await;
-    host.converter(guests::misbehave()).await;
-    let declared = host.declare(&harm("many", "phones", 10_000)).await;
+    let (host, declared) = misbehaving(on, "many", "phones", 10_000).await;
     let ask = host.post(&declared.address("many")).body("as it came");
     let answer = ask.send().await.expect(200);
     assert_eq!(answer.json()["status"], "rejected");
@@ -96,7 +89,9 @@ async fn a_lead_that_is_too_large_is_invalid_and_its_delivery_is_kept(on: On) {
             "message": "items.0.lead.phones: the converter gave 10000 phones; at most 20 are taken, and the raw delivery is kept",
         }])
     );
-    assert_eq!(host.delivery(&answer).await.request.body, b"as it came");
+    let stored = host.delivery(&answer).await;
+    assert_eq!(stored.summary.status, DeliveryStatus::Rejected);
+    assert_eq!(stored.request.body, b"as it came");
 }
 
 async fn a_lead_with_a_text_above_its_limit_is_stored_and_a_note_names_both_lengths(on: On) {
@@ -130,10 +125,7 @@ async fn a_lead_with_a_text_above_its_limit_is_stored_and_a_note_names_both_leng
         let stored = host.delivery(&answer).await;
         let named = stored.notes.iter().any(|one| one.ends_with(note));
         assert!(named, "{slug}: {:?}", stored.notes);
-        let id = answer.json()["leads"][0]["dealId"]
-            .as_str()
-            .unwrap()
-            .to_owned();
+        let id = answer.json()["leads"][0]["dealId"].text().to_owned();
         let deals = host.deals(&declared, &format!("dealId={id}")).await;
         assert_eq!(
             deals[0]["person"]["phoneNumber"], "+5511987654321",
@@ -149,12 +141,11 @@ async fn fields_that_do_not_fit_a_deal_stay_in_the_delivery_and_a_note_names_the
     let (host, declared) = form(on).await;
     let mut body = lead("f-1", "Lia Prado", "11 98888-0001");
     body["mensagem"] = "a\u{1}".repeat(30_000).into();
-    let ask = host.post(&declared.address("form")).json(&body);
-    let answer = ask.send().await.expect(200);
+    let answer = host.deliver_json(&declared, "form", &body).await;
     assert_eq!(answer.json()["status"], "converted");
     let deals = host.deals(&declared, "externalId=f-1").await;
     let props = &deals[0]["deal"]["props"];
-    let message = props["message"].as_str().unwrap();
+    let message = props["message"].text();
     assert!(message.ends_with(" […]"), "{message:?}");
     assert!(props.to_string().len() < 40_000);
     assert_eq!(props["contact"]["name"], "Lia Prado");
@@ -167,22 +158,11 @@ async fn fields_that_do_not_fit_a_deal_stay_in_the_delivery_and_a_note_names_the
     assert_eq!(stored.request.body, body.to_string().as_bytes());
 }
 
-async fn a_delivery_of_nothing_but_bad_items_is_rejected_and_answered_200(on: On) {
-    let (host, declared) = form(on).await;
-    let ask = host.post(&declared.address("form"));
-    let answer = ask.json(&json!([{}])).send().await.expect(200);
-    assert_eq!(answer.json()["status"], "rejected");
-    let stored = host.delivery(&answer).await;
-    assert_eq!(stored.summary.status, DeliveryStatus::Rejected);
-}
-
 async fn a_delivery_with_nothing_in_it_is_ignored(on: On) {
     let (host, declared) = form(on).await;
     let ask = host.post(&declared.address("form"));
     let answer = ask.json(&json!([])).send().await.expect(200).json();
-    assert_eq!(answer["status"], "ignored");
-    assert_eq!(answer["leads"], json!([]));
-    assert_eq!(answer["problems"], json!([]));
+    fields!(answer, {"status": "ignored", "leads": [], "problems": []});
 }
 
 async fn a_body_that_cannot_be_read_is_refused_and_kept(on: On) {
@@ -206,11 +186,7 @@ async fn a_conversion_past_the_inline_budget_continues_after_the_answer(on: On) 
     let host = Host::working_with(options).await;
     host.converter(guests::misbehave()).await;
     let declared = host.declare(&harm("slow", "burn", 300_000_000)).await;
-    let answer = host
-        .post(&declared.address("slow"))
-        .send()
-        .await
-        .expect(200);
+    let answer = host.deliver(&declared, "slow").await;
     assert_eq!(answer.json()["status"], "queued");
     assert_eq!(answer.json()["leads"], json!([]));
     let id = host.delivery(&answer).await.summary.id;
@@ -259,11 +235,7 @@ async fn a_converter_that_never_ends_fails_at_the_workers_deadline(on: On) {
     let host = Host::working_with(options).await;
     host.converter(guests::misbehave()).await;
     let declared = host.declare(&harm("loop", "loop", 0)).await;
-    let answer = host
-        .post(&declared.address("loop"))
-        .send()
-        .await
-        .expect(200);
+    let answer = host.deliver(&declared, "loop").await;
     assert_eq!(answer.json()["status"], "queued");
     let id = host.delivery(&answer).await.summary.id;
     let stored = host.becomes(id, DeliveryStatus::Failed).await;
@@ -271,14 +243,8 @@ async fn a_converter_that_never_ends_fails_at_the_workers_deadline(on: On) {
 }
 
 async fn three_failures_on_one_version_park_a_delivery_until_another_serves(on: On) {
-    let host = Host::working(on).await;
-    host.converter(guests::misbehave()).await;
-    let declared = host.declare(&harm("trap", "trap", 0)).await;
-    let answer = host
-        .post(&declared.address("trap"))
-        .send()
-        .await
-        .expect(200);
+    let (host, declared) = misbehaving(on, "trap", "trap", 0).await;
+    let answer = host.deliver(&declared, "trap").await;
     let id = host.delivery(&answer).await.summary.id;
     for attempts in 2..=3 {
         host.pass(3_600).await;
@@ -292,11 +258,7 @@ async fn three_failures_on_one_version_park_a_delivery_until_another_serves(on: 
     assert_eq!(parked.next_attempt_at, None);
     let last = parked.summary.ran.clone().expect("it ran");
 
-    let mended = Variant {
-        version: "1.0.1",
-        mended: "trap",
-        ..Variant::default()
-    };
+    let mended = Variant::mended("1.0.1", "trap");
     let digest = host.converter(mended.component()).await;
     let converted = host.becomes(id, DeliveryStatus::Converted).await;
     assert_eq!(converted.summary.ran.expect("it ran").digest, digest);
@@ -308,7 +270,7 @@ async fn three_failures_on_one_version_park_a_delivery_until_another_serves(on: 
     let [note] = &converted.notes[..] else {
         panic!("{:?}", converted.notes);
     };
-    assert!(note.contains(&earlier), "{note}");
+    has!(note, &earlier);
     // A replay keeps it.
     let key = host.admin_key().await;
     let replay = host.admin("POST", &format!("/admin/v1/deliveries/{id}/replay"));
@@ -340,26 +302,10 @@ async fn a_delivery_whose_converter_does_not_serve_waits_for_it(on: On) {
     assert_eq!(host.deals(&declared, "externalId=f-1").await.len(), 1);
 }
 
-async fn beyond_the_deliveries_that_may_wait_a_sender_is_asked_to_retry(on: On) {
-    let host = Host::start(Options::patient(on).with("intake.waiting", 2)).await;
-    host.converter(guests::misbehave()).await;
-    let declared = host.declare(&harm("trap", "trap", 0)).await;
-    for _ in 0..2 {
-        let ask = host.post(&declared.address("trap"));
-        ask.send().await.expect(200);
-    }
-    let answer = host.post(&declared.address("trap")).send().await;
-    let answer = answer.expect(503);
-    assert_eq!(answer.header("retry-after"), "10");
-    assert_eq!(answer.json()["statusCode"], 503);
-    assert_eq!(host.with_status(DeliveryStatus::Failed).await.len(), 2);
-}
-
 async fn a_delivery_is_kept_for_its_days_and_its_deal_and_key_for_longer(on: On) {
     let (host, declared) = form(on).await;
     let body = lead("f-1", "Lia Prado", "11 98888-0001");
-    let ask = host.post(&declared.address("form")).json(&body);
-    let answer = ask.send().await.expect(200);
+    let answer = host.deliver_json(&declared, "form", &body).await;
     let id = host.delivery(&answer).await.summary.id;
     host.advance(89 * 24 * 3_600).await;
     // The sweep runs when a host starts.
@@ -373,13 +319,8 @@ async fn a_delivery_is_kept_for_its_days_and_its_deal_and_key_for_longer(on: On)
     })
     .await;
     assert_eq!(host.deals(&declared, "externalId=f-1").await.len(), 1);
-    let ask = host.post(&declared.address("form")).json(&body);
-    let again = ask.send().await.expect(200).json();
-    assert_eq!(again["status"], "duplicate");
-    assert_eq!(
-        again["leads"][0]["dealId"],
-        answer.json()["leads"][0]["dealId"]
-    );
+    let again = host.deliver_json(&declared, "form", &body).await.json();
+    fields!(again, {"status": "duplicate", "leads.0.dealId": answer.json()["leads"][0]["dealId"]});
 }
 
 async fn deliveries_beyond_the_converters_queue_wait_and_none_fails(on: On) {

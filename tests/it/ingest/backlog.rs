@@ -27,23 +27,16 @@ async fn a_fetched_lead_does_not_wait_for_the_loops_of_another_connection(on: On
     let host = Host::start(options).await;
     let double = double();
     let fetch = format!("http://{}/leads", double.address());
-    let variant = Variant {
-        fetch: &fetch,
-        ..Variant::default()
-    };
+    let variant = Variant::fetching("1.0.0", &fetch);
     host.converter(variant.component()).await;
     let bad = harm("bad", "loop", 0);
     let good = pointer("good", "fetch", &double);
     let declared = host.declare(&format!("{bad}{good}")).await;
     for _ in 0..LOOPS {
-        let answer = host.post(&declared.address("bad")).send().await.expect(200);
+        let answer = host.deliver(&declared, "bad").await;
         assert_eq!(answer.json()["status"], "queued");
     }
-    let lead = host
-        .post(&declared.address("good"))
-        .send()
-        .await
-        .expect(200);
+    let lead = host.deliver(&declared, "good").await;
     let lead = host.delivery(&lead).await.summary.id;
     host.work();
     host.becomes(lead, DeliveryStatus::Ignored).await;
@@ -72,6 +65,7 @@ async fn a_sender_is_asked_to_retry_for_its_own_backlog_only(on: On) {
     send("bad", 200).await;
     let answer = send("bad", 503).await;
     assert_eq!(answer.header("retry-after"), "10");
+    assert_eq!(answer.json()["statusCode"], 503);
     send("worse", 200).await;
     // The backlog is full now; a connection with less than an equal share may still
     // add to it.
@@ -79,6 +73,8 @@ async fn a_sender_is_asked_to_retry_for_its_own_backlog_only(on: On) {
     send("worse", 503).await;
     send("good", 200).await;
     send("bad", 503).await;
+    // Those that were refused are not stored.
+    assert_eq!(host.with_status(DeliveryStatus::Failed).await.len(), 6);
 }
 
 async fn the_backlog_is_known_after_a_restart(on: On) {
@@ -88,7 +84,7 @@ async fn the_backlog_is_known_after_a_restart(on: On) {
     let file = ["bad", "good"].map(|name| harm(name, "trap", 0));
     let declared = host.declare(&file.concat()).await;
     for _ in 0..2 {
-        host.post(&declared.address("bad")).send().await.expect(200);
+        host.deliver(&declared, "bad").await;
     }
     let host = host.restart().await;
     // The clock stands, so that nothing is retried.
@@ -97,10 +93,7 @@ async fn the_backlog_is_known_after_a_restart(on: On) {
         (answer.status == 503).then_some(())
     })
     .await;
-    host.post(&declared.address("good"))
-        .send()
-        .await
-        .expect(200);
+    host.deliver(&declared, "good").await;
 }
 
 const LEASE: &str = "select coalesce(max(lease), 0) from queue where lease_until_at is not null";

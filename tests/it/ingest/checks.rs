@@ -3,15 +3,16 @@
 
 use leadhost_domain::delivery::DeliveryStatus;
 use leadhost_domain::limits;
-use leadhost_pipeline::replay::{self, ReplayError, ReplayOptions};
+use leadhost_pipeline::replay::{self, ReplayError};
 use leadhost_tests::host_actions::signature;
-use leadhost_tests::{Declared, Host, On, Options, guests};
+use leadhost_tests::{Declared, Host, On, Options, fields, guests, has};
 use serde_json::json;
+
+use super::replay_options;
 
 leadhost_tests::on_every_store! {
     basic_credentials_admit_a_sender_and_are_not_kept,
     a_sender_without_proof_gets_401_and_its_delivery_is_kept,
-    the_quarantine_of_a_connection_is_bounded,
     junk_does_not_push_a_true_lead_out_of_quarantine,
     a_corrected_secret_releases_the_quarantined_deliveries,
     a_signature_is_over_the_bytes_as_they_came,
@@ -31,8 +32,7 @@ secrets = { basic = "portal:made-up-word" }
 
 async fn portal(on: On) -> (Host, Declared) {
     let host = Host::working(on).await;
-    host.converter(guests::rust_component("converter-grupo-olx"))
-        .await;
+    host.activate("converter-grupo-olx").await;
     let declared = host.declare(OLX).await;
     (host, declared)
 }
@@ -78,29 +78,12 @@ async fn a_sender_without_proof_gets_401_and_its_delivery_is_kept(on: On) {
     for ask in asks {
         let answer = ask.send().await.expect(401);
         let body = answer.json();
-        assert_eq!(body["statusCode"], 401);
-        assert_eq!(body["error"], "Unauthorized");
+        fields!(body, {"statusCode": 401, "error": "Unauthorized"});
         assert!(!answer.header("www-authenticate").is_empty());
     }
     let kept = host.with_status(DeliveryStatus::Quarantined).await;
     assert_eq!(kept.len(), count);
     assert!(host.deals(&declared, "externalId=o-1").await.is_empty());
-}
-
-async fn the_quarantine_of_a_connection_is_bounded(on: On) {
-    let (host, declared) = portal(on).await;
-    for number in 0..17 {
-        let ask = host.post(&declared.address("portal"));
-        ask.body(junk(number)).send().await.expect(401);
-        host.advance(1).await;
-    }
-    let kept = quarantined(&host).await;
-    let newest: Vec<_> = (1..17).map(junk).collect();
-    assert_eq!(kept.len(), 16, "64 MiB of them");
-    assert!(kept == newest, "the newest of them, oldest first");
-    let answer = host.post(&declared.address("portal")).body(olx("o-1"));
-    let answer = answer.basic("portal:made-up-word").send().await;
-    assert_eq!(answer.expect(200).json()["status"], "converted");
 }
 
 /// The largest possible body, different for each number.
@@ -124,8 +107,7 @@ async fn quarantined(host: &Host) -> Vec<String> {
 async fn junk_does_not_push_a_true_lead_out_of_quarantine(on: On) {
     let options = Options::patient(on).with("server.trusted_proxies", "127.0.0.0/8");
     let host = Host::working_with(options).await;
-    host.converter(guests::rust_component("converter-grupo-olx"))
-        .await;
+    host.activate("converter-grupo-olx").await;
     let wrong = OLX.replace("made-up-word", "mistyped");
     let declared = host.declare(&wrong).await;
     let post = async |sender: &str, body: String| {
@@ -152,15 +134,11 @@ async fn junk_does_not_push_a_true_lead_out_of_quarantine(on: On) {
     );
     let metrics = host.admin("GET", "/metrics").send().await.expect(200);
     let line = "leadhost_quarantine_evicted_total 2";
-    assert!(metrics.text().contains(line), "{}", metrics.text());
+    has!(metrics, line);
 
     host.declare(OLX).await;
     let ids = host.with_status(DeliveryStatus::Quarantined).await;
-    let options = ReplayOptions {
-        apply: false,
-        release: true,
-        ..ReplayOptions::default()
-    };
+    let options = replay_options(false, true);
     for id in [ids[0], ids[16]] {
         let released = replay::one(&host.app.pipeline, id, options).await;
         let released = released.expect("the proof holds now");
@@ -173,8 +151,7 @@ async fn junk_does_not_push_a_true_lead_out_of_quarantine(on: On) {
 
 async fn a_corrected_secret_releases_the_quarantined_deliveries(on: On) {
     let host = Host::working(on).await;
-    host.converter(guests::rust_component("converter-grupo-olx"))
-        .await;
+    host.activate("converter-grupo-olx").await;
     let wrong = OLX.replace("made-up-word", "mistyped");
     let declared = host.declare(&wrong).await;
     let ask = host.post(&declared.address("portal")).body(olx("o-1"));
@@ -186,11 +163,7 @@ async fn a_corrected_secret_releases_the_quarantined_deliveries(on: On) {
     );
 
     let replay = async |release: bool| {
-        let options = ReplayOptions {
-            apply: false,
-            release,
-            ..ReplayOptions::default()
-        };
+        let options = replay_options(false, release);
         replay::one(&host.app.pipeline, id, options).await
     };
     let refused = replay(false).await;
@@ -200,7 +173,7 @@ async fn a_corrected_secret_releases_the_quarantined_deliveries(on: On) {
     );
     let release = format!("`leadhost delivery replay {id} --release`");
     let refused = refused.expect_err("it is refused").to_string();
-    assert!(refused.contains(&release), "{refused}");
+    has!(refused, &release);
     let refused = replay(true).await;
     assert!(
         matches!(refused, Err(ReplayError::StillUnproven { .. })),
@@ -250,8 +223,7 @@ async fn a_signature_is_over_the_bytes_as_they_came(on: On) {
 
 async fn a_connection_adds_checks_of_its_own(on: On) {
     let host = Host::working(on).await;
-    host.converter(guests::rust_component("converter-mapping"))
-        .await;
+    host.activate("converter-mapping").await;
     let declared = host
         .declare(
             r#"
@@ -307,8 +279,7 @@ secrets = { verify-token = "made-up-verify", app-secret = "made-up-app" }
 
 async fn a_handshake_needs_the_token(on: On) {
     let host = Host::working(on).await;
-    host.converter(guests::rust_component("converter-meta-lead-ads"))
-        .await;
+    host.activate("converter-meta-lead-ads").await;
     let declared = host.declare(META).await;
     let address = declared.address("meta");
     let ask = |token: &str| {
@@ -370,7 +341,7 @@ proof = { place = "header", name = "X-Proof" }
         .await;
     // The misbehaving converter copies its whole input to attributes.
     let seen = deals[0]["deal"]["props"]["attributes"].to_string();
-    assert!(seen.contains("x-proof"), "{seen}");
+    has!(seen, "x-proof");
     for secret in ["\"tok\"", "made-up-key", "session=1"] {
         assert!(!seen.contains(secret), "{secret} in {seen}");
     }

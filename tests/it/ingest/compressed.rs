@@ -4,13 +4,13 @@ use std::io::Write as _;
 
 use leadhost_domain::delivery::DeliveryStatus;
 use leadhost_domain::limits;
-use leadhost_pipeline::replay::{self, ReplayOptions};
+use leadhost_pipeline::replay;
 use leadhost_tests::host_actions::signature;
-use leadhost_tests::{Host, On, guests};
+use leadhost_tests::{Host, Json, On, guests, has};
 
 use serde_json::json;
 
-use super::{FORM, form, lead};
+use super::{FORM, form, lead, replay_options};
 
 leadhost_tests::on_every_store! {
     each_content_coding_is_decoded_to_the_original_body,
@@ -82,11 +82,7 @@ async fn a_signature_is_over_the_bytes_as_they_were_sent(on: On) {
     host.declare(&with("another-key")).await;
     let mut released = 0;
     for id in host.with_status(DeliveryStatus::Quarantined).await {
-        let options = ReplayOptions {
-            apply: true,
-            release: true,
-            ..ReplayOptions::default()
-        };
+        let options = replay_options(true, true);
         released += usize::from(replay::one(&host.app.pipeline, id, options).await.is_ok());
     }
     assert_eq!(released, 1);
@@ -176,15 +172,9 @@ async fn a_body_of_an_unknown_coding_is_kept_until_it_can_be_read(on: On) {
     assert_eq!(stored.request.body, brotli);
     assert_eq!(stored.summary.attempts, 0);
     let error = stored.summary.error.expect("a reason");
-    assert!(
-        error.contains("`br`") && error.contains("gzip, deflate, zstd"),
-        "{error}"
-    );
+    has!(error, "`br`", "gzip, deflate, zstd");
     // A replay does not give the compressed bytes to the plugin either.
-    let options = ReplayOptions {
-        apply: true,
-        ..ReplayOptions::default()
-    };
+    let options = replay_options(true, false);
     replay::one(&host.app.pipeline, stored.summary.id, options)
         .await
         .expect("a replay");
@@ -209,11 +199,8 @@ async fn unreadable_bodies_are_refused_and_kept_and_oversized_ones_are_not(on: O
         ("zstd", &binary),
     ] {
         let refused = send(coding, body.clone()).await.expect(400).json();
-        let message = refused["message"].as_str().expect("a text");
-        assert!(
-            message.contains("decompressed") && message.contains("kept as"),
-            "{message}"
-        );
+        let message = refused["message"].text();
+        has!(message, "decompressed", "kept as");
     }
     let rejected = host.with_status(DeliveryStatus::Rejected).await;
     assert_eq!(rejected.len(), 4);

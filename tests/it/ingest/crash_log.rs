@@ -7,7 +7,7 @@
 use leadhost_domain::delivery::DeliveryStatus;
 use leadhost_store::DeliveryDetail;
 use leadhost_tests::guests::{self, Variant};
-use leadhost_tests::{Declared, Host, On};
+use leadhost_tests::{Declared, Host, Json, On, has, lacks};
 use serde_json::{Value, json};
 
 use super::{FORM, harm};
@@ -61,13 +61,13 @@ async fn a_crash_tells_the_operator_what_happened(on: On) {
     let failed = deliver(&host, &declared, "no lead").await;
     assert_eq!(failed.summary.status, DeliveryStatus::Failed);
     let error = failed.summary.error.as_deref().expect("a reason");
-    assert!(error.contains("unreachable"), "{error}");
-    assert!(!error.contains('\n'), "{error}");
+    has!(error, "unreachable");
+    lacks!(error, '\n');
     let key = host.admin_key().await;
     let target = format!("/admin/v1/deliveries/{}", failed.summary.id);
     let shown = host.admin("GET", &target).bearer(&key).send().await;
     let shown = shown.expect(200).json();
-    let notes = shown["notes"].as_array().expect("a list");
+    let notes = shown["notes"].list();
     let at = |part: &str| {
         let found = notes
             .iter()
@@ -78,7 +78,7 @@ async fn a_crash_tells_the_operator_what_happened(on: On) {
     assert!(at("read no lead") < at("misbehave/src/"));
     assert!(at("misbehave/src/") < at("the last words"));
     let text = shown["notes"].to_string();
-    assert!(!text.contains("\\u001b"), "{text}");
+    lacks!(text, "\\u001b");
 }
 
 async fn a_secret_in_the_log_is_masked(on: On) {
@@ -124,11 +124,7 @@ async fn the_conversion_by_another_version_replaces_the_log(on: On) {
     let (host, declared) = crashing(on, "confess", 0).await;
     let failed = deliver(&host, &declared, "no lead").await;
     assert!(shows(&failed, "the last words"), "{:?}", failed.notes);
-    let mended = Variant {
-        version: "1.0.1",
-        mended: "confess",
-        ..Variant::default()
-    };
+    let mended = Variant::mended("1.0.1", "confess");
     host.converter(mended.component()).await;
     host.pass(3_600).await;
     let id = failed.summary.id;

@@ -8,8 +8,8 @@ use leadhost_domain::delivery::{DeliveryStatus, ItemStatus};
 use leadhost_domain::exchange::UrlScheme;
 use leadhost_store::Job;
 use leadhost_tests::graph::GraphDouble;
-use leadhost_tests::guests::{self, Variant};
-use leadhost_tests::{Host, On, Options, until};
+use leadhost_tests::guests::Variant;
+use leadhost_tests::{Host, On, Options, has, until};
 
 use super::meta::{Meta, PAGE, connection, double, send, webhook};
 
@@ -27,8 +27,7 @@ leadhost_tests::on_every_store! {
 async fn allowed(on: On, list: &str) -> Meta {
     let host = Host::working(on).await;
     let double = double();
-    host.converter(guests::rust_component("converter-meta-lead-ads"))
-        .await;
+    host.activate("converter-meta-lead-ads").await;
     let file: String = connection("meta", &double, PAGE)
         .lines()
         .map(|line| match line.strip_prefix("allow") {
@@ -75,18 +74,12 @@ async fn a_private_address_needs_its_own_permission(on: On) {
     let host = Host::working(on).await;
     let double = double();
     let fetch = format!("http://{}/leads", double.address());
-    let variant = Variant {
-        fetch: &fetch,
-        ..Variant::default()
-    };
+    let variant = Variant::fetching("1.0.0", &fetch);
     host.converter(variant.component()).await;
     let file = pointer("harm", "fetch", &double);
     let without = file.replace(", private = true", "");
     let refused = host.try_declare(&without).await.err().expect("refused");
-    assert!(
-        refused.to_string().contains("not a public address"),
-        "{refused}"
-    );
+    has!(refused.to_string(), "not a public address");
     // Without the check at declaration, as with a name that later resolves to a
     // private address.
     let declared = host.declare(&file).await;
@@ -110,14 +103,10 @@ async fn a_private_address_needs_its_own_permission(on: On) {
         connection.paused.map(|pause| pause.reason)
     })
     .await;
-    assert!(reason.contains("not a public address"), "{reason}");
+    has!(reason, "not a public address");
     assert!(double.requests().is_empty());
     assert_eq!(host.stored(id).await.summary.status, DeliveryStatus::Queued);
-    let answer = host
-        .post(&declared.address("harm"))
-        .send()
-        .await
-        .expect(200);
+    let answer = host.deliver(&declared, "harm").await;
     let id = host.delivery(&answer).await.summary.id;
     host.becomes(id, DeliveryStatus::Ignored).await;
     assert_eq!(double.requests().len(), 1);
@@ -148,8 +137,7 @@ async fn a_restart_continues_the_waiting_fetches(on: On) {
 async fn a_claim_of_a_stopped_host_is_taken_over_when_its_lease_ends(on: On) {
     let host = Host::start(Options::patient(on)).await;
     let double = double();
-    host.converter(guests::rust_component("converter-meta-lead-ads"))
-        .await;
+    host.activate("converter-meta-lead-ads").await;
     let declared = host.declare(&connection("meta", &double, PAGE)).await;
     let answer = send(
         &host,
@@ -191,19 +179,12 @@ async fn the_answer_is_stored_before_the_converter_reads_it(on: On) {
     let host = Host::working(on).await;
     let double = double();
     let fetch = format!("http://{}/leads", double.address());
-    let variant = Variant {
-        fetch: &fetch,
-        ..Variant::default()
-    };
+    let variant = Variant::fetching("1.0.0", &fetch);
     host.converter(variant.component()).await;
     let declared = host
         .declare(&pointer("harm", "fetch-and-loop", &double))
         .await;
-    let answer = host
-        .post(&declared.address("harm"))
-        .send()
-        .await
-        .expect(200);
+    let answer = host.deliver(&declared, "harm").await;
     assert_eq!(answer.json()["status"], "queued");
     // The converter is running, and never ends by itself.
     until("the answer is in the store", async || {
@@ -240,24 +221,13 @@ async fn another_version_completes_the_fetch_of_an_earlier_one(on: On) {
     let host = Host::start(Options::patient(on)).await;
     let (old, new) = (double(), double());
     let fetch = |double: &GraphDouble| format!("http://{}/leads", double.address());
-    let first = Variant {
-        fetch: &fetch(&old),
-        ..Variant::default()
-    };
-    host.converter(first.component()).await;
+    let [first, second] = [("1.0.0", &old), ("1.1.0", &new)]
+        .map(|(version, double)| Variant::fetching(version, &fetch(double)).component());
+    host.converter(first).await;
     let declared = host.declare(&pointer("harm", "fetch", &new)).await;
-    let answer = host
-        .post(&declared.address("harm"))
-        .send()
-        .await
-        .expect(200);
+    let answer = host.deliver(&declared, "harm").await;
     let id = host.delivery(&answer).await.summary.id;
-    let second = Variant {
-        version: "1.1.0",
-        fetch: &fetch(&new),
-        ..Variant::default()
-    };
-    let digest = host.converter(second.component()).await;
+    let digest = host.converter(second).await;
     host.work();
     let done = host.becomes(id, DeliveryStatus::Ignored).await;
     assert_eq!(done.summary.ran.expect("it ran").digest, digest);
@@ -270,8 +240,7 @@ async fn another_version_completes_the_fetch_of_an_earlier_one(on: On) {
 
 async fn a_delivery_is_stored_although_another_connection_cannot_be_decrypted(on: On) {
     let host = Host::working(on).await;
-    host.converter(guests::rust_component("converter-meta-lead-ads"))
-        .await;
+    host.activate("converter-meta-lead-ads").await;
     let seeded = host
         .workspace_with("demo", |plan| {
             let connection = &mut plan.connections[0];

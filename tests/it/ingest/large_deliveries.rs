@@ -20,13 +20,9 @@ async fn a_large_delivery_is_answered_queued_and_is_complete_at_the_end(on: On) 
     let few = harm("few", "leads", most / 2);
     let many = harm("many", "leads", 300);
     let declared = host.declare(&format!("{few}{many}")).await;
-    let small = host.post(&declared.address("few")).send().await.expect(200);
+    let small = host.deliver(&declared, "few").await;
     assert_eq!(small.json()["status"], "converted");
-    let large = host
-        .post(&declared.address("many"))
-        .send()
-        .await
-        .expect(200);
+    let large = host.deliver(&declared, "many").await;
     assert_eq!(large.json()["status"], "queued");
     assert_eq!(large.json()["leads"].as_array().map(Vec::len), Some(0));
     let id = host.delivery(&large).await.summary.id;

@@ -3,9 +3,11 @@
 
 use leadhost_domain::delivery::DeliveryStatus;
 use leadhost_pipeline::deploy;
-use leadhost_pipeline::replay::{self, ReplayOptions};
-use leadhost_tests::{Declared, Host, On, guests};
+use leadhost_pipeline::replay;
+use leadhost_tests::{Declared, Host, On, has, lacks};
 use serde_json::json;
+
+use super::replay_options;
 
 leadhost_tests::on_every_store! {
     a_declared_secret_in_the_body_is_masked_in_the_stored_delivery,
@@ -33,8 +35,7 @@ proof = { place = "json", name = "google_key" }
 
 async fn ads(on: On) -> (Host, Declared) {
     let host = Host::working(on).await;
-    host.converter(guests::rust_component("converter-mapping"))
-        .await;
+    host.activate("converter-mapping").await;
     let declared = host.declare(ADS).await;
     (host, declared)
 }
@@ -58,7 +59,7 @@ async fn a_declared_secret_in_the_body_is_masked_in_the_stored_delivery(on: On) 
     assert_eq!(answer.json()["status"], "converted");
     let stored = host.delivery(&answer).await;
     let kept = String::from_utf8(stored.request.body.into()).unwrap();
-    assert!(kept.contains(r#""google_key":"***""#), "{kept}");
+    has!(kept, r#""google_key":"***""#);
     assert!(!host.keeps("made-up-form-key").await);
 }
 
@@ -73,27 +74,15 @@ async fn a_wrong_secret_is_kept_for_another_check_and_not_shown(on: On) {
         let answer = host.admin("GET", &target).bearer(&admin).send().await;
         answer.expect(200).text().to_owned()
     };
-    assert!(
-        !shown().await.contains("their-own-key"),
-        "{}",
-        shown().await
-    );
+    lacks!(shown().await, "their-own-key");
     host.declare(&ADS.replace("made-up-form-key", "their-own-key"))
         .await;
-    let options = ReplayOptions {
-        apply: false,
-        release: true,
-        ..ReplayOptions::default()
-    };
+    let options = replay_options(false, true);
     let released = replay::one(&host.app.pipeline, id, options)
         .await
         .expect("proven");
     assert_eq!(released.status, DeliveryStatus::Converted);
-    assert!(
-        !shown().await.contains("their-own-key"),
-        "{}",
-        shown().await
-    );
+    lacks!(shown().await, "their-own-key");
 }
 
 async fn a_delivery_that_could_not_be_checked_at_once_is_checked_later(on: On) {
@@ -153,8 +142,7 @@ async fn bytes_that_are_no_utf_8_are_masked_too(on: On) {
 
 async fn a_secret_that_stands_under_the_name_of_an_id_leaves_the_leads_own_id(on: On) {
     let host = Host::working(on).await;
-    host.converter(guests::rust_component("converter-mapping"))
-        .await;
+    host.activate("converter-mapping").await;
     let declared = host
         .declare(
             r#"

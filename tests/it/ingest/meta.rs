@@ -4,11 +4,13 @@
 use leadhost_domain::delivery::{DeliveryStatus, ItemStatus};
 use leadhost_domain::id::DeliveryId;
 use leadhost_domain::time::Micros;
-use leadhost_pipeline::replay::{self, ReplayOptions};
+use leadhost_pipeline::replay;
 use leadhost_tests::graph::{GraphDouble, GraphOptions, proof};
 
-use leadhost_tests::{Answer, Declared, Host, On, Options, guests, until};
+use leadhost_tests::{Answer, Declared, Host, Json, On, Options, fields, has, lacks, until};
 use serde_json::{Value, json};
+
+use super::replay_options;
 
 leadhost_tests::on_every_store! {
     a_signed_webhook_with_two_changes_becomes_two_deals,
@@ -68,8 +70,7 @@ impl Meta {
     pub(super) async fn with(options: Options) -> Self {
         let host = Host::working_with(options).await;
         let double = double();
-        host.converter(guests::rust_component("converter-meta-lead-ads"))
-            .await;
+        host.activate("converter-meta-lead-ads").await;
         let declared = host.declare(&connection("meta", &double, PAGE)).await;
         Self {
             host,
@@ -142,11 +143,10 @@ async fn a_signed_webhook_with_two_changes_becomes_two_deals(on: On) {
     let body = webhook(PAGE, &["440000000000011", "440000000000012"]);
     let answer = meta.send(&body).await.expect(200);
     let json = answer.json();
-    assert_eq!(json["status"], "queued");
-    assert_eq!(json["leads"][1]["item"], 1);
-    assert_eq!(json["leads"][1]["status"], "waiting");
-    assert_eq!(json["leads"][1]["externalId"], "440000000000012");
-    assert!(json["leads"][1]["dealId"].is_null());
+    fields!(json, {
+        "status": "queued", "leads.1.item": 1, "leads.1.status": "waiting",
+        "leads.1.externalId": "440000000000012", "leads.1.dealId": null,
+    });
     let id = meta.host.delivery(&answer).await.summary.id;
     let done = meta.host.becomes(id, DeliveryStatus::Converted).await;
     assert!(
@@ -165,12 +165,9 @@ async fn a_signed_webhook_with_two_changes_becomes_two_deals(on: On) {
     let requests = meta.double.requests();
     assert_eq!(requests.len(), 2);
     for request in requests {
-        assert!(
-            request.contains(&format!("access_token={TOKEN}")),
-            "{request}"
-        );
+        has!(request, &format!("access_token={TOKEN}"));
         let expect = format!("appsecret_proof={}", proof(APP_SECRET, TOKEN));
-        assert!(request.contains(&expect), "{request}");
+        has!(request, &expect);
     }
     for secret in [APP_SECRET, TOKEN, &proof(APP_SECRET, TOKEN)] {
         assert!(!meta.host.keeps(secret).await, "{secret} is on disk");
@@ -196,13 +193,10 @@ async fn a_change_of_another_kind_is_ignored(on: On) {
     // Also for a page without a connection.
     let body = json!({"object": "page", "entry": [{"id": "700000000000009", "changes": [{"field": "feed", "value": {}}]}]});
     let answer = meta.send(&body).await.expect(200).json();
-    assert_eq!(answer["status"], "ignored");
-    assert_eq!(answer["leads"], json!([]));
-    assert_eq!(answer["problems"][0]["status"], "ignored");
-    assert_eq!(
-        answer["problems"][0]["message"],
-        "a change of `feed`, not of `leadgen`"
-    );
+    fields!(answer, {
+        "status": "ignored", "leads": [], "problems.0.status": "ignored",
+        "problems.0.message": "a change of `feed`, not of `leadgen`",
+    });
 }
 
 async fn a_lead_that_is_not_available_yet_is_fetched_until_it_is(on: On) {
@@ -210,7 +204,7 @@ async fn a_lead_that_is_not_available_yet_is_fetched_until_it_is(on: On) {
     let meta = Meta::with(Options::patient(on).with("worker.lease_seconds", 1_000_000)).await;
     let id = meta.announce(&["440000000000001"]).await;
     let message = meta.noted(id).await;
-    assert!(message.contains("100/33"), "{message}");
+    has!(message, "100/33");
     let key = meta.host.admin_key().await;
     let shown = async || {
         let ask = meta
@@ -221,8 +215,8 @@ async fn a_lead_that_is_not_available_yet_is_fetched_until_it_is(on: On) {
     let waiting = shown().await;
     let fetch = &waiting["fetches"][0];
     assert!(fetch["attempts"].as_u64() >= Some(1), "{waiting:#}");
-    let request = fetch["request"].as_str().expect("a line");
-    assert!(request.contains("440000000000001"), "{request}");
+    let request = fetch["request"].text();
+    has!(request, "440000000000001");
     assert!(fetch["nextAttemptAt"].is_string() && fetch["givenUpAt"].is_string());
     let done = until("the lead", async || {
         meta.host.pass(120).await;
@@ -238,7 +232,7 @@ async fn a_lead_that_is_not_available_yet_is_fetched_until_it_is(on: On) {
     let [note] = &done.notes[..] else {
         panic!("{:?}", done.notes);
     };
-    assert!(note.contains(failed) && note.contains("100/33"), "{note}");
+    has!(note, failed, "100/33");
     assert_eq!(converted["notes"], json!([note]), "{converted:#}");
     let answer = converted["answers"].as_array().and_then(|all| all.last());
     let answer = answer.expect("a stored answer");
@@ -250,7 +244,7 @@ async fn an_expired_token_pauses_the_connection_until_it_is_resumed(on: On) {
     let meta = Meta::new(on).await;
     let id = meta.announce(&["440000000000002"]).await;
     let reason = meta.paused().await;
-    assert!(reason.contains("190"), "{reason}");
+    has!(reason, "190");
     // While it is paused, new deliveries are accepted and nothing is fetched.
     let later = meta.announce(&["440000000000013"]).await;
     meta.host.pass(3_600).await;
@@ -271,8 +265,7 @@ async fn an_expired_token_pauses_the_connection_until_it_is_resumed(on: On) {
 async fn a_corrected_token_fetches_the_leads_that_the_wrong_one_could_not(on: On) {
     let host = Host::working(on).await;
     let double = double();
-    host.converter(guests::rust_component("converter-meta-lead-ads"))
-        .await;
+    host.activate("converter-meta-lead-ads").await;
     let right = connection("meta", &double, PAGE);
     let declared = host.declare(&right.replace(TOKEN, "revoked-token")).await;
     let meta = Meta {
@@ -282,20 +275,14 @@ async fn a_corrected_token_fetches_the_leads_that_the_wrong_one_could_not(on: On
     };
     let id = meta.announce(&["440000000000011"]).await;
     let reason = meta.paused().await;
-    assert!(reason.contains("190"), "{reason}");
+    has!(reason, "190");
     meta.host.declare(&right).await;
     meta.host.resume(&meta.declared.id("meta")).await;
     meta.host.pass(3_600).await;
     let done = meta.host.becomes(id, DeliveryStatus::Converted).await;
     let notes = done.notes.join("; ");
-    assert!(
-        notes.contains("failed 1 time, last on meta-lead-ads "),
-        "{notes}"
-    );
-    assert!(
-        notes.contains("190") && !notes.contains("revoked-token"),
-        "{notes}"
-    );
+    has!(notes, "failed 1 time, last on meta-lead-ads ", "190");
+    lacks!(notes, "revoked-token");
 }
 
 async fn a_rate_limit_of_the_provider_is_respected_for_the_time_that_it_names(on: On) {
@@ -305,7 +292,7 @@ async fn a_rate_limit_of_the_provider_is_respected_for_the_time_that_it_names(on
     let meta = Meta::with(options).await;
     let id = meta.announce(&["440000000000003"]).await;
     let message = meta.noted(id).await;
-    assert!(message.contains("613"), "{message}");
+    has!(message, "613");
     let now = Micros(meta.host.app.core.clock.now().0);
     let early = meta
         .host
@@ -323,7 +310,7 @@ async fn a_remote_server_that_hangs_up_is_tried_again(on: On) {
     let meta = Meta::new(on).await;
     let id = meta.announce(&["440000000000004"]).await;
     let message = meta.noted(id).await;
-    assert!(message.contains("no answer from"), "{message}");
+    has!(message, "no answer from");
     let connection = meta.host.connection(&meta.declared.id("meta")).await;
     assert!(connection.paused.is_none(), "no operator action is needed");
     let asked = meta.double.requests().len();
@@ -335,7 +322,7 @@ async fn a_page_of_html_in_place_of_an_answer_is_tried_again(on: On) {
     let meta = Meta::new(on).await;
     let id = meta.announce(&["440000000000005"]).await;
     let message = meta.noted(id).await;
-    assert!(message.contains("status 500"), "{message}");
+    has!(message, "status 500");
     assert_eq!(
         meta.host.stored(id).await.summary.status,
         DeliveryStatus::Queued
@@ -359,17 +346,13 @@ async fn a_name_that_looks_like_a_slot_is_only_a_name(on: On) {
     assert_eq!(deals[0]["person"]["name"], name, "{answer}");
     meta.asked(1).await;
     let request = &meta.double.requests()[0];
-    assert!(
-        request.contains("%7B%7Bsecret%3Aapp-secret%7D%7D"),
-        "{request}"
-    );
+    has!(request, "%7B%7Bsecret%3Aapp-secret%7D%7D");
 }
 
 async fn one_address_serves_two_pages_and_an_unknown_one_is_unrouted(on: On) {
     let host = Host::working(on).await;
     let double = double();
-    host.converter(guests::rust_component("converter-meta-lead-ads"))
-        .await;
+    host.activate("converter-meta-lead-ads").await;
     let file = [
         connection("first", &double, PAGE),
         connection("second", &double, OTHER_PAGE),
@@ -397,9 +380,7 @@ async fn one_address_serves_two_pages_and_an_unknown_one_is_unrouted(on: On) {
     .await;
     let answer = answer.expect(200);
     let json = answer.json();
-    assert_eq!(json["success"], true);
-    assert_eq!(json["status"], "queued");
-    assert_eq!(json["problems"][0]["status"], "unrouted");
+    fields!(json, {"success": true, "status": "queued", "problems.0.status": "unrouted"});
     assert_eq!(
         json["problems"][0]["message"],
         "no connection of the workspace answers to page-id 700000000000009"
@@ -411,8 +392,7 @@ async fn one_address_serves_two_pages_and_an_unknown_one_is_unrouted(on: On) {
 async fn a_lead_at_an_unsigned_address_is_not_routed_to_a_page_with_a_signature(on: On) {
     let host = Host::working(on).await;
     let double = double();
-    host.converter(guests::rust_component("converter-meta-lead-ads"))
-        .await;
+    host.activate("converter-meta-lead-ads").await;
     let secret = format!("app-secret = \"{APP_SECRET}\", ");
     let open = connection("open", &double, PAGE).replace(&secret, "");
     let signed = connection("signed", &double, OTHER_PAGE);
@@ -423,7 +403,7 @@ async fn a_lead_at_an_unsigned_address_is_not_routed_to_a_page_with_a_signature(
     let stored = host.delivery(&answer).await;
     assert_eq!(stored.summary.status, DeliveryStatus::Unrouted);
     let why = stored.items[0].message.as_deref().expect("why");
-    assert!(why.contains("has a sender check"), "{why}");
+    has!(why, "has a sender check");
     assert!(double.requests().is_empty());
 }
 
@@ -441,11 +421,7 @@ async fn an_unrouted_delivery_is_replayed_once_a_connection_has_its_page(on: On)
         (false, DeliveryStatus::Unrouted),
         (true, DeliveryStatus::Queued),
     ] {
-        let options = ReplayOptions {
-            apply,
-            release: false,
-            ..ReplayOptions::default()
-        };
+        let options = replay_options(apply, false);
         let replayed = replay::one(&meta.host.app.pipeline, id, options).await;
         let replayed = replayed.expect("it is replayed");
         assert_eq!(replayed.status, DeliveryStatus::Queued);
@@ -465,8 +441,7 @@ async fn an_unrouted_delivery_is_replayed_once_a_connection_has_its_page(on: On)
 async fn a_page_without_a_token_pauses_the_connection_with_the_secrets_name(on: On) {
     let host = Host::working(on).await;
     let double = double();
-    host.converter(guests::rust_component("converter-meta-lead-ads"))
-        .await;
+    host.activate("converter-meta-lead-ads").await;
     let whole = connection("meta", &double, PAGE);
     let without = whole.replace(&format!(", \"page-token/{PAGE}\" = \"{TOKEN}\""), "");
     assert_ne!(whole, without);
@@ -478,7 +453,7 @@ async fn a_page_without_a_token_pauses_the_connection_with_the_secrets_name(on: 
     };
     let id = meta.announce(&["440000000000011"]).await;
     let reason = meta.paused().await;
-    assert!(reason.contains(&format!("page-token/{PAGE}")), "{reason}");
+    has!(reason, &format!("page-token/{PAGE}"));
     meta.host.declare(&whole).await;
     meta.host.resume(&meta.declared.id("meta")).await;
     meta.host.pass(3_600).await;
@@ -495,7 +470,7 @@ async fn a_lead_that_the_remote_server_does_not_have_is_given_up_and_may_be_sent
         })
         .await;
         let message = done.items[0].message.as_deref().unwrap_or_default();
-        assert!(message.contains("803"), "{message}");
+        has!(message, "803");
         assert_ne!(done.summary.status, DeliveryStatus::Queued);
         assert_eq!(meta.double.requests().len(), times);
     }

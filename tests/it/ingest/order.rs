@@ -1,10 +1,12 @@
 //! Events of a source that arrive in another order than they happened.
 
 use leadhost_domain::delivery::DeliveryStatus;
-use leadhost_pipeline::replay::{self, ReplayOptions};
+use leadhost_pipeline::replay;
 use leadhost_store::DeliveryDetail;
-use leadhost_tests::{Answer, Declared, Host, On, guests};
+use leadhost_tests::{Answer, Declared, Host, On, fields, guests};
 use serde_json::{Value, json};
+
+use super::replay_options;
 
 leadhost_tests::on_every_store! {
     an_older_update_that_arrives_last_changes_nothing_that_is_newer,
@@ -54,8 +56,7 @@ impl Crm {
     async fn new(on: On) -> Self {
         let host = Host::working(on).await;
         host.converter(guests::sandbox()).await;
-        host.converter(guests::rust_component("converter-mapping"))
-            .await;
+        host.activate("converter-mapping").await;
         let declared = host.declare(FILE).await;
         Self { host, declared }
     }
@@ -101,10 +102,7 @@ impl Crm {
 
     /// Replays the delivery, and applies it.
     async fn replay(&self, delivery: &DeliveryDetail) {
-        let options = ReplayOptions {
-            apply: true,
-            ..ReplayOptions::default()
-        };
+        let options = replay_options(true, false);
         let again = replay::one(&self.host.app.pipeline, delivery.summary.id, options).await;
         let again = again.expect("it is replayed");
         assert!(
@@ -154,20 +152,14 @@ async fn an_older_update_that_arrives_last_changes_nothing_that_is_newer(on: On)
     let late = crm
         .send("modified", Some("12:01"), rui("Rui Costa", FIRST))
         .await;
-    assert_eq!(
-        (&late["status"], &late["message"]),
-        (&json!("duplicate"), &json!(OLDER))
-    );
+    fields!(late, {"status": "duplicate", "message": OLDER});
     let known = as_known("Rui Costa Lima", SECOND, "12:05");
     assert_eq!(crm.deal().await, known);
     // A newer one counts.
     let next = crm
         .send("modified", Some("12:06"), rui("Rui Lima", FIRST))
         .await;
-    assert_eq!(
-        (&next["status"], &next["message"]),
-        (&json!("updated"), &Value::Null)
-    );
+    fields!(next, {"status": "updated", "message": null});
     assert_eq!(crm.deal().await, as_known("Rui Lima", FIRST, "12:06"));
 }
 
@@ -194,10 +186,7 @@ async fn an_older_update_fills_what_is_empty(on: On) {
     let mut older = rui("Rui Costa", FIRST);
     older["note"] = json!("Procura um apartamento");
     let late = crm.send("modified", Some("12:01"), older).await;
-    assert_eq!(
-        (&late["status"], &late["message"]),
-        (&json!("updated"), &json!(OLDER))
-    );
+    fields!(late, {"status": "updated", "message": OLDER});
     assert_eq!(crm.deal().await, as_known("Rui Costa Lima", FIRST, "12:05"));
     let props = crm.deals("OXF0001").await.remove(0)["deal"]["props"].clone();
     assert_eq!(props["message"], "Procura um apartamento");
@@ -220,10 +209,7 @@ async fn each_value_has_the_time_of_the_event_that_gave_it(on: On) {
     let late = crm
         .send("modified", Some("12:01"), rui("Rui Costa", FIRST))
         .await;
-    assert_eq!(
-        (&late["status"], &late["message"]),
-        (&json!("updated"), &json!(OLDER))
-    );
+    fields!(late, {"status": "updated", "message": OLDER});
     assert_eq!(crm.deal().await, as_known("Rui Costa", SECOND, "12:05"));
 }
 
@@ -257,10 +243,7 @@ async fn an_older_delete_does_not_mark_a_deal(on: On) {
     crm.send("modified", Some("12:05"), json!({"phone": SECOND}))
         .await;
     let late = crm.send("deleted", Some("12:01"), json!({})).await;
-    assert_eq!(
-        (&late["status"], &late["message"]),
-        (&json!("duplicate"), &json!(OLDER))
-    );
+    fields!(late, {"status": "duplicate", "message": OLDER});
     let last = crm.send("deleted", Some("12:06"), json!({})).await;
     assert_eq!(last["status"], "updated");
 }

@@ -10,7 +10,7 @@ use leadhost_domain::delivery::DeliveryStatus;
 use leadhost_domain::plugin::Digest;
 use leadhost_pipeline::deploy::{self, AcceptedWords, DeployError};
 use leadhost_tests::guests::{self, Variant};
-use leadhost_tests::{Host, On, Options, until};
+use leadhost_tests::{Host, Json, On, Options, has, until};
 use tempfile::TempDir;
 
 use super::{harm, lead};
@@ -28,7 +28,6 @@ leadhost_tests::on_every_store! {
     a_rollback_activates_the_previous_version,
     activating_the_active_version_keeps_the_previous_one,
     a_swap_under_traffic_loses_no_lead_and_fails_none,
-    deliveries_that_a_version_failed_on_are_retried_by_the_next,
     a_start_retries_deliveries_that_a_crash_left_for_the_next_version,
     first_party_converters_serve_side_by_side,
 }
@@ -46,10 +45,7 @@ fn put(inbox: &TempDir, name: &str, bytes: &[u8]) {
 }
 
 fn version(version: &str) -> Variant<'_> {
-    Variant {
-        version,
-        ..Variant::default()
-    }
+    Variant::version(version)
 }
 
 async fn serving(host: &Host) -> Option<Digest> {
@@ -90,21 +86,13 @@ async fn a_file_in_the_inbox_serves_without_a_restart(on: On) {
     put(&inbox, "misbehave.wasm", &first);
     serves(&host, &first).await;
     let declared = host.declare(&harm("good", "", 0)).await;
-    let answer = host
-        .post(&declared.address("good"))
-        .send()
-        .await
-        .expect(200);
+    let answer = host.deliver(&declared, "good").await;
     assert_eq!(answer.json()["status"], "converted");
 
     let second = version("1.1.0").component();
     put(&inbox, "misbehave.wasm", &second);
     serves(&host, &second).await;
-    let answer = host
-        .post(&declared.address("good"))
-        .send()
-        .await
-        .expect(200);
+    let answer = host.deliver(&declared, "good").await;
     let ran = host.delivery(&answer).await.summary.ran;
     assert_eq!(ran.expect("it ran").digest, Digest::compute(&second));
 }
@@ -163,20 +151,16 @@ async fn a_version_that_does_not_pass_is_refused_with_a_reason_and_changes_nothi
 
     assert!(!refused(&host, &broken).await.is_empty());
     let reason = refused(&host, b"this is no component").await;
-    assert!(reason.contains("not WebAssembly"), "{reason}");
+    has!(reason, "not WebAssembly");
     let reason = refused(&host, &same).await;
-    assert!(reason.contains("--accept same-version"), "{reason}");
+    has!(reason, "--accept same-version");
     let reason = refused(&host, &older).await;
-    assert!(reason.contains("--accept older"), "{reason}");
+    has!(reason, "--accept older");
     let reason = refused(&host, &weaker).await;
-    assert!(reason.contains("--accept weaker-checks"), "{reason}");
+    has!(reason, "--accept weaker-checks");
 
     assert_eq!(serving(&host).await, Some(Digest::compute(&good)));
-    let answer = host
-        .post(&declared.address("good"))
-        .send()
-        .await
-        .expect(200);
+    let answer = host.deliver(&declared, "good").await;
     let ran = host.delivery(&answer).await.summary.ran;
     assert_eq!(ran.expect("it ran").digest, Digest::compute(&good));
 
@@ -199,7 +183,7 @@ async fn shows(host: &Host, expect: &[&str]) {
     until(&format!("refusals of {expect:?}"), async || {
         let list = host.admin("GET", "/admin/v1/plugins").bearer(&key);
         let list = list.send().await.expect(200).json();
-        let refusals = list["refusals"].as_array().expect("a list");
+        let refusals = list["refusals"].list();
         let names: Vec<_> = refusals.iter().map(|one| one["origin"].as_str()).collect();
         (names == expect.iter().copied().map(Some).collect::<Vec<_>>()).then_some(())
     })
@@ -363,11 +347,7 @@ async fn a_rollback_activates_the_previous_version(on: On) {
     let second = host.converter(version("1.1.0").component()).await;
     let declared = host.declare(&harm("good", "", 0)).await;
     let ran = async || {
-        let answer = host
-            .post(&declared.address("good"))
-            .send()
-            .await
-            .expect(200);
+        let answer = host.deliver(&declared, "good").await;
         host.delivery(&answer)
             .await
             .summary
@@ -442,33 +422,6 @@ async fn a_swap_under_traffic_loses_no_lead_and_fails_none(on: On) {
     }
     assert!(by_old > 0, "some came before");
     assert_eq!(host.rows(&declared, "deals").await.len(), sent);
-}
-
-async fn deliveries_that_a_version_failed_on_are_retried_by_the_next(on: On) {
-    let host = Host::working(on).await;
-    host.converter(version("1.0.0").component()).await;
-    let declared = host.declare(&harm("trap", "trap", 0)).await;
-    let mut ids = Vec::new();
-    for _ in 0..20 {
-        let answer = host
-            .post(&declared.address("trap"))
-            .send()
-            .await
-            .expect(200);
-        ids.push(host.delivery(&answer).await.summary.id);
-    }
-    assert_eq!(host.with_status(DeliveryStatus::Failed).await.len(), 20);
-    let mended = Variant {
-        mended: "trap",
-        ..version("1.0.1")
-    };
-    let digest = host.converter(mended.component()).await;
-    // Without moving the clock: they do not wait for the next attempt.
-    for id in ids {
-        let done = host.becomes(id, DeliveryStatus::Converted).await;
-        assert_eq!(done.summary.ran.expect("it ran").digest, digest);
-    }
-    assert_eq!(host.rows(&declared, "deals").await.len(), 20);
 }
 
 async fn a_start_retries_deliveries_that_a_crash_left_for_the_next_version(on: On) {

@@ -2,7 +2,7 @@
 //! page that a browser would run.
 
 use leadhost_tests::host_actions::signature;
-use leadhost_tests::{Answer, Declared, Host, On, guests};
+use leadhost_tests::{Answer, Declared, Host, On, fields, guests, has, lacks};
 
 leadhost_tests::on_every_store! {
     a_handshake_reveals_no_secret,
@@ -132,15 +132,14 @@ async fn an_operator_may_allow_a_reply_to_reveal_a_secret(on: On) {
     let list = host.admin("GET", "/admin/v1/connections").bearer(&key);
     let list = list.send().await.expect(200).json();
     let shown = &list["connections"][0];
-    assert_eq!(shown["replySecrets"], serde_json::json!(["password"]));
-    assert_eq!(shown["senders"], "checked");
+    fields!(shown, {"replySecrets": serde_json::json!(["password"]), "senders": "checked"});
 
     let wrong = connections(&["tell"], r#"reply_secrets = ["passwort"]"#);
     let refused = host.try_declare(&wrong).await.err().expect("refused");
     let refused = refused.to_string();
-    assert!(
-        refused.contains("connections[0].reply_secrets[0]: `passwort` is not among the secrets"),
-        "{refused}"
+    has!(
+        refused,
+        "connections[0].reply_secrets[0]: `passwort` is not among the secrets"
     );
 }
 
@@ -157,14 +156,13 @@ async fn a_lead_is_converted_although_its_reply_may_not_go_out(on: On) {
             .body(body);
         let answer = ask.send().await.expect(200);
         assert_eq!(answer.json()["status"], "converted", "{word}");
-        assert!(!answer.text().contains("made-up"), "{}", answer.text());
+        lacks!(answer, "made-up");
     }
 }
 
 async fn a_check_without_its_secret_warns_that_anyone_may_send(on: On) {
     let host = Host::working(on).await;
-    host.converter(guests::rust_component("converter-grupo-olx"))
-        .await;
+    host.activate("converter-grupo-olx").await;
     let portal =
         "\n[[connections]]\nname = \"portal\"\npartner = \"acme\"\nplugin = \"grupo-olx\"\n";
     let declared = host.declare(portal).await;
@@ -172,13 +170,10 @@ async fn a_check_without_its_secret_warns_that_anyone_may_send(on: On) {
         panic!("{:?}", declared.report.warnings);
     };
     assert_eq!(warning.path, "connections[0].secrets");
-    assert!(
-        warning.message.contains("accepts leads from every sender")
-            && warning
-                .message
-                .contains("the secret `basic`, which is missing"),
-        "{}",
-        warning.message
+    has!(
+        warning.message,
+        "accepts leads from every sender",
+        "the secret `basic`, which is missing"
     );
     let key = host.admin_key().await;
     let senders = async || {
@@ -203,18 +198,15 @@ async fn a_secret_counts_as_used_if_the_plugin_checks_senders_with_it(on: On) {
         )
     };
     let warned = host.declare(&with("")).await.report.warnings;
-    assert!(
-        warned[0].message.contains("only with the secret `key`"),
-        "{warned:?}"
-    );
+    has!(warned[0].message, "only with the secret `key`"; "{warned:?}");
     let declared = host.declare(&with("key = \"made-up-key\"")).await;
     assert!(declared.report.warnings.is_empty());
 
     let unused = with("key = \"made-up-key\", kye = \"made-up-key\"");
     let refused = host.try_declare(&unused).await.err().expect("refused");
     let refused = refused.to_string();
-    assert!(
-        refused.contains("a problem: connections[0].secrets.kye: neither the plugin nor"),
-        "{refused}"
+    has!(
+        refused,
+        "a problem: connections[0].secrets.kye: neither the plugin nor"
     );
 }

@@ -8,7 +8,7 @@ use leadhost_domain::delivery::DeliveryStatus;
 use leadhost_domain::id::ConnectionId;
 use leadhost_tests::graph::GraphDouble;
 use leadhost_tests::guests::Variant;
-use leadhost_tests::{Declared, Host, Log, On, until};
+use leadhost_tests::{Declared, Host, Json, Log, On, fields, has, lacks, until};
 use serde_json::{Value, json};
 
 use super::fetches::pointer;
@@ -68,7 +68,7 @@ async fn stop(host: &Host, id: &ConnectionId, deliveries: u64) {
     until("the sketch is stored", async || {
         let row = host.store().connection_sketch(id).await.unwrap()?;
         let of = |counts: &Value| counts["deliveries"].as_u64().unwrap();
-        let halves = row.sketch["halves"].as_array().unwrap();
+        let halves = row.sketch["halves"].list();
         let stored = of(&row.sketch["baseline"]) + halves.iter().map(of).sum::<u64>();
         (stored == deliveries).then_some(())
     })
@@ -91,8 +91,7 @@ async fn a_portal_that_stops_sending_phones_is_reported_with_before_and_after(on
     let list = host.admin("GET", "/admin/v1/connections").bearer(&key);
     let list = list.send().await.expect(200).json();
     let shown = &list["connections"][0]["sourceChange"];
-    assert_eq!(shown["what"], what);
-    assert_eq!(shown["since"], json!(change.since));
+    fields!(shown, {"what": what, "since": change.since});
     until("the change is counted", async || {
         let metrics = host.admin("GET", "/metrics").send().await.expect(200);
         let mut lines = metrics.text().lines();
@@ -107,7 +106,8 @@ async fn a_portal_that_stops_sending_phones_is_reported_with_before_and_after(on
         .filter(|line| line.contains("source changed workspace"))
         .collect();
     assert_eq!(lines.len(), 1, "{lines:?}");
-    assert!(lines[0].contains(what) && !lines[0].contains("98888"));
+    has!(lines[0], what);
+    lacks!(lines[0], "98888");
 }
 
 async fn a_version_that_reads_less_of_the_same_bodies_is_named(on: On) {
@@ -116,11 +116,7 @@ async fn a_version_that_reads_less_of_the_same_bodies_is_named(on: On) {
     let declared = host.declare(&harm("portal", "name", 10)).await;
     let (address, body) = (declared.address("portal"), |_| json!({"name": "Lia"}));
     send(&host, &address, USUAL, body).await;
-    let second = Variant {
-        version: "1.1.0",
-        mended: "name",
-        ..Variant::default()
-    };
+    let second = Variant::mended("1.1.0", "name");
     let second = host.converter(second.component()).await;
     send(&host, &address, CHANGED, body).await;
     let change = reported_change(&host, &declared.id("portal")).await;
@@ -180,16 +176,12 @@ async fn a_restart_keeps_the_baseline(on: On) {
     let host = host.restart().await;
     send(&host, &address, CHANGED, without_phone).await;
     let change = reported_change(&host, &id).await;
-    assert!(change.what.contains("path telefone"), "{}", change.what);
+    has!(change.what, "path telefone");
 }
 
 /// A version on which the word does no harm.
 fn mended<'a>(version: &'a str, word: &'a str) -> Variant<'a> {
-    Variant {
-        version,
-        mended: word,
-        ..Variant::default()
-    }
+    Variant::mended(version, word)
 }
 
 /// Waits until there is no report any more.
@@ -246,10 +238,7 @@ async fn a_version_that_fails_where_the_previous_one_does_not_is_named_until_a_r
         .lines()
         .find(|line| line.contains("deliveries keep failing"));
     let line = line.expect("it is logged");
-    assert!(
-        line.contains("leadhost plugin rollback misbehave"),
-        "{line}"
-    );
+    has!(line, "leadhost plugin rollback misbehave");
 
     host.roll_back("misbehave").await.expect("it served before");
     host.becomes(last.expect("six came"), DeliveryStatus::Converted)
@@ -325,11 +314,7 @@ impl Fetching {
     /// Activates 1.1.0, which fetches each lead.
     async fn activate_second(&self) {
         let fetch = format!("http://{}/leads", self.double.address());
-        let second = Variant {
-            version: "1.1.0",
-            fetch: &fetch,
-            ..Variant::default()
-        };
+        let second = Variant::fetching("1.1.0", &fetch);
         self.host.converter(second.component()).await;
     }
 
@@ -441,10 +426,7 @@ async fn deliveries_of_a_change_that_is_over_are_named_until_they_are_replayed(o
         json!(["leads with a phone: 100 % -> 0 %"])
     );
     assert_eq!((&one["refused"], &one["lacking"]), (&json!(3), &json!(60)));
-    let (since, until) = (
-        one["since"].as_str().expect("a time"),
-        one["until"].as_str().expect("a time"),
-    );
+    let (since, until) = (one["since"].text(), one["until"].text());
     let page =
         format!("/admin/v1/deliveries?connection=form&since={since}&until={until}&limit=500");
     let page = host
@@ -454,10 +436,10 @@ async fn deliveries_of_a_change_that_is_over_are_named_until_they_are_replayed(o
         .await
         .expect(200);
     let page = page.json();
-    let found = page["deliveries"].as_array().expect("a list");
+    let found = page["deliveries"].list();
     assert_eq!(found.len(), 63, "these and no others");
     let replay = async |delivery: &Value, apply: bool| {
-        let id = delivery["id"].as_str().expect("an id");
+        let id = delivery["id"].text();
         let replay = host.admin("POST", &format!("/admin/v1/deliveries/{id}/replay"));
         let replay = replay.bearer(&key).json(&json!({ "apply": apply }));
         replay.send().await.expect(200);

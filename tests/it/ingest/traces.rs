@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use leadhost_domain::delivery::DeliveryStatus;
 use leadhost_domain::limits;
 use leadhost_tests::otlp::{Behaviour, OtlpReceiver, ReceivedSpan, TraceGaps};
-use leadhost_tests::{Answer, Declared, Host, Log, On, Options, guests, until};
+use leadhost_tests::{Answer, Declared, Host, Log, On, Options, guests, has, until};
 use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
@@ -205,8 +205,7 @@ async fn a_fetch_continues_the_trace_of_its_delivery_and_names_it_to_the_remote_
     });
     let (receiver, options) = receiver_and(on, 0).await;
     let host = Host::working_with(options).await;
-    host.converter(guests::rust_component("converter-meta-lead-ads"))
-        .await;
+    host.activate("converter-meta-lead-ads").await;
     let double = meta::double();
     let file = meta::connection("meta", &double, meta::PAGE);
     let file = file.replace(&double.address().to_string(), &remote_server.to_string());
@@ -291,10 +290,7 @@ async fn only_a_trace_with_an_error_is_exported_at_share_zero(on: On) {
         .await
         .expect(200);
     let text = String::from_utf8_lossy(&metrics.body).into_owned();
-    assert!(
-        text.contains("leadhost_traces_total{outcome=\"unsampled\"}"),
-        "{text}"
-    );
+    has!(text, "leadhost_traces_total{outcome=\"unsampled\"}");
 }
 
 async fn the_lines_of_a_request_name_its_trace_and_its_delivery(on: On) {
@@ -310,9 +306,9 @@ async fn the_lines_of_a_request_name_its_trace_and_its_delivery(on: On) {
     for line in ["plugin failed, delivery stored", "answered"] {
         let found = text.lines().find(|one| one.contains(line));
         let found = found.unwrap_or_else(|| panic!("no {line} in {text}"));
-        assert!(found.contains(&format!("delivery={delivery}")), "{found}");
+        has!(found, &format!("delivery={delivery}"));
         let trace = format!("trace={}", delivery.replace('-', ""));
-        assert!(found.contains(&trace), "{found}");
+        has!(found, &trace);
     }
 }
 

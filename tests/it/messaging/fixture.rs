@@ -4,7 +4,7 @@ use leadhost_domain::id::ConnectionId;
 use leadhost_store::{OutboxFilter, OutboxMessage};
 use leadhost_tests::provider::{Callback, CallbackAnswer, Key, Misbehaviour, Taken};
 use leadhost_tests::whatsapp::WhatsApp;
-use leadhost_tests::{Answer, Ask, Declared, Host, On, Options, guests, until};
+use leadhost_tests::{Answer, Ask, Declared, Host, Json, On, Options, fields, until};
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
@@ -20,7 +20,6 @@ pub const WA_ID: &str = "5511987650101";
 
 /// Another contact's.
 pub const OTHER_PHONE: &str = "+55 21 99876-0202";
-pub const OTHER_WA_ID: &str = "5521998760202";
 
 pub struct WhatsAppFixture {
     pub host: Host,
@@ -59,8 +58,7 @@ impl WhatsAppFixture {
 
     pub async fn declared(options: Options, file: &str, whatsapp: WhatsApp) -> Self {
         let host = Host::working_with(options).await;
-        host.converter(guests::rust_component("adapter-whatsapp-cloud"))
-            .await;
+        host.activate("adapter-whatsapp-cloud").await;
         let declared = host.declare(file).await;
         let desk = Self {
             host,
@@ -206,7 +204,7 @@ impl WhatsAppFixture {
             "/v1/reports/message_errors?updated_since=2030-01-15T00:00:00Z&limit=1000{query}"
         );
         let answer = self.data(&target).send().await.expect(200).json();
-        answer["data"].as_array().expect("rows").clone()
+        answer["data"].list().clone()
     }
 
     /// A request with the workspace's key.
@@ -322,9 +320,8 @@ pub fn ids(answer: &Answer) -> (String, String) {
 #[track_caller]
 pub fn refusal(answer: Answer, status: u16) -> String {
     let body = answer.expect(status).json();
-    assert_eq!(body["success"], false, "{body}");
-    assert_eq!(body["statusCode"], status, "{body}");
-    body["message"].as_str().expect("a message").to_owned()
+    fields!(body, {"success": false, "statusCode": status});
+    body["message"].text().to_owned()
 }
 
 /// Checks that the webhooks were accepted.

@@ -1,22 +1,18 @@
 //! Incoming messages: an answer finds its conversation by its context or by its
 //! contact, and a contact who writes first begins one.
 
-use leadhost_tests::On;
 use leadhost_tests::provider::{BEGINNING, Event, Flush, Inbound};
+use leadhost_tests::{On, fields};
 use serde_json::{Value, json};
 
-use super::fixture::{OTHER_WA_ID, PHONE, WA_ID, WhatsAppFixture, taken};
+use super::fixture::{PHONE, WA_ID, WhatsAppFixture, taken};
 
 leadhost_tests::on_every_store! {
     a_pressed_button_answers_the_message_it_belongs_to,
-    an_answer_without_a_context_is_matched_by_its_contact,
     only_the_first_answer_is_the_time_of_the_answer,
-    a_contact_who_writes_first_begins_a_conversation,
-    the_same_message_again_is_one_message,
     a_contact_who_wrote_first_and_is_then_notified_is_in_one_conversation,
     a_contact_without_a_phone_is_one_contact,
     messages_of_every_kind_are_rows,
-    an_answer_before_the_sends_answer_finds_its_conversation,
     a_contact_who_opts_out_gets_no_message_until_opting_in_again,
     a_marketing_opt_out_in_a_failed_status_stops_further_messages,
 }
@@ -42,24 +38,10 @@ async fn a_pressed_button_answers_the_message_it_belongs_to(on: On) {
     assert_eq!(rows[0]["content"], "Quero visitar");
     assert_eq!(rows[0]["conversation_id"], sent.conversation);
     let conversation = desk.row("conversations", &sent.conversation).await;
-    assert_eq!(conversation["answered_at"], "2030-01-15T12:00:30.000000Z");
-    assert_eq!(
-        conversation["last_message_at"],
-        "2030-01-15T12:00:30.000000Z"
-    );
-}
-
-async fn an_answer_without_a_context_is_matched_by_its_contact(on: On) {
-    let desk = WhatsAppFixture::new(on).await;
-    let sent = desk.greets(PHONE).await;
-    desk.whatsapp.inbound(Inbound::text(WA_ID, "Oi"));
-    desk.flush().await;
-    assert_eq!(
-        written(&desk).await[0]["conversation_id"],
-        sent.conversation
-    );
-    let conversation = desk.row("conversations", &sent.conversation).await;
-    assert_eq!(conversation["status"], "answered");
+    fields!(conversation, {
+        "answered_at": "2030-01-15T12:00:30.000000Z",
+        "last_message_at": "2030-01-15T12:00:30.000000Z",
+    });
 }
 
 async fn only_the_first_answer_is_the_time_of_the_answer(on: On) {
@@ -72,48 +54,11 @@ async fn only_the_first_answer_is_the_time_of_the_answer(on: On) {
     desk.host.advance(90).await;
     taken(&desk.whatsapp.flush_as(Flush::default().batches(9)).await);
     let conversation = desk.row("conversations", &sent.conversation).await;
-    assert_eq!(conversation["answered_at"], "2030-01-15T12:00:20.000000Z");
-    assert_eq!(
-        conversation["last_message_at"],
-        "2030-01-15T12:01:20.000000Z"
-    );
+    fields!(conversation, {
+        "answered_at": "2030-01-15T12:00:20.000000Z",
+        "last_message_at": "2030-01-15T12:01:20.000000Z",
+    });
     assert_eq!(written(&desk).await.len(), 3);
-}
-
-async fn a_contact_who_writes_first_begins_a_conversation(on: On) {
-    let desk = WhatsAppFixture::new(on).await;
-    let inbound = Inbound::text(OTHER_WA_ID, "Vi o anúncio, ainda tem?").named("Caio Lemos");
-    desk.whatsapp.inbound(inbound);
-    desk.flush().await;
-    let rows = written(&desk).await;
-    assert_eq!(rows[0]["content"], "Vi o anúncio, ainda tem?");
-    let conversations = desk.host.rows(&desk.declared, "conversations").await;
-    assert_eq!(conversations.len(), 1);
-    let conversation = &conversations[0];
-    assert_eq!(rows[0]["conversation_id"], conversation["id"]);
-    assert_eq!(conversation["agent_id"], desk.instance());
-    assert_eq!(conversation["channel"], "whatsapp");
-    assert!(conversation["first_message_at"].is_string());
-    let contacts = desk.host.rows(&desk.declared, "contacts").await;
-    assert_eq!(contacts.len(), 1);
-    assert_eq!(contacts[0]["name"], "Caio Lemos");
-    assert_eq!(contacts[0]["phone_number"], format!("+{OTHER_WA_ID}"));
-    assert!(
-        desk.whatsapp.sends().is_empty(),
-        "no answer is sent automatically"
-    );
-}
-
-async fn the_same_message_again_is_one_message(on: On) {
-    let desk = WhatsAppFixture::new(on).await;
-    let inbound = Inbound::text(WA_ID, "Oi").id("wamid.INBOUND-1");
-    desk.whatsapp.inbound(inbound);
-    taken(&desk.whatsapp.flush_as(Flush::default().times(3)).await);
-    assert_eq!(written(&desk).await.len(), 1);
-    assert_eq!(
-        desk.host.rows(&desk.declared, "conversations").await.len(),
-        1
-    );
 }
 
 async fn a_contact_who_wrote_first_and_is_then_notified_is_in_one_conversation(on: On) {
@@ -202,27 +147,9 @@ async fn messages_of_every_kind_are_rows(on: On) {
     let kinds: Vec<&Value> = rows.iter().map(|row| &row["type"]).collect();
     let expect: Vec<&str> = of_kind.iter().map(|(_, _, kind)| *kind).collect();
     assert_eq!(kinds, expect);
-    assert_eq!(rows[0]["content"], "A sala");
-    assert_eq!(rows[7]["content"], "Sim");
+    fields!(rows, {"0.content": "A sala", "7.content": "Sim"});
     let unknown = &rows[9]["metadata"];
-    assert_eq!(unknown["channelType"], "carrier_pigeon");
-    assert_eq!(unknown["attributes"]["carrier_pigeon"]["rings"], 2);
-}
-
-async fn an_answer_before_the_sends_answer_finds_its_conversation(on: On) {
-    let desk = WhatsAppFixture::new(on).await;
-    let (sending, wamid) = desk.hanging(PHONE).await;
-    let reply = Inbound::text(WA_ID, "Oi").answering(&wamid);
-    desk.whatsapp.inbound(reply);
-    desk.flush().await;
-    desk.whatsapp.release();
-    let sent = desk.sent(&sending.await.expect("no panic").expect(200));
-    assert_eq!(
-        written(&desk).await[0]["conversation_id"],
-        sent.conversation
-    );
-    let conversation = desk.row("conversations", &sent.conversation).await;
-    assert!(conversation["answered_at"].is_string());
+    fields!(unknown, {"channelType": "carrier_pigeon", "attributes.carrier_pigeon.rings": 2});
 }
 
 /// A user's preference for marketing messages.

@@ -3,7 +3,7 @@
 
 use leadhost_tests::provider::{Callback, Misbehaviour, Taken};
 use leadhost_tests::whatsapp::WhatsApp;
-use leadhost_tests::{Hosts, On, Service, guests, until};
+use leadhost_tests::{Hosts, Json, On, Service, guests, until};
 use serde_json::json;
 
 use super::fixture::{WA_ID, body, instance};
@@ -32,7 +32,7 @@ async fn becomes(hosts: &Hosts, service: &Service, state: &str) {
         let ask = hosts.client(service, "/v1/export/messages");
         let answer = ask.send().await;
         let page = (answer.status == 200).then(|| answer.json())?;
-        let rows = page["data"].as_array().expect("rows");
+        let rows = page["data"].list();
         rows.iter()
             .any(|row| row["metadata"]["status"] == state)
             .then_some(())

@@ -1,7 +1,7 @@
 //! One person is one contact, whichever of the ids and spellings of the phone a provider uses.
 
-use leadhost_tests::On;
 use leadhost_tests::provider::{BEGINNING, Inbound};
+use leadhost_tests::{Json, On};
 use serde_json::{Value, json};
 
 use super::fixture::{WhatsAppFixture, refusal};
@@ -131,7 +131,7 @@ async fn an_id_that_was_another_contacts_goes_to_the_one_with_the_phone(on: On) 
         3,
         "ours, and two of theirs"
     );
-    let contact = conversation["contact_id"].as_str().expect("an id");
+    let contact = conversation["contact_id"].text();
     assert!(desk.row("contacts", contact).await["banned_at"].is_string());
     refusal(desk.notify(&desk.greeting(&person.phone)).send().await, 400);
 }

@@ -3,21 +3,13 @@
 
 use leadhost_tests::provider::Misbehaviour;
 use leadhost_tests::whatsapp::WhatsApp;
-use leadhost_tests::{On, Options};
+use leadhost_tests::{On, Options, has};
 
-use super::fixture::{
-    FRONT, OTHER_PHONE, OTHER_WA_ID, PHONE, WA_ID, WhatsAppFixture, ids, instance,
-};
+use super::fixture::{FRONT, OTHER_PHONE, PHONE, WA_ID, WhatsAppFixture, ids, instance};
 
 leadhost_tests::on_every_store! {
     a_rate_limit_of_the_number_is_respected_for_the_time_that_it_names,
-    a_limit_of_the_recipient_lets_others_pass,
-    a_limit_is_recognised_by_its_code_whatever_the_status,
-    a_limit_of_the_number_holds_others_back,
-    a_fault_that_passes_is_tried_again,
     an_expired_token_pauses_the_instance_until_it_is_resumed,
-    an_unpaid_account_pauses_the_instance,
-    a_message_that_waited_too_long_is_given_up,
     a_redirect_is_not_followed,
     a_private_address_is_called_only_if_the_allow_list_permits_it,
     a_provider_that_is_not_there_is_tried_again,
@@ -64,69 +56,12 @@ async fn a_rate_limit_of_the_number_is_respected_for_the_time_that_it_names(on: 
     assert_eq!(desk.whatsapp.accepted_as(&message), 1);
 }
 
-async fn a_limit_of_the_recipient_lets_others_pass(on: On) {
-    let desk = desk(on).await;
-    desk.whatsapp.next_sends_to(WA_ID, 1, limit(131_056, 300));
-    let message = kept(&desk, PHONE).await;
-    // Another message to the same contact waits too, and is not sent.
-    let second = kept(&desk, PHONE).await;
-    assert_eq!(desk.whatsapp.sends().len(), 1);
-    desk.greets(OTHER_PHONE).await;
-    desk.host.pass(300).await;
-    for message in [&message, &second] {
-        desk.becomes(message, "accepted").await;
-        assert_eq!(desk.whatsapp.accepted_as(message), 1);
-    }
-}
-
-async fn a_limit_is_recognised_by_its_code_whatever_the_status(on: On) {
-    let desk = desk(on).await;
-    let pair = Misbehaviour::CodeAs {
-        code: 131_056,
-        status: 400,
-    };
-    desk.whatsapp.next_sends(1, pair);
-    let message = kept(&desk, PHONE).await;
-    desk.host.pass(24 * 3_600 - 1).await;
-    desk.becomes(&message, "accepted").await;
-}
-
-async fn a_limit_of_the_number_holds_others_back(on: On) {
-    let desk = desk(on).await;
-    desk.whatsapp.next_sends(1, limit(131_048, 600));
-    let message = kept(&desk, PHONE).await;
-    let other = kept(&desk, OTHER_PHONE).await;
-    assert_eq!(desk.whatsapp.sends().len(), 1, "the other was not tried");
-    desk.host.pass(600).await;
-    for message in [&message, &other] {
-        desk.becomes(message, "accepted").await;
-    }
-    assert_eq!(desk.whatsapp.accepted_for(OTHER_WA_ID), 1);
-}
-
-async fn a_fault_that_passes_is_tried_again(on: On) {
-    let desk = desk(on).await;
-    desk.whatsapp.next_sends(2, Misbehaviour::Code(131_000));
-    let message = kept(&desk, PHONE).await;
-    for attempts in [2, 3] {
-        desk.host.pass(3_600).await;
-        desk.whatsapp.asked(attempts).await;
-        if attempts == 2 {
-            // Between two attempts it waits.
-            desk.becomes(&message, "waiting").await;
-        }
-    }
-    desk.becomes(&message, "accepted").await;
-    assert_eq!(desk.whatsapp.accepted_as(&message), 1);
-    assert!(desk.errors("").await.is_empty(), "it did not fail");
-}
-
 async fn an_expired_token_pauses_the_instance_until_it_is_resumed(on: On) {
     let desk = desk(on).await;
     desk.whatsapp.set_token("another-token");
     let first = kept(&desk, PHONE).await;
     let reason = desk.paused().await;
-    assert!(reason.contains("190"), "{reason}");
+    has!(reason, "190");
     // Meanwhile notifications are kept, and nothing is sent to the provider.
     let second = kept(&desk, OTHER_PHONE).await;
     desk.host.pass(3_600).await;
@@ -139,36 +74,6 @@ async fn an_expired_token_pauses_the_instance_until_it_is_resumed(on: On) {
         desk.becomes(message, "accepted").await;
         assert_eq!(desk.whatsapp.accepted_as(message), 1);
     }
-}
-
-async fn an_unpaid_account_pauses_the_instance(on: On) {
-    let desk = desk(on).await;
-    desk.whatsapp.next_sends(1, Misbehaviour::Code(131_042));
-    kept(&desk, PHONE).await;
-    let reason = desk.paused().await;
-    assert!(reason.contains("131042"), "{reason}");
-    assert!(
-        desk.errors("").await.is_empty(),
-        "one pause, not a failure each"
-    );
-}
-
-async fn a_message_that_waited_too_long_is_given_up(on: On) {
-    let desk = desk(on).await;
-    desk.whatsapp.set_token("another-token");
-    let message = kept(&desk, PHONE).await;
-    desk.paused().await;
-    desk.whatsapp
-        .set_token(&desk.whatsapp.options().tokens[0].clone());
-    desk.host.pass(24 * 3_600 + 1).await;
-    desk.host.resume(&desk.channel(FRONT)).await;
-    desk.host.pass(1).await;
-    desk.becomes(&message, "failed").await;
-    assert_eq!(desk.whatsapp.accepted_as(&message), 0);
-    let errors = desk.errors("").await;
-    assert_eq!(errors.len(), 1);
-    assert_eq!(errors[0]["message_id"], message);
-    assert!(errors[0]["external_id"].is_null());
 }
 
 async fn a_redirect_is_not_followed(on: On) {
@@ -190,7 +95,7 @@ async fn a_private_address_is_called_only_if_the_allow_list_permits_it(on: On) {
     let said = refused
         .expect("private addresses are not allowed")
         .to_string();
-    assert!(said.contains("is not a public address"), "{said}");
+    has!(said, "is not a public address");
     // The earlier declaration is still in effect.
     desk.greets(PHONE).await;
 }

@@ -1,9 +1,9 @@
 //! The whole life of a notification: it goes out, statuses and an answer come
 //! back, and everything is exported.
 
-use leadhost_tests::On;
 use leadhost_tests::provider::{BEGINNING, Inbound};
 use leadhost_tests::whatsapp::WaId;
+use leadhost_tests::{Json, On, fields, has, lacks};
 use serde_json::json;
 
 use super::fixture::{PHONE, WA_ID, WhatsAppFixture, template};
@@ -12,7 +12,6 @@ leadhost_tests::on_every_store! {
     a_notification_goes_out_and_every_event_about_it_is_exported,
     the_legacy_format_sends_the_same,
     a_legacy_template_in_two_languages_is_sent_in_the_instances,
-    a_second_notification_is_of_the_same_conversation,
     a_contact_is_found_by_the_number_without_its_ninth_digit,
     an_answer_without_the_recipients_id_is_enough,
     a_message_that_is_held_is_accepted,
@@ -30,14 +29,10 @@ async fn a_notification_goes_out_and_every_event_about_it_is_exported(on: On) {
     let sent = desk.sent(&answer);
 
     let request = desk.whatsapp.sends()[0].json().expect("JSON");
-    assert_eq!(request["messaging_product"], "whatsapp");
-    assert_eq!(request["to"], WA_ID);
-    assert_eq!(request["biz_opaque_callback_data"], sent.message);
-    assert_eq!(request["template"]["name"], "boas_vindas");
-    assert_eq!(
-        request["template"]["components"][0]["parameters"][1]["text"],
-        "Casa Verde"
-    );
+    fields!(request, {
+        "messaging_product": "whatsapp", "to": WA_ID, "biz_opaque_callback_data": sent.message,
+        "template.name": "boas_vindas", "template.components.0.parameters.1.text": "Casa Verde",
+    });
 
     for (after, word) in [(1, "sent"), (2, "delivered"), (60, "read")] {
         desk.whatsapp.set_time(BEGINNING + after);
@@ -50,21 +45,16 @@ async fn a_notification_goes_out_and_every_event_about_it_is_exported(on: On) {
     desk.flush().await;
 
     let message = desk.row("messages", &sent.message).await;
-    assert_eq!(message["type"], "template");
-    assert_eq!(message["actor"], "agent");
-    assert_eq!(message["content"], "Olá Ilda, aqui é da Casa Verde.");
-    assert_eq!(message["conversation_id"], sent.conversation);
-    assert_eq!(message["delivered_at"], "2030-01-15T12:00:02.000000Z");
-    assert_eq!(message["read_at"], "2030-01-15T12:01:00.000000Z");
+    fields!(message, {
+        "type": "template", "actor": "agent", "content": "Olá Ilda, aqui é da Casa Verde.",
+        "conversation_id": sent.conversation, "delivered_at": "2030-01-15T12:00:02.000000Z",
+        "read_at": "2030-01-15T12:01:00.000000Z",
+    });
     let metadata = &message["metadata"];
-    assert_eq!(metadata["status"], "read");
-    assert_eq!(metadata["sentAt"], "2030-01-15T12:00:01.000000Z");
-    assert_eq!(metadata["externalIds"], json!([sent.wamid]));
-    assert_eq!(metadata["recipientId"], WA_ID);
-    assert_eq!(
-        metadata["template"],
-        json!({"name": "boas_vindas", "language": "pt_BR"})
-    );
+    fields!(metadata, {
+        "status": "read", "sentAt": "2030-01-15T12:00:01.000000Z", "externalIds": [sent.wamid],
+        "recipientId": WA_ID, "template": {"name": "boas_vindas", "language": "pt_BR"},
+    });
 
     let rows = desk.host.rows(&desk.declared, "messages").await;
     let reply = rows
@@ -78,18 +68,16 @@ async fn a_notification_goes_out_and_every_event_about_it_is_exported(on: On) {
     assert_eq!(reply["created_at"], "2030-01-15T12:01:30.000000Z");
 
     let conversation = desk.row("conversations", &sent.conversation).await;
-    assert_eq!(conversation["status"], "answered");
-    assert_eq!(conversation["answered_at"], "2030-01-15T12:01:30.000000Z");
-    assert_eq!(conversation["agent_id"], desk.instance());
-    assert_eq!(conversation["agent_type"], "ai");
-    assert_eq!(conversation["source"], "site");
-    assert_eq!(conversation["channel"], "whatsapp");
+    fields!(conversation, {
+        "status": "answered", "answered_at": "2030-01-15T12:01:30.000000Z",
+        "agent_id": desk.instance(), "agent_type": "ai", "source": "site", "channel": "whatsapp",
+    });
     assert!(conversation["first_message_at"].is_string());
     assert_eq!(
         conversation["props"]["specialInstructions"],
         "Fale da vaga de garagem."
     );
-    let contact = conversation["contact_id"].as_str().expect("a contact");
+    let contact = conversation["contact_id"].text();
     let contact = desk.row("contacts", contact).await;
     assert_eq!(contact["name"], "Ilda Prates");
     assert_eq!(contact["phone_number"], format!("+{WA_ID}"));
@@ -137,17 +125,6 @@ async fn a_legacy_template_in_two_languages_is_sent_in_the_instances(on: On) {
     assert_eq!(send["template"]["language"]["code"], "pt_BR");
 }
 
-async fn a_second_notification_is_of_the_same_conversation(on: On) {
-    let desk = WhatsAppFixture::new(on).await;
-    let first = desk.greets(PHONE).await;
-    // The same phone in another spelling.
-    let second = desk.greets("+55 11 98765 0101").await;
-    assert_eq!(first.conversation, second.conversation);
-    assert_ne!(first.message, second.message);
-    let contacts = desk.host.rows(&desk.declared, "contacts").await;
-    assert_eq!(contacts.len(), 1);
-}
-
 async fn a_contact_is_found_by_the_number_without_its_ninth_digit(on: On) {
     let desk = WhatsAppFixture::new(on).await;
     desk.whatsapp.name_recipients(WaId::WithoutNinthDigit);
@@ -156,8 +133,7 @@ async fn a_contact_is_found_by_the_number_without_its_ninth_digit(on: On) {
     desk.whatsapp.inbound(Inbound::text("551187650101", "Oi"));
     desk.flush().await;
     let message = desk.row("messages", &sent.message).await;
-    assert_eq!(message["metadata"]["status"], "delivered");
-    assert_eq!(message["metadata"]["recipientId"], "551187650101");
+    fields!(message, {"metadata.status": "delivered", "metadata.recipientId": "551187650101"});
     let contacts = desk.host.rows(&desk.declared, "contacts").await;
     assert_eq!(contacts.len(), 1);
     assert_eq!(contacts[0]["phone_number"], format!("+{WA_ID}"));
@@ -197,8 +173,8 @@ async fn no_secret_is_kept_and_none_goes_anywhere_else(on: On) {
     let send = &desk.whatsapp.sends()[0];
     assert_eq!(send.bearer(), Some(&**token));
     let text = String::from_utf8(send.body.clone()).expect("UTF-8");
-    assert!(!text.contains(&**token), "{text}");
-    assert!(text.contains(name), "{text}");
+    lacks!(text, &**token);
+    has!(text, name);
     for secret in [token, &options.app_secret, &options.verify_token] {
         assert!(!desk.host.keeps(secret).await, "{secret} is on disk");
     }

@@ -3,7 +3,7 @@
 
 use leadhost_tests::provider::{Callback, Inbound, Misbehaviour, Taken};
 use leadhost_tests::twilio::Twilio;
-use leadhost_tests::{Answer, Declared, Host, On, Options, guests, until};
+use leadhost_tests::{Answer, Declared, Host, Json, On, Options, fields, has, until};
 use serde_json::{Value, json};
 use xtask::double::proof::hmac_sha1_base64;
 
@@ -44,8 +44,7 @@ impl TwilioFixture {
             .with("server.public_url", public)
             .with("worker.lease_seconds", 1_000_000);
         let host = Host::working_with(options).await;
-        host.converter(guests::rust_component("adapter-twilio"))
-            .await;
+        host.activate("adapter-twilio").await;
         let twilio = Twilio::start();
         let declared = host.declare(&instance(&twilio)).await;
         let desk = Self {
@@ -92,7 +91,7 @@ impl TwilioFixture {
         let key = format!("Bearer {}", self.declared.key("workspace"));
         let ask = self.host.get(target).header("authorization", &key);
         let page = ask.send().await.expect(200).json();
-        page["data"].as_array().expect("rows").clone()
+        page["data"].list().clone()
     }
 
     async fn flush(&self) {
@@ -163,14 +162,12 @@ async fn a_notification_goes_out_and_its_statuses_and_answers_are_exported(on: O
         .inbound(Inbound::button(CONTACT, "Quero visitar", "visita").answering(&sid));
     desk.flush().await;
     let row = desk.row("messages", &message).await;
-    assert_eq!(row["metadata"]["status"], "read");
-    assert_eq!(row["metadata"]["externalIds"], json!([sid]));
+    fields!(row, {"metadata.status": "read", "metadata.externalIds": [sid]});
     // A callback has no time of its own: the time of receipt counts.
     assert_eq!(row["delivered_at"], "2030-01-15T12:00:02.000000Z");
     assert_eq!(row["read_at"], "2030-01-15T12:01:03.000000Z");
     let row = desk.row("conversations", &conversation).await;
-    assert_eq!(row["status"], "answered");
-    assert_eq!(row["channel"], "whatsapp");
+    fields!(row, {"status": "answered", "channel": "whatsapp"});
     let messages = desk.host.rows(&desk.declared, "messages").await;
     assert_eq!(messages.len(), 2);
     let contacts = desk.host.rows(&desk.declared, "contacts").await;
@@ -357,7 +354,7 @@ async fn a_wrong_token_pauses_the_instance(on: On) {
             .map(|pause| pause.reason)
     })
     .await;
-    assert!(reason.contains("20003"), "{reason}");
+    has!(reason, "20003");
 }
 
 async fn a_send_with_an_unknown_outcome_is_not_repeated(on: On) {

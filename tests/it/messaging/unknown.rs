@@ -1,8 +1,6 @@
 //! Sends with an unknown outcome: they are never repeated automatically, until a
 //! status or an operator settles them.
 
-use leadhost_domain::id::MessageId;
-use leadhost_store::{MessageVerdict, Resolution, Write, WriteOutcome};
 use leadhost_tests::provider::{BEGINNING, Misbehaviour, Taken};
 use leadhost_tests::whatsapp::WhatsApp;
 use leadhost_tests::{On, Options};
@@ -17,9 +15,6 @@ leadhost_tests::on_every_store! {
     a_send_with_an_empty_answer_is_not_repeated,
     a_success_without_an_id_is_not_repeated,
     a_send_that_was_never_read_is_not_repeated,
-    an_operator_lets_an_unknown_message_be_sent_again,
-    an_operator_gives_up_an_unknown_message,
-    the_key_of_an_unknown_send_does_not_send_it_again,
 }
 
 /// The provider accepts the message but gives no valid answer: the message is
@@ -106,53 +101,4 @@ async fn a_send_that_was_never_read_is_not_repeated(on: On) {
     desk.greets("(11) 98765-0699").await;
     assert_eq!(desk.state(&message).await, "unknown");
     assert_eq!(desk.whatsapp.accepted_for(WA_ID), 0);
-}
-
-async fn resolved(desk: &WhatsAppFixture, message: &str, verdict: MessageVerdict) {
-    let workspace = desk.declared.report.workspace_id;
-    let message: MessageId = message.parse().expect("an id");
-    let write = Write::Resolve(Resolution {
-        workspace,
-        message,
-        verdict,
-    });
-    let written = desk.host.store().commit(&[write]).await.expect("a store");
-    assert!(
-        matches!(written[0], WriteOutcome::Message(_)),
-        "{written:?}"
-    );
-    desk.host.app.pipeline.wake();
-}
-
-async fn an_operator_lets_an_unknown_message_be_sent_again(on: On) {
-    let (desk, message) = unknown(on).await;
-    let until = leadhost_domain::time::Micros(desk.host.now().0 + 3_600_000_000);
-    resolved(&desk, &message, MessageVerdict::SendAgain { until }).await;
-    desk.becomes(&message, "accepted").await;
-    assert_eq!(desk.whatsapp.accepted_as(&message), 1);
-}
-
-async fn an_operator_gives_up_an_unknown_message(on: On) {
-    let (desk, message) = unknown(on).await;
-    resolved(&desk, &message, MessageVerdict::GiveUp).await;
-    assert_eq!(desk.state(&message).await, "failed");
-    desk.host.pass(100 * 3_600).await;
-    desk.greets("(11) 98765-0699").await;
-    assert_eq!(desk.whatsapp.accepted_as(&message), 0);
-}
-
-async fn the_key_of_an_unknown_send_does_not_send_it_again(on: On) {
-    let desk = WhatsAppFixture::new(on).await;
-    desk.whatsapp
-        .next_sends(1, Misbehaviour::Html(502, Taken::Yes));
-    let ask = || {
-        let ask = desk.notify(&desk.greeting(PHONE));
-        ask.header("idempotency-key", "order-17")
-    };
-    let first = ask().send().await.expect(200);
-    let (_, message) = ids(&first);
-    desk.becomes(&message, "unknown").await;
-    let again = ask().send().await.expect(200);
-    assert_eq!(ids(&again), ids(&first));
-    assert_eq!(desk.whatsapp.sends().len(), 1);
 }

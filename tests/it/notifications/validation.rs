@@ -187,7 +187,15 @@ async fn each_mistake_is_an_issue_with_its_path(on: On) {
     ] {
         text("email", email, "Invalid email").await;
     }
-    for phone in ["", "12", "no phone", "+55 11 00000-0000"] {
+    for phone in [
+        "",
+        "12",
+        "no phone",
+        "+0",
+        "+55 11 00000-0000",
+        "(00) 12345-6789",
+        "99999999999999999999",
+    ] {
         text("phoneNumber", phone, "Invalid phone number").await;
     }
     for path in [
@@ -244,7 +252,8 @@ async fn all_mistakes_are_reported_at_once(on: On) {
         "phoneNumber": "12",
         "email": "ana",
         "instanceId": bot.instance("bot"),
-        "template": {"name": 1, "components": [{"type": "body"}, {"type": "hat"}]},
+        "source": null,
+        "template": {"name": 1, "namespace": "x", "components": [{"type": "body"}, {"type": "hat"}]},
         "unknown": {"fields": ["are", "ignored"]},
     });
     let found: Vec<_> = issues(&bot.send(&body).await)
@@ -271,6 +280,8 @@ async fn all_mistakes_are_reported_at_once(on: On) {
         json!({"code": "invalid_type", "expected": "string", "received": "undefined",
             "path": ["name"], "message": "Required"})
     );
+    assert_eq!(all[1]["validation"], "email");
+    assert_eq!(all[2]["received"], "null");
 }
 
 async fn one_format_is_given_and_not_both(on: On) {

@@ -7,6 +7,7 @@ use leadhost_domain::exchange::InputProblem;
 use leadhost_domain::id::DeliveryId;
 use leadhost_domain::row::Entity;
 use leadhost_store::ItemResult;
+use leadhost_tests::fields;
 use serde_json::json;
 
 use super::world::*;
@@ -19,29 +20,24 @@ pub async fn a_lead_becomes_a_contact_and_a_deal(world: &World) {
     new.products = vec!["P-0".to_owned(), "P-1".to_owned()];
     new.deal_props = object(json!({"message": "Oi", "score": 12345678901234567890123_f64}));
     new.contact_props = object(json!({"city": "Recife"}));
-    let outcome = world.commit_one(world.accept(vec![lead(new)])).await;
+    let outcome = world.deliver(vec![lead(new)]).await;
     assert_eq!(outcome.status, DeliveryStatus::Converted);
     let item = &outcome.items[0];
     assert_eq!(item.status, ItemStatus::Converted);
     let deals = world.all(Entity::Deals).await;
     let contacts = world.all(Entity::Contacts).await;
     assert_eq!((deals.len(), contacts.len()), (1, 1));
-    assert_eq!(deals[0]["id"], json!(item.deal_id));
-    assert_eq!(deals[0]["person_id"], contacts[0]["id"]);
-    assert_eq!(contacts[0]["id"], json!(item.contact_id));
-    assert_eq!(contacts[0]["phone_number"], "+5511987654321");
-    assert_eq!(contacts[0]["email"], "rita@example.com");
-    assert_eq!(contacts[0]["name"], "Rita");
-    assert_eq!(contacts[0]["props"], json!({"city": "Recife"}));
-    assert_eq!(deals[0]["status"], "open");
-    assert_eq!(deals[0]["stage_code"], "in_qualification");
-    assert_eq!(deals[0]["title"], "Garden flat");
-    assert_eq!(deals[0]["external_id"], "L1");
-    assert_eq!(deals[0]["agent_id"], json!(world.first_agent));
+    fields!(deals, {"0.id": item.deal_id, "0.person_id": contacts[0]["id"]});
+    fields!(contacts, {
+        "0.id": item.contact_id, "0.phone_number": "+5511987654321", "0.email": "rita@example.com",
+        "0.name": "Rita", "0.props": {"city": "Recife"},
+    });
+    fields!(deals, {
+        "0.status": "open", "0.stage_code": "in_qualification", "0.title": "Garden flat",
+        "0.external_id": "L1", "0.agent_id": world.first_agent,
+    });
     assert!(deals[0]["product_id"].is_string());
-    assert_eq!(deals[0]["created_at"], json!(START));
-    assert_eq!(deals[0]["cursor_at"], json!(START));
-    assert_eq!(deals[0]["props"]["message"], "Oi");
+    fields!(deals, {"0.created_at": START, "0.cursor_at": START, "0.props.message": "Oi"});
 }
 
 pub async fn an_empty_body_and_odd_characters_come_back_as_they_were(world: &World) {
@@ -76,11 +72,9 @@ pub async fn an_empty_body_and_odd_characters_come_back_as_they_were(world: &Wor
 pub async fn a_lead_goes_to_the_agent_it_names(world: &World) {
     let mut new = world.lead();
     new.agent = Some(world.second_agent);
-    let item = world.item(lead(new)).await;
+    let item = world.bring(new).await;
     let deal = world.deal(item.deal_id.unwrap()).await;
-    assert_eq!(deal["agent_id"], json!(world.second_agent));
-    assert_eq!(deal["product_id"], json!(null));
-    assert_eq!(deal["external_id"], json!(null));
+    fields!(deal, {"agent_id": world.second_agent, "product_id": null, "external_id": null});
 }
 
 pub async fn one_bad_item_does_not_harm_the_others(world: &World) {
@@ -93,7 +87,7 @@ pub async fn one_bad_item_does_not_harm_the_others(world: &World) {
         ItemResult::Ignored("a test ping".to_owned()),
         ItemResult::Unrouted("page 7".to_owned()),
     ];
-    let outcome = world.commit_one(world.accept(items)).await;
+    let outcome = world.deliver(items).await;
     assert_eq!(outcome.status, DeliveryStatus::Converted);
     let statuses: Vec<_> = outcome.items.iter().map(|item| item.status).collect();
     assert_eq!(
@@ -163,9 +157,7 @@ pub async fn a_batch_with_a_wrong_write_leaves_nothing(world: &World) {
     assert!(world.all(Entity::Contacts).await.is_empty());
     assert_eq!(world.page(Entity::Deals, 0, None, 10).await.clock, before);
     // No keys either: the same leads are new.
-    let outcome = world
-        .commit_one(world.accept(vec![lead(world.known_as("L1"))]))
-        .await;
+    let outcome = world.deliver(vec![lead(world.known_as("L1"))]).await;
     assert_eq!(outcome.status, DeliveryStatus::Converted);
 }
 
@@ -184,7 +176,7 @@ pub async fn a_commit_that_is_dropped_half_way_harms_nothing(world: &World) {
         let write = [world.accept_as(delivery, vec![lead(world.lead())])];
         let commit = world.store.commit(&write);
         let dropped = tokio::time::timeout(Duration::from_micros(step * 100), commit).await;
-        let item = world.item(lead(world.lead())).await;
+        let item = world.bring(world.lead()).await;
         assert_eq!(item.status, ItemStatus::Converted);
         let stored = world.store.delivery(id).await.unwrap();
         if dropped.is_ok() {

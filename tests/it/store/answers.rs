@@ -5,10 +5,7 @@ use std::time::Duration;
 use leadhost_domain::delivery::DeliveryStatus;
 use leadhost_domain::exchange::{HttpResponse, TextSegment};
 use leadhost_domain::id::DeliveryId;
-use leadhost_store::{
-    FetchAnswer, FetchOutcome, HeldFetch, ItemResult, KeptAnswer, Mode, RetentionPeriods, Write,
-    WriteOutcome,
-};
+use leadhost_store::{FetchOutcome, HeldFetch, ItemResult, KeptAnswer, Mode, Write, WriteOutcome};
 
 use super::world::*;
 
@@ -20,21 +17,9 @@ fn response(body: &[u8]) -> HttpResponse {
     }
 }
 
-fn answered(held: &HeldFetch, body: &[u8]) -> FetchAnswer {
-    FetchAnswer {
-        delivery: held.delivery,
-        index: held.index,
-        lease: held.lease,
-        request: held.request.clone(),
-        state: held.state.clone(),
-        ran: held.ran.clone(),
-        response: response(body),
-    }
-}
-
 /// Answers the fetch with this body, and settles it with these items.
 async fn settled(world: &World, held: &HeldFetch, body: &[u8], items: Vec<ItemResult>) {
-    let answer = answered(held, body);
+    let answer = answered(held, response(body));
     world.commit_one(Write::Answer(Box::new(answer))).await;
     world
         .commit_one(settle(held, FetchOutcome::Items(items)))
@@ -42,16 +27,16 @@ async fn settled(world: &World, held: &HeldFetch, body: &[u8], items: Vec<ItemRe
 }
 
 async fn kept(world: &World, delivery: DeliveryId) -> Vec<KeptAnswer> {
-    let kept = world.store.answers(delivery, 0, 100).await;
+    let kept = world.answers(delivery, 0, 100).await;
     kept.expect("it reads")
 }
 
 pub async fn answers_stay_with_their_delivery_in_the_order_of_settling(world: &World) {
     let accepted = vec![fetch(world.fetch("L1")), fetch(world.fetch("L2"))];
-    let asked = world.commit_one(world.accept(accepted)).await.delivery;
+    let asked = world.deliver(accepted).await.delivery;
     world.advance(1).await;
     let other = vec![fetch(world.fetch("L3"))];
-    let other = world.commit_one(world.accept(other)).await.delivery;
+    let other = world.deliver(other).await.delivery;
     // Both are due at once, so either may be claimed first.
     let mut both = [world.claim_fetch().await, world.claim_fetch().await];
     both.sort_by_key(|held| held.index);
@@ -82,16 +67,14 @@ pub async fn answers_stay_with_their_delivery_in_the_order_of_settling(world: &W
     assert_eq!(answers[2].response, response(&[0, 159]));
     assert!(kept(world, other).await.is_empty());
 
-    let page = world.store.answers(asked, answers[0].number, 1).await;
+    let page = world.answers(asked, answers[0].number, 1).await;
     assert_eq!(page.expect("it reads"), answers[1..2]);
 }
 
 pub async fn the_answered_request_is_kept_rather_than_the_pointers(world: &World) {
-    let asked = world
-        .commit_one(world.accept(vec![fetch(world.fetch("L1"))]))
-        .await;
+    let asked = world.deliver(vec![fetch(world.fetch("L1"))]).await;
     let held = world.claim_fetch().await;
-    let mut answer = answered(&held, b"newer");
+    let mut answer = answered(&held, response(b"newer"));
     answer.request.path = vec![TextSegment::Literal("/newer".to_owned())];
     answer.state = b"newer".to_vec();
     answer.ran = ran("2");
@@ -113,7 +96,7 @@ pub async fn the_answered_request_is_kept_rather_than_the_pointers(world: &World
 
 pub async fn the_answer_of_a_failed_fetch_is_not_kept(world: &World) {
     let accepted = vec![fetch(world.fetch("L1")), fetch(world.fetch("L2"))];
-    let asked = world.commit_one(world.accept(accepted)).await.delivery;
+    let asked = world.deliver(accepted).await.delivery;
     let (retried, failed) = (world.claim_fetch().await, world.claim_fetch().await);
     let error = "not there yet".to_owned();
     let at = world.now();
@@ -127,7 +110,7 @@ pub async fn the_answer_of_a_failed_fetch_is_not_kept(world: &World) {
         ),
         (&failed, FetchOutcome::Failed { error }),
     ] {
-        let answer = answered(held, b"nothing");
+        let answer = answered(held, response(b"nothing"));
         world.commit_one(Write::Answer(Box::new(answer))).await;
         world.commit_one(settle(held, outcome)).await;
     }
@@ -136,7 +119,7 @@ pub async fn the_answer_of_a_failed_fetch_is_not_kept(world: &World) {
 
 pub async fn an_item_that_is_fetched_again_keeps_its_newest_answer(world: &World) {
     let accepted = || vec![fetch(world.fetch("L1"))];
-    let asked = world.commit_one(world.accept(accepted())).await.delivery;
+    let asked = world.deliver(accepted()).await.delivery;
     let held = world.claim_fetch().await;
     let ignored = vec![ItemResult::Ignored("a test".to_owned())];
     settled(world, &held, b"old", ignored).await;
@@ -150,25 +133,16 @@ pub async fn an_item_that_is_fetched_again_keeps_its_newest_answer(world: &World
 }
 
 pub async fn answers_are_removed_with_their_delivery(world: &World) {
-    let asked = world
-        .commit_one(world.accept(vec![fetch(world.fetch("L1"))]))
-        .await
-        .delivery;
+    let asked = world.deliver(vec![fetch(world.fetch("L1"))]).await.delivery;
     let held = world.claim_fetch().await;
     settled(world, &held, b"L1", vec![lead(world.known_as("L1"))]).await;
     world.advance(86_400).await;
-    let young = world
-        .commit_one(world.accept(vec![fetch(world.fetch("L2"))]))
-        .await
-        .delivery;
+    let young = world.deliver(vec![fetch(world.fetch("L2"))]).await.delivery;
     let held = world.claim_fetch().await;
     settled(world, &held, b"L2", vec![lead(world.known_as("L2"))]).await;
-    let retention = RetentionPeriods {
-        deliveries: Duration::from_hours(24),
-        quarantine: Duration::from_hours(24),
-    };
+    let retention = kept_for(Duration::from_hours(24));
     world.advance(1).await;
-    let sweep = world.store.sweep(&retention, world.now(), 100).await;
+    let sweep = world.sweep(&retention, world.now(), 100).await;
     assert_eq!(sweep.expect("it sweeps"), 1);
     assert!(kept(world, asked).await.is_empty());
     assert_eq!(kept(world, young).await.len(), 1);

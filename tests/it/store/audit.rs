@@ -33,7 +33,7 @@ fn assert_chain(rows: &[AuditRow]) {
 }
 
 pub async fn rows_of_the_audit_follow_each_other_and_come_back_as_they_were(world: &World) {
-    let first = world.store.add_audit(act(world, "ana", "one")).await;
+    let first = world.add_audit(act(world, "ana", "one")).await;
     let first = first.expect("stored");
     let end = Act {
         outcome: ActOutcome::Done,
@@ -41,8 +41,8 @@ pub async fn rows_of_the_audit_follow_each_other_and_come_back_as_they_were(worl
         key_id: None,
         ..act(world, "ana", "one")
     };
-    let second = world.store.add_audit(end).await.expect("stored");
-    let rows = world.store.audit_after(0, 10).await.expect("read");
+    let second = world.add_audit(end).await.expect("stored");
+    let rows = world.audit_after(0, 10).await.expect("read");
     assert_eq!(rows, [first, second]);
     assert_chain(&rows);
 }
@@ -57,46 +57,32 @@ pub async fn rows_of_the_audit_that_are_added_at_once_have_one_order(world: &Wor
     for added in adding.join_all().await {
         added.expect("stored");
     }
-    let rows = world.store.audit_after(0, 100).await.expect("read");
+    let rows = world.audit_after(0, 100).await.expect("read");
     assert_eq!(rows.len(), 20);
     assert_chain(&rows);
 }
 
 pub async fn the_audit_is_listed_newest_first_in_pages_and_by_its_filters(world: &World) {
     for (label, target) in [("ana", "1"), ("bia", "2"), ("ana", "3")] {
-        let added = world.store.add_audit(act(world, label, target)).await;
+        let added = world.add_audit(act(world, label, target)).await;
         added.expect("stored");
     }
-    let targets = async |filter: AuditFilter| {
-        let rows = world.store.audit(&filter).await.expect("read");
-        rows.into_iter().map(|row| row.target).collect::<Vec<_>>()
+    let check = async |change: &dyn Fn(&mut AuditFilter), expect: &[&str]| {
+        let mut filter = AuditFilter {
+            limit: 10,
+            ..AuditFilter::default()
+        };
+        change(&mut filter);
+        let rows = world.audit(&filter).await.expect("read");
+        let targets: Vec<_> = rows.into_iter().map(|row| row.target).collect();
+        assert_eq!(targets, expect, "{filter:?}");
     };
-    let all = AuditFilter {
-        limit: 10,
-        ..AuditFilter::default()
-    };
-    assert_eq!(targets(all.clone()).await, ["3", "2", "1"]);
-    let page = AuditFilter {
-        limit: 1,
-        before: Some(3),
-        ..all.clone()
-    };
-    assert_eq!(targets(page).await, ["2"]);
-    let of_ana = AuditFilter {
-        actor: Some("ana".to_owned()),
-        ..all.clone()
-    };
-    assert_eq!(targets(of_ana).await, ["3", "1"]);
-    let other = AuditFilter {
-        act: Some("apply".to_owned()),
-        ..all.clone()
-    };
-    assert_eq!(targets(other).await, [""; 0]);
-    let later = AuditFilter {
-        since: Some(world.now().plus(std::time::Duration::from_secs(1))),
-        ..all
-    };
-    assert_eq!(targets(later).await, [""; 0]);
+    check(&|_| (), &["3", "2", "1"]).await;
+    check(&|one| (one.limit, one.before) = (1, Some(3)), &["2"]).await;
+    check(&|one| one.actor = Some("ana".to_owned()), &["3", "1"]).await;
+    check(&|one| one.act = Some("apply".to_owned()), &[]).await;
+    let later = world.now().plus(std::time::Duration::from_secs(1));
+    check(&|one| one.since = Some(later), &[]).await;
 }
 
 const DAY: i64 = 86_400;
@@ -104,14 +90,14 @@ const DAY: i64 = 86_400;
 /// Removes rows that are older than 30 days, and returns how many.
 async fn remove(world: &World, limit: u32) -> u64 {
     let (now, month) = (world.now(), std::time::Duration::from_hours(30 * 24));
-    let removed = world.store.remove_audit(now.minus(month), now, limit).await;
+    let removed = world.remove_audit(now.minus(month), now, limit).await;
     removed.expect("it removes")
 }
 
 /// Returns all rows, which follow each other from the checkpoint on, and the checkpoint.
 async fn chain(world: &World) -> (Vec<AuditRow>, AuditCheckpoint) {
-    let rows = world.store.audit_after(0, 100).await.expect("read");
-    let extent = world.store.audit_extent().await.expect("read");
+    let rows = world.audit_after(0, 100).await.expect("read");
+    let extent = world.audit_extent().await.expect("read");
     let mut before = extent.removed.clone();
     for row in &rows {
         assert!(row.continues(&before), "{row:?} after {before:?}");
@@ -125,7 +111,7 @@ pub async fn old_rows_of_the_audit_are_removed_in_steps_and_the_chain_goes_on(wo
     let mut places = vec![AuditCheckpoint::default()];
     for number in 1..=6 {
         let added = act(world, "ana", &number.to_string());
-        let added = world.store.add_audit(added).await.expect("stored");
+        let added = world.add_audit(added).await.expect("stored");
         places.push(added.place());
         world.advance(if number == 5 { 20 * DAY } else { 1 }).await;
     }
@@ -153,7 +139,7 @@ pub async fn old_rows_of_the_audit_are_removed_in_steps_and_the_chain_goes_on(wo
 pub async fn rows_are_added_to_the_audit_while_others_are_removed(world: &World) {
     for number in 0..20 {
         let act = act(world, "ana", &number.to_string());
-        world.store.add_audit(act).await.expect("stored");
+        world.add_audit(act).await.expect("stored");
     }
     world.advance(40 * DAY).await;
     let (now, month) = (world.now(), std::time::Duration::from_hours(30 * 24));

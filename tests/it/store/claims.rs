@@ -97,10 +97,7 @@ pub async fn work_that_a_host_holds_counts_for_its_connection(world: &World) {
     };
     let taken = claim(world, &turns).await;
     assert_eq!(taken.len(), 2);
-    assert!(
-        taken.contains(&lead) && taken.contains(&many[0]),
-        "{taken:?}"
-    );
+    assert!(taken.contains(&lead) && taken.contains(&many[0]));
     // Spare places are for connections without work in hand.
     let spare = ClaimTurns {
         limit: 0,
@@ -114,14 +111,14 @@ pub async fn work_that_a_host_holds_counts_for_its_connection(world: &World) {
 
 pub async fn waiting_work_is_counted_by_connection(world: &World) {
     let now = world.now();
-    assert!(world.store.waiting().await.expect("it counts").is_empty());
+    assert!(world.waiting().await.expect("it counts").is_empty());
     crowd(world, 3, now.plus(Duration::from_hours(24))).await;
     world
         .commit_one(world.accept_with(DeliveryStatus::Parked))
         .await;
     // A delivery that waits for its fetch is converted already.
     fetched(world, "L1", now).await;
-    let counts = world.store.waiting().await.expect("it counts");
+    let counts = world.waiting().await.expect("it counts");
     assert_eq!(
         counts.into_iter().collect::<Vec<_>>(),
         [(world.site.clone(), 3)]
@@ -153,7 +150,7 @@ pub async fn due_work_is_claimed_oldest_first_and_by_the_limit(world: &World) {
     world.commit_one(write).await;
     let mut asked = world.fetch("L1");
     asked.due_at = late.minus(Duration::from_micros(5));
-    let third = world.commit_one(world.accept(vec![fetch(asked)])).await;
+    let third = world.deliver(vec![fetch(asked)]).await;
     assert_eq!(ids(&world.claim(1).await), [first.id]);
     assert_eq!(ids(&world.claim(10).await), [third.delivery, second.id]);
     assert!(world.claim(10).await.is_empty());
@@ -221,7 +218,6 @@ pub async fn failed_work_of_a_plugin_is_claimed_for_another_digest_only(world: &
     let claim = async |plugin: &'static str, digest: Digest, limit: u32| {
         let (now, until) = (world.now(), world.now().plus(Duration::from_mins(1)));
         let held = world
-            .store
             .claim_failed(plugin, &digest, None, limit, now, until)
             .await;
         let held = held.expect("it claims");

@@ -6,15 +6,15 @@ use serde_json::json;
 use super::world::*;
 
 pub async fn the_same_phone_is_the_same_person(world: &World) {
-    let first = world.item(lead(with_phone(world.lead(), "+551191"))).await;
-    let second = world.item(lead(with_phone(world.lead(), "+551191"))).await;
+    let first = world.bring(with_phone(world.lead(), "+551191")).await;
+    let second = world.bring(with_phone(world.lead(), "+551191")).await;
     assert_eq!(first.contact_id, second.contact_id);
     assert_ne!(first.deal_id, second.deal_id);
 }
 
 pub async fn two_leads_of_one_batch_with_one_phone_are_one_person(world: &World) {
     let new = || lead(with_phone(world.lead(), "+551191"));
-    let outcome = world.commit_one(world.accept(vec![new(), new()])).await;
+    let outcome = world.deliver(vec![new(), new()]).await;
     assert_eq!(outcome.items[0].contact_id, outcome.items[1].contact_id);
     assert_eq!(world.all(Entity::Contacts).await.len(), 1);
 }
@@ -23,12 +23,12 @@ pub async fn only_the_empty_fields_of_a_known_person_are_filled(world: &World) {
     let mut first = with_phone(world.lead(), "+551191");
     first.name = Some("Rita".to_owned());
     first.contact_props = object(json!({"city": "Recife", "age": null}));
-    world.item(lead(first)).await;
+    world.bring(first).await;
     world.advance(5).await;
     let mut second = with_email(with_phone(world.lead(), "+551191"), "rita@example.com");
     second.name = Some("Somebody".to_owned());
     second.contact_props = object(json!({"city": "Natal", "age": 40}));
-    world.item(lead(second)).await;
+    world.bring(second).await;
     let contacts = world.all(Entity::Contacts).await;
     assert_eq!(contacts[0]["name"], "Rita");
     assert_eq!(contacts[0]["email"], "rita@example.com");
@@ -37,25 +37,25 @@ pub async fn only_the_empty_fields_of_a_known_person_are_filled(world: &World) {
 }
 
 pub async fn a_person_without_new_data_gets_no_stamp(world: &World) {
-    world.item(lead(with_phone(world.lead(), "+551191"))).await;
+    world.bring(with_phone(world.lead(), "+551191")).await;
     let before = world.page(Entity::Contacts, 0, None, 1).await.clock;
     world.advance(5).await;
-    world.item(lead(with_phone(world.lead(), "+551191"))).await;
+    world.bring(with_phone(world.lead(), "+551191")).await;
     let after = world.page(Entity::Contacts, 0, None, 1).await.clock;
     assert_eq!(before, after);
 }
 
 pub async fn an_address_finds_a_person_when_one_of_the_two_has_no_phone(world: &World) {
     let by_mail = || with_email(world.lead(), "casa@example.com");
-    let mail_only = world.item(lead(by_mail())).await;
-    let with_first_phone = world.item(lead(with_phone(by_mail(), "+551191"))).await;
+    let mail_only = world.bring(by_mail()).await;
+    let with_first_phone = world.bring(with_phone(by_mail(), "+551191")).await;
     assert_eq!(with_first_phone.contact_id, mail_only.contact_id);
     // Two people who share an address, each with their own phone.
-    let other_phone = world.item(lead(with_phone(by_mail(), "+551192"))).await;
+    let other_phone = world.bring(with_phone(by_mail(), "+551192")).await;
     assert_ne!(other_phone.contact_id, mail_only.contact_id);
-    let mail_again = world.item(lead(by_mail())).await;
+    let mail_again = world.bring(by_mail()).await;
     assert_eq!(mail_again.contact_id, mail_only.contact_id);
-    let phone_only = world.item(lead(with_phone(world.lead(), "+551191"))).await;
+    let phone_only = world.bring(with_phone(world.lead(), "+551191")).await;
     assert_eq!(
         phone_only.contact_id, mail_only.contact_id,
         "the key was added"
@@ -63,12 +63,10 @@ pub async fn an_address_finds_a_person_when_one_of_the_two_has_no_phone(world: &
 }
 
 pub async fn a_phone_decides_before_an_address(world: &World) {
-    let by_mail = world
-        .item(lead(with_email(world.lead(), "a@example.com")))
-        .await;
-    let by_phone = world.item(lead(with_phone(world.lead(), "+551191"))).await;
+    let by_mail = world.bring(with_email(world.lead(), "a@example.com")).await;
+    let by_phone = world.bring(with_phone(world.lead(), "+551191")).await;
     let both = with_email(with_phone(world.lead(), "+551191"), "a@example.com");
-    let both = world.item(lead(both)).await;
+    let both = world.bring(both).await;
     assert_eq!(both.contact_id, by_phone.contact_id);
     assert_ne!(both.contact_id, by_mail.contact_id);
 }
@@ -80,20 +78,16 @@ pub async fn an_impossible_phone_is_no_phone(world: &World) {
         e164: None,
         match_key: None,
     });
-    world.item(lead(new)).await;
+    world.bring(new).await;
     let contacts = world.all(Entity::Contacts).await;
     assert_eq!(contacts[0]["phone_number"], json!(null));
 }
 
 pub async fn contacts_of_two_workspaces_are_separate(world: &World) {
     let here = world
-        .item(lead(with_phone(world.known_as("L1"), "+551191")))
+        .bring(with_phone(world.known_as("L1"), "+551191"))
         .await;
-    let other = world
-        .store
-        .apply(&plan("other"), START, false)
-        .await
-        .unwrap();
+    let other = world.apply(&plan("other"), START, false).await.unwrap();
     let mut delivery = world.delivery();
     delivery.workspace = other.workspace_id;
     delivery.connection = other.connections["site"].clone();
@@ -107,7 +101,6 @@ pub async fn contacts_of_two_workspaces_are_separate(world: &World) {
     assert_eq!(world.all(Entity::Contacts).await.len(), 1);
     let scope = scope(&world.store, other.workspace_id).await;
     let page = world
-        .store
         .export(&scope, Entity::Deals, 0, None, 10)
         .await
         .unwrap();

@@ -3,13 +3,13 @@
 use leadhost_domain::connection::{AllowedHost, ConnectionPause};
 use leadhost_domain::exchange::UrlScheme;
 use leadhost_domain::id::{AgentId, ConnectionId};
-use leadhost_store::{Plan, PlannedProduct, StoreError};
+use leadhost_store::{Plan, StoreError};
+use leadhost_tests::has;
 
 use super::world::*;
 
 async fn apply(world: &World, plan: &Plan) -> Vec<String> {
     let applied = world
-        .store
         .apply(plan, world.now(), false)
         .await
         .expect("the plan holds");
@@ -25,7 +25,7 @@ fn words(applied: &leadhost_store::Applied) -> Vec<String> {
 }
 
 pub async fn a_plan_creates_the_named_objects_and_reports_them(world: &World) {
-    let applied = world.store.apply(&plan("new"), START, false).await.unwrap();
+    let applied = world.apply(&plan("new"), START, false).await.unwrap();
     assert_eq!(
         words(&applied),
         [
@@ -40,7 +40,6 @@ pub async fn a_plan_creates_the_named_objects_and_reports_them(world: &World) {
         ]
     );
     let connection = world
-        .store
         .connection(&applied.connections["site"])
         .await
         .unwrap()
@@ -62,15 +61,15 @@ pub async fn a_plan_creates_the_named_objects_and_reports_them(world: &World) {
         ("BR", "America/Sao_Paulo")
     );
     assert!(connection.dedupe_by_content && connection.paused.is_none());
-    let workspaces = world.store.workspaces().await.unwrap();
+    let workspaces = world.workspaces().await.unwrap();
     let slugs: Vec<_> = workspaces.iter().map(|w| w.slug.as_str()).collect();
     assert_eq!(slugs, ["demo", "new"]);
 }
 
 pub async fn the_same_plan_again_changes_nothing(world: &World) {
-    let before = world.store.connection(&world.site).await.unwrap();
+    let before = world.connection(&world.site).await.unwrap();
     assert_eq!(apply(world, &plan("demo")).await, Vec::<String>::new());
-    assert_eq!(world.store.connection(&world.site).await.unwrap(), before);
+    assert_eq!(world.connection(&world.site).await.unwrap(), before);
 }
 
 pub async fn only_changes_are_listed_and_nothing_is_removed(world: &World) {
@@ -80,11 +79,9 @@ pub async fn only_changes_are_listed_and_nothing_is_removed(world: &World) {
     changed.agents[0].internal = true;
     changed.owners[0].name = "Olga Reis".to_owned();
     changed.products[0].description = Some("with a garden".to_owned());
-    changed.products.push(PlannedProduct {
-        external_id: "P-2".to_owned(),
-        name: "Loft".to_owned(),
-        description: None,
-    });
+    changed
+        .products
+        .push(leadhost_tests::seed::product("P-2", "Loft"));
     changed.connections.remove(1);
     changed.connections[0].allow.push(AllowedHost {
         scheme: UrlScheme::Https,
@@ -102,13 +99,12 @@ pub async fn only_changes_are_listed_and_nothing_is_removed(world: &World) {
             "connection site changed"
         ]
     );
-    assert_eq!(world.store.workspaces().await.unwrap()[0].rate_limit, 60);
-    let agents = world.store.agents(world.workspace).await.unwrap();
+    assert_eq!(world.workspaces().await.unwrap()[0].rate_limit, 60);
+    let agents = world.agents(world.workspace).await.unwrap();
     assert_eq!(agents.len(), 2);
     assert!(agents[0].internal);
     assert_eq!(
         world
-            .store
             .connections(Some(world.workspace))
             .await
             .unwrap()
@@ -123,18 +119,18 @@ pub async fn configuration_and_secrets_follow_the_fingerprint(world: &World) {
     // same.
     changed.connections[0].sealed = vec![9, 9];
     assert_eq!(apply(world, &changed).await, Vec::<String>::new());
-    let site = world.store.connection(&world.site).await.unwrap().unwrap();
+    let site = world.connection(&world.site).await.unwrap().unwrap();
     assert_eq!((site.sealed, site.config_version), (vec![1, 2, 3], 1));
     changed.connections[0].fingerprint = "f2".to_owned();
     changed.connections[0].config = "{\"a\":2}".to_owned();
     assert_eq!(apply(world, &changed).await, ["connection site changed"]);
-    let site = world.store.connection(&world.site).await.unwrap().unwrap();
+    let site = world.connection(&world.site).await.unwrap().unwrap();
     assert_eq!((site.sealed, site.config_version), (vec![9, 9], 2));
     assert_eq!(site.config, "{\"a\":2}");
     // Fields other than configuration and secrets do not change the version.
     changed.connections[0].agent = Some("Bruno".to_owned());
     assert_eq!(apply(world, &changed).await, ["connection site changed"]);
-    let site = world.store.connection(&world.site).await.unwrap().unwrap();
+    let site = world.connection(&world.site).await.unwrap().unwrap();
     assert_eq!(
         (site.agent, site.config_version),
         (Some(world.second_agent), 2)
@@ -145,16 +141,13 @@ pub async fn a_dry_run_lists_the_changes_and_makes_none(world: &World) {
     let mut changed = plan("demo");
     changed.name = "Other".to_owned();
     changed.partners.push("Beta".to_owned());
-    let applied = world.store.apply(&changed, START, true).await.unwrap();
+    let applied = world.apply(&changed, START, true).await.unwrap();
     assert_eq!(
         words(&applied),
         ["workspace demo changed", "partner Beta created"]
     );
-    assert_eq!(world.store.workspaces().await.unwrap()[0].name, "Demo");
-    assert_eq!(
-        world.store.partners(world.workspace).await.unwrap().len(),
-        1
-    );
+    assert_eq!(world.workspaces().await.unwrap()[0].name, "Demo");
+    assert_eq!(world.partners(world.workspace).await.unwrap().len(), 1);
     assert_eq!(apply(world, &changed).await.len(), 2);
 }
 
@@ -162,15 +155,12 @@ pub async fn a_plan_with_an_unknown_name_changes_nothing(world: &World) {
     let mut wrong = plan("demo");
     wrong.name = "Other".to_owned();
     wrong.connections[1].agent = Some("Nobody".to_owned());
-    let error = world.store.apply(&wrong, START, false).await.unwrap_err();
+    let error = world.apply(&wrong, START, false).await.unwrap_err();
     let StoreError::Refused(message) = error else {
         panic!("not refused: {error}");
     };
-    assert!(
-        message.contains("portal") && message.contains("Nobody"),
-        "{message}"
-    );
-    assert_eq!(world.store.workspaces().await.unwrap()[0].name, "Demo");
+    has!(message, "portal", "Nobody");
+    assert_eq!(world.workspaces().await.unwrap()[0].name, "Demo");
 }
 
 pub async fn agent_ids_grow_from_one_over_all_workspaces(world: &World) {
@@ -178,11 +168,7 @@ pub async fn agent_ids_grow_from_one_over_all_workspaces(world: &World) {
         (world.first_agent, world.second_agent),
         (AgentId(1), AgentId(2))
     );
-    let other = world
-        .store
-        .apply(&plan("other"), START, false)
-        .await
-        .unwrap();
+    let other = world.apply(&plan("other"), START, false).await.unwrap();
     assert_eq!(other.instances["Ana"], AgentId(3));
 }
 
@@ -192,17 +178,15 @@ pub async fn a_connection_is_paused_and_resumed(world: &World) {
         reason: "asked for".to_owned(),
     };
     world
-        .store
         .pause_connection(&world.site, Some(&pause))
         .await
         .unwrap();
-    let site = world.store.connection(&world.site).await.unwrap().unwrap();
+    let site = world.connection(&world.site).await.unwrap().unwrap();
     assert_eq!(site.paused, Some(pause));
     // Declaring it again does not resume it.
     apply(world, &plan("demo")).await;
     assert!(
         world
-            .store
             .connection(&world.site)
             .await
             .unwrap()
@@ -210,14 +194,9 @@ pub async fn a_connection_is_paused_and_resumed(world: &World) {
             .paused
             .is_some()
     );
-    world
-        .store
-        .pause_connection(&world.site, None)
-        .await
-        .unwrap();
+    world.pause_connection(&world.site, None).await.unwrap();
     assert!(
         world
-            .store
             .connection(&world.site)
             .await
             .unwrap()
@@ -228,23 +207,15 @@ pub async fn a_connection_is_paused_and_resumed(world: &World) {
 }
 
 pub async fn connections_come_by_name_and_unknown_ones_are_none(world: &World) {
-    world
-        .store
-        .apply(&plan("other"), START, false)
-        .await
-        .unwrap();
+    world.apply(&plan("other"), START, false).await.unwrap();
     let names = |connections: Vec<leadhost_domain::connection::Connection>| {
         let names: Vec<_> = connections.into_iter().map(|c| c.name).collect();
         names.join(" ")
     };
-    let of_one = world
-        .store
-        .connections(Some(world.workspace))
-        .await
-        .unwrap();
+    let of_one = world.connections(Some(world.workspace)).await.unwrap();
     assert_eq!(names(of_one), "portal site");
-    let all = world.store.connections(None).await.unwrap();
+    let all = world.connections(None).await.unwrap();
     assert_eq!(names(all), "portal portal site site");
     let unknown = ConnectionId::generate();
-    assert!(world.store.connection(&unknown).await.unwrap().is_none());
+    assert!(world.connection(&unknown).await.unwrap().is_none());
 }

@@ -23,7 +23,7 @@ fn all() -> TicketFilter {
 }
 
 async fn tickets(world: &World, filter: TicketFilter) -> Vec<TicketView> {
-    let found = world.store.tickets(&world.scope, &filter).await;
+    let found = world.tickets(&world.scope, &filter).await;
     found.expect("it reads")
 }
 
@@ -163,7 +163,7 @@ pub async fn a_ticket_is_claimed_answered_and_resolved(world: &World) {
 pub async fn unknown_names_change_nothing(world: &World) {
     unanswered(world, PHONE).await;
     let before = ticket(world).await;
-    let foreign = world.store.apply(&plan("foreign"), START, false).await;
+    let foreign = world.apply(&plan("foreign"), START, false).await;
     let elsewhere = TicketPatch {
         workspace: foreign.expect("the plan holds").workspace_id,
         status: Some(TicketStatus::Resolved),
@@ -229,10 +229,10 @@ pub async fn tickets_are_found_by_each_filter_newest_first(world: &World) {
     check(before(found[2].id, None), &[]).await;
     let two = TicketFilter { limit: 2, ..all() };
     check(two, &talks[..2]).await;
-    let foreign = world.store.apply(&plan("foreign"), START, false).await;
+    let foreign = world.apply(&plan("foreign"), START, false).await;
     let foreign = scope(&world.store, foreign.expect("a plan").workspace_id).await;
     for filter in [all(), one(middle, None), of_status(TicketStatus::Open)] {
-        let found = world.store.tickets(&foreign, &filter).await;
+        let found = world.tickets(&foreign, &filter).await;
         assert!(found.expect("it reads").is_empty(), "{filter:?}");
     }
 }
@@ -288,7 +288,7 @@ pub async fn a_conversation_is_handed_over_only_once(world: &World) {
     let numbers: Vec<String> = (1..=5).map(|n| format!("+551198765000{n}")).collect();
     let mut talks = Vec::new();
     for to in &numbers {
-        let item = world.item(lead(lead_of(world, to, to))).await;
+        let item = world.bring(lead_of(world, to, to)).await;
         let new = store(world, urgent(world, to)).await;
         settle_send(world, new.message, 0, accepted(world, to)).await;
         talks.push((item.deal_id.expect("a deal"), new.conversation));

@@ -6,7 +6,7 @@ use leadhost_domain::connection::ConnectionPause;
 use leadhost_domain::delivery::{DeliveryStatus, ItemStatus};
 use leadhost_domain::exchange::HttpResponse;
 use leadhost_domain::row::Entity;
-use leadhost_store::{FetchAnswer, FetchOutcome, ItemResult, Job, Mode, Write, WriteOutcome};
+use leadhost_store::{FetchOutcome, ItemResult, Job, Mode, Write, WriteOutcome};
 
 use super::world::*;
 
@@ -16,9 +16,7 @@ fn items(items: Vec<ItemResult>) -> FetchOutcome {
 
 pub async fn a_fetch_waits_and_comes_back_whole(world: &World) {
     let asked = world.fetch("L1");
-    let outcome = world
-        .commit_one(world.accept(vec![fetch(asked.clone())]))
-        .await;
+    let outcome = world.deliver(vec![fetch(asked.clone())]).await;
     assert_eq!(outcome.status, DeliveryStatus::Queued);
     assert_eq!(outcome.items[0].status, ItemStatus::Waiting);
     let held = world.claim_fetch().await;
@@ -48,7 +46,7 @@ pub async fn a_waiting_fetch_has_its_key_already(world: &World) {
 
 pub async fn remarks_on_a_fetch_are_added_to_the_deliverys_notes(world: &World) {
     let first = world
-        .commit_one(world.accept(vec![fetch(world.fetch("L1")), fetch(world.fetch("L2"))]))
+        .deliver(vec![fetch(world.fetch("L1")), fetch(world.fetch("L2"))])
         .await;
     for id in ["L1", "L2"] {
         let held = world.claim_fetch().await;
@@ -64,9 +62,7 @@ pub async fn remarks_on_a_fetch_are_added_to_the_deliverys_notes(world: &World) 
 }
 
 pub async fn an_answered_fetch_becomes_its_lead(world: &World) {
-    let first = world
-        .commit_one(world.accept(vec![fetch(world.fetch("L1"))]))
-        .await;
+    let first = world.deliver(vec![fetch(world.fetch("L1"))]).await;
     let held = world.claim_fetch().await;
     let outcome = world
         .commit_one(settle(&held, items(vec![lead(world.known_as("L1"))])))
@@ -80,12 +76,12 @@ pub async fn an_answered_fetch_becomes_its_lead(world: &World) {
     let repeat = world.item(fetch(world.fetch("L1"))).await;
     assert_eq!(repeat.status, ItemStatus::Duplicate);
     assert_eq!(repeat.deal_id, outcome.items[0].deal_id);
-    assert_eq!(world.store.backlog().await.unwrap().fetches, 0);
+    assert_eq!(world.backlog().await.unwrap().fetches, 0);
 }
 
 pub async fn the_first_item_takes_the_fetchs_place_and_others_follow(world: &World) {
     let accepted = vec![fetch(world.fetch("L1")), lead(world.known_as("L2"))];
-    world.commit_one(world.accept(accepted)).await;
+    world.deliver(accepted).await;
     let held = world.claim_fetch().await;
     let found = vec![
         lead(world.known_as("L1")),
@@ -127,17 +123,7 @@ pub async fn an_answer_is_kept_for_the_attempt_after_a_crash(world: &World) {
         headers: vec![("x".to_owned(), "y".to_owned())],
         body: vec![0, 159, 146, 150],
     };
-    let answer = |held: &leadhost_store::HeldFetch| {
-        Write::Answer(Box::new(FetchAnswer {
-            delivery: held.delivery,
-            index: held.index,
-            lease: held.lease,
-            request: held.request.clone(),
-            state: held.state.clone(),
-            ran: held.ran.clone(),
-            response: response.clone(),
-        }))
-    };
+    let answer = |held| Write::Answer(Box::new(answered(held, response.clone())));
     let outcome = world.commit_one(answer(&held)).await;
     assert_eq!(outcome.status, DeliveryStatus::Queued);
     assert!(world.claim(1).await.is_empty(), "it is still held");
@@ -169,9 +155,7 @@ pub async fn a_retry_is_due_again_later_and_asks_again(world: &World) {
 }
 
 pub async fn a_fetch_given_up_frees_its_key(world: &World) {
-    let first = world
-        .commit_one(world.accept(vec![fetch(world.fetch("L1"))]))
-        .await;
+    let first = world.deliver(vec![fetch(world.fetch("L1"))]).await;
     let held = world.claim_fetch().await;
     let error = "404".to_owned();
     let outcome = world
@@ -180,7 +164,7 @@ pub async fn a_fetch_given_up_frees_its_key(world: &World) {
     assert_eq!(outcome.status, DeliveryStatus::Parked);
     assert_eq!(outcome.items[0].status, ItemStatus::Failed);
     // The source may send it again, and an operator may replay it.
-    let repeat = world.item(lead(world.known_as("L1"))).await;
+    let repeat = world.bring(world.known_as("L1")).await;
     assert_eq!(repeat.status, ItemStatus::Converted);
     let mode = Mode::Replay { apply: false };
     let replayed = world
@@ -211,7 +195,7 @@ pub async fn stop_pauses_the_connections_fetches_and_nothing_else(world: &World)
             },
         ))
         .await;
-    let connection = world.store.connection(&world.site).await.unwrap().unwrap();
+    let connection = world.connection(&world.site).await.unwrap().unwrap();
     let pause = ConnectionPause {
         since: world.now(),
         reason,
@@ -220,15 +204,9 @@ pub async fn stop_pauses_the_connections_fetches_and_nothing_else(world: &World)
     let jobs = world.claim(10).await;
     assert_eq!(jobs.len(), 1, "only the other connection's");
     assert!(matches!(&jobs[0], Job::Fetch(held) if held.connection == world.portal));
-    let outcome = world
-        .commit_one(world.accept(vec![lead(world.known_as("L9"))]))
-        .await;
+    let outcome = world.deliver(vec![lead(world.known_as("L9"))]).await;
     assert_eq!(outcome.status, DeliveryStatus::Converted, "leads come in");
-    world
-        .store
-        .pause_connection(&world.site, None)
-        .await
-        .unwrap();
+    world.pause_connection(&world.site, None).await.unwrap();
     assert_eq!(world.claim(10).await.len(), 2);
 }
 
@@ -257,9 +235,7 @@ pub async fn only_the_holder_of_a_fetch_may_settle_it(world: &World) {
 }
 
 pub async fn a_replay_takes_a_waiting_fetch_from_its_holder(world: &World) {
-    let first = world
-        .commit_one(world.accept(vec![fetch(world.fetch("L1"))]))
-        .await;
+    let first = world.deliver(vec![fetch(world.fetch("L1"))]).await;
     let held = world.claim_fetch().await;
     let mode = Mode::Replay { apply: false };
     let again = world

@@ -23,7 +23,7 @@ fn beat(host: HostId, name: &str) -> Beat {
 
 async fn stored(world: &World, bytes: &[u8]) -> Digest {
     let new = plugin(bytes);
-    world.store.put_plugin(&new, bytes).await.unwrap();
+    world.put_plugin(&new, bytes).await.unwrap();
     new.digest
 }
 
@@ -133,7 +133,7 @@ pub async fn accepted_requests_count_against_the_rate_and_refused_ones_do_not(wo
     };
     let pay = async |workspace: WorkspaceId| {
         let now = world.now();
-        world.store.pay(workspace, price, now).await.unwrap()
+        world.pay(workspace, price, now).await.unwrap()
     };
     let debt = |seconds, refused| Debt {
         owed: Duration::from_secs(seconds),
@@ -160,9 +160,9 @@ pub async fn accepted_requests_count_against_the_rate_and_refused_ones_do_not(wo
 }
 
 pub async fn announcements_arrive(world: &World) {
-    let mut announcements = world.store.announcements();
+    let mut announcements = world.announcements();
     until("the announcement arrives", async || {
-        world.store.announce(Announcement::Keys).await.unwrap();
+        world.announce(Announcement::Keys).await.unwrap();
         while let Ok(what) = announcements.try_recv() {
             if what == Announcement::Keys {
                 return Some(());

@@ -8,38 +8,25 @@ use leadhost_domain::plugin::Digest;
 use leadhost_domain::row::Entity;
 use leadhost_store::{
     ConversionResult, ConvertedFilter, DedupeKey, DeliveryCount, DeliveryFilter, Mode,
-    RetentionPeriods,
 };
 
 use super::world::*;
 
-const RETENTION: RetentionPeriods = RetentionPeriods {
-    deliveries: Duration::from_hours(90 * 24),
-    quarantine: Duration::from_hours(30 * 24),
-};
-
 async fn sweep(world: &World, limit: u32) -> u64 {
     world
-        .store
         .sweep(&RETENTION, world.now(), limit)
         .await
         .expect("it sweeps")
 }
 
 pub async fn finished_deliveries_are_removed_after_their_retention_and_leads_stay(world: &World) {
-    let old = world
-        .commit_one(world.accept(vec![lead(world.known_as("L1"))]))
-        .await;
+    let old = world.deliver(vec![lead(world.known_as("L1"))]).await;
     let failed = world
         .commit_one(world.accept_with(DeliveryStatus::Failed))
         .await;
-    let waiting = world
-        .commit_one(world.accept(vec![fetch(world.fetch("L2"))]))
-        .await;
+    let waiting = world.deliver(vec![fetch(world.fetch("L2"))]).await;
     world.advance(86_400).await;
-    let young = world
-        .commit_one(world.accept(vec![lead(world.lead())]))
-        .await;
+    let young = world.deliver(vec![lead(world.lead())]).await;
     world.advance(86_400 * 89).await;
     assert_eq!(sweep(world, 100).await, 0, "on its last day it stays");
     world.advance(1).await;
@@ -51,7 +38,7 @@ pub async fn finished_deliveries_are_removed_after_their_retention_and_leads_sta
     }
     // The lead and its key are not part of the delivery.
     assert_eq!(world.all(Entity::Deals).await.len(), 2);
-    let repeat = world.item(lead(world.known_as("L1"))).await;
+    let repeat = world.bring(world.known_as("L1")).await;
     assert_eq!(repeat.status, ItemStatus::Duplicate);
 }
 
@@ -69,7 +56,7 @@ pub async fn quarantined_deliveries_are_removed_sooner(world: &World) {
 pub async fn a_sweep_takes_no_more_than_asked_and_the_oldest_first(world: &World) {
     let mut ids = Vec::new();
     for _ in 0..5 {
-        ids.push(world.commit_one(world.accept(Vec::new())).await.delivery);
+        ids.push(world.deliver(Vec::new()).await.delivery);
         world.advance(1).await;
     }
     world.advance(86_400 * 91).await;
@@ -118,20 +105,18 @@ pub async fn content_keys_are_removed_after_their_window(world: &World) {
         key: "content:x".to_owned(),
         window: Some(Duration::from_micros(10)),
     });
-    world.item(lead(new)).await;
-    world.item(lead(world.known_as("L1"))).await;
+    world.bring(new).await;
+    world.bring(world.known_as("L1")).await;
     world.advance(1).await;
     assert_eq!(sweep(world, 100).await, 1);
     assert_eq!(sweep(world, 100).await, 0);
 }
 
 pub async fn the_backlog_counts_waiting_deliveries(world: &World) {
-    let empty = world.store.backlog().await.unwrap();
+    let empty = world.backlog().await.unwrap();
     assert_eq!(empty.oldest_waiting, None);
     let first = world.now();
-    world
-        .commit_one(world.accept(vec![fetch(world.fetch("L1"))]))
-        .await;
+    world.deliver(vec![fetch(world.fetch("L1"))]).await;
     world.advance(1).await;
     for status in [
         DeliveryStatus::Failed,
@@ -140,8 +125,8 @@ pub async fn the_backlog_counts_waiting_deliveries(world: &World) {
     ] {
         world.commit_one(world.accept_with(status)).await;
     }
-    world.item(lead(world.lead())).await;
-    let backlog = world.store.backlog().await.unwrap();
+    world.bring(world.lead()).await;
+    let backlog = world.backlog().await.unwrap();
     assert_eq!((backlog.queued, backlog.fetches), (0, 1));
     assert_eq!(
         (backlog.failed, backlog.parked, backlog.quarantined),
@@ -169,69 +154,37 @@ pub async fn deliveries_are_listed_newest_first_by_each_filter(world: &World) {
         limit: 10,
         ..Default::default()
     };
-    let check = async |filter: DeliveryFilter, expect: &[usize]| {
-        let found = world.store.deliveries(&filter).await.expect("it lists");
+    let check = async |change: &dyn Fn(&mut DeliveryFilter), expect: &[usize]| {
+        let mut filter = all();
+        change(&mut filter);
+        let found = world.deliveries(&filter).await.expect("it lists");
         let found: Vec<_> = found.iter().map(|summary| summary.id).collect();
         let expect: Vec<_> = expect.iter().map(|at| ids[*at]).collect();
         assert_eq!(found, expect, "{filter:?}");
     };
-    check(all(), &[3, 2, 1, 0]).await;
-    check(DeliveryFilter { limit: 2, ..all() }, &[3, 2]).await;
-    check(
-        DeliveryFilter {
-            before: Some(ids[2]),
-            ..all()
-        },
-        &[1, 0],
-    )
-    .await;
-    check(
-        DeliveryFilter {
-            connection: Some(world.portal.clone()),
-            ..all()
-        },
-        &[3],
-    )
-    .await;
-    check(
-        DeliveryFilter {
-            workspace: Some(world.workspace),
-            ..all()
-        },
-        &[3, 2, 1, 0],
-    )
-    .await;
-    check(
-        DeliveryFilter {
-            status: Some(DeliveryStatus::Rejected),
-            ..all()
-        },
-        &[2],
-    )
-    .await;
-    check(
-        DeliveryFilter {
-            status: Some(DeliveryStatus::Queued),
-            ..all()
-        },
-        &[],
-    )
-    .await;
-    let since = Some(START.plus(Duration::from_secs(3)));
-    check(DeliveryFilter { since, ..all() }, &[3, 2]).await;
-    let until = since;
-    check(DeliveryFilter { until, ..all() }, &[1, 0]).await;
+    let at = |micros| Some(START.plus(Duration::from_micros(micros)));
+    let rejected = Some(DeliveryStatus::Rejected);
+    let queued = Some(DeliveryStatus::Queued);
+    let portal = || Some(world.portal.clone());
+    check(&|_| (), &[3, 2, 1, 0]).await;
+    check(&|one| one.limit = 2, &[3, 2]).await;
+    check(&|one| one.before = Some(ids[2]), &[1, 0]).await;
+    check(&|one| one.connection = portal(), &[3]).await;
+    let workspace = Some(world.workspace);
+    check(&|one| one.workspace = workspace, &[3, 2, 1, 0]).await;
+    check(&|one| one.status = rejected, &[2]).await;
+    check(&|one| one.status = queued, &[]).await;
+    let (third, just_after) = (at(3_000_000), at(3_000_001));
+    check(&|one| one.since = third, &[3, 2]).await;
+    check(&|one| one.until = third, &[1, 0]).await;
     // A delivery of the same millisecond is before the end.
-    let until = Some(START.plus(Duration::from_micros(3_000_001)));
-    check(DeliveryFilter { until, ..all() }, &[2, 1, 0]).await;
-    let rejected = |since, until| DeliveryFilter {
-        status: Some(DeliveryStatus::Rejected),
-        since,
-        until,
-        ..all()
-    };
-    check(rejected(since, until), &[2]).await;
-    check(rejected(None, since), &[]).await;
+    check(&|one| one.until = just_after, &[2, 1, 0]).await;
+    for (since, until, expect) in [(third, just_after, &[2][..]), (None, third, &[])] {
+        let narrow = |one: &mut DeliveryFilter| {
+            (one.status, one.since, one.until) = (rejected, since, until);
+        };
+        check(&narrow, expect).await;
+    }
     // Converted again by another version.
     let held = world.claim_delivery(ids[1]).await;
     let result = ConversionResult {
@@ -240,22 +193,22 @@ pub async fn deliveries_are_listed_newest_first_by_each_filter(world: &World) {
     };
     let mode = Mode::Replay { apply: true };
     world.commit_one(convert_to(&held, mode, result)).await;
-    let listed = world.store.deliveries(&all()).await.unwrap();
+    let listed = world.deliveries(&all()).await.unwrap();
     let versions = |at: usize| listed[at].ran.as_ref().expect("it ran");
     let (before, now) = (versions(3), versions(2));
     assert_ne!(before.version, now.version);
-    let of = |version: &str| DeliveryFilter {
-        version: Some(version.to_owned()),
-        ..all()
-    };
     let digest = now.digest.to_string();
-    for version in [now.version.as_str(), now.digest.short(), &digest] {
-        check(of(version), &[1]).await;
+    for (version, expect) in [
+        (now.version.as_str(), &[1][..]),
+        (now.digest.short(), &[1]),
+        (&digest, &[1]),
+        (&before.version, &[3, 2, 0]),
+        (&digest[..7], &[]),
+        ("%", &[]),
+    ] {
+        check(&|one| one.version = Some(version.to_owned()), expect).await;
     }
-    check(of(&before.version), &[3, 2, 0]).await;
-    check(of(&digest[..7]), &[]).await;
-    check(of("%"), &[]).await;
-    let listed = world.store.deliveries(&all()).await.unwrap();
+    let listed = world.deliveries(&all()).await.unwrap();
     assert_eq!(listed[0].connection, "portal");
     assert_eq!((listed[0].items, listed[1].items), (1, 0));
     assert_eq!(listed[0].bytes, 15);
@@ -265,9 +218,7 @@ pub async fn deliveries_are_listed_newest_first_by_each_filter(world: &World) {
 pub async fn converted_deliveries_are_counted_among_the_newest_ones(world: &World) {
     let mut times = Vec::new();
     for _ in 0..4 {
-        world
-            .commit_one(world.accept(vec![lead(world.lead())]))
-            .await;
+        world.deliver(vec![lead(world.lead())]).await;
         times.push(world.now());
         world.advance(1).await;
     }
@@ -281,12 +232,12 @@ pub async fn converted_deliveries_are_counted_among_the_newest_ones(world: &Worl
         limit: 10,
         ..Default::default()
     };
-    let mut listed = world.store.deliveries(&listed).await.unwrap();
+    let mut listed = world.deliveries(&listed).await.unwrap();
     let oldest = listed.pop().expect("a delivery");
     let digest = oldest.ran.expect("it ran").digest;
     let all = all_of_site(world);
     let check = async |filter: ConvertedFilter, rows: u32, looked: u64, found: u64| {
-        let counted = world.store.count_deliveries(&filter, rows).await.unwrap();
+        let counted = world.count_deliveries(&filter, rows).await.unwrap();
         assert_eq!(counted, DeliveryCount { looked, found }, "{filter:?}");
     };
     check(all.clone(), 10, 6, 5).await;
@@ -306,10 +257,7 @@ pub async fn converted_deliveries_are_counted_among_the_newest_ones(world: &Worl
         digest: Some(digest),
         ..all.clone()
     };
-    let found = world
-        .store
-        .count_deliveries(&converted_by(digest), 10)
-        .await;
+    let found = world.count_deliveries(&converted_by(digest), 10).await;
     assert!(found.unwrap().found >= 4);
     check(converted_by(Digest("0".repeat(64))), 10, 6, 0).await;
     check(
@@ -360,7 +308,7 @@ pub async fn the_newest_of_each_outcome_come_in_turn(world: &World) {
     let all = all_of_site(world);
     let check =
         async |filter: &ConvertedFilter, rows, limit, expect: &[(usize, DeliveryStatus)]| {
-            let found = world.store.newest_of_outcomes(filter, rows, limit).await;
+            let found = world.newest_of_outcomes(filter, rows, limit).await;
             let expect: Vec<_> = expect
                 .iter()
                 .map(|(at, status)| (ids[*at], *status))
@@ -389,7 +337,7 @@ pub async fn the_newest_of_each_outcome_come_in_turn(world: &World) {
 pub async fn the_floor_of_a_list_is_the_row_after_its_newest_ones(world: &World) {
     let mut ids = Vec::new();
     for _ in 0..5 {
-        ids.push(world.commit_one(world.accept(Vec::new())).await.delivery);
+        ids.push(world.deliver(Vec::new()).await.delivery);
         world.advance(1).await;
     }
     let all = || DeliveryFilter {
@@ -397,7 +345,7 @@ pub async fn the_floor_of_a_list_is_the_row_after_its_newest_ones(world: &World)
         ..Default::default()
     };
     let floor = async |filter: DeliveryFilter, rows: u32| {
-        let found = world.store.delivery_floor(&filter, rows).await;
+        let found = world.delivery_floor(&filter, rows).await;
         found.expect("it reads")
     };
     assert_eq!(floor(all(), 2).await, Some(ids[2]));
@@ -418,14 +366,11 @@ pub async fn the_floor_of_a_list_is_the_row_after_its_newest_ones(world: &World)
 
     // A list looks at the floor and what is newer.
     let from = Some(ids[2]);
-    let listed = world
-        .store
-        .deliveries(&DeliveryFilter { from, ..all() })
-        .await;
+    let listed = world.deliveries(&DeliveryFilter { from, ..all() }).await;
     let listed: Vec<_> = listed.unwrap().into_iter().map(|one| one.id).collect();
     assert_eq!(listed, [ids[4], ids[3], ids[2]]);
 
-    let last = world.store.last_deliveries().await.unwrap();
+    let last = world.last_deliveries().await.unwrap();
     assert_eq!(last.len(), 1);
     let newest = world.store.delivery(ids[4]).await.unwrap().unwrap();
     assert_eq!(last[&world.site], newest.summary.received_at);

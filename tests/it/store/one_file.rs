@@ -7,7 +7,7 @@ use leadhost_domain::clock::ManualClock;
 use leadhost_domain::delivery::ItemStatus;
 use leadhost_domain::row::Entity;
 use leadhost_store::{Store, StoreError, backup, open_sqlite};
-use leadhost_tests::{On, figures, until};
+use leadhost_tests::{On, figures, has, until};
 use rusqlite::Connection;
 
 use super::world::*;
@@ -35,10 +35,7 @@ async fn a_file_is_served_by_one_process_at_a_time() {
     let file = folder.path().join("leadhost.db");
     let store = open(&file).await.unwrap();
     let message = refusal(&file).await;
-    assert!(
-        message.contains(&std::process::id().to_string()),
-        "{message}"
-    );
+    has!(message, &std::process::id().to_string());
     drop(store);
     until("the file is free", async || open(&file).await.ok()).await;
 }
@@ -50,7 +47,7 @@ async fn committed_writes_are_there_after_a_restart() {
     let store = open(&file).await.unwrap();
     let id = store.id();
     let world = World::with_store(store, clock(), Box::new(())).await;
-    let item = world.item(lead(world.known_as("L1"))).await;
+    let item = world.bring(world.known_as("L1")).await;
     let (scope, before) = (world.scope, world.page(Entity::Deals, 0, None, 10).await);
     drop(world);
     // A process that another test has just started may have inherited the lock.
@@ -64,7 +61,7 @@ async fn committed_writes_are_there_after_a_restart() {
     assert_eq!(after.rows, before.rows);
     assert_eq!(after.clock, before.clock);
     let world = World::with_store(store, clock(), Box::new(())).await;
-    let repeat = world.item(lead(world.known_as("L1"))).await;
+    let repeat = world.bring(world.known_as("L1")).await;
     assert_eq!(repeat.status, ItemStatus::Duplicate);
     assert_eq!(repeat.deal_id, item.deal_id);
 }
@@ -88,8 +85,7 @@ async fn a_file_of_a_newer_version_is_refused() {
     let newer = "pragma user_version = 9999";
     connection.execute_batch(newer).unwrap();
     let message = refusal(&file).await;
-    assert!(message.contains("9999"), "{message}");
-    assert!(message.contains("start the newer version"), "{message}");
+    has!(message, "9999", "start the newer version");
 }
 
 #[tokio::test]
@@ -112,13 +108,13 @@ async fn a_file_from_before_the_first_release_is_refused_and_left_as_it_is() {
             format!("(schema version {version})"),
             "another data folder".to_owned(),
         ] {
-            assert!(message.contains(&says), "{message}");
+            has!(message, &says);
         }
         assert_eq!(tables(&file), before);
         let copy = folder.path().join("copy.db");
         let copied = backup(&file, &copy, |_, _| ()).await;
         let refused = copied.expect_err("it cannot be read").to_string();
-        assert!(refused.contains(&message), "{refused}");
+        has!(refused, &message);
         let left = std::fs::read_dir(folder.path()).unwrap();
         let mut left = left.map(|entry| entry.unwrap().file_name().into_string().unwrap());
         assert!(!left.any(|name| name.starts_with("copy")));
@@ -135,8 +131,7 @@ async fn a_damaged_file_is_named_with_the_remedy() {
     let copied = copied.expect_err("it cannot be read").to_string();
     let named = format!("{}: the database file is damaged", file.display());
     for message in [opened, copied] {
-        assert!(message.contains(&named), "{message}");
-        assert!(message.contains("restore a copy"), "{message}");
+        has!(message, &named, "restore a copy");
     }
 }
 

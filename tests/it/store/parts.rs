@@ -9,6 +9,7 @@ use leadhost_store::{
     ConversionResult, DeliveryOutcome, FetchOutcome, HeldDelivery, ItemResult, Job, Mode,
     Reconversion, Write, WriteOutcome,
 };
+use leadhost_tests::Json;
 
 use super::removal;
 use super::world::*;
@@ -146,7 +147,7 @@ pub async fn another_version_that_numbers_leads_differently_makes_none_twice(wor
     let deals = world.all(Entity::Deals).await;
     let ids: std::collections::BTreeSet<_> = deals
         .iter()
-        .map(|deal| deal["external_id"].as_str().expect("an id").to_owned())
+        .map(|deal| deal["external_id"].text().to_owned())
         .collect();
     assert_eq!(ids.len(), LEADS + 1);
     assert_eq!(deals.len(), LEADS + 1);

@@ -31,37 +31,37 @@ pub fn plugin(bytes: &[u8]) -> PluginRecord {
 pub async fn a_component_comes_back_by_its_digest(world: &World) {
     let bytes = [0, 97, 115, 109, 255];
     let new = plugin(&bytes);
-    world.store.put_plugin(&new, &bytes).await.unwrap();
-    let found = world.store.plugin(&new.digest).await.unwrap().unwrap();
+    world.put_plugin(&new, &bytes).await.unwrap();
+    let found = world.plugin(&new.digest).await.unwrap().unwrap();
     assert_eq!(
         serde_json::to_value(&found).unwrap(),
         serde_json::to_value(&new).unwrap()
     );
-    let wasm = world.store.plugin_wasm(&new.digest).await.unwrap();
+    let wasm = world.plugin_wasm(&new.digest).await.unwrap();
     assert_eq!(wasm.as_deref(), Some(&bytes[..]));
     let unknown = Digest::compute(b"other");
-    assert!(world.store.plugin(&unknown).await.unwrap().is_none());
-    assert!(world.store.plugin_wasm(&unknown).await.unwrap().is_none());
+    assert!(world.plugin(&unknown).await.unwrap().is_none());
+    assert!(world.plugin_wasm(&unknown).await.unwrap().is_none());
 }
 
 pub async fn a_known_component_is_left_as_it_is(world: &World) {
     let new = plugin(b"a");
-    world.store.put_plugin(&new, b"a").await.unwrap();
+    world.put_plugin(&new, b"a").await.unwrap();
     let mut again = new.clone();
     again.origin = "inbox/form.wasm".to_owned();
-    world.store.put_plugin(&again, b"a").await.unwrap();
-    let all = world.store.plugins().await.unwrap();
+    world.put_plugin(&again, b"a").await.unwrap();
+    let all = world.plugins().await.unwrap();
     assert_eq!(all.len(), 1);
     assert_eq!(all[0].origin, "upload");
 }
 
 pub async fn an_activation_keeps_the_previous_version(world: &World) {
     let (one, two) = (plugin(b"1"), plugin(b"2"));
-    world.store.put_plugin(&one, b"1").await.unwrap();
-    world.store.put_plugin(&two, b"2").await.unwrap();
+    world.put_plugin(&one, b"1").await.unwrap();
+    world.put_plugin(&two, b"2").await.unwrap();
     let activate = async |digest: &Digest| {
         let at = world.now();
-        world.store.activate("form", digest, at).await.unwrap()
+        world.activate("form", digest, at).await.unwrap()
     };
     let first = activate(&one.digest).await;
     assert_eq!((first.generation, &first.previous), (1, &None));
@@ -78,17 +78,17 @@ pub async fn an_activation_keeps_the_previous_version(world: &World) {
     let back = activate(&one.digest).await;
     assert_eq!(back.generation, 3);
     assert_eq!(back.previous, Some(two.digest));
-    assert_eq!(world.store.activations().await.unwrap(), [back]);
+    assert_eq!(world.activations().await.unwrap(), [back]);
 }
 
 pub async fn only_a_version_that_nothing_names_is_removed(world: &World) {
     let versions = [plugin(b"1"), plugin(b"2"), plugin(b"3")];
     for (version, bytes) in versions.iter().zip([b"1", b"2", b"3"]) {
-        world.store.put_plugin(version, bytes).await.unwrap();
+        world.put_plugin(version, bytes).await.unwrap();
     }
     let [one, two, three] = versions.map(|version| version.digest);
     for digest in [&one, &two] {
-        world.store.activate("form", digest, START).await.unwrap();
+        world.activate("form", digest, START).await.unwrap();
     }
     let remove = async |digest: &Digest, from_inbox: bool| {
         let store = &world.store;
@@ -98,30 +98,30 @@ pub async fn only_a_version_that_nothing_names_is_removed(world: &World) {
     let named = |by| PluginRemoval::Named(vec![by]);
     assert_eq!(remove(&one, false).await, named(PluginUse::Previous));
     assert_eq!(remove(&two, false).await, named(PluginUse::Active));
-    assert_eq!(world.store.plugins().await.unwrap().len(), 3);
+    assert_eq!(world.plugins().await.unwrap().len(), 3);
     assert_eq!(remove(&three, false).await, PluginRemoval::Removed);
     assert_eq!(remove(&three, false).await, PluginRemoval::Unknown);
-    assert!(world.store.plugin(&three).await.unwrap().is_none());
-    assert!(world.store.refusals().await.unwrap().is_empty());
+    assert!(world.plugin(&three).await.unwrap().is_none());
+    assert!(world.refusals().await.unwrap().is_empty());
 
     // A file of the inbox is not taken in again, and the list of refusals does not show it.
     let from_file = plugin(b"4");
-    world.store.put_plugin(&from_file, b"4").await.unwrap();
+    world.put_plugin(&from_file, b"4").await.unwrap();
     assert_eq!(
         remove(&from_file.digest, true).await,
         PluginRemoval::Removed
     );
-    let refusals = world.store.refusals().await.unwrap();
+    let refusals = world.refusals().await.unwrap();
     assert_eq!(refusals[0].digest, Some(from_file.digest));
     assert!(refusals[0].overtaken_at.is_some());
 }
 
 pub async fn a_component_that_is_not_stored_cannot_serve(world: &World) {
     let unknown = Digest::compute(b"other");
-    let refused = world.store.activate("form", &unknown, START).await;
+    let refused = world.activate("form", &unknown, START).await;
     let refused = refused.unwrap_err();
     assert!(matches!(refused, StoreError::Refused(_)), "{refused}");
-    assert!(world.store.activations().await.unwrap().is_empty());
+    assert!(world.activations().await.unwrap().is_empty());
 }
 
 fn refusal(origin: &str, plugin: Option<&str>, wasm: &[u8]) -> PluginRefusal {
@@ -142,10 +142,10 @@ pub async fn refusals_are_overtaken_by_file_and_by_bytes(world: &World) {
         refusal("text.wasm", None, b"3"),
         refusal("other.wasm", Some("other"), b"4"),
     ] {
-        world.store.note_refusal(&one).await.unwrap();
+        world.note_refusal(&one).await.unwrap();
     }
     let shown = async || {
-        let refusals = world.store.refusals().await.unwrap();
+        let refusals = world.refusals().await.unwrap();
         assert_eq!(refusals.len(), 4, "the digests are still known");
         let shown = refusals
             .into_iter()
@@ -166,7 +166,7 @@ pub async fn refusals_are_overtaken_by_file_and_by_bytes(world: &World) {
     of_file("other.wasm", None).await;
     assert_eq!(shown().await, "copy.wasm form.wasm");
     let copied = Digest::compute(b"2");
-    let overtaken = world.store.overtake_refusals_of_bytes(&copied, world.now());
+    let overtaken = world.overtake_refusals_of_bytes(&copied, world.now());
     overtaken.await.unwrap();
     assert_eq!(shown().await, "form.wasm");
 }
@@ -174,9 +174,9 @@ pub async fn refusals_are_overtaken_by_file_and_by_bytes(world: &World) {
 pub async fn the_newest_hundred_refusals_are_kept(world: &World) {
     for number in 0..103 {
         let refusal = refusal(&format!("{number}.wasm"), None, b"x");
-        world.store.note_refusal(&refusal).await.unwrap();
+        world.note_refusal(&refusal).await.unwrap();
     }
-    let refusals = world.store.refusals().await.unwrap();
+    let refusals = world.refusals().await.unwrap();
     assert_eq!(refusals.len(), 100);
     assert_eq!(refusals[0].origin, "102.wasm");
     assert_eq!(refusals[99].origin, "3.wasm");

@@ -8,16 +8,13 @@ use leadhost_domain::id::ProductId;
 use leadhost_domain::limits;
 use leadhost_domain::time::Micros;
 use leadhost_store::*;
+use leadhost_tests::seed::product;
 
 use super::two_hosts::two_hosts;
 use super::world::*;
 
 fn named(number: usize, name: &str) -> PlannedProduct {
-    PlannedProduct {
-        external_id: format!("H-{number}"),
-        name: name.to_owned(),
-        description: None,
-    }
+    product(&format!("H-{number}"), name)
 }
 
 fn houses(numbers: std::ops::Range<usize>) -> Vec<PlannedProduct> {
@@ -28,10 +25,7 @@ fn houses(numbers: std::ops::Range<usize>) -> Vec<PlannedProduct> {
 async fn import(world: &World, products: &[PlannedProduct]) -> Imported {
     world.advance(1).await;
     let id = ImportId(world.now());
-    let done = world
-        .store
-        .import_products(world.workspace, id, products)
-        .await;
+    let done = world.import_products(world.workspace, id, products).await;
     done.expect("it imports")
 }
 
@@ -48,7 +42,6 @@ async fn remove_unseen(world: &World, import: ImportId, limit: u32) -> u64 {
     let (mut after, mut removed) = (0, 0);
     loop {
         let step = world
-            .store
             .remove_unseen_products(world.workspace, import, after, limit)
             .await
             .expect("it removes");
@@ -61,10 +54,7 @@ async fn remove_unseen(world: &World, import: ImportId, limit: u32) -> u64 {
 }
 
 async fn changes(world: &World, after: i64, limit: u32) -> ProductChanges {
-    let changes = world
-        .store
-        .product_changes(world.workspace, after, limit)
-        .await;
+    let changes = world.product_changes(world.workspace, after, limit).await;
     changes.expect("it tells")
 }
 
@@ -114,7 +104,7 @@ pub async fn an_import_creates_changes_and_keeps_products(world: &World) {
         before.contains_key(&ids[0]),
         "a changed product is the same"
     );
-    let mut found = world.store.products(&world.scope, &ids).await.unwrap();
+    let mut found = world.products(&world.scope, &ids).await.unwrap();
     found.sort_by(|a, b| a.external_id.cmp(&b.external_id));
     assert_eq!(found[0].external_id, "H-1");
     assert_eq!(found[0].name, "Château é 🏠 \"quoted\"");
@@ -131,10 +121,7 @@ pub async fn the_last_of_two_products_with_one_id_counts(world: &World) {
     assert_eq!(import(world, &twice).await, counts(2, 0, 0));
     let (there, _) = follow(world, 0, 10).await;
     let names: Vec<_> = there.values().map(String::as_str).collect();
-    assert!(
-        names.contains(&"Last") && !names.contains(&"First"),
-        "{names:?}"
-    );
+    assert!(names.contains(&"Last") && !names.contains(&"First"));
 }
 
 pub async fn products_that_the_import_has_named_before_are_left_alone(world: &World) {
@@ -142,7 +129,7 @@ pub async fn products_that_the_import_has_named_before_are_left_alone(world: &Wo
     world.advance(1).await;
     let new = ImportId(world.now());
     let part = async |products: &[PlannedProduct]| {
-        let part = world.store.import_products(world.workspace, new, products);
+        let part = world.import_products(world.workspace, new, products);
         part.await.expect("it imports")
     };
     assert_eq!(part(&houses(0..3)).await, counts(2, 0, 1));
@@ -165,17 +152,13 @@ pub async fn the_feed_has_declared_products_too(world: &World) {
     let mut changed = plan("demo");
     changed.products[0].name = "Garden house".to_owned();
     changed.products.extend(houses(0..2));
-    world
-        .store
-        .apply(&changed, world.now(), true)
-        .await
-        .unwrap();
+    world.apply(&changed, world.now(), true).await.unwrap();
     assert_eq!(
         changes(world, clock, 10).await.changes,
         [],
         "not when it is dry"
     );
-    let applied = world.store.apply(&changed, world.now(), false).await;
+    let applied = world.apply(&changed, world.now(), false).await;
     assert_eq!(applied.unwrap().changes.len(), 3);
     assert_eq!(changes(world, clock, 10).await.changes.len(), 3);
 }
@@ -186,17 +169,13 @@ pub async fn a_replaced_catalogue_loses_the_products_that_were_not_named(world: 
     world.advance(1).await;
     let new = ImportId(world.now());
     let kept = houses(20..30);
-    let kept = world.store.import_products(world.workspace, new, &kept);
+    let kept = world.import_products(world.workspace, new, &kept);
     assert_eq!(kept.await.unwrap(), counts(5, 0, 5));
     // A product that is declared during an import is not removed by it.
     world.advance(1).await;
     let mut declared = plan("demo");
     declared.products.push(named(99, "Declared meanwhile"));
-    world
-        .store
-        .apply(&declared, world.now(), false)
-        .await
-        .unwrap();
+    world.apply(&declared, world.now(), false).await.unwrap();
     assert_eq!(remove_unseen(world, new, 6).await, 20);
     assert_eq!(remove_unseen(world, new, 6).await, 0);
     let (there, _) = follow(world, 0, 7).await;
@@ -207,7 +186,7 @@ pub async fn a_replaced_catalogue_loses_the_products_that_were_not_named(world: 
     assert_eq!(gone.len(), 20);
     for change in &gone {
         assert!(before.contains_key(&change.id));
-        let found = world.store.products(&world.scope, &[change.id]).await;
+        let found = world.products(&world.scope, &[change.id]).await;
         assert_eq!(found.unwrap(), []);
     }
     // A product that returns is a new one, and the old one stays removed.
@@ -223,7 +202,7 @@ pub async fn a_deal_of_a_removed_product_shows_none(world: &World) {
     world.item(super::world::lead(lead)).await;
     let shown = async || {
         let filter = DealFilter::default();
-        let mut deals = world.store.deals(&world.scope, &filter, 10).await.unwrap();
+        let mut deals = world.deals(&world.scope, &filter, 10).await.unwrap();
         serde_json::to_value(deals.deals.remove(0)).expect("a deal")
     };
     assert_eq!(shown().await["property"]["externalId"], "P-1");
@@ -241,7 +220,6 @@ pub async fn removals_are_in_the_feed_for_their_time_and_no_longer(world: &World
     world.advance(1).await;
     let new = ImportId(world.now());
     world
-        .store
         .import_products(world.workspace, new, &houses(0..2))
         .await
         .unwrap();
@@ -250,12 +228,9 @@ pub async fn removals_are_in_the_feed_for_their_time_and_no_longer(world: &World
         4,
         "and the declared one"
     );
-    let retention = RetentionPeriods {
-        deliveries: Duration::from_hours(24),
-        quarantine: Duration::from_hours(24),
-    };
+    let retention = kept_for(Duration::from_hours(24));
     let sweep = async |limit| {
-        let swept = world.store.sweep(&retention, world.now(), limit).await;
+        let swept = world.sweep(&retention, world.now(), limit).await;
         swept.expect("it sweeps")
     };
     assert_eq!(sweep(100).await, 0);
@@ -279,22 +254,22 @@ pub async fn removals_are_in_the_feed_for_their_time_and_no_longer(world: &World
 
 pub async fn products_of_two_workspaces_are_separate(world: &World) {
     import(world, &houses(0..3)).await;
-    let other = world.store.apply(&plan("other"), world.now(), false).await;
+    let other = world.apply(&plan("other"), world.now(), false).await;
     let other = other.unwrap().workspace_id;
     let theirs = scope(&world.store, other).await;
     let (there, _) = follow(world, 0, 10).await;
     let ids: Vec<_> = there.keys().copied().collect();
     assert_eq!(ids.len(), 4);
-    assert_eq!(world.store.products(&theirs, &ids).await.unwrap(), []);
-    let news = world.store.product_changes(other, 0, 10).await.unwrap();
+    assert_eq!(world.products(&theirs, &ids).await.unwrap(), []);
+    let news = world.product_changes(other, 0, 10).await.unwrap();
     assert_eq!(news.changes.len(), 1, "their own declared one");
     assert!(!there.contains_key(&news.changes[0].id));
     // The same external ids are other products there.
     world.advance(1).await;
     let new = ImportId(world.now());
-    let made = world.store.import_products(other, new, &houses(0..2)).await;
+    let made = world.import_products(other, new, &houses(0..2)).await;
     assert_eq!(made.unwrap(), counts(2, 0, 0));
-    let gone = world.store.remove_unseen_products(other, new, 0, 100).await;
+    let gone = world.remove_unseen_products(other, new, 0, 100).await;
     assert_eq!(gone.unwrap().removed, 1);
     assert_eq!(follow(world, 0, 10).await.0, there);
 }

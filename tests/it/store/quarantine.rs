@@ -82,7 +82,7 @@ async fn kept_of(world: &World, ids: &[DeliveryId]) -> usize {
 }
 
 async fn in_quarantine(world: &World) -> u64 {
-    world.store.backlog().await.unwrap().quarantined
+    world.backlog().await.unwrap().quarantined
 }
 
 pub async fn a_quarantine_is_bounded_and_its_newest_are_kept(world: &World) {
@@ -102,7 +102,7 @@ pub async fn a_quarantine_is_bounded_and_its_newest_are_kept(world: &World) {
     assert!(!is_kept(world, first).await);
     assert_eq!(kept_of(world, &ids).await, 2);
     // The connection still works.
-    let item = world.item(lead(world.lead())).await;
+    let item = world.bring(world.lead()).await;
     assert_eq!(item.status, ItemStatus::Converted);
 }
 

@@ -11,6 +11,7 @@ use leadhost_domain::row::Entity;
 use leadhost_store::{
     ContactMerge, ConversionResult, DealFilter, ItemResult, Mode, PersonBy, WriteOutcome,
 };
+use leadhost_tests::has;
 use serde_json::json;
 
 use super::world::*;
@@ -123,7 +124,7 @@ pub async fn earlier_failures_stay_among_the_notes(world: &World) {
     }
     let notes = world.detail(id).await.notes;
     assert_eq!(notes.len(), limits::EARLIER_FAILURES);
-    assert!(notes[0].contains("last on form 1: "), "{notes:?}");
+    has!(notes[0], "last on form 1: "; "{notes:?}");
 }
 
 pub async fn a_failure_is_remembered_with_its_attempts_and_its_next_time(world: &World) {
@@ -152,9 +153,7 @@ pub async fn a_failure_is_remembered_with_its_attempts_and_its_next_time(world: 
 }
 
 pub async fn a_replay_of_the_owner_never_answers_duplicate(world: &World) {
-    let first = world
-        .commit_one(world.accept(vec![lead(world.known_as("L1"))]))
-        .await;
+    let first = world.deliver(vec![lead(world.known_as("L1"))]).await;
     for mode in [LOOK, APPLY, Mode::Retry] {
         let items = vec![lead(world.known_as("L1"))];
         let again = world.replay(first.delivery, mode, items).await;
@@ -168,12 +167,12 @@ pub async fn a_replay_of_the_owner_never_answers_duplicate(world: &World) {
 
 pub async fn a_replay_that_finds_the_key_at_another_contact_moves_the_deal_there(world: &World) {
     let known = world
-        .item(lead(with_phone(world.known_as("L0"), "+551191")))
+        .bring(with_phone(world.known_as("L0"), "+551191"))
         .await;
     world.advance(1).await;
     // A version that loses phones makes a new contact of a known person.
     let without = with_email(world.known_as("L1"), "rita@example.com");
-    let first = world.commit_one(world.accept(vec![lead(without)])).await;
+    let first = world.deliver(vec![lead(without)]).await;
     let (deal, other) = (first.items[0].deal_id, first.items[0].contact_id);
     assert_ne!(other, known.contact_id);
     let id = |contact: Option<ContactId>| json!(contact.expect("a person").to_string());
@@ -223,12 +222,11 @@ pub async fn a_replay_that_finds_the_key_at_another_contact_moves_the_deal_there
             ..Default::default()
         },
     ] {
-        let found = world.store.deals(&world.scope, &filter, 10).await.unwrap();
+        let found = world.deals(&world.scope, &filter, 10).await.unwrap();
         let found: Vec<_> = found.deals.into_iter().map(|one| one.deal.id).collect();
         assert!(found.contains(&deal.unwrap().to_string()), "{filter:?}");
     }
     let past = world
-        .store
         .deal_past(world.workspace, deal.unwrap(), 10)
         .await
         .unwrap()
@@ -237,9 +235,7 @@ pub async fn a_replay_that_finds_the_key_at_another_contact_moves_the_deal_there
 }
 
 pub async fn a_replay_that_only_looks_leaves_the_version_that_made_the_leads(world: &World) {
-    let first = world
-        .commit_one(world.accept(vec![lead(world.known_as("L1"))]))
-        .await;
+    let first = world.deliver(vec![lead(world.known_as("L1"))]).await;
     for (mode, version) in [(LOOK, "1"), (APPLY, "2")] {
         let held = world.claim_delivery(first.delivery).await;
         let result = ConversionResult {
@@ -257,16 +253,16 @@ pub async fn a_replay_that_only_looks_leaves_the_version_that_made_the_leads(wor
 
 pub async fn a_contact_whose_deals_have_moved_leaves_its_keys_to_the_other(world: &World) {
     let known = world
-        .item(lead(with_phone(world.known_as("L0"), "+551191")))
+        .bring(with_phone(world.known_as("L0"), "+551191"))
         .await;
     let without = with_email(world.known_as("L1"), "rita@example.com");
-    let first = world.commit_one(world.accept(vec![lead(without)])).await;
+    let first = world.deliver(vec![lead(without)]).await;
     let (from, into) = (
         first.items[0].contact_id.unwrap(),
         known.contact_id.unwrap(),
     );
     let merge = async |from, into| {
-        let merged = world.store.merge_contact(world.workspace, from, into, None);
+        let merged = world.merge_contact(world.workspace, from, into, None);
         merged.await.expect("the store answers") == ContactMerge::Merged
     };
     assert!(!merge(from, into).await, "a deal belongs to it");
@@ -289,11 +285,10 @@ pub async fn a_contact_whose_deals_have_moved_leaves_its_keys_to_the_other(world
     assert_eq!(clock, world.now().0);
     // Its address now belongs to the other contact and is no longer shared.
     let again = world
-        .item(lead(with_email(world.lead(), "rita@example.com")))
+        .bring(with_email(world.lead(), "rita@example.com"))
         .await;
     assert_eq!(again.contact_id, Some(into));
     let person = world
-        .store
         .person(
             world.workspace,
             &PersonBy::Key(contact::email_key("rita@example.com")),
@@ -310,9 +305,7 @@ pub async fn a_contact_whose_deals_have_moved_leaves_its_keys_to_the_other(world
 pub async fn a_replay_shows_the_differences_and_writes_them_only_when_asked(world: &World) {
     let mut new = with_phone(world.known_as("L1"), "+551191");
     new.title = Some("Flat".to_owned());
-    let first = world
-        .commit_one(world.accept(vec![lead(new.clone())]))
-        .await;
+    let first = world.deliver(vec![lead(new.clone())]).await;
     let deal = first.items[0].deal_id.unwrap();
     world.advance(5).await;
     new.title = Some("Garden flat".to_owned());
@@ -347,7 +340,7 @@ pub async fn a_replay_shows_the_differences_and_writes_them_only_when_asked(worl
 
 pub async fn a_replay_without_keys_finds_its_items_by_their_place(world: &World) {
     let items = || vec![lead(world.lead()), lead(world.lead())];
-    let first = world.commit_one(world.accept(items())).await;
+    let first = world.deliver(items()).await;
     let again = world.replay(first.delivery, APPLY, items()).await;
     assert_eq!(again.items, first.items);
     assert_eq!(world.all(Entity::Deals).await.len(), 2);
@@ -357,7 +350,7 @@ pub async fn a_replay_that_meets_the_key_of_another_delivery_links_to_its_deal(w
     let failed = world
         .commit_one(world.accept_with(DeliveryStatus::Failed))
         .await;
-    let other = world.item(lead(world.known_as("L1"))).await;
+    let other = world.bring(world.known_as("L1")).await;
     let items = vec![lead(world.known_as("L1"))];
     let outcome = world.replay(failed.delivery, LOOK, items).await;
     assert_eq!(outcome.status, DeliveryStatus::Duplicate);
@@ -372,7 +365,7 @@ pub async fn a_replay_adds_the_items_that_were_not_finished(world: &World) {
             path: String::new(),
         }),
     ];
-    let first = world.commit_one(world.accept(items)).await;
+    let first = world.deliver(items).await;
     let items = vec![
         lead(world.known_as("L1")),
         lead(world.known_as("L2")),
@@ -444,7 +437,7 @@ pub async fn a_preview_shows_the_differences_of_finished_items_and_the_leads_tha
         lead(world.known_as("L1")),
         ItemResult::Ignored("nothing".to_owned()),
     ];
-    let first = world.commit_one(world.accept(items)).await;
+    let first = world.deliver(items).await;
     let mut changed = world.known_as("L1");
     changed.title = Some("Garden flat".to_owned());
     let items = vec![lead(changed), lead(world.known_as("L2"))];
@@ -485,9 +478,7 @@ pub async fn a_preview_that_fails_leaves_the_delivery_as_it_is(world: &World) {
 }
 
 pub async fn a_replay_that_fails_does_not_undo_the_leads(world: &World) {
-    let first = world
-        .commit_one(world.accept(vec![lead(world.known_as("L1"))]))
-        .await;
+    let first = world.deliver(vec![lead(world.known_as("L1"))]).await;
     let held = world.claim_delivery(first.delivery).await;
     let result = ConversionResult {
         status: Some(DeliveryStatus::Failed),
@@ -505,15 +496,13 @@ pub async fn a_replay_that_fails_does_not_undo_the_leads(world: &World) {
 
 pub async fn a_replay_of_an_update_shows_and_does_not_repeat_it(world: &World) {
     let mut new = world.known_as("L1");
-    world.item(lead(new.clone())).await;
+    world.bring(new.clone()).await;
     new.action = Action::Update;
     new.title = Some("One".to_owned());
-    let update = world
-        .commit_one(world.accept(vec![lead(new.clone())]))
-        .await;
+    let update = world.deliver(vec![lead(new.clone())]).await;
     let mut later = new.clone();
     later.title = Some("Two".to_owned());
-    world.item(lead(later)).await;
+    world.bring(later).await;
     let again = world.replay(update.delivery, LOOK, vec![lead(new)]).await;
     assert_eq!(again.items[0].status, ItemStatus::Updated);
     assert!(!again.items[0].diff[0].applied);

@@ -13,6 +13,7 @@ use leadhost_domain::repair::{
 };
 use leadhost_domain::row::Entity;
 use leadhost_store::*;
+use leadhost_tests::fields;
 use serde_json::{Value, json};
 
 use super::deals::{acme, grow, past, patch, wish};
@@ -51,13 +52,13 @@ async fn begin(world: &World, field: Option<RepairField>, apply: bool) -> Repair
 }
 
 async fn try_begin(world: &World, repair: &Repair) -> (Repair, bool) {
-    let begun = world.store.begin_repair(repair).await;
+    let begun = world.begin_repair(repair).await;
     begun.expect("the store answers")
 }
 
 async fn try_change(world: &World, repair: &Repair, state: RepairState) -> RepairChanged {
     let changed = repair.in_state(state, world.now(), None);
-    let changed = world.store.change_repair(&changed).await;
+    let changed = world.change_repair(&changed).await;
     changed.expect("the store answers")
 }
 
@@ -97,7 +98,7 @@ async fn replay(
 }
 
 async fn changes(world: &World, repair: &Repair) -> Vec<RepairChange> {
-    let changes = world.store.repair_changes(repair.id, 0, 100).await;
+    let changes = world.repair_changes(repair.id, 0, 100).await;
     changes.expect("it reads")
 }
 
@@ -116,7 +117,7 @@ fn listed(changes: &[RepairChange]) -> Vec<(&str, Value, Value)> {
 /// Takes the whole repair back. Returns what became of each field, in the order of the receipt.
 async fn undo(world: &World, repair: &Repair) -> Vec<(String, RepairUndone)> {
     let repair = change(world, repair, RepairState::Undoing).await;
-    let to_undo = world.store.changes_to_undo(repair.id, i64::MAX, 100).await;
+    let to_undo = world.changes_to_undo(repair.id, i64::MAX, 100).await;
     let undo = RepairUndo {
         repair: repair.id,
         generation: repair.generation,
@@ -128,7 +129,7 @@ async fn undo(world: &World, repair: &Repair) -> Vec<(String, RepairUndone)> {
         matches!(written[0], WriteOutcome::RepairUndone),
         "{written:?}"
     );
-    let left = world.store.changes_to_undo(repair.id, i64::MAX, 100).await;
+    let left = world.changes_to_undo(repair.id, i64::MAX, 100).await;
     assert!(left.expect("it reads").is_empty());
     change(world, &repair, RepairState::Undone).await;
     changes(world, &repair)
@@ -179,7 +180,7 @@ struct Repaired {
 
 async fn repaired(world: &World) -> Repaired {
     let (wrong, right) = wrong_and_right(world);
-    let first = world.commit_one(world.accept(vec![lead(wrong)])).await;
+    let first = world.deliver(vec![lead(wrong)]).await;
     world.advance(1).await;
     let repair = begin(world, None, true).await;
     replay(world, first.delivery, &repair, vec![lead(right)]).await;
@@ -209,45 +210,42 @@ pub async fn one_repair_is_open_at_a_time(world: &World) {
         RepairChanged::Open(open) => assert_eq!(open.id, second.id),
         changed => panic!("two are open: {changed:?}"),
     }
-    let open = world.store.open_repair().await.expect("it reads");
+    let open = world.open_repair().await.expect("it reads");
     assert_eq!(open, Some(second.clone()));
     let ids = async |before| {
-        let page = world.store.repairs(before, 10).await.expect("it lists");
+        let page = world.repairs(before, 10).await.expect("it lists");
         page.into_iter().map(|one| one.id).collect::<Vec<_>>()
     };
     assert_eq!(ids(None).await, [second.id, nothing.id, first.id]);
     assert_eq!(ids(Some(nothing.id)).await, [first.id]);
-    let recorded = world.store.repair(nothing.id).await.unwrap();
+    let recorded = world.repair(nothing.id).await.unwrap();
     assert_eq!(recorded.map(|one| one.state), Some(RepairState::Done));
     let unknown = RepairId::new(world.now());
-    assert_eq!(world.store.repair(unknown).await.unwrap(), None);
+    assert_eq!(world.repair(unknown).await.unwrap(), None);
 }
 
 pub async fn a_host_that_has_lost_a_repair_stores_no_progress(world: &World) {
     let begun = begin(world, None, true).await;
-    let taken = world.store.take_repair(&begun).await.expect("it writes");
+    let taken = world.take_repair(&begun).await.expect("it writes");
     let mut taken = taken.expect("it is open");
     assert_eq!(taken.generation, begun.generation + 1);
     taken.counts.found = Some(7);
     taken.counts.add(RepairOutcome::Replayed);
     taken.cursor = Some(DeliveryId::new(world.now()));
-    assert!(world.store.note_repair(&taken).await.unwrap());
-    assert!(!world.store.note_repair(&begun).await.unwrap());
-    assert_eq!(world.store.take_repair(&begun).await.unwrap(), None);
+    assert!(world.note_repair(&taken).await.unwrap());
+    assert!(!world.note_repair(&begun).await.unwrap());
+    assert_eq!(world.take_repair(&begun).await.unwrap(), None);
     let stale = try_change(world, &begun, RepairState::Cancelled).await;
     assert_eq!(stale, RepairChanged::Stale);
-    assert_eq!(
-        world.store.repair(begun.id).await.unwrap(),
-        Some(taken.clone())
-    );
+    assert_eq!(world.repair(begun.id).await.unwrap(), Some(taken.clone()));
     change(world, &taken, RepairState::Cancelled).await;
-    assert!(!world.store.note_repair(&taken).await.unwrap());
-    assert_eq!(world.store.open_repair().await.unwrap(), None);
+    assert!(!world.note_repair(&taken).await.unwrap());
+    assert_eq!(world.open_repair().await.unwrap(), None);
 }
 
 pub async fn a_repair_has_a_row_for_each_field_that_it_changes(world: &World) {
     let (wrong, right) = wrong_and_right(world);
-    let first = world.commit_one(world.accept(vec![lead(wrong)])).await;
+    let first = world.deliver(vec![lead(wrong)]).await;
     let repair = begin(world, None, true).await;
     for _ in 0..2 {
         // The second time nothing differs any more.
@@ -267,7 +265,7 @@ pub async fn a_repair_has_a_row_for_each_field_that_it_changes(world: &World) {
         assert_eq!(Some(change.row), row, "{}", change.field);
         assert_eq!(change.undone, None);
     }
-    let receipt = world.store.repair_receipt(repair.id).await.unwrap();
+    let receipt = world.repair_receipt(repair.id).await.unwrap();
     assert_eq!((receipt.deals, receipt.contacts), (1, 1));
     let sums: Vec<_> = receipt
         .fields
@@ -278,7 +276,7 @@ pub async fn a_repair_has_a_row_for_each_field_that_it_changes(world: &World) {
         sums,
         [(KEYS, 1), ("contact.phone_number", 1), ("deal.title", 1)]
     );
-    let second = world.store.repair_changes(repair.id, changes[0].number, 1);
+    let second = world.repair_changes(repair.id, changes[0].number, 1);
     assert_eq!(second.await.unwrap(), [changes[1].clone()]);
     // The delivery counts for the version that has converted it now.
     let detail = world.detail(first.delivery).await;
@@ -290,7 +288,7 @@ pub async fn a_repair_leaves_what_a_person_edited(world: &World) {
     let (mut wrong, mut right) = wrong_and_right(world);
     wrong.products = vec!["P-1".to_owned()];
     right.products = wrong.products.clone();
-    let first = world.commit_one(world.accept(vec![lead(wrong)])).await;
+    let first = world.deliver(vec![lead(wrong)]).await;
     let deal = first.items[0].deal_id.expect("a deal");
     let edit = DealPatch {
         product: Some("P-2".to_owned()),
@@ -313,7 +311,7 @@ pub async fn a_repair_leaves_what_a_person_edited(world: &World) {
 
 pub async fn a_repair_that_only_looks_writes_nothing(world: &World) {
     let (wrong, right) = wrong_and_right(world);
-    let first = world.commit_one(world.accept(vec![lead(wrong)])).await;
+    let first = world.deliver(vec![lead(wrong)]).await;
     let before = rows(world).await;
     world.advance(1).await;
     let repair = begin(world, None, false).await;
@@ -351,7 +349,7 @@ pub async fn a_repair_of_one_field_changes_that_field_alone(world: &World) {
         |phones: Value, name: &str| object(json!({"contact": {"name": name, "phones": phones}}));
     wrong.deal_props = said(json!([]), "Ana");
     right.deal_props = said(json!([PHONE]), "Rita");
-    let first = world.commit_one(world.accept(vec![lead(wrong)])).await;
+    let first = world.deliver(vec![lead(wrong)]).await;
     let repair = begin(world, Some(RepairField::Phone), true).await;
     let items = vec![lead(right), lead(world.known_as("L2"))];
     let outcome = replay(world, first.delivery, &repair, items).await;
@@ -371,10 +369,7 @@ pub async fn a_repair_of_one_field_changes_that_field_alone(world: &World) {
     let deal = world.deal(first.items[0].deal_id.unwrap()).await;
     assert_eq!(deal["title"], "Flat");
     let person = contact_row(world, first.items[0].contact_id.unwrap()).await;
-    assert_eq!(
-        (&person["name"], &person["phone_number"]),
-        (&Value::Null, &json!(PHONE))
-    );
+    fields!(person, {"name": null, "phone_number": PHONE});
     assert_eq!(world.all(Entity::Deals).await.len(), 1);
     // Another repair may still be needed, so the delivery counts for the old version.
     let detail = world.detail(first.delivery).await;
@@ -384,10 +379,10 @@ pub async fn a_repair_of_one_field_changes_that_field_alone(world: &World) {
 
 pub async fn nothing_is_written_for_a_repair_that_has_ended(world: &World) {
     let (wrong, right) = wrong_and_right(world);
-    let first = world.commit_one(world.accept(vec![lead(wrong)])).await;
+    let first = world.deliver(vec![lead(wrong)]).await;
     let before = rows(world).await;
     let begun = begin(world, None, true).await;
-    let taken = world.store.take_repair(&begun).await.expect("it writes");
+    let taken = world.take_repair(&begun).await.expect("it writes");
     let taken = taken.expect("it is open");
     let held = world.claim_delivery(first.delivery).await;
     let cancelled = change(world, &taken, RepairState::Cancelled).await;
@@ -405,7 +400,7 @@ pub async fn a_repair_that_is_not_being_undone_loses_no_change(world: &World) {
     let before = rows(world).await;
     let undoing = change(world, &of.repair, RepairState::Undoing).await;
     let all = changes(world, &of.repair).await;
-    let taken = world.store.take_repair(&undoing).await.expect("it writes");
+    let taken = world.take_repair(&undoing).await.expect("it writes");
     let taken = taken.expect("it is open");
     let undone = change(world, &taken, RepairState::Undone).await;
     for repair in [&of.repair, &undoing, &undone] {
@@ -434,7 +429,7 @@ pub async fn a_deal_that_a_repair_creates_is_in_its_receipt_and_stays(world: &Wo
         listed(&changes(world, &repair).await),
         [(CREATED, Value::Null, json!(deal.to_string()))]
     );
-    let receipt = world.store.repair_receipt(repair.id).await.unwrap();
+    let receipt = world.repair_receipt(repair.id).await.unwrap();
     assert_eq!((receipt.deals, receipt.contacts), (0, 0));
     let done = change(world, &repair, RepairState::Done).await;
     let undone = undo(world, &done).await;
@@ -471,9 +466,9 @@ pub async fn an_undo_restores_what_the_repair_changed(world: &World) {
         (&json!("Garden flat"), &json!("Flat"))
     );
     // The number no longer leads to the contact.
-    let other = world.item(lead(with_phone(world.lead(), PHONE))).await;
+    let other = world.bring(with_phone(world.lead(), PHONE)).await;
     assert_ne!(other.contact_id, Some(of.contact));
-    let receipt = world.store.repair_receipt(of.repair.id).await.unwrap();
+    let receipt = world.repair_receipt(of.repair.id).await.unwrap();
     let is_undone = |sum: &RepairSum| sum.undone == Some(RepairUndone::Undone);
     assert!(receipt.fields.iter().all(is_undone), "{receipt:?}");
 }
@@ -484,7 +479,7 @@ pub async fn an_undo_leaves_what_was_changed_since(world: &World) {
     let (mut newer, _) = wrong_and_right(world);
     newer.action = Action::Update;
     newer.title = Some("House".to_owned());
-    let updated = world.item(lead(newer)).await;
+    let updated = world.bring(newer).await;
     assert_eq!(updated.status, ItemStatus::Updated);
     let undone = undo(world, &of.repair).await;
     assert_eq!(
@@ -500,7 +495,7 @@ pub async fn an_undo_leaves_what_was_changed_since(world: &World) {
 
 pub async fn an_undo_leaves_a_removed_deal_and_its_values_are_gone(world: &World) {
     let of = repaired(world).await;
-    let removed = world.store.remove_deal(world.workspace, of.deal).await;
+    let removed = world.remove_deal(world.workspace, of.deal).await;
     assert!(removed.expect("it removes"));
     for change in changes(world, &of.repair).await {
         let is_of_deal = change.kind == RepairedKind::Deal;
@@ -525,7 +520,7 @@ async fn part(world: &World, repair: &Repair) {
     for step in 0..2 {
         let mut after = 0;
         loop {
-            let found = world.store.corrected_contact(repair.id, after).await;
+            let found = world.corrected_contact(repair.id, after).await;
             let Some(contact) = found.expect("it reads") else {
                 break;
             };
@@ -558,7 +553,7 @@ async fn moved(world: &World) -> Moved {
     let known = saying(with_phone(world.known_as("L0"), PHONE));
     let known = world.item(known).await;
     let (wrong, right) = wrong_and_right(world);
-    let first = world.commit_one(world.accept(vec![saying(wrong)])).await;
+    let first = world.deliver(vec![saying(wrong)]).await;
     world.advance(1).await;
     let repair = begin(world, None, true).await;
     replay(world, first.delivery, &repair, vec![saying(right)]).await;
@@ -581,15 +576,13 @@ impl Moved {
             delivery: self.delivery,
             item: 0,
         };
-        let merged = world
-            .store
-            .merge_contact(world.workspace, self.from, self.into, Some(place));
+        let merged = world.merge_contact(world.workspace, self.from, self.into, Some(place));
         merged.await.expect("the store answers")
     }
 
     /// The moves in the receipt, and whether their former people are still there.
     async fn moves(&self, world: &World) -> Vec<(ContactId, ContactId, bool)> {
-        let moves = world.store.repair_moves(self.repair.id, 0, 10).await;
+        let moves = world.repair_moves(self.repair.id, 0, 10).await;
         let moves = moves.expect("it reads").into_iter();
         moves
             .map(|one| (one.from, one.into, one.is_unmerged()))
@@ -599,7 +592,7 @@ impl Moved {
 
 async fn person_with(world: &World, id: ContactId) -> Person {
     let by = PersonBy::Id(id);
-    let person = world.store.person(world.workspace, &by).await;
+    let person = world.person(world.workspace, &by).await;
     person.expect("it reads").expect("it is there")
 }
 
@@ -675,11 +668,7 @@ pub async fn an_undo_makes_a_merged_person_again(world: &World) {
 pub async fn a_host_that_has_lost_a_repair_merges_no_contacts(world: &World) {
     let of = moved(world).await;
     let before = (rows(world).await, changes(world, &of.repair).await);
-    let taken = world
-        .store
-        .take_repair(&of.repair)
-        .await
-        .expect("it writes");
+    let taken = world.take_repair(&of.repair).await.expect("it writes");
     let taken = taken.expect("it is open");
     assert_eq!(of.merge(world, &of.repair).await, ContactMerge::Stale);
     // The next host finds the move in the receipt.
@@ -695,11 +684,7 @@ pub async fn a_host_that_has_lost_a_repair_merges_no_contacts(world: &World) {
 
 pub async fn a_host_that_takes_a_repair_merges_what_the_host_before_left(world: &World) {
     let of = moved(world).await;
-    let taken = world
-        .store
-        .take_repair(&of.repair)
-        .await
-        .expect("it writes");
+    let taken = world.take_repair(&of.repair).await.expect("it writes");
     let taken = taken.expect("it is open");
     let (from, into) = (of.from, of.into);
     assert_eq!(of.moves(world).await, [(from, into, true)]);
@@ -741,7 +726,7 @@ pub async fn an_undo_leaves_keys_that_a_newer_lead_names(world: &World) {
     const EMAIL: &str = "rita@example.com";
     let wrong = with_phone(world.known_as("L1"), PHONE);
     let right = with_email(wrong.clone(), EMAIL);
-    let first = world.commit_one(world.accept(vec![lead(wrong)])).await;
+    let first = world.deliver(vec![lead(wrong)]).await;
     let contact = first.items[0].contact_id.expect("a person");
     let repair = begin(world, None, true).await;
     replay(world, first.delivery, &repair, vec![lead(right)]).await;
@@ -762,7 +747,7 @@ pub async fn an_undo_leaves_keys_that_a_newer_lead_names(world: &World) {
     );
     // The next lead of the person is no new person.
     assert_eq!(world.item(newer("L3")).await.contact_id, Some(contact));
-    let receipt = world.store.repair_receipt(repair.id).await.unwrap();
+    let receipt = world.repair_receipt(repair.id).await.unwrap();
     let is_kept = |sum: &&RepairSum| sum.undone == Some(RepairUndone::InUse);
     assert_eq!(receipt.fields.iter().filter(is_kept).count(), 1);
 }
@@ -770,7 +755,7 @@ pub async fn an_undo_leaves_keys_that_a_newer_lead_names(world: &World) {
 pub async fn an_erasure_of_the_former_person_takes_the_values_of_a_deal_that_moved(world: &World) {
     let of = moved(world).await;
     let former = person_with(world, of.from).await;
-    let would = world.store.count_person(&former).await.expect("it counts");
+    let would = world.count_person(&former).await.expect("it counts");
     let all = changes(world, &of.repair).await.len() as u64;
     assert_eq!(would.repair_changes, all);
     let record = erase(world, &former).await;
@@ -796,7 +781,7 @@ pub async fn an_erasure_of_the_former_person_takes_the_values_of_a_deal_that_mov
 pub async fn an_erasure_of_the_new_person_counts_the_rows_of_its_deals(world: &World) {
     let of = moved(world).await;
     let person = person_with(world, of.into).await;
-    let would = world.store.count_person(&person).await.expect("it counts");
+    let would = world.count_person(&person).await.expect("it counts");
     let all = changes(world, &of.repair).await.len() as u64;
     assert_eq!(would.repair_changes, all);
     let record = erase(world, &person).await;
@@ -810,7 +795,7 @@ pub async fn an_erasure_takes_the_values_out_of_receipts(world: &World) {
     let mut wrong = zulmira(world, "L1");
     wrong.title = None;
     wrong.name = Some("Zul".to_owned());
-    let first = world.commit_one(world.accept(vec![lead(wrong)])).await;
+    let first = world.deliver(vec![lead(wrong)]).await;
     let repair = begin(world, None, true).await;
     let items = vec![lead(zulmira(world, "L1"))];
     replay(world, first.delivery, &repair, items).await;
@@ -820,7 +805,7 @@ pub async fn an_erasure_takes_the_values_out_of_receipts(world: &World) {
     let fields: Vec<_> = fields.iter().map(|(field, ..)| *field).collect();
     assert_eq!(fields, ["deal.title", "contact.name"]);
     let person = person(world).await;
-    let would = world.store.count_person(&person).await.expect("it counts");
+    let would = world.count_person(&person).await.expect("it counts");
     assert_eq!(would.repair_changes, 2);
     let record = erase(world, &person).await;
     assert_eq!(record.erased, would);
@@ -836,29 +821,22 @@ pub async fn an_erasure_takes_the_values_out_of_receipts(world: &World) {
 }
 
 pub async fn a_receipt_that_is_being_undone_is_not_swept(world: &World) {
-    let retention = RetentionPeriods {
-        deliveries: Duration::from_hours(1),
-        quarantine: Duration::from_hours(1),
-    };
+    let retention = kept_for(Duration::from_hours(1));
     let of = repaired(world).await;
     world.advance(2 * 3_600).await;
     let undoing = change(world, &of.repair, RepairState::Undoing).await;
-    let removed = world.store.sweep(&retention, world.now(), 2).await;
+    let removed = world.sweep(&retention, world.now(), 2).await;
     assert_eq!(removed.expect("it sweeps"), 1, "the delivery");
     assert_eq!(changes(world, &of.repair).await.len(), 3);
-    let now = world.store.repair(of.repair.id).await.unwrap();
+    let now = world.repair(of.repair.id).await.unwrap();
     assert_eq!(now, Some(undoing));
 }
 
 pub async fn receipts_are_kept_as_long_as_deliveries(world: &World) {
     const DAY: i64 = 86_400;
-    let retention = RetentionPeriods {
-        deliveries: Duration::from_hours(90 * 24),
-        quarantine: Duration::from_hours(30 * 24),
-    };
     let of = repaired(world).await;
     let sweep = async |limit| {
-        let removed = world.store.sweep(&retention, world.now(), limit).await;
+        let removed = world.sweep(&RETENTION, world.now(), limit).await;
         removed.expect("it sweeps")
     };
     assert_eq!(of.repair.ended_at, Some(world.now()));
@@ -873,9 +851,9 @@ pub async fn receipts_are_kept_as_long_as_deliveries(world: &World) {
     // A request that has not seen this cannot undo part of a receipt either.
     let stale = try_change(world, &of.repair, RepairState::Undoing).await;
     assert_eq!(stale, RepairChanged::Stale);
-    let now = world.store.repair(of.repair.id).await.unwrap();
+    let now = world.repair(of.repair.id).await.unwrap();
     assert_eq!(now.map(|one| one.state), Some(RepairState::Expired));
     assert_eq!(sweep(2).await, 2);
-    assert_eq!(world.store.repair(of.repair.id).await.unwrap(), None);
+    assert_eq!(world.repair(of.repair.id).await.unwrap(), None);
     assert_eq!(sweep(2).await, 0);
 }

@@ -6,6 +6,7 @@ use leadhost_domain::delivery::{DeliveryStatus, ItemStatus};
 use leadhost_domain::lead::Action;
 use leadhost_domain::row::Entity;
 use leadhost_store::{DedupeKey, NewLead};
+use leadhost_tests::fields;
 use serde_json::json;
 
 use super::world::*;
@@ -24,11 +25,11 @@ fn by_content(world: &World) -> NewLead {
 
 pub async fn a_repeat_is_a_duplicate_of_the_first(world: &World) {
     let first = world
-        .item(lead(with_phone(world.known_as("L1"), "+551191")))
+        .bring(with_phone(world.known_as("L1"), "+551191"))
         .await;
     world.advance(86_400 * 365).await;
     let again = world
-        .item(lead(with_phone(world.known_as("L1"), "+551192")))
+        .bring(with_phone(world.known_as("L1"), "+551192"))
         .await;
     assert_eq!(again.status, ItemStatus::Duplicate);
     assert_eq!(again.deal_id, first.deal_id);
@@ -53,35 +54,35 @@ pub async fn a_repeat_within_one_batch_or_one_delivery_is_a_duplicate(world: &Wo
 }
 
 pub async fn the_same_key_at_another_connection_is_another_lead(world: &World) {
-    world.item(lead(world.known_as("L1"))).await;
+    world.bring(world.known_as("L1")).await;
     let mut other = world.known_as("L1");
     other.connection = world.portal.clone();
-    let item = world.item(lead(other)).await;
+    let item = world.bring(other).await;
     assert_eq!(item.status, ItemStatus::Converted);
     assert_eq!(world.all(Entity::Deals).await.len(), 2);
 }
 
 pub async fn leads_without_a_key_are_never_repeats(world: &World) {
     for _ in 0..2 {
-        let item = world.item(lead(world.lead())).await;
+        let item = world.bring(world.lead()).await;
         assert_eq!(item.status, ItemStatus::Converted);
     }
     assert_eq!(world.all(Entity::Contacts).await.len(), 2);
 }
 
 pub async fn a_content_key_holds_for_its_window_from_the_owners_time(world: &World) {
-    let first = world.item(lead(by_content(world))).await;
+    let first = world.bring(by_content(world)).await;
     world.advance(599).await;
-    let within = world.item(lead(by_content(world))).await;
+    let within = world.bring(by_content(world)).await;
     assert_eq!(within.status, ItemStatus::Duplicate);
     assert_eq!(within.deal_id, first.deal_id);
     // A repeat does not extend the window.
     world.advance(1).await;
-    let past = world.item(lead(by_content(world))).await;
+    let past = world.bring(by_content(world)).await;
     assert_eq!(past.status, ItemStatus::Converted);
     assert_ne!(past.deal_id, first.deal_id);
     world.advance(300).await;
-    let after = world.item(lead(by_content(world))).await;
+    let after = world.bring(by_content(world)).await;
     assert_eq!(after.deal_id, past.deal_id, "the key was taken over");
 }
 
@@ -90,13 +91,13 @@ pub async fn an_update_changes_the_fields_that_the_source_sends(world: &World) {
     new.name = Some("Rita".to_owned());
     new.title = Some("Flat".to_owned());
     new.deal_props = object(json!({"message": "Oi", "budget": 1}));
-    let first = world.item(lead(new.clone())).await;
+    let first = world.bring(new.clone()).await;
     world.advance(60).await;
     new.action = Action::Update;
     new.name = Some("Rita Lima".to_owned());
     new.deal_props = object(json!({"message": "Alô", "floor": 3}));
     new.products = vec!["P-1".to_owned()];
-    let update = world.item(lead(new.clone())).await;
+    let update = world.bring(new.clone()).await;
     assert_eq!(update.status, ItemStatus::Updated);
     assert_eq!(update.deal_id, first.deal_id);
     let fields: Vec<_> = update.diff.iter().map(|d| d.field.as_str()).collect();
@@ -113,19 +114,15 @@ pub async fn an_update_changes_the_fields_that_the_source_sends(world: &World) {
     assert_eq!(sorted, wanted);
     assert!(update.diff.iter().all(|d| d.applied && !d.edited_by_person));
     let deal = world.deal(first.deal_id.unwrap()).await;
-    assert_eq!(
-        deal["props"],
-        json!({"message": "Alô", "budget": 1, "floor": 3})
-    );
-    assert_eq!(deal["title"], "Flat");
-    assert_eq!(deal["cursor_at"], json!(world.now()));
-    assert_eq!(deal["updated_at"], json!(world.now()));
-    assert_eq!(deal["created_at"], json!(START));
+    fields!(deal, {
+        "props": {"message": "Alô", "budget": 1, "floor": 3}, "title": "Flat",
+        "cursor_at": world.now(), "updated_at": world.now(), "created_at": START,
+    });
     assert_eq!(world.all(Entity::Contacts).await[0]["name"], "Rita Lima");
     // A repeated update changes nothing and stamps nothing.
     world.advance(60).await;
     let before = world.page(Entity::Deals, 0, None, 1).await.clock;
-    let repeat = world.item(lead(new)).await;
+    let repeat = world.bring(new).await;
     assert_eq!(repeat.status, ItemStatus::Duplicate);
     assert!(repeat.diff.is_empty());
     assert_eq!(world.page(Entity::Deals, 0, None, 1).await.clock, before);
@@ -135,12 +132,10 @@ pub async fn an_update_that_does_not_fit_its_deal_is_reported_in_the_notes(world
     let long = |bytes: usize| "x".repeat(bytes);
     let mut new = world.known_as("L1");
     new.deal_props = object(json!({"message": long(30_000), "attributes": {"a": long(20_000)}}));
-    let first = world.item(lead(new.clone())).await;
+    let first = world.bring(new.clone()).await;
     new.action = Action::Update;
     new.deal_props = object(json!({"attributes": {"a": long(40_000)}, "source": "site"}));
-    let outcome = world
-        .commit_one(world.accept(vec![lead(new.clone())]))
-        .await;
+    let outcome = world.deliver(vec![lead(new.clone())]).await;
     assert_eq!(outcome.items[0].status, ItemStatus::Updated);
     let deal = world.deal(first.deal_id.unwrap()).await;
     assert_eq!(deal["props"]["source"], "site");
@@ -156,43 +151,41 @@ pub async fn an_update_that_does_not_fit_its_deal_is_reported_in_the_notes(world
     );
     // A smaller value is always accepted.
     new.deal_props = object(json!({"message": "short", "attributes": {"a": long(40_000)}}));
-    let outcome = world.commit_one(world.accept(vec![lead(new)])).await;
+    let outcome = world.deliver(vec![lead(new)]).await;
     assert_eq!(
         world.detail(outcome.delivery).await.notes,
         ["read as a form"]
     );
     let deal = world.deal(first.deal_id.unwrap()).await;
-    assert_eq!(deal["props"]["message"], "short");
-    assert_eq!(deal["props"]["attributes"]["a"], long(40_000));
+    fields!(deal, {"props.message": "short", "props.attributes.a": long(40_000)});
 }
 
 pub async fn an_update_of_an_unknown_lead_creates_it(world: &World) {
     let mut new = world.known_as("L1");
     new.action = Action::Update;
-    let item = world.item(lead(new)).await;
+    let item = world.bring(new).await;
     assert_eq!(item.status, ItemStatus::Converted);
-    let repeat = world.item(lead(world.known_as("L1"))).await;
+    let repeat = world.bring(world.known_as("L1")).await;
     assert_eq!(repeat.deal_id, item.deal_id);
 }
 
 pub async fn a_delete_marks_the_deal_once(world: &World) {
     let mut new = world.known_as("L1");
-    let first = world.item(lead(new.clone())).await;
+    let first = world.bring(new.clone()).await;
     world.advance(1).await;
     new.action = Action::Delete;
-    let item = world.item(lead(new.clone())).await;
+    let item = world.bring(new.clone()).await;
     assert_eq!(item.status, ItemStatus::Updated);
     let deal = world.deal(first.deal_id.unwrap()).await;
-    assert_eq!(deal["props"], json!({"sourceDeleted": true}));
-    assert_eq!(deal["cursor_at"], json!(world.now()));
-    let again = world.item(lead(new)).await;
+    fields!(deal, {"props": {"sourceDeleted": true}, "cursor_at": world.now()});
+    let again = world.bring(new).await;
     assert_eq!(again.status, ItemStatus::Duplicate);
 }
 
 pub async fn a_delete_of_an_unknown_lead_is_ignored(world: &World) {
     let mut new = world.known_as("L1");
     new.action = Action::Delete;
-    let item = world.item(lead(new)).await;
+    let item = world.bring(new).await;
     assert_eq!(item.status, ItemStatus::Ignored);
     assert!(item.message.is_some());
     assert!(world.all(Entity::Deals).await.is_empty());

@@ -6,7 +6,6 @@ use leadhost_domain::audit::{Act, AuditActor, OperatorAct};
 use leadhost_domain::id::HostId;
 use leadhost_domain::limits;
 use leadhost_domain::rollout::{Rollout, RolloutMode, RolloutPlan, RolloutReport, RolloutStage};
-use leadhost_store::RetentionPeriods;
 use serde_json::json;
 
 use super::plugins::plugin;
@@ -15,8 +14,8 @@ use super::world::*;
 /// Stores two versions. Returns a rollout of the second one beside the first, to begin.
 async fn new(world: &World) -> Rollout {
     let (stable, candidate) = (plugin(b"1"), plugin(b"2"));
-    world.store.put_plugin(&stable, b"1").await.unwrap();
-    world.store.put_plugin(&candidate, b"2").await.unwrap();
+    world.put_plugin(&stable, b"1").await.unwrap();
+    world.put_plugin(&candidate, b"2").await.unwrap();
     Rollout {
         name: "form".to_owned(),
         number: 0,
@@ -44,18 +43,18 @@ async fn new(world: &World) -> Rollout {
 }
 
 async fn begun(world: &World, new: &Rollout) -> Rollout {
-    let (stored, is_new) = world.store.begin_rollout(new).await.unwrap();
+    let (stored, is_new) = world.begin_rollout(new).await.unwrap();
     assert!(is_new, "none is open: {stored:?}");
     stored
 }
 
 async fn changed(world: &World, to: &Rollout) -> Rollout {
-    let changed = world.store.change_rollout(to).await.unwrap();
+    let changed = world.change_rollout(to).await.unwrap();
     changed.expect("it is of this generation")
 }
 
 async fn all(world: &World) -> Vec<Rollout> {
-    world.store.rollouts().await.unwrap()
+    world.rollouts().await.unwrap()
 }
 
 fn report(world: &World, of: &Rollout, host: HostId, name: &str) -> RolloutReport {
@@ -72,7 +71,7 @@ fn report(world: &World, of: &Rollout, host: HostId, name: &str) -> RolloutRepor
 }
 
 async fn reports(world: &World, of: &Rollout) -> Vec<RolloutReport> {
-    let reports = world.store.rollout_reports(&of.name, of.number).await;
+    let reports = world.rollout_reports(&of.name, of.number).await;
     reports.unwrap()
 }
 
@@ -102,7 +101,7 @@ pub async fn a_rollout_is_not_begun_while_one_of_its_name_is_open(world: &World)
         RolloutStage::Probation,
     ] {
         open = changed(world, &open.in_stage(stage, world.now(), None)).await;
-        let second = world.store.begin_rollout(&new).await.unwrap();
+        let second = world.begin_rollout(&new).await.unwrap();
         assert_eq!(second, (open.clone(), false), "{stage:?}");
     }
     let name = "other".to_owned();
@@ -120,7 +119,7 @@ pub async fn a_rollout_that_begins_after_another_forgets_its_reports(world: &Wor
         RolloutStage::Aborted,
     ] {
         let seen = report(world, &last, HostId::new(START), "a");
-        world.store.report_rollout(&seen).await.unwrap();
+        world.report_rollout(&seen).await.unwrap();
         let end = last.in_stage(stage, world.now(), Some("it ended".to_owned()));
         let ended = changed(world, &end).await;
         assert_eq!(reports(world, &last).await, [seen], "an end forgets none");
@@ -168,7 +167,7 @@ pub async fn a_change_of_an_older_generation_changes_nothing(world: &World) {
         world.now(),
         Some("too late".to_owned()),
     );
-    assert_eq!(world.store.change_rollout(&late).await.unwrap(), None);
+    assert_eq!(world.change_rollout(&late).await.unwrap(), None);
     assert_eq!(all(world).await, [paused]);
 }
 
@@ -178,16 +177,16 @@ pub async fn a_version_is_activated_with_the_change_of_its_rollout_and_its_act_o
     let (host, time) = (HostId::new(world.now()), Duration::from_secs(60));
     let first = begun(world, &new(world).await).await;
     let (stable, candidate) = (first.stable.clone(), first.candidate.clone());
-    let stable_is_active = world.store.activate("form", &stable, world.now()).await;
+    let stable_is_active = world.activate("form", &stable, world.now()).await;
     stable_is_active.unwrap();
     let promoted = |rollout: &Rollout| rollout.in_stage(RolloutStage::Probation, world.now(), None);
-    let active = async || world.store.activations().await.unwrap()[0].digest.clone();
+    let active = async || world.activations().await.unwrap()[0].digest.clone();
     let act = |what| {
         let by = AuditActor::service("service");
         Act::done(by, world.now(), (what, "form"), &json!({}))
     };
     let acts = async || {
-        let rows = world.store.audit_after(0, 10).await.unwrap();
+        let rows = world.audit_after(0, 10).await.unwrap();
         rows.into_iter().map(|row| row.act).collect::<Vec<_>>()
     };
 
@@ -200,12 +199,12 @@ pub async fn a_version_is_activated_with_the_change_of_its_rollout_and_its_act_o
         // The generation is that before the pause.
         let next = promoted(&first);
         let switched = if is_shared {
-            let proposal = world.store.propose(host, "form", &candidate, time).await;
+            let proposal = world.propose(host, "form", &candidate, time).await;
             let proposal = proposal.unwrap().expect("the only one");
             let changed = (&next, &act(OperatorAct::PromoteRollout));
-            let flipped = world.store.flip_in_rollout(&proposal, changed, world.now());
+            let flipped = world.flip_in_rollout(&proposal, changed, world.now());
             let flipped = flipped.await.unwrap();
-            world.store.withdraw(&proposal).await.unwrap();
+            world.withdraw(&proposal).await.unwrap();
             flipped
         } else {
             let (store, changed) = (&world.store, (&next, &act(OperatorAct::PromoteRollout)));
@@ -218,13 +217,11 @@ pub async fn a_version_is_activated_with_the_change_of_its_rollout_and_its_act_o
         assert!(acts().await.is_empty());
     }
 
-    let proposal = world.store.propose(host, "form", &candidate, time).await;
+    let proposal = world.propose(host, "form", &candidate, time).await;
     let proposal = proposal.unwrap().expect("the only one");
     let next = promoted(&paused);
     let act_of = act(OperatorAct::PromoteRollout);
-    let flipped = world
-        .store
-        .flip_in_rollout(&proposal, (&next, &act_of), world.now());
+    let flipped = world.flip_in_rollout(&proposal, (&next, &act_of), world.now());
     let (activation, in_probation) = flipped.await.unwrap().expect("both are as they were read");
     assert_eq!(activation.digest, candidate);
     assert_eq!(in_probation.stage, RolloutStage::Probation);
@@ -250,11 +247,11 @@ pub async fn the_seconds_of_a_step_are_recorded_for_its_generation_only(world: &
         spent_at: Some(world.now().plus_seconds(42)),
         ..first
     };
-    world.store.spend_rollout(&spent).await.unwrap();
+    world.spend_rollout(&spent).await.unwrap();
     assert_eq!(all(world).await, std::slice::from_ref(&spent));
     let next = spent.in_stage(RolloutStage::Canary, world.now(), None);
     let next = changed(world, &next).await;
-    world.store.spend_rollout(&spent).await.unwrap();
+    world.spend_rollout(&spent).await.unwrap();
     assert_eq!(all(world).await, [next]);
 }
 
@@ -262,9 +259,9 @@ pub async fn reports_are_replaced_by_host_and_listed_by_name(world: &World) {
     let rollout = begun(world, &new(world).await).await;
     let (one, two) = (HostId::new(START), HostId::new(START));
     let first = report(world, &rollout, two, "b");
-    world.store.report_rollout(&first).await.unwrap();
+    world.report_rollout(&first).await.unwrap();
     let other = report(world, &rollout, one, "a");
-    world.store.report_rollout(&other).await.unwrap();
+    world.report_rollout(&other).await.unwrap();
     world.advance(1).await;
     let again = RolloutReport {
         generation: rollout.generation + 1,
@@ -273,7 +270,7 @@ pub async fn reports_are_replaced_by_host_and_listed_by_name(world: &World) {
         seen: json!({"served": 2, "tally": {"compared": 3}}),
         ..first
     };
-    world.store.report_rollout(&again).await.unwrap();
+    world.report_rollout(&again).await.unwrap();
     assert_eq!(reports(world, &rollout).await, [other, again]);
 }
 
@@ -284,7 +281,7 @@ pub async fn only_the_newest_of_many_reports_are_kept(world: &World) {
         let host = HostId::new(START);
         let mut one = report(world, &rollout, host, &format!("{number:04}"));
         one.at = START.plus_seconds(i64::from(number));
-        world.store.report_rollout(&one).await.unwrap();
+        world.report_rollout(&one).await.unwrap();
         newest.push(one);
     }
     newest.remove(0);
@@ -293,11 +290,7 @@ pub async fn only_the_newest_of_many_reports_are_kept(world: &World) {
 
 pub async fn reports_on_ended_rollouts_are_kept_as_long_as_deliveries(world: &World) {
     const DAY: i64 = 86_400;
-    let retention = RetentionPeriods {
-        deliveries: Duration::from_hours(90 * 24),
-        quarantine: Duration::from_hours(30 * 24),
-    };
-    let sweep = async || world.store.sweep(&retention, world.now(), 100).await;
+    let sweep = async || world.sweep(&RETENTION, world.now(), 100).await;
     let new = new(world).await;
     let name = "open".to_owned();
     let open = begun(
@@ -311,7 +304,7 @@ pub async fn reports_on_ended_rollouts_are_kept_as_long_as_deliveries(world: &Wo
     let ended = begun(world, &new).await;
     for rollout in [&open, &ended] {
         let seen = report(world, rollout, HostId::new(START), "a");
-        world.store.report_rollout(&seen).await.unwrap();
+        world.report_rollout(&seen).await.unwrap();
     }
     world.advance(DAY).await;
     let done = ended.in_stage(RolloutStage::Done, world.now(), None);

@@ -297,7 +297,7 @@ async fn cut_connections_lose_no_write_and_repeat_none() {
     let cuts = cutting.await.expect("it ends");
     assert!(cuts > 20, "{cuts} cuts are no trial");
     until("the database is reached again", async || {
-        world.store.ping().await.ok()
+        world.ping().await.ok()
     })
     .await;
     let deals = rows(&world, Entity::Deals).await;

@@ -6,20 +6,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use leadhost_domain::clock::ManualClock;
-use leadhost_domain::connection::{ConnectionKind, ConnectionSettings};
 use leadhost_domain::contact;
 use leadhost_domain::delivery::DeliveryStatus;
-use leadhost_domain::exchange::{HttpRequest, TextSegment, UrlScheme};
-use leadhost_domain::id::{AgentId, ConnectionId, DealId, DeliveryId, KeyId, WorkspaceId};
+use leadhost_domain::exchange::{HttpRequest, HttpResponse, TextSegment, UrlScheme};
+use leadhost_domain::id::{AgentId, ConnectionId, DealId, DeliveryId, WorkspaceId};
 use leadhost_domain::key::{KeyKind, KeyRecord, PlainKey};
 use leadhost_domain::lead::Action;
 use leadhost_domain::phone::Phone;
 use leadhost_domain::plugin::{Digest, RanWith};
 use leadhost_domain::row::Entity;
 use leadhost_domain::time::Micros;
-use leadhost_domain::workspace::AgentKind;
 use leadhost_store::*;
-use leadhost_tests::{On, until};
+use leadhost_tests::{On, seed, until};
 use serde_json::{Map, Value, json};
 
 pub const START: Micros = Micros(1_750_000_000_000_000);
@@ -40,6 +38,14 @@ pub struct World {
     pub second_agent: AgentId,
     folder: PathBuf,
     _keep: Keep,
+}
+
+impl std::ops::Deref for World {
+    type Target = Store;
+
+    fn deref(&self) -> &Store {
+        &self.store
+    }
 }
 
 /// Returns the seconds of a span, for [`World::advance`].
@@ -191,12 +197,19 @@ impl World {
         done(self.commit(&[write]).await.remove(0))
     }
 
+    /// Accepts a delivery of these items.
+    pub async fn deliver(&self, items: Vec<ItemResult>) -> DeliveryOutcome {
+        self.commit_one(self.accept(items)).await
+    }
+
     /// Accepts one item alone. Returns its outcome.
     pub async fn item(&self, item: ItemResult) -> ItemOutcome {
-        self.commit_one(self.accept(vec![item]))
-            .await
-            .items
-            .remove(0)
+        self.deliver(vec![item]).await.items.remove(0)
+    }
+
+    /// Accepts one lead alone. Returns its outcome.
+    pub async fn bring(&self, new: NewLead) -> ItemOutcome {
+        self.item(lead(new)).await
     }
 
     pub fn lead(&self) -> NewLead {
@@ -436,21 +449,39 @@ pub async fn scope(store: &Store, workspace: WorkspaceId) -> Scope {
         .expect("it is a workspace's key")
 }
 
+/// The retention of deliveries and of those in quarantine.
+pub const RETENTION: RetentionPeriods = RetentionPeriods {
+    deliveries: Duration::from_hours(90 * 24),
+    quarantine: Duration::from_hours(30 * 24),
+};
+
+/// Both kinds are kept for so long.
+pub fn kept_for(time: Duration) -> RetentionPeriods {
+    RetentionPeriods {
+        deliveries: time,
+        quarantine: time,
+    }
+}
+
+/// What a fetch was answered.
+pub fn answered(held: &HeldFetch, response: HttpResponse) -> FetchAnswer {
+    FetchAnswer {
+        delivery: held.delivery,
+        index: held.index,
+        lease: held.lease,
+        request: held.request.clone(),
+        state: held.state.clone(),
+        ran: held.ran.clone(),
+        response,
+    }
+}
+
 /// Makes a key of the workspace.
 pub async fn key(store: &Store, workspace: WorkspaceId) -> PlainKey {
-    let key = PlainKey::generate(KeyKind::Workspace);
+    let (key, made) = seed::key(KeyKind::Workspace, START);
     let record = KeyRecord {
-        id: KeyId::new(START),
-        kind: KeyKind::Workspace,
         workspace: Some(workspace),
-        partner: None,
-        role: None,
-        label: "export".to_owned(),
-        hint: key.hint(),
-        created_at: START,
-        expires_at: None,
-        revoked_at: None,
-        last_used_at: None,
+        ..made
     };
     store
         .create_key(&record, &key.digest())
@@ -461,44 +492,23 @@ pub async fn key(store: &Store, workspace: WorkspaceId) -> PlainKey {
 
 pub fn plan(slug: &str) -> Plan {
     let agent = |name: &str| PlannedAgent {
-        name: name.to_owned(),
         number: Some("+5511900000001".to_owned()),
-        kind: AgentKind::Ai,
         channel: Some("whatsapp".to_owned()),
-        adapter: None,
-        internal: false,
+        ..seed::agent(name)
     };
     let connection = |name: &str| PlannedConnection {
-        kind: ConnectionKind::Source,
-        name: name.to_owned(),
-        partner: Some("Acme".to_owned()),
-        plugin: "form".to_owned(),
         config: "{\"a\":1}".to_owned(),
-        agent: None,
-        allow: Vec::new(),
-        checks: Vec::new(),
-        routes: BTreeMap::new(),
-        secrets: vec!["token".to_owned()],
         secrets_at: BTreeMap::from([("token".to_owned(), START)]),
-        sealed: vec![1, 2, 3],
         fingerprint: "f1".to_owned(),
-        based_on: None,
-        region: None,
-        time_zone: None,
-        dedupe_by_content: true,
-        settings: ConnectionSettings::default(),
+        ..seed::connection(name, "Acme", "form")
     };
-    let without_secrets = PlannedConnection {
-        secrets: Vec::new(),
-        sealed: Vec::new(),
-        ..connection("portal")
+    let with_secrets = PlannedConnection {
+        secrets: vec!["token".to_owned()],
+        sealed: vec![1, 2, 3],
+        ..connection("site")
     };
     Plan {
-        is_part: false,
-        slug: slug.to_owned(),
         name: "Demo".to_owned(),
-        region: "BR".to_owned(),
-        time_zone: "America/Sao_Paulo".to_owned(),
         rate_limit: 120,
         partners: vec!["Acme".to_owned()],
         agents: vec![agent("Ana"), agent("Bruno")],
@@ -506,11 +516,8 @@ pub fn plan(slug: &str) -> Plan {
             name: "Olga".to_owned(),
             email: "olga@example.com".to_owned(),
         }],
-        connections: vec![connection("site"), without_secrets],
-        products: vec![PlannedProduct {
-            external_id: "P-1".to_owned(),
-            name: "Garden flat".to_owned(),
-            description: None,
-        }],
+        connections: vec![with_secrets, connection("portal")],
+        products: vec![seed::product("P-1", "Garden flat")],
+        ..seed::plan(slug)
     }
 }

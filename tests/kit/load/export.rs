@@ -58,9 +58,6 @@ pub(super) fn named(row: &Value) -> (String, String) {
 
 /// Waits until every acknowledged lead is in the export: one that was answered
 /// `queued` is converted a little later.
-///
-/// # Panics
-/// If an acknowledged lead does not appear, or if a lead appears twice.
 pub async fn assert_each_once(to: SocketAddr, key: &str, acknowledged: &BTreeSet<String>) {
     let end = Instant::now() + HOPELESS;
     loop {

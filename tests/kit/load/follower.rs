@@ -35,9 +35,6 @@ impl Follower {
     }
 
     /// Stops it, after checking that it has seen everything that a full export has.
-    ///
-    /// # Panics
-    /// If it missed a row.
     pub async fn assert_saw_all(self, to: SocketAddr, key: &str) {
         let all = rows(to, key).await;
         let last = all.iter().map(|(_, stamp)| stamp.clone()).max();

@@ -127,17 +127,11 @@ impl Database {
     }
 
     /// Stops the clock that stamps rows in this database at this moment.
-    ///
-    /// # Panics
-    /// If the service has not created its tables.
     pub async fn turn_clock(&self, now: Micros) {
         self.set_clock(Some(now), 0).await;
     }
 
     /// Lets that clock run like the server's, but this many microseconds ahead.
-    ///
-    /// # Panics
-    /// If the service has not created its tables.
     pub async fn shift_clock(&self, shift: i64) {
         self.set_clock(None, shift).await;
     }
@@ -170,9 +164,6 @@ impl Drop for Database {
 }
 
 /// Opens a connection.
-///
-/// # Panics
-/// If the server refuses.
 pub async fn connect(url: &Url) -> PgConnection {
     open(url.as_str()).await
 }

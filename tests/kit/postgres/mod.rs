@@ -28,9 +28,6 @@ pub const REQUIRE: &str = "LEADHOST_REQUIRE_POSTGRES";
 /// Creates a database for the test, as the service leaves it at its first
 /// start.
 /// `None`, after printing the reason, if no server is available.
-///
-/// # Panics
-/// As [`empty_database`] does.
 pub async fn database() -> Option<Database> {
     match shared::shared().await {
         Ok(shared) => Some(shared.database().await),
@@ -40,10 +37,6 @@ pub async fn database() -> Option<Database> {
 
 /// Creates an empty database for the test. `None`, after printing the reason,
 /// if no server is available.
-///
-/// # Panics
-/// If none is available and `LEADHOST_REQUIRE_POSTGRES` is 1, or if the server
-/// that `LEADHOST_TEST_POSTGRES_URL` names cannot be used.
 pub async fn empty_database() -> Option<Database> {
     match shared::shared().await {
         Ok(shared) => Some(shared.empty_database().await),
@@ -53,9 +46,6 @@ pub async fn empty_database() -> Option<Database> {
 
 /// Starts a server for the test, which may stop and break it. `None`, after
 /// printing the reason, if none can be started.
-///
-/// # Panics
-/// If none can be started and `LEADHOST_REQUIRE_POSTGRES` is 1.
 pub async fn private() -> Option<Server> {
     match Server::start() {
         Ok(server) => Some(server),

@@ -165,17 +165,11 @@ impl Server {
     }
 
     /// Stops it like a crash: nothing is flushed, and every connection is cut.
-    ///
-    /// # Panics
-    /// If it does not run.
     pub fn stop(&self) {
         self.stop_in(Shutdown::Immediate);
     }
 
     /// Stops it in one of the ways in which operators do.
-    ///
-    /// # Panics
-    /// If it does not run.
     pub fn stop_in(&self, how: Shutdown) {
         let mode = match how {
             Shutdown::Fast => "fast",
@@ -186,18 +180,12 @@ impl Server {
     }
 
     /// Starts it again at the same address.
-    ///
-    /// # Panics
-    /// If it runs, or does not start.
     pub fn run(&self) {
         self.try_run().expect("the server starts again");
     }
 
     /// Stops it like a crash. At its address a standby starts and is promoted. It
     /// uses the same files; only its timeline differs from the old server's.
-    ///
-    /// # Panics
-    /// If it does not run, or the standby does not start.
     pub fn fail_over(&self) {
         self.stop();
         let signal = self.data().join("standby.signal");

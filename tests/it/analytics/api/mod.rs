@@ -8,7 +8,7 @@ mod parameters;
 mod schemas;
 mod story;
 
-use leadhost_tests::{Answer, Ask, Declared, Host, On, Options, guests};
+use leadhost_tests::{Answer, Ask, Declared, Host, Json, On, Options, guests};
 use serde_json::{Value, json};
 
 /// An assistant, a person, and an internal agent.
@@ -117,7 +117,7 @@ impl Board {
         let body = answer.json();
         let as_of = body["as_of"].as_str().unwrap_or_default();
         assert_eq!(answer.header("x-data-as-of"), as_of, "{target}");
-        let rows = body["data"].as_array().expect("rows");
+        let rows = body["data"].list();
         assert_eq!(body["count"], rows.len(), "{target}");
         body
     }
@@ -126,12 +126,12 @@ impl Board {
     async fn rows(&self, target: &str) -> Vec<String> {
         let body = self.page(target).await;
         let measures = measures(target);
-        let dimensions: Vec<_> = body["group_by"].as_array().expect("a list").clone();
-        let rows = body["data"].as_array().expect("rows").iter();
+        let dimensions: Vec<_> = body["group_by"].list().clone();
+        let rows = body["data"].list().iter();
         let short = |row: &Value| {
             let keys = row.as_object().expect("an object").len();
             assert_eq!(keys, 1 + dimensions.len() + measures.len(), "{row}");
-            let mut said = row["period"].as_str().expect("a period").to_owned();
+            let mut said = row["period"].text().to_owned();
             for name in &dimensions {
                 said.push_str(&format!(" {}", row[name.as_str().expect("a name")]));
             }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use leadhost_domain::id::{AgentId, DealId};
 use leadhost_domain::key::{KeyKind, PlainKey};
 use leadhost_domain::time::{self, Micros};
-use leadhost_tests::{Answer, Host};
+use leadhost_tests::{Answer, Host, Json};
 use serde_json::{Value, json};
 
 use super::question::{Expected, Fact, Facts, Question, Set, recompute};
@@ -68,7 +68,7 @@ impl<'a> Asker<'a> {
         assert_eq!(said["from"], json!(Micros(from)), "{path}");
         assert_eq!(said["to"], json!(Micros(to)), "{path}");
         assert_eq!(said["tz"], question.zone, "{path}");
-        let data = said["data"].as_array().expect("rows");
+        let data = said["data"].list();
         for (one, other) in data.iter().zip(&rows) {
             assert_eq!(one, other, "{path}");
         }
@@ -136,7 +136,7 @@ impl<'a> Asker<'a> {
             let target = format!("/v1/export/{entity}?limit=1000{cursor}");
             let page = self.host.get(&target).bearer(&self.key).send().await;
             let page = page.expect(200).json();
-            for row in page["data"].as_array().expect("rows") {
+            for row in page["data"].list() {
                 rows.insert(text(row, "id").expect("an id"), row.clone());
             }
             match page["next_cursor"].as_str() {
@@ -154,7 +154,7 @@ impl<'a> Asker<'a> {
             let target = format!("/tickets?limit=100{cursor}");
             let page = self.host.get(&target).bearer(&self.token).send().await;
             let page = page.expect(200).json();
-            tickets.extend(page["tickets"].as_array().expect("tickets").clone());
+            tickets.extend(page["tickets"].list().clone());
             match page["nextCursor"].as_str() {
                 Some(next) => cursor = format!("&cursor={next}"),
                 None => return tickets,

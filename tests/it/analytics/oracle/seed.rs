@@ -11,7 +11,7 @@ use leadhost_domain::message::MessageState;
 use leadhost_domain::ticket::TicketStatus;
 use leadhost_domain::time::{self, Micros};
 use leadhost_store::*;
-use leadhost_tests::{Random, sized};
+use leadhost_tests::{Json, Random, sized};
 use serde_json::json;
 
 use super::asker::Asker;
@@ -152,7 +152,7 @@ impl Asker<'_> {
         tickets.sort_by_key(|ticket| ticket["person"]["phoneNumber"].to_string());
         for ticket in tickets.iter().skip(round).step_by(3) {
             let status = *random.choose(&[TicketStatus::Answered, TicketStatus::Resolved]);
-            let id = ticket["id"].as_str().expect("an id");
+            let id = ticket["id"].text();
             let patch = TicketPatch {
                 workspace: self.world.workspace,
                 ticket: id.parse().expect("an id"),

@@ -4,6 +4,7 @@ use leadhost_domain::contact;
 use leadhost_domain::id::{DealId, ProductId};
 use leadhost_domain::row::Entity;
 use leadhost_store::*;
+use leadhost_tests::fields;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -96,11 +97,10 @@ pub async fn a_deal_is_made_with_its_person_and_found_by_its_partner_only(world:
     let made = create(world, new).await;
     assert_eq!(body(&made), json!({"dealId": id, "conversationId": null}));
     let row = world.deal(id).await;
-    assert_eq!(row["status"], "open");
-    assert_eq!(row["stage_code"], "in_qualification");
-    assert_eq!(row["external_id"], "crm-7");
-    assert_eq!(row["agent_id"], json!(world.first_agent));
-    assert_eq!(row["props"]["conversionIdentifier"], "spring");
+    fields!(row, {
+        "status": "open", "stage_code": "in_qualification", "external_id": "crm-7",
+        "agent_id": world.first_agent, "props.conversionIdentifier": "spring",
+    });
     let people = world.all(Entity::Contacts).await;
     assert_eq!(people.len(), 1);
     assert_eq!(people[0]["email"], "rita@example.com");
@@ -118,7 +118,7 @@ pub async fn a_deal_is_made_with_its_person_and_found_by_its_partner_only(world:
             phone_key: number(PHONE).match_key,
             ..DealFilter::default()
         };
-        let found = world.store.deals(&world.scope, &filter, 10).await;
+        let found = world.deals(&world.scope, &filter, 10).await;
         let found: Vec<_> = found
             .expect("it reads")
             .deals
@@ -161,7 +161,7 @@ pub async fn a_product_is_named_by_its_id_too(world: &World) {
         assert_eq!(world.deal(id).await["product_id"], json!(product));
     }
     // The product is of another workspace, or the two names are of two products.
-    let foreign = world.store.apply(&plan("foreign"), START, false).await;
+    let foreign = world.apply(&plan("foreign"), START, false).await;
     let mut elsewhere = naming(Some(product), None);
     elsewhere.by.workspace = foreign.expect("the plan holds").workspace_id;
     assert_eq!(create(world, elsewhere).await, DealCreated::NoProduct);
@@ -185,9 +185,7 @@ pub async fn a_deal_with_a_message_begins_a_conversation_that_the_worker_sends(w
     assert_eq!(body(&made)["conversationId"], talk);
     let talk = talk.as_str().expect("an id").parse().expect("an id");
     let row = conversation_row(world, talk).await;
-    assert_eq!(row["deal_id"], json!(id));
-    assert_eq!(row["source"], "crm");
-    assert_eq!(row["props"]["specialInstructions"], "be brief");
+    fields!(row, {"deal_id": id, "source": "crm", "props.specialInstructions": "be brief"});
     let held = claim_send(world).await;
     assert_eq!((held.message, held.recipient.as_str()), (sent, PHONE));
 }
@@ -216,8 +214,7 @@ pub async fn a_refused_deal_leaves_nothing(world: &World) {
     let id = bypassing.id;
     body(&create(world, bypassing).await);
     let row = world.deal(id).await;
-    assert_eq!(row["product_id"], json!(null));
-    assert_eq!(row["props"]["productExternalId"], "P-9");
+    fields!(row, {"product_id": null, "props.productExternalId": "P-9"});
 }
 
 pub async fn a_repeated_request_gets_the_same_answer_and_creates_nothing(world: &World) {

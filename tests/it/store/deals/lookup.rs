@@ -5,14 +5,13 @@ use leadhost_domain::deal::DealView;
 use leadhost_domain::id::DealId;
 use leadhost_domain::limits;
 use leadhost_store::{DealFilter, StoreError};
-use leadhost_tests::until;
+use leadhost_tests::{fields, until};
 use serde_json::json;
 
 use super::super::world::*;
 
 async fn find(world: &World, filter: DealFilter) -> Vec<DealView> {
     world
-        .store
         .deals(&world.scope, &filter, 100)
         .await
         .expect("it reads")
@@ -23,7 +22,7 @@ async fn find(world: &World, filter: DealFilter) -> Vec<DealView> {
 async fn find_long(world: &World, filter: &DealFilter) -> Vec<DealView> {
     until(
         "the database reads them within its deadline",
-        async || match world.store.deals(&world.scope, filter, 100).await {
+        async || match world.deals(&world.scope, filter, 100).await {
             Err(StoreError::Unavailable(_)) => None,
             found => Some(found.expect("it reads").deals),
         },
@@ -43,7 +42,7 @@ pub async fn a_deal_is_four_objects_with_nulls(world: &World) {
     new.name = Some("Rita".to_owned());
     new.products = vec!["P-1".to_owned()];
     new.deal_props = object(json!({"message": "Oi"}));
-    let item = world.item(lead(new)).await;
+    let item = world.bring(new).await;
     let deals = find(
         world,
         DealFilter {
@@ -72,7 +71,7 @@ pub async fn a_deal_is_four_objects_with_nulls(world: &World) {
             "agent": {"id": world.first_agent, "name": "Ana", "number": "+5511900000001"}
         })
     );
-    let bare = world.item(lead(world.lead())).await;
+    let bare = world.bring(world.lead()).await;
     let deals = find(
         world,
         DealFilter {
@@ -82,126 +81,53 @@ pub async fn a_deal_is_four_objects_with_nulls(world: &World) {
     )
     .await;
     let shown = serde_json::to_value(&deals[0]).unwrap();
-    assert_eq!(
-        shown["property"],
-        json!({"id": null, "name": null, "externalId": null})
-    );
-    assert_eq!(
-        shown["deal"]["props"],
-        json!({"externalIntegrationId": null})
-    );
-    assert_eq!(shown["person"]["phoneNumber"], json!(null));
+    fields!(shown, {
+        "property": {"id": null, "name": null, "externalId": null},
+        "deal.props": {"externalIntegrationId": null}, "person.phoneNumber": null,
+    });
 }
 
 pub async fn deals_are_found_by_each_filter_newest_first(world: &World) {
     let new = || with_phone(world.known_as("L1"), "+551191");
-    let first = world
-        .item(lead(with_email(new(), "Rita@example.com")))
-        .await;
+    let first = world.bring(with_email(new(), "Rita@example.com")).await;
     world.advance(1).await;
     let mut second = new();
     second.external_id = Some("L2".to_owned());
     second.dedupe = None;
-    let second = world.item(lead(second)).await;
+    let second = world.bring(second).await;
     let (first, second) = (first.deal_id.unwrap(), second.deal_id.unwrap());
     let newest_first = [second.to_string(), first.to_string()];
-    let phone = Some(phone_key("+551191"));
-    let email = Some("rita@example.com".to_owned());
-    let check = async |filter: DealFilter, expect: &[String]| {
-        let found = find(world, filter.clone()).await;
-        assert_eq!(ids(&found), expect, "{filter:?}");
+    let filter = |text: &str| {
+        let mut filter = DealFilter::default();
+        for part in text.split(' ') {
+            match part.split_once('=').expect("a value") {
+                ("phone", number) => filter.phone_key = Some(phone_key(number)),
+                ("email", email) => filter.email = Some(email.to_owned()),
+                ("id", id) => filter.external_id = Some(id.to_owned()),
+                (_, deal) => filter.deal = Some(deal.parse().expect("an id")),
+            }
+        }
+        filter
     };
-    let none = DealFilter::default;
-    check(
-        DealFilter {
-            phone_key: phone.clone(),
-            ..none()
-        },
-        &newest_first,
-    )
-    .await;
-    check(
-        DealFilter {
-            email: email.clone(),
-            ..none()
-        },
-        &newest_first,
-    )
-    .await;
-    check(
-        DealFilter {
-            deal: Some(first),
-            ..none()
-        },
-        &newest_first[1..],
-    )
-    .await;
-    let external_id = Some("L2".to_owned());
-    check(
-        DealFilter {
-            external_id: external_id.clone(),
-            ..none()
-        },
-        &newest_first[..1],
-    )
-    .await;
     // All given conditions must hold.
-    let both = DealFilter {
-        person: None,
-        partner: None,
-        phone_key: phone.clone(),
-        email,
-        external_id,
-        deal: None,
-        before: None,
-    };
-    check(both.clone(), &newest_first[..1]).await;
-    check(
-        DealFilter {
-            deal: Some(first),
-            ..both.clone()
-        },
-        &[],
-    )
-    .await;
-    let stranger = Some(phone_key("+551199"));
-    check(
-        DealFilter {
-            phone_key: stranger.clone(),
-            ..both
-        },
-        &[],
-    )
-    .await;
-    check(
-        DealFilter {
-            phone_key: stranger,
-            ..none()
-        },
-        &[],
-    )
-    .await;
-    check(
-        DealFilter {
-            deal: Some(DealId::new(START)),
-            ..none()
-        },
-        &[],
-    )
-    .await;
-    check(
-        DealFilter {
-            email: Some("x@example.com".to_owned()),
-            ..none()
-        },
-        &[],
-    )
-    .await;
-    let limited = DealFilter {
-        phone_key: phone,
-        ..none()
-    };
-    let limited = world.store.deals(&world.scope, &limited, 1).await.unwrap();
+    let both = "phone=+551191 email=rita@example.com id=L2";
+    for (text, expect) in [
+        ("phone=+551191", &newest_first[..]),
+        ("email=rita@example.com", &newest_first),
+        (&format!("deal={first}"), &newest_first[1..]),
+        ("id=L2", &newest_first[..1]),
+        (both, &newest_first[..1]),
+        (&format!("{both} deal={first}"), &[]),
+        (&both.replace("91", "99"), &[]),
+        ("phone=+551199", &[]),
+        (&format!("deal={}", DealId::new(START)), &[]),
+        ("email=x@example.com", &[]),
+    ] {
+        let found = find(world, filter(text)).await;
+        assert_eq!(ids(&found), expect, "{text}");
+    }
+    let limited = filter("phone=+551191");
+    let limited = world.deals(&world.scope, &limited, 1).await.unwrap();
     assert_eq!(ids(&limited.deals), newest_first[..1]);
     assert!(limited.more);
 }
@@ -242,7 +168,7 @@ pub async fn an_address_that_two_people_share_finds_the_deals_of_both(world: &Wo
     let mut filter = by(None, Some(shared));
     let mut paged = Vec::new();
     loop {
-        let page = world.store.deals(&world.scope, &filter, 1).await.unwrap();
+        let page = world.deals(&world.scope, &filter, 1).await.unwrap();
         assert_eq!(page.deals.len(), 1);
         paged.extend(ids(&page.deals));
         if !page.more {
@@ -285,13 +211,12 @@ pub async fn the_newest_of_long_deals_are_shown(world: &World) {
 
 pub async fn deals_of_another_workspace_are_not_found(world: &World) {
     let item = world
-        .item(lead(with_phone(world.known_as("L1"), "+551191")))
+        .bring(with_email(
+            with_phone(world.known_as("L1"), "+551191"),
+            "rita@example.com",
+        ))
         .await;
-    let other = world
-        .store
-        .apply(&plan("other"), START, false)
-        .await
-        .unwrap();
+    let other = world.apply(&plan("other"), START, false).await.unwrap();
     let scope = scope(&world.store, other.workspace_id).await;
     let filters = [
         DealFilter {
@@ -303,12 +228,16 @@ pub async fn deals_of_another_workspace_are_not_found(world: &World) {
             ..Default::default()
         },
         DealFilter {
+            email: Some("rita@example.com".to_owned()),
+            ..Default::default()
+        },
+        DealFilter {
             external_id: Some("L1".to_owned()),
             ..Default::default()
         },
     ];
     for filter in filters {
-        let found = world.store.deals(&scope, &filter, 10).await.unwrap();
+        let found = world.deals(&scope, &filter, 10).await.unwrap();
         assert!(found.deals.is_empty(), "{filter:?}");
     }
 }

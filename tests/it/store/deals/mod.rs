@@ -23,7 +23,7 @@ pub async fn acme(world: &World) -> ByPartner {
 }
 
 pub async fn by(world: &World, name: &str) -> ByPartner {
-    let partners = world.store.partners(world.workspace).await.expect("a list");
+    let partners = world.partners(world.workspace).await.expect("a list");
     let partner = partners.iter().find(|partner| partner.name == name);
     as_partner(world, partner.expect("it is declared").id)
 }
@@ -40,12 +40,9 @@ fn as_partner(world: &World, partner: PartnerId) -> ByPartner {
 pub async fn grow(world: &World) {
     let mut plan = plan("demo");
     plan.partners.push("Other".to_owned());
-    plan.products.push(PlannedProduct {
-        external_id: "P-2".to_owned(),
-        name: "Corner shop".to_owned(),
-        description: None,
-    });
-    let applied = world.store.apply(&plan, world.now(), false).await;
+    plan.products
+        .push(leadhost_tests::seed::product("P-2", "Corner shop"));
+    let applied = world.apply(&plan, world.now(), false).await;
     applied.expect("the plan holds");
 }
 
@@ -59,7 +56,7 @@ pub fn lead_of(world: &World, external_id: &str, to: &str) -> NewLead {
 
 /// Makes a deal of the person who gets the notifications.
 pub async fn deal(world: &World) -> DealId {
-    let item = world.item(lead(lead_of(world, "L1", PHONE))).await;
+    let item = world.bring(lead_of(world, "L1", PHONE)).await;
     item.deal_id.expect("a deal")
 }
 
@@ -88,7 +85,7 @@ pub async fn patch(world: &World, patch: DealPatch) -> DealPatched {
 }
 
 pub async fn past(world: &World, deal: DealId) -> DealPast {
-    let past = world.store.deal_past(world.workspace, deal, 100).await;
+    let past = world.deal_past(world.workspace, deal, 100).await;
     past.expect("it reads").expect("the deal is there")
 }
 

@@ -112,7 +112,7 @@ pub async fn the_newest_notes_are_shown_and_all_are_kept(world: &World) {
     assert_eq!(shown, ["6", "5", "4", "3", "2"]);
     let all = past(world, id).await;
     assert_eq!((all.logs.len(), all.history.len()), (6, 6));
-    let some = world.store.deal_past(world.workspace, id, 3).await;
+    let some = world.deal_past(world.workspace, id, 3).await;
     let some = some.expect("it reads").expect("it is there").logs;
     let newest: Vec<_> = some.iter().map(|log| log.subject.as_str()).collect();
     assert_eq!(newest, ["6", "5", "4"]);

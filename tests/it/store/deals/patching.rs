@@ -6,6 +6,7 @@ use leadhost_domain::id::{DealId, WorkspaceId};
 use leadhost_domain::lead::Action;
 use leadhost_domain::row::Entity;
 use leadhost_store::*;
+use leadhost_tests::fields;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -43,6 +44,7 @@ fn changed(field: &str, before: &Value, after: &Value) -> FieldChange {
 pub async fn a_change_is_one_stamp_and_one_history_row(world: &World) {
     let (by, id) = (acme(world).await, deal(world).await);
     let before = clock(world, Entity::Deals).await;
+    world.advance(60).await;
     let all = || DealPatch {
         status: Some(DealStatus::Won),
         product: Some("P-1".to_owned()),
@@ -52,16 +54,17 @@ pub async fn a_change_is_one_stamp_and_one_history_row(world: &World) {
     assert_eq!(patch(world, all()).await, CHANGED);
     assert_eq!(clock(world, Entity::Deals).await, before + 1);
     let row = world.deal(id).await;
-    let owners = world.store.owners(world.workspace).await.expect("a list");
+    let owners = world.owners(world.workspace).await.expect("a list");
     assert_eq!(owners.len(), 1);
     assert_eq!(row["status"], "won");
     assert_eq!(row["stage_code"], "closed_won");
     assert_eq!(row["owner_id"], json!(owners[0].id));
+    assert_eq!(row["updated_at"], json!(world.now()));
     let filter = DealFilter {
         deal: Some(id),
         ..DealFilter::default()
     };
-    let shown = world.store.deals(&world.scope, &filter, 1).await;
+    let shown = world.deals(&world.scope, &filter, 1).await;
     let shown = shown.expect("it reads").deals.remove(0);
     assert_eq!(shown.deal.owner_email.as_deref(), Some("olga@example.com"));
     assert_eq!(shown.property.external_id.as_deref(), Some("P-1"));
@@ -97,7 +100,7 @@ pub async fn another_partners_deal_is_as_unknown_as_a_missing_one(world: &World)
     let (own, id) = (acme(world).await, deal(world).await);
     let before = world.deal(id).await;
     let other = by(world, "Other").await;
-    let foreign = world.store.apply(&plan("foreign"), START, false).await;
+    let foreign = world.apply(&plan("foreign"), START, false).await;
     let foreign = foreign.expect("the plan holds").workspace_id;
     let elsewhere = |workspace: WorkspaceId| ByPartner { workspace, ..own };
     let unknown = DealId(Uuid::from_u128(9));
@@ -105,9 +108,9 @@ pub async fn another_partners_deal_is_as_unknown_as_a_missing_one(world: &World)
         let wish = to_status(by, deal, DealStatus::Won);
         assert_eq!(patch(world, wish).await, DealPatched::NoDeal);
     }
-    let past = world.store.deal_past(foreign, id, 10).await;
+    let past = world.deal_past(foreign, id, 10).await;
     assert_eq!(past.expect("it reads"), None);
-    let past = world.store.deal_past(world.workspace, unknown, 10).await;
+    let past = world.deal_past(world.workspace, unknown, 10).await;
     assert_eq!(past.expect("it reads"), None);
     assert_eq!(world.deal(id).await, before);
 }
@@ -139,9 +142,7 @@ pub async fn a_deal_that_ends_ends_its_conversation(world: &World) {
     let won = to_status(by, id, DealStatus::Won);
     assert_eq!(patch(world, won).await, CHANGED);
     let row = conversation_row(world, talk).await;
-    assert_eq!(row["status"], "closed");
-    assert_eq!(row["closed_at"], json!(world.now()));
-    assert_eq!(row["appointment_at"], json!(world.now()));
+    fields!(row, {"status": "closed", "closed_at": world.now(), "appointment_at": world.now()});
     let after = clock(world, Entity::Conversations).await;
     assert_eq!(after, before + 2);
     let next = out(world, "w2").await.conversation;
@@ -163,17 +164,14 @@ pub async fn two_changes_of_one_batch_are_one_stamp_and_two_history_rows(world: 
     let found: Vec<_> = written.iter().map(patched).collect();
     assert_eq!(found, [CHANGED, CHANGED, UNCHANGED]);
     let row = world.deal(id).await;
-    assert_eq!(
-        (&row["status"], &row["stage_code"]),
-        (&json!("open"), &json!("negotiating"))
-    );
+    fields!(row, {"status": "open", "stage_code": "negotiating"});
     assert_eq!(clock(world, Entity::Deals).await, before + 1);
     // Newest first, and no more than requested.
     let all = past(world, id).await.history;
     let after = |change: &DealChange| change.changes[0].after.clone();
     let all: Vec<_> = all.iter().map(after).collect();
     assert_eq!(all, [json!("open"), json!("lost")]);
-    let newest = world.store.deal_past(world.workspace, id, 1).await;
+    let newest = world.deal_past(world.workspace, id, 1).await;
     let newest = newest.expect("it reads").expect("it is there").history;
     assert_eq!(newest.iter().map(after).collect::<Vec<_>>(), all[..1]);
 }
@@ -228,7 +226,7 @@ pub async fn a_timeout_and_partner_changes_in_one_batch_make_one_ticket(world: &
         limit: 10,
         ..TicketFilter::default()
     };
-    let tickets = world.store.tickets(&world.scope, &filter).await;
+    let tickets = world.tickets(&world.scope, &filter).await;
     assert_eq!(tickets.expect("it reads").len(), 1);
     assert!(!elapse(world, talk).await);
 }
@@ -239,7 +237,7 @@ pub async fn a_source_overwrites_no_change_of_a_partner(world: &World) {
     let mut new = lead_of(world, "L1", PHONE);
     new.products = vec!["P-1".to_owned()];
     new.title = Some("First".to_owned());
-    let id = world.item(lead(new.clone())).await.deal_id.expect("a deal");
+    let id = world.bring(new.clone()).await.deal_id.expect("a deal");
     let linked = DealPatch {
         product: Some("P-2".to_owned()),
         ..to_status(by, id, DealStatus::Won)
@@ -248,7 +246,7 @@ pub async fn a_source_overwrites_no_change_of_a_partner(world: &World) {
     let before = world.deal(id).await;
     new.action = Action::Update;
     new.title = Some("Second".to_owned());
-    let updated = world.item(lead(new.clone())).await;
+    let updated = world.bring(new.clone()).await;
     assert_eq!(
         (updated.status, updated.deal_id),
         (ItemStatus::Updated, Some(id))
@@ -263,7 +261,7 @@ pub async fn a_source_overwrites_no_change_of_a_partner(world: &World) {
     let title = changed("title", &json!("First"), &json!("Second"));
     assert_eq!(history[0].changes, [title]);
     // A repeated update changes nothing, and is not in the history.
-    let again = world.item(lead(new)).await;
+    let again = world.bring(new).await;
     assert_eq!(again.status, ItemStatus::Duplicate);
     assert_eq!(past(world, id).await.history.len(), 2);
     assert_eq!(world.deal(id).await, after);
@@ -272,9 +270,7 @@ pub async fn a_source_overwrites_no_change_of_a_partner(world: &World) {
 pub async fn the_history_of_a_deal_tells_a_replay_from_a_new_delivery(world: &World) {
     let mut new = world.known_as("L1");
     new.title = Some("First".to_owned());
-    let first = world
-        .commit_one(world.accept(vec![lead(new.clone())]))
-        .await;
+    let first = world.deliver(vec![lead(new.clone())]).await;
     let id = first.items[0].deal_id.expect("a deal");
     let is_replay = async || {
         let history = past(world, id).await.history;
@@ -291,6 +287,6 @@ pub async fn the_history_of_a_deal_tells_a_replay_from_a_new_delivery(world: &Wo
     assert!(is_replay().await);
     new.title = Some("Third".to_owned());
     new.action = Action::Update;
-    world.item(lead(new)).await;
+    world.bring(new).await;
     assert!(!is_replay().await);
 }

@@ -139,7 +139,7 @@ impl RunningHosts {
             rate_limit: 1_000_000,
             ..world::plan("demo")
         };
-        let applied = world.store.apply(&plan, world::START, false).await;
+        let applied = world.apply(&plan, world::START, false).await;
         applied.expect("the plan holds");
         Self {
             on: environment.on.clone(),
@@ -178,7 +178,7 @@ impl RunningHosts {
         };
         Feeds {
             feeds: vec![store, http],
-            clock: Some(Arc::clone(&self.clock)),
+            clock: Arc::clone(&self.clock),
         }
     }
 

@@ -24,7 +24,7 @@ fn greeted(world: &World, lead: NewLead, number: &str) -> NewLead {
 
 pub async fn lead_deal_conversation_and_message_come_from_one_webhook(world: &World) {
     let item = world
-        .item(lead(greeted(world, world.known_as("L1"), PHONE)))
+        .bring(greeted(world, world.known_as("L1"), PHONE))
         .await;
     let conversations = world.all(Entity::Conversations).await;
     assert_eq!(conversations.len(), 1);
@@ -39,13 +39,13 @@ pub async fn lead_deal_conversation_and_message_come_from_one_webhook(world: &Wo
     for action in [Action::Create, Action::Update] {
         let mut again = greeted(world, world.known_as("L1"), PHONE);
         again.action = action;
-        world.item(lead(again)).await;
+        world.bring(again).await;
     }
     assert_eq!(world.all(Entity::Messages).await.len(), 1);
     // Another lead of the same person is greeted, and the conversation is then about
     // that one.
     let second = world
-        .item(lead(greeted(world, world.known_as("L2"), PHONE)))
+        .bring(greeted(world, world.known_as("L2"), PHONE))
         .await;
     let conversations = world.all(Entity::Conversations).await;
     assert_eq!(conversations.len(), 1);
@@ -56,11 +56,11 @@ pub async fn lead_deal_conversation_and_message_come_from_one_webhook(world: &Wo
 pub async fn tests_and_contacts_who_cannot_or_will_not_get_messages_are_not_greeted(world: &World) {
     let mut test = greeted(world, world.known_as("test"), PHONE);
     test.deal_props = object(json!({"test": true}));
-    world.item(lead(test)).await;
+    world.bring(test).await;
     let mut without = greeted(world, world.known_as("none"), PHONE);
     without.phones.clear();
     without.contact_keys.clear();
-    world.item(lead(without)).await;
+    world.bring(without).await;
     let opt_out = Event::Consent {
         contact_keys: notification(world, "+5511987650001").contact_keys,
         opt_out: true,
@@ -69,7 +69,7 @@ pub async fn tests_and_contacts_who_cannot_or_will_not_get_messages_are_not_gree
     world.item(event(line(world), opt_out)).await;
     let mut banned = greeted(world, world.known_as("banned"), "+5511987650001");
     banned.contact_keys = notification(world, "+5511987650001").contact_keys;
-    world.item(lead(banned)).await;
+    world.bring(banned).await;
     assert_eq!(world.all(Entity::Deals).await.len(), 3);
     assert!(world.all(Entity::Conversations).await.is_empty());
     assert!(world.all(Entity::Messages).await.is_empty());

@@ -322,7 +322,6 @@ pub async fn errors(world: &World) -> Vec<Value> {
 
 pub async fn errors_with(world: &World, filter: MessageErrorFilter) -> Vec<Value> {
     let page = world
-        .store
         .message_errors(&world.scope, &filter, 0, None, 1_000)
         .await
         .expect("it reports");
@@ -341,7 +340,7 @@ pub async fn elapse(world: &World, conversation: ConversationId) -> bool {
 }
 
 pub async fn due(world: &World) -> Vec<ConversationId> {
-    let due = world.store.conversations_due(world.now(), 100).await;
+    let due = world.conversations_due(world.now(), 100).await;
     let due = due.expect("it lists");
     due.into_iter().map(|elapse| elapse.conversation).collect()
 }

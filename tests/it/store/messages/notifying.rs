@@ -7,6 +7,7 @@ use leadhost_domain::id::PartnerId;
 use leadhost_domain::message::MessageState;
 use leadhost_domain::row::Entity;
 use leadhost_store::*;
+use leadhost_tests::fields;
 use serde_json::json;
 
 use super::super::world::*;
@@ -20,9 +21,7 @@ pub async fn a_notification_is_a_contact_a_conversation_and_a_message_on_its_way
     assert_eq!(new.state, MessageState::Sending);
     assert_eq!(new.recipient, PHONE);
     let contact = row(world, Entity::Contacts, new.contact).await;
-    assert_eq!(contact["name"], "Rita");
-    assert_eq!(contact["email"], "rita@example.com");
-    assert_eq!(contact["phone_number"], PHONE);
+    fields!(contact, {"name": "Rita", "email": "rita@example.com", "phone_number": PHONE});
     let conversation = conversation_row(world, new.conversation).await;
     let expect = json!({
         "id": new.conversation, "workspace_id": world.workspace, "contact_id": new.contact,
@@ -81,16 +80,9 @@ pub async fn a_notification_continues_the_open_conversation(world: &World) {
         (first.contact, first.conversation)
     );
     let contact = row(world, Entity::Contacts, first.contact).await;
-    assert_eq!(
-        (&contact["name"], &contact["email"]),
-        (&json!("Rita"), &json!("rita@example.com"))
-    );
+    fields!(contact, {"name": "Rita", "email": "rita@example.com"});
     let conversation = conversation_row(world, first.conversation).await;
-    assert_eq!(conversation["source"], "crm");
-    assert_eq!(
-        conversation["props"],
-        json!({"specialInstructions": "be kind"})
-    );
+    fields!(conversation, {"source": "crm", "props": {"specialInstructions": "be kind"}});
     // With another instance it is another conversation.
     let other = Notification {
         channel: other_line(world),
@@ -104,7 +96,7 @@ pub async fn a_notification_continues_the_open_conversation(world: &World) {
 }
 
 pub async fn a_conversation_is_about_the_named_deal_or_the_newest_open_one(world: &World) {
-    let lead_of = || world.item(lead(with_phone(world.lead(), "+551187654321")));
+    let lead_of = || world.bring(with_phone(world.lead(), "+551187654321"));
     let first = lead_of().await;
     world.advance(1).await;
     let second = lead_of().await;
@@ -141,8 +133,7 @@ pub async fn a_contact_who_opted_out_is_sent_nothing_and_nothing_is_stored(world
         assert_eq!(world.all(entity).await.len(), 0);
     }
     let contacts = world.all(Entity::Contacts).await;
-    assert_eq!(contacts[0]["banned_at"], json!(world.now()));
-    assert_eq!(contacts[0]["name"], json!(null));
+    fields!(contacts, {"0.banned_at": world.now(), "0.name": null});
 }
 
 pub async fn two_notifications_of_one_batch_make_one_contact_and_one_conversation(world: &World) {
@@ -210,7 +201,7 @@ pub async fn a_message_that_has_to_wait_is_not_sent_at_once(world: &World) {
 }
 
 async fn partner(world: &World) -> PartnerId {
-    let partners = world.store.partners(world.workspace).await;
+    let partners = world.partners(world.workspace).await;
     partners.expect("it lists")[0].id
 }
 

@@ -5,15 +5,14 @@ use leadhost_domain::contact::{channel_keys, phone_key};
 use leadhost_domain::delivery::ItemStatus;
 use leadhost_domain::row::Entity;
 use leadhost_store::*;
+use leadhost_tests::fields;
 use serde_json::json;
 
 use super::super::world::*;
 use super::*;
 
 pub async fn a_contact_may_write_first(world: &World) {
-    let deal = world
-        .item(lead(with_phone(world.lead(), "+551187654321")))
-        .await;
+    let deal = world.bring(with_phone(world.lead(), "+551187654321")).await;
     let mut first = inbound(world, "in1");
     first.kind = "unsupported";
     first.channel_type = Some("order".to_owned());
@@ -55,10 +54,7 @@ pub async fn a_contact_may_write_first(world: &World) {
     stranger.name = Some("Ivo".to_owned());
     let item = receive(world, stranger).await;
     let contact = row(world, Entity::Contacts, item.contact_id.expect("one")).await;
-    assert_eq!(
-        (&contact["name"], &contact["phone_number"]),
-        (&json!("Ivo"), &json!("+5511987650001"))
-    );
+    fields!(contact, {"name": "Ivo", "phone_number": "+5511987650001"});
     assert_eq!(item.deal_id, None);
 }
 
@@ -99,8 +95,7 @@ pub async fn an_answer_may_come_before_the_acceptance(world: &World) {
             receive(world, answer).await;
         }
         let conversation = conversation_row(world, new.conversation).await;
-        assert_eq!(conversation["status"], "answered");
-        assert_eq!(conversation["first_message_at"], json!(world.now()));
+        fields!(conversation, {"status": "answered", "first_message_at": world.now()});
     }
     world.advance(86_400).await;
     assert!(due(world).await.is_empty());
@@ -114,7 +109,7 @@ pub async fn a_repeated_message_is_stored_once(world: &World) {
     assert_eq!(again.status, ItemStatus::Duplicate);
     assert_eq!(again.contact_id, first.contact_id);
     let one = event(line(world), Event::Inbound(Box::new(inbound(world, "in2"))));
-    let both = world.commit_one(world.accept(vec![one.clone(), one])).await;
+    let both = world.deliver(vec![one.clone(), one]).await;
     assert_eq!(both.items[0].status, ItemStatus::Converted);
     assert_eq!(both.items[1].status, ItemStatus::Duplicate);
     assert_eq!(world.all(Entity::Messages).await.len(), 2);
@@ -205,9 +200,7 @@ pub async fn a_new_number_is_the_contacts_and_the_old_one_stays_a_key(world: &Wo
     answer.contact_keys = channel_keys("whatsapp", "5511987650001");
     let answer = event(line(world), Event::Inbound(Box::new(answer)));
     let number = change("5511987654321", "5511987650001");
-    let outcome = world
-        .commit_one(world.accept(vec![number.clone(), answer]))
-        .await;
+    let outcome = world.deliver(vec![number.clone(), answer]).await;
     assert_eq!(outcome.items[0].status, ItemStatus::Updated);
     assert_eq!(outcome.items[1].contact_id, Some(new.contact));
     assert_eq!(world.item(number).await.status, ItemStatus::Duplicate);
@@ -225,7 +218,7 @@ pub async fn a_new_number_is_the_contacts_and_the_old_one_stays_a_key(world: &Wo
     assert_eq!(state_of(&write), MessageState::Failed);
     let [failure] = errors(world).await.try_into().expect("one row");
     assert_eq!(failure["recipient_id"], "+5511987650001");
-    let outbox = world.store.outbox(&everything()).await.unwrap();
+    let outbox = world.outbox(&everything()).await.unwrap();
     let is_it = |message: &&OutboxMessage| message.id == same.message;
     let shown = outbox.iter().find(is_it).expect("it is shown");
     assert_eq!(shown.phone_number.as_deref(), Some("+5511987650001"));
@@ -281,16 +274,12 @@ pub async fn a_status_does_not_change_an_incoming_message(world: &World) {
         "status": "received", "externalIds": ["in1"], "recipientId": "5511987654321",
     });
     assert_eq!(message["metadata"], expect);
-    assert_eq!(
-        (&message["delivered_at"], &message["read_at"]),
-        (&json!(null), &json!(null))
-    );
+    fields!(message, {"delivered_at": null, "read_at": null});
     let contact = row(world, Entity::Contacts, message_contact(&item)).await;
     assert_eq!(contact["banned_at"], json!(null));
     // A failure of an unknown message stays without a message.
     let [failure] = errors(world).await.try_into().expect("one row");
-    assert_eq!(failure["message_id"], json!(null));
-    assert_eq!(failure["conversation_id"], json!(null));
+    fields!(failure, {"message_id": null, "conversation_id": null});
 }
 
 fn message_contact(item: &ItemOutcome) -> ContactId {
@@ -298,8 +287,8 @@ fn message_contact(item: &ItemOutcome) -> ContactId {
 }
 
 pub async fn news_of_a_template_change_the_stored_list(world: &World) {
-    let connection = world.store.connection(&world.site).await.unwrap().unwrap();
-    assert_eq!(world.store.templates(&connection).await.unwrap(), None);
+    let connection = world.connection(&world.site).await.unwrap().unwrap();
+    assert_eq!(world.templates(&connection).await.unwrap(), None);
     let template = |name: &str, language: &str| Template {
         name: name.to_owned(),
         language: language.to_owned(),
@@ -320,7 +309,7 @@ pub async fn news_of_a_template_change_the_stored_list(world: &World) {
             template("other", "pt_BR"),
         ],
     };
-    world.store.put_templates(&connection, &list).await.unwrap();
+    world.put_templates(&connection, &list).await.unwrap();
     let news = |name: &str, status: &str| {
         let news = Event::Template {
             name: name.to_owned(),
@@ -331,34 +320,26 @@ pub async fn news_of_a_template_change_the_stored_list(world: &World) {
         event(line(world), news)
     };
     let outcome = world
-        .commit_one(world.accept(vec![
+        .deliver(vec![
             news("welcome", "paused"),
             news("unheard", "paused"),
             news("other", ""),
-        ]))
+        ])
         .await;
     let statuses = outcome.items.iter().map(|item| item.status);
     assert!(statuses.eq([ItemStatus::Updated; 3]));
     list.templates[0].status = "paused".to_owned();
     list.templates[0].reason = "blocked too often".to_owned();
     assert_eq!(
-        world.store.templates(&connection).await.unwrap(),
+        world.templates(&connection).await.unwrap(),
         Some(list.clone())
     );
     // A new list replaces the old one, and each instance has its own.
     list.is_unlisted = true;
     list.error = None;
     list.templates.clear();
-    world.store.put_templates(&connection, &list).await.unwrap();
-    assert_eq!(
-        world.store.templates(&connection).await.unwrap(),
-        Some(list)
-    );
-    let other = world
-        .store
-        .connection(&world.portal)
-        .await
-        .unwrap()
-        .unwrap();
-    assert_eq!(world.store.templates(&other).await.unwrap(), None);
+    world.put_templates(&connection, &list).await.unwrap();
+    assert_eq!(world.templates(&connection).await.unwrap(), Some(list));
+    let other = world.connection(&world.portal).await.unwrap().unwrap();
+    assert_eq!(world.templates(&other).await.unwrap(), None);
 }

@@ -10,7 +10,7 @@ pub async fn failures_are_found_by_each_filter_in_the_order_of_their_stamps(worl
     let mut sent = Vec::new();
     for (number, code) in ["131026", "131000", "131026"].into_iter().enumerate() {
         let to = format!("+55119876500{number:02}");
-        let lead = world.item(lead(with_phone(world.lead(), &to))).await;
+        let lead = world.bring(with_phone(world.lead(), &to)).await;
         let channel = match number {
             2 => other_line(world),
             _ => line(world),
@@ -37,64 +37,30 @@ pub async fn failures_are_found_by_each_filter_in_the_order_of_their_stamps(worl
         world.advance(1).await;
     }
     let all = errors(world).await;
-    let check = async |filter: MessageErrorFilter, expect: &[usize]| {
+    let check = async |change: &dyn Fn(&mut MessageErrorFilter), expect: &[usize]| {
+        let mut filter = MessageErrorFilter::default();
+        change(&mut filter);
         let found = errors_with(world, filter.clone()).await;
         let expect: Vec<_> = expect.iter().map(|at| all[*at].clone()).collect();
         assert_eq!(found, expect, "{filter:?}");
     };
     let none = MessageErrorFilter::default;
-    check(none(), &[0, 1, 2]).await;
-    check(
-        MessageErrorFilter {
-            deal: sent[1].1,
-            ..none()
-        },
-        &[1],
-    )
-    .await;
     let conversation = Some(sent[0].0.conversation);
-    check(
-        MessageErrorFilter {
-            conversation,
-            ..none()
-        },
-        &[0],
-    )
-    .await;
     let agent = Some(world.second_agent);
-    check(MessageErrorFilter { agent, ..none() }, &[2]).await;
-    let external_id = Some("w1".to_owned());
-    check(
-        MessageErrorFilter {
-            external_id,
-            ..none()
-        },
-        &[1],
-    )
-    .await;
-    let error_code = Some("131026".to_owned());
-    check(
-        MessageErrorFilter {
-            error_code: error_code.clone(),
-            ..none()
-        },
-        &[0, 2],
-    )
-    .await;
-    check(
-        MessageErrorFilter {
-            error_code,
-            agent,
-            conversation,
-            ..none()
-        },
-        &[],
-    )
-    .await;
+    let code = || Some("131026".to_owned());
+    check(&|_| (), &[0, 1, 2]).await;
+    check(&|one| one.deal = sent[1].1, &[1]).await;
+    check(&|one| one.conversation = conversation, &[0]).await;
+    check(&|one| one.agent = agent, &[2]).await;
+    check(&|one| one.external_id = Some("w1".to_owned()), &[1]).await;
+    check(&|one| one.error_code = code(), &[0, 2]).await;
+    let all_at_once = |one: &mut MessageErrorFilter| {
+        (one.error_code, one.agent, one.conversation) = (code(), agent, conversation);
+    };
+    check(&all_at_once, &[]).await;
     // Page by page, up to the bound of the first page.
     let page = async |after, upper, limit| {
         let page = world
-            .store
             .message_errors(&world.scope, &none(), after, upper, limit)
             .await;
         page.expect("it reports")
@@ -118,7 +84,7 @@ pub async fn operators_see_messages_newest_first_by_each_filter(world: &World) {
         ..notification(world, "+5511987650001")
     };
     let waiting = store(world, other).await;
-    let list = async |filter: OutboxFilter| world.store.outbox(&filter).await.expect("it lists");
+    let list = async |filter: OutboxFilter| world.outbox(&filter).await.expect("it lists");
     let all = || OutboxFilter {
         limit: 10,
         ..Default::default()
@@ -142,79 +108,34 @@ pub async fn operators_see_messages_newest_first_by_each_filter(world: &World) {
     );
     assert_eq!(oldest.metadata.status, "accepted");
     assert_eq!(oldest.next_attempt_at, None);
-    let check = async |filter: OutboxFilter, expect: &[usize]| {
+    let check = async |change: &dyn Fn(&mut OutboxFilter), expect: &[usize]| {
+        let mut filter = all();
+        change(&mut filter);
         let found: Vec<_> = list(filter.clone()).await.iter().map(|m| m.id).collect();
         let expect: Vec<_> = expect.iter().map(|at| messages[*at].id).collect();
         assert_eq!(found, expect, "{filter:?}");
     };
-    check(OutboxFilter { limit: 1, ..all() }, &[0]).await;
-    check(
-        OutboxFilter {
-            before: Some(messages[0].id),
-            ..all()
-        },
-        &[1, 2],
-    )
-    .await;
+    check(&|one| one.limit = 1, &[0]).await;
+    check(&|one| one.before = Some(messages[0].id), &[1, 2]).await;
+    let [newest, older] = [0, 1].map(|at| messages[at].contact_id);
     for (contacts, expect) in [
-        (vec![messages[1].contact_id], [1, 2].as_slice()),
-        (vec![messages[0].contact_id], &[0]),
-        (
-            vec![messages[0].contact_id, messages[1].contact_id],
-            &[0, 1, 2],
-        ),
+        (vec![older], [1, 2].as_slice()),
+        (vec![newest], &[0]),
+        (vec![newest, older], &[0, 1, 2]),
         (Vec::new(), &[]),
     ] {
-        let contacts = Some(contacts);
-        check(OutboxFilter { contacts, ..all() }, expect).await;
+        check(&|one| one.contacts = Some(contacts.clone()), expect).await;
     }
-    check(
-        OutboxFilter {
-            agent: Some(world.first_agent),
-            ..all()
-        },
-        &[1, 2],
-    )
-    .await;
-    check(
-        OutboxFilter {
-            state: Some(MessageState::Waiting),
-            ..all()
-        },
-        &[0],
-    )
-    .await;
-    check(
-        OutboxFilter {
-            state: Some(MessageState::Accepted),
-            ..all()
-        },
-        &[2],
-    )
-    .await;
-    check(
-        OutboxFilter {
-            state: Some(MessageState::Unknown),
-            ..all()
-        },
-        &[],
-    )
-    .await;
-    check(
-        OutboxFilter {
-            workspace: Some(world.workspace),
-            ..all()
-        },
-        &[0, 1, 2],
-    )
-    .await;
-    let nowhere = Some(leadhost_domain::id::WorkspaceId::new(world.now()));
-    check(
-        OutboxFilter {
-            workspace: nowhere,
-            ..all()
-        },
-        &[],
-    )
-    .await;
+    let (agent, workspace) = (world.first_agent, world.workspace);
+    check(&|one| one.agent = Some(agent), &[1, 2]).await;
+    for (state, expect) in [
+        (MessageState::Waiting, &[0][..]),
+        (MessageState::Accepted, &[2]),
+        (MessageState::Unknown, &[]),
+    ] {
+        check(&|one| one.state = Some(state), expect).await;
+    }
+    check(&|one| one.workspace = Some(workspace), &[0, 1, 2]).await;
+    let nowhere = leadhost_domain::id::WorkspaceId::new(world.now());
+    check(&|one| one.workspace = Some(nowhere), &[]).await;
 }

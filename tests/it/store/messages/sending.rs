@@ -7,6 +7,7 @@ use leadhost_domain::delivery::ItemStatus;
 use leadhost_domain::message::MessageState;
 use leadhost_domain::row::Entity;
 use leadhost_store::*;
+use leadhost_tests::fields;
 use serde_json::{Value, json};
 
 use super::super::world::*;
@@ -114,9 +115,7 @@ pub async fn an_accepted_message_begins_its_conversation(world: &World) {
 pub async fn a_contact_is_also_found_by_the_channels_name_for_it(world: &World) {
     // A landline of another contact, and a mobile number that got a ninth digit.
     let line_of_another = "+551134567890";
-    let another = world
-        .item(lead(with_phone(world.lead(), line_of_another)))
-        .await;
+    let another = world.bring(with_phone(world.lead(), line_of_another)).await;
     let new = store(world, urgent(world, "+5511934567890")).await;
     assert_ne!(Some(new.contact), another.contact_id);
     let outcome = SendOutcome::Accepted {
@@ -159,14 +158,12 @@ pub async fn the_providers_own_word_is_kept_next_to_the_state(world: &World) {
     };
     settle_send(world, new.message, 0, outcome).await;
     let metadata = message_row(world, new.message).await["metadata"].clone();
-    assert_eq!(metadata["status"], "accepted");
-    assert_eq!(metadata["channelStatus"], "held");
+    fields!(metadata, {"status": "accepted", "channelStatus": "held"});
     world
         .item(status(world, "w1", at(MessageState::Read, world.now())))
         .await;
     let metadata = message_row(world, new.message).await["metadata"].clone();
-    assert_eq!(metadata["status"], "read");
-    assert_eq!(metadata["channelStatus"], "held");
+    fields!(metadata, {"status": "read", "channelStatus": "held"});
     // The channel's word is not stored if it equals the state.
     let plain = out(world, "w2").await;
     let metadata = message_row(world, plain.message).await["metadata"].clone();
@@ -174,9 +171,7 @@ pub async fn the_providers_own_word_is_kept_next_to_the_state(world: &World) {
 }
 
 pub async fn a_refused_message_failed_and_is_in_the_report(world: &World) {
-    let item = world
-        .item(lead(with_phone(world.lead(), "+551187654321")))
-        .await;
+    let item = world.bring(with_phone(world.lead(), "+551187654321")).await;
     let new = store(world, urgent(world, PHONE)).await;
     let refused = SendOutcome::Refused(error("131026", Category::Recipient));
     let written = settle_send(world, new.message, 0, refused).await;
@@ -203,8 +198,7 @@ pub async fn a_refused_message_failed_and_is_in_the_report(world: &World) {
     assert_eq!(conversation["status"], "pending");
     receive(world, inbound(world, "in1")).await;
     let conversation = conversation_row(world, new.conversation).await;
-    assert_eq!(conversation["status"], "open");
-    assert_eq!(conversation["answered_at"], json!(null));
+    fields!(conversation, {"status": "open", "answered_at": null});
     assert!(world.claim(10).await.is_empty());
 }
 
@@ -237,10 +231,7 @@ pub async fn a_kept_message_is_tried_again_at_its_time(world: &World) {
     begin(world, &held).await;
     settle_send(world, new.message, held.lease.0, accepted(world, "w1")).await;
     let metadata = message_row(world, new.message).await["metadata"].clone();
-    assert_eq!(
-        (&metadata["status"], &metadata["reason"]),
-        (&json!("accepted"), &json!(null))
-    );
+    fields!(metadata, {"status": "accepted", "reason": null});
 }
 
 pub async fn a_message_with_an_unknown_outcome_is_not_sent_again_until_an_operator_decides(
@@ -251,7 +242,7 @@ pub async fn a_message_with_an_unknown_outcome_is_not_sent_again_until_an_operat
     assert_eq!(state_of(&written), MessageState::Unknown);
     world.advance(7 * 86_400).await;
     assert!(world.claim(10).await.is_empty());
-    let backlog = world.store.backlog().await.unwrap();
+    let backlog = world.backlog().await.unwrap();
     assert_eq!((backlog.sends, backlog.unknown), (0, 1));
     let until = world.now().plus(Duration::from_hours(24));
     let again = MessageVerdict::SendAgain { until };
@@ -272,9 +263,7 @@ pub async fn a_message_with_an_unknown_outcome_is_not_sent_again_until_an_operat
 }
 
 pub async fn a_message_that_is_given_up_failed_and_is_in_the_report(world: &World) {
-    let item = world
-        .item(lead(with_phone(world.lead(), "+551187654321")))
-        .await;
+    let item = world.bring(with_phone(world.lead(), "+551187654321")).await;
     let unclear = store(world, urgent(world, PHONE)).await;
     settle_send(world, unclear.message, 0, unknown()).await;
     // Also for a message that only waits.
@@ -284,8 +273,7 @@ pub async fn a_message_that_is_given_up_failed_and_is_in_the_report(world: &Worl
         let written = resolve(world, new.message, MessageVerdict::GiveUp).await;
         assert_eq!(state_of(&written), MessageState::Failed);
         let metadata = message_row(world, new.message).await["metadata"].clone();
-        assert_eq!(metadata["failedAt"], json!(world.now()));
-        assert_eq!(metadata["errors"][0]["code"], "given-up");
+        fields!(metadata, {"failedAt": world.now(), "errors.0.code": "given-up"});
         let stale = resolve(world, new.message, MessageVerdict::GiveUp).await;
         assert!(matches!(stale, WriteOutcome::Stale), "it is over");
     }
@@ -322,12 +310,11 @@ pub async fn a_status_settles_an_unknown_outcome(world: &World) {
         let reported = status_of(world, &external, Some(new.message), at(state, said_at));
         assert_eq!(world.item(reported).await.status, ItemStatus::Updated);
         let row = message_row(world, new.message).await;
-        assert_eq!(row["metadata"]["status"], state.as_str());
-        assert_eq!(row["metadata"]["reason"], json!(null));
+        fields!(row, {"metadata.status": state.as_str(), "metadata.reason": null});
         let conversation = conversation_row(world, new.conversation).await;
         assert_eq!(conversation["first_message_at"], json!(said_at));
     }
-    assert_eq!(world.store.backlog().await.unwrap().unknown, 0);
+    assert_eq!(world.backlog().await.unwrap().unknown, 0);
     // A status may also say that it failed; then the conversation has not begun.
     let new = store(world, urgent(world, PHONE)).await;
     settle_send(world, new.message, 0, unknown()).await;
@@ -335,7 +322,7 @@ pub async fn a_status_settles_an_unknown_outcome(world: &World) {
     world
         .item(status_of(world, "w-failed", Some(new.message), failed))
         .await;
-    assert_eq!(world.store.backlog().await.unwrap().unknown, 0);
+    assert_eq!(world.backlog().await.unwrap().unknown, 0);
     let conversation = conversation_row(world, new.conversation).await;
     assert_eq!(conversation["status"], "pending");
 }
@@ -384,7 +371,7 @@ pub async fn a_host_that_stops_in_the_middle_of_a_send_leaves_an_unknown_outcome
     // Its holder was only slow: an acceptance by the channel counts, even if it is reported late.
     let late = settle_send(world, new.message, 0, accepted(world, "w1")).await;
     assert_eq!(state_of(&late), MessageState::Accepted);
-    assert_eq!(world.store.backlog().await.unwrap().unknown, 0);
+    assert_eq!(world.backlog().await.unwrap().unknown, 0);
     // The same for a message that a worker had begun and whose claim was then taken over.
     store(world, notification(world, "+5511987650001")).await;
     let held = claim_send(world).await;
@@ -411,7 +398,7 @@ pub async fn a_paused_instance_sends_nothing_until_it_is_resumed(world: &World) 
     world.commit(&[write]).await;
     world.commit(&[other]).await;
     assert!(world.claim(10).await.is_empty());
-    let connection = world.store.connection(&world.site).await.unwrap().unwrap();
+    let connection = world.connection(&world.site).await.unwrap().unwrap();
     let paused = connection.paused.expect("it is paused");
     assert_eq!(paused.reason, "the token is wrong", "what came first");
     let elsewhere = Notification {
@@ -420,12 +407,8 @@ pub async fn a_paused_instance_sends_nothing_until_it_is_resumed(world: &World) 
     };
     let elsewhere = store(world, elsewhere).await;
     assert_eq!(claim_send(world).await.message, elsewhere.message);
-    assert_eq!(world.store.backlog().await.unwrap().sends, 3);
-    world
-        .store
-        .pause_connection(&world.site, None)
-        .await
-        .unwrap();
+    assert_eq!(world.backlog().await.unwrap().sends, 3);
+    world.pause_connection(&world.site, None).await.unwrap();
     assert_eq!(world.claim(10).await.len(), 2);
 }
 

@@ -7,6 +7,7 @@ use leadhost_domain::limits;
 use leadhost_domain::message::MessageState;
 use leadhost_domain::row::Entity;
 use leadhost_store::*;
+use leadhost_tests::{Json, fields};
 use serde_json::json;
 
 use super::super::world::*;
@@ -31,17 +32,15 @@ pub async fn each_state_has_its_time_and_read_is_delivered(world: &World) {
         assert_eq!(item.contact_id, Some(new.contact));
     }
     let row = message_row(world, new.message).await;
-    assert_eq!(row["metadata"]["status"], "read");
-    assert_eq!(row["metadata"]["acceptedAt"], json!(start));
-    assert_eq!(row["metadata"]["sentAt"], json!(time(3)));
-    assert_eq!(row["delivered_at"], json!(time(9)));
-    assert_eq!(row["read_at"], json!(time(9)));
+    fields!(row, {
+        "metadata.status": "read", "metadata.acceptedAt": start, "metadata.sentAt": time(3),
+        "delivered_at": time(9), "read_at": time(9),
+    });
     world
         .item(status(world, "w1", at(MessageState::Delivered, time(5))))
         .await;
     let row = message_row(world, new.message).await;
-    assert_eq!(row["delivered_at"], json!(time(5)));
-    assert_eq!(row["metadata"]["status"], "read");
+    fields!(row, {"delivered_at": time(5), "metadata.status": "read"});
 }
 
 pub async fn a_status_without_news_changes_no_row(world: &World) {
@@ -56,9 +55,7 @@ pub async fn a_status_without_news_changes_no_row(world: &World) {
     };
     let wrong = failed(world, "131026", Category::Recipient);
     let wrong = || status(world, "w1", wrong.clone());
-    world
-        .commit_one(world.accept(vec![reported(), wrong()]))
-        .await;
+    world.deliver(vec![reported(), wrong()]).await;
     let rows = async || {
         let mut rows = errors(world).await;
         for entity in [Entity::Messages, Entity::Conversations, Entity::Contacts] {
@@ -69,7 +66,7 @@ pub async fn a_status_without_news_changes_no_row(world: &World) {
     let before = rows().await;
     world.advance(1).await;
     let again = world
-        .commit_one(world.accept(vec![reported(), later(), wrong(), reported()]))
+        .deliver(vec![reported(), later(), wrong(), reported()])
         .await;
     assert_eq!(again.status, DeliveryStatus::Duplicate);
     assert!(
@@ -136,7 +133,7 @@ async fn story(world: &World, to: &str, order: &[usize], by_own_id: bool) -> Vec
     rows.push(conversation_row(world, new.conversation).await);
     rows.push(row(world, Entity::Contacts, new.contact).await);
     assert!(world.claim(10).await.is_empty());
-    assert_eq!(world.store.backlog().await.unwrap().sends, 0);
+    assert_eq!(world.backlog().await.unwrap().sends, 0);
     rows
 }
 
@@ -205,9 +202,7 @@ pub async fn the_answer_and_a_status_meet_in_one_commit(world: &World) {
 }
 
 pub async fn a_failure_is_one_row_and_filled_when_its_message_is_known(world: &World) {
-    let person = world
-        .item(lead(with_phone(world.lead(), "+551187654321")))
-        .await;
+    let person = world.bring(with_phone(world.lead(), "+551187654321")).await;
     let new = store(world, urgent(world, PHONE)).await;
     let wrong = || status(world, "w1", failed(world, "131026", Category::Recipient));
     let item = world.item(wrong()).await;
@@ -255,11 +250,8 @@ pub async fn a_failure_is_one_row_and_filled_when_its_message_is_known(world: &W
     assert_eq!(row["occurred_at"], json!(START));
     let metadata = message_row(world, new.message).await["metadata"].clone();
     assert_eq!(metadata["failedAt"], json!(START));
-    let codes: Vec<_> = metadata["errors"].as_array().unwrap().iter().collect();
-    assert_eq!(
-        (&codes[0]["code"], &codes[1]["code"]),
-        (&json!("131000"), &json!("131026"))
-    );
+    let codes: Vec<_> = metadata["errors"].list().iter().collect();
+    fields!(codes, {"0.code": "131000", "1.code": "131026"});
 }
 
 pub async fn a_status_without_progress_is_ignored(world: &World) {
@@ -337,8 +329,7 @@ pub async fn two_ids_are_one_message(world: &World) {
         .await;
     assert_eq!(again.status, ItemStatus::Duplicate);
     let row = message_row(world, new.message).await;
-    assert_eq!(row["metadata"]["status"], "read");
-    assert_eq!(row["metadata"]["externalIds"], json!(["g1", "w1", "x1"]));
+    fields!(row, {"metadata.status": "read", "metadata.externalIds": ["g1", "w1", "x1"]});
 }
 
 pub async fn a_webhook_of_a_thousand_events_is_one_commit(world: &World) {
@@ -371,7 +362,7 @@ pub async fn a_webhook_of_a_thousand_events_is_one_commit(world: &World) {
             at(MessageState::Read, world.now()),
         ));
     }
-    let outcome = world.commit_one(world.accept(events)).await;
+    let outcome = world.deliver(events).await;
     assert_eq!(outcome.items.len(), 1_000);
     assert_eq!(outcome.status, DeliveryStatus::Converted);
     let rows = world.all(Entity::Messages).await;
@@ -390,12 +381,8 @@ pub async fn statuses_of_unknown_messages_are_forgotten_and_the_report_is_not(wo
         .await;
     let wrong = failed(world, "131026", Category::Recipient);
     world.item(status(world, "w2", wrong.clone())).await;
-    let retention = RetentionPeriods {
-        deliveries: Duration::from_hours(90 * 24),
-        quarantine: Duration::from_hours(30 * 24),
-    };
     let sweep = async || {
-        let swept = world.store.sweep(&retention, world.now(), 100).await;
+        let swept = world.sweep(&RETENTION, world.now(), 100).await;
         swept.expect("it sweeps")
     };
     world.advance(seconds(limits::REFERENCE_RETENTION)).await;

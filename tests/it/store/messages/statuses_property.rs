@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use leadhost_domain::message::MessageState;
 use leadhost_domain::row::Entity;
 use leadhost_store::*;
-use leadhost_tests::{On, Random, sized};
+use leadhost_tests::{Json, On, Random, sized};
 use serde_json::Value;
 
 use super::super::world::*;
@@ -104,7 +104,7 @@ async fn play(
             status_of(world, &external(*message), own, said(*message, *number))
         };
         let events = webhook.iter().map(event).collect();
-        world.commit_one(world.accept(events)).await;
+        world.deliver(events).await;
     }
     for chunk in answers(true).chunks(500) {
         world.commit(chunk).await;
@@ -112,10 +112,7 @@ async fn play(
     let mut ends = BTreeMap::new();
     let ours = format!("{run}-");
     for row in rows(world, Entity::Messages).await {
-        let id = row["metadata"]["externalIds"][0]
-            .as_str()
-            .expect("one")
-            .to_owned();
+        let id = row["metadata"]["externalIds"][0].text().to_owned();
         if let Some(name) = id.strip_prefix(&ours) {
             let end = format!(
                 "{} {} {}",
@@ -125,7 +122,7 @@ async fn play(
         }
     }
     for row in rows(world, Entity::MessageErrors).await {
-        let id = row["external_id"].as_str().expect("one").to_owned();
+        let id = row["external_id"].text().to_owned();
         if let Some(name) = id.strip_prefix(&ours) {
             let end = format!("{} {}", row["occurred_at"], row["error_details"]);
             let known = row["message_id"].is_string() && row["conversation_id"].is_string();
@@ -137,7 +134,7 @@ async fn play(
     }
     let people: BTreeMap<_, _> = (0..messages).map(|at| (number_of(run, at), at)).collect();
     for row in rows(world, Entity::Contacts).await {
-        let phone = row["phone_number"].as_str().expect("one");
+        let phone = row["phone_number"].text();
         if let Some(name) = people.get(phone) {
             ends.insert(format!("contact {name}"), row["banned_at"].to_string());
         }

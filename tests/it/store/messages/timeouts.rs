@@ -1,6 +1,7 @@
 //! Timeouts of conversations: no answer, and no activity.
 
 use leadhost_store::*;
+use leadhost_tests::fields;
 use serde_json::json;
 
 use super::super::world::*;
@@ -26,8 +27,7 @@ pub async fn an_unanswered_conversation_is_handed_to_people_unless_the_notificat
         assert!(elapse(world, conversation).await);
         assert!(!elapse(world, conversation).await, "once");
         let row = conversation_row(world, conversation).await;
-        assert_eq!(row["status"], status);
-        assert_eq!(row["no_response_at"], json!(world.now()));
+        fields!(row, {"status": status, "no_response_at": world.now()});
         let handed_over = (status == "transferred").then_some(world.now());
         assert_eq!(row["transferred_at"], json!(handed_over));
     }
@@ -56,8 +56,7 @@ pub async fn an_idle_conversation_closes_and_the_next_message_opens_another(worl
     let first = due_after(world, 30 * 86_400).await;
     assert!(elapse(world, first).await);
     let row = conversation_row(world, first).await;
-    assert_eq!(row["status"], "closed");
-    assert_eq!(row["closed_at"], json!(world.now()));
+    fields!(row, {"status": "closed", "closed_at": world.now()});
     assert!(due(world).await.is_empty());
     assert!(!elapse(world, first).await, "it is over");
     receive(world, inbound(world, "in2")).await;

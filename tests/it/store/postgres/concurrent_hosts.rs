@@ -3,13 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use leadhost_domain::exchange::SenderChecks;
-use leadhost_domain::plugin::{Description, Digest};
-use leadhost_domain::publisher::Publisher;
-use leadhost_store::{PluginRecord, RetentionPeriods};
 use leadhost_tests::postgres::database;
 
-use super::super::world::{START, plan};
+use super::super::plugins::plugin;
+use super::super::world::{START, kept_for, plan};
 use super::{open, run};
 
 const HOSTS: usize = 4;
@@ -81,27 +78,6 @@ async fn activations_at_once_have_generations_of_their_own() {
     assert_eq!(generations, [1, 2, 3, 4]);
 }
 
-fn plugin(wasm: &[u8]) -> PluginRecord {
-    PluginRecord {
-        digest: Digest::compute(wasm),
-        description: Description {
-            name: "form".to_owned(),
-            version: "1.0.0".to_owned(),
-            summary: String::new(),
-            config_schema: String::new(),
-            secrets: Vec::new(),
-            hosts: Vec::new(),
-        },
-        contract: "leadhost:converter@1.0.0".to_owned(),
-        bytes: 8,
-        checks: SenderChecks::default(),
-        golden: 0,
-        origin: "upload".to_owned(),
-        publisher: Publisher::Inbox,
-        stored_at: START,
-    }
-}
-
 #[tokio::test]
 async fn markers_of_batches_are_removed_after_an_hour() {
     let Some(database) = database().await else {
@@ -116,10 +92,7 @@ async fn markers_of_batches_are_removed_after_an_hour() {
          from generate_series(50, 70, 4) as age",
     )
     .await;
-    let retention = RetentionPeriods {
-        deliveries: Duration::MAX,
-        quarantine: Duration::MAX,
-    };
+    let retention = kept_for(Duration::MAX);
     let sweep = async |limit| {
         store
             .sweep(&retention, START, limit)

@@ -15,6 +15,7 @@ use leadhost_domain::message::MessageState;
 use leadhost_domain::row::Entity;
 use leadhost_domain::ticket::{self, TicketView};
 use leadhost_store::*;
+use leadhost_tests::fields;
 
 use super::super::deals::{acme, lead_of, wish};
 use super::super::messages::{self, line, notified, sent, stored, urgent};
@@ -86,7 +87,7 @@ async fn tickets(world: &World) -> Vec<TicketView> {
         limit: 10_000,
         ..TicketFilter::default()
     };
-    let found = world.store.tickets(&world.scope, &filter).await;
+    let found = world.tickets(&world.scope, &filter).await;
     found.expect("it reads")
 }
 
@@ -153,8 +154,7 @@ async fn a_deal_handed_over_by_several_causes_at_once_has_one_ticket() {
     }
     for row in rows(&world, Entity::Deals).await {
         // Neither host has overwritten the other's change.
-        assert_eq!(row["stage_code"], "transferred", "{row}");
-        assert_eq!(row["title"], "said later", "{row}");
+        fields!(row, {"stage_code": "transferred", "title": "said later"});
     }
     assert_eq!(deadlocks(&world).await, 0);
 }

@@ -13,6 +13,7 @@ use leadhost_domain::message::{MessageProgress, MessageState};
 use leadhost_domain::row::Entity;
 use leadhost_domain::time::Micros;
 use leadhost_store::*;
+use leadhost_tests::{Json, fields};
 use serde_json::{Value, json};
 
 use super::super::messages::{
@@ -181,10 +182,7 @@ async fn opposing_settlements_and_statuses_have_one_result() {
 
 async fn everything_is_as_in_order(world: &World, out: &[Vec<MessageId>]) {
     let all = rows(world, Entity::Messages).await;
-    let by_id: BTreeMap<&str, &Value> = all
-        .iter()
-        .map(|row| (row["id"].as_str().expect("an id"), row))
-        .collect();
+    let by_id: BTreeMap<&str, &Value> = all.iter().map(|row| (row["id"].text(), row)).collect();
     assert_eq!(by_id.len(), all.len());
     let time = |seconds: i64| json!(time(world, seconds));
     for (round, ids) in out.iter().enumerate() {
@@ -207,8 +205,7 @@ async fn everything_is_as_in_order(world: &World, out: &[Vec<MessageId>]) {
     let conversations = rows(world, Entity::Conversations).await;
     assert_eq!(conversations.len(), PEOPLE, "each has one that is open");
     for row in &conversations {
-        assert_eq!(row["status"], "answered", "{row}");
-        assert_eq!(row["first_message_at"], time(0), "{row}");
+        fields!(row, {"status": "answered", "first_message_at": time(0)});
         // The answers have times of the world, an hour before the database's time of the messages that
         // they answer: none is older than its message.
         assert_eq!(row["last_message_at"], row["created_at"], "{row}");
@@ -220,7 +217,7 @@ async fn everything_is_as_in_order(world: &World, out: &[Vec<MessageId>]) {
         assert!(row["message_id"].is_string(), "{row}");
         assert!(row["conversation_id"].is_string(), "{row}");
     }
-    let backlog = world.store.backlog().await.expect("it counts");
+    let backlog = world.backlog().await.expect("it counts");
     let named = u64::try_from(ROUNDS).unwrap();
     assert_eq!((backlog.sends, backlog.unknown), (named, 0));
 }

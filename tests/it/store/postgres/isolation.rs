@@ -4,6 +4,7 @@
 
 use leadhost_domain::id::WorkspaceId;
 use leadhost_store::StoreError;
+use leadhost_tests::has;
 use leadhost_tests::postgres::{Database, database};
 use sqlx::postgres::PgConnection;
 use sqlx::{AssertSqlSafe, Row as _};
@@ -180,7 +181,7 @@ async fn every_table_has_the_policy_or_is_known_to_need_none() {
         assert_eq!(policy.get::<String, _>(3), "*", "{table}");
         let visible: String = policy.get(5);
         assert_eq!(visible, policies[0].get::<String, _>(5), "{table}");
-        assert!(visible.contains("app.ws"), "{visible}");
+        has!(visible, "app.ws");
         // Without a separate rule for writes, the rule for reads applies.
         assert_eq!(policy.get::<Option<String>, _>(6), None, "{table}");
     }
@@ -282,7 +283,7 @@ async fn the_service_runs_as_an_ordinary_role_with_any_login() {
         .await;
         let refused = store.workspaces().await.unwrap_err();
         assert!(matches!(refused, StoreError::Query(_)), "{refused}");
-        assert!(refused.to_string().contains("permission denied"));
+        has!(refused.to_string(), "permission denied");
         run(
             &mut owner,
             "grant select on leadhost.workspaces to leadhost_service",
@@ -314,7 +315,7 @@ async fn an_operation_reads_only_rows_of_its_workspace() {
         let Err(StoreError::Inconsistent { what }) = agents else {
             panic!("{agents:?}");
         };
-        assert!(what.contains("agents.kind"), "{what}");
+        has!(what, "agents.kind");
     }
     let unknown = WorkspaceId(Uuid::new_v4());
     assert_eq!(store.agents(unknown).await.expect("it reads"), []);

@@ -92,7 +92,7 @@ async fn counted(world: &World, of_cube: bool) -> BTreeMap<CountKey, MeasureCoun
         edges: Vec::new(),
         buckets: vec![(days.0, all)],
     };
-    let found = world.store.rollup_cells(&world.scope, &query).await;
+    let found = world.rollup_cells(&world.scope, &query).await;
     let found = found.expect("it reads");
     assert_eq!(found.of_cube, of_cube);
     let keys: BTreeMap<i64, CountKey> = found.keys.into_iter().collect();
@@ -155,7 +155,7 @@ fn database(world: &World) -> &Database {
 }
 
 async fn as_of(world: &World) -> Option<Micros> {
-    let state = world.store.rollup_state(&world.scope, SET).await;
+    let state = world.rollup_state(&world.scope, SET).await;
     state.expect("it reads").as_of
 }
 

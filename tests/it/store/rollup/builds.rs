@@ -11,7 +11,7 @@ pub async fn two_steps_at_once_count_once(world: &World) {
     let run = begin(world, TALKS).await;
     let build = &run.builds[0];
     loop {
-        let step = || world.store.rollup_step(build, 2);
+        let step = || world.rollup_step(build, 2);
         let (one, other, third) = tokio::join!(step(), step(), step());
         let all = [one, other, third].map(|step| step.expect("a step"));
         if all.contains(&Stepped::Done(0)) {
@@ -31,16 +31,13 @@ pub async fn a_rebuild_serves_when_it_is_whole_and_the_old_rows_go(world: &World
     count(world).await;
     fill_all(world).await;
     let before = state(world, TALKS).await.version;
-    let again = world
-        .store
-        .rollup_rebuild(TALKS, Some(world.workspace))
-        .await;
+    let again = world.rollup_rebuild(TALKS, Some(world.workspace)).await;
     assert_eq!(again.expect("it begins"), 1);
-    let again = world.store.rollup_rebuild(TALKS, None).await;
+    let again = world.rollup_rebuild(TALKS, None).await;
     assert_eq!(again.expect("it is asked"), 0, "one is being made");
     let run = begin(world, TALKS).await;
     assert_eq!(run.builds.len(), 1);
-    let stepped = world.store.rollup_step(&run.builds[0], 2).await;
+    let stepped = world.rollup_step(&run.builds[0], 2).await;
     assert_eq!(stepped.expect("a step"), Stepped::More(2));
     // Changes during the rebuild go into both builds.
     answer(world, &phone(1)).await;
@@ -54,7 +51,7 @@ pub async fn a_rebuild_serves_when_it_is_whole_and_the_old_rows_go(world: &World
         before.map(|before| before.0),
         "it has no cube yet"
     );
-    let status = world.store.rollup_status().await.expect("a status");
+    let status = world.rollup_status().await.expect("a status");
     assert_eq!(status[0].making.len(), 1);
     fill_all(world).await;
     count(world).await;
@@ -83,14 +80,14 @@ pub async fn counts_that_were_not_read_keep_their_as_of(world: &World) {
         let run = begin(world, TALKS).await;
         end(world, TALKS, &run, &run.builds).await;
         assert_eq!(as_of().await, Some(first));
-        let status = world.store.rollup_status().await.expect("a status");
+        let status = world.rollup_status().await.expect("a status");
         assert_eq!(status[0].as_of, Some(world.now()));
         assert_eq!(status[0].behind, [(world.workspace, Some(first))]);
     }
     world.advance(60).await;
     count(world).await;
     assert_eq!(as_of().await, Some(world.now()));
-    let status = world.store.rollup_status().await.expect("a status");
+    let status = world.rollup_status().await.expect("a status");
     assert_eq!(status[0].behind, []);
 }
 

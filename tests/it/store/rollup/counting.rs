@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use leadhost_domain::analytics::{CountKey, Granularity, MetricSet, add};
+use leadhost_domain::analytics::{CountKey, MetricSet};
 use leadhost_domain::id::AgentId;
 use leadhost_domain::lead::Action;
 use leadhost_domain::ticket::TicketStatus;
 use leadhost_domain::zone;
 use leadhost_store::*;
-use serde_json::json;
+use leadhost_tests::fields;
 
 use super::super::deals::lead_of;
 use super::super::messages::{conversation_row, elapse, store, urgent};
@@ -108,8 +108,8 @@ pub async fn a_source_of_any_length_is_counted(world: &World) {
 pub async fn a_test_lead_is_not_counted(world: &World) {
     let mut new = lead_of(world, "L1", &phone(1));
     new.deal_props.insert("test".to_owned(), true.into());
-    let test = world.item(lead(new)).await.deal_id.expect("a deal");
-    let real = world.item(lead(lead_of(world, "L2", &phone(2)))).await;
+    let test = world.bring(new).await.deal_id.expect("a deal");
+    let real = world.bring(lead_of(world, "L2", &phone(2))).await;
     let real = real.deal_id.expect("a deal");
     let id = talk(world, &phone(3)).await;
     count(world).await;
@@ -128,25 +128,22 @@ pub async fn a_test_lead_is_not_counted(world: &World) {
 pub async fn a_test_lead_that_is_removed_is_not_counted_either(world: &World) {
     let mut new = lead_of(world, "L1", &phone(1));
     new.deal_props.insert("test".to_owned(), true.into());
-    let test = world.item(lead(new)).await.deal_id.expect("a deal");
+    let test = world.bring(new).await.deal_id.expect("a deal");
     let id = talk(world, &phone(3)).await;
     alter(world, id, &format!("deal_id = {}", world.on.id(test))).await;
     count(world).await;
     assert_eq!(sums(world, TALKS).await, [0; 5]);
-    let removed = world.store.remove_deal(world.workspace, test).await;
+    let removed = world.remove_deal(world.workspace, test).await;
     assert!(removed.expect("it removes"));
     count(world).await;
     assert_eq!(sums(world, TALKS).await, [0; 5]);
     let talk = conversation_row(world, id).await;
-    assert_eq!(
-        (&talk["deal_id"], &talk["props"]["test"]),
-        (&json!(null), &json!(true))
-    );
+    fields!(talk, {"deal_id": null, "props.test": true});
 }
 
 pub async fn a_lead_that_turns_out_a_test_is_no_longer_counted(world: &World) {
     let mut new = lead_of(world, "L1", &phone(1));
-    let deal = world.item(lead(new.clone())).await.deal_id;
+    let deal = world.bring(new.clone()).await.deal_id;
     let deal = deal.expect("a deal");
     let open = talk(world, &phone(1)).await;
     let closed = talk(world, &phone(2)).await;
@@ -165,18 +162,18 @@ pub async fn a_lead_that_turns_out_a_test_is_no_longer_counted(world: &World) {
     // it.
     new.action = Action::Update;
     new.title = Some("Two rooms".to_owned());
-    world.item(lead(new.clone())).await;
+    world.bring(new.clone()).await;
     assert_eq!(count(world).await, 0);
     new.deal_props.insert("test".to_owned(), true.into());
-    world.item(lead(new.clone())).await;
+    world.bring(new.clone()).await;
     assert_eq!(count(world).await, 2);
     assert_eq!(sums(world, TALKS).await, [1, 0, 0, 0, 0]);
     is_right(world).await;
-    world.item(lead(new.clone())).await;
+    world.bring(new.clone()).await;
     assert_eq!(count(world).await, 0);
     // It was not a test after all.
     new.deal_props.insert("test".to_owned(), false.into());
-    world.item(lead(new)).await;
+    world.bring(new).await;
     count(world).await;
     assert_eq!(sums(world, TALKS).await, [3, 0, 0, 0, 0]);
     is_right(world).await;
@@ -195,7 +192,7 @@ pub async fn tickets_count_in_the_period_in_which_they_opened(world: &World) {
         limit: 100,
         ..TicketFilter::default()
     };
-    let found = world.store.tickets(&world.scope, &filter).await;
+    let found = world.tickets(&world.scope, &filter).await;
     let change = |ticket, status| {
         Write::PatchTicket(Box::new(TicketPatch {
             workspace: world.workspace,
@@ -234,7 +231,7 @@ pub async fn tickets_count_in_the_period_in_which_they_opened(world: &World) {
 pub async fn tickets_of_a_test_lead_are_not_counted(world: &World) {
     let tickets = MetricSet::Tickets;
     let mut new = lead_of(world, "L1", &phone(1));
-    let deal = world.item(lead(new.clone())).await.deal_id;
+    let deal = world.bring(new.clone()).await.deal_id;
     let deal = deal.expect("a deal");
     let id = talk(world, &phone(1)).await;
     alter(world, id, &format!("deal_id = {}", world.on.id(deal))).await;
@@ -246,11 +243,11 @@ pub async fn tickets_of_a_test_lead_are_not_counted(world: &World) {
     new.action = Action::Update;
     for (is_test, counts) in [(true, 0), (false, 1), (true, 0)] {
         new.deal_props.insert("test".to_owned(), is_test.into());
-        world.item(lead(new.clone())).await;
+        world.bring(new.clone()).await;
         assert_eq!(count_by(world, tickets, 1_000).await, 1);
         assert_eq!(sums(world, tickets).await, [counts, 0, 0, 0, 0]);
     }
-    let removed = world.store.remove_deal(world.workspace, deal).await;
+    let removed = world.remove_deal(world.workspace, deal).await;
     assert!(removed.expect("it removes"));
     assert_eq!(count_by(world, tickets, 1_000).await, 1);
     assert_eq!(sums(world, tickets).await, [0; 5]);
@@ -278,7 +275,7 @@ pub async fn pages_of_any_size_give_the_same_counts(world: &World) {
     let table_of = async || table(&cells(world, TALKS, ZONES[1], "none").await);
     let before = table_of().await;
     for limit in [1, 2, 5, 1_000] {
-        let rebuilt = world.store.rollup_rebuild(TALKS, None).await;
+        let rebuilt = world.rollup_rebuild(TALKS, None).await;
         assert_eq!(rebuilt.expect("it begins"), 1);
         count_by(world, TALKS, limit).await;
         fill_all(world).await;
@@ -288,71 +285,11 @@ pub async fn pages_of_any_size_give_the_same_counts(world: &World) {
     }
 }
 
-pub async fn long_buckets_are_the_sums_of_their_days(world: &World) {
-    for person in 0..6 {
-        talk(world, &phone(person)).await;
-        world.advance(9 * 86_400).await;
-    }
-    count(world).await;
-    for zone in ZONES {
-        let mut expect = Table::new();
-        for ((day, key), counts) in recounted(world, zone).await {
-            let month = Granularity::Month.period(day);
-            add(expect.entry((month, key)).or_default(), &counts, 1);
-        }
-        assert_eq!(months(world, zone).await, expect, "{zone}");
-    }
-}
-
-pub async fn days_and_the_slots_at_their_edges_are_read_together(world: &World) {
-    for person in 0..8 {
-        talk(world, &phone(person)).await;
-        world.advance(43_000).await;
-    }
-    count(world).await;
-    fill_all(world).await;
-    let rules = Zone::named(zone::DEFAULT).expect("a zone");
-    let first = rules.day_of(START);
-    // From noon of the first day, one whole day, and the morning of the third.
-    let noon = |day: Day| TimeSlot::from(rules.start_of(day).plus(Duration::from_hours(12)));
-    let edges = vec![
-        (
-            first,
-            Slots {
-                from: noon(first),
-                ..bucket(&rules, first, first.plus(1))
-            },
-        ),
-        (
-            first.plus(2),
-            Slots {
-                to: noon(first.plus(2)),
-                ..bucket(&rules, first.plus(2), first.plus(3))
-            },
-        ),
-    ];
-    let middle = (first.plus(1), bucket(&rules, first.plus(1), first.plus(2)));
-    let buckets = vec![edges[0], middle, edges[1]];
-    let query = |tzdata| CellQuery {
-        set: TALKS,
-        zone: zone::DEFAULT,
-        tzdata,
-        days: (first.plus(1), first.plus(2)),
-        edges: edges.clone(),
-        buckets: buckets.clone(),
-    };
-    let by_cube = asked(world, &world.scope, &query(zone::tzdata())).await;
-    let by_slots = asked(world, &world.scope, &query("none")).await;
-    assert!(by_cube.of_cube && !by_slots.of_cube);
-    assert_eq!(table(&by_cube), table(&by_slots));
-    assert!(!by_cube.cells.is_empty());
-}
-
 pub async fn keys_and_counts_are_a_workspaces_own(world: &World) {
     talk(world, &phone(1)).await;
     let mut other = plan("other");
     other.agents[1].internal = true;
-    let applied = world.store.apply(&other, world.now(), false).await;
+    let applied = world.apply(&other, world.now(), false).await;
     let applied = applied.expect("the plan holds");
     let theirs = scope(&world.store, applied.workspace_id).await;
     assert_eq!(begin(world, TALKS).await.builds.len(), 2);
@@ -384,7 +321,7 @@ pub async fn keys_and_counts_are_a_workspaces_own(world: &World) {
         (world.scope.workspace(), ours),
         (applied.workspace_id, found),
     ] {
-        let named = world.store.rollup_cells_of(workspace, &query).await;
+        let named = world.rollup_cells_of(workspace, &query).await;
         let named = named.expect("it reads");
         assert_eq!(named.state, cells.state);
         assert_eq!((named.keys, named.cells), (cells.keys, cells.cells));

@@ -44,7 +44,7 @@ pub async fn a_cube_that_is_being_filled_follows_changes(world: &World) {
     assert_eq!(cubes.len(), ZONES.len());
     for round in 0..3 {
         for cube in &cubes {
-            assert!(world.store.cube_step(cube).await.expect("a step"));
+            assert!(world.cube_step(cube).await.expect("a step"));
         }
         // In the filled part, and in the other part.
         alter(world, ids[round], "source = 'fair'").await;
@@ -81,8 +81,8 @@ pub async fn steps_of_counting_and_of_a_cube_may_cross(world: &World) {
     let run = begin(world, TALKS).await;
     loop {
         let (stepped, filled) = tokio::join!(
-            world.store.rollup_step(&run.builds[0], 1),
-            world.store.cube_step(&cubes[0]),
+            world.rollup_step(&run.builds[0], 1),
+            world.cube_step(&cubes[0]),
         );
         if stepped.expect("a step") == Stepped::Done(0) && !filled.expect("a step") {
             break;
@@ -113,7 +113,7 @@ pub async fn other_rules_make_other_cubes(world: &World) {
     count(world).await;
     fill_all(world).await;
     let due_by = async |tzdata| {
-        let due = world.store.cubes_due(tzdata, world.now()).await;
+        let due = world.cubes_due(tzdata, world.now()).await;
         due.expect("it lists")
     };
     assert_eq!(zones(&due_by("1999z").await), [zone::DEFAULT]);
@@ -145,6 +145,6 @@ pub async fn a_ninth_zone_gets_none(world: &World) {
     ask_for(world, last, 1_000).await;
     assert_eq!(due(world).await, []);
     assert!(!uses_cube(world, last).await);
-    let status = world.store.rollup_status().await.expect("a status");
+    let status = world.rollup_status().await.expect("a status");
     assert_eq!((status[0].cubes, status[0].cubes_making), (8, 0));
 }

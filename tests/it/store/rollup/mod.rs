@@ -9,9 +9,7 @@ pub mod removals;
 
 use std::collections::BTreeMap;
 
-use leadhost_domain::analytics::{
-    CountKey, Granularity, MeasureBits, MeasureCounts, MetricSet, TimeSlot, add,
-};
+use leadhost_domain::analytics::{CountKey, MeasureBits, MeasureCounts, MetricSet, TimeSlot, add};
 use leadhost_domain::contact;
 use leadhost_domain::id::ConversationId;
 use leadhost_domain::message::MessageState;
@@ -104,7 +102,7 @@ pub async fn forget_removals(world: &World) {
 }
 
 pub async fn begin(world: &World, set: MetricSet) -> AnalyticsRun {
-    world.store.rollup_begin(set).await.expect("it begins")
+    world.rollup_begin(set).await.expect("it begins")
 }
 
 /// Reads the builds of a run to their end, this many changes at a time. Returns
@@ -113,7 +111,7 @@ pub async fn read(world: &World, run: &AnalyticsRun, limit: u32) -> u64 {
     let mut changes = 0;
     for build in &run.builds {
         loop {
-            match world.store.rollup_step(build, limit).await.expect("a step") {
+            match world.rollup_step(build, limit).await.expect("a step") {
                 Stepped::More(read) => changes += read,
                 Stepped::Done(read) => {
                     changes += read;
@@ -127,7 +125,7 @@ pub async fn read(world: &World, run: &AnalyticsRun, limit: u32) -> u64 {
 }
 
 pub async fn end(world: &World, set: MetricSet, run: &AnalyticsRun, unread: &[Build]) {
-    let ended = world.store.rollup_end(set, run, unread, 0).await;
+    let ended = world.rollup_end(set, run, unread, 0).await;
     ended.expect("it ends");
 }
 
@@ -144,12 +142,12 @@ pub async fn count(world: &World) -> u64 {
 }
 
 pub async fn due(world: &World) -> Vec<Cube> {
-    let due = world.store.cubes_due(zone::tzdata(), world.now()).await;
+    let due = world.cubes_due(zone::tzdata(), world.now()).await;
     due.expect("it lists")
 }
 
 pub async fn fill(world: &World, cube: &Cube) {
-    while world.store.cube_step(cube).await.expect("a step") {}
+    while world.cube_step(cube).await.expect("a step") {}
 }
 
 /// Fills every cube that is due.
@@ -168,11 +166,11 @@ pub async fn ask_for(world: &World, zone: &str, requests: u64) {
         requests,
         used_at: world.now(),
     };
-    world.store.note_zones(&[used]).await.expect("it notes");
+    world.note_zones(&[used]).await.expect("it notes");
 }
 
 pub async fn state(world: &World, set: MetricSet) -> RollupState {
-    let state = world.store.rollup_state(&world.scope, set).await;
+    let state = world.rollup_state(&world.scope, set).await;
     state.expect("it reads")
 }
 
@@ -209,7 +207,7 @@ pub async fn cells(world: &World, set: MetricSet, zone: &str, tzdata: &str) -> R
 }
 
 pub async fn asked(world: &World, scope: &Scope, query: &CellQuery<'_>) -> RollupCells {
-    let cells = world.store.rollup_cells(scope, query).await;
+    let cells = world.rollup_cells(scope, query).await;
     cells.expect("it reads")
 }
 
@@ -286,27 +284,4 @@ pub async fn sums(world: &World, set: MetricSet) -> MeasureCounts {
         add(&mut sums, &cell.counts, 1);
     }
     sums
-}
-
-/// Returns buckets of months from slots, as for a request without a cube.
-pub async fn months(world: &World, zone: &str) -> Table {
-    let rules = Zone::named(zone).expect("a zone");
-    let (first, last) = days();
-    let mut buckets = Vec::new();
-    let mut from = first;
-    while from < last {
-        let next = Granularity::Month.period(from).plus(31);
-        let to = Granularity::Month.period(next).min(last);
-        buckets.push((Granularity::Month.period(from), bucket(&rules, from, to)));
-        from = to;
-    }
-    let query = CellQuery {
-        set: TALKS,
-        zone,
-        tzdata: "none",
-        days: (first, first),
-        edges: Vec::new(),
-        buckets,
-    };
-    table(&asked(world, &world.scope, &query).await)
 }

@@ -59,7 +59,7 @@ pub async fn a_new_build_needs_no_earlier_removals(world: &World) {
     forget_removals(world).await;
     // Its place in the feed is long before the forgotten removals.
     let run = begin(world, TALKS).await;
-    let stepped = world.store.rollup_step(&run.builds[0], 1).await;
+    let stepped = world.rollup_step(&run.builds[0], 1).await;
     assert_eq!(stepped.expect("a step"), Stepped::More(1));
     read(world, &run, 1).await;
     end(world, TALKS, &run, &[]).await;
@@ -72,7 +72,7 @@ pub async fn a_build_that_missed_removals_while_it_was_made_is_given_up(world: &
     talk(world, &phone(2)).await;
     talk(world, &phone(3)).await;
     let run = begin(world, TALKS).await;
-    let stepped = world.store.rollup_step(&run.builds[0], 1).await;
+    let stepped = world.rollup_step(&run.builds[0], 1).await;
     assert_eq!(stepped.expect("a step"), Stepped::More(1));
     remove(world, gone).await;
     forget_removals(world).await;
