@@ -4,9 +4,28 @@
 
 use crate::Failure;
 
+/// The manifest of the converter that the figures use.
+const MANIFEST: &str = include_str!("../../plugins/converter-grupo-olx/Cargo.toml");
+
+/// The version of that converter, so many patches later.
+pub fn later(patches: u32) -> String {
+    let own = MANIFEST
+        .lines()
+        .find_map(|line| line.strip_prefix("version = "));
+    let own = own.unwrap_or_default().trim_matches('"');
+    let (minor, patch) = own.rsplit_once('.').unwrap_or_default();
+    let patch = patch.parse::<u32>().unwrap_or_default();
+    format!("{minor}.{}", patch + patches)
+}
+
+/// That converter as a version so many patches later.
+pub fn of(component: &[u8], patches: u32) -> Result<Vec<u8>, Failure> {
+    with_version(component, &later(0), &later(patches))
+}
+
 /// Returns the component as version `to`, which must be as long as `from`. The number
 /// of a contract, after an `@`, is not changed.
-pub fn with_version(component: &[u8], from: &str, to: &str) -> Result<Vec<u8>, Failure> {
+fn with_version(component: &[u8], from: &str, to: &str) -> Result<Vec<u8>, Failure> {
     if from.len() != to.len() {
         return Err("a variant's version must be as long as the original's".into());
     }
@@ -44,6 +63,7 @@ mod tests {
             made.expect("a variant"),
             b"converter@1.0.0 form1.0.1A \"1.0.1\""
         );
+        assert_eq!(later(1).split('.').count(), 3);
         assert!(with_version(b"nothing", "1.0.0", "1.0.1").is_err());
     }
 }

@@ -51,12 +51,11 @@ const PART: u32 = 5;
 const LOOK: Duration = Duration::from_millis(10);
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The converter of the comparison, its version, the same code as a candidate, and the same
-/// code as versions that no host has compiled.
+/// The converter of the comparison; the patches after its version of the same code as a candidate, and of the
+/// same code as versions that no host has compiled.
 const PLUGIN: &str = "grupo-olx";
-const VERSION: &str = "1.0.0";
-const CANDIDATE: &str = "1.0.1";
-const NEW: [&str; 5] = ["1.0.2", "1.0.3", "1.0.4", "1.0.5", "1.0.6"];
+const CANDIDATE: u32 = 1;
+const NEW: [u32; 5] = [2, 3, 4, 5, 6];
 
 /// The converter of `examples/bad-deploy`, as `cargo xtask bench` builds it.
 const PORTAL: &str = "portal";
@@ -168,7 +167,7 @@ struct Comparison {
 
 fn comparison(arguments: &Arguments) -> Result<Comparison, Failure> {
     let component = arguments.component()?;
-    let candidate = variant::with_version(&component, VERSION, CANDIDATE)?;
+    let candidate = variant::of(&component, CANDIDATE)?;
     let folder = arguments.scratch_in_memory()?;
     let host = Host::start(&arguments.leadhost, folder.path(), "")?;
     host.activate(&component)?;
@@ -204,14 +203,14 @@ fn comparison(arguments: &Arguments) -> Result<Comparison, Failure> {
     let served = NEW
         .iter()
         .take(arguments.rounds.max(1))
-        .map(|version| {
+        .map(|patches| {
             serve(
                 arguments,
                 &host,
                 folder.path(),
                 &mut source,
                 &component,
-                version,
+                *patches,
             )
         })
         .collect::<Result<Vec<_>, _>>()?;
@@ -297,10 +296,11 @@ fn serve(
     folder: &Path,
     source: &mut Source,
     component: &[u8],
-    version: &str,
+    patches: u32,
 ) -> Result<Duration, Failure> {
+    let version = variant::later(patches);
     let file = folder.join(format!("{PLUGIN}-{version}.wasm"));
-    std::fs::write(&file, variant::with_version(component, VERSION, version)?)?;
+    std::fs::write(&file, variant::of(component, patches)?)?;
     let flow = source.flow();
     // The connections are open by then.
     std::thread::sleep(SETTLE);

@@ -25,9 +25,6 @@ const QUIET: Duration = Duration::from_millis(80 * (SWAPS / SPELLS) as u64);
 /// The beginning, which is not counted.
 const WARM_UP: Duration = Duration::from_secs(1);
 
-const VERSION: &str = "1.0.0";
-const OTHER_VERSION: &str = "1.0.1";
-
 pub(super) struct Activation {
     pub(super) began: Instant,
     pub(super) answered: Instant,
@@ -42,7 +39,7 @@ const SPELLS_OF: [&str; 2] = ["without swaps", "with swaps"];
 pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
     let folder = arguments.scratch()?;
     let component = arguments.component()?;
-    let other = variant::with_version(&component, VERSION, OTHER_VERSION)?;
+    let other = variant::of(&component, 1)?;
     let host = Host::start(&arguments.leadhost, folder.path(), "")?;
     let first = host.activate(&component)?;
     let workspace = host.apply()?;

@@ -24,7 +24,7 @@ const CONNECTIONS: u64 = 21;
 /// Swaps between two versions that the hosts have cached.
 const SWAPS: usize = 40;
 /// Swaps to versions that are new to all hosts: each compiles them.
-const NEW: [&str; 3] = ["1.0.2", "1.0.3", "1.0.4"];
+const NEW: [u32; 3] = [2, 3, 4];
 const PAUSE: Duration = Duration::from_millis(100);
 const QUIET: Duration = Duration::from_secs(4);
 const WARM_UP: Duration = Duration::from_secs(1);
@@ -33,9 +33,6 @@ const NUMBERS: u64 = 30_000_000;
 /// Timeout for hosts to learn of a new connection.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-const VERSION: &str = "1.0.0";
-const OTHER_VERSION: &str = "1.0.1";
-
 /// The spells while leads come in.
 const NOTHING: &str = "without swaps";
 const AT_HAND: &str = "swaps between two versions at hand";
@@ -43,7 +40,7 @@ const OF_NEW: &str = "swaps to new versions";
 
 pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
     let component = arguments.component()?;
-    let other = variant::with_version(&component, VERSION, OTHER_VERSION)?;
+    let other = variant::of(&component, 1)?;
     let server = Server::start(arguments)?;
     let database = server.database()?;
     let folders: Vec<_> = HOSTS
@@ -156,8 +153,8 @@ fn swap_all(
     spells.push((AT_HAND, from, Instant::now()));
     quiet(spells);
     let from = Instant::now();
-    for (number, version) in NEW.into_iter().enumerate() {
-        let variant = variant::with_version(component, VERSION, version)?;
+    for (number, patches) in NEW.into_iter().enumerate() {
+        let variant = variant::of(component, patches)?;
         let began = Instant::now();
         let answer = admins[number % hosts.len()]
             .post(
