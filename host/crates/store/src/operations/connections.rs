@@ -55,9 +55,7 @@ impl Store {
             .await?;
         Ok(ids.into_iter().collect())
     }
-}
 
-impl Store {
     /// Returns the sources and channels of one workspace, or of all, by name.
     pub async fn connections(
         &self,

@@ -429,9 +429,7 @@ impl Store {
             )
             .await
     }
-}
 
-impl Store {
     /// Returns notes of the deal that the filter names, newest first: at most `limit` of those before
     /// the given one. Returns `None` if no deal matches.
     pub async fn deal_logs(

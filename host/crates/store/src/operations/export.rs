@@ -122,9 +122,7 @@ impl Store {
         )
         .await
     }
-}
 
-impl Store {
     /// Returns only the ids of such rows.
     pub async fn export_ids(
         &self,
@@ -162,9 +160,7 @@ impl Store {
         )
         .await
     }
-}
 
-impl Store {
     /// Returns rows of the report with `after < stamp <= upper` in stamp order, as
     /// [`Store::export`] does for an entity.
     pub async fn message_errors(

@@ -150,9 +150,7 @@ impl Store {
             )
             .await
     }
-}
 
-impl Store {
     /// Makes a version serve like [`activate`](Self::activate), changes the rollout of its plugin, and adds the
     /// act to the audit: all or nothing. Returns `None` if the rollout was changed since its generation was read.
     pub async fn activate_in_rollout(

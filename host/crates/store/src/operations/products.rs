@@ -167,9 +167,7 @@ impl Store {
             )
             .await
     }
-}
 
-impl Store {
     /// Creates and changes products by their external ids, and marks them as seen by this import.
     /// Created and changed products are stamped. Products that this import has already named are
     /// left alone. Takes at most `limits::IMPORT_ROWS` at once. If an external id is repeated among
@@ -378,9 +376,7 @@ impl Store {
             )
             .await
     }
-}
 
-impl Store {
     /// Removes the named products, at most `limits::REMOVED_PRODUCTS`, and returns how many it
     /// removed.
     pub async fn remove_products(

@@ -87,9 +87,7 @@ impl Store {
             .rows(VisibleRows::Exempt, &LIST, args, Repair::from_row)
             .await
     }
-}
 
-impl Store {
     /// Returns a repair. `None` if there is none with this id.
     pub async fn repair(&self, id: RepairId) -> Result<Option<Repair>, StoreError> {
         let args = args! { id };
@@ -97,9 +95,7 @@ impl Store {
             .row(VisibleRows::Exempt, &ONE, args, Repair::from_row)
             .await
     }
-}
 
-impl Store {
     /// Returns the repair that is open. There is one at a time.
     pub async fn open_repair(&self) -> Result<Option<Repair>, StoreError> {
         self.database
@@ -396,9 +392,7 @@ impl Store {
             .many_rows(VisibleRows::All, &STAYING, args, RepairChange::from_row)
             .await
     }
-}
 
-impl Store {
     /// Returns rows of a receipt that no undo has dealt with, the newest first: those before a
     /// number, at most `limit`.
     pub async fn changes_to_undo(

@@ -89,7 +89,7 @@ macro_rules! table {
         $crate::schema::described::table! {
             @new ($this $row $($head)*) $about $option $doc $param
             {$($field)* $(#[$about_one])* pub $name: $of,}
-            {$($column)* $crate::schema::table::column::<$of>(stringify!($name))$($(.$mark($($key)?))+)?,}
+            {$($column)* $crate::schema::table::column::<$of>(stringify!($name)).read()$($(.$mark($($key)?))+)?,}
             {$($read)* $name: $row.get(stringify!($name))?,}
             {$($arg)* (stringify!($name), $crate::sql::Stored::value(&$this.$name)?),}
             $($rest)*
@@ -104,7 +104,7 @@ macro_rules! table {
         $crate::schema::described::table! {
             @new ($this $row $($head)*) $about $option $doc $param
             {$($field)* $(#[$about_one])* pub $as: $of,}
-            {$($column)* $crate::schema::table::column::<$of>(stringify!($name))$($(.$mark($($key)?))+)?,}
+            {$($column)* $crate::schema::table::column::<$of>(stringify!($name)).read()$($(.$mark($($key)?))+)?,}
             {$($read)* $as: $row.get(stringify!($name))?,}
             {$($arg)* (stringify!($name), $crate::sql::Stored::value(&$this.$as)?),}
             $($rest)*

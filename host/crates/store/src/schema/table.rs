@@ -41,6 +41,8 @@ pub struct ColumnSchema {
     pub is_fixed: bool,
     /// The key under which clients of the feed receive it, if they do.
     pub exported: Option<&'static str>,
+    /// Whether a field of the table's own record holds it.
+    pub is_read: bool,
 }
 
 /// Returns a column of this type, which decides its kind and whether it may be null.
@@ -52,6 +54,7 @@ pub const fn column<T: Stored>(name: &'static str) -> ColumnSchema {
         is_jsonb: false,
         is_fixed: false,
         exported: None,
+        is_read: false,
     }
 }
 
@@ -72,6 +75,13 @@ impl ColumnSchema {
     pub const fn fixed(self) -> Self {
         Self {
             is_fixed: true,
+            ..self
+        }
+    }
+
+    pub const fn read(self) -> Self {
+        Self {
+            is_read: true,
             ..self
         }
     }
@@ -278,6 +288,15 @@ impl TableSchema {
         let names = self.columns.iter().map(|column| column.name);
         let names = names.filter(|name| !but.contains(name));
         let names = names.map(|name| format!("{rows}.{name}"));
+        names.collect::<Vec<_>>().join(", ")
+    }
+
+    /// Returns the key and the columns that the table's own record reads, qualified with the alias
+    /// `rows`.
+    pub fn read(&self, rows: &str) -> String {
+        let is_read = |column: &&ColumnSchema| column.is_read || self.key.contains(&column.name);
+        let names = self.columns.iter().filter(is_read);
+        let names = names.map(|column| format!("{rows}.{}", column.name));
         names.collect::<Vec<_>>().join(", ")
     }
 

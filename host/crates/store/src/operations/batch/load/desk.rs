@@ -11,27 +11,26 @@ use super::locked::ids;
 use crate::StoreError;
 use crate::decide::{ReadSet, TicketRecord, WorkingSet};
 use crate::row::FromRow as _;
-use crate::sql::{Arg, Sql, Tx, args, sql};
+use crate::schema;
+use crate::sql::{Arg, Sql, Tx, args, made};
 use leadhost_domain::id::{ConversationId, DealId, TicketId, WorkspaceId};
 
 macro_rules! tickets_of {
     ($each:literal, $wanted:literal, $order:literal) => {
-        sql(concat!(
-            "
-each (",
-            $each,
-            ")
-select t.id, t.workspace_id, t.conversation_id, t.deal_id, t.contact_id, t.agent_id, t.agent_type,
-  t.source, t.owner_id, t.status, t.special_instructions, t.opened_at, t.answered_at, t.resolved_at
-from ",
-            $wanted,
-            "
+        made(|| {
+            let columns = schema::TICKETS.read("t");
+            let (each, wanted, order) = ($each, $wanted, $order);
+            format!(
+                "
+each ({each})
+select {columns}
+from {wanted}
 cross join tickets as t -- sqlite
 join tickets as t -- postgres
   on t.id = wanted.id
-  and (t.workspace_id = wanted.workspace_id) is true",
-            $order
-        ))
+  and (t.workspace_id = wanted.workspace_id) is true{order}"
+            )
+        })
     };
 }
 

@@ -15,7 +15,8 @@ use crate::decide::{
     ReferenceKey, SendRecord, WorkingSet,
 };
 use crate::row::FromRow as _;
-use crate::sql::{Arg, Sql, Tx, args, sql};
+use crate::schema;
+use crate::sql::{Arg, Sql, Tx, args, made, sql};
 use crate::{IdempotencyKey, StoreError};
 use leadhost_domain::id::{
     AgentId, ConnectionId, ContactId, ConversationId, DealId, MessageErrorId, MessageId,
@@ -182,22 +183,29 @@ async fn references(
     .await
 }
 
-find_and_lock!(
-    FIND_MESSAGES,
-    LOCK_MESSAGES,
-    "
+static FIND_MESSAGES: Sql = made(found_messages);
+static LOCK_MESSAGES: Sql = made(|| {
+    let found = found_messages();
+    format!(
+        "{found}
+order by m.id -- postgres
+for update of m -- postgres"
+    )
+});
+
+fn found_messages() -> String {
+    let columns = schema::MESSAGES.read("m");
+    format!(
+        "
 each (workspace_id uuid, id uuid)
-select m.id, m.workspace_id, m.conversation_id, m.contact_id, m.agent_id, m.created_at, m.actor,
-  m.kind, m.content, m.metadata, m.delivered_at, m.read_at, m.ran
+select {columns}
 from each
 cross join messages as m -- sqlite
 join messages as m -- postgres
   on m.id = each.id
-  and (m.workspace_id = each.workspace_id) is true",
-    "
-order by m.id -- postgres
-for update of m -- postgres"
-);
+  and (m.workspace_id = each.workspace_id) is true"
+    )
+}
 
 async fn messages(
     tx: &mut Tx,
@@ -253,11 +261,12 @@ async fn sends(
 // A contact is locked before its open conversation is looked up, and every host that opens one
 // locks the contact first, so the one found is the only one. One statement returns all wanted
 // conversations, so that they are locked in one order.
-static CONVERSATIONS: Sql = sql("
+static CONVERSATIONS: Sql = made(|| {
+    let columns = schema::CONVERSATIONS.read("c");
+    format!(
+        "
 each (workspace_id uuid, id uuid, contact_id uuid, agent_id number, deal_id uuid, closed_too truth)
-select c.id, c.workspace_id, c.contact_id, c.deal_id, c.agent_id, c.agent_type, c.source, c.channel,
-  c.first_message_at, c.answered_at, c.last_message_at, c.no_response_at, c.transferred_at,
-  c.appointment_at, c.closed_at, c.props, c.messaged_at, c.transfer, c.respond_by, c.close_by, c.said
+select {columns}
 from (
   select workspace_id, id
   from each
@@ -299,7 +308,9 @@ join conversations as c -- postgres
   and (c.workspace_id = wanted.workspace_id) is true
 order by c.id -- postgres
 for update of c -- postgres
-");
+"
+    )
+});
 
 /// The key by which conversations are looked up.
 enum ConversationLookup {
@@ -368,11 +379,12 @@ async fn conversations(
     Ok(())
 }
 
-static ERRORS: Sql = sql("
+static ERRORS: Sql = made(|| {
+    let columns = schema::MESSAGE_ERRORS.read("e");
+    format!(
+        "
 each (workspace_id uuid, id uuid)
-select e.id, e.workspace_id, e.conversation_id, e.deal_id, e.agent_id, e.message_id, e.external_id,
-  e.recipient_id, e.code, e.title, e.description, e.details, e.template_name, e.channel,
-  e.occurred_at
+select {columns}
 from each
 cross join message_errors as e -- sqlite
 join message_errors as e -- postgres
@@ -380,7 +392,9 @@ join message_errors as e -- postgres
   and (e.workspace_id = each.workspace_id) is true
 order by e.id -- postgres
 for update of e -- postgres
-");
+"
+    )
+});
 
 async fn errors(tx: &mut Tx, set: &mut WorkingSet, read_set: &ReadSet) -> Result<(), StoreError> {
     let wanted = read_set.errors_of(set);

@@ -20,19 +20,26 @@ use leadhost_domain::id::{
 use leadhost_domain::limits;
 use leadhost_domain::time::Micros;
 
-static DELIVERIES: Sql = sql("
+static DELIVERIES: Sql = made(|| {
+    let columns = schema::DELIVERIES.read("d");
+    format!(
+        "
 each (workspace_id uuid, id uuid)
-select d.workspace_id, d.id, d.connection_id, d.received_at, d.body_bytes, d.status, d.error,
-  d.notes, d.ran, d.attempts, d.next_attempt_at, d.presented, d.peer
+select {columns}
 from each
 cross join deliveries as d -- sqlite
 join deliveries as d -- postgres
   on d.workspace_id = each.workspace_id
-  and d.id = each.id");
+  and d.id = each.id"
+    )
+});
 
-static ITEMS: Sql = sql("
+static ITEMS: Sql = made(|| {
+    let columns = schema::ITEMS.read("i");
+    format!(
+        "
 each (workspace_id uuid, id uuid, first number, last number)
-select i.delivery_id, i.item, i.status, i.external_id, i.deal_id, i.contact_id, i.message
+select {columns}
 from each
 cross join lateral (                              -- postgres
   select *                                        -- postgres
@@ -46,7 +53,9 @@ cross join items as i                             -- sqlite
   on i.workspace_id = each.workspace_id           -- sqlite
   and i.delivery_id = each.id                     -- sqlite
   and i.item between each.first and each.last     -- sqlite
-");
+"
+    )
+});
 
 static LAST_ITEMS: Sql = sql("
 each (workspace_id uuid, id uuid)
@@ -440,9 +449,12 @@ fn one_deal(
     args! { workspace_id, id, contact_id }
 }
 
-static CONTACTS: Sql = sql("
+static CONTACTS: Sql = made(|| {
+    let columns = schema::CONTACTS.read("c");
+    format!(
+        "
 each (workspace_id uuid, id uuid)
-select c.workspace_id, c.id, c.name, c.email, c.phone_number, c.banned_at, c.props, c.edited
+select {columns}
 from each
 cross join contacts as c -- sqlite
 join contacts as c -- postgres
@@ -450,7 +462,9 @@ join contacts as c -- postgres
   and c.id = each.id
 order by c.id -- postgres
 for update of c -- postgres
-");
+"
+    )
+});
 
 /// Locks and loads the contacts that something led to, and those of the named ones that exist.
 /// Fails with [`StoreError::Contended`] if one of the former was erased in the meantime.
