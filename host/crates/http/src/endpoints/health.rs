@@ -142,6 +142,7 @@ describe!(metrics, |operation| {
             }),
         )
 });
+/// If the store does not answer in time, its metrics keep their last values.
 pub async fn metrics(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
     let http = call.http;
     gauges::refresh(http).await;
