@@ -204,6 +204,12 @@ impl<'a> Check<'a> {
                 let list = list.iter().enumerate();
                 self.all(list.map(|(index, value)| (*part, value, PathStep::Index(index))))
             }
+            (Keyword::Names(part), Value::Object(fields)) => {
+                let refused = fields.keys().find(|name| !self.name_fits(*part, name));
+                self.demand(refused.is_none(), value, || {
+                    IssueKind::Name(refused.map_or("", String::as_str))
+                })
+            }
             (Keyword::Required(names), Value::Object(fields)) => {
                 self.required(names, fields, value, IssueKind::Missing)
             }
@@ -258,6 +264,20 @@ impl<'a> Check<'a> {
         }
         let holds = fitting == 1 || fitting > 0 && !exactly;
         self.demand(holds, value, || IssueKind::SeveralForms)
+    }
+
+    /// A name is a value that exists only here: nothing of it is remembered.
+    fn name_fits(&mut self, part: usize, name: &str) -> bool {
+        let text = Value::String(name.to_owned());
+        let mut check = Check {
+            left: self.left,
+            depth: self.depth,
+            ..Check::new(self.schema)
+        };
+        let fits = check.part(part, &text);
+        self.left = check.left;
+        self.is_spent |= check.is_spent;
+        fits
     }
 
     fn required(

@@ -43,6 +43,8 @@ pub enum IssueKind<'a> {
         names: Vec<&'a str>,
         known: Vec<&'a str>,
     },
+    /// The name of a field.
+    Name(&'a str),
     /// It has a refused form: these fields at once, if that is what refuses it.
     Refused(&'a [String]),
     /// It fits none of several forms; the issues of each.

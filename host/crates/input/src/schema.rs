@@ -47,6 +47,8 @@ pub enum Keyword {
         named: BTreeMap<String, usize>,
         rest: Rest,
     },
+    /// The part that checks each name.
+    Names(usize),
     Required(Vec<String>),
     Needs(Vec<(String, Vec<String>)>),
     /// `allOf`, and `$ref` as one of one.
@@ -285,8 +287,10 @@ impl<'a> Reader<'a> {
             _ => return Err(format!("`{place}` is no schema: it must be an object")),
         };
         let is_inner = keywords.iter().any(|keyword| {
-            matches!(keyword, Keyword::Fields { .. } | Keyword::Items(_))
-                || !keyword.parts_of_the_same_value().is_empty()
+            matches!(
+                keyword,
+                Keyword::Fields { .. } | Keyword::Items(_) | Keyword::Names(_)
+            ) || !keyword.parts_of_the_same_value().is_empty()
         });
         Ok(Part { keywords, is_inner })
     }
@@ -320,6 +324,7 @@ impl<'a> Reader<'a> {
                 "items" => Keyword::Items(self.one(&at)),
                 "additionalProperties" if fields.contains_key("properties") => continue,
                 "properties" | "additionalProperties" => self.fields(fields, place)?,
+                "propertyNames" => Keyword::Names(self.one(&at)),
                 "required" => Keyword::Required(at.names()?),
                 "dependentRequired" => {
                     let needs = at.table()?.iter().map(|(name, value)| {

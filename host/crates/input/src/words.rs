@@ -137,6 +137,7 @@ impl<'a> Issue<'a> {
                     false => format!("{unknown}; allowed are {}", quoted(known)),
                 }
             }
+            IssueKind::Name(name) => format!("a field cannot have the name `{name}`"),
             IssueKind::Refused(fields) => match fields {
                 [] => "it has a form that is not allowed here".to_owned(),
                 [one] => format!("`{one}` cannot be used here; leave it out"),
@@ -407,6 +408,9 @@ mod tests {
         ];
         check(&schema, &config, &expect);
         check(&schema, &json!({"from": ""}), &["from: the text is empty"]);
+        let names = json!({"propertyNames": {"maxLength": 2}});
+        let expect = ["a field cannot have the name `abc`"];
+        check(&names, &json!({"ab": 1, "abc": 2}), &expect);
     }
 
     #[test]
