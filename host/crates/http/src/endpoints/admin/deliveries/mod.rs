@@ -13,10 +13,10 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
 use crate::error::ApiError;
-use leadhost_admin_api::deliveries::{DeliveryFacts, DiffView, ItemView, RequestView};
+use leadhost_admin_api::deliveries::{DeliveryFacts, RequestView};
 use leadhost_domain::connection::ConnectionKind;
 use leadhost_domain::id::{AgentId, ConnectionId, DeliveryId};
-use leadhost_store::{DeliverySummary, FieldDiff, ItemOutcome, NewDelivery, Store, StoreError};
+use leadhost_store::{DeliverySummary, NewDelivery, Store, StoreError};
 
 /// The instances of channels: a delivery of a channel is its provider's webhook.
 struct Channels(HashMap<ConnectionId, Option<AgentId>>);
@@ -47,35 +47,6 @@ impl Channels {
             ran: delivery.ran,
             error: delivery.error,
         }
-    }
-}
-
-pub fn item_view(item: ItemOutcome) -> ItemView {
-    ItemView {
-        item: item.index,
-        status: item.status,
-        external_id: item.external_id,
-        deal_id: item.deal_id,
-        contact_id: item.contact_id,
-        message: item.message,
-        diff: item.diff.into_iter().map(diff_view).collect(),
-    }
-}
-
-fn diff_view(diff: FieldDiff) -> DiffView {
-    let FieldDiff {
-        field,
-        before,
-        after,
-        applied,
-        edited_by_person,
-    } = diff;
-    DiffView {
-        field,
-        before,
-        after,
-        applied,
-        edited_by_person,
     }
 }
 
