@@ -7,12 +7,11 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::apply::FileProblem;
-use super::deliveries::ItemView;
 use crate::columns;
 use leadhost_domain::connection::{
     AllowedHost, ConnectionPause, Greeting, LeadFields, SourceChange,
 };
-use leadhost_domain::delivery::DeliveryStatus;
+use leadhost_domain::delivery::{DeliveryStatus, ItemOutcome};
 use leadhost_domain::exchange::SenderCheck;
 use leadhost_domain::id::{AgentId, ConnectionId, DeliveryId};
 use leadhost_domain::time::Micros;
@@ -253,7 +252,7 @@ pub struct TestedDelivery {
     /// It is stored, as one of the source would be.
     pub delivery: DeliveryId,
     pub status: DeliveryStatus,
-    pub items: Vec<ItemView>,
+    pub items: Vec<ItemOutcome>,
     /// Why the body is refused as a whole, so that a source gets 400.
     pub problem: Option<String>,
     /// The converter's own answer to the source. Null for that of the service.

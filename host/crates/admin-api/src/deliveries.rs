@@ -1,15 +1,13 @@
 //! Deliveries: the requests of senders, and their results.
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::columns::Cell;
 use crate::columns;
-use leadhost_domain::delivery::{DeliveryStatus, ItemStatus};
-use leadhost_domain::id::{AgentId, ConnectionId, ContactId, DealId, DeliveryId, WorkspaceId};
+use leadhost_domain::delivery::{DeliveryStatus, FieldDiff, ItemOutcome};
+use leadhost_domain::id::{AgentId, ConnectionId, DeliveryId, WorkspaceId};
 use leadhost_domain::plugin::RanWith;
-use leadhost_domain::repair::CREATED;
 use leadhost_domain::size;
 use leadhost_domain::time::Micros;
 
@@ -68,7 +66,7 @@ pub struct DeliveryDetailView {
     #[serde(flatten)]
     pub facts: DeliveryFacts,
     pub workspace_id: WorkspaceId,
-    pub items: Vec<ItemView>,
+    pub items: Vec<ItemOutcome>,
     /// The notes of its conversion for people, with what the plugin wrote to its standard output and
     /// error; after a failure, the last lines of that. Before them, what failed before a later attempt, a
     /// line for each version and each fetch that failed.
@@ -138,58 +136,6 @@ pub struct RequestView {
     pub body_base64: Option<String>,
 }
 
-/// One item of a delivery and its result.
-#[derive(Debug, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct ItemView {
-    /// Its place in the delivery, from 0.
-    pub item: u32,
-    pub status: ItemStatus,
-    /// The id of the item at its source.
-    pub external_id: Option<String>,
-    /// The deal that it became or belongs to.
-    pub deal_id: Option<DealId>,
-    pub contact_id: Option<ContactId>,
-    /// Why the item is ignored, invalid, unrouted or failed.
-    pub message: Option<String>,
-    /// In a replay: the fields that would change, or did. Empty otherwise.
-    pub diff: Vec<DiffView>,
-}
-
-impl ItemView {
-    /// Returns whether a replay with `apply` would make a new deal of it.
-    pub fn is_created(&self) -> bool {
-        self.diff.iter().any(|diff| diff.field == CREATED)
-    }
-
-    /// Returns the fields that would change, or did.
-    pub fn differences(&self) -> Vec<ItemDifference<'_>> {
-        let all = self.diff.iter();
-        all.map(|diff| ItemDifference { item: self, diff })
-            .collect()
-    }
-
-    /// Returns whether it waits for an answer of its source, or would.
-    pub fn is_fetched(&self) -> bool {
-        self.status == ItemStatus::Waiting
-    }
-}
-
-/// A field that a replay would change, or did.
-#[derive(Debug, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct DiffView {
-    /// The field's name after that of its row: `deal.title`, `deal.props.message`,
-    /// `contact.name`.
-    pub field: String,
-    pub before: Value,
-    pub after: Value,
-    /// Whether the change was written.
-    pub applied: bool,
-    /// A person has edited the field since, so it was left unchanged.
-    pub edited_by_person: bool,
-}
-
 /// How to convert a delivery again.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -216,7 +162,7 @@ pub struct Replayed {
     /// Why it was not converted. One that has made leads keeps them, and its status. Null if it was.
     #[serde(default)]
     pub error: Option<String>,
-    pub items: Vec<ItemView>,
+    pub items: Vec<ItemOutcome>,
 }
 
 impl Replayed {
@@ -278,8 +224,8 @@ columns! {
         }),
     }
 
-    ItemView as item {
-        "Item" => item.item,
+    ItemOutcome as item {
+        "Item" => item.index,
         "Status" => Cell::word(item.status.as_str()),
         "External id" => &item.external_id,
         "Deal" => item.deal_id.map(|id| Cell::id(id).link(format!("/deals/{id}"))),
@@ -288,7 +234,7 @@ columns! {
     }
 
     ItemDifference<'_> as of {
-        "Item" commands => of.item.item,
+        "Item" commands => of.item.index,
         "Field" => &of.diff.field,
         "Before" => Cell::id(&of.diff.before),
         "After" => Cell::id(&of.diff.after),
@@ -310,8 +256,14 @@ columns! {
 
 /// A field that a replay would change, with its item.
 pub struct ItemDifference<'a> {
-    item: &'a ItemView,
-    diff: &'a DiffView,
+    item: &'a ItemOutcome,
+    diff: &'a FieldDiff,
+}
+
+/// Returns the fields of an item that would change, or did.
+pub fn differences(item: &ItemOutcome) -> Vec<ItemDifference<'_>> {
+    let all = item.diff.iter();
+    all.map(|diff| ItemDifference { item, diff }).collect()
 }
 
 /// Returns the sender with this name: a connection, or an instance's provider.

@@ -7,10 +7,9 @@ use utoipa::ToSchema;
 use utoipa::openapi::schema::{ObjectBuilder, Type};
 
 use super::columns::Cell;
-use super::deliveries::ItemView;
 use super::instances::Instances;
 use crate::columns;
-use leadhost_domain::delivery::DeliveryStatus;
+use leadhost_domain::delivery::{DeliveryStatus, ItemOutcome};
 use leadhost_domain::id::{AgentId, ContactId, ConversationId, DeliveryId, MessageId, WorkspaceId};
 use leadhost_domain::message::{Actor, MessageState, Metadata};
 use leadhost_domain::plugin::RanWith;
@@ -135,7 +134,7 @@ fn reported() -> ObjectBuilder {
 pub struct SimulatedEvent {
     pub delivery: DeliveryId,
     pub status: DeliveryStatus,
-    pub items: Vec<ItemView>,
+    pub items: Vec<ItemOutcome>,
 }
 
 /// The decision about a message that waits or whose outcome is unknown.

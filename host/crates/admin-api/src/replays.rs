@@ -5,8 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::deliveries::ItemView;
-use leadhost_domain::delivery::DeliveryStatus;
+use leadhost_domain::delivery::{DeliveryStatus, ItemOutcome};
 use leadhost_domain::id::{ConnectionId, DeliveryId};
 use leadhost_domain::repair::CREATED_MESSAGE;
 use leadhost_domain::time::Micros;
@@ -106,7 +105,7 @@ pub struct ChangedRows {
 
 impl ReplayedMany {
     /// Counts a delivery that became something.
-    pub fn count(&mut self, status: DeliveryStatus, items: &[ItemView]) {
+    pub fn count(&mut self, status: DeliveryStatus, items: &[ItemOutcome]) {
         *self.statuses.entry(status.as_str().to_owned()).or_default() += 1;
         self.changes.add(items);
     }
@@ -127,7 +126,7 @@ impl ReplayedMany {
 
 impl ReplayChanges {
     /// Adds those of the items of a delivery.
-    pub fn add(&mut self, items: &[ItemView]) {
+    pub fn add(&mut self, items: &[ItemOutcome]) {
         for item in items {
             for diff in &item.diff {
                 if diff.edited_by_person {

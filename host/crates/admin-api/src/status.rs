@@ -9,6 +9,7 @@ use super::etl::MetricSetFreshness;
 use super::hosts::HostView;
 use super::open_rollouts::OpenRollout;
 use crate::columns;
+use leadhost_domain::backlog::{Backlog, PoolUsage};
 use leadhost_domain::host_names::Behind;
 use leadhost_domain::id::{ConnectionId, HostId};
 use leadhost_domain::limits;
@@ -35,7 +36,7 @@ pub struct ServiceStatus {
     pub draining: bool,
     /// The name of the key that seals new secrets.
     pub sealing_key: String,
-    pub backlog: BacklogView,
+    pub backlog: Backlog,
     /// The freshness of each metric set. Empty if it cannot be read.
     pub analytics: Vec<MetricSetFreshness>,
     /// The version of the time zone rules, as IANA names it.
@@ -47,7 +48,7 @@ pub struct ServiceStatus {
     /// All hosts of the store, also those without a recent heartbeat. The only host of a file is among them.
     pub hosts: Vec<HostView>,
     /// Null if the store has no connections.
-    pub connections: Option<PoolView>,
+    pub connections: Option<PoolUsage>,
     pub plugin_calls: PluginCalls,
     /// The disk of the data folder of this host. Null from a host of an older release.
     #[serde(default)]
@@ -167,28 +168,6 @@ impl RefusedWritesView {
     }
 }
 
-/// The work that waits, in the whole store.
-#[derive(Debug, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct BacklogView {
-    /// Deliveries that wait for their conversion.
-    pub queued: u64,
-    /// Items that wait for a fetch.
-    pub fetches: u64,
-    /// Deliveries whose plugin failed, and that are retried.
-    pub failed: u64,
-    /// Deliveries that failed three times on one version, and wait for another or an operator.
-    pub parked: u64,
-    /// Deliveries whose sender check failed. They are kept for a limited time.
-    pub quarantined: u64,
-    /// Messages that wait to be sent.
-    pub sends: u64,
-    /// Messages whose outcome is unknown.
-    pub unknown: u64,
-    /// Since when the oldest waits. Null if nothing waits.
-    pub oldest_waiting: Option<Micros>,
-}
-
 /// An activated plugin.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
@@ -218,17 +197,6 @@ pub struct ActivePlugin {
 pub struct ThisHost {
     pub id: HostId,
     pub name: String,
-}
-
-/// The connections of this host to the database.
-#[derive(Debug, Serialize, Deserialize, ToSchema)]
-pub struct PoolView {
-    pub open: u32,
-    pub idle: u32,
-    /// The greatest number of connections.
-    pub most: u32,
-    /// Operations in progress, including those that wait for a connection.
-    pub asked: u32,
 }
 
 /// The calls of plugins on this host.

@@ -6,29 +6,13 @@ use utoipa::ToSchema;
 use super::apply::ChangeView;
 use super::columns::Cell;
 use crate::columns;
-use leadhost_domain::id::{AgentId, OwnerId, WorkspaceId};
-use leadhost_domain::workspace::AgentKind;
+use leadhost_domain::id::{AgentId, OwnerId};
+use leadhost_domain::workspace::{AgentKind, Workspace};
 
 /// The workspaces, by slug.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 pub struct Workspaces {
-    pub workspaces: Vec<WorkspaceView>,
-}
-
-/// A workspace as its operator sees it.
-#[derive(Debug, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct WorkspaceView {
-    pub id: WorkspaceId,
-    /// The unique name, in lower case.
-    pub slug: String,
-    pub name: String,
-    /// ISO 3166 alpha-2: the region of phone numbers without a country code.
-    pub region: String,
-    /// A name of the IANA database.
-    pub time_zone: String,
-    /// Requests per minute on the data API.
-    pub rate_limit: u32,
+    pub workspaces: Vec<Workspace>,
 }
 
 /// The owners of a workspace.
@@ -151,7 +135,7 @@ pub struct ProductRemoved {
 }
 
 columns! {
-    WorkspaceView as workspace {
+    Workspace as workspace {
         "Slug" => &workspace.slug,
         "Name" => &workspace.name,
         "Region" => &workspace.region,

@@ -7,9 +7,12 @@ use std::sync::OnceLock;
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use utoipa::ToSchema;
 
+use super::id::{ContactId, DealId};
 use super::json;
+use super::repair::CREATED;
 
 /// The body of a delivery. All holders share the same bytes, from the socket to the store,
 /// and the nesting depth is computed once.
@@ -252,6 +255,67 @@ pub fn status_of(items: &[ItemStatus]) -> DeliveryStatus {
         DeliveryStatus::Rejected
     } else {
         DeliveryStatus::Ignored
+    }
+}
+
+/// One item of a delivery and its result.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = ItemView)]
+pub struct ItemOutcome {
+    /// Its place in the delivery, from 0.
+    #[serde(rename = "item")]
+    pub index: u32,
+    pub status: ItemStatus,
+    /// The id of the item at its source.
+    pub external_id: Option<String>,
+    /// The deal that it became or belongs to.
+    pub deal_id: Option<DealId>,
+    pub contact_id: Option<ContactId>,
+    /// Why the item is ignored, invalid, unrouted or failed.
+    pub message: Option<String>,
+    /// In a replay: the fields that would change, or did. Empty otherwise.
+    pub diff: Vec<FieldDiff>,
+}
+
+impl ItemOutcome {
+    /// Returns whether a replay with `apply` would make a new deal of it.
+    pub fn is_created(&self) -> bool {
+        self.diff.iter().any(|diff| diff.field == CREATED)
+    }
+
+    /// Returns whether it waits for an answer of its source, or would.
+    pub fn is_fetched(&self) -> bool {
+        self.status == ItemStatus::Waiting
+    }
+}
+
+/// A field that a replay would change, or did.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = DiffView)]
+pub struct FieldDiff {
+    /// The field's name after that of its row: `deal.title`, `deal.props.message`,
+    /// `contact.name`.
+    pub field: String,
+    pub before: Value,
+    pub after: Value,
+    /// Whether the change was written.
+    pub applied: bool,
+    /// A person has edited the field since, so it was left unchanged.
+    pub edited_by_person: bool,
+}
+
+impl FieldDiff {
+    /// Returns a difference that is not written.
+    pub fn unwritten(field: impl Into<String>, before: Value, after: Value) -> Self {
+        Self {
+            field: field.into(),
+            before,
+            after,
+            applied: false,
+            edited_by_person: false,
+        }
     }
 }
 

@@ -7,6 +7,7 @@ pub mod analytics;
 pub mod audit;
 pub mod audit_sentence;
 pub mod audit_text;
+pub mod backlog;
 pub mod channel;
 pub mod clock;
 pub mod connection;

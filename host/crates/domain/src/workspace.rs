@@ -5,16 +5,18 @@ use serde::{Deserialize, Serialize};
 use super::id::{AgentId, OwnerId, PartnerId, WorkspaceId};
 use super::word::words;
 
-/// A tenant.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+/// A workspace as its operator sees it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = WorkspaceView)]
 pub struct Workspace {
     pub id: WorkspaceId,
-    /// Unique, in lower case; operators type it: `demo`.
+    /// The unique name, in lower case.
     pub slug: String,
     pub name: String,
-    /// ISO 3166 alpha-2, for phones without a country code.
+    /// ISO 3166 alpha-2: the region of phone numbers without a country code.
     pub region: String,
-    /// Name in the IANA database.
+    /// A name of the IANA database.
     pub time_zone: String,
     /// Requests per minute on the data API.
     pub rate_limit: u32,

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+pub use leadhost_domain::backlog::PoolUsage;
 use leadhost_domain::id::HostId;
 use leadhost_domain::plugin::Digest;
 use leadhost_domain::time::Micros;
@@ -167,14 +168,4 @@ impl Price {
 pub struct Outage {
     /// The reason, in words for the operator.
     pub reason: String,
-}
-
-/// Connections to a database.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PoolUsage {
-    pub open: u32,
-    pub idle: u32,
-    pub most: u32,
-    /// Operations under way, including those that wait for a connection.
-    pub asked: u32,
 }

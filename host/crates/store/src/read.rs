@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::{ItemOutcome, NewDelivery};
+pub use leadhost_domain::backlog::Backlog;
 use leadhost_domain::deal::DealView;
 use leadhost_domain::delivery::{DeliveryStatus, ItemStatus};
 use leadhost_domain::exchange::{HttpRequest, HttpResponse};
@@ -12,22 +13,6 @@ use leadhost_domain::id::{
 use leadhost_domain::plugin::{Digest, RanWith};
 use leadhost_domain::row::ExportRow;
 use leadhost_domain::time::Micros;
-
-#[derive(Clone, Debug, Default)]
-pub struct Backlog {
-    /// Deliveries waiting for conversion.
-    pub queued: u64,
-    /// Items waiting for a fetch.
-    pub fetches: u64,
-    pub failed: u64,
-    pub parked: u64,
-    pub quarantined: u64,
-    /// Messages to be sent.
-    pub sends: u64,
-    /// Messages whose outcome is unknown.
-    pub unknown: u64,
-    pub oldest_waiting: Option<Micros>,
-}
 
 /// How long rows are kept.
 #[derive(Clone, Debug)]

@@ -16,7 +16,8 @@ use crate::messaging::{
     Notified, Resolution, SendSettlement, SendStart,
 };
 use crate::repairs::GoneValues;
-use leadhost_domain::delivery::{DeliveryBody, DeliveryStatus, ItemStatus};
+use leadhost_domain::delivery::{DeliveryBody, DeliveryStatus};
+pub use leadhost_domain::delivery::{FieldDiff, ItemOutcome};
 use leadhost_domain::exchange::{HttpRequest, HttpResponse, InputProblem, Pairs};
 use leadhost_domain::id::{
     AgentId, ConnectionId, ContactId, DealId, DeliveryId, RepairId, WorkspaceId,
@@ -472,41 +473,4 @@ pub struct DeliveryOutcome {
     pub evicted: u32,
     /// The greetings that the commit stored for its leads.
     pub greeted: Vec<Greeted>,
-}
-
-#[derive(Clone, Debug, PartialEq)]
-pub struct ItemOutcome {
-    pub index: u32,
-    pub status: ItemStatus,
-    pub external_id: Option<String>,
-    pub deal_id: Option<DealId>,
-    pub contact_id: Option<ContactId>,
-    /// Why the item is ignored, invalid, unrouted or failed.
-    pub message: Option<String>,
-    /// In a replay: the fields that would change, or did.
-    pub diff: Vec<FieldDiff>,
-}
-
-#[derive(Clone, Debug, PartialEq)]
-pub struct FieldDiff {
-    /// `deal.title`, `deal.props.message`, `contact.name`.
-    pub field: String,
-    pub before: Value,
-    pub after: Value,
-    pub applied: bool,
-    /// A person has edited the field since, so it was left unchanged.
-    pub edited_by_person: bool,
-}
-
-impl FieldDiff {
-    /// Returns a difference that is not written.
-    pub fn unwritten(field: impl Into<String>, before: Value, after: Value) -> Self {
-        Self {
-            field: field.into(),
-            before,
-            after,
-            applied: false,
-            edited_by_person: false,
-        }
-    }
 }

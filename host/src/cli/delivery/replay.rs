@@ -17,11 +17,11 @@ use crate::cli::repair;
 use crate::cli::table::{safe, say_more_rows};
 use crate::cli::verbs::ServiceCommand;
 use leadhost_admin_api::deliveries::{
-    Deliveries, DeliveryDetailView, ItemView, ReplayRequest, Replayed,
+    Deliveries, DeliveryDetailView, ReplayRequest, Replayed, differences,
 };
 use leadhost_admin_api::repairs::RepairRequest;
 use leadhost_admin_api::replays::{ChangedRows, ReplayChanges};
-use leadhost_domain::delivery::DeliveryStatus;
+use leadhost_domain::delivery::{DeliveryStatus, ItemOutcome};
 use leadhost_domain::id::DeliveryId;
 use leadhost_domain::repair::RepairField;
 
@@ -105,7 +105,7 @@ impl ReplayDeliveries {
         client.print(&answer, |answer: &Replayed| {
             say(&safe(&answer.sentence()));
             say_more_rows(&answer.items);
-            differences(&answer.items, self.apply);
+            show_differences(&answer.items, self.apply);
             let changes_nothing = before.is_some_and(|before| {
                 before.facts.status == answer.status
                     && answer.stays().is_none()
@@ -273,10 +273,10 @@ fn is_finished(status: DeliveryStatus) -> bool {
 }
 
 /// Returns whether a replay left every item as it was, and found no difference.
-fn are_unchanged(before: &[ItemView], after: &[ItemView]) -> bool {
-    let result = |item: &ItemView| {
+fn are_unchanged(before: &[ItemOutcome], after: &[ItemOutcome]) -> bool {
+    let result = |item: &ItemOutcome| {
         (
-            item.item,
+            item.index,
             item.status,
             item.deal_id,
             item.contact_id,
@@ -287,8 +287,8 @@ fn are_unchanged(before: &[ItemView], after: &[ItemView]) -> bool {
         && before.iter().map(result).eq(after.iter().map(result))
 }
 
-fn differences(items: &[ItemView], applied: bool) {
-    let fields: Vec<_> = items.iter().flat_map(ItemView::differences).collect();
+fn show_differences(items: &[ItemOutcome], applied: bool) {
+    let fields: Vec<_> = items.iter().flat_map(differences).collect();
     say_more_rows(&fields);
     if !fields.is_empty() && !applied {
         complain("None of these changes was written: --apply writes them.");
@@ -300,8 +300,7 @@ mod tests {
     use serde_json::Value;
 
     use super::*;
-    use leadhost_admin_api::deliveries::DiffView;
-    use leadhost_domain::delivery::ItemStatus;
+    use leadhost_domain::delivery::{FieldDiff, ItemStatus};
     use leadhost_domain::id::{ContactId, DealId};
     use leadhost_domain::repair::CREATED_MESSAGE;
     use leadhost_domain::time::Micros;
@@ -312,15 +311,15 @@ mod tests {
         assert_eq!(summary(&changes, true), "No deal or contact differs.");
         let contact = ContactId::new(Micros(0));
         let item = |diff: &[(&str, bool)]| {
-            let diff = diff.iter().map(|(field, edited)| DiffView {
+            let diff = diff.iter().map(|(field, edited)| FieldDiff {
                 field: (*field).to_owned(),
                 before: Value::Null,
                 after: Value::Null,
                 applied: false,
                 edited_by_person: *edited,
             });
-            ItemView {
-                item: 0,
+            ItemOutcome {
+                index: 0,
                 status: ItemStatus::Converted,
                 external_id: None,
                 deal_id: Some(DealId::new(Micros(0))),
@@ -343,14 +342,14 @@ mod tests {
 
     #[test]
     fn messages_that_are_not_stored_yet_are_counted() {
-        let item = |id: &str| ItemView {
-            item: 0,
+        let item = |id: &str| ItemOutcome {
+            index: 0,
             status: ItemStatus::Converted,
             external_id: Some(id.to_owned()),
             deal_id: None,
             contact_id: None,
             message: None,
-            diff: vec![DiffView {
+            diff: vec![FieldDiff {
                 field: CREATED_MESSAGE.to_owned(),
                 before: Value::Null,
                 after: Value::Bool(true),
@@ -368,8 +367,8 @@ mod tests {
 
     #[test]
     fn a_replay_changes_nothing_if_every_item_is_as_it_was() {
-        let item = |status, diff: Vec<DiffView>| ItemView {
-            item: 0,
+        let item = |status, diff: Vec<FieldDiff>| ItemOutcome {
+            index: 0,
             status,
             external_id: None,
             deal_id: None,
@@ -377,7 +376,7 @@ mod tests {
             message: None,
             diff,
         };
-        let diff = DiffView {
+        let diff = FieldDiff {
             field: "deal.title".to_owned(),
             before: Value::Null,
             after: Value::Null,

@@ -15,9 +15,10 @@ use super::filters::Filters;
 use crate::endpoints::analytics::query::Dimension;
 use crate::reply::ApiResponse;
 use leadhost_admin_api::analytics::{AnalyticsSeries, WorkspaceAnalytics};
-use leadhost_admin_api::workspaces::{Agents, WorkspaceView, Workspaces};
+use leadhost_admin_api::workspaces::{Agents, Workspaces};
 use leadhost_domain::analytics::{Granularity, MetricSet};
 use leadhost_domain::limits;
+use leadhost_domain::workspace::Workspace;
 use leadhost_domain::zone;
 
 #[derive(Template)]
@@ -25,7 +26,7 @@ use leadhost_domain::zone;
 pub struct AnalyticsPage {
     frame: Frame,
     filters: Filters,
-    workspaces: Vec<WorkspaceView>,
+    workspaces: Vec<Workspace>,
     sets: Vec<SetChoice>,
     by: &'static str,
     dimensions: Vec<(&'static str, String)>,

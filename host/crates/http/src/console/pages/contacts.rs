@@ -18,9 +18,10 @@ use leadhost_admin_api::contacts::{
     ContactDetail, ContactSummary, Contacts, EraseReceipt, EraseRequest, ErasureRecord,
     ErasureView, Erasures,
 };
-use leadhost_admin_api::workspaces::{WorkspaceView, Workspaces};
+use leadhost_admin_api::workspaces::Workspaces;
 use leadhost_domain::contact::FoundBy;
 use leadhost_domain::text::{counted, noun};
+use leadhost_domain::workspace::Workspace;
 
 #[derive(Template)]
 #[template(path = "console/contacts.html")]
@@ -29,7 +30,7 @@ pub struct ContactsPage {
     filters: Filters,
     /// The result of the search. `None` if nothing is searched.
     found: Option<Vec<ContactSummary>>,
-    workspaces: Vec<WorkspaceView>,
+    workspaces: Vec<Workspace>,
     erasures: Vec<ErasureView>,
     next: Option<String>,
     /// The request whose effect was counted, and the count.

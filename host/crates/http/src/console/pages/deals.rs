@@ -16,15 +16,16 @@ use super::filters::{Filtered, Filters, status_of};
 use crate::reply::ApiResponse;
 use leadhost_admin_api::columns::plain;
 use leadhost_admin_api::deals::{DealDetail, DealSummary, Deals};
-use leadhost_admin_api::workspaces::{WorkspaceView, Workspaces};
+use leadhost_admin_api::workspaces::Workspaces;
 use leadhost_domain::time::Micros;
+use leadhost_domain::workspace::Workspace;
 
 #[derive(Template)]
 #[template(path = "console/deals.html")]
 pub struct DealsPage {
     frame: Frame,
     filters: Filters,
-    workspaces: Vec<WorkspaceView>,
+    workspaces: Vec<Workspace>,
     deals: Vec<DealSummary>,
     next: Option<String>,
     /// The time back to which the page has looked, if older ones may match too.

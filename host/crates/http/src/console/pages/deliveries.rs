@@ -29,12 +29,12 @@ use crate::reply::{self, ApiResponse};
 use leadhost_admin_api::captures::GoldenExport;
 use leadhost_admin_api::connections::{ConnectionView, Connections};
 use leadhost_admin_api::deliveries::{
-    AnswerView, Deliveries, DeliveryDetailView, DeliveryView, ItemView, ListedDelivery,
-    ReplayRequest, Replayed, RequestView,
+    AnswerView, Deliveries, DeliveryDetailView, DeliveryView, ListedDelivery, ReplayRequest,
+    Replayed, RequestView, differences,
 };
 use leadhost_admin_api::instances::Instances;
 use leadhost_admin_api::senders::WorkspacesOfSenders;
-use leadhost_domain::delivery::DeliveryStatus;
+use leadhost_domain::delivery::{DeliveryStatus, ItemOutcome};
 use leadhost_domain::text::is_active;
 use leadhost_domain::time::Micros;
 
@@ -140,7 +140,7 @@ struct ShownBody {
 impl DeliveryPage {
     /// Returns whether `apply` would do anything.
     fn would_change(&self, replayed: &Replayed) -> bool {
-        let changes = |item: &ItemView| {
+        let changes = |item: &ItemOutcome| {
             item.is_fetched() || item.diff.iter().any(|diff| !diff.edited_by_person)
         };
         replayed.status != self.delivery.facts.status || replayed.items.iter().any(changes)

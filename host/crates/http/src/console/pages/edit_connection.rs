@@ -20,10 +20,10 @@ use super::{connections, new_connection, part};
 use leadhost_admin_api::apply::{ApplyReport, FileProblem};
 use leadhost_admin_api::connections::{ConnectionView, GreetingView};
 use leadhost_admin_api::instances::Instances;
-use leadhost_admin_api::workspaces::WorkspaceView;
 use leadhost_domain::exchange::{Encoding, SenderCheck};
 use leadhost_domain::id::{AgentId, ConnectionId};
 use leadhost_domain::plugin::Digest;
+use leadhost_domain::workspace::Workspace;
 use leadhost_domain::workspace::name_in_workspace;
 
 /// The word for an allow-list without any host. An empty one means the hosts that the converter declares.
@@ -95,7 +95,7 @@ struct Known {
     connection: ConnectionView,
     /// The name of the instance that gets its deals.
     instance: Option<String>,
-    workspace: WorkspaceView,
+    workspace: Workspace,
 }
 
 impl Known {

@@ -21,9 +21,10 @@ use leadhost_admin_api::connections::{Connections, Senders};
 use leadhost_admin_api::instances::Instances;
 use leadhost_admin_api::plugins::PluginList;
 use leadhost_admin_api::tried::{ReadHow, TriedBody, TriedField, TryRequest};
-use leadhost_admin_api::workspaces::{WorkspaceView, Workspaces};
+use leadhost_admin_api::workspaces::Workspaces;
 use leadhost_domain::id::ConnectionId;
 use leadhost_domain::plugin::PluginKind;
+use leadhost_domain::workspace::Workspace;
 use leadhost_domain::workspace::name_in_workspace;
 
 /// The converter whose fields can be typed one by one.
@@ -43,7 +44,7 @@ const FIELDS: [(&str, &str); 6] = [
 #[template(path = "console/new_connection.html")]
 pub struct NewConnectionPage {
     frame: Frame,
-    workspaces: Vec<WorkspaceView>,
+    workspaces: Vec<Workspace>,
     partners: Vec<String>,
     /// The instances that may get its deals, each as `workspace/name`.
     instances: Vec<String>,

@@ -9,11 +9,12 @@ use super::super::form::Form;
 use super::super::visit::Visit;
 use super::change::variable;
 use leadhost_admin_api::apply::{self, ApplyReport};
-use leadhost_admin_api::workspaces::{WorkspaceView, Workspaces};
+use leadhost_admin_api::workspaces::Workspaces;
+use leadhost_domain::workspace::Workspace;
 use leadhost_domain::workspace::{ChangeKind, PartKind};
 
 /// Returns the workspace of this name.
-pub async fn workspace(visit: &Visit<'_>, slug: &str) -> Result<WorkspaceView, ApiRefusal> {
+pub async fn workspace(visit: &Visit<'_>, slug: &str) -> Result<Workspace, ApiRefusal> {
     let Workspaces { workspaces } = visit.api().get("/workspaces").await?;
     let mut workspaces = workspaces.into_iter();
     workspaces
@@ -27,7 +28,7 @@ pub async fn workspace(visit: &Visit<'_>, slug: &str) -> Result<WorkspaceView, A
 }
 
 /// Returns the file that declares a partner, and its connection if there is one.
-pub fn file(workspace: &WorkspaceView, partner: &str, connection: Option<Value>) -> Value {
+pub fn file(workspace: &Workspace, partner: &str, connection: Option<Value>) -> Value {
     // The workspace stays as it is: what its entry leaves out would get its default.
     let mut file = json!({
         "workspace": {

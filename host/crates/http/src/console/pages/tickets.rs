@@ -11,9 +11,10 @@ use super::filters::{Filtered, Filters, status_of};
 use crate::reply::ApiResponse;
 use leadhost_admin_api::outbox::{MessageView, Messages};
 use leadhost_admin_api::people::{TicketSummary, Tickets};
-use leadhost_admin_api::workspaces::{WorkspaceView, Workspaces};
+use leadhost_admin_api::workspaces::Workspaces;
 use leadhost_domain::message::Actor;
 use leadhost_domain::ticket::TicketStatus;
+use leadhost_domain::workspace::Workspace;
 
 #[derive(Template)]
 #[template(path = "console/tickets.html")]
@@ -21,7 +22,7 @@ pub struct TicketListPage {
     frame: Frame,
     filters: Filters,
     statuses: [TicketStatus; TicketStatus::ALL.len()],
-    workspaces: Vec<WorkspaceView>,
+    workspaces: Vec<Workspace>,
     tickets: Vec<TicketSummary>,
     next: Option<String>,
     problem: Option<ApiRefusal>,

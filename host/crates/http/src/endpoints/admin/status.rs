@@ -15,14 +15,14 @@ use crate::state::Http;
 use leadhost_admin_api::etl::MetricSetFreshness;
 use leadhost_admin_api::hosts::HostView;
 use leadhost_admin_api::status::{
-    ActivePlugin, BacklogView, DiskView, PluginCalls, PoolView, RefusedDeliveriesView,
-    RefusedWritesView, ServiceStatus, ThisHost,
+    ActivePlugin, DiskView, PluginCalls, RefusedDeliveriesView, RefusedWritesView, ServiceStatus,
+    ThisHost,
 };
 use leadhost_config::disk;
 use leadhost_domain::limits;
 use leadhost_domain::zone;
 use leadhost_pipeline::{deploy, fleet};
-use leadhost_store::{Backlog, PoolUsage, SeenHost, Store, StoreError};
+use leadhost_store::{SeenHost, Store, StoreError};
 
 describe!(show, |operation| {
     operation
@@ -88,7 +88,7 @@ pub async fn show(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
         store_id: http.core.store.id(),
         draining: http.core.shutdown.has_begun(),
         sealing_key: http.core.sealer.key_id(),
-        backlog: backlog_view(backlog),
+        backlog,
         analytics: analytics(http).await,
         tzdata: zone::tzdata().to_owned(),
         plugins,
@@ -97,7 +97,7 @@ pub async fn show(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
             name: http.pipeline.fleet.name().to_owned(),
         },
         hosts,
-        connections: http.core.store.pool().map(pool_view),
+        connections: http.core.store.pool(),
         plugin_calls: PluginCalls { waiting, running },
         disk: Some(disk_view(http)),
         refused_writes: refused,
@@ -172,29 +172,6 @@ async fn analytics(http: &Http) -> Vec<MetricSetFreshness> {
     rollups.map(|status| etl::freshness(http, status)).collect()
 }
 
-fn backlog_view(backlog: Backlog) -> BacklogView {
-    let Backlog {
-        queued,
-        fetches,
-        failed,
-        parked,
-        quarantined,
-        sends,
-        unknown,
-        oldest_waiting,
-    } = backlog;
-    BacklogView {
-        queued,
-        fetches,
-        failed,
-        parked,
-        quarantined,
-        sends,
-        unknown,
-        oldest_waiting,
-    }
-}
-
 pub fn host_view(host: SeenHost) -> HostView {
     let SeenHost {
         id,
@@ -213,20 +190,5 @@ pub fn host_view(host: SeenHost) -> HostView {
         seen_at,
         alive,
         clock_ahead_minutes: report.clock_ahead_minutes,
-    }
-}
-
-fn pool_view(pool: PoolUsage) -> PoolView {
-    let PoolUsage {
-        open,
-        idle,
-        most,
-        asked,
-    } = pool;
-    PoolView {
-        open,
-        idle,
-        most,
-        asked,
     }
 }

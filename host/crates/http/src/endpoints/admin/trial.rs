@@ -2,7 +2,6 @@
 //! effect. `POST /admin/v1/connections/{id or name}/test {body}`: a delivery that an operator sends in
 //! place of the source; it is processed like every delivery, except for the sender checks.
 
-use crate::endpoints::admin::deliveries::item_view;
 use std::sync::Arc;
 
 use hyper::StatusCode;
@@ -140,7 +139,7 @@ pub async fn delivery(
             TestedDelivery {
                 delivery: outcome.delivery,
                 status: outcome.status,
-                items: outcome.items.into_iter().map(item_view).collect(),
+                items: outcome.items,
                 problem: None,
                 reply: reply.map(|reply| shown(reply, is_open)),
             }

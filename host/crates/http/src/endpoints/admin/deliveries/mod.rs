@@ -15,11 +15,11 @@ use base64::engine::general_purpose::STANDARD;
 use crate::error::ApiError;
 use crate::openapi::operation::Operation;
 use crate::terms::{one_of, word};
-use leadhost_admin_api::deliveries::{DeliveryFacts, DiffView, ItemView, RequestView};
+use leadhost_admin_api::deliveries::{DeliveryFacts, RequestView};
 use leadhost_domain::connection::ConnectionKind;
 use leadhost_domain::delivery::DeliveryStatus;
 use leadhost_domain::id::{AgentId, ConnectionId, DeliveryId};
-use leadhost_store::{DeliverySummary, FieldDiff, ItemOutcome, NewDelivery, Store, StoreError};
+use leadhost_store::{DeliverySummary, NewDelivery, Store, StoreError};
 
 /// The instances of channels: a delivery of a channel is its provider's webhook.
 struct Channels(HashMap<ConnectionId, Option<AgentId>>);
@@ -68,35 +68,6 @@ pub fn with_filters(operation: Operation<'_>) -> Operation<'_> {
 /// Describes the filter by version.
 pub fn with_version(operation: Operation<'_>) -> Operation<'_> {
     operation.query("version", word(), "Only deliveries last converted by this version of their plugin: 1.2.0, or at least 8 characters of the beginning of its digest.")
-}
-
-pub fn item_view(item: ItemOutcome) -> ItemView {
-    ItemView {
-        item: item.index,
-        status: item.status,
-        external_id: item.external_id,
-        deal_id: item.deal_id,
-        contact_id: item.contact_id,
-        message: item.message,
-        diff: item.diff.into_iter().map(diff_view).collect(),
-    }
-}
-
-fn diff_view(diff: FieldDiff) -> DiffView {
-    let FieldDiff {
-        field,
-        before,
-        after,
-        applied,
-        edited_by_person,
-    } = diff;
-    DiffView {
-        field,
-        before,
-        after,
-        applied,
-        edited_by_person,
-    }
 }
 
 /// Returns a request as it is stored.

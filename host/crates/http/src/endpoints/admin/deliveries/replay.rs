@@ -2,7 +2,6 @@
 //! the active version. Callers replay many deliveries one by one, so that they see the progress
 //! and can stop at any time without losing anything.
 
-use crate::endpoints::admin::deliveries::item_view;
 use std::sync::Arc;
 
 use hyper::StatusCode;
@@ -54,7 +53,7 @@ pub async fn run(call: &Call<'_>, id: &str, body: UnreadBody) -> Result<ApiRespo
         id: outcome.delivery,
         status: outcome.status,
         error: outcome.error,
-        items: outcome.items.into_iter().map(item_view).collect(),
+        items: outcome.items,
     };
     reply::json(StatusCode::OK, &answer)
 }

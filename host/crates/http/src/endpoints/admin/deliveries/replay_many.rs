@@ -2,7 +2,6 @@
 //! deliveries of a list again, or releases them from quarantine, oldest first. A request handles a
 //! bounded number in a bounded time, and says what is left.
 
-use crate::endpoints::admin::deliveries::item_view;
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -19,7 +18,6 @@ use crate::error::ApiError;
 use crate::openapi::operation::describe;
 use crate::reply::{self, ApiResponse};
 use crate::state::Http;
-use leadhost_admin_api::deliveries::ItemView;
 use leadhost_admin_api::replays::{NamedDeliveries, ReplayManyRequest, ReplayedMany};
 use leadhost_domain::delivery::{DeliveryStatus, ItemStatus};
 use leadhost_domain::id::{ConnectionId, DeliveryId};
@@ -153,7 +151,7 @@ async fn replay(
                 answer.refuse(summary.id, reason, limits::REPLAYED_REFUSALS);
             }
             Ok(outcome) => {
-                let items: Vec<ItemView> = outcome.items.into_iter().map(item_view).collect();
+                let items = outcome.items;
                 answer.count(outcome.status, &items);
                 if summary.status.has_made_nothing() {
                     let new = items

@@ -8,7 +8,6 @@ pub mod resolve;
 pub mod resolve_many;
 pub mod status;
 
-use crate::endpoints::admin::deliveries::item_view;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
@@ -137,6 +136,6 @@ fn simulated(outcome: DeliveryOutcome) -> SimulatedEvent {
     SimulatedEvent {
         delivery: outcome.delivery,
         status: outcome.status,
-        items: outcome.items.into_iter().map(item_view).collect(),
+        items: outcome.items,
     }
 }
