@@ -294,7 +294,9 @@ pub struct VerifiedPlugin {
     pub version: String,
     /// The SHA-256 of the candidate.
     pub digest: Digest,
-    pub kind: PluginKind,
+    /// Null if the host is of an older release.
+    #[serde(default)]
+    pub kind: Option<PluginKind>,
     /// The number of golden cases that the candidate carries and has passed.
     pub golden: u32,
     /// The version that it was compared with. Null if no version of this name serves: then
@@ -359,7 +361,7 @@ impl VerifiedPlugin {
         found.newly_failing.count > 0
             || found.vanished.count > 0
             || self.altered > 0
-            || (self.kind == PluginKind::Adapter && found.items.count > 0)
+            || (self.kind == Some(PluginKind::Adapter) && found.items.count > 0)
             || fields
                 .filter(|field| field.change != DifferenceKind::Gained)
                 .any(|field| field.differences.count > 0)

@@ -262,7 +262,8 @@ pub struct ComparisonCounts {
     /// Deliveries in which one appears.
     pub appeared: u64,
     /// Sends whose request differs; deliveries with a fetched lead that the candidate fetches by another
-    /// request.
+    /// request. 0 if the host is of an older release.
+    #[serde(default)]
     pub changed: u64,
 }
 

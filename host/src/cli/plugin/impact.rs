@@ -123,14 +123,14 @@ fn show(impact: &VerifiedPlugin, since: Option<&str>, flags: &ServiceFlags) {
         say(&format!(
             "\n{} converts with the active version. To activate the other one first:\n  {}",
             match impact.kind {
-                PluginKind::Adapter => "A replay",
+                Some(PluginKind::Adapter) => "A replay",
                 _ => "A repair",
             },
             flags.command(&command)
         ));
     }
     let since = since.map(|since| format!(" --since {since}"));
-    if impact.kind == PluginKind::Adapter {
+    if impact.kind == Some(PluginKind::Adapter) {
         return say(&again(impact.digest.short(), since.as_deref(), flags));
     }
     let repair = format!(

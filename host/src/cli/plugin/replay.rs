@@ -429,7 +429,7 @@ impl<'a> ReplayedHere<'a> {
             name: loaded.description.name.clone(),
             version: loaded.description.version.clone(),
             digest: self.digest,
-            kind: loaded.kind,
+            kind: Some(loaded.kind),
             golden: 0,
             against: served.map(|(served, _)| ComparedVersion {
                 version: served.version,

@@ -326,7 +326,7 @@ fn shares_account(one: &Connection, other: &Connection) -> bool {
             .any(|account| accounts(one).contains(account))
 }
 
-/// Returns the outcome for metrics and kept sends.
+/// Returns the outcome for metrics.
 fn attempt_outcome(said: &SendAnswer) -> AttemptOutcome {
     match said {
         SendAnswer::Accepted(_) => AttemptOutcome::Accepted,

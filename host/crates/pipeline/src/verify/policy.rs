@@ -34,52 +34,40 @@ pub struct Harm {
 }
 
 /// Returns the kinds of harm of a part.
-pub fn harms(part: Part, counts: &ComparisonCounts, policy: &config::VerifySection) -> Vec<Harm> {
+#[rustfmt::skip]
+pub fn harms(
+    part: Part,
+    counts: &ComparisonCounts,
+    policy: &config::VerifySection,
+) -> [Harm; 5] {
     let (failing, leads) = (policy.failing_per_mille, policy.leads_per_mille);
     let answers = policy.changed_answers_per_mille;
-    let kinds: &[(u64, u64, &str)] = match part {
-        Part::Deliveries => &[
+    let no_other = (0, 1_000, "");
+    let kinds = match part {
+        Part::Deliveries => [
             (counts.failing, failing, "deliveries fail only with it"),
-            (
-                counts.lost,
-                policy.lost_per_mille,
-                "deliveries lose or change what is guarded",
-            ),
-            (
-                counts.altered,
-                policy.altered_per_mille,
-                "deliveries change what identifies a lead",
-            ),
+            (counts.lost, policy.lost_per_mille, "deliveries lose or change what is guarded"),
+            (counts.altered, policy.altered_per_mille, "deliveries change what identifies a lead"),
             (counts.vanished, leads, "deliveries lose a lead or an event"),
             (counts.appeared, leads, "deliveries gain a lead or an event"),
         ],
-        Part::Sends => &[
+        Part::Sends => [
             (counts.failing, failing, "sends fail only with it"),
             (counts.vanished, failing, "sends lose their request"),
-            (
-                counts.lost,
-                answers,
-                "answers to sends are read differently",
-            ),
-            (
-                counts.changed,
-                policy.changed_sends_per_mille,
-                "sends have another request",
-            ),
+            (counts.lost, answers, "answers to sends are read differently"),
+            (counts.changed, policy.changed_sends_per_mille, "sends have another request"),
+            no_other,
         ],
-        Part::Checks => &[(
-            counts.failing,
-            failing,
-            "deliveries fail only its sender checks",
-        )],
+        Part::Checks => [
+            (counts.failing, failing, "deliveries fail only its sender checks"),
+            no_other, no_other, no_other, no_other,
+        ],
     };
-    let kinds = kinds.iter();
-    let kinds = kinds.map(|&(count, allowed_per_mille, what)| Harm {
+    kinds.map(|(count, allowed_per_mille, what)| Harm {
         count,
         allowed_per_mille,
         what,
-    });
-    kinds.collect()
+    })
 }
 
 /// Returns the differences of a part that exceed the policy, each in a sentence; none if the candidate may

@@ -60,7 +60,7 @@ static LOCK_MESSAGES: Sql = sql(locked!(
 
 static SENDS: Sql = made(|| schema::SENDS.remove_with("message_id"));
 
-// The kept sends of these messages, with which versions of an adapter are compared.
+// The sends of these messages that a host of the former release has kept.
 static KEPT_SENDS: Sql = made(|| schema::KEPT_SENDS.remove_with("message_id"));
 
 // The stored answer for a sent message contains only ids. A refusal quotes the provider, whose

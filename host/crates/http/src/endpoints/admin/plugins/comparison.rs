@@ -19,7 +19,7 @@ pub fn to_view(verified: Verified) -> VerifiedPlugin {
         name: candidate.description.name.clone(),
         version: candidate.description.version.clone(),
         digest: candidate.digest.clone(),
-        kind: candidate.kind,
+        kind: Some(candidate.kind),
         golden,
         against: against.map(|against| ComparedVersion {
             version: against.description.version.clone(),
