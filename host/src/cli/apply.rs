@@ -63,54 +63,56 @@ fn explain(file: &Path, refusal: ServiceRefusal) -> CommandFailure {
 }
 
 fn show(report: &ApplyReport, flags: &ServiceFlags) {
-    let changes: Vec<Vec<String>> = report
-        .changes
-        .iter()
-        .map(|change| {
-            vec![
-                change.what.to_string(),
-                change.kind.to_string(),
-                change.name.clone(),
-                fields(report, change),
-            ]
-        })
-        .collect();
-    if changes.is_empty() {
+    let is_dry = report.dry_run;
+    let changes = report.changes.iter().map(|change| {
+        let (what, kind) = (change.what.to_string(), change.kind.to_string());
+        [what, kind, change.name.clone(), fields(report, change)].into()
+    });
+    if report.changes.is_empty() {
+        let workspace = safe(&report.workspace);
         say(&format!(
-            "Workspace {} is as declared: no changes.",
-            safe(&report.workspace)
+            "Workspace {workspace} is as declared: no changes."
         ));
-    } else {
-        say(if report.dry_run {
-            "Would change (dry run):"
-        } else {
-            "Changed:"
-        });
-        say(&table(&["WHAT", "KIND", "NAME", "FIELDS"], &changes));
     }
-    show_removed(report);
-    let connections: Vec<Vec<String>> = report
-        .connections
-        .iter()
-        .map(|(name, id)| vec![name.clone(), format!("/ingest-lead/{id}")])
-        .collect();
-    if !report.dry_run && !connections.is_empty() {
-        say("");
-        say(&table(&["CONNECTION", "SOURCES POST TO"], &connections));
-    }
-    let channels: Vec<Vec<String>> = report
-        .channels
-        .iter()
-        .map(|(name, path)| {
+    let title = ["Changed:", "Would change (dry run):"][usize::from(is_dry)];
+    section(title, &["WHAT", "KIND", "NAME", "FIELDS"], changes);
+    let removed = report.changed_connections.iter().flat_map(|one| {
+        let secrets = one.removed_secrets.iter();
+        secrets.map(|secret| vec![one.kind.to_string(), one.name.clone(), secret.clone()])
+    });
+    let title = match is_dry {
+        true => "\nSecrets that would be removed, because the file leaves them out:",
+        false => "\nSecrets that were removed, because the file leaves them out:",
+    };
+    section(title, &["KIND", "NAME", "SECRET"], removed);
+    if !is_dry {
+        let connections = report.connections.iter();
+        let connections =
+            connections.map(|(name, id)| vec![name.clone(), format!("/ingest-lead/{id}")]);
+        section("", &["CONNECTION", "SOURCES POST TO"], connections);
+        let channels = report.channels.iter().map(|(name, path)| {
             let id = optional(report.instances.get(name));
             vec![name.clone(), id, path.clone()]
-        })
-        .collect();
-    if !report.dry_run && !channels.is_empty() {
-        say("");
-        say(&table(&["INSTANCE", "ID", "PROVIDER POSTS TO"], &channels));
+        });
+        section("", &["INSTANCE", "ID", "PROVIDER POSTS TO"], channels);
     }
-    show_made(report);
+    let keys = report.keys.iter().map(|key| {
+        let kind = key.kind.as_str().to_owned();
+        vec![kind, key.label.clone(), optional(key.key.as_ref())]
+    });
+    let title = match is_dry {
+        true => "\nKeys that would be created:",
+        false => "\nNew keys, shown only this once:",
+    };
+    section(title, &["KIND", "LABEL", "KEY"], keys);
+    let generated = report.generated.iter();
+    let generated = generated.chain(&report.generated_of_instances);
+    let generated = generated.flat_map(|(owner, secrets)| {
+        let secrets = secrets.iter();
+        secrets.map(|(name, value)| vec![owner.clone(), name.clone(), value.clone()])
+    });
+    let title = "\nNew secrets for sources and providers, shown only this once:";
+    section(title, &["FOR", "SECRET", "VALUE"], generated);
     for warning in &report.warnings {
         complain(&safe(&format!(
             "warning: {}: {}",
@@ -120,66 +122,19 @@ fn show(report: &ApplyReport, flags: &ServiceFlags) {
     }
 }
 
+/// Prints rows with a title, if there are any.
+fn section(title: &str, headings: &[&str], rows: impl Iterator<Item = Vec<String>>) {
+    let rows: Vec<Vec<String>> = rows.collect();
+    if !rows.is_empty() {
+        say(title);
+        say(&table(headings, &rows));
+    }
+}
+
 /// Returns the names of the fields that a change concerns. Only changes of connections and channels
 /// have them.
 fn fields(report: &ApplyReport, change: &ChangeView) -> String {
     let mut changed = report.changed_connections.iter();
     let of_change = changed.find(|one| one.kind == change.kind && one.name == change.name);
     list(of_change.iter().flat_map(|one| &one.fields))
-}
-
-fn show_removed(report: &ApplyReport) {
-    let removed: Vec<Vec<String>> = report
-        .changed_connections
-        .iter()
-        .flat_map(|one| {
-            one.removed_secrets
-                .iter()
-                .map(|secret| vec![one.kind.to_string(), one.name.clone(), secret.clone()])
-        })
-        .collect();
-    if !removed.is_empty() {
-        say(if report.dry_run {
-            "\nSecrets that would be removed, because the file leaves them out:"
-        } else {
-            "\nSecrets that were removed, because the file leaves them out:"
-        });
-        say(&table(&["KIND", "NAME", "SECRET"], &removed));
-    }
-}
-
-fn show_made(report: &ApplyReport) {
-    let keys: Vec<Vec<String>> = report
-        .keys
-        .iter()
-        .map(|key| {
-            vec![
-                key.kind.as_str().to_owned(),
-                key.label.clone(),
-                optional(key.key.as_ref()),
-            ]
-        })
-        .collect();
-    if !keys.is_empty() {
-        say(if report.dry_run {
-            "\nKeys that would be created:"
-        } else {
-            "\nNew keys, shown only this once:"
-        });
-        say(&table(&["KIND", "LABEL", "KEY"], &keys));
-    }
-    let generated: Vec<Vec<String>> = report
-        .generated
-        .iter()
-        .chain(&report.generated_of_instances)
-        .flat_map(|(owner, secrets)| {
-            secrets
-                .iter()
-                .map(|(name, value)| vec![owner.clone(), name.clone(), value.clone()])
-        })
-        .collect();
-    if !generated.is_empty() {
-        say("\nNew secrets for sources and providers, shown only this once:");
-        say(&table(&["FOR", "SECRET", "VALUE"], &generated));
-    }
 }

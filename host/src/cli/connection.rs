@@ -1,17 +1,14 @@
 //! `leadhost connection`.
 
 use clap::Args;
-use serde_json::json;
 
-use crate::cli::client::{AdminClient, encoded};
+use crate::cli::client::AdminClient;
 use crate::cli::failure::CommandFailure;
-use crate::cli::output::say;
+use crate::cli::pausing;
 use crate::cli::secret::SetConnectionSecret;
 use crate::cli::table::say_rows;
 use crate::cli::verbs::{ServiceCommand, verbs};
-use leadhost_admin_api::connections::{
-    BY_AN_OPERATOR, ConnectionPaused, Connections, PauseRequest,
-};
+use leadhost_admin_api::connections::{BY_AN_OPERATOR, Connections};
 
 verbs! {
     pub enum ConnectionCommand {
@@ -47,17 +44,9 @@ pub struct PauseConnection {
 
 impl ServiceCommand for PauseConnection {
     async fn run(self, client: AdminClient) -> Result<(), CommandFailure> {
-        let path = format!("/admin/v1/connections/{}/pause", encoded(&self.connection));
-        let request = PauseRequest {
-            reason: self.reason,
-        };
-        let show = |_: &ConnectionPaused| {
-            say(&format!(
-                "The fetches of {} are paused; deliveries are accepted and wait.",
-                self.connection
-            ));
-        };
-        client.act(&path, &request, show).await
+        let name = &self.connection;
+        let said = format!("The fetches of {name} are paused; deliveries are accepted and wait.");
+        pausing::pause(&client, ("connections", name), self.reason, &said).await
     }
 }
 
@@ -69,10 +58,8 @@ pub struct ResumeConnection {
 
 impl ServiceCommand for ResumeConnection {
     async fn run(self, client: AdminClient) -> Result<(), CommandFailure> {
-        let path = format!("/admin/v1/connections/{}/resume", encoded(&self.connection));
-        let show = |_: &ConnectionPaused| {
-            say(&format!("The fetches of {} are resumed.", self.connection));
-        };
-        client.act(&path, &json!({}), show).await
+        let name = &self.connection;
+        let said = format!("The fetches of {name} are resumed.");
+        pausing::resume(&client, ("connections", name), &said).await
     }
 }

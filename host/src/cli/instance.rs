@@ -6,11 +6,12 @@ use serde_json::json;
 use crate::cli::client::{AdminClient, encoded};
 use crate::cli::failure::CommandFailure;
 use crate::cli::output::say;
+use crate::cli::pausing;
 use crate::cli::secret::SetInstanceSecret;
 use crate::cli::table::{optional, say_facts, say_more_rows, say_rows};
 use crate::cli::verbs::{ServiceCommand, verbs};
-use leadhost_admin_api::connections::{BY_AN_OPERATOR, PauseRequest};
-use leadhost_admin_api::instances::{InstancePaused, InstanceView, Instances, Templates};
+use leadhost_admin_api::connections::BY_AN_OPERATOR;
+use leadhost_admin_api::instances::{InstanceView, Instances, Templates};
 
 verbs! {
     pub enum InstanceCommand {
@@ -68,17 +69,11 @@ pub struct PauseInstance {
 
 impl ServiceCommand for PauseInstance {
     async fn run(self, client: AdminClient) -> Result<(), CommandFailure> {
-        let path = format!("/admin/v1/instances/{}/pause", encoded(&self.instance));
-        let request = PauseRequest {
-            reason: self.reason,
-        };
-        let show = |_: &InstancePaused| {
-            say(&format!(
-                "{} sends nothing now; messages are accepted and wait, webhooks are accepted.",
-                self.instance
-            ));
-        };
-        client.act(&path, &request, show).await
+        let name = &self.instance;
+        let said = format!(
+            "{name} sends nothing now; messages are accepted and wait, webhooks are accepted."
+        );
+        pausing::pause(&client, ("instances", name), self.reason, &said).await
     }
 }
 
@@ -90,9 +85,13 @@ pub struct ResumeInstance {
 
 impl ServiceCommand for ResumeInstance {
     async fn run(self, client: AdminClient) -> Result<(), CommandFailure> {
-        let path = format!("/admin/v1/instances/{}/resume", encoded(&self.instance));
-        let show = |_: &InstancePaused| say(&format!("{} sends again.", self.instance));
-        client.act(&path, &json!({}), show).await
+        let name = &self.instance;
+        pausing::resume(
+            &client,
+            ("instances", name),
+            &format!("{name} sends again."),
+        )
+        .await
     }
 }
 

@@ -15,7 +15,7 @@ use crate::cli::output::{complain, say, say_json};
 use crate::cli::plugin::local::EngineFlags;
 use crate::cli::plugin::run::{Run, field, header, read_body};
 use crate::cli::plugin::shipped;
-use crate::cli::table::{safe, table};
+use crate::cli::table::{safe, say_rows};
 use leadhost_admin_api::deliveries::DeliveryDetailView;
 use leadhost_admin_api::tried::{self, TriedItem};
 
@@ -231,18 +231,7 @@ fn other_outcome(outcome: &Value) -> String {
 }
 
 fn show_lead(item: &TriedItem) {
-    let fields = item.fields.iter();
-    let rows: Vec<Vec<String>> = fields
-        .map(|field| {
-            vec![
-                field.field.clone(),
-                safe(&field.value),
-                safe(field.from.as_deref().unwrap_or_default()),
-                field.how.to_string(),
-            ]
-        })
-        .collect();
-    say(&table(&["FIELD", "VALUE", "READ FROM", "HOW"], &rows));
+    say_rows(&item.fields);
     if !item.attributes.is_empty() {
         let names = item.attributes.join(", ");
         say(&safe(&format!("Kept as attributes: {names}")));

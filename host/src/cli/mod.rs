@@ -13,7 +13,7 @@
 //! - The service and its files: `serve/`, `config.rs`, `backup.rs`, `migrate.rs`, `openapi.rs`.
 //! - Its state: `status/`, `doctor/`, `tail.rs`, `audit.rs`.
 //! - A workspace and its parts: `apply.rs` with `workspace_file.rs`, `workspace.rs`, `owner.rs`, `key.rs`,
-//!   `products/`, `connection.rs` and `instance.rs` with `secret.rs`, `mapping.rs`.
+//!   `products/`, `connection.rs` and `instance.rs` with `secret.rs` and `pausing.rs`, `mapping.rs`.
 //! - Leads, messages and people: `delivery/` with `captures.rs`, `repair/`, `deal.rs`, `contact/`,
 //!   `outbox/`, `etl/` (analytics).
 //! - Plugins: `plugin/`, whose `mod.rs` describes its files.
@@ -57,6 +57,7 @@ mod output;
 mod overview;
 mod owner;
 mod page;
+mod pausing;
 mod plugin;
 mod products;
 mod progress;

@@ -54,49 +54,31 @@ impl<T> Column<T> {
             is_named: false,
         }
     }
+}
 
-    #[must_use]
-    pub fn commands(mut self) -> Self {
-        self.place = Place::Commands;
-        self
-    }
+/// Declares methods that set a field.
+macro_rules! setters {
+    ($($(#[$about:meta])* $name:ident($($argument:ident: $kind:ty)?) $field:ident = $value:expr;)+) => {$(
+        $(#[$about])*
+        #[must_use]
+        pub fn $name(mut self $(, $argument: $kind)?) -> Self {
+            self.$field = $value;
+            self
+        }
+    )+};
+}
 
-    #[must_use]
-    pub fn pages(mut self) -> Self {
-        self.place = Place::Pages;
-        self
-    }
-
-    #[must_use]
-    pub fn facts(mut self) -> Self {
-        self.place = Place::Facts;
-        self
-    }
-
-    #[must_use]
-    pub fn number(mut self) -> Self {
-        self.class = "number";
-        self
-    }
-
-    /// On a phone, the row begins with it.
-    #[must_use]
-    pub fn main(mut self) -> Self {
-        self.class = "main";
-        self
-    }
-
-    /// Not shown on a phone.
-    #[must_use]
-    pub fn more(mut self) -> Self {
-        self.class = "more";
-        self
-    }
-
-    #[must_use]
-    pub fn named(mut self) -> Self {
-        self.is_named = true;
-        self
+impl<T> Column<T> {
+    setters! {
+        commands() place = Place::Commands;
+        pages() place = Place::Pages;
+        facts() place = Place::Facts;
+        number() class = "number";
+        /// On a phone, the row begins with it.
+        main() class = "main";
+        /// Not shown on a phone.
+        more() class = "more";
+        named() is_named = true;
     }
 }
 
@@ -142,46 +124,14 @@ impl Cell {
         }
     }
 
-    #[must_use]
-    pub fn tag(mut self, class: &str) -> Self {
-        self.tag = Some(class.to_owned());
-        self
-    }
-
-    #[must_use]
-    pub fn mono(mut self) -> Self {
-        self.is_mono = true;
-        self
-    }
-
-    #[must_use]
-    pub fn link(mut self, page: String) -> Self {
-        self.page = Some(page);
-        self
-    }
-
-    #[must_use]
-    pub fn label(mut self, label: String) -> Self {
-        self.label = Some(label);
-        self
-    }
-
-    #[must_use]
-    pub fn note(mut self, note: Option<impl ToString>) -> Self {
-        self.note = note.map(|note| note.to_string());
-        self
-    }
-
-    #[must_use]
-    pub fn reason(mut self, reason: Option<impl ToString>) -> Self {
-        self.reason = reason.map(|reason| reason.to_string());
-        self
-    }
-
-    #[must_use]
-    pub fn or(mut self, none: &'static str) -> Self {
-        self.none = none;
-        self
+    setters! {
+        tag(class: &str) tag = Some(class.to_owned());
+        mono() is_mono = true;
+        link(page: String) page = Some(page);
+        label(label: String) label = Some(label);
+        note(note: Option<impl ToString>) note = note.map(|note| note.to_string());
+        reason(reason: Option<impl ToString>) reason = reason.map(|reason| reason.to_string());
+        or(none: &'static str) none = none;
     }
 
     /// Returns the value if it is a text.

@@ -205,7 +205,7 @@ columns! {
             Cell::from(deal.connection.clone().unwrap_or_else(|| id.to_string()))
                 .link(format!("/deliveries?connection={id}"))
         }),
-        "Partner" => &deal.partner,
+        "Created by" => deal.partner.as_ref().map(|partner| format!("partner {partner}")),
         "Created" => deal.facts.created_at,
         "Delivery" => deal.delivery_id.map(|id| Cell::id(id).link(format!("/deliveries/{id}"))),
         "Changed" => deal.facts.updated_at,

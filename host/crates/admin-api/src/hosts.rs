@@ -49,10 +49,14 @@ columns! {
         "Version" => &listed.host.version,
         "Started" => listed.host.started_at,
         "Seen" => listed.host.seen_at,
-        "State" => match (listed.host.alive, listed.is_own) {
-            (true, true) => Cell::from("this one").tag("live"),
-            (true, false) => Cell::from("alive").tag("live"),
-            (false, _) => Cell::from("no heartbeat").tag("bad"),
+        "State" commands => match (listed.host.alive, listed.is_own) {
+            (true, true) => "this one",
+            (true, false) => "alive",
+            (false, _) => "no heartbeat",
+        },
+        "State" pages => match listed.host.alive {
+            true => Cell::word("live"),
+            false => Cell::from("no heartbeat").tag("bad"),
         },
     }
 }

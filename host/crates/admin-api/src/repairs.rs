@@ -152,16 +152,23 @@ pub struct RepairedDeliveries {
 impl RepairedDeliveries {
     /// Returns how many there are.
     pub fn sum(&self) -> u64 {
-        let Self {
-            replayed,
-            failed,
-            rejected,
-            quarantined,
-            leased,
-            emptied,
-            gone,
-        } = self;
-        replayed + failed + rejected + quarantined + leased + emptied + gone
+        let others = self.others().into_iter().map(|(count, _)| count);
+        self.replayed + others.sum::<u64>()
+    }
+}
+
+impl RepairedDeliveries {
+    /// Returns those that were not converted again, by their outcomes.
+    pub fn others(&self) -> Vec<(u64, &'static str)> {
+        let all = [
+            (self.failed, "failed"),
+            (self.rejected, "refused by the active version"),
+            (self.quarantined, "in quarantine"),
+            (self.leased, "held by a host"),
+            (self.emptied, "emptied by an erasure"),
+            (self.gone, "gone"),
+        ];
+        all.into_iter().filter(|(count, _)| *count > 0).collect()
     }
 }
 

@@ -7,6 +7,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
+use super::columns::Cell;
+use crate::columns;
 use leadhost_domain::phone::{self, written};
 use leadhost_domain::word::words;
 
@@ -267,6 +269,15 @@ fn bounded(text: String, most: usize) -> String {
     match text.char_indices().nth(most) {
         Some((end, _)) => format!("{}...", &text[..end]),
         None => text,
+    }
+}
+
+columns! {
+    TriedField as field {
+        "Field" => &field.field,
+        "Value" => &field.value,
+        "Read from" => Cell::id(field.from.as_deref().unwrap_or_default()),
+        "How" => field.how.to_string(),
     }
 }
 

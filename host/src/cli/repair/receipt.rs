@@ -59,27 +59,10 @@ fn lines(repair: &RepairView, flags: &ServiceFlags) -> Vec<String> {
 
 /// Returns the outcomes of the deliveries.
 fn deliveries(found: Option<u64>, deliveries: &RepairedDeliveries) -> String {
-    let RepairedDeliveries {
-        replayed,
-        failed,
-        rejected,
-        quarantined,
-        leased,
-        emptied,
-        gone,
-    } = deliveries;
-    let others = [
-        ("failed", failed),
-        ("refused by the active version", rejected),
-        ("in quarantine", quarantined),
-        ("held by a host", leased),
-        ("emptied by an erasure", emptied),
-        ("gone", gone),
-    ];
+    let replayed = deliveries.replayed;
+    let others = deliveries.others().into_iter();
     let others: Vec<String> = others
-        .iter()
-        .filter(|(_, count)| **count > 0)
-        .map(|(what, count)| format!("{count} {what}"))
+        .map(|(count, what)| format!("{count} {what}"))
         .collect();
     let of = found.map_or(String::new(), |found| format!(" of {found}"));
     let noun = if found == Some(1) {

@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 use super::super::api::ApiRefusal;
 use super::super::form::Form;
 use super::super::frame::Frame;
+use super::super::table::Table;
 use super::super::{
     answer::{FormOutcome, page},
     visit::Visit,

@@ -157,16 +157,14 @@ impl RepairPage {
 
     /// Returns the deliveries that were not replayed, by their outcomes.
     fn others(&self) -> Vec<(u64, &'static str, Tone)> {
-        let counts = &self.repair.facts.deliveries;
-        let all = [
-            (counts.failed, "failed", Tone::Bad),
-            (counts.rejected, "refused by the active version", Tone::Warn),
-            (counts.quarantined, "in quarantine", Tone::Warn),
-            (counts.leased, "held by a host", Tone::Warn),
-            (counts.emptied, "emptied by an erasure", Tone::Warn),
-            (counts.gone, "gone", Tone::Warn),
-        ];
-        all.into_iter().filter(|(count, _, _)| *count > 0).collect()
+        let others = self.repair.facts.deliveries.others().into_iter();
+        let tone = |what| match what {
+            "failed" => Tone::Bad,
+            _ => Tone::Warn,
+        };
+        others
+            .map(|(count, what)| (count, what, tone(what)))
+            .collect()
     }
 
     /// Returns what came of it, or of its undo, once that has ended. `None` if it wrote nothing.
