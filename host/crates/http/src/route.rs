@@ -10,8 +10,9 @@ use super::auth::{AdminCaller, PartnerCaller, WorkspaceCaller};
 use super::body::UnreadBody;
 use super::call::Call;
 use super::console::handler::ConsoleHandler;
-use super::error::ApiError;
+use super::error::{ApiError, Family};
 use super::openapi::operation::Operation;
+use super::openapi::schemas::Schemas;
 use super::reply::ApiResponse;
 use super::surface::Access;
 use leadhost_domain::key::Role;
@@ -125,6 +126,13 @@ impl Route {
     /// Returns the name of the operation in the audit.
     pub fn act(&self) -> &'static str {
         self.name.strip_prefix("admin-").unwrap_or(self.name)
+    }
+
+    /// Returns the operation of the document, unless it has none.
+    pub fn operation<'s>(&self, family: Family, schemas: &'s mut Schemas) -> Option<Operation<'s>> {
+        let words = (self.act(), self.tag, self.template);
+        let operation = Operation::new(words, (self.access(), family), schemas);
+        (self.describe)(operation)
     }
 
     /// Returns what the operation is about, for the audit: a name or an id, or nothing.

@@ -21,7 +21,6 @@ use std::sync::{LazyLock, OnceLock};
 use serde_json::{Map, Value, json};
 
 pub use self::digest::digest;
-use self::operation::Operation;
 pub use self::rows::rows;
 pub use self::schema_validator::SchemaValidator;
 use self::schemas::Schemas;
@@ -40,8 +39,7 @@ pub fn document(surface: Surface) -> Value {
     let routes = routes::tables(surface).iter().copied().flatten();
     for route in routes.filter(|route| !route.tag.is_empty()) {
         let family = surface.family(route.template);
-        let operation = Operation::new(route, family, &mut schemas);
-        if let Some(operation) = (route.describe)(operation) {
+        if let Some(operation) = route.operation(family, &mut schemas) {
             let path = paths
                 .entry(route.template)
                 .or_insert_with(|| Value::Object(Map::new()));
@@ -129,8 +127,7 @@ pub fn parameters(route: &Route) -> &'static [String] {
         let mut schemas = Schemas::default();
         let routes = routes::tables(Surface::Both).iter().copied().flatten();
         let known = routes.filter_map(|route| {
-            let operation = Operation::new(route, Family::Gateway, &mut schemas);
-            let operation = (route.describe)(operation)?;
+            let operation = route.operation(Family::Gateway, &mut schemas)?;
             Some(((route.method, route.template), operation.parameters()))
         });
         known.collect()

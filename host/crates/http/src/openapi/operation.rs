@@ -10,7 +10,6 @@ use utoipa::ToSchema;
 
 use super::schemas::Schemas;
 use crate::error::{ApiError, Challenge, Family};
-use crate::route::Route;
 use crate::surface::Access;
 use crate::terms::{self, one_of, pattern, word};
 use leadhost_admin_api::activity::ActivityPeriod;
@@ -75,10 +74,13 @@ pub struct Operation<'s> {
 }
 
 impl<'s> Operation<'s> {
-    /// Returns the operation of a route with what follows from the row: its id, its section, the parameters
-    /// of its path, its security, and the refusals that follow from that.
-    pub fn new(route: &Route, family: Family, schemas: &'s mut Schemas) -> Self {
-        let access = route.access();
+    /// Returns the operation of a row with what follows from that: its id, its section, the parameters
+    /// of its path, its security, and the refusals that follow from its security.
+    pub fn new(
+        (name, tag, template): (&str, &str, &str),
+        (access, family): (Access, Family),
+        schemas: &'s mut Schemas,
+    ) -> Self {
         let security = match access {
             Access::Anyone => json!([]),
             Access::AdminKey => json!([{"adminKey": []}]),
@@ -91,15 +93,15 @@ impl<'s> Operation<'s> {
             access,
             schemas,
             whole: json!({
-                "operationId": camel_case(route.act()),
-                "tags": [route.tag],
+                "operationId": camel_case(name),
+                "tags": [tag],
                 "security": security,
                 "responses": {},
             }),
             last: String::new(),
             aliases: Vec::new(),
         };
-        for name in route.template.split(['{', '}']).skip(1).step_by(2) {
+        for name in template.split(['{', '}']).skip(1).step_by(2) {
             let (schema, description) = place(name);
             own = own.parameter("path", name, schema, description).required();
         }
