@@ -13,7 +13,7 @@ use super::{
     SendRecord, TicketRecord,
 };
 use crate::change::RowChange;
-use crate::{IdempotencyKey, StoredAnswer};
+use crate::IdempotencyKey;
 use leadhost_domain::channel::Template;
 use leadhost_domain::id::{
     AgentId, ConnectionId, ContactId, ConversationId, DealId, MessageErrorId, MessageId, TicketId,

@@ -189,7 +189,7 @@ stored! {
 }
 
 stored! {
-    Text: Actor, AttemptOutcome, BuildState, ConnectionKind, DealStage, DealStatus, DeliveryStatus,
+    Text: Actor, BuildState, ConnectionKind, DealStage, DealStatus, DeliveryStatus,
         ItemStatus, KeyKind, SendState, TicketStatus;
     |row, column| parsed(row, column, Self::from_text);
     |value| value.as_str().into()

@@ -7,7 +7,7 @@ use crate::decide::{IdempotencyRecord, Reference, ReferenceKey, TemplateState, W
 use crate::operations::batch::load::dialogue::contact_of;
 use crate::operations::batch::load::locked::LockedRows;
 use crate::schema::{self, table::OnConflict};
-use crate::sql::{Arg, Json, Sql, Tx, args, json, made, sql};
+use crate::sql::{Arg, Sql, Tx, args, json, made, sql};
 use crate::{IdempotencyKey, StoreError};
 use leadhost_domain::channel::Template;
 use leadhost_domain::id::{ConnectionId, ContactId};
