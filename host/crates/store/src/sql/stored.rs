@@ -16,7 +16,7 @@ use crate::row::{ColumnRef, RowColumns as _, unread};
 use crate::{ChangedBy, Erased, FieldChange, HostReport, RemainingData, StoreError, StoredAnswer};
 use leadhost_domain::analytics::{MeasureBits, MetricSet, TimeSlot};
 use leadhost_domain::audit::ActOutcome;
-use leadhost_domain::channel::{AttemptOutcome, Template};
+use leadhost_domain::channel::Template;
 use leadhost_domain::connection::{
     AllowedHost, ConnectionKind, ConnectionSettings, EndedChange, LeadFields, SourceChange,
 };
