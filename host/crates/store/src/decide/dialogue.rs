@@ -12,8 +12,8 @@ use super::{
     ConversationRecord, IdempotencyRecord, MessageErrorRecord, MessageRecord, Reference,
     SendRecord, TicketRecord,
 };
-use crate::change::RowChange;
 use crate::IdempotencyKey;
+use crate::change::RowChange;
 use leadhost_domain::channel::Template;
 use leadhost_domain::id::{
     AgentId, ConnectionId, ContactId, ConversationId, DealId, MessageErrorId, MessageId, TicketId,
