@@ -487,8 +487,7 @@ async fn keep(world: &World, change: impl FnOnce(&mut KeptSend)) -> KeptSend {
 }
 
 async fn kept(world: &World, message: MessageId) -> Option<KeptSend> {
-    let found = world.kept_send(world.workspace, message).await;
-    found.expect("it reads")
+    world.kept_send(world.workspace, message).await.unwrap()
 }
 
 pub async fn a_kept_send_comes_back_as_it_was_until_its_time_has_passed(world: &World) {
