@@ -390,8 +390,7 @@ async fn counted_refusals_are_stored_before_a_stop_ends(on: On) {
     let shutdown = &operator.host.app.core.shutdown;
     let dropped = shutdown.drain(std::time::Duration::from_secs(60)).await;
     assert_eq!(dropped, 0);
-    let rows = operator.host.store().audit_after(0, 100).await;
-    let rows = rows.expect("read");
+    let rows = operator.host.store().audit_after(0, 100).await.unwrap();
     let newest = rows.last().expect("a row");
     assert_eq!(newest.label, "viewer");
     has!(newest.detail, r#""count":4"#; "{newest:?}");

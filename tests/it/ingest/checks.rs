@@ -140,8 +140,7 @@ async fn junk_does_not_push_a_true_lead_out_of_quarantine(on: On) {
     let ids = host.with_status(DeliveryStatus::Quarantined).await;
     let options = replay_options(false, true);
     for id in [ids[0], ids[16]] {
-        let released = replay::one(&host.app.pipeline, id, options).await;
-        let released = released.expect("the proof holds now");
+        let released = replay::one(&host.app.pipeline, id, options).await.unwrap();
         assert_eq!(released.status, DeliveryStatus::Converted);
     }
     for external_id in ["externalId=o-1", "externalId=o-2"] {

@@ -27,8 +27,7 @@ async fn settled(world: &World, held: &HeldFetch, body: &[u8], items: Vec<ItemRe
 }
 
 async fn kept(world: &World, delivery: DeliveryId) -> Vec<KeptAnswer> {
-    let kept = world.answers(delivery, 0, 100).await;
-    kept.expect("it reads")
+    world.answers(delivery, 0, 100).await.unwrap()
 }
 
 pub async fn answers_stay_with_their_delivery_in_the_order_of_settling(world: &World) {

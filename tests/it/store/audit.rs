@@ -33,8 +33,7 @@ fn assert_chain(rows: &[AuditRow]) {
 }
 
 pub async fn rows_of_the_audit_follow_each_other_and_come_back_as_they_were(world: &World) {
-    let first = world.add_audit(act(world, "ana", "one")).await;
-    let first = first.expect("stored");
+    let first = world.add_audit(act(world, "ana", "one")).await.unwrap();
     let end = Act {
         outcome: ActOutcome::Done,
         begun: Some(first.number),

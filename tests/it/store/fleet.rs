@@ -78,16 +78,14 @@ pub async fn one_proposal_of_a_plugin_is_open_at_a_time_and_is_activated_once(wo
     let standing = store.proposals().await.unwrap();
     assert_eq!(standing, [proposal.clone(), other.unwrap()]);
 
-    let first = store.flip(&proposal, START).await.unwrap();
-    let first = first.expect("it stands");
+    let first = store.flip(&proposal, START).await.unwrap().unwrap();
     assert_eq!((first.digest, first.previous), (one.clone(), None));
     assert!(store.flip(&proposal, START).await.unwrap().is_none());
 
     let next = store.propose(rival, "form", &two, MINUTE).await.unwrap();
     let next = next.expect("the one before is over");
     assert!(next.number > proposal.number);
-    let second = store.flip(&next, START).await.unwrap();
-    let second = second.expect("it stands");
+    let second = store.flip(&next, START).await.unwrap().unwrap();
     assert_eq!((second.digest, second.previous), (two, Some(one)));
     assert!(second.generation > first.generation);
     let active = store.activations().await.unwrap();

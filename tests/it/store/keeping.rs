@@ -345,8 +345,7 @@ pub async fn the_floor_of_a_list_is_the_row_after_its_newest_ones(world: &World)
         ..Default::default()
     };
     let floor = async |filter: DeliveryFilter, rows: u32| {
-        let found = world.delivery_floor(&filter, rows).await;
-        found.expect("it reads")
+        world.delivery_floor(&filter, rows).await.unwrap()
     };
     assert_eq!(floor(all(), 2).await, Some(ids[2]));
     assert_eq!(floor(all(), 4).await, Some(ids[0]));

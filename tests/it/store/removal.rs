@@ -132,8 +132,7 @@ async fn bring(world: &World, name: &str, items: Vec<ItemResult>) -> DeliveryOut
 }
 
 async fn find(world: &World, by: PersonBy) -> Option<Person> {
-    let found = world.person(world.workspace, &by).await;
-    found.expect("it looks")
+    world.person(world.workspace, &by).await.unwrap()
 }
 
 pub async fn person(world: &World) -> Person {
@@ -189,6 +188,19 @@ async fn erasures(world: &World) -> Vec<Erasure> {
         limit: 100,
     };
     world.erasures(&filter).await.expect("it lists")
+}
+
+/// Empties or removes these deliveries for an erasure. Returns what is gone.
+async fn empty(world: &World, erasure: ErasureId, ids: &[DeliveryId]) -> Erased {
+    let gone = world.erase_deliveries(world.workspace, erasure, ids).await;
+    gone.expect("it removes")
+}
+
+async fn unlinked(world: &World, contact: ContactId, after: Option<DeliveryId>) -> UnlinkedPage {
+    let page = world
+        .unlinked_deliveries(world.workspace, contact, after)
+        .await;
+    page.expect("it reads")
 }
 
 /// Everything that is exported.
@@ -657,10 +669,7 @@ pub async fn deliveries_that_led_to_no_person_are_listed_whole_and_removed_by_th
     let ignored = ItemResult::Ignored("no lead".to_owned());
     let ignored = bring(world, "Zulmira", vec![ignored]).await;
     expect.push((ignored.delivery, DeliveryStatus::Ignored));
-    let page = world
-        .unlinked_deliveries(world.workspace, unknown, None)
-        .await
-        .expect("it reads");
+    let page = unlinked(world, unknown, None).await;
     assert_eq!(page.next, None);
     let found: Vec<_> = page
         .deliveries
@@ -670,19 +679,13 @@ pub async fn deliveries_that_led_to_no_person_are_listed_whole_and_removed_by_th
     assert_eq!(found, expect);
     assert_eq!(page.deliveries[0].body, b"{\"name\":\"Zulmira\"}");
     has!(page.deliveries[0].headers, "Zulmira");
-    let after = world
-        .unlinked_deliveries(world.workspace, unknown, Some(expect[1].0))
-        .await
-        .expect("it reads");
+    let after = unlinked(world, unknown, Some(expect[1].0)).await;
     assert_eq!(after.deliveries.len(), 2);
     bring(world, "Zulmira", vec![lead(zulmira(world, "L2"))]).await;
     let person = person(world).await;
     let begun = begin_erasing(world, &person).await;
     let ids: Vec<DeliveryId> = expect.iter().map(|(id, _)| *id).collect();
-    let gone = world
-        .erase_deliveries(world.workspace, begun.id, &ids)
-        .await
-        .expect("it removes");
+    let gone = empty(world, begun.id, &ids).await;
     assert_eq!(gone.deliveries, 4);
     assert_eq!(erase(world, &person).await.erased.deliveries, 5);
     assert_eq!(marks(world).await, [""; 0]);
@@ -698,8 +701,7 @@ pub async fn a_delivery_with_a_part_that_led_to_no_person_is_emptied(world: &Wor
         lead(bento(world, "L2")),
     ];
     let part = bring(world, "Zulmira and Bento", items).await;
-    let listed = |contact| world.unlinked_deliveries(world.workspace, contact, None);
-    let page = listed(person.id).await.expect("it reads");
+    let page = unlinked(world, person.id, None).await;
     let found: Vec<_> = page
         .deliveries
         .iter()
@@ -708,13 +710,10 @@ pub async fn a_delivery_with_a_part_that_led_to_no_person_is_emptied(world: &Wor
     assert_eq!(found, [(part.delivery, true)]);
     // A delivery of the person itself is removed anyway.
     let bento = world.detail(part.delivery).await.items[1].contact_id;
-    let page = listed(bento.expect("a contact")).await.expect("it reads");
+    let page = unlinked(world, bento.expect("a contact"), None).await;
     assert!(page.deliveries.is_empty());
     let begun = begin_erasing(world, &person).await;
-    let gone = world
-        .erase_deliveries(world.workspace, begun.id, &[part.delivery])
-        .await
-        .expect("it empties");
+    let gone = empty(world, begun.id, &[part.delivery]).await;
     assert_eq!((gone.deliveries, gone.shared_deliveries), (0, 1));
     let detail = world.detail(part.delivery).await;
     assert!(detail.request.body.is_empty() && detail.request.headers.is_empty());
@@ -735,8 +734,7 @@ pub async fn a_delivery_with_an_unrouted_lead_is_left(world: &World) {
     let person = person(world).await;
     let would = world.count_person(&person).await.expect("it counts");
     assert_eq!((would.deliveries, would.shared_deliveries), (1, 0));
-    let listed = world.unlinked_deliveries(world.workspace, person.id, None);
-    let page = listed.await.expect("it reads");
+    let page = unlinked(world, person.id, None).await;
     assert_eq!(page.deliveries.len(), 1);
     let found = &page.deliveries[0];
     assert_eq!(found.standing.id, part.delivery);
@@ -751,10 +749,7 @@ pub async fn a_delivery_with_an_unrouted_lead_is_left(world: &World) {
     assert!(!detail.request.body.is_empty());
     assert_eq!(detail.items.len(), 2);
     // It is removed only if the operator asks for it.
-    let gone = world
-        .erase_deliveries(world.workspace, record.id, &[part.delivery])
-        .await
-        .expect("it empties");
+    let gone = empty(world, record.id, &[part.delivery]).await;
     assert_eq!((gone.deliveries, gone.shared_deliveries), (0, 1));
     assert_eq!(erase(world, &person).await.erased.deliveries, 1);
     assert_eq!(marks(world).await, [""; 0]);

@@ -52,14 +52,12 @@ async fn begin(world: &World, field: Option<RepairField>, apply: bool) -> Repair
 }
 
 async fn try_begin(world: &World, repair: &Repair) -> (Repair, bool) {
-    let begun = world.begin_repair(repair).await;
-    begun.expect("the store answers")
+    world.begin_repair(repair).await.unwrap()
 }
 
 async fn try_change(world: &World, repair: &Repair, state: RepairState) -> RepairChanged {
     let changed = repair.in_state(state, world.now(), None);
-    let changed = world.change_repair(&changed).await;
-    changed.expect("the store answers")
+    world.change_repair(&changed).await.unwrap()
 }
 
 async fn change(world: &World, repair: &Repair, state: RepairState) -> Repair {
@@ -98,8 +96,7 @@ async fn replay(
 }
 
 async fn changes(world: &World, repair: &Repair) -> Vec<RepairChange> {
-    let changes = world.repair_changes(repair.id, 0, 100).await;
-    changes.expect("it reads")
+    world.repair_changes(repair.id, 0, 100).await.unwrap()
 }
 
 /// The fields of a receipt with their values.
@@ -226,8 +223,7 @@ pub async fn one_repair_is_open_at_a_time(world: &World) {
 
 pub async fn a_host_that_has_lost_a_repair_stores_no_progress(world: &World) {
     let begun = begin(world, None, true).await;
-    let taken = world.take_repair(&begun).await.expect("it writes");
-    let mut taken = taken.expect("it is open");
+    let mut taken = world.take_repair(&begun).await.unwrap().unwrap();
     assert_eq!(taken.generation, begun.generation + 1);
     taken.counts.found = Some(7);
     taken.counts.add(RepairOutcome::Replayed);
@@ -382,8 +378,7 @@ pub async fn nothing_is_written_for_a_repair_that_has_ended(world: &World) {
     let first = world.deliver(vec![lead(wrong)]).await;
     let before = rows(world).await;
     let begun = begin(world, None, true).await;
-    let taken = world.take_repair(&begun).await.expect("it writes");
-    let taken = taken.expect("it is open");
+    let taken = world.take_repair(&begun).await.unwrap().unwrap();
     let held = world.claim_delivery(first.delivery).await;
     let cancelled = change(world, &taken, RepairState::Cancelled).await;
     for repair in [&begun, &taken, &cancelled] {
@@ -400,8 +395,7 @@ pub async fn a_repair_that_is_not_being_undone_loses_no_change(world: &World) {
     let before = rows(world).await;
     let undoing = change(world, &of.repair, RepairState::Undoing).await;
     let all = changes(world, &of.repair).await;
-    let taken = world.take_repair(&undoing).await.expect("it writes");
-    let taken = taken.expect("it is open");
+    let taken = world.take_repair(&undoing).await.unwrap().unwrap();
     let undone = change(world, &taken, RepairState::Undone).await;
     for repair in [&of.repair, &undoing, &undone] {
         let undo = RepairUndo {
@@ -592,8 +586,7 @@ impl Moved {
 
 async fn person_with(world: &World, id: ContactId) -> Person {
     let by = PersonBy::Id(id);
-    let person = world.person(world.workspace, &by).await;
-    person.expect("it reads").expect("it is there")
+    world.person(world.workspace, &by).await.unwrap().unwrap()
 }
 
 /// The outcome of a field.
@@ -668,8 +661,7 @@ pub async fn an_undo_makes_a_merged_person_again(world: &World) {
 pub async fn a_host_that_has_lost_a_repair_merges_no_contacts(world: &World) {
     let of = moved(world).await;
     let before = (rows(world).await, changes(world, &of.repair).await);
-    let taken = world.take_repair(&of.repair).await.expect("it writes");
-    let taken = taken.expect("it is open");
+    let taken = world.take_repair(&of.repair).await.unwrap().unwrap();
     assert_eq!(of.merge(world, &of.repair).await, ContactMerge::Stale);
     // The next host finds the move in the receipt.
     let (from, into) = (of.from, of.into);
@@ -684,8 +676,7 @@ pub async fn a_host_that_has_lost_a_repair_merges_no_contacts(world: &World) {
 
 pub async fn a_host_that_takes_a_repair_merges_what_the_host_before_left(world: &World) {
     let of = moved(world).await;
-    let taken = world.take_repair(&of.repair).await.expect("it writes");
-    let taken = taken.expect("it is open");
+    let taken = world.take_repair(&of.repair).await.unwrap().unwrap();
     let (from, into) = (of.from, of.into);
     assert_eq!(of.moves(world).await, [(from, into, true)]);
     assert_eq!(of.merge(world, &taken).await, ContactMerge::Merged);
@@ -835,10 +826,7 @@ pub async fn a_receipt_that_is_being_undone_is_not_swept(world: &World) {
 pub async fn receipts_are_kept_as_long_as_deliveries(world: &World) {
     const DAY: i64 = 86_400;
     let of = repaired(world).await;
-    let sweep = async |limit| {
-        let removed = world.sweep(&RETENTION, world.now(), limit).await;
-        removed.expect("it sweeps")
-    };
+    let sweep = async |limit| world.sweep(&RETENTION, world.now(), limit).await.unwrap();
     assert_eq!(of.repair.ended_at, Some(world.now()));
     world.advance(90 * DAY).await;
     // The delivery is a little older.

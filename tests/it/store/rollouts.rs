@@ -71,8 +71,7 @@ fn report(world: &World, of: &Rollout, host: HostId, name: &str) -> RolloutRepor
 }
 
 async fn reports(world: &World, of: &Rollout) -> Vec<RolloutReport> {
-    let reports = world.rollout_reports(&of.name, of.number).await;
-    reports.unwrap()
+    world.rollout_reports(&of.name, of.number).await.unwrap()
 }
 
 pub async fn a_rollout_begins_with_a_number_and_a_generation_and_comes_back_as_it_was(

@@ -35,8 +35,7 @@ impl<'a> Asker<'a> {
         internal.name = "Eva".to_owned();
         internal.internal = true;
         plan.agents.push(internal);
-        let applied = world.store.apply(&plan, world.now(), false).await;
-        let applied = applied.expect("the plan holds");
+        let applied = world.store.apply(&plan, world.now(), false).await.unwrap();
         let workspace = Some(world.workspace);
         let partner = acme(&world).await.partner;
         let key = host.key(KeyKind::Workspace, workspace, None).await.0;

@@ -340,7 +340,6 @@ pub async fn elapse(world: &World, conversation: ConversationId) -> bool {
 }
 
 pub async fn due(world: &World) -> Vec<ConversationId> {
-    let due = world.conversations_due(world.now(), 100).await;
-    let due = due.expect("it lists");
+    let due = world.conversations_due(world.now(), 100).await.unwrap();
     due.into_iter().map(|elapse| elapse.conversation).collect()
 }

@@ -92,8 +92,7 @@ async fn counted(world: &World, of_cube: bool) -> BTreeMap<CountKey, MeasureCoun
         edges: Vec::new(),
         buckets: vec![(days.0, all)],
     };
-    let found = world.rollup_cells(&world.scope, &query).await;
-    let found = found.expect("it reads");
+    let found = world.rollup_cells(&world.scope, &query).await.unwrap();
     assert_eq!(found.of_cube, of_cube);
     let keys: BTreeMap<i64, CountKey> = found.keys.into_iter().collect();
     let mut sums = BTreeMap::<CountKey, MeasureCounts>::new();
@@ -386,10 +385,8 @@ async fn rows_of_another_workspace_are_not_counted() {
             },
         )],
     };
-    let own = hosts[1].rollup_cells(&world.scope, &query).await;
-    let own = own.expect("it reads");
+    let own = hosts[1].rollup_cells(&world.scope, &query).await.unwrap();
     assert_eq!((own.keys.len(), own.cells.len()), (3, 3));
-    let others = hosts[1].rollup_cells(&other, &query).await;
-    let others = others.expect("it reads");
+    let others = hosts[1].rollup_cells(&other, &query).await.unwrap();
     assert!(others.state.version.is_some() && others.cells.is_empty());
 }

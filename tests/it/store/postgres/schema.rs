@@ -253,8 +253,7 @@ order by 1";
     for sql in [BEFORE, POSTGRES] {
         run(&mut postgres, sql).await;
     }
-    let rows = sqlx::query(ALL).fetch_all(&mut postgres).await;
-    let rows = rows.expect("rows");
+    let rows = sqlx::query(ALL).fetch_all(&mut postgres).await.unwrap();
     let mut lines: Vec<String> = rows.iter().map(|row| row.get("line")).collect();
     lines.sort();
     assert_eq!(lines, expect);

@@ -289,8 +289,7 @@ pub async fn keys_and_counts_are_a_workspaces_own(world: &World) {
     talk(world, &phone(1)).await;
     let mut other = plan("other");
     other.agents[1].internal = true;
-    let applied = world.apply(&other, world.now(), false).await;
-    let applied = applied.expect("the plan holds");
+    let applied = world.apply(&other, world.now(), false).await.unwrap();
     let theirs = scope(&world.store, applied.workspace_id).await;
     assert_eq!(begin(world, TALKS).await.builds.len(), 2);
     count(world).await;
@@ -321,8 +320,7 @@ pub async fn keys_and_counts_are_a_workspaces_own(world: &World) {
         (world.scope.workspace(), ours),
         (applied.workspace_id, found),
     ] {
-        let named = world.rollup_cells_of(workspace, &query).await;
-        let named = named.expect("it reads");
+        let named = world.rollup_cells_of(workspace, &query).await.unwrap();
         assert_eq!(named.state, cells.state);
         assert_eq!((named.keys, named.cells), (cells.keys, cells.cells));
     }

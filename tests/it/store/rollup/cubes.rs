@@ -112,10 +112,7 @@ pub async fn other_rules_make_other_cubes(world: &World) {
     talk(world, &phone(1)).await;
     count(world).await;
     fill_all(world).await;
-    let due_by = async |tzdata| {
-        let due = world.cubes_due(tzdata, world.now()).await;
-        due.expect("it lists")
-    };
+    let due_by = async |tzdata| world.cubes_due(tzdata, world.now()).await.unwrap();
     assert_eq!(zones(&due_by("1999z").await), [zone::DEFAULT]);
     assert!(!uses_cube(world, zone::DEFAULT).await);
     // A host with other rules neither fills nor keeps cubes of these rules.

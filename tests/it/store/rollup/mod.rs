@@ -142,8 +142,7 @@ pub async fn count(world: &World) -> u64 {
 }
 
 pub async fn due(world: &World) -> Vec<Cube> {
-    let due = world.cubes_due(zone::tzdata(), world.now()).await;
-    due.expect("it lists")
+    world.cubes_due(zone::tzdata(), world.now()).await.unwrap()
 }
 
 pub async fn fill(world: &World, cube: &Cube) {
@@ -170,8 +169,7 @@ pub async fn ask_for(world: &World, zone: &str, requests: u64) {
 }
 
 pub async fn state(world: &World, set: MetricSet) -> RollupState {
-    let state = world.rollup_state(&world.scope, set).await;
-    state.expect("it reads")
+    world.rollup_state(&world.scope, set).await.unwrap()
 }
 
 /// The days around everything in the tests.
@@ -207,8 +205,7 @@ pub async fn cells(world: &World, set: MetricSet, zone: &str, tzdata: &str) -> R
 }
 
 pub async fn asked(world: &World, scope: &Scope, query: &CellQuery<'_>) -> RollupCells {
-    let cells = world.rollup_cells(scope, query).await;
-    cells.expect("it reads")
+    world.rollup_cells(scope, query).await.unwrap()
 }
 
 pub fn table(cells: &RollupCells) -> Table {
