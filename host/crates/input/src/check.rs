@@ -200,9 +200,12 @@ impl<'a> Check<'a> {
                 let holds = self.is_spent || pattern.is_match(text);
                 self.demand(holds, value, || IssueKind::Pattern(pattern))
             }
-            (Keyword::Items(part), Value::Array(list)) => {
+            (Keyword::Items(first, rest), Value::Array(list)) => {
                 let list = list.iter().enumerate();
-                self.all(list.map(|(index, value)| (*part, value, PathStep::Index(index))))
+                self.all(list.filter_map(|(index, value)| {
+                    let part = first.get(index).or(rest.as_ref())?;
+                    Some((*part, value, PathStep::Index(index)))
+                }))
             }
             (Keyword::Names(part), Value::Object(fields)) => {
                 let refused = fields.keys().find(|name| !self.name_fits(*part, name));

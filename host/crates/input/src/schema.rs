@@ -42,7 +42,8 @@ pub enum Keyword {
     AtLeast(Length, usize),
     AtMost(Length, usize),
     Pattern(Pattern),
-    Items(usize),
+    /// Elements at these places, and those after them.
+    Items(Vec<usize>, Option<usize>),
     Fields {
         named: BTreeMap<String, usize>,
         rest: Rest,
@@ -289,7 +290,7 @@ impl<'a> Reader<'a> {
         let is_inner = keywords.iter().any(|keyword| {
             matches!(
                 keyword,
-                Keyword::Fields { .. } | Keyword::Items(_) | Keyword::Names(_)
+                Keyword::Fields { .. } | Keyword::Items(..) | Keyword::Names(_)
             ) || !keyword.parts_of_the_same_value().is_empty()
         });
         Ok(Part { keywords, is_inner })
@@ -321,7 +322,16 @@ impl<'a> Reader<'a> {
                 "minProperties" => Keyword::AtLeast(Length::Object, at.count()?),
                 "maxProperties" => Keyword::AtMost(Length::Object, at.count()?),
                 "pattern" => Keyword::Pattern(self.pattern(&at)?),
-                "items" => Keyword::Items(self.one(&at)),
+                "items" if fields.contains_key("prefixItems") => continue,
+                "items" => Keyword::Items(Vec::new(), Some(self.one(&at))),
+                "prefixItems" => {
+                    let rest = fields.get("items").map(|value| Keyed {
+                        name: "items",
+                        value,
+                        ..at
+                    });
+                    Keyword::Items(self.list(&at)?, rest.map(|at| self.one(&at)))
+                }
                 "additionalProperties" if fields.contains_key("properties") => continue,
                 "properties" | "additionalProperties" => self.fields(fields, place)?,
                 "propertyNames" => Keyword::Names(self.one(&at)),
