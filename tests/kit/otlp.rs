@@ -1,5 +1,4 @@
-//! A receiver of traces by OTLP over HTTP, which decodes the protocol with the messages that its authors
-//! generate, and not with those of the service. It misbehaves on request.
+//! A receiver of traces by OTLP over HTTP. It misbehaves on request.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;

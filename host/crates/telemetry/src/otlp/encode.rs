@@ -2,10 +2,14 @@
 
 use std::time::Duration;
 
-use super::messages::{
-    AnyValue, ExportTraceServiceRequest, InstrumentationScope, KeyValue, Link, OtlpSpan,
-    OtlpSpanKind, Resource, ResourceSpans, ScopeSpans, Status, StatusCode, any_value,
-};
+use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
+use opentelemetry_proto::tonic::common::v1::any_value::Value;
+use opentelemetry_proto::tonic::common::v1::{AnyValue, InstrumentationScope, KeyValue};
+use opentelemetry_proto::tonic::resource::v1::Resource;
+use opentelemetry_proto::tonic::trace::v1::span::{Link, SpanKind as OtlpSpanKind};
+use opentelemetry_proto::tonic::trace::v1::status::StatusCode;
+use opentelemetry_proto::tonic::trace::v1::{ResourceSpans, ScopeSpans, Span, Status};
+
 use leadhost_config::TelemetrySection;
 use leadhost_domain::id::HostId;
 use leadhost_domain::time::Micros;
@@ -22,6 +26,7 @@ pub fn resource(config: &TelemetrySection, host: HostId) -> Resource {
             text("service.version", env!("CARGO_PKG_VERSION")),
             text("service.instance.id", &host.to_string()),
         ],
+        ..Resource::default()
     }
 }
 
@@ -42,15 +47,17 @@ pub fn spans(resource: &Resource, traces: &[FinishedTrace]) -> ExportTraceServic
                 scope: Some(InstrumentationScope {
                     name: "leadhost".to_owned(),
                     version: env!("CARGO_PKG_VERSION").to_owned(),
+                    ..InstrumentationScope::default()
                 }),
                 spans,
+                ..ScopeSpans::default()
             }],
             schema_url: SCHEMA.to_owned(),
         }],
     }
 }
 
-fn span(trace: &FinishedTrace, span: &SpanRecord) -> OtlpSpan {
+fn span(trace: &FinishedTrace, span: &SpanRecord) -> Span {
     let mut attributes: Vec<KeyValue> = span
         .attributes
         .iter()
@@ -66,9 +73,10 @@ fn span(trace: &FinishedTrace, span: &SpanRecord) -> OtlpSpan {
         .map(|later| Link {
             trace_id: later.trace.0.to_vec(),
             span_id: later.span.0.to_vec(),
+            ..Link::default()
         });
     let TraceId(id) = trace.id;
-    OtlpSpan {
+    Span {
         trace_id: id.to_vec(),
         span_id: span.id.0.to_vec(),
         parent_span_id: span.parent.map(|id| id.0.to_vec()).unwrap_or_default(),
@@ -81,7 +89,9 @@ fn span(trace: &FinishedTrace, span: &SpanRecord) -> OtlpSpan {
         // A step without an error is left unset, as the specification asks of instrumentation.
         status: span.error.as_ref().map(|_| Status {
             code: StatusCode::Error.into(),
+            ..Status::default()
         }),
+        ..Span::default()
     }
 }
 
@@ -103,13 +113,14 @@ fn nanos_after(began: Micros, after: Duration) -> u64 {
 
 fn attribute(key: &str, value: SpanValue) -> KeyValue {
     let value = match value {
-        SpanValue::Text(text) => any_value::PlainValue::Text(text.into_owned()),
-        SpanValue::Shared(text) => any_value::PlainValue::Text(text.to_string()),
-        SpanValue::Id(id) => any_value::PlainValue::Text(id.to_string()),
-        SpanValue::Number(number) => any_value::PlainValue::Integer(number),
+        SpanValue::Text(text) => Value::StringValue(text.into_owned()),
+        SpanValue::Shared(text) => Value::StringValue(text.to_string()),
+        SpanValue::Id(id) => Value::StringValue(id.to_string()),
+        SpanValue::Number(number) => Value::IntValue(number),
     };
     KeyValue {
         key: key.to_owned(),
         value: Some(AnyValue { value: Some(value) }),
+        ..KeyValue::default()
     }
 }

@@ -2,7 +2,6 @@
 //! bounded.
 
 mod encode;
-mod messages;
 mod sender;
 mod traces;
 

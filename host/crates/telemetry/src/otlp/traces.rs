@@ -5,12 +5,13 @@
 //! attempts, and both are counted.
 
 use bytes::Bytes;
+use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceResponse;
+use opentelemetry_proto::tonic::resource::v1::Resource;
 use prost::Message as _;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
 use super::encode;
-use super::messages::{ExportTraceServiceResponse, Resource};
 use super::sender::OtlpSender;
 use leadhost_config::TelemetrySection;
 use leadhost_domain::id::HostId;
