@@ -75,9 +75,10 @@ pub fn say_facts<T: Described>(row: &T) {
         .filter(|column| column.place != Place::Pages)
     {
         let cell = (column.value)(row);
-        if !cell.is_missing() {
+        let written = cell.written();
+        if !cell.is_missing() && !written.is_empty() {
             let name = column.heading.to_lowercase();
-            say(&format!("{name:<13} {}", safe(&cell.written())));
+            say(&format!("{name:<13} {}", safe(&written)));
         }
     }
 }
