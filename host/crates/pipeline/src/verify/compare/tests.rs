@@ -181,7 +181,7 @@ fn an_id_of_the_provider_that_an_accepted_answer_loses_or_changes_is_harm() {
     ] {
         let found = tally(&accepted(before), &accepted(after));
         assert_eq!(found.harm.lost, harm, "{before:?} {after:?}");
-        assert_eq!(found.lost.get(IDS).is_some(), harm > 0);
+        assert_eq!(found.lost.contains_key(IDS), harm > 0);
     }
 }
 
@@ -553,7 +553,7 @@ fn a_lost_phone_shows_beside_any_number_of_other_changes() {
     let after = VersionOutcome::Converted(vec![lead(None, &[])]);
     let found = tally(&before, &after);
     assert_eq!(found.lost.get("phone").map(|lost| lost.count), Some(1));
-    assert!(found.lost.get("name").is_none());
+    assert!(!found.lost.contains_key("name"));
 }
 
 #[test]
