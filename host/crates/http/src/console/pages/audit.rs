@@ -29,7 +29,7 @@ pub struct ShownAct {
     pub row: AuditRow,
     pub said: String,
     pub more: String,
-    /// The columns of the row, and what else its detail has, by name.
+    /// Who, what and where, and what else its detail has, by name.
     pub facts: Facts,
 }
 
@@ -50,8 +50,19 @@ impl ShownAct {
             more.truncate(FACTS);
             more.push(("more".to_owned(), "leadhost audit --json".into()));
         }
-        let mut facts = Facts::of(&row);
-        facts.0.extend(more);
+        let mut facts = Vec::new();
+        let mut add = |name: &str, value: String| facts.push((name.to_owned(), value.into()));
+        if let Some(role) = row.role {
+            add("role", format!("{role}, from {}", row.address));
+        }
+        add("act", row.act.clone());
+        let begun = row.begun.map(|begun| format!(", begun with row {begun}"));
+        add(
+            "row",
+            format!("{}{}", row.number, begun.unwrap_or_default()),
+        );
+        facts.extend(more);
+        let facts = Facts(facts);
         let (said, more) = row.sentence();
         Self {
             row,
