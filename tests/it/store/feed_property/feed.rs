@@ -1,4 +1,5 @@
-//! The feeds that clients read: a store, or its export over HTTP.
+//! The feeds that clients read: a store, its export over HTTP, or a table with a stamper
+//! of its own.
 
 use std::borrow::Cow;
 use std::net::SocketAddr;
@@ -11,8 +12,12 @@ use leadhost_domain::row::Entity;
 use leadhost_domain::time;
 use leadhost_store::*;
 use leadhost_tests::Ask;
+use rusqlite::Connection;
 use serde::Deserialize;
 use serde_json::value::RawValue;
+use sqlx::Row as _;
+use sqlx::postgres::PgConnection;
+use tokio::sync::Mutex;
 
 /// The pause between two attempts, and the number of attempts, which take a minute.
 const PAUSE: Duration = Duration::from_millis(5);
@@ -131,7 +136,19 @@ pub enum Feed {
         key: PlainKey,
         entity: Entity,
     },
+    /// A table `feed` in a file.
+    File(Mutex<Connection>),
+    /// The same in a database, read with this query.
+    Database(Mutex<PgConnection>, &'static str),
 }
+
+pub const TABLE_PAGE: &str = "
+select cur, id, (select coalesce(max(cur), 0) from feed) as clock
+from feed
+where cur > $1
+and cur <= coalesce($2, (select max(cur) from feed))
+order by cur, id
+limit $3";
 
 #[derive(Deserialize)]
 struct Envelope<'a> {
@@ -203,6 +220,26 @@ impl Feed {
                     false => page_from_envelope(answer.text()),
                 })
             }
+            Self::File(connection) => {
+                let found = read_file_page(&*connection.lock().await, place);
+                Some(found.expect("it reads"))
+            }
+            Self::Database(connection, sql) => {
+                let found = sqlx::query(*sql)
+                    .bind(place.after)
+                    .bind(place.upper)
+                    .bind(i64::try_from(place.limit.rows).unwrap() + 1)
+                    .fetch_all(&mut *connection.lock().await)
+                    .await
+                    .expect("it reads");
+                let row = |row: &sqlx::postgres::PgRow| (row.get("cur"), row.get("id"));
+                let clock = found.first().map(|row| row.get("clock"));
+                Some(page_from_table(
+                    found.iter().map(row).collect(),
+                    clock,
+                    place,
+                ))
+            }
         }
     }
 
@@ -273,5 +310,33 @@ fn page_from_wire<'a>(rows: impl Iterator<Item = &'a str>, end: EnvelopeEnd<'_>)
         more: end.next_cursor.is_some(),
         upper: i64::MAX,
         cursor: end.next_cursor.map(Cow::into_owned),
+    }
+}
+
+fn read_file_page(connection: &Connection, place: &Place) -> rusqlite::Result<Page> {
+    let limit = i64::try_from(place.limit.rows).unwrap() + 1;
+    let mut page = connection.prepare(TABLE_PAGE)?;
+    let mut rows = page.query((place.after, place.upper, limit))?;
+    let (mut found, mut clock) = (Vec::new(), None);
+    while let Some(row) = rows.next()? {
+        found.push((row.get("cur")?, row.get("id")?));
+        clock = Some(row.get("clock")?);
+    }
+    Ok(page_from_table(found, clock, place))
+}
+
+fn page_from_table(mut found: Vec<(i64, String)>, clock: Option<i64>, place: &Place) -> Page {
+    let more = found.len() > place.limit.rows;
+    found.truncate(place.limit.rows);
+    let row = |(stamp, id)| Row {
+        stamp,
+        id,
+        text: String::new(),
+    };
+    Page {
+        rows: found.into_iter().map(row).collect(),
+        more,
+        upper: place.upper.or(clock).unwrap_or(place.after),
+        cursor: None,
     }
 }

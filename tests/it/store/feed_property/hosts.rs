@@ -178,7 +178,7 @@ impl RunningHosts {
         };
         Feeds {
             feeds: vec![store, http],
-            clock: Arc::clone(&self.clock),
+            clock: Some(Arc::clone(&self.clock)),
         }
     }
 

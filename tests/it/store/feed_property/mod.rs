@@ -6,7 +6,9 @@
 //! writers' plan has it.
 //!
 //! The plan follows from the seed alone, and both stores are checked against it:
-//! the same seed gives the same rows on both.
+//! the same seed gives the same rows on both. As a control, the same clients
+//! read tables with wrong stampers, each of which looks right: they must detect
+//! the lost rows, otherwise they prove nothing.
 //!
 //! `LEADHOST_FEED_CHANGES` sets the number of row changes on each store, and
 //! `LEADHOST_FEED_SEED` the random seed.
@@ -15,6 +17,7 @@ mod client;
 mod feed;
 mod hosts;
 mod plan;
+mod stampers;
 mod writer;
 
 use std::sync::Arc;
