@@ -143,16 +143,18 @@ impl Route {
         }
     }
 
-    /// Returns what a path of this route names, or `None` if it is not one. A parameter is never empty.
+    /// Returns what a path of this route names, or `None` if it is not one.
     fn parameters<'p>(&self, path: &'p str) -> Option<Parameters<'p>> {
         let (fixed, mut template) = self.template.split_at(self.fixed);
         let mut rest = path.strip_prefix(fixed)?;
         let mut found = Parameters::default();
         let mut places = found.0.iter_mut();
+        // Others answer that there is nothing of this name, in their own words.
+        let may_be_empty = !matches!(self.handler, Handler::Partner(_) | Handler::Token(_));
         while let Some((_, after)) = template.split_once('}') {
             let end = rest.find('/').unwrap_or(rest.len());
             let (value, others) = rest.split_at(end);
-            if value.is_empty() {
+            if value.is_empty() && !may_be_empty {
                 return None;
             }
             *places.next()? = value;

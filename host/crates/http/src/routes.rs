@@ -64,9 +64,7 @@ pub fn of_request<'p>(
         .filter(|method| find(tables, method, path).is_some())
         .collect();
     let counts = path.strip_prefix("/v1/analytics/");
-    let is_analytics = counts.and_then(|counts| counts.split_once('/'));
-    let is_analytics =
-        is_analytics.is_some_and(|(_, period)| !period.is_empty() && !period.contains('/'));
+    let is_analytics = counts.is_some_and(|counts| counts.matches('/').count() == 1);
     Err(match there.as_slice() {
         [] if surface.has_data() && is_analytics => NoRoute::NoMetricSet,
         [] => NoRoute::Nothing,
