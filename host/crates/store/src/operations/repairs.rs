@@ -7,11 +7,11 @@ use uuid::Uuid;
 
 use crate::database::Database;
 use crate::postgres::VisibleRows;
-use crate::row::{FromRow as _, from_row, read};
+use crate::row::{FromRow as _, RowColumns as _, from_row, read};
 use crate::schema::{self, table::OnConflict};
 use crate::sql::{Sql, SqlRow, Tx, args, made, sql, steps};
 use crate::{CorrectedContact, RepairChanged, RepairMove, StoreError};
-use leadhost_domain::id::{DeliveryId, RepairId};
+use leadhost_domain::id::{ContactId, DeliveryId, RepairId};
 use leadhost_domain::repair::{
     CREATED, MERGED, PERSON, Repair, RepairChange, RepairReceipt, RepairSum, RepairUndone, SAID,
 };
@@ -255,10 +255,18 @@ from_row! {
 
     RepairMove |row| {
         number, workspace: "workspace_id", delivery: "delivery_id", item, contact: "contact_id",
-        from: "value_before", into: "value_after",
+        from = contact(row, "value_before")?, into = contact(row, "value_after")?,
     }
 
     RepairSum |row| { field, undone, changes }
+}
+
+/// Reads the contact that a value of a change is.
+fn contact(row: &SqlRow<'_>, column: &'static str) -> Result<ContactId, StoreError> {
+    let contact = row.json_if(column.into())?;
+    contact.ok_or_else(|| StoreError::Inconsistent {
+        what: format!("repair_changes.{column} is null"),
+    })
 }
 
 fn changed_lead(row: &SqlRow<'_>) -> Result<PartedLead, StoreError> {
