@@ -73,6 +73,17 @@ impl StoreError {
         }
     }
 
+    /// Names the table of a value that its column cannot hold: reading a column does not know it.
+    pub(super) fn in_table(mut self, table: &str) -> Self {
+        if let Self::Inconsistent { what } = &mut self
+            && let Some(rest) = what.strip_prefix(UNKNOWN_TABLE)
+            && rest.starts_with('.')
+        {
+            what.replace_range(..UNKNOWN_TABLE.len(), table);
+        }
+        self
+    }
+
     /// Returns the same failure for another waiter. Only the first waiter gets the source
     /// error.
     pub fn again(&self) -> Self {
@@ -89,6 +100,9 @@ impl StoreError {
         }
     }
 }
+
+/// In the place of a table's name, before the column, while it is not known.
+pub(super) const UNKNOWN_TABLE: &str = "row";
 
 /// An error for a column with an impossible value.
 pub(super) fn odd(

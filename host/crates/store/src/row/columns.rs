@@ -10,7 +10,7 @@ use sqlx::postgres::PgRow;
 use uuid::Uuid;
 
 use crate::StoreError;
-use crate::error::odd;
+use crate::error::{UNKNOWN_TABLE, odd};
 use crate::sql::SqlRow;
 use leadhost_domain::time::Micros;
 
@@ -97,7 +97,7 @@ pub(crate) use from_row;
 
 /// Returns the error for a column that holds a value that it cannot hold.
 pub fn unread(column: ColumnRef, found: impl fmt::Display) -> StoreError {
-    odd("row", column, found)
+    odd(UNKNOWN_TABLE, column, found)
 }
 
 /// Serializes a value as JSON text, for a parameter.

@@ -158,7 +158,8 @@ macro_rules! table {
 
         impl $crate::row::FromRow for $record {
             fn from_row($row: &$crate::sql::SqlRow<'_>) -> Result<Self, $crate::StoreError> {
-                Ok(Self { $($read)* $($($other: $init,)*)? })
+                let read = || Ok(Self { $($read)* $($($other: $init,)*)? });
+                read().map_err(|error: $crate::StoreError| error.in_table($name))
             }
         }
     };
@@ -222,7 +223,8 @@ macro_rules! table {
 
         impl $crate::row::FromRow for $record {
             fn from_row($row: &$crate::sql::SqlRow<'_>) -> Result<Self, $crate::StoreError> {
-                Ok(Self { $($read)* $($($other: $init,)*)? })
+                let read = || Ok(Self { $($read)* $($($other: $init,)*)? });
+                read().map_err(|error: $crate::StoreError| error.in_table($name))
             }
         }
     };
