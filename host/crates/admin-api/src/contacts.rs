@@ -228,7 +228,8 @@ columns! {
         "Messages" number named => erasure.erased.messages,
         "Deliveries" number named => erasure.erased.deliveries,
         "Remaining" number named => erasure.remaining.count(),
-        "Erasure" => Cell::id(erasure.id)
+        "Erasure" commands => Cell::id(erasure.id),
+        "Receipt" pages => Cell::from("receipt")
             .link(format!("/contacts/erasures/{}", erasure.id))
             .label(format!("Receipt of {}", erasure.contact_id)),
     }
