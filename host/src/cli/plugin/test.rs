@@ -128,10 +128,11 @@ impl Test {
         let answer = engine.plugins.answer_case(loaded, Arc::clone(&case)).await;
         let output = match answer.output {
             Ok(output) => output,
-            Err(error) if error.is_fault() => {
+            // On a busy machine a loop is given up before it has used its processor time.
+            Err(error) if error.is_fault() || matches!(error, CallError::Busy) => {
                 crashes.add(&case.name, answer.usage.log, error.to_string());
                 return Ok(match error {
-                    CallError::OutOfTime { .. } => CaseOutcome::Late,
+                    CallError::OutOfTime { .. } | CallError::Busy => CaseOutcome::Late,
                     _ => CaseOutcome::Failed,
                 });
             }
