@@ -6,6 +6,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
+use tokio::io::AsyncReadExt as _;
 
 use crate::Failure;
 
@@ -160,6 +161,34 @@ pub fn read_head(received: &[u8]) -> Option<Head> {
         length: field("content-length:").and_then(|length| length.trim().parse().ok()),
         kept: field("connection:").is_none_or(|word| word.trim() != "close"),
     })
+}
+
+/// Reads one whole answer into `received`, for the load. Returns its head and its body.
+pub async fn read_answer<'a>(
+    stream: &mut tokio::net::TcpStream,
+    received: &'a mut Vec<u8>,
+) -> Result<(Head, &'a [u8]), String> {
+    received.clear();
+    let mut head = None;
+    loop {
+        let read = stream
+            .read_buf(received)
+            .await
+            .map_err(|error| format!("receiving: {}", error.kind()))?;
+        if read == 0 {
+            return Err("the connection was closed before its answer".to_owned());
+        }
+        if head.is_none() {
+            head = read_head(received);
+        }
+        let Some(head) = head else {
+            continue;
+        };
+        let end = head.body + head.length.ok_or("an answer without a length")?;
+        if received.len() >= end {
+            return Ok((head, &received[head.body..end]));
+        }
+    }
 }
 
 #[cfg(test)]

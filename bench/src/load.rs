@@ -13,12 +13,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use rustix::time::{ClockId, clock_gettime};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
 use tokio::task::LocalSet;
 
 use crate::Failure;
-use crate::http::{Head, read_head};
+use crate::http::read_answer;
 use crate::lead::{self, Leads};
 use crate::sample::Sample;
 
@@ -219,51 +219,23 @@ impl LoadConnection {
 
     /// Reads one whole answer; returns its status and its delivery's id.
     async fn answer(&mut self) -> Result<(u16, [u8; 36]), String> {
-        self.received.clear();
-        let mut head = None;
-        loop {
-            let read = self
-                .stream
-                .read_buf(&mut self.received)
-                .await
-                .map_err(|error| format!("receiving: {error}"))?;
-            if read == 0 {
-                return Err("the connection was closed before its answer".to_owned());
-            }
-            if head.is_none() {
-                head = read_head(&self.received);
-            }
-            let Some(Head {
-                status,
-                body,
-                length,
-                ..
-            }) = head
-            else {
-                continue;
-            };
-            let length = length.ok_or("an answer without a length")?;
-            let Some(body) = self.received.get(body..body + length) else {
-                continue;
-            };
-            if status != 200 {
-                return Ok((status, [0; 36]));
-            }
-            let wanted: &[u8] = match self.load.body {
-                LoadBody::Lead => b"\"status\":\"converted\"",
-                LoadBody::Nothing => b"\"status\":\"ignored\"",
-            };
-            if find(body, wanted).is_none() {
-                return Err(format!("an unexpected answer: {}", text(body)));
-            }
-            let at = find(body, b"\"deliveryId\":\"").map(|at| at + 14);
-            let id = at
-                .and_then(|at| body.get(at..at + 36))
-                .and_then(|id| id.try_into().ok());
-            return id
-                .map(|id| (status, id))
-                .ok_or_else(|| format!("an answer without a delivery: {}", text(body)));
+        let (head, body) = read_answer(&mut self.stream, &mut self.received).await?;
+        if head.status != 200 {
+            return Ok((head.status, [0; 36]));
         }
+        let wanted: &[u8] = match self.load.body {
+            LoadBody::Lead => b"\"status\":\"converted\"",
+            LoadBody::Nothing => b"\"status\":\"ignored\"",
+        };
+        if find(body, wanted).is_none() {
+            return Err(format!("an unexpected answer: {}", text(body)));
+        }
+        let at = find(body, b"\"deliveryId\":\"").map(|at| at + 14);
+        let id = at
+            .and_then(|at| body.get(at..at + 36))
+            .and_then(|id| id.try_into().ok());
+        id.map(|id| (head.status, id))
+            .ok_or_else(|| format!("an answer without a delivery: {}", text(body)))
     }
 }
 

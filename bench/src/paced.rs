@@ -14,12 +14,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::AsyncWriteExt as _;
 use tokio::net::{TcpSocket, TcpStream};
 use tokio::sync::mpsc;
 use tokio::task::LocalSet;
 
-use crate::http::{Head, read_head};
+use crate::http::read_answer;
 use crate::sample::Sample;
 use crate::{Failure, lead};
 
@@ -213,47 +213,17 @@ async fn ask(shared: &Shared, number: u64) -> Result<(String, Option<KeptConnect
     );
     let mut request = head.into_bytes();
     request.extend_from_slice(&body);
-    let stream = &mut connection.stream;
-    stream
+    connection
+        .stream
         .write_all(&request)
         .await
         .map_err(|error| format!("sending: {}", error.kind()))?;
-    let buffer = &mut connection.buffer;
-    buffer.clear();
-    let (mut head, mut kept, mut received) = (None, true, 0);
-    loop {
-        let read = stream
-            .read_buf(buffer)
-            .await
-            .map_err(|error| format!("receiving: {}", error.kind()))?;
-        if read == 0 {
-            return Err("closed before the answer".to_owned());
-        }
-        received += read;
-        if head.is_none() {
-            head = read_head(buffer).inspect(|head| kept = head.kept);
-        }
-        let Some(Head {
-            status,
-            body,
-            length,
-            ..
-        }) = head
-        else {
-            continue;
-        };
-        if received >= body + length.ok_or("an answer without a length")? {
-            let how = match word(&buffer[body.min(buffer.len())..]) {
-                Some(word) => format!("{status} {word}"),
-                None => status.to_string(),
-            };
-            return Ok((how, kept.then_some(connection)));
-        }
-        // The rest of a long answer is ignored.
-        if buffer.len() > 64 << 10 {
-            buffer.truncate(body + 1_024);
-        }
-    }
+    let (head, body) = read_answer(&mut connection.stream, &mut connection.buffer).await?;
+    let how = match word(body) {
+        Some(word) => format!("{} {word}", head.status),
+        None => head.status.to_string(),
+    };
+    Ok((how, head.kept.then_some(connection)))
 }
 
 async fn connect(load: &Paced) -> std::io::Result<KeptConnection> {

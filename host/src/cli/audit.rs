@@ -39,7 +39,10 @@ pub struct ShowAudit {
 }
 
 impl ServiceCommand for ShowAudit {
-    async fn run(self, client: AdminClient) -> Result<(), CommandFailure> {
+    async fn run(mut self, client: AdminClient) -> Result<(), CommandFailure> {
+        if self.export {
+            self.page.limit = 1;
+        }
         let path = format!("/admin/v1/audit{}", query_of(&self));
         if self.export {
             // The service refuses an act and a time that it does not know.

@@ -15,7 +15,7 @@ pub struct PageFlags {
     before: Option<String>,
     /// Rows to list, at least 1; the service caps the size of a page
     #[arg(long, default_value_t = limits::ROWS_PER_PAGE, value_parser = clap::value_parser!(u32).range(1..))]
-    limit: u32,
+    pub limit: u32,
 }
 
 /// Prints the argument for the next page if there is one, to standard error so that pipes stay clean.

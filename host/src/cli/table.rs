@@ -72,7 +72,7 @@ pub fn say_more_rows<T: Described>(rows: &[T]) {
 pub fn say_facts<T: Described>(row: &T) {
     for column in T::columns()
         .iter()
-        .filter(|column| column.place != Place::Pages)
+        .filter(|column| !matches!(column.place, Place::Pages | Place::Lists))
     {
         let cell = (column.value)(row);
         let written = cell.written();

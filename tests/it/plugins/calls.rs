@@ -275,8 +275,8 @@ async fn the_answer_to_a_fetch_is_read_or_stops_the_connection() {
 async fn a_configuration_is_held_against_the_schema_with_the_place_of_each_fault() {
     let bench = Bench::new(&[]);
     let loaded = bench.misbehave().await;
-    let configs = [json!({"do": "loop"}), json!({"do": 7, "size": -1})];
-    let faults = bench.plugins.config_faults(&loaded, &configs).await;
+    let configs = vec![json!({"do": "loop"}), json!({"do": 7, "size": -1})];
+    let faults = bench.plugins.config_faults(&loaded, configs).await;
     let faults = faults.unwrap();
     assert!(faults[0].is_empty(), "{faults:?}");
     let texts: Vec<String> = faults[1].iter().map(ToString::to_string).collect();

@@ -90,14 +90,8 @@ fn copy(from: &Path, to: &Path) -> Result<(), Failure> {
         .context(format!("copying {}", from.display()))
 }
 
-/// Builds the last commit with an older schema. `None` without enough history, and if the
-/// newest migration is the first: older schemas are refused.
+/// Builds the last commit with an older schema. `None` without enough history.
 fn before(folder: &Path) -> Result<Option<Before>, Failure> {
-    let migrations = repository::root().join(SCHEMA);
-    let count = fs::read_dir(&migrations).context(format!("reading {}", migrations.display()))?;
-    if count.count() == 1 {
-        return Ok(None);
-    }
     let changed = process::git(&["log", "-1", "--diff-filter=A", "--format=%H", "--", SCHEMA])?;
     let parent = format!("{}^", changed);
     let Ok(commit) = process::git(&["rev-parse", "--short=10", &parent]) else {

@@ -40,6 +40,8 @@ pub enum Place {
     Everywhere,
     Commands,
     Pages,
+    /// In lists of pages.
+    Lists,
     /// Where one row is shown alone.
     Facts,
 }
@@ -72,6 +74,7 @@ impl<T> Column<T> {
     setters! {
         commands() place = Place::Commands;
         pages() place = Place::Pages;
+        lists() place = Place::Lists;
         facts() place = Place::Facts;
         number() class = "number";
         /// On a phone, the row begins with it.
@@ -153,7 +156,8 @@ impl Cell {
     /// Returns whether a page shows nothing.
     pub fn is_empty(&self) -> bool {
         let is_blank = self.text().is_some_and(str::is_empty);
-        (self.is_missing() && self.none.is_empty() || is_blank) && self.reason.is_none()
+        let is_alone = self.note.is_none() && self.reason.is_none();
+        (self.is_missing() && self.none.is_empty() || is_blank) && is_alone
     }
 
     pub fn is_missing(&self) -> bool {

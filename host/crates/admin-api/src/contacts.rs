@@ -209,6 +209,7 @@ columns! {
     }
 
     ErasureView as erasure {
+        "Id" facts => Cell::id(erasure.id),
         "Workspace" facts => match &erasure.workspace {
             Some(slug) => Cell::from(slug),
             None => Cell::id(erasure.workspace_id),
@@ -218,7 +219,7 @@ columns! {
             Some(at) => Cell::from(at),
             None => Cell::from("not yet").tag("begun"),
         },
-        "By" pages => match &erasure.key {
+        "By" lists => match &erasure.key {
             Some(key) => Cell::from(key),
             None => Cell::id(erasure.key_id),
         },
@@ -228,8 +229,9 @@ columns! {
         "Messages" number named => erasure.erased.messages,
         "Deliveries" number named => erasure.erased.deliveries,
         "Remaining" number named => erasure.remaining.count(),
+        "Erased by" facts => Cell::from(&erasure.key).or("key").note(Some(erasure.key_id)),
         "Erasure" commands => Cell::id(erasure.id),
-        "Receipt" pages => Cell::from("receipt")
+        "Receipt" lists => Cell::from("receipt")
             .link(format!("/contacts/erasures/{}", erasure.id))
             .label(format!("Receipt of {}", erasure.contact_id)),
     }
@@ -238,9 +240,11 @@ columns! {
         "Id" => Cell::id(contact.facts.id),
         "Phone" => &contact.facts.phone_number,
         "E-mail" => &contact.facts.email,
-        "Match keys" => Cell::id(contact.keys.join(", ")),
+        "Match keys" => Cell::from((!contact.keys.is_empty()).then(|| contact.keys.join(", ")))
+            .mono()
+            .or("none"),
         "Workspace" => &contact.facts.workspace,
-        "Banned" => contact.facts.banned_at.map(|at| Cell::from(at).note(Some("no messages"))),
+        "Banned" => contact.facts.banned_at.map(|at| Cell::from(at).tag("warn").note(Some("no messages"))),
         "Created" => contact.facts.created_at,
         "Changed" => contact.facts.updated_at,
     }
@@ -276,5 +280,28 @@ impl Remaining {
     pub fn count(&self) -> u64 {
         self.more_deliveries
             .saturating_add(self.deliveries.len() as u64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Map, Value};
+
+    use super::ErasedCounts;
+    use crate::columns::Described as _;
+
+    #[test]
+    fn each_count_of_an_erasure_has_its_column() {
+        let names = serde_json::to_value(ErasedCounts::default()).expect("it is JSON");
+        let names = names.as_object().expect("an object").keys().cloned();
+        let numbered: Map<String, Value> = names.zip((1..).map(Value::from)).collect();
+        let counts = numbered.len();
+        let erased: ErasedCounts =
+            serde_json::from_value(numbered.into()).expect("all counts are there");
+        let columns = ErasedCounts::columns().into_iter();
+        let shown = columns.map(|column| (column.value)(&erased).written());
+        let mut shown: Vec<usize> = shown.map(|text| text.parse().expect("a number")).collect();
+        shown.sort_unstable();
+        assert!(shown.into_iter().eq(1..=counts));
     }
 }

@@ -196,7 +196,9 @@ columns! {
         "Status" => Cell::from(format!("{}, {}", deal.facts.status, deal.facts.stage)).tag(""),
         "Contact" commands => deal.facts.contact.in_words(),
         "Person" pages => deal.facts.contact.cell().reason(deal.facts.contact.email.as_ref()),
-        "Owner" => Cell::from(deal.facts.owner.as_ref().map(OwnerName::shown)).or("none"),
+        "Owner" => Cell::from(deal.facts.owner.as_ref().map(OwnerName::shown)).or("none").note(
+            deal.facts.owner.as_ref().filter(|owner| owner.name.is_some()).and_then(|owner| owner.email.as_ref()),
+        ),
         "Product" => deal.facts.product.as_ref().map(ProductName::cell),
         "Instance" => deal.facts.instance.as_ref().map(AgentName::shown),
         "Source" => &deal.facts.source,
@@ -243,7 +245,7 @@ columns! {
             log.key.clone().unwrap_or_else(|| log.key_id.to_string()),
         ),
         "Type" => &log.kind,
-        "Subject" main => &log.subject,
+        "Subject" => &log.subject,
         "Description" => &log.description,
         "Metadata" => Cell::id(Value::Object(log.metadata.clone())),
     }

@@ -213,14 +213,15 @@ columns! {
         "Attempts" => delivery.facts.attempts,
         "Next attempt" => delivery.next_attempt_at,
         "Converted by" => delivery.facts.ran.as_ref().map(|ran| {
-            Cell::from(format!(
-                "{} {} ({}), configuration {}",
-                ran.plugin,
-                ran.version,
-                ran.digest.short(),
-                ran.config_version
-            ))
-            .link(format!("/plugins/{}", ran.plugin))
+            let digest = ran.digest.short();
+            Cell::from(format!("{} {} ({digest}), {}", ran.plugin, ran.version, ran.contract))
+                .link(format!("/plugins/{}", ran.plugin))
+        }),
+        "Configuration" => delivery.facts.ran.as_ref().map(|ran| {
+            Cell::from(ran.config_version).link(match delivery.facts.instance_id {
+                Some(id) => format!("/instances/{id}"),
+                None => format!("/connections/{}", delivery.facts.connection_id),
+            })
         }),
     }
 

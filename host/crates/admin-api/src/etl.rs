@@ -137,7 +137,7 @@ columns! {
     MetricSetView as set {
         "Metric set" => set.freshness.metric_set.as_str(),
         "Counted until" => Cell::from(set.freshness.as_of).or("nothing yet"),
-        "Stale" => Cell::from(set.freshness.stale),
+        "Stale" => Cell::from(set.freshness.stale).tag(if set.freshness.stale { "warn" } else { "" }),
         "Run ended" => set.ended_at,
         "Changes" number => set.changes,
         "Behind" number => set.behind.len(),

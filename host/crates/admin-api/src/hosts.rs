@@ -50,9 +50,9 @@ columns! {
         "Started" => listed.host.started_at,
         "Seen" => listed.host.seen_at,
         "State" commands => match (listed.host.alive, listed.is_own) {
-            (true, true) => "this one",
+            (_, true) => "this one",
             (true, false) => "alive",
-            (false, _) => "no heartbeat",
+            (false, false) => "no heartbeat",
         },
         "State" pages => match listed.host.alive {
             true => Cell::word("live"),

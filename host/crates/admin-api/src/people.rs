@@ -131,7 +131,10 @@ impl ContactName {
 
 columns! {
     TicketSummary as ticket {
-        "Opened" => Cell::from(ticket.opened_at).reason(Some(&ticket.workspace)),
+        "Id" facts => Cell::id(ticket.id),
+        "Workspace" facts => &ticket.workspace,
+        "Opened" lists => Cell::from(ticket.opened_at).reason(Some(&ticket.workspace)),
+        "Opened" facts => ticket.opened_at,
         "Person" main => ticket.contact.cell(),
         "Status" => ticket.status_cell(),
         "Owner" named => Cell::from(ticket.owner.as_ref().map(OwnerName::shown)).or("none"),
@@ -142,7 +145,7 @@ columns! {
         "Answered" facts => ticket.answered_at,
         "Resolved" facts => ticket.resolved_at,
         "Instructions" facts => &ticket.special_instructions,
-        "Ticket" => Cell::id(ticket.id).link(format!("/tickets/{}", ticket.id)),
+        "Ticket" lists => Cell::id(ticket.id).link(format!("/tickets/{}", ticket.id)),
     }
 
     ConversationSummary as conversation {

@@ -149,26 +149,36 @@ pub struct RepairedDeliveries {
     pub gone: u64,
 }
 
+/// The outcome of deliveries on which the active version failed.
+pub const FAILED: &str = "failed";
+
 impl RepairedDeliveries {
     /// Returns how many there are.
     pub fn sum(&self) -> u64 {
-        let others = self.others().into_iter().map(|(count, _)| count);
+        let others = self.others().map(|(count, _)| count);
         self.replayed + others.sum::<u64>()
     }
-}
 
-impl RepairedDeliveries {
     /// Returns those that were not converted again, by their outcomes.
-    pub fn others(&self) -> Vec<(u64, &'static str)> {
+    pub fn others(&self) -> impl Iterator<Item = (u64, &'static str)> {
+        let Self {
+            replayed: _,
+            failed,
+            rejected,
+            quarantined,
+            leased,
+            emptied,
+            gone,
+        } = *self;
         let all = [
-            (self.failed, "failed"),
-            (self.rejected, "refused by the active version"),
-            (self.quarantined, "in quarantine"),
-            (self.leased, "held by a host"),
-            (self.emptied, "emptied by an erasure"),
-            (self.gone, "gone"),
+            (failed, FAILED),
+            (rejected, "refused by the active version"),
+            (quarantined, "in quarantine"),
+            (leased, "held by a host"),
+            (emptied, "emptied by an erasure"),
+            (gone, "gone"),
         ];
-        all.into_iter().filter(|(count, _)| *count > 0).collect()
+        all.into_iter().filter(|(count, _)| *count > 0)
     }
 }
 

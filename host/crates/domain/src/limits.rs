@@ -194,7 +194,7 @@ pub const BLAME_ANSWERS: usize = 64;
 /// The last conversions of a connection that are remembered to see whether its deliveries keep failing.
 pub const BLAME_LAST: usize = 20;
 
-/// Time between two writes of a connection's sketch without news.
+/// Time between two writes of a connection's sketch whose half window is not full.
 pub const SKETCH_WRITES_EVERY: Duration = Duration::from_secs(30);
 
 /// The window of a compressed body, as a power of two: the largest that RFC 9659 lets every
@@ -1132,7 +1132,7 @@ pub const ROLLOUT_FAILED: usize = 1_024;
 pub const ROLLOUT_FETCH_ATTEMPTS: u32 = 3;
 
 /// Bytes of the body of a provider's answer that both versions of a rollout read. Usual ones are a few hundred.
-pub const KEPT_ANSWER_BYTES: usize = 64 << 10;
+pub const COMPARED_ANSWER_BYTES: usize = 64 << 10;
 
 /// Values of a JSON body of a request that are compared apart. A template message has some dozens.
 pub const COMPARED_LEAVES: usize = 1_000;

@@ -92,14 +92,10 @@ pub struct RolloutPlan {
 /// the deliveries after their answers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Step {
-    /// The part of the deliveries that the candidate serves, in percent.
-    pub serves: u8,
     /// The part that is compared after the answer, in percent.
     pub samples: u8,
     /// How long it lasts. `None`: until the hosts are ready.
     pub lasts: Option<Duration>,
-    /// Comparisons that it needs beside its time.
-    pub comparisons: u64,
 }
 
 impl RolloutPlan {
@@ -111,19 +107,14 @@ impl RolloutPlan {
             RolloutStage::Shadow => Step {
                 samples: percent,
                 lasts: Some(self.every),
-                ..Step::default()
             },
             RolloutStage::Canary => Step {
-                serves: percent,
                 samples: 0,
                 lasts: Some(self.every),
-                comparisons: self.step_comparisons,
             },
             RolloutStage::Probation => Step {
-                serves: 100,
                 samples: 100,
                 lasts: Some(self.probation),
-                comparisons: 0,
             },
             RolloutStage::Done | RolloutStage::RolledBack | RolloutStage::Aborted => return None,
         })

@@ -7,15 +7,15 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use hyper::body::Incoming;
-use hyper::{Request, StatusCode};
+use hyper::{Method, Request, StatusCode};
 use tokio::runtime::Handle;
 
 use super::answer::{self, answer, is_well_formed};
+use super::endpoints::SERVICE;
 use super::io::ConnectionProgress;
 use super::presence::ClientPresence;
 use super::reply::{self, ApiResponse};
-use super::route::{Found, Mark};
-use super::routes;
+use super::route::{self, Found, Mark};
 use super::surface::{self, Surface};
 use crate::state::Http;
 
@@ -29,8 +29,11 @@ pub async fn answered(
     request: Request<Incoming>,
 ) -> ApiResponse {
     let path = surface::plain(request.uri().path());
-    let found = routes::of_request(Surface::Admin, request.method(), &path);
-    let live = found.ok().filter(|found| found.route.is(Mark::Liveness));
+    let is_get = matches!(*request.method(), Method::GET | Method::HEAD);
+    let found = is_get
+        .then(|| route::find(&[SERVICE], "GET", &path))
+        .flatten();
+    let live = found.filter(|found| found.route.is(Mark::Liveness));
     if let Some(Found { route, .. }) = live
         && is_well_formed(request.headers(), request.version()).is_ok()
     {

@@ -53,6 +53,9 @@ pub enum Mark {
     Component,
     /// The audit names all its parameters: the first one names only what it belongs to.
     WholeTarget,
+    /// An empty parameter is another path. Other routes answer that there is nothing of this name, in their
+    /// own words.
+    Filled,
     /// Its requests name persons or have secrets. Refusals may repeat these, so that the audit has only
     /// their status.
     Confidential,
@@ -149,12 +152,10 @@ impl Route {
         let mut rest = path.strip_prefix(fixed)?;
         let mut found = Parameters::default();
         let mut places = found.0.iter_mut();
-        // Others answer that there is nothing of this name, in their own words.
-        let may_be_empty = !matches!(self.handler, Handler::Partner(_) | Handler::Token(_));
         while let Some((_, after)) = template.split_once('}') {
             let end = rest.find('/').unwrap_or(rest.len());
             let (value, others) = rest.split_at(end);
-            if value.is_empty() && !may_be_empty {
+            if value.is_empty() && self.is(Mark::Filled) {
                 return None;
             }
             *places.next()? = value;

@@ -33,11 +33,6 @@ const NOTIFICATION: &str = "send-notification";
 impl Surface {
     pub const ALL: [Self; 4] = [Self::Gateway, Self::Data, Self::Both, Self::Admin];
 
-    /// Returns whether it serves the gateway.
-    pub fn has_gateway(self) -> bool {
-        matches!(self, Self::Gateway | Self::Both)
-    }
-
     /// Returns whether it serves the data API.
     pub fn has_data(self) -> bool {
         matches!(self, Self::Data | Self::Both)

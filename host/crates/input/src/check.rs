@@ -21,6 +21,12 @@ const DEPTH: usize = 192;
 /// Most issues of one check, with those of alternatives.
 const ISSUES: usize = 500;
 
+/// Most names of fields in one issue: more than its sentence shows.
+const NAMES: usize = 600;
+
+/// Characters of a number that are read in one step.
+const DIGITS: usize = 64;
+
 impl Schema {
     /// Returns what is wrong with a value.
     pub fn issues<'a>(&'a self, value: &'a Value) -> Vec<Issue<'a>> {
@@ -102,34 +108,40 @@ impl<'a> Check<'a> {
 
     /// Returns whether a part fits the value.
     fn part(&mut self, number: usize, value: &'a Value) -> bool {
-        let part = &self.schema.parts[number];
-        self.spend(1 + part.keywords.len());
-        if self.is_spent || self.depth == DEPTH {
-            self.is_spent = true;
-            return true;
-        }
-        self.depth += 1;
         let fits = self.fits(number, value);
-        if !fits && !self.is_silent && self.found < ISSUES {
-            for keyword in &part.keywords {
+        if !fits && !self.is_silent && self.found < ISSUES && self.enters(1) {
+            for keyword in &self.schema.parts[number].keywords {
                 self.keyword(keyword, value);
             }
+            self.depth -= 1;
         }
-        self.depth -= 1;
         fits
+    }
+
+    /// Goes one part deeper, and spends these steps. Returns false if they, or the depth, do not suffice.
+    fn enters(&mut self, steps: usize) -> bool {
+        self.spend(steps);
+        self.is_spent |= self.depth == DEPTH;
+        self.depth += usize::from(!self.is_spent);
+        !self.is_spent
     }
 
     /// The same without issues.
     fn fits(&mut self, number: usize, value: &'a Value) -> bool {
         let part = &self.schema.parts[number];
         let key = (number, std::ptr::from_ref(value));
+        self.spend(1);
         if let Some(fits) = self.known.get(&key) {
             return *fits;
+        }
+        if !self.enters(part.keywords.len()) {
+            return true;
         }
         let was_silent = mem::replace(&mut self.is_silent, true);
         let mut keywords = part.keywords.iter();
         let fits = keywords.all(|keyword| self.keyword(keyword, value));
         self.is_silent = was_silent;
+        self.depth -= 1;
         if part.is_inner {
             self.known.insert(key, fits);
         }
@@ -154,6 +166,7 @@ impl<'a> Check<'a> {
         match (keyword, value) {
             (Keyword::Never, _) => self.demand(false, value, || IssueKind::Never),
             (Keyword::Type(types), _) => {
+                self.spend_on_number(value.as_number());
                 self.demand(types.fit(value), value, || IssueKind::Type(*types))
             }
             (Keyword::Options(options), _) => {
@@ -163,7 +176,10 @@ impl<'a> Check<'a> {
             (Keyword::All(parts), _) => {
                 let mut fits = true;
                 for &part in parts {
-                    fits = self.part(part, value) && fits;
+                    fits &= self.part(part, value);
+                    if self.is_spent || !fits && self.is_silent {
+                        break;
+                    }
                 }
                 fits
             }
@@ -178,12 +194,12 @@ impl<'a> Check<'a> {
                 branch.is_none_or(|part| self.part(part, value))
             }
             (Keyword::Least(limit, exclusive), Value::Number(number)) => {
-                let order = compare(number, limit);
+                let order = self.compare(number, limit);
                 let holds = order.is_gt() || order.is_eq() && !exclusive;
                 self.demand(holds, value, || IssueKind::TooSmall(limit, *exclusive))
             }
             (Keyword::Most(limit, exclusive), Value::Number(number)) => {
-                let order = compare(number, limit);
+                let order = self.compare(number, limit);
                 let holds = order.is_lt() || order.is_eq() && !exclusive;
                 self.demand(holds, value, || IssueKind::TooLarge(limit, *exclusive))
             }
@@ -217,6 +233,7 @@ impl<'a> Check<'a> {
                 self.required(names, fields, value, IssueKind::Missing)
             }
             (Keyword::Needs(needs), Value::Object(fields)) => {
+                self.spend(needs.len());
                 let needs = needs.iter().filter(|(by, _)| fields.contains_key(by));
                 needs.fold(true, |holds, (by, names)| {
                     let needed = |name| IssueKind::Needed { by, name };
@@ -242,8 +259,9 @@ impl<'a> Check<'a> {
                         .keys()
                         .filter(is_refused)
                         .map(String::as_str)
+                        .take(NAMES)
                         .collect(),
-                    known: named.keys().map(String::as_str).collect(),
+                    known: named.keys().map(String::as_str).take(NAMES).collect(),
                 }) && fits
             }
             _ => true,
@@ -252,7 +270,7 @@ impl<'a> Check<'a> {
 
     fn choice(&mut self, forms: &'a [usize], exactly: bool, value: &'a Value) -> bool {
         let fitting = forms.iter().filter(|&&form| self.fits(form, value));
-        let fitting = fitting.take(2).count();
+        let fitting = fitting.take(1 + usize::from(exactly)).count();
         if fitting == 0 && !self.is_silent && !self.is_spent {
             let mut told = Vec::new();
             for &form in forms {
@@ -265,8 +283,7 @@ impl<'a> Check<'a> {
             self.add(value, IssueKind::NoForm(told));
             return false;
         }
-        let holds = fitting == 1 || fitting > 0 && !exactly;
-        self.demand(holds, value, || IssueKind::SeveralForms)
+        self.demand(fitting == 1, value, || IssueKind::SeveralForms)
     }
 
     /// A name is a value that exists only here: nothing of it is remembered.
@@ -314,7 +331,7 @@ impl<'a> Check<'a> {
     fn is_same(&mut self, one: &Value, other: &Value) -> bool {
         self.spend(1);
         match (one, other) {
-            (Value::Number(one), Value::Number(other)) => compare(one, other).is_eq(),
+            (Value::Number(one), Value::Number(other)) => self.compare(one, other).is_eq(),
             (Value::Array(one), Value::Array(other)) => {
                 let mut pairs = one.iter().zip(other);
                 one.len() == other.len() && pairs.all(|(one, other)| self.is_same(one, other))
@@ -330,9 +347,20 @@ impl<'a> Check<'a> {
             _ => one == other,
         }
     }
+
+    /// Spends what it takes to read the digits of a number.
+    fn spend_on_number(&mut self, number: Option<&Number>) {
+        self.spend(number.map_or(0, |number| number.as_str().len() / DIGITS));
+    }
+
+    fn compare(&mut self, one: &Number, other: &Number) -> Ordering {
+        self.spend_on_number(Some(one));
+        self.spend_on_number(Some(other));
+        compared(one, other)
+    }
 }
 
-fn compare(one: &Number, other: &Number) -> Ordering {
+fn compared(one: &Number, other: &Number) -> Ordering {
     let whole = |number: &Number| {
         let signed = number.as_i64().map(i128::from);
         signed.or_else(|| number.as_u64().map(i128::from))

@@ -87,6 +87,52 @@ fn a_check_ends_after_a_bounded_number_of_steps() {
 }
 
 #[test]
+fn each_form_and_each_digit_that_is_looked_at_is_a_step() {
+    let mut forms = vec![json!(false); 20_000];
+    forms.push(json!(true));
+    let list = Value::Array(vec![json!(1); 130_000]);
+    for keyword in ["anyOf", "oneOf"] {
+        let schema = taken(&json!({"items": {keyword: forms}}));
+        assert!(told(&schema, &list)[0].contains("too many steps"));
+    }
+    let needs: serde_json::Map<_, _> = (0..8_000)
+        .map(|number| (number.to_string(), json!(["a"])))
+        .collect();
+    let schema = taken(&json!({"items": {"dependentRequired": needs}}));
+    let list = Value::Array(vec![json!({}); 80_000]);
+    assert!(told(&schema, &list)[0].contains("too many steps"));
+    let long: Value = format!("0.{}", "7".repeat(100_000))
+        .parse()
+        .expect("a number");
+    let schema = taken(&json!({"items": {"minimum": long}}));
+    let list = Value::Array(vec![json!(0.5); 100_000]);
+    assert!(told(&schema, &list)[0].contains("too many steps"));
+}
+
+#[test]
+fn forms_within_each_other_are_followed_to_a_bounded_depth() {
+    let mut form = json!({"items": {"$ref": "#"}});
+    for _ in 0..25 {
+        form = json!({"anyOf": [form]});
+    }
+    let schema = taken(&form);
+    let mut deep = json!(1);
+    for _ in 0..16 {
+        deep = json!([deep]);
+    }
+    assert!(told(&schema, &deep)[0].contains("too deep"));
+}
+
+#[test]
+fn a_long_name_above_many_parts_is_kept_once() {
+    let parts = vec![json!({}); 12_000];
+    let schema = json!({"properties": {"a".repeat(60_000): {"allOf": parts}}});
+    taken(&schema);
+    let why = refused(&json!({"properties": {"a".repeat(60_000): {"minimun": 1}}}));
+    assert!(why.len() < 400, "{why}");
+}
+
+#[test]
 fn a_value_is_followed_to_a_bounded_depth() {
     let schema = taken(&json!({"items": {"$ref": "#"}}));
     let mut deep = json!(1);

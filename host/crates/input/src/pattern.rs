@@ -10,7 +10,7 @@ const BYTES: usize = 1_000;
 const SIZES: [usize; 5] = [4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20];
 
 /// Bytes of the cache that speeds an expression up.
-const CACHE_BYTES: usize = 64 << 10;
+pub const CACHE_BYTES: usize = 64 << 10;
 
 /// A regular expression, and what it costs.
 #[derive(Debug)]

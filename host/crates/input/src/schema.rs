@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use serde_json::{Map, Number, Value};
 
-use crate::pattern::Pattern;
+use crate::pattern::{CACHE_BYTES, Pattern};
 
 /// Bytes of a schema: that of the mapping converter, the longest known, has nine thousand.
 const BYTES: usize = 128 << 10;
@@ -13,8 +13,11 @@ const BYTES: usize = 128 << 10;
 /// Length of a chain of parts that check the same value, by `$ref`, `allOf` and the like.
 const CHAIN: usize = 32;
 
-/// Bytes of all regular expressions when they are compiled.
-const PATTERN_BYTES: usize = 4 << 20;
+/// Bytes of all regular expressions when they are compiled, with the caches that speed them up.
+const PATTERN_BYTES: usize = 16 << 20;
+
+/// Bytes of the place of a part, in messages. Names may be long, and many parts have the same place above them.
+const PLACE_BYTES: usize = 200;
 
 /// A schema. Its first part is its root.
 #[derive(Debug)]
@@ -275,7 +278,9 @@ impl<'a> Reader<'a> {
         let number = *self.numbers.entry(value).or_insert(next);
         if number == next {
             self.parts.push(Part::default());
-            self.unread.push((value, number, place()));
+            let mut place = place();
+            place.truncate(place.floor_char_boundary(PLACE_BYTES));
+            self.unread.push((value, number, place));
         }
         number
     }
@@ -424,7 +429,7 @@ impl<'a> Reader<'a> {
     fn pattern(&mut self, at: &Keyed<'_, 'a>) -> Result<Pattern, String> {
         let text = at.value.as_str().ok_or_else(|| at.must("be a text"))?;
         let pattern = Pattern::read(text).map_err(|why| format!("at `{}`, {why}", at.place))?;
-        self.pattern_bytes += pattern.size;
+        self.pattern_bytes += pattern.size + CACHE_BYTES;
         if self.pattern_bytes > PATTERN_BYTES {
             return Err(format!(
                 "its regular expressions need more than {} MiB together",

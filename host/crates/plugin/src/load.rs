@@ -63,7 +63,7 @@ impl Plugins {
     pub async fn config_faults(
         &self,
         loaded: &Loaded,
-        configs: &[Value],
+        configs: Vec<Value>,
     ) -> Result<Vec<Vec<Fault>>, LoadError> {
         let Some(schema) = &loaded.schema else {
             let name = &loaded.description.name;
@@ -77,9 +77,11 @@ impl Plugins {
             return Ok(configs.iter().map(faults).collect());
         };
         // More at once would only share the same processors.
-        let _permit = self.0.schema_checks.acquire().await;
-        let (schema, configs) = (Arc::clone(schema), configs.to_vec());
+        let permit = Arc::clone(&self.0.schema_checks).acquire_owned().await;
+        let schema = Arc::clone(schema);
         in_background(move || {
+            // The thread goes on if the caller no longer waits.
+            let _permit = permit;
             configs
                 .iter()
                 .map(|config| faults(&schema, config))
@@ -206,7 +208,7 @@ async fn try_out(
         schema,
     });
     let empty_fits = plugins
-        .config_faults(&loaded, &[json!({})])
+        .config_faults(&loaded, vec![json!({})])
         .await?
         .iter()
         .all(Vec::is_empty);
@@ -554,8 +556,8 @@ fn check_needs(needs: Option<ResourcesRequired>, memory: usize) -> Result<(), Lo
 
 // ---- trial
 
-/// Returns the component's description and its schema. Both are checked on the thread of
-/// the call, since they are as long as the plugin made them.
+/// Returns the component's description and its schema. Both are checked on a background thread, since they
+/// are as long as the plugin made them.
 async fn described(
     plugins: &Plugins,
     digest: &Digest,
@@ -576,11 +578,11 @@ async fn described(
     let (described, _) = plugins
         .0
         .call(whose, start, move |store| {
-            Box::pin(async move { guest.plugin().describe(store).await.map(with_schema) })
+            Box::pin(async move { guest.plugin().describe(store).await })
         })
         .await
         .map_err(LoadError::tried("describe"))?;
-    described
+    in_background(move || with_schema(described)).await?
 }
 
 fn with_schema(description: Description) -> Result<(Description, Option<Arc<Schema>>), LoadError> {

@@ -77,7 +77,7 @@ pub(super) struct PluginRuntime {
     pub(super) bare_linker: Linker<InstanceState>,
     pub(super) wasi_linker: Linker<InstanceState>,
     pub(super) compilation: Compilation,
-    pub(super) schema_checks: Semaphore,
+    pub(super) schema_checks: Arc<Semaphore>,
     /// Lets few trials run, and few wait.
     pub(super) trials: BoundedQueue,
     /// The time that a trial may take, apart from the compilation.
@@ -182,7 +182,7 @@ impl Plugins {
             engine,
             ticker,
             compilation,
-            schema_checks: Semaphore::new(limits::SCHEMA_CHECKS_AT_ONCE),
+            schema_checks: Arc::new(Semaphore::new(limits::SCHEMA_CHECKS_AT_ONCE)),
             trials: BoundedQueue::new(limits::TRIALS_AT_ONCE, limits::TRIALS_WAITING),
             trial_time: config.trial_time(),
             registry: Registry::default(),

@@ -73,7 +73,8 @@ impl StoreError {
         }
     }
 
-    /// Names the table of a value that its column cannot hold: reading a column does not know it.
+    /// Names the table, or the record, of a value that its column cannot hold: reading a column does not know
+    /// it.
     pub(super) fn in_table(mut self, table: &str) -> Self {
         if let Self::Inconsistent { what } = &mut self
             && let Some(rest) = what.strip_prefix(UNKNOWN_TABLE)

@@ -194,10 +194,9 @@ impl Run {
         loaded: &Arc<Loaded>,
         config: &Value,
     ) -> Result<(), CommandFailure> {
-        let configs = std::slice::from_ref(config);
         let faults = engine
             .plugins
-            .config_faults(loaded, configs)
+            .config_faults(loaded, vec![config.clone()])
             .await
             .map_err(|error| CommandFailure::new(safe(&error.to_string())))?;
         let mut faults: Vec<String> = faults.iter().flatten().map(ToString::to_string).collect();

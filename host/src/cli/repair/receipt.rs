@@ -60,7 +60,7 @@ fn lines(repair: &RepairView, flags: &ServiceFlags) -> Vec<String> {
 /// Returns the outcomes of the deliveries.
 fn deliveries(found: Option<u64>, deliveries: &RepairedDeliveries) -> String {
     let replayed = deliveries.replayed;
-    let others = deliveries.others().into_iter();
+    let others = deliveries.others();
     let others: Vec<String> = others
         .map(|(count, what)| format!("{count} {what}"))
         .collect();

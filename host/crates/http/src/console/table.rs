@@ -7,6 +7,8 @@ pub struct Table {
     pub headings: Vec<Heading>,
     pub rows: Vec<Row>,
     pub has_forms: bool,
+    /// Whether a row is a card on a phone, by the marks of its columns. Otherwise it stays a table.
+    pub is_list: bool,
     /// What it says without a row.
     pub empty: &'static str,
 }
@@ -55,7 +57,7 @@ impl Table {
         form: impl Fn(&T) -> Option<RowForm>,
     ) -> Self {
         let mut columns = T::columns();
-        columns.retain(|column| matches!(column.place, Place::Everywhere | Place::Pages));
+        columns.retain(|column| !matches!(column.place, Place::Commands | Place::Facts));
         let heading = |column: &Column<T>| Heading {
             text: column.heading,
             class: column.class,
@@ -70,6 +72,9 @@ impl Table {
         };
         let rows: Vec<Row> = rows.iter().map(row).collect();
         Self {
+            is_list: columns
+                .iter()
+                .any(|column| column.is_named || column.class == "main"),
             headings: columns.iter().map(heading).collect(),
             has_forms: rows.iter().any(|row| row.form.is_some()),
             rows,
@@ -90,7 +95,8 @@ impl Facts {
     /// Returns what is known of a row.
     pub fn of<T: Described>(row: &T) -> Self {
         let columns = T::columns().into_iter();
-        let shown = columns.filter(|column| column.place != Place::Commands);
+        let shown =
+            columns.filter(|column| !matches!(column.place, Place::Commands | Place::Lists));
         let facts = shown.map(|column| (column.heading.to_owned(), (column.value)(row)));
         Self(facts.filter(|(_, cell)| !cell.is_empty()).collect())
     }

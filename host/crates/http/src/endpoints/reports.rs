@@ -43,6 +43,15 @@ const FILTERS: &[&str] = &[
     "error_code",
 ];
 
+/// What each of [`FILTERS`] is.
+const CHOSEN_BY: [&str; FILTERS.len()] = [
+    "The deal of the conversation.",
+    "The conversation.",
+    "The responsible agent.",
+    "The channel's id of the message.",
+    "The channel's error code.",
+];
+
 describe!(page, |mut operation| {
     let row = operation.schema::<MessageErrorRow>();
     let page = operation.written("MessageErrorsPage", schemas::page(&row));
@@ -58,12 +67,12 @@ describe!(page, |mut operation| {
     .example("2026-03-01")
     .query("to", time(""), "The end of the window, exclusive. Default: now.")
     .example("2026-03-31T12:15:30Z");
-    feed::paged(operation)
-        .query("deal_id", word(), "The deal of the conversation.")
-        .query("conversation_id", word(), "The conversation.")
-        .query("agent_id", word(), "The responsible agent.")
-        .query("external_id", word(), "The channel's id of the message.")
-        .query("error_code", word(), "The channel's error code.")
+    FILTERS
+        .iter()
+        .zip(CHOSEN_BY)
+        .fold(feed::paged(operation), |operation, (name, about)| {
+            operation.query(name, word(), about)
+        })
         .answers_schema(200, feed::ANSWERED, &page)
         .shows(
             "one",

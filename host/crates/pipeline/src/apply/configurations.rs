@@ -49,7 +49,7 @@ pub async fn check_configurations(pipeline: &Pipeline, unchecked: &[Unchecked]) 
             .iter()
             .map(|&index| unchecked[index].config.clone())
             .collect();
-        match pipeline.core.plugins.config_faults(&loaded, &configs).await {
+        match pipeline.core.plugins.config_faults(&loaded, configs).await {
             Ok(faults) => {
                 for (index, faults) in indexes.into_iter().zip(faults) {
                     checked[index] = Ok(faults);

@@ -210,7 +210,7 @@ async fn configurations(pipeline: &Pipeline, new: &Loaded) -> Result<Vec<Concern
         .iter()
         .map(|connection| serde_json::from_str(&connection.config).unwrap_or_default())
         .collect();
-    let faults = pipeline.core.plugins.config_faults(new, &configs).await?;
+    let faults = pipeline.core.plugins.config_faults(new, configs).await?;
     let unfit = connections
         .iter()
         .zip(faults)

@@ -4,8 +4,8 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::addressed::{Addressed, template_send};
 use super::outgoing::{Outgoing, not_sent};
+use super::template_send::template_send;
 use crate::connections::Live;
 use crate::rollout::sends;
 use crate::state::Pipeline;
@@ -68,13 +68,7 @@ pub async fn prepare(pipeline: &Pipeline, outgoing: &Outgoing) -> PreparedSend {
         let answer = not_sent(Category::Transient, "no-adapter", reason);
         return Attempt::without_a_call(answer, None);
     };
-    let addressed = Addressed {
-        message: outgoing.message,
-        conversation: outgoing.conversation,
-        recipient: outgoing.recipient.clone(),
-        payload: outgoing.payload.clone(),
-    };
-    let send = template_send(pipeline, live, addressed);
+    let send = template_send(pipeline, outgoing);
     let of = (outgoing.contact, outgoing.candidate_budget());
     let chosen = sends::compose(pipeline, live, &active, &send, of).await;
     let plugin = chosen.plugin;
@@ -223,7 +217,7 @@ fn is_the_requests(error: &EgressError) -> bool {
 
 /// Returns an answer without the instance's secrets, if it is short enough to be kept.
 fn masked_answer(response: &HttpResponse, live: &Live) -> Option<HttpResponse> {
-    let is_short = response.body.len() <= limits::KEPT_ANSWER_BYTES;
+    let is_short = response.body.len() <= limits::COMPARED_ANSWER_BYTES;
     is_short.then(|| mask::response(response.clone(), &live.secrets))
 }
 

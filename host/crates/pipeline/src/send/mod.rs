@@ -7,10 +7,10 @@
 //! again automatically. If the adapter itself fails before the call, the message is kept and retried,
 //! since only an operator can correct that fault.
 
-mod addressed;
 mod attempt;
 pub mod outgoing;
 mod settle;
+mod template_send;
 
 pub(super) use attempt::Attempt;
 pub(super) use settle::{settle, state_after};

@@ -1,28 +1,21 @@
 //! A message in the form that an adapter gets.
 
+use super::Outgoing;
 use crate::connections::{self, Live};
 use crate::state::Pipeline;
 use leadhost_domain::channel::TemplateSend;
 use leadhost_domain::exchange::Pairs;
-use leadhost_domain::id::{ConversationId, MessageId};
+use leadhost_domain::id::ConversationId;
 
-/// A message to a recipient, as the store has it.
-pub struct Addressed {
-    pub message: MessageId,
-    pub conversation: ConversationId,
-    pub recipient: String,
-    /// JSON text in the shape of the interface.
-    pub payload: String,
-}
-
-/// Returns a message as the adapter of this instance gets it.
-pub fn template_send(pipeline: &Pipeline, live: &Live, addressed: Addressed) -> TemplateSend {
+/// Returns a message as the adapter of its instance gets it.
+pub fn template_send(pipeline: &Pipeline, outgoing: &Outgoing) -> TemplateSend {
+    let live = &outgoing.live;
     TemplateSend {
-        message_id: addressed.message.to_string(),
-        recipient: addressed.recipient,
-        template: addressed.payload,
+        message_id: outgoing.message.to_string(),
+        recipient: outgoing.recipient.clone(),
+        template: outgoing.payload.clone(),
         config: live.connection.config.clone(),
-        context: context(pipeline, live, addressed.conversation),
+        context: context(pipeline, live, outgoing.conversation),
     }
 }
 

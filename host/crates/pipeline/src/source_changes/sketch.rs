@@ -184,7 +184,10 @@ impl Sketch {
                 let share = counts.share(&subject);
                 share.is_none_or(|share| share + FALL <= before)
             };
-            let is_gone = |counts: &Counts| counts.part(&subject).0 == 0 && !counts.is_full();
+            let is_gone = |counts: &Counts| {
+                let (with, of) = counts.part(&subject);
+                of > 0 && with == 0 && !counts.is_full()
+            };
             let is_field = field(&subject).is_some();
             let differs = match is_field {
                 // In both halves, so that the change is complete when it is reported.

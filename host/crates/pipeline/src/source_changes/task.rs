@@ -14,6 +14,7 @@ use super::conversions::LastConversions;
 use super::counts::Counts;
 use super::sketch::{News, Sketch};
 use super::trial::{TrialVerdict, VersionTrial};
+use crate::connections::Live;
 use crate::deploy::rolled_back;
 use crate::state::Pipeline;
 use crate::versions;
@@ -80,7 +81,7 @@ struct SourceWatch {
 
 /// The sketch of one connection, and what this host has seen since it was stored.
 struct WatchedSource {
-    connection: Connection,
+    live: Arc<Live>,
     /// The plugin of the last delivery.
     plugin: String,
     sketch: Sketch,
@@ -112,7 +113,7 @@ impl SourceWatch {
             }
             match load(pipeline, &connection.id).await {
                 Ok(loaded) => {
-                    let watched = WatchedSource::new(connection.clone(), loaded);
+                    let watched = WatchedSource::new(Arc::clone(&delivered.live), loaded);
                     self.sketches.insert(connection.id.clone(), watched);
                 }
                 Err(error) => return self.ended(Err(error)),
@@ -131,6 +132,7 @@ impl SourceWatch {
             self.failed.push_back((delivered.delivery, failed));
         }
         let plugin = &delivered.plugin;
+        watched.live = Arc::clone(&delivered.live);
         watched.plugin.clone_from(&plugin.description.name);
         let (delivery, outcome) = (delivered.delivery, delivered.outcome);
         watched.last.add(&plugin.digest, delivery, outcome);
@@ -223,9 +225,9 @@ impl SourceWatch {
 }
 
 impl WatchedSource {
-    fn new(connection: Connection, (generation, sketch): (i64, Sketch)) -> Self {
+    fn new(live: Arc<Live>, (generation, sketch): (i64, Sketch)) -> Self {
         Self {
-            connection,
+            live,
             plugin: String::new(),
             sketch,
             generation,
@@ -278,7 +280,7 @@ impl WatchedSource {
             }
         }
         Some(VersionTrial {
-            connection: self.connection.id.clone(),
+            connection: self.live.connection.id.clone(),
             plugin: self.plugin.clone(),
             digest: digest.clone(),
             deliveries: match of_leads {
@@ -322,7 +324,7 @@ impl WatchedSource {
                 }
             }
             let row = ConnectionSketch {
-                connection: self.connection.id.clone(),
+                connection: self.live.connection.id.clone(),
                 generation: self.generation,
                 sketch: serde_json::to_value(&sketch).map_err(|error| {
                     StoreError::Inconsistent {
@@ -347,7 +349,7 @@ impl WatchedSource {
                 }
                 break;
             }
-            let (generation, sketch) = load(pipeline, &self.connection.id).await?;
+            let (generation, sketch) = load(pipeline, &self.live.connection.id).await?;
             if sketch.change.is_some() != self.sketch.change.is_some() {
                 // Another host has reported the change, or its end. The deliveries that this host has
                 // counted since may have both forms. They would end the change, and it would be reported
@@ -362,8 +364,8 @@ impl WatchedSource {
     fn report(&self, pipeline: &Pipeline) {
         if let Some(change) = &self.sketch.change {
             tracing::warn!(
-                workspace = %self.connection.workspace,
-                connection = self.connection.name.as_str(),
+                workspace = %self.live.connection.workspace,
+                connection = self.live.connection.name.as_str(),
                 what = change.what.as_str(),
                 before = change.before.as_str(),
                 after = change.after.as_str(),
@@ -380,10 +382,10 @@ impl WatchedSource {
                 "leadhost delivery list --status failed".to_owned()
             }
         };
-        let Connection { kind, name, .. } = &self.connection;
+        let Connection { kind, name, .. } = &self.live.connection;
         let of_kind = |one| (*kind == one).then_some(name.as_str());
         tracing::warn!(
-            workspace = %self.connection.workspace,
+            workspace = %self.live.connection.workspace,
             connection = of_kind(ConnectionKind::Source),
             instance = of_kind(ConnectionKind::Channel),
             plugin = self.plugin.as_str(),
@@ -412,7 +414,7 @@ impl WatchedSource {
     fn count(&self, pipeline: &Pipeline, cause: ChangeCause) {
         let Connection {
             workspace, name, ..
-        } = &self.connection;
+        } = &self.live.connection;
         let metrics = &pipeline.core.metrics.plugins;
         metrics.source_changed(*workspace, name, cause);
     }

@@ -29,7 +29,10 @@ pub fn moved_row(
 ) -> Result<Vec<MovedValue>, StoreError> {
     let columns = table.columns.iter().enumerate();
     columns
-        .map(|(place, column)| moved_value(table, column, row, place.into(), replaced))
+        .map(|(place, column)| {
+            moved_value(table, column, row, place.into(), replaced)
+                .map_err(|error| error.in_table(table.name))
+        })
         .collect()
 }
 

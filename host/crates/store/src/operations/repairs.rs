@@ -6,6 +6,7 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use crate::database::Database;
+use crate::error::odd;
 use crate::postgres::VisibleRows;
 use crate::row::{FromRow as _, RowColumns as _, from_row, read};
 use crate::schema::{self, table::OnConflict};
@@ -264,9 +265,7 @@ from_row! {
 /// Reads the contact that a value of a change is.
 fn contact(row: &SqlRow<'_>, column: &'static str) -> Result<ContactId, StoreError> {
     let contact = row.json_if(column.into())?;
-    contact.ok_or_else(|| StoreError::Inconsistent {
-        what: format!("repair_changes.{column} is null"),
-    })
+    contact.ok_or_else(|| odd("repair_changes", column, "null"))
 }
 
 fn changed_lead(row: &SqlRow<'_>) -> Result<PartedLead, StoreError> {

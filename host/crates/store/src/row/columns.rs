@@ -88,7 +88,8 @@ macro_rules! from_row {
     ($($record:ident |$row:ident| { $($fields:tt)* })+) => {
         $(impl $crate::row::FromRow for $record {
             fn from_row($row: &$crate::sql::SqlRow<'_>) -> Result<Self, $crate::StoreError> {
-                Ok($crate::row::read!($row => $record { $($fields)* }))
+                let read = || Ok($crate::row::read!($row => $record { $($fields)* }));
+                read().map_err(|error: $crate::StoreError| error.in_table(stringify!($record)))
             }
         })+
     };

@@ -127,8 +127,8 @@ table! {
         ran: RanWith [jsonb],
         request: Json,
         state: Vec<u8>,
-        response_head: Option<Json> = self.response.as_ref().map(head).transpose()?,
-        response_body: Option<Vec<u8>> = self.response.as_ref().map(|response| &response.body),
+        response_head: Option<Json> [read] = self.response.as_ref().map(head).transpose()?,
+        response_body: Option<Vec<u8>> [read] = self.response.as_ref().map(|response| &response.body),
         ;
         response: Option<HttpResponse> = response(row)?,
         lease: i64 = 0,

@@ -73,7 +73,7 @@ table! {
         connection_id: ConnectionId = &key.0,
         external_id: String = &key.1,
         message_id => message: Option<MessageId>,
-        progress: Option<MessageProgress> = match self.progress.is_empty() {
+        progress: Option<MessageProgress> [read] = match self.progress.is_empty() {
             true => None,
             false => Some(json(&self.progress)?),
         },

@@ -283,18 +283,12 @@ impl TableSchema {
         keys.collect::<Vec<_>>().join(" and ")
     }
 
-    /// Returns the columns of the table except `but`, qualified with the alias `rows`.
-    pub fn listed(&self, rows: &str, but: &[&str]) -> String {
-        let names = self.columns.iter().map(|column| column.name);
-        let names = names.filter(|name| !but.contains(name));
-        let names = names.map(|name| format!("{rows}.{name}"));
-        names.collect::<Vec<_>>().join(", ")
-    }
-
-    /// Returns the key and the columns that the table's own record reads, qualified with the alias
-    /// `rows`.
-    pub fn read(&self, rows: &str) -> String {
-        let is_read = |column: &&ColumnSchema| column.is_read || self.key.contains(&column.name);
+    /// Returns the key and the columns that the table's own record reads, except `but`, qualified with the
+    /// alias `rows`.
+    pub fn read(&self, rows: &str, but: &[&str]) -> String {
+        let is_read = |column: &&ColumnSchema| {
+            (column.is_read || self.key.contains(&column.name)) && !but.contains(&column.name)
+        };
         let names = self.columns.iter().filter(is_read);
         let names = names.map(|column| format!("{rows}.{}", column.name));
         names.collect::<Vec<_>>().join(", ")

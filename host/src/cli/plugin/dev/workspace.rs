@@ -138,7 +138,7 @@ async fn sender_checks(
         .hint("write it to dev.toml in the project's folder, below [config], or name such a file with --connection")
     };
     let faults = plugins
-        .config_faults(loaded, std::slice::from_ref(config))
+        .config_faults(loaded, vec![config.clone()])
         .await
         .map_err(|error| refused(&error))?;
     let faults: Vec<String> = faults.iter().flatten().map(ToString::to_string).collect();

@@ -34,6 +34,7 @@ use leadhost_admin_api::plugins::{
 use leadhost_admin_api::rollouts::{RolloutChangeRequest, RolloutRequest, RolloutView};
 use leadhost_domain::audit::{ActOutcome, AuditRow, OperatorAct};
 use leadhost_domain::connection::ChangeCause;
+use leadhost_domain::difference;
 use leadhost_domain::plugin::Digest;
 use leadhost_domain::repair::RepairField;
 use leadhost_domain::rollout::{RolloutChange, RolloutMode, RolloutStage};
@@ -204,7 +205,7 @@ impl PluginPage {
 
 /// Returns a time as a person reads it: `1.9 ms`.
 fn milliseconds(micros: &u64) -> String {
-    format!("{:.1} ms", *micros as f64 / 1_000.0)
+    format!("{} ms", difference::milliseconds(*micros))
 }
 
 /// Says what a deploy has done, and which hosts do not follow yet.

@@ -16,7 +16,7 @@ use super::super::{
 use super::filters::Filters;
 use leadhost_admin_api::connections::{ConnectionView, Connections};
 use leadhost_admin_api::repairs::{
-    RepairChangeView, RepairChanges, RepairFacts, RepairList, RepairRequest, RepairView,
+    FAILED, RepairChangeView, RepairChanges, RepairFacts, RepairList, RepairRequest, RepairView,
 };
 use leadhost_domain::repair::RepairState;
 use leadhost_domain::text;
@@ -157,9 +157,9 @@ impl RepairPage {
 
     /// Returns the deliveries that were not replayed, by their outcomes.
     fn others(&self) -> Vec<(u64, &'static str, Tone)> {
-        let others = self.repair.facts.deliveries.others().into_iter();
+        let others = self.repair.facts.deliveries.others();
         let tone = |what| match what {
-            "failed" => Tone::Bad,
+            FAILED => Tone::Bad,
             _ => Tone::Warn,
         };
         others

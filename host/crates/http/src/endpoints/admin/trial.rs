@@ -51,7 +51,7 @@ pub async fn body(call: &Call<'_>, body: UnreadBody) -> Result<ApiResponse, ApiE
         config["explain"] = true.into();
     }
     let faults = plugins
-        .config_faults(&loaded, std::slice::from_ref(&config))
+        .config_faults(&loaded, vec![config.clone()])
         .await
         .map_err(|error| ApiError::unprocessable(error.to_string()))?;
     let faults: Vec<String> = faults.iter().flatten().map(ToString::to_string).collect();

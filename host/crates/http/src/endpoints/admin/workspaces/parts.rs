@@ -92,7 +92,6 @@ pub async fn put_agents(
     put(call, which, DeclarationPart::Agents, body).await
 }
 
-/// Applies a list of owners or agents, or reports in a dry run what it would change.
 /// Describes what both lists take and answer.
 fn applied<'s, T: ToSchema>(
     mut operation: Operation<'s>,

@@ -18,7 +18,7 @@ use leadhost_domain::id::{ConversationId, DealId, TicketId, WorkspaceId};
 macro_rules! tickets_of {
     ($each:literal, $wanted:literal, $order:literal) => {
         made(|| {
-            let columns = schema::TICKETS.read("t");
+            let columns = schema::TICKETS.read("t", &[]);
             let (each, wanted, order) = ($each, $wanted, $order);
             format!(
                 "

@@ -194,7 +194,7 @@ for update of m -- postgres"
 });
 
 fn found_messages() -> String {
-    let columns = schema::MESSAGES.read("m");
+    let columns = schema::MESSAGES.read("m", &[]);
     format!(
         "
 each (workspace_id uuid, id uuid)
@@ -262,7 +262,7 @@ async fn sends(
 // locks the contact first, so the one found is the only one. One statement returns all wanted
 // conversations, so that they are locked in one order.
 static CONVERSATIONS: Sql = made(|| {
-    let columns = schema::CONVERSATIONS.read("c");
+    let columns = schema::CONVERSATIONS.read("c", &[]);
     format!(
         "
 each (workspace_id uuid, id uuid, contact_id uuid, agent_id number, deal_id uuid, closed_too truth)
@@ -380,7 +380,7 @@ async fn conversations(
 }
 
 static ERRORS: Sql = made(|| {
-    let columns = schema::MESSAGE_ERRORS.read("e");
+    let columns = schema::MESSAGE_ERRORS.read("e", &[]);
     format!(
         "
 each (workspace_id uuid, id uuid)

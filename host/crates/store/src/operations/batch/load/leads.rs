@@ -21,7 +21,7 @@ use leadhost_domain::limits;
 use leadhost_domain::time::Micros;
 
 static DELIVERIES: Sql = made(|| {
-    let columns = schema::DELIVERIES.read("d");
+    let columns = schema::DELIVERIES.read("d", &[]);
     format!(
         "
 each (workspace_id uuid, id uuid)
@@ -35,7 +35,7 @@ join deliveries as d -- postgres
 });
 
 static ITEMS: Sql = made(|| {
-    let columns = schema::ITEMS.read("i");
+    let columns = schema::ITEMS.read("i", &[]);
     format!(
         "
 each (workspace_id uuid, id uuid, first number, last number)
@@ -360,7 +360,7 @@ pub async fn keys(
 // A conversation may be linked to the newest open deal of its contact.
 static DEALS: Sql = made(|| {
     // The partner of a deal is the one that created it, or whose connection it came through.
-    let columns = schema::DEALS.listed("d", &["partner_id"]);
+    let columns = schema::DEALS.read("d", &["partner_id"]);
     format!(
         "
 each (workspace_id uuid, id uuid, contact_id uuid)
@@ -450,7 +450,7 @@ fn one_deal(
 }
 
 static CONTACTS: Sql = made(|| {
-    let columns = schema::CONTACTS.read("c");
+    let columns = schema::CONTACTS.read("c", &[]);
     format!(
         "
 each (workspace_id uuid, id uuid)

@@ -194,7 +194,11 @@ pub async fn fetches(tx: &mut Tx, set: &WorkingSet) -> Result<(), StoreError> {
     for (key, fetch) in &set.fetches {
         match fetch.change {
             RowChange::None => {}
-            RowChange::Removed => removed.push(fetch.args(key)?),
+            RowChange::Removed => removed.push(args! {
+                workspace_id: fetch.workspace,
+                delivery_id: key.0,
+                item: key.1,
+            }),
             RowChange::New | RowChange::Changed => written.push(fetch.args(key)?),
         }
     }
