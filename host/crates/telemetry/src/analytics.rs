@@ -2,25 +2,14 @@
 
 use std::time::Duration;
 
-use prometheus_client::encoding::EncodeLabelSet;
-use prometheus_client::metrics::counter::Counter;
-use prometheus_client::metrics::family::Family;
-use prometheus_client::metrics::gauge::Gauge;
-
-use super::register::{Histograms, Register, set};
+use super::register::{Counter, Family, Gauge, Histograms, labels, metrics, set};
 use leadhost_domain::analytics::MetricSet;
 use leadhost_domain::time::Micros;
 use leadhost_store::RollupStatus;
 
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct SetLabel {
-    set: &'static str,
-}
-
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct SetLabels {
-    set: &'static str,
-    outcome: &'static str,
+labels! {
+    SetLabel { set: &'static str }
+    SetLabels { set: &'static str, outcome: &'static str }
 }
 
 /// How an analytics run ended.
@@ -31,47 +20,25 @@ pub enum RunEnd {
     Cut,
 }
 
-#[derive(Debug)]
-pub struct AnalyticsMetrics {
-    runs: Family<SetLabels, Counter>,
-    seconds: Histograms<SetLabel>,
-    changes: Family<SetLabel, Counter>,
-    age: Family<SetLabel, Gauge>,
-    behind: Family<SetLabel, Gauge>,
-    making: Family<SetLabel, Gauge>,
-    cubes: Family<SetLabel, Gauge>,
+metrics! {
+    AnalyticsMetrics {
+        runs: Family<SetLabels, Counter> =
+            add("rollup_runs", "Analytics runs on this host, by metric set: ended or cut short");
+        seconds: Histograms<SetLabel> =
+            seconds_by("rollup_run_duration", "Time of an analytics run");
+        changes: Family<SetLabel, Counter> =
+            add("rollup_changes", "Changes that analytics runs on this host have read");
+        age: Family<SetLabel, Gauge> =
+            with_seconds(Family::default(), "rollup_age", "Age of the counts that analytics shows; -1 before the first run has ended");
+        behind: Family<SetLabel, Gauge> =
+            add("rollup_behind", "Workspaces that the last run could not count, or could not finish");
+        making: Family<SetLabel, Gauge> = add("rollup_making", "Analytics builds in progress");
+        cubes: Family<SetLabel, Gauge> =
+            add("rollup_cubes", "Time zones with counts by local day, over all workspaces");
+    }
 }
 
 impl AnalyticsMetrics {
-    /// Registers the metrics.
-    pub fn new(register: &mut Register<'_>) -> Self {
-        Self {
-            runs: register.add(
-                "rollup_runs",
-                "Analytics runs on this host, by metric set: ended or cut short",
-            ),
-            seconds: register.seconds_by("rollup_run_duration", "Time of an analytics run"),
-            changes: register.add(
-                "rollup_changes",
-                "Changes that analytics runs on this host have read",
-            ),
-            age: register.with_seconds(
-                Family::default(),
-                "rollup_age",
-                "Age of the counts that analytics shows; -1 before the first run has ended",
-            ),
-            behind: register.add(
-                "rollup_behind",
-                "Workspaces that the last run could not count, or could not finish",
-            ),
-            making: register.add("rollup_making", "Analytics builds in progress"),
-            cubes: register.add(
-                "rollup_cubes",
-                "Time zones with counts by local day, over all workspaces",
-            ),
-        }
-    }
-
     /// Counts an analytics run of a metric set. The time of one that was cut short says nothing.
     pub fn run(&self, set: MetricSet, end: RunEnd, changes: u64, took: Duration) {
         let set = set.as_str();

@@ -3,40 +3,24 @@
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-use prometheus_client::metrics::counter::Counter;
-use prometheus_client::metrics::family::Family;
-use prometheus_client::metrics::gauge::Gauge;
-use prometheus_client::metrics::histogram::Histogram;
-
-use super::register::{OutcomeLabel, Register, StateLabel, class, count, set};
+use super::register::{
+    Counter, Family, Gauge, Histogram, OutcomeLabel, StateLabel, class, count, metrics, set,
+};
 use leadhost_domain::exchange::HttpResponse;
 use leadhost_egress::{ConnectionCounts, EgressError};
 
-#[derive(Debug)]
-pub struct EgressMetrics {
-    calls: Family<OutcomeLabel, Counter>,
-    seconds: Histogram,
-    connections: Family<StateLabel, Counter>,
-    idle: Gauge,
+metrics! {
+    EgressMetrics {
+        calls: Family<OutcomeLabel, Counter> = add("egress", "Outgoing requests, by outcome");
+        seconds: Histogram = seconds("egress_duration", "Time of one outgoing request");
+        connections: Family<StateLabel, Counter> =
+            add("egress_connections", "Outgoing requests, by whether their connection was opened for them or reused");
+        idle: Gauge =
+            add("egress_connections_kept", "Outgoing connections that wait for their next request");
+    }
 }
 
 impl EgressMetrics {
-    /// Registers the metrics.
-    pub fn new(register: &mut Register<'_>) -> Self {
-        Self {
-            calls: register.add("egress", "Outgoing requests, by outcome"),
-            seconds: register.seconds("egress_duration", "Time of one outgoing request"),
-            connections: register.add(
-                "egress_connections",
-                "Outgoing requests, by whether their connection was opened for them or reused",
-            ),
-            idle: register.add(
-                "egress_connections_kept",
-                "Outgoing connections that wait for their next request",
-            ),
-        }
-    }
-
     /// Runs an outgoing request and counts it.
     pub async fn sending(
         &self,

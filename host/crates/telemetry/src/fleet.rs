@@ -2,35 +2,20 @@
 
 use std::collections::BTreeMap;
 
-use prometheus_client::metrics::family::Family;
-use prometheus_client::metrics::gauge::Gauge;
-
-use super::register::{PluginLabel, Register, set};
+use super::register::{Family, Gauge, PluginLabel, metrics, set};
 use leadhost_store::Serves;
 
-#[derive(Debug)]
-pub struct FleetMetrics {
-    generations: Family<PluginLabel, Gauge>,
-    hosts: Gauge,
-    hosts_behind: Gauge,
+metrics! {
+    FleetMetrics {
+        generations: Family<PluginLabel, Gauge> =
+            add("plugin_generation", "Generation of the activation in effect on this host, by plugin; 0 for none");
+        hosts: Gauge = add("hosts", "Live hosts on this database");
+        hosts_behind: Gauge =
+            add("hosts_behind", "Plugins whose active version at least one live host does not run yet");
+    }
 }
 
 impl FleetMetrics {
-    /// Registers the metrics.
-    pub fn new(register: &mut Register<'_>) -> Self {
-        Self {
-            generations: register.add(
-                "plugin_generation",
-                "Generation of the activation in effect on this host, by plugin; 0 for none",
-            ),
-            hosts: register.add("hosts", "Live hosts on this database"),
-            hosts_behind: register.add(
-                "hosts_behind",
-                "Plugins whose active version at least one live host does not run yet",
-            ),
-        }
-    }
-
     /// Sets which activation of each plugin this host serves.
     pub fn serves(&self, serves: &BTreeMap<String, Serves>) {
         for (plugin, serves) in serves {

@@ -2,28 +2,12 @@
 
 use std::time::Duration;
 
-use prometheus_client::encoding::EncodeLabelSet;
-use prometheus_client::metrics::counter::Counter;
-use prometheus_client::metrics::family::Family;
-use prometheus_client::metrics::gauge::Gauge;
+use super::register::{Counter, Family, Gauge, Histograms, class, labels, metrics};
 
-use super::register::{Histograms, Register, class};
-
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct RequestLabels {
-    route: &'static str,
-    /// `2xx` to `5xx`.
-    status: &'static str,
-}
-
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct RouteLabel {
-    route: &'static str,
-}
-
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct ReasonLabel {
-    reason: &'static str,
+labels! {
+    RequestLabels { route: &'static str, status: &'static str }
+    RouteLabel { route: &'static str }
+    ReasonLabel { reason: &'static str }
 }
 
 /// Why a request is refused to protect the service.
@@ -80,57 +64,27 @@ impl Shed {
     }
 }
 
-#[derive(Debug)]
-pub struct HttpMetrics {
-    requests: Family<RequestLabels, Counter>,
-    request_seconds: Histograms<RouteLabel>,
-    connections: Gauge,
-    shed: Family<ReasonLabel, Counter>,
-    rate_limited: Counter,
-    connections_sent_away: Counter,
-    keys_failed: Counter,
-    addresses_unknown: Counter,
+metrics! {
+    HttpMetrics {
+        requests: Family<RequestLabels, Counter> =
+            add("requests", "Requests answered, by route and class of status");
+        request_seconds: Histograms<RouteLabel> =
+            seconds_by("request_duration", "Time from a request's headers to its answer");
+        connections: Gauge = add("connections", "Open client connections");
+        shed: Family<ReasonLabel, Counter> =
+            begun_at_zero("shed", "Requests refused to protect the service, by reason", Shed::ALL.map(Shed::label));
+        rate_limited: Counter =
+            add("rate_limited", "Requests refused because their workspace exceeded its rate limit");
+        connections_sent_away: Counter =
+            add("connections_sent_away", "Idle connections closed to make room for others");
+        keys_failed: Counter =
+            add("keys_failed", "Requests refused because their key is not valid");
+        addresses_unknown: Counter =
+            add("addresses_unknown", "Deliveries to an address that no connection has");
+    }
 }
 
 impl HttpMetrics {
-    /// Registers the metrics. Reasons to shed a request begin at zero.
-    pub fn new(register: &mut Register<'_>) -> Self {
-        let shed: Family<ReasonLabel, Counter> =
-            register.add("shed", "Requests refused to protect the service, by reason");
-        // From zero, so that a rate over the metric includes the first event.
-        for reason in Shed::ALL {
-            drop(shed.get_or_create(&reason.label()));
-        }
-        Self {
-            requests: register.add(
-                "requests",
-                "Requests answered, by route and class of status",
-            ),
-            request_seconds: register.seconds_by(
-                "request_duration",
-                "Time from a request's headers to its answer",
-            ),
-            connections: register.add("connections", "Open client connections"),
-            shed,
-            rate_limited: register.add(
-                "rate_limited",
-                "Requests refused because their workspace exceeded its rate limit",
-            ),
-            connections_sent_away: register.add(
-                "connections_sent_away",
-                "Idle connections closed to make room for others",
-            ),
-            keys_failed: register.add(
-                "keys_failed",
-                "Requests refused because their key is not valid",
-            ),
-            addresses_unknown: register.add(
-                "addresses_unknown",
-                "Deliveries to an address that no connection has",
-            ),
-        }
-    }
-
     /// Counts an answered request and its time. The label has the class of the status only.
     pub fn request(&self, route: &'static str, status: u16, took: Duration) {
         let status = class(status);

@@ -1,50 +1,28 @@
 //! Deliveries, their quarantine, fetches, and waiting work.
 
-use prometheus_client::metrics::counter::Counter;
-use prometheus_client::metrics::family::Family;
-use prometheus_client::metrics::gauge::Gauge;
-
-use super::register::{OutcomeLabel, Register, StatusLabel, count};
+use super::register::{Counter, Family, Gauge, OutcomeLabel, StatusLabel, count, metrics};
 use leadhost_domain::delivery::DeliveryStatus;
 use leadhost_domain::time::Micros;
 use leadhost_store::{Backlog, FetchOutcome};
 
-#[derive(Debug)]
-pub struct IntakeMetrics {
-    deliveries: Family<StatusLabel, Counter>,
-    quarantine_refused: Counter,
-    quarantine_evicted: Counter,
-    fetches: Family<OutcomeLabel, Counter>,
-    backlog: Family<StatusLabel, Gauge>,
-    oldest_waiting: Gauge,
+metrics! {
+    IntakeMetrics {
+        deliveries: Family<StatusLabel, Counter> =
+            add("deliveries", "Deliveries received, by resulting status");
+        quarantine_refused: Counter =
+            add("quarantine_refused", "Deliveries not kept because their connection's quarantine is full");
+        quarantine_evicted: Counter =
+            add("quarantine_evicted", "Deliveries removed from a full quarantine to make room for newer ones");
+        fetches: Family<OutcomeLabel, Counter> =
+            add("fetches", "Attempts to fetch a lead that a delivery points at, by outcome");
+        backlog: Family<StatusLabel, Gauge> =
+            add("backlog", "Work that waits and work that failed, by state");
+        oldest_waiting: Gauge =
+            with_seconds(Gauge::default(), "oldest_waiting", "Age of the oldest work that waits");
+    }
 }
 
 impl IntakeMetrics {
-    /// Registers the metrics.
-    pub fn new(register: &mut Register<'_>) -> Self {
-        Self {
-            deliveries: register.add("deliveries", "Deliveries received, by resulting status"),
-            quarantine_refused: register.add(
-                "quarantine_refused",
-                "Deliveries not kept because their connection's quarantine is full",
-            ),
-            quarantine_evicted: register.add(
-                "quarantine_evicted",
-                "Deliveries removed from a full quarantine to make room for newer ones",
-            ),
-            fetches: register.add(
-                "fetches",
-                "Attempts to fetch a lead that a delivery points at, by outcome",
-            ),
-            backlog: register.add("backlog", "Work that waits and work that failed, by state"),
-            oldest_waiting: register.with_seconds(
-                Gauge::default(),
-                "oldest_waiting",
-                "Age of the oldest work that waits",
-            ),
-        }
-    }
-
     /// Counts a delivery with its resulting status.
     pub fn delivery(&self, status: DeliveryStatus) {
         let status = status.as_str();

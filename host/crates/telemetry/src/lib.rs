@@ -3,7 +3,7 @@
 //! Each area has a struct whose methods count its events, so that a name or a label is written
 //! in one place. Label sets are bounded: routes, statuses, outcomes, plugins, and a limited
 //! number of plugin versions and of connections. No label holds a person or the secret part of an
-//! address. To add a metric: a field, its line in `new` and a method in the file of its area.
+//! address. To add a metric: its row in `metrics!` and a method in the file of its area.
 
 mod analytics;
 mod classic;

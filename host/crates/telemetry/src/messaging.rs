@@ -2,11 +2,7 @@
 
 use std::time::Duration;
 
-use prometheus_client::metrics::counter::Counter;
-use prometheus_client::metrics::family::Family;
-use prometheus_client::metrics::histogram::Histogram;
-
-use super::register::{OutcomeLabel, Register, count};
+use super::register::{Counter, Family, Histogram, OutcomeLabel, count, metrics};
 use leadhost_domain::channel::{AttemptOutcome, Category};
 
 /// The answer that a partner got to a notification.
@@ -67,42 +63,22 @@ pub enum TemplateListOutcome {
     Unlisted,
 }
 
-#[derive(Debug)]
-pub struct MessagingMetrics {
-    notifications: Family<OutcomeLabel, Counter>,
-    notification_host_seconds: Histogram,
-    sends: Family<OutcomeLabel, Counter>,
-    provider_seconds: Histogram,
-    template_lists: Family<OutcomeLabel, Counter>,
+metrics! {
+    MessagingMetrics {
+        notifications: Family<OutcomeLabel, Counter> =
+            add("notifications", "Requests to send a message, by the answer that the partner got");
+        notification_host_seconds: Histogram =
+            seconds("notification_host_duration", "Time of a request to send a message, without the provider's share");
+        sends: Family<OutcomeLabel, Counter> =
+            add("sends", "Attempts to send a message: accepted, unknown, or the class of the refusal");
+        provider_seconds: Histogram =
+            seconds("provider_duration", "Duration of one call to a provider that sends a message");
+        template_lists: Family<OutcomeLabel, Counter> =
+            add("template_lists", "Requests for an instance's list of templates, by outcome");
+    }
 }
 
 impl MessagingMetrics {
-    /// Registers the metrics.
-    pub fn new(register: &mut Register<'_>) -> Self {
-        Self {
-            notifications: register.add(
-                "notifications",
-                "Requests to send a message, by the answer that the partner got",
-            ),
-            notification_host_seconds: register.seconds(
-                "notification_host_duration",
-                "Time of a request to send a message, without the provider's share",
-            ),
-            sends: register.add(
-                "sends",
-                "Attempts to send a message: accepted, unknown, or the class of the refusal",
-            ),
-            provider_seconds: register.seconds(
-                "provider_duration",
-                "Duration of one call to a provider that sends a message",
-            ),
-            template_lists: register.add(
-                "template_lists",
-                "Requests for an instance's list of templates, by outcome",
-            ),
-        }
-    }
-
     /// Counts a notification by the answer that the partner got.
     pub fn notification(&self, outcome: NotificationOutcome) {
         count(&self.notifications, outcome.as_str());

@@ -3,13 +3,12 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use prometheus_client::encoding::EncodeLabelSet;
-use prometheus_client::metrics::counter::Counter;
-use prometheus_client::metrics::family::Family;
-use prometheus_client::metrics::gauge::Gauge;
-use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
+use prometheus_client::metrics::histogram::exponential_buckets;
 
-use super::register::{BoundedSet, Histograms, HistogramsWithExemplars, OTHER, Register, set};
+use super::register::{
+    BoundedSet, Counter, Family, Gauge, Histogram, Histograms, HistogramsWithExemplars, OTHER,
+    labels, metrics, set,
+};
 use leadhost_domain::clock;
 use leadhost_domain::connection::{ChangeCause, Connection};
 use leadhost_domain::id::{DeliveryId, WorkspaceId};
@@ -18,25 +17,14 @@ use leadhost_plugin::{CallBudget, CallError, CallOutcome, Loaded, WarmLoad};
 use leadhost_store::{ItemResult, NewItem};
 use leadhost_trace::{self as trace, Span, SpanKind};
 
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct PluginLabels {
-    plugin: String,
-    digest: String,
-    purpose: &'static str,
-    outcome: &'static str,
-}
-
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct VersionLabel {
-    plugin: String,
-    digest: String,
-}
-
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct ProducedLabels {
-    plugin: String,
-    digest: String,
-    kind: &'static str,
+labels! {
+    PluginLabels { plugin: String, digest: String, purpose: &'static str, outcome: &'static str }
+    VersionLabel { plugin: String, digest: String }
+    ProducedLabels { plugin: String, digest: String, kind: &'static str }
+    /// A connection, by its name within its workspace.
+    ConnectionLabel { workspace: String, connection: String }
+    ChangeLabels { workspace: String, connection: String, cause: &'static str }
+    FieldLabels { workspace: String, connection: String, field: &'static str }
 }
 
 /// Returns what a call is for: `live` if its result has an effect, `comparison` if it is only compared
@@ -68,27 +56,6 @@ impl CallSubject<'_> {
             Self::Connection => None,
         }
     }
-}
-
-/// A connection, by its name within its workspace.
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct ConnectionLabel {
-    workspace: String,
-    connection: String,
-}
-
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct ChangeLabels {
-    workspace: String,
-    connection: String,
-    cause: &'static str,
-}
-
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct FieldLabels {
-    workspace: String,
-    connection: String,
-    field: &'static str,
 }
 
 /// The counters of one connection, resolved once, since every delivery updates them.
@@ -128,22 +95,34 @@ impl ConversionCounters {
     }
 }
 
-#[derive(Debug)]
-pub struct PluginMetrics {
-    calls: Family<PluginLabels, Counter>,
-    seconds: HistogramsWithExemplars<PluginLabels, [(&'static str, String); 1]>,
-    versions: BoundedSet<VersionLabel>,
-    leads: Family<ConnectionLabel, Counter>,
-    leads_with: Family<FieldLabels, Counter>,
-    items: Histograms<ConnectionLabel>,
-    connections: BoundedSet<ConnectionLabel>,
-    source_changes: Family<ChangeLabels, Counter>,
-    refusals: Counter,
-    memory: Histograms<VersionLabel>,
-    produced: Family<ProducedLabels, Counter>,
-    circuits_open: Gauge,
-    warm_instances: Gauge,
-    warm_bytes: Gauge,
+metrics! {
+    PluginMetrics {
+        calls: Family<PluginLabels, Counter> =
+            add("plugin_calls", "Calls into plugins, by plugin, version, purpose and outcome");
+        seconds: HistogramsWithExemplars<PluginLabels, [(&'static str, String); 1]> =
+            seconds_with_exemplars("plugin_call_duration", "Time of a call into a plugin, waiting for a thread included");
+        versions: BoundedSet<VersionLabel> = bounded(limits::VERSIONS_COUNTED);
+        leads: Family<ConnectionLabel, Counter> =
+            add("leads", "Leads that conversions produced, by connection");
+        leads_with: Family<FieldLabels, Counter> =
+            add("leads_with", "Leads that conversions produced with a phone, an e-mail address, a name or a listing");
+        items: Histograms<ConnectionLabel> =
+            metric(Histograms::new_with_constructor(items), "conversion_items", "Items that one conversion produced, by connection");
+        connections: BoundedSet<ConnectionLabel> = bounded(limits::CONNECTIONS_COUNTED);
+        source_changes: Family<ChangeLabels, Counter> =
+            add("source_changes", "Changes of what a source sends or of what a version reads of it, and deliveries that keep failing, by connection and cause");
+        refusals: Counter = add("plugin_refusals", "Components that were refused");
+        memory: Histograms<VersionLabel> =
+            metric(Histograms::new_with_constructor(memory), "plugin_memory_bytes", "Peak memory of a conversion, by plugin and version");
+        produced: Family<ProducedLabels, Counter> =
+            add("plugin_items", "Items that conversions produced, by plugin, version and kind");
+        circuits_open: Gauge =
+            add("plugin_circuits_open", "Open circuit breakers: versions that are called less often for a connection, because they keep failing");
+        warm_instances: Gauge =
+            add("plugin_warm_instances", "Warm instances of plugins that are slow to start");
+        warm_bytes: Gauge =
+            add("plugin_warm_bytes", "Bytes of memory of the instances that were made ahead");
+    }
 }
 
 fn items() -> Histogram {
@@ -176,58 +155,6 @@ pub fn describe_version(span: &Span, plugin: &Loaded) {
 }
 
 impl PluginMetrics {
-    /// Registers the metrics.
-    pub fn new(register: &mut Register<'_>) -> Self {
-        Self {
-            calls: register.add(
-                "plugin_calls",
-                "Calls into plugins, by plugin, version, purpose and outcome",
-            ),
-            seconds: register.seconds_with_exemplars(
-                "plugin_call_duration",
-                "Time of a call into a plugin, waiting for a thread included",
-            ),
-            versions: BoundedSet::new(limits::VERSIONS_COUNTED),
-            leads: register.add("leads", "Leads that conversions produced, by connection"),
-            leads_with: register.add(
-                "leads_with",
-                "Leads that conversions produced with a phone, an e-mail address, a name or a listing",
-            ),
-            items: register.metric(
-                Histograms::new_with_constructor(items),
-                "conversion_items",
-                "Items that one conversion produced, by connection",
-            ),
-            connections: BoundedSet::new(limits::CONNECTIONS_COUNTED),
-            source_changes: register.add(
-                "source_changes",
-                "Changes of what a source sends or of what a version reads of it, and deliveries that keep failing, by connection and cause",
-            ),
-            refusals: register.add("plugin_refusals", "Components that were refused"),
-            memory: register.metric(
-                Histograms::new_with_constructor(memory),
-                "plugin_memory_bytes",
-                "Peak memory of a conversion, by plugin and version",
-            ),
-            produced: register.add(
-                "plugin_items",
-                "Items that conversions produced, by plugin, version and kind",
-            ),
-            warm_instances: register.add(
-                "plugin_warm_instances",
-                "Warm instances of plugins that are slow to start",
-            ),
-            warm_bytes: register.add(
-                "plugin_warm_bytes",
-                "Bytes of memory of the instances that were made ahead",
-            ),
-            circuits_open: register.add(
-                "plugin_circuits_open",
-                "Open circuit breakers: versions that are called less often for a connection, because they keep failing",
-            ),
-        }
-    }
-
     /// Runs a live call into a plugin and counts it, with what it is about as the exemplar of its time. A
     /// refusal by the plugin itself counts as success.
     pub async fn calling<T>(

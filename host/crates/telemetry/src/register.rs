@@ -5,12 +5,56 @@ use std::hash::Hash;
 use std::sync::{Mutex, PoisonError};
 
 use prometheus_client::encoding::EncodeLabelSet;
-use prometheus_client::metrics::counter::Counter;
+pub use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::exemplar::HistogramWithExemplars;
-use prometheus_client::metrics::family::Family;
-use prometheus_client::metrics::gauge::Gauge;
-use prometheus_client::metrics::histogram::Histogram;
+pub use prometheus_client::metrics::family::Family;
+pub use prometheus_client::metrics::gauge::Gauge;
+pub use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Metric, Registry, Unit};
+
+/// Declares the metrics of an area: each with its field and type, and by which method of [`Register`] it is
+/// registered.
+macro_rules! metrics {
+    ($area:ident { $($metric:ident: $type:ty = $method:ident $arguments:tt;)+ }) => {
+        #[derive(Debug)]
+        pub struct $area {
+            $($metric: $type,)+
+        }
+
+        impl $area {
+            /// Registers the metrics.
+            pub fn new(register: &mut super::register::Register<'_>) -> Self {
+                Self {
+                    $($metric: register.$method $arguments,)+
+                }
+            }
+        }
+    };
+}
+pub(super) use metrics;
+
+/// Declares sets of labels.
+macro_rules! labels {
+    ($($(#[$about:meta])* $vis:vis $name:ident { $($label:ident: $type:ty),+ })+) => {
+        $(
+            $(#[$about])*
+            #[derive(
+                Clone, Debug, Hash, PartialEq, Eq, prometheus_client::encoding::EncodeLabelSet,
+            )]
+            $vis struct $name {
+                $(pub $label: $type,)+
+            }
+        )+
+    };
+}
+pub(super) use labels;
+
+labels! {
+    pub StatusLabel { status: &'static str }
+    pub OutcomeLabel { outcome: &'static str }
+    pub StateLabel { state: &'static str }
+    pub PluginLabel { plugin: String }
+}
 
 /// Histograms by their labels.
 pub type Histograms<L> = Family<L, Histogram>;
@@ -74,32 +118,38 @@ impl<'r> Register<'r> {
         self.with_seconds(Family::new_with_constructor(make), name, help)
     }
 
+    /// Registers a family of counters that has a line with zero for each of these labels, so that a rate
+    /// over it includes the first event.
+    pub fn begun_at_zero<L>(
+        &mut self,
+        name: &str,
+        help: &str,
+        labels: impl IntoIterator<Item = L>,
+    ) -> Family<L, Counter>
+    where
+        L: Clone + Hash + Eq + EncodeLabelSet + std::fmt::Debug + Send + Sync + 'static,
+    {
+        let family: Family<L, Counter> = self.add(name, help);
+        for label in labels {
+            drop(family.get_or_create(&label));
+        }
+        family
+    }
+
+    /// Returns an empty set that admits `most` values.
+    pub fn bounded<K: Hash + Eq>(&self, most: usize) -> BoundedSet<K> {
+        BoundedSet {
+            known: Mutex::default(),
+            most,
+        }
+    }
+
     /// Registers a metric in seconds.
     pub fn with_seconds<M: Metric + Clone>(&mut self, metric: M, name: &str, help: &str) -> M {
         self.0
             .register_with_unit(name, help, Unit::Seconds, metric.clone());
         metric
     }
-}
-
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-pub struct StatusLabel {
-    pub status: &'static str,
-}
-
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-pub struct OutcomeLabel {
-    pub outcome: &'static str,
-}
-
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-pub struct StateLabel {
-    pub state: &'static str,
-}
-
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-pub struct PluginLabel {
-    pub plugin: String,
 }
 
 /// Counts one more with this outcome.
@@ -133,14 +183,6 @@ pub struct BoundedSet<K> {
 }
 
 impl<K: Hash + Eq + Clone> BoundedSet<K> {
-    /// Returns an empty set that admits `most` values.
-    pub fn new(most: usize) -> Self {
-        Self {
-            known: Mutex::default(),
-            most,
-        }
-    }
-
     /// Returns whether the value has a line of its own. A new value gets one while there is
     /// room.
     pub fn has(&self, key: &K) -> bool {

@@ -1,35 +1,15 @@
 //! Rollouts of plugin versions: their stages, and how the versions compare.
 
-use prometheus_client::encoding::EncodeLabelSet;
-use prometheus_client::metrics::counter::Counter;
-use prometheus_client::metrics::family::Family;
-use prometheus_client::metrics::gauge::Gauge;
-
-use super::register::{OTHER, PluginLabel, Register};
+use super::register::{Counter, Family, Gauge, OTHER, PluginLabel, labels, metrics};
 use leadhost_domain::plugin::Digest;
 use leadhost_domain::rollout::RolloutStage;
 
-/// The comparisons of one candidate.
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct ComparisonLabels {
-    plugin: String,
-    /// The candidate.
-    digest: String,
-    result: &'static str,
-}
-
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct DifferenceLabels {
-    plugin: String,
-    digest: String,
-    field: &'static str,
-}
-
-/// The stage of a rollout.
-#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct StageLabels {
-    plugin: String,
-    stage: &'static str,
+labels! {
+    /// The comparisons of one candidate.
+    ComparisonLabels { plugin: String, digest: String, result: &'static str }
+    DifferenceLabels { plugin: String, digest: String, field: &'static str }
+    /// The stage of a rollout.
+    StageLabels { plugin: String, stage: &'static str }
 }
 
 /// The fields of leads, events, sends and pointers that have lines of their own, and the names of
@@ -86,42 +66,22 @@ pub enum ComparisonResult {
     Harmful,
 }
 
-#[derive(Debug)]
-pub struct RolloutMetrics {
-    rolled_back: Family<PluginLabel, Counter>,
-    comparisons: Family<ComparisonLabels, Counter>,
-    differences: Family<DifferenceLabels, Counter>,
-    dropped: Family<PluginLabel, Gauge>,
-    stage: Family<StageLabels, Gauge>,
+metrics! {
+    RolloutMetrics {
+        rolled_back: Family<PluginLabel, Counter> =
+            add("rollouts_rolled_back", "Rollouts that a guard ended, by plugin");
+        comparisons: Family<ComparisonLabels, Counter> =
+            add("rollout_comparisons", "Deliveries and sends on which both versions of a rollout were compared, by plugin, candidate and result: same, different or harmful");
+        differences: Family<DifferenceLabels, Counter> =
+            add("rollout_differences", "Differences between both versions of a rollout, by plugin, candidate and field, or by what vanishes, appears or fails");
+        dropped: Family<PluginLabel, Gauge> =
+            add("rollout_dropped", "Deliveries and sends that the current rollout did not compare on this host, because too many waited");
+        stage: Family<StageLabels, Gauge> =
+            add("rollout_stage", "The stage of the last rollout of a plugin: 1 for its stage, 0 for the others");
+    }
 }
 
 impl RolloutMetrics {
-    /// Registers the metrics.
-    pub fn new(register: &mut Register<'_>) -> Self {
-        Self {
-            rolled_back: register.add(
-                "rollouts_rolled_back",
-                "Rollouts that a guard ended, by plugin",
-            ),
-            comparisons: register.add(
-                "rollout_comparisons",
-                "Deliveries and sends on which both versions of a rollout were compared, by plugin, candidate and result: same, different or harmful",
-            ),
-            differences: register.add(
-                "rollout_differences",
-                "Differences between both versions of a rollout, by plugin, candidate and field, or by what vanishes, appears or fails",
-            ),
-            dropped: register.add(
-                "rollout_dropped",
-                "Deliveries and sends that the current rollout did not compare on this host, because too many waited",
-            ),
-            stage: register.add(
-                "rollout_stage",
-                "The stage of the last rollout of a plugin: 1 for its stage, 0 for the others",
-            ),
-        }
-    }
-
     /// Counts a comparison of both versions of a rollout, with the number of differences by their name.
     pub fn compared<'a>(
         &self,

@@ -2,12 +2,7 @@
 
 use std::time::Duration;
 
-use prometheus_client::metrics::counter::Counter;
-use prometheus_client::metrics::family::Family;
-use prometheus_client::metrics::gauge::Gauge;
-use prometheus_client::metrics::histogram::Histogram;
-
-use super::register::{OutcomeLabel, Register, count, set};
+use super::register::{Counter, Family, Gauge, Histogram, OutcomeLabel, count, metrics, set};
 
 /// The outcome of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,39 +28,21 @@ impl Searched {
     }
 }
 
-#[derive(Debug)]
-pub struct SearchMetrics {
-    searches: Family<OutcomeLabel, Counter>,
-    seconds: Histogram,
-    load_seconds: Histogram,
-    indexes: Gauge,
-    index_bytes: Gauge,
+metrics! {
+    SearchMetrics {
+        searches: Family<OutcomeLabel, Counter> =
+            add("searches", "Searches for products: found, nothing, loading, too_large, failed");
+        seconds: Histogram =
+            seconds("search_duration", "Time of a search for products, waiting for its index included");
+        load_seconds: Histogram =
+            seconds("search_load_duration", "Time of loading a workspace's index of products");
+        indexes: Gauge = add("search_indexes", "Indexes of products in memory");
+        index_bytes: Gauge =
+            add("search_index_bytes", "Bytes of the indexes of products in memory");
+    }
 }
 
 impl SearchMetrics {
-    /// Registers the metrics.
-    pub fn new(register: &mut Register<'_>) -> Self {
-        Self {
-            searches: register.add(
-                "searches",
-                "Searches for products: found, nothing, loading, too_large, failed",
-            ),
-            seconds: register.seconds(
-                "search_duration",
-                "Time of a search for products, waiting for its index included",
-            ),
-            load_seconds: register.seconds(
-                "search_load_duration",
-                "Time of loading a workspace's index of products",
-            ),
-            indexes: register.add("search_indexes", "Indexes of products in memory"),
-            index_bytes: register.add(
-                "search_index_bytes",
-                "Bytes of the indexes of products in memory",
-            ),
-        }
-    }
-
     /// Counts a search by its outcome, and its time with the wait for the index.
     pub fn searched(&self, outcome: Searched, took: Duration) {
         count(&self.searches, outcome.as_str());

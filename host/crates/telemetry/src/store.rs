@@ -2,68 +2,32 @@
 
 use std::sync::atomic::Ordering;
 
-use prometheus_client::metrics::counter::Counter;
-use prometheus_client::metrics::family::Family;
-use prometheus_client::metrics::gauge::Gauge;
-use prometheus_client::metrics::histogram::Histogram;
-
-use super::register::{Register, StateLabel};
+use super::register::{Counter, Family, Gauge, Histogram, StateLabel, metrics};
 use leadhost_store::writer::Commit;
 use leadhost_store::{AuditExtent, PoolUsage};
 
 const WRITES: [f64; 10] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0];
 
-#[derive(Debug)]
-pub struct StoreMetrics {
-    commits: Counter,
-    commit_writes: Histogram,
-    commit_seconds: Histogram,
-    commit_failures: Counter,
-    up: Gauge,
-    disk_free: Gauge,
-    connections: Family<StateLabel, Gauge>,
-    audit_written: Counter,
-    audit_rows: Gauge,
+metrics! {
+    StoreMetrics {
+        commits: Counter = add("commits", "Transactions of the writer");
+        commit_writes: Histogram =
+            metric(Histogram::new(WRITES), "commit_writes", "Writes that shared one transaction");
+        commit_seconds: Histogram =
+            seconds("commit_duration", "Time of one transaction of the writer");
+        commit_failures: Counter = add("commit_failures", "Transactions of the writer that failed");
+        up: Gauge = add("store_up", "1 while the store answers, 0 while it is unreachable");
+        disk_free: Gauge =
+            add("disk_free_bytes", "Bytes that the service may still write to the disk of its data folder");
+        connections: Family<StateLabel, Gauge> =
+            add("store_connections", "Connections to the database: open, idle and the maximum; and store operations in progress");
+        audit_written: Counter =
+            add("audit_rows_written", "Rows that all hosts have written to the audit");
+        audit_rows: Gauge = add("audit_rows", "Rows of the audit that are stored");
+    }
 }
 
 impl StoreMetrics {
-    /// Registers the metrics.
-    pub fn new(register: &mut Register<'_>) -> Self {
-        Self {
-            commits: register.add("commits", "Transactions of the writer"),
-            commit_writes: register.metric(
-                Histogram::new(WRITES),
-                "commit_writes",
-                "Writes that shared one transaction",
-            ),
-            commit_seconds: register.seconds(
-                "commit_duration",
-                "Time of one transaction of the writer",
-            ),
-            commit_failures: register.add(
-                "commit_failures",
-                "Transactions of the writer that failed",
-            ),
-            up: register.add(
-                "store_up",
-                "1 while the store answers, 0 while it is unreachable",
-            ),
-            disk_free: register.add(
-                "disk_free_bytes",
-                "Bytes that the service may still write to the disk of its data folder",
-            ),
-            connections: register.add(
-                "store_connections",
-                "Connections to the database: open, idle and the maximum; and store operations in progress",
-            ),
-            audit_written: register.add(
-                "audit_rows_written",
-                "Rows that all hosts have written to the audit",
-            ),
-            audit_rows: register.add("audit_rows", "Rows of the audit that are stored"),
-        }
-    }
-
     /// Counts a transaction of the writer, successful or not.
     pub fn commit(&self, commit: &Commit) {
         self.commits.inc();

@@ -2,33 +2,19 @@
 
 use std::sync::atomic::Ordering;
 
-use prometheus_client::metrics::counter::Counter;
-use prometheus_client::metrics::family::Family;
-
-use super::register::{OutcomeLabel, Register};
+use super::register::{Counter, Family, OutcomeLabel, metrics};
 use leadhost_trace::TraceCounts;
 
-#[derive(Debug)]
-pub struct TraceMetrics {
-    traces: Family<OutcomeLabel, Counter>,
-    spans_lost: Family<OutcomeLabel, Counter>,
+metrics! {
+    TraceMetrics {
+        traces: Family<OutcomeLabel, Counter> =
+            add("traces", "Traces that ended, by whether they were exported, not sampled, or dropped and why");
+        spans_lost: Family<OutcomeLabel, Counter> =
+            add("trace_spans_lost", "Spans of exported traces that are missing: past the bound of a trace, or refused by the receiver");
+    }
 }
 
 impl TraceMetrics {
-    /// Registers the metrics.
-    pub fn new(register: &mut Register<'_>) -> Self {
-        Self {
-            traces: register.add(
-                "traces",
-                "Traces that ended, by whether they were exported, not sampled, or dropped and why",
-            ),
-            spans_lost: register.add(
-                "trace_spans_lost",
-                "Spans of exported traces that are missing: past the bound of a trace, or refused by the receiver",
-            ),
-        }
-    }
-
     /// Sets what became of traces. `None`: tracing is off, and there are no metrics of it.
     pub fn counts(&self, counts: Option<TraceCounts>) {
         let Some(counts) = counts else {
