@@ -26,7 +26,6 @@ pub struct Presented<'a> {
     pub public_url: &'a str,
     pub query: &'a [(String, String)],
     pub headers: &'a [(String, String)],
-    /// The decompressed body.
     pub body: &'a DeliveryBody,
     /// The bytes as received, over which a signature is computed.
     pub sent: &'a [u8],

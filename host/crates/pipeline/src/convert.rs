@@ -22,7 +22,6 @@ use leadhost_plugin::{CallBudget, Loaded};
 use leadhost_store::{ConversionResult, NewDelivery, NewItem};
 use leadhost_telemetry::CallSubject;
 
-/// A completed conversion.
 pub struct Converted {
     pub result: ConversionResult,
     pub reply: Option<PluginReply>,
@@ -73,7 +72,6 @@ impl Converted {
             || delivery.body.len() > limits::COMPARED_BYTES
     }
 
-    /// Counts the items in the metrics of the connection.
     pub fn count(&self, pipeline: &Pipeline, live: &Live) {
         live.content(&pipeline.core.metrics)
             .conversion(&self.result.items);
@@ -98,10 +96,6 @@ pub async fn convert(
 
 /// Converts a delivery without counting its items for the connection, because another version may convert
 /// it too.
-///
-/// # Errors
-///
-/// [`ConvertError`] as for [`convert`].
 pub async fn uncounted(
     pipeline: &Arc<Pipeline>,
     live: &Arc<Live>,
@@ -169,7 +163,6 @@ pub fn too_deep(delivery: &NewDelivery) -> Option<InputProblem> {
     })
 }
 
-/// The output of a plugin, in the form for the store.
 struct NormalisedOutput {
     items: Vec<NewItem>,
     reply: Option<PluginReply>,
@@ -178,7 +171,6 @@ struct NormalisedOutput {
     processor: Duration,
 }
 
-/// Converts a source's delivery with its converter.
 async fn leads(
     pipeline: &Arc<Pipeline>,
     live: &Arc<Live>,
@@ -235,7 +227,6 @@ async fn leads(
     }))
 }
 
-/// Converts a channel's webhook with its adapter.
 async fn events(
     pipeline: &Arc<Pipeline>,
     live: &Arc<Live>,
@@ -288,7 +279,6 @@ async fn events(
     }))
 }
 
-/// Returns a stored delivery as its converter gets it.
 pub fn input(live: &Live, delivery: &NewDelivery) -> PluginDelivery {
     PluginDelivery {
         id: delivery.id.to_string(),
@@ -303,7 +293,6 @@ pub fn input(live: &Live, delivery: &NewDelivery) -> PluginDelivery {
     }
 }
 
-/// Returns the time after which fetches of this delivery are given up.
 pub fn fetch_until(pipeline: &Pipeline, received_at: Micros) -> Micros {
     received_at.plus(pipeline.core.config.worker.fetched_for())
 }

@@ -23,7 +23,6 @@ use leadhost_store::{
     StoredAnswer, Write, WriteOutcome,
 };
 
-/// A checked request for a new deal.
 pub struct NewDealRequest {
     pub by: ByPartner,
     pub name: String,
@@ -53,7 +52,6 @@ pub struct FirstMessage {
     pub special_instructions: Option<String>,
 }
 
-/// The partner's answer to a request for a new deal.
 #[derive(Debug)]
 pub enum Created {
     Answer {
@@ -73,7 +71,6 @@ pub enum Created {
     KeyReused,
 }
 
-/// Creates a deal and begins its conversation.
 pub async fn create(
     pipeline: &Arc<Pipeline>,
     mut order: NewDealRequest,
@@ -176,7 +173,6 @@ async fn find_or_store_answer(
     })
 }
 
-/// Changes a deal.
 pub async fn patch(pipeline: &Pipeline, patch: DealPatch) -> Result<DealPatched, StoreError> {
     match pipeline
         .core
@@ -189,7 +185,6 @@ pub async fn patch(pipeline: &Pipeline, patch: DealPatch) -> Result<DealPatched,
     }
 }
 
-/// Adds a note to a deal.
 pub async fn log(pipeline: &Pipeline, log: NewDealLog) -> Result<DealLogged, StoreError> {
     match pipeline
         .core

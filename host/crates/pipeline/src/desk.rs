@@ -3,7 +3,6 @@
 use crate::state::Pipeline;
 use leadhost_store::{StoreError, TicketPatch, TicketPatched, Write, WriteOutcome};
 
-/// Changes a ticket.
 pub async fn patch(pipeline: &Pipeline, patch: TicketPatch) -> Result<TicketPatched, StoreError> {
     match pipeline
         .core

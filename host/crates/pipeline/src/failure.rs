@@ -15,10 +15,8 @@ use leadhost_domain::time::Micros;
 use leadhost_plugin::CallError;
 use leadhost_store::ConversionResult;
 
-/// Why a delivery could not be converted.
 #[derive(Debug, thiserror::Error)]
 pub enum ConvertError {
-    /// The plugin could not be called, or failed.
     #[error(transparent)]
     Call(#[from] CallError),
     #[error(transparent)]
@@ -55,7 +53,6 @@ impl From<&ConvertError> for Reason {
     }
 }
 
-/// Returns a result without items.
 pub fn empty(status: DeliveryStatus) -> ConversionResult {
     ConversionResult {
         status: Some(status),
@@ -69,7 +66,6 @@ pub fn empty(status: DeliveryStatus) -> ConversionResult {
     }
 }
 
-/// Returns a result for a delivery that waits without a failure.
 pub fn waits(reason: &str, attempts: u32, at: Micros) -> ConversionResult {
     ConversionResult {
         error: Some(reason.to_owned()),

@@ -36,7 +36,6 @@ use leadhost_store::{
 use leadhost_telemetry::CallSubject;
 use leadhost_trace::{self as trace, StepFailure, StepOutcome};
 
-/// Makes one attempt at a fetch and settles it.
 pub async fn run(pipeline: &Arc<Pipeline>, held: HeldFetch, lease: LeaseDeadline) {
     let mut notes = Vec::new();
     let (outcome, called) = attempt(pipeline, &held, lease, &mut notes).await;
@@ -111,11 +110,9 @@ async fn blame(pipeline: &Arc<Pipeline>, held: &HeldFetch, called: Option<&Calle
     }
 }
 
-/// The version that made an attempt.
 struct CalledPlugin {
     plugin: Arc<Loaded>,
     live: Arc<Live>,
-    /// The request of the attempt.
     request: HttpRequest,
 }
 
@@ -258,7 +255,6 @@ async fn attempt(
     (outcome, ran)
 }
 
-/// The answer to a fetch, which a version completes.
 struct Completing<'a> {
     pipeline: &'a Arc<Pipeline>,
     live: &'a Arc<Live>,
@@ -388,7 +384,6 @@ enum AskedFetch {
 /// Answers per read: each may be as large as the bound of a fetch's answer.
 const ANSWERS: u32 = 8;
 
-/// Returns the pointer to this lead among the items.
 fn fetch_of(items: Vec<ConvertedItem>, external_id: Option<&str>) -> Option<FetchRequest> {
     items.into_iter().find_map(|item| match item.outcome {
         ConversionOutcome::Fetch(fetch) if fetch.external_id.as_deref() == external_id => {
@@ -539,7 +534,6 @@ fn after_egress(
     }
 }
 
-/// Pauses the connection's fetches for an operator, and keeps this one.
 fn stop(pipeline: &Pipeline, held: &HeldFetch, live: &Live, reason: String) -> FetchOutcome {
     // Not logged: the reason may quote the source, and name people.
     let connection = &live.connection;

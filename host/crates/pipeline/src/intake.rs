@@ -36,7 +36,6 @@ use leadhost_store::{
 use leadhost_telemetry::{CallSubject, describe_version};
 use leadhost_trace::{self as trace, Span, SpanKind, StepFailure, StepOutcome};
 
-/// The address that a request was sent to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Address {
     Source(ConnectionId),
@@ -55,7 +54,6 @@ impl Address {
         }
     }
 
-    /// Returns whether this is the address of the connection.
     fn is_address_of(&self, connection: &Connection) -> bool {
         match self {
             Self::Source(_) => connection.kind == ConnectionKind::Source,
@@ -66,7 +64,6 @@ impl Address {
     }
 }
 
-/// A complete request to a connection's address.
 #[derive(Debug)]
 pub struct InboundRequest {
     pub address: Address,
@@ -97,7 +94,6 @@ impl InboundRequest {
     }
 }
 
-/// The answer to the sender.
 #[derive(Debug)]
 pub enum Received {
     /// Stored. The reply is the plugin's own, with its slots filled.
@@ -160,7 +156,6 @@ fn has_room(pipeline: &Pipeline, live: &Live) -> Result<(), IntakeError> {
     Ok(())
 }
 
-/// Takes in a delivery.
 pub async fn receive(
     pipeline: &Arc<Pipeline>,
     inbound: InboundRequest,
@@ -191,7 +186,6 @@ pub async fn receive(
     received
 }
 
-/// Adds what all spans of a delivery say of it.
 pub(super) fn describe(span: &Span, live: &Live, delivery: DeliveryId) {
     if span.is_on() {
         span.set("messaging.system", "leadhost");
@@ -203,7 +197,6 @@ pub(super) fn describe(span: &Span, live: &Live, delivery: DeliveryId) {
     }
 }
 
-/// Checks, converts and commits a delivery.
 async fn process(
     pipeline: &Arc<Pipeline>,
     live: &Arc<Live>,
@@ -259,7 +252,6 @@ async fn process(
     take(pipeline, live, &plugin, &checks, delivery).await
 }
 
-/// Converts within the inline budget and commits the result.
 async fn take(
     pipeline: &Arc<Pipeline>,
     live: &Arc<Live>,
@@ -328,7 +320,6 @@ async fn take(
     Ok(Received::Stored { outcome, reply })
 }
 
-/// Notes the version whose result is used, and what it gave.
 pub(super) fn describe_conversion(span: &Span, chosen: &Chosen) {
     if !span.is_on() {
         return;
@@ -508,7 +499,6 @@ fn log_failure(live: &Live, plugin: &Loaded, delivery: DeliveryId, error: &Conve
     }
 }
 
-/// The answer to a source that verifies the address.
 #[derive(Debug)]
 pub enum Handshake {
     Answer(FilledReply),
@@ -524,7 +514,6 @@ pub enum Handshake {
     Unavailable(String),
 }
 
-/// Answers a source's GET.
 pub async fn handshake(
     pipeline: &Arc<Pipeline>,
     inbound: InboundRequest,

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use super::state::Pipeline;
 use leadhost_domain::limits;
 
-/// Runs until the service ends.
 pub async fn run(pipeline: Arc<Pipeline>) {
     loop {
         let ends = tokio::select! {

@@ -16,14 +16,12 @@ pub struct LeaseDeadline {
 }
 
 impl LeaseDeadline {
-    /// Returns a lease that begins now.
     pub fn lasting(lease: Duration) -> Self {
         Self {
             until: clock::boot() + lease,
         }
     }
 
-    /// Returns whether the lease has expired.
     pub fn has_ended(self) -> bool {
         clock::boot() >= self.until
     }
@@ -74,7 +72,6 @@ pub async fn settle(pipeline: &Pipeline, write: Write) -> bool {
     is_stored
 }
 
-/// Commits the result of a conversion, in parts if it is large.
 pub async fn settle_conversion(pipeline: &Pipeline, conversion: Reconversion) {
     settled(pipeline, parts::commit(pipeline, conversion).await);
 }

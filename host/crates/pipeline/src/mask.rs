@@ -86,7 +86,6 @@ impl<'s> Mask<'s> {
         Self { secrets, by_value }
     }
 
-    /// Masks the values of the secrets in a text.
     pub fn text<'t>(&self, text: &'t str) -> Cow<'t, str> {
         let mut masked = Cow::Borrowed(text);
         for wanted in &self.by_value {
@@ -184,7 +183,6 @@ pub fn response(response: HttpResponse, secrets: &Secrets) -> HttpResponse {
     }
 }
 
-/// Masks the values of the secrets in a text.
 pub fn text<'t>(text: &'t str, secrets: &Secrets) -> Cow<'t, str> {
     Mask::new(secrets).text(text)
 }

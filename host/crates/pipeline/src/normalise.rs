@@ -85,7 +85,6 @@ pub async fn items(
 /// Items that are processed before other tasks get a turn.
 const AT_ONCE: usize = 64;
 
-/// Returns how much work an outcome is.
 fn parts(outcome: &ConversionOutcome) -> usize {
     match outcome {
         ConversionOutcome::Lead(lead) => {

@@ -20,7 +20,6 @@ use leadhost_plugin::{CallBudget, Loaded};
 use leadhost_store::NewDelivery;
 use leadhost_telemetry::CallSubject;
 
-/// Returns the sender checks of this connection under this version.
 pub async fn checks(
     pipeline: &Pipeline,
     live: &Live,
@@ -72,7 +71,6 @@ pub struct Unmasked {
 }
 
 impl Unmasked {
-    /// Runs the sender checks.
     pub fn verify(&self, checks: &SenderChecks, live: &Live) -> Result<(), CheckError> {
         let delivery = &self.delivery;
         let presented = Presented {
@@ -86,7 +84,6 @@ impl Unmasked {
         verify(presented, checks, live, delivery.received_at)
     }
 
-    /// Returns the delivery for a plugin and the store.
     pub fn masked(self, carried: &SenderChecks, live: &Live) -> NewDelivery {
         redacted(self.into_stored(), carried, live)
     }
@@ -158,7 +155,6 @@ impl Evidence<'static> {
         serde_json::from_slice(&plain).ok()
     }
 
-    /// Runs the sender checks on a stored delivery.
     pub fn verify(
         &self,
         checks: &SenderChecks,
@@ -200,13 +196,11 @@ mod in_base64 {
     use bytes::Bytes;
     use serde::{Deserialize as _, Deserializer, Serialize as _, Serializer, de};
 
-    /// Writes bytes as base64; `None` as null.
     pub fn serialize<S: Serializer>(bytes: &Option<Bytes>, to: S) -> Result<S::Ok, S::Error> {
         let text = bytes.as_ref().map(|bytes| STANDARD.encode(bytes));
         text.serialize(to)
     }
 
-    /// Reads bytes from base64; null as `None`.
     pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Bytes>, D::Error> {
         let text = Option::<String>::deserialize(from)?;
         let bytes = text.map(|text| STANDARD.decode(text).map(Bytes::from));
@@ -218,7 +212,6 @@ fn context(delivery: &NewDelivery) -> String {
     format!("presented:{}", delivery.id)
 }
 
-/// Masks the credentials of a delivery for the store.
 pub fn redacted(delivery: NewDelivery, carried: &SenderChecks, live: &Live) -> NewDelivery {
     let mask = Mask::new(&live.secrets);
     let carried = &carried.carried_secrets;

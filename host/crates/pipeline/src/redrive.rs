@@ -14,10 +14,8 @@ use leadhost_store::{HeldDelivery, StoreError};
 /// Deliveries between two checks of progress.
 const STEP: u32 = 8;
 
-/// The pause between attempts while the store does not answer.
 const AGAIN: Duration = Duration::from_secs(1);
 
-/// Continues redrives that a stop or a crash interrupted.
 pub async fn resume(pipeline: Arc<Pipeline>) {
     match pipeline.core.store.activations().await {
         Ok(activations) => {

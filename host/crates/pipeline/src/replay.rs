@@ -76,7 +76,6 @@ pub enum ReplayError {
     },
 }
 
-/// Replays one delivery.
 pub async fn one(
     pipeline: &Arc<Pipeline>,
     id: DeliveryId,
@@ -165,7 +164,6 @@ fn is_still(expected: DeliveryStatus, status: DeliveryStatus) -> bool {
     status == expected || status.is_tried_again() && expected.is_tried_again()
 }
 
-/// The outcome of a delivery in a repair.
 #[derive(Debug)]
 pub enum InRepair {
     /// It was converted again, and the changes of the repair are committed.
@@ -235,7 +233,6 @@ pub async fn in_repair(
     }
 }
 
-/// Claims a delivery that was not emptied.
 async fn claim(pipeline: &Pipeline, id: DeliveryId) -> Result<HeldDelivery, ReplayError> {
     let now = pipeline.core.clock.now();
     let until = now.plus(pipeline.core.config.worker.lease());
@@ -310,7 +307,6 @@ async fn merge(
     Ok(())
 }
 
-/// Returns the contacts between which a deal moved.
 fn moved(diff: &FieldDiff) -> Option<(ContactId, ContactId)> {
     let id = |value: &Value| value.as_str()?.parse().ok();
     (diff.applied && diff.field == PERSON)

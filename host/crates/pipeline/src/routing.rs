@@ -19,7 +19,6 @@ pub struct Routing<'a> {
     pub among: Reachable<'a>,
 }
 
-/// The other connections of the workspace.
 pub enum Reachable<'a> {
     /// Those in the store.
     Stored(RoutingCaller<'a>),
@@ -27,12 +26,10 @@ pub enum Reachable<'a> {
     Captured(&'a [CapturedLive]),
 }
 
-/// The caller that looks for a connection in the store.
 pub struct RoutingCaller<'a> {
     pub pipeline: &'a Pipeline,
     /// The plugin of the address and of all connections that it routes to.
     pub plugin: &'a Arc<Loaded>,
-    /// The budget of the conversion.
     pub budget: CallBudget,
 }
 
@@ -68,7 +65,6 @@ impl Routing<'_> {
         }
     }
 
-    /// Returns the connections of the workspace.
     pub async fn workspace_connections(&self) -> Result<Vec<Arc<Live>>, ConvertError> {
         match &self.among {
             Reachable::Stored(caller) => {
@@ -109,7 +105,6 @@ impl Routing<'_> {
 }
 
 impl RoutingCaller<'_> {
-    /// Returns whether the connection has a sender check that runs.
     pub async fn is_proven(&self, live: &Live) -> Result<bool, ConvertError> {
         // A short budget would leave the items of the delivery without a connection.
         let budget = match self.budget {

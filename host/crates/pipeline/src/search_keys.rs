@@ -24,7 +24,6 @@ const KEYS: usize = 12;
 const PHONES_TRIED: usize = 48;
 const PHONE_DIGITS: std::ops::RangeInclusive<usize> = 8..=20;
 
-/// Bytes of the longest id.
 const ID_BYTES: usize = 128;
 
 /// Returns the keys of a delivery before it is stored. One that becomes leads is found by these, and one

@@ -30,7 +30,6 @@ pub struct Pipeline {
     pub activity: ActivityCounter,
     pub catalogue: Catalogue,
     pub connections: ConnectionCache,
-    /// This host in the fleet.
     pub fleet: FleetMembership,
     pub keys: KeyCache,
     pub repairs: Repairs,
@@ -51,7 +50,6 @@ pub struct Pipeline {
 }
 
 impl Pipeline {
-    /// Returns the state at the start, with empty caches.
     pub fn new(core: Arc<Core>) -> Self {
         let (config, store) = (&core.config, &core.store);
         Self {
@@ -78,14 +76,12 @@ impl Pipeline {
         }
     }
 
-    /// Returns the connections of all workspaces that use a plugin.
     pub async fn connections_using(&self, plugin: &str) -> Result<Vec<Connection>, StoreError> {
         let mut connections = self.core.store.connections(None).await?;
         connections.retain(|connection| connection.plugin == plugin);
         Ok(connections)
     }
 
-    /// Wakes the worker for work that is due.
     pub fn wake(&self) {
         self.wake.notify_one();
     }

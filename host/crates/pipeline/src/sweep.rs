@@ -9,13 +9,11 @@ use crate::state::Pipeline;
 use leadhost_config::shutdown::Shutdown;
 use leadhost_store::{RetentionPeriods, StoreError};
 
-/// Between two sweeps.
 const PERIOD: Duration = Duration::from_secs(300);
 
 /// Rows of a kind in one step, few enough not to delay requests.
 const STEP: u32 = 500;
 
-/// Sweeps periodically until shutdown.
 pub async fn run(pipeline: Arc<Pipeline>, shutdown: Shutdown) {
     let retention = RetentionPeriods {
         deliveries: pipeline.core.config.retention.deliveries(),

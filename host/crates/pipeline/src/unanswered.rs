@@ -19,7 +19,6 @@ const PERIOD: Duration = Duration::from_secs(1);
 /// Conversations per check: a few commits.
 const STEP: u32 = 500;
 
-/// Applies timeouts until shutdown.
 pub async fn run(pipeline: Arc<Pipeline>, shutdown: Shutdown) {
     let mut job = FleetJob::new("unanswered");
     let mut held_until = Instant::now();
@@ -41,7 +40,6 @@ pub async fn run(pipeline: Arc<Pipeline>, shutdown: Shutdown) {
     job.leave(&pipeline).await;
 }
 
-/// Returns how many conversations changed.
 async fn step(
     pipeline: &Arc<Pipeline>,
     job: &mut FleetJob,

@@ -36,7 +36,6 @@ const BUSY: Duration = Duration::from_secs(1);
 /// Between two counts of the backlog.
 const COUNT: Duration = Duration::from_secs(1);
 
-/// Claims and runs work until shutdown.
 pub async fn run(pipeline: Arc<Pipeline>, shutdown: Shutdown) {
     let mut worker = WorkerLoop {
         in_progress: Arc::default(),
@@ -75,14 +74,12 @@ struct WorkerLoop {
     counted: Option<Instant>,
 }
 
-/// The pieces in progress on this host, by connection.
 #[derive(Default)]
 struct PiecesInProgress {
     all: u32,
     of: BTreeMap<ConnectionId, InHand>,
 }
 
-/// A piece in progress, until it is dropped.
 struct PieceInProgress {
     in_progress: Arc<Mutex<PiecesInProgress>>,
     connection: ConnectionId,
@@ -218,7 +215,6 @@ impl WorkerLoop {
     }
 }
 
-/// Returns the span of the log in which a job runs, so that each of its lines names the job.
 fn job_span(job: &Job) -> tracing::Span {
     let (kind, delivery, message) = match job {
         Job::Convert(held) => ("convert", Some(held.delivery.id), None),

@@ -41,7 +41,6 @@ impl Plugins {
         instance::conclude(&store, allowance, answer).map(|(answer, _)| answer)
     }
 
-    /// Returns an instance that is kept between calls.
     pub fn keep_instance(&self, plugin: &Loaded) -> Result<ReusedInstance, String> {
         let handle = Arc::new(CallHandle::default());
         let allowance = self.allowance();
@@ -90,14 +89,12 @@ fn at_once<T>(call: impl Future<Output = T>) -> T {
     }
 }
 
-/// A kept instance.
 pub struct ReusedInstance {
     store: Store<InstanceState>,
     guest: Box<dyn KeptInstance>,
 }
 
 impl ReusedInstance {
-    /// Converts in this instance.
     pub fn convert(
         &mut self,
         delivery: PluginDelivery,

@@ -28,11 +28,9 @@ use leadhost_domain::limits;
 use leadhost_domain::plugin::{CircuitFunction, Digest};
 use leadhost_domain::time::Micros;
 
-/// An open circuit in a listing.
 #[derive(Clone, Debug)]
 pub struct OpenCircuit {
     pub digest: Digest,
-    /// The connection's id.
     pub lane: String,
     pub function: CircuitFunction,
     /// Only requests skip the call; the worker still makes it.
@@ -44,7 +42,6 @@ pub struct OpenCircuit {
     pub until: Micros,
 }
 
-/// The circuit breakers of all versions and lanes.
 pub struct Breakers {
     clock: SharedClock,
     /// Whether failures are not counted.
@@ -86,7 +83,6 @@ struct Opened {
 }
 
 impl Opened {
-    /// When the next call is allowed.
     fn until(&self, now: Micros) -> Micros {
         let most = limits::BREAKER_LONGEST;
         if self.until.is_ahead(now, most) {
@@ -116,7 +112,6 @@ impl Circuit {
 }
 
 impl Breakers {
-    /// Returns breakers without an open circuit.
     pub fn new(clock: SharedClock) -> Self {
         Self {
             clock,
@@ -303,7 +298,6 @@ impl Pair {
     }
 }
 
-/// An admitted call.
 pub struct Pass<'a> {
     breakers: &'a Breakers,
     key: CircuitKey,

@@ -23,7 +23,6 @@ use super::imports::is_offered;
 /// The imports that a core module may have.
 const ALLOWED: &str = "wasi_snapshot_preview1, WASI 0.2 (wasi:cli, io, clocks, random, filesystem and sockets) and leadhost:types";
 
-/// Why a core module cannot become a component.
 #[derive(Debug, thiserror::Error)]
 pub enum CoreModuleError {
     #[error("the core module cannot be read: {0}; build it again")]
@@ -54,12 +53,10 @@ pub enum CoreModuleError {
     Unfit(String),
 }
 
-/// Returns whether the bytes begin as those of a core module.
 pub fn is_core_module(bytes: &[u8]) -> bool {
     bytes.starts_with(b"\0asm\x01\0\0\0")
 }
 
-/// Returns the core module as a component.
 pub fn encode(module: &[u8]) -> Result<Vec<u8>, CoreModuleError> {
     let interface = CoreInterface::parse(module)?;
     interface.refuse_foreign_imports()?;
@@ -82,7 +79,6 @@ pub fn encode(module: &[u8]) -> Result<Vec<u8>, CoreModuleError> {
     encoder.encode().map_err(unfit)
 }
 
-/// The names of a core module to the outside.
 #[derive(Default)]
 struct CoreInterface {
     /// The module and the name of each import.

@@ -21,7 +21,6 @@ use leadhost_domain::limits;
 /// How often running guests are interrupted: the resolution of their budgets.
 pub const TICK: Duration = Duration::from_millis(1);
 
-/// The purpose of machine code.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CodeUse {
     /// To answer calls.
@@ -110,7 +109,6 @@ impl Ticker {
         })
     }
 
-    /// Returns a guard to be held while a guest runs.
     pub fn guest_runs(&self) -> RunningGuest<'_> {
         if self.running.fetch_add(1, Ordering::SeqCst) == 0 {
             self.thread.unpark();

@@ -37,7 +37,6 @@ pub fn first_of<'a>(names: impl IntoIterator<Item = &'a str>) -> Vec<String> {
     shown
 }
 
-/// The plugin engine cannot be started.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
     #[error("the plugin engine cannot be configured: {0}")]
@@ -265,7 +264,6 @@ pub enum CallError {
 }
 
 impl CallError {
-    /// Returns the outcome of the call.
     pub fn kind(&self) -> CallOutcome {
         match self {
             Self::Trapped { .. } => CallOutcome::Trapped,

@@ -14,7 +14,6 @@ use wasmtime::CacheStore;
 
 use super::hashed_file;
 
-/// The functions of the last compilation and of this one.
 #[derive(Default)]
 pub struct FunctionCache {
     last: HashMap<Vec<u8>, Vec<u8>>,

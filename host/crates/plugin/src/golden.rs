@@ -98,7 +98,6 @@ pub(super) async fn try_warm(
     None
 }
 
-/// Returns the golden cases that a component carries, in their order.
 pub async fn carried_cases(wasm: Vec<u8>) -> Result<Vec<Case>, LoadError> {
     in_background(move || golden_cases(&wasm)).await?
 }
@@ -162,7 +161,6 @@ fn line(name: &str, failure: &str) -> String {
     }
 }
 
-/// The answer of a version to one golden case, and what the call used.
 #[derive(Debug)]
 pub struct CaseAnswer {
     /// The answer in the form of an expectation, or why there is none.

@@ -12,7 +12,6 @@ use leadhost_domain::limits;
 use leadhost_domain::plugin::Digest;
 use leadhost_domain::time::Micros;
 
-/// The calls of one slot or one hour.
 #[derive(Clone, Debug, Default)]
 pub struct CallCounts {
     pub outcomes: BTreeMap<CallOutcome, u64>,
@@ -77,7 +76,6 @@ impl VersionHistory {
         }
     }
 
-    /// Counts a call that has ended at this time.
     pub fn add(&self, now: Micros, outcome: CallOutcome, handle: &CallHandle) {
         let (processor, memory) = (handle.processor(), handle.memory());
         let slot = now.slot(limits::ACTIVITY_SLOT);
@@ -122,7 +120,6 @@ pub struct CallHistories {
 }
 
 impl CallHistories {
-    /// Begins to count.
     pub fn new(now: Micros) -> Self {
         Self {
             since: now,
@@ -130,7 +127,6 @@ impl CallHistories {
         }
     }
 
-    /// Returns when this host began to count.
     pub fn since(&self) -> Micros {
         self.since
     }
@@ -158,7 +154,6 @@ impl CallHistories {
         Some(Arc::clone(history))
     }
 
-    /// Returns the calls of each version of a plugin.
     pub fn calls_for_plugin(&self, name: &str) -> Vec<VersionCalls> {
         let versions: Vec<Arc<VersionHistory>> = {
             let versions = self.lock();

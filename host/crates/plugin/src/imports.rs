@@ -78,7 +78,6 @@ pub struct Wasi {
 }
 
 impl Wasi {
-    /// Creates the environment of a call in a fresh instance.
     pub fn new(call: &CallEnvironment) -> Self {
         let output = GuestOutput::default();
         let mut table = ResourceTable::new();

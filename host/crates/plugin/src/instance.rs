@@ -21,7 +21,6 @@ use super::memory::{MemoryExceeded, MemoryLimiter, MemoryPool, PoolExhausted};
 use super::schedule::processor_time_of_slice;
 use super::usage::CallUsage;
 
-/// The limits of a call.
 #[derive(Clone, Copy, Debug)]
 pub struct Allowance {
     /// Bytes of all linear memories together.
@@ -95,7 +94,6 @@ impl CallHandle {
         })
     }
 
-    /// Records the processor time and the bytes of memory of the call.
     pub(super) fn set_needs(&self, processor: Duration, memory: u64) {
         self.slice_ends(processor);
         self.memory.store(memory, Ordering::Relaxed);
@@ -122,17 +120,14 @@ impl CallHandle {
         self.abandoned.store(true, Ordering::Relaxed);
     }
 
-    /// Returns whether the call was abandoned.
     pub fn is_abandoned(&self) -> bool {
         self.abandoned.load(Ordering::Relaxed)
     }
 
-    /// Marks the call as started.
     pub fn start(&self) {
         self.started.store(true, Ordering::Relaxed);
     }
 
-    /// Returns whether the call has started.
     pub fn has_started(&self) -> bool {
         self.started.load(Ordering::Relaxed)
     }

@@ -46,10 +46,6 @@ pub struct PreparedVersion {
 
 impl Plugins {
     /// Checks, compiles, links and tries a component. Does not install it.
-    ///
-    /// # Errors
-    /// Returns [`LoadError`] if the component is refused (it does not compile, breaks a rule, or fails
-    /// its trial), or if the host cannot try it now ([`LoadError::is_temporary`]).
     pub async fn prepare(&self, wasm: Vec<u8>) -> Result<PreparedVersion, LoadError> {
         self.trial().await?.prepare(wasm).await
     }
@@ -57,9 +53,6 @@ impl Plugins {
     /// Returns the faults that the plugin's schema finds in each of these configurations,
     /// one list for each. For a plugin without a schema, any configuration that is not
     /// empty is a fault.
-    ///
-    /// # Errors
-    /// Returns [`LoadError::Host`] if the check itself failed.
     pub async fn config_faults(
         &self,
         loaded: &Loaded,
@@ -91,7 +84,6 @@ impl Plugins {
     }
 }
 
-/// Returns the first faults of a configuration.
 fn faults(schema: &Schema, config: &Value) -> Vec<Fault> {
     if let Err(why) = is_within_bounds(config) {
         return vec![Fault::whole(why)];
@@ -178,7 +170,6 @@ impl InspectedComponent {
     }
 }
 
-/// Makes all calls of a trial.
 async fn try_out(
     plugins: &Plugins,
     read: &InspectedComponent,
@@ -473,7 +464,6 @@ fn package_of(export: &str) -> String {
     }
 }
 
-/// Returns whether the component imports anything from WASI.
 fn check_imports(
     engine: &Engine,
     component: &Component,

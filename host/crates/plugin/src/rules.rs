@@ -17,10 +17,8 @@ use leadhost_domain::word::UnknownWord;
 
 /// Content types of a reply that a browser never executes, beside the other JSON types.
 pub const REPLY_TYPES: [&str; 2] = ["text/plain", "application/json"];
-/// The methods of a request.
 pub const METHODS: [&str; 5] = ["GET", "POST", "PUT", "PATCH", "DELETE"];
 
-/// Checks the name of a plugin.
 pub fn name(name: &str) -> Result<(), String> {
     let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     if name.is_empty() || name.len() > 64 || !name.chars().all(plain) {
@@ -32,7 +30,6 @@ pub fn name(name: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Checks what a plugin says about itself in `describe`.
 pub fn description(description: &Description) -> Result<(), String> {
     name(&description.name)?;
     if description.version.len() > 64 {
@@ -91,7 +88,6 @@ pub fn description(description: &Description) -> Result<(), String> {
     Ok(())
 }
 
-/// Checks the sender checks that a plugin declares.
 pub fn sender_checks(checks: &SenderChecks) -> Result<(), String> {
     few("checks", checks.checks.len(), limits::SENDER_CHECKS)?;
     few(
@@ -119,7 +115,6 @@ pub fn sender_checks(checks: &SenderChecks) -> Result<(), String> {
     checks.carried_secrets.iter().try_for_each(location)
 }
 
-/// Checks the answer to a handshake.
 pub fn handshake(answer: &HandshakeAnswer) -> Result<(), String> {
     size::handshake(answer)?;
     reply(&answer.reply)
@@ -162,7 +157,6 @@ pub fn reply_type(content_type: &str) -> Result<(), String> {
     ))
 }
 
-/// Checks a request that a plugin composed.
 pub fn request(request: &HttpRequest) -> Result<(), String> {
     size::request(request)?;
     method(&request.method)?;
@@ -177,7 +171,6 @@ pub fn request(request: &HttpRequest) -> Result<(), String> {
     Ok(())
 }
 
-/// Checks the method of a request.
 pub fn method(method: &str) -> Result<(), String> {
     known("the method", method, &METHODS)
 }
@@ -221,7 +214,6 @@ fn location(location: &ValueLocation) -> Result<(), String> {
 /// Most bytes of a DNS name with a port.
 const HOST_BYTES: usize = 260;
 
-/// Checks a count.
 pub fn few(what: &str, count: usize, most: usize) -> Result<(), String> {
     if count > most {
         return Err(format!("{count} {what}; at most {most} are taken"));

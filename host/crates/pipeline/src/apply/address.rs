@@ -15,7 +15,6 @@ use leadhost_egress::is_public;
 const EXPECTED: &str =
     "expected a scheme and a host, such as https://graph.example or http://127.0.0.1:9000!private";
 
-/// Reads one entry of `allow`.
 pub fn allowed_host(entry: &Value) -> Result<AllowedHost, String> {
     match entry {
         Value::String(text) => match text.strip_suffix("!private") {

@@ -4,7 +4,6 @@ use crate::fleet;
 use crate::state::Pipeline;
 use leadhost_store::{Announcement, Applied, Plan, StoreError};
 
-/// Writes to the store, and then announces the change to every host.
 pub async fn carry_out(
     pipeline: &Pipeline,
     plan: &Plan,

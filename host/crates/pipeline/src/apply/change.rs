@@ -31,22 +31,18 @@ pub struct ConnectionChange {
     /// The version of the configuration that the author saw, if the change is based on one.
     pub based_on: Option<i64>,
     pub config: Option<Value>,
-    /// New values, by name.
     pub secrets: BTreeMap<String, String>,
     /// Secrets that the host makes, by name, each with the beginning of its text.
     pub generate: BTreeMap<String, String>,
 }
 
-/// A connection after its change.
 #[derive(Debug)]
 pub struct ChangeOutcome {
-    /// The version of the configuration now.
     pub version: i64,
     /// The keys of the workspace file whose values differ from before.
     pub fields: Vec<&'static str>,
     /// The names of the secrets that have another value than before.
     pub secrets: Vec<String>,
-    /// The secrets that were generated, by name.
     pub generated: BTreeMap<String, String>,
     pub warnings: Vec<InputProblem>,
 }
@@ -55,12 +51,6 @@ pub struct ChangeOutcome {
 const HERE: &str = "this";
 
 /// Changes a connection.
-///
-/// # Errors
-///
-/// [`ApplyError::Problems`] if the change does not fit the plugin, [`ApplyError::Sealed`] if the secrets
-/// that stay cannot be decrypted, [`StoreError::Outdated`] if another operator has changed the connection
-/// since, and [`StoreError`] if the store fails.
 pub async fn change(
     pipeline: &Pipeline,
     workspace: &Workspace,
@@ -137,7 +127,6 @@ pub async fn change(
     })
 }
 
-/// Returns the active plugin of a connection.
 fn plugin_of(pipeline: &Pipeline, known: &Connection) -> Result<AvailablePlugin, ApplyError> {
     let kind = match known.kind {
         ConnectionKind::Source => PluginKind::Converter,
@@ -153,7 +142,6 @@ fn plugin_of(pipeline: &Pipeline, known: &Connection) -> Result<AvailablePlugin,
     })
 }
 
-/// Checks a configuration against the schema of the plugin.
 async fn checked(
     pipeline: &Pipeline,
     plugin: &AvailablePlugin,
@@ -199,10 +187,8 @@ async fn checked(
     Err(ApplyError::Problems(problems.collect()))
 }
 
-/// The secrets after a change.
 struct ChangedSecrets {
     all: BTreeMap<String, DeclaredSecret>,
-    /// Those of them that were generated, by name.
     generated: BTreeMap<String, String>,
 }
 

@@ -21,7 +21,6 @@ pub struct ChangedConnection {
     pub fields: Vec<&'static str>,
     /// The secrets that it had and the plan leaves out.
     pub removed_secrets: Vec<String>,
-    /// The version of its configuration before.
     pub version: i64,
     /// The version after. `None` in a dry run.
     pub new_version: Option<i64>,
@@ -29,7 +28,6 @@ pub struct ChangedConnection {
     pub values: Vec<ChangedValue>,
 }
 
-/// A value of a connection that is another one now.
 #[derive(Debug, PartialEq, Eq)]
 pub struct ChangedValue {
     /// The key of the workspace file, with the place in its value: `config.fields.phone`.
@@ -76,7 +74,6 @@ pub(super) fn changed_connections(
     changed
 }
 
-/// Notes the versions of the configurations, of the connections as they are `after` the apply.
 pub(super) fn note_versions(changed: &mut [ChangedConnection], after: &[Connection]) {
     for one in changed {
         let kind = match one.kind {
@@ -90,7 +87,6 @@ pub(super) fn note_versions(changed: &mut [ChangedConnection], after: &[Connecti
     }
 }
 
-/// Returns the keys of the workspace file whose values differ from those of `known`.
 fn differing(
     plan: &Plan,
     planned: &PlannedConnection,
@@ -142,7 +138,6 @@ fn differing(
     differing.map(|(field, _)| field).collect()
 }
 
-/// Returns the values that differ of these fields, as far as they are no secrets.
 fn values(
     plan: &Plan,
     planned: &PlannedConnection,
@@ -185,7 +180,6 @@ fn values(
     values
 }
 
-/// Adds the values within two values that differ.
 fn differences(
     path: &str,
     before: Option<&Value>,

@@ -14,7 +14,6 @@ use leadhost_domain::connection::{Connection, ConnectionKind};
 use leadhost_domain::exchange::{InputProblem, Pairs, SenderCheck, SenderChecks};
 use leadhost_plugin::CallBudget;
 
-/// Returns the active versions, by the names of their plugins.
 pub fn active_plugins(pipeline: &Pipeline) -> AvailablePlugins {
     pipeline
         .core
@@ -156,7 +155,6 @@ pub fn is_open(binding: &Binding, declared: &SenderChecks) -> bool {
     !any(&declared.checks) && !any(&binding.checks)
 }
 
-/// Returns whether the connection exists and authenticates its senders so far.
 pub async fn was_checked(
     pipeline: &Pipeline,
     connection: &DeclaredConnection,

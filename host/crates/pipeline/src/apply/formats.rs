@@ -10,7 +10,6 @@ pub(super) const TIME_ZONE: &str =
 pub(super) const NUMBER: &str = "a phone number with country code, such as +5511912345678";
 pub(super) const LANGUAGE: &str = "a language code of the channel, such as pt_BR or en";
 
-/// Returns whether the text is 1 to 64 lower-case letters, digits and hyphens.
 pub(super) fn is_slug(text: &str) -> bool {
     !text.is_empty()
         && text.len() <= 64
@@ -25,7 +24,6 @@ pub(super) fn is_region(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_uppercase()) && phone::is_region(text)
 }
 
-/// Returns whether the text names a time zone.
 pub(super) fn is_time_zone(text: &str) -> bool {
     zone::is_zone(text)
 }

@@ -21,7 +21,6 @@ const SETTINGS: [&str; 4] = ["unanswered_after", "idle_after", "keep_for", "lang
 /// The upper bound of each of an instance's times: a year, in seconds.
 const LONGEST: Duration = Duration::from_hours(366 * 24);
 
-/// Reads instances, and the channels of those that have one.
 pub(super) fn read_instances(
     file: &FileTable<'_>,
     plugins: &AvailablePlugins,
@@ -79,7 +78,6 @@ pub(super) fn read_agents(file: &FileTable<'_>) -> Vec<PlannedAgent> {
         .collect()
 }
 
-/// Reads the fields of every instance; the adapter is read later.
 fn read_agent(table: &FileTable<'_>, names: &mut Unique) -> PlannedAgent {
     let name = table.required_text("name");
     names.take(table, "name", &name);

@@ -117,7 +117,6 @@ pub async fn apply(
     })
 }
 
-/// Returns the connections that a workspace has so far.
 async fn connections_of(store: &Store, slug: &str) -> Result<Vec<Connection>, StoreError> {
     let workspaces = store.workspaces().await?;
     match workspaces.iter().find(|workspace| workspace.slug == slug) {
@@ -126,7 +125,6 @@ async fn connections_of(store: &Store, slug: &str) -> Result<Vec<Connection>, St
     }
 }
 
-/// Returns the instances of a workspace: none if it does not exist yet.
 async fn instances_of(store: &Store, slug: &str) -> Result<Vec<Agent>, StoreError> {
     let workspaces = store.workspaces().await?;
     match workspaces.iter().find(|workspace| workspace.slug == slug) {

@@ -7,12 +7,10 @@ use super::reader::FileTable;
 use leadhost_domain::workspace::Agent;
 use leadhost_store::PlannedAgent;
 
-/// Checks that names differ within their list.
 #[derive(Default)]
 pub(super) struct Unique(BTreeSet<String>);
 
 impl Unique {
-    /// Adds a value, with a problem if it was added before. An empty value is ignored.
     pub(super) fn take(&mut self, table: &FileTable<'_>, field: &str, value: &str) {
         if !value.is_empty() && !self.0.insert(value.to_owned()) {
             table.problem(field, format!("`{value}` is declared twice"));
@@ -20,8 +18,6 @@ impl Unique {
     }
 }
 
-/// Adds a problem if `among` does not contain the name. `what` says in the message what is
-/// named.
 pub(super) fn known(table: &FileTable<'_>, field: &str, name: &str, what: &str, among: &[String]) {
     if !among.iter().any(|one| one == name) {
         let names: Vec<_> = among.iter().map(String::as_str).collect();
@@ -37,7 +33,6 @@ pub(super) fn known(table: &FileTable<'_>, field: &str, name: &str, what: &str, 
     }
 }
 
-/// Adds a problem if neither the file nor the workspace has the instance.
 pub(super) fn known_instance(
     table: &FileTable<'_>,
     name: &str,

@@ -31,7 +31,6 @@ impl DeclarationPart {
     }
 }
 
-/// Applies a list of owners or agents, or reports what it would change.
 pub async fn apply_part(
     pipeline: &Pipeline,
     workspace: &Workspace,
@@ -69,7 +68,6 @@ pub async fn apply_part(
     Ok(carry_out(pipeline, &plan, dry_run).await?.changes)
 }
 
-/// Reads the list, or returns all its problems.
 fn read<T>(
     part: DeclarationPart,
     list: &Value,

@@ -31,7 +31,6 @@ pub struct Generated {
     pub instances: BTreeMap<String, BTreeMap<String, String>>,
 }
 
-/// Makes the plan for the store, and generates the secrets that it declares.
 pub fn plan(
     declaration: Declaration,
     before: &[Connection],
@@ -73,7 +72,6 @@ pub fn plan(
     })
 }
 
-/// Returns the values of a connection's secrets, and which of them were generated now.
 fn values(
     connection: &DeclaredConnection,
     before: Option<&Connection>,
@@ -109,7 +107,6 @@ fn values(
     Ok((secrets, made))
 }
 
-/// Returns a new random secret with this beginning.
 pub(super) fn new_secret(prefix: &str) -> String {
     format!("{prefix}{}", base62(GENERATED_CHARACTERS))
 }

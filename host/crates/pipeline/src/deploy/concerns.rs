@@ -152,7 +152,6 @@ pub(super) async fn is_same_version_as_upload(
     }))
 }
 
-/// Returns the concern about secrets in replies that no operator has accepted yet.
 fn in_replies<'a>(slots: impl Iterator<Item = &'a ReplySlot>) -> Option<Concern> {
     let slots: Vec<String> = slots.map(ToString::to_string).collect();
     (!slots.is_empty()).then(|| {
@@ -190,12 +189,10 @@ pub async fn about_kind(
     Ok(Some(another_kind(name, was, is, true)))
 }
 
-/// Returns whether a connection or an instance uses the plugin of this name.
 async fn is_used(pipeline: &Pipeline, name: &str) -> Result<bool, DeployError> {
     Ok(!pipeline.connections_using(name).await?.is_empty())
 }
 
-/// Names a connection as its operator knows it.
 fn named(connection: &Connection) -> String {
     match connection.kind {
         ConnectionKind::Source => format!("connection `{}`", connection.name),
@@ -203,7 +200,6 @@ fn named(connection: &Connection) -> String {
     }
 }
 
-/// Returns the connections whose configuration the new version would refuse.
 async fn configurations(pipeline: &Pipeline, new: &Loaded) -> Result<Vec<Concern>, DeployError> {
     let connections = pipeline.connections_using(&new.description.name).await?;
     let configs: Vec<_> = connections
@@ -286,7 +282,6 @@ async fn weaker_for_connections(
     Ok(weaker)
 }
 
-/// Returns the checks of the old version that the new one lacks or loosens.
 fn weaker_checks(new: &SenderChecks, old: &SenderChecks) -> Vec<String> {
     let mut weaker = Vec::new();
     for before in &old.checks {
@@ -322,8 +317,6 @@ fn weaker_checks(new: &SenderChecks, old: &SenderChecks) -> Vec<String> {
     weaker
 }
 
-/// Returns whether a version is older than another one, so that its activation needs
-/// [`AcceptWord::Older`].
 pub fn is_older(version: &str, than: &str) -> bool {
     compare_versions(version, than).is_lt()
 }

@@ -31,10 +31,8 @@ pub enum DeployError {
     Refused {
         name: String,
         version: String,
-        /// The command that was refused.
         command: DeployCommand,
         concerns: Vec<Concern>,
-        /// The comparison with the active version, if there was one.
         verified: Option<Box<Verified>>,
     },
     #[error(
@@ -122,7 +120,6 @@ impl fmt::Display for DeployCommand {
     }
 }
 
-/// Returns the words for a version that a command did not deploy.
 fn not_done(name: &str, version: &str, command: DeployCommand) -> String {
     match command {
         DeployCommand::Activate => format!("{name} {version} is not activated"),
@@ -132,7 +129,6 @@ fn not_done(name: &str, version: &str, command: DeployCommand) -> String {
     }
 }
 
-/// Returns why a component may not serve, for a person.
 pub fn untrusted(digest: &Digest, signer: Option<PublicKey>) -> String {
     let digest = digest.short();
     match signer {

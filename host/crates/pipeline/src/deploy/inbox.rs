@@ -20,7 +20,6 @@ use leadhost_plugin::LoadError;
 use leadhost_plugin::inbox::{self, Inbox, InboxEvent};
 use leadhost_store::{PluginRefusal, StoreError};
 
-/// Processes the files that appear in the inbox.
 pub async fn watch_inbox(pipeline: Arc<Pipeline>, shutdown: Shutdown) {
     let folder = std::path::PathBuf::from(&pipeline.core.config.plugins.inbox);
     let mut logged = false;
@@ -63,7 +62,6 @@ pub async fn watch_inbox(pipeline: Arc<Pipeline>, shutdown: Shutdown) {
     }
 }
 
-/// Returns the name of a file, by which its versions and refusals are shown.
 fn origin_of(path: &Path) -> String {
     path.file_name().map_or_else(
         || path.display().to_string(),
@@ -176,7 +174,6 @@ pub async fn take_in(pipeline: &Arc<Pipeline>, wasm: Vec<u8>, origin: &str) {
     }
 }
 
-/// Tells that an entry is not taken in, also in the list of refusals.
 async fn pass_over(pipeline: &Pipeline, origin: String, why: &str) {
     tracing::warn!(
         origin,
@@ -294,11 +291,8 @@ async fn reason(pipeline: &Pipeline, error: &DeployError, origin: &str) -> Strin
     format!("{error}. To activate it anyway: `leadhost plugin activate {file}{accept}`")
 }
 
-/// The state of the bytes of a file that the service has seen before.
 enum KnownBytes {
-    /// They are a stored version of this plugin.
     Stored(String),
-    /// They were refused for good.
     Refused(PluginRefusal),
 }
 
@@ -346,7 +340,6 @@ async fn already_stored(pipeline: &Pipeline, origin: &str, name: &str, digest: &
     );
 }
 
-/// Returns whether the file is at fault, and not the host's current state.
 fn for_good(error: &DeployError) -> bool {
     !matches!(
         error,

@@ -17,10 +17,6 @@ use leadhost_store::{Activation, AuditFilter, PluginRecord, StoreError};
 
 /// Refuses a rollback beside an earlier one that has not ended, and one to a version that was rolled back
 /// unless that is accepted. `begun`: the row of the audit with which this rollback began.
-///
-/// # Errors
-///
-/// [`DeployError::Fleet`], [`DeployError::Refused`], and [`DeployError::Store`] if the store cannot be read.
 pub async fn check_rollback(
     pipeline: &Pipeline,
     serves: &Activation,
@@ -155,7 +151,6 @@ pub async fn ways_back(
     Ok(ways)
 }
 
-/// Returns whether no advice may lead to this version.
 pub async fn is_discarded(pipeline: &Pipeline, version: &Digest) -> Result<bool, StoreError> {
     Ok(
         repaired(pipeline).await?.contains(version)
@@ -163,7 +158,6 @@ pub async fn is_discarded(pipeline: &Pipeline, version: &Digest) -> Result<bool,
     )
 }
 
-/// Returns the versions whose deliveries a repair has converted again.
 async fn repaired(pipeline: &Pipeline) -> Result<HashSet<Digest>, StoreError> {
     let repairs = pipeline
         .core
@@ -201,10 +195,8 @@ async fn last_good(
     Ok(None)
 }
 
-/// The pages of the audit that a rollback reads, the newest first.
 struct AuditPages {
     filter: AuditFilter,
-    /// Pages that may still be read.
     left: usize,
 }
 
@@ -219,7 +211,6 @@ impl AuditPages {
         }
     }
 
-    /// Returns the next page, or `None` after the last one.
     async fn next(&mut self, pipeline: &Pipeline) -> Result<Option<Vec<AuditRow>>, StoreError> {
         if self.left == 0 {
             return Ok(None);
@@ -239,7 +230,6 @@ pub fn rollback_of<'a>(rows: &'a [AuditRow], version: &Digest) -> Option<&'a Aud
     as_wrong.then_some(row)
 }
 
-/// Returns the first row whose act made this version inactive, and whether it was wrong.
 fn newest_left<'a>(rows: &'a [AuditRow], version: &Digest) -> Option<(&'a AuditRow, bool)> {
     rows.iter().find_map(|row| {
         let (_, as_wrong) = left(row).filter(|(left, _)| left == version)?;

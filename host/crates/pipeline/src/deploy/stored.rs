@@ -39,11 +39,6 @@ pub async fn publisher_of(
 }
 
 /// Loads a stored version, with its record.
-///
-/// # Errors
-///
-/// [`DeployError::UnknownDigest`] if it is not stored, and [`DeployError`] if it cannot be loaded or the
-/// store cannot be read.
 pub async fn stored_version(
     pipeline: &Pipeline,
     digest: &Digest,
@@ -54,7 +49,6 @@ pub async fn stored_version(
     Ok((loaded, record.ok_or_else(unknown)?))
 }
 
-/// Returns the last rollout of a name, as the store has it.
 pub async fn rollout_of(pipeline: &Pipeline, name: &str) -> Result<Option<Rollout>, StoreError> {
     let rollouts = pipeline.core.store.rollouts().await?;
     Ok(rollouts.into_iter().find(|one| one.name == name))

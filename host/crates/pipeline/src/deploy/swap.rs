@@ -33,7 +33,6 @@ pub async fn replace(
     swap(pipeline, &loaded, Some(instead_of), Some(next)).await
 }
 
-/// New calls by this name begin on this version.
 pub fn serve(pipeline: &Pipeline, activation: &Activation) -> Result<(), DeployError> {
     pipeline
         .fleet

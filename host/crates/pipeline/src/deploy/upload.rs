@@ -15,7 +15,6 @@ use leadhost_domain::publisher::Publisher;
 use leadhost_plugin::{Loaded, PreparedVersion};
 use leadhost_store::PluginRecord;
 
-/// Checks a component and changes nothing.
 pub async fn check(
     pipeline: &Arc<Pipeline>,
     wasm: Vec<u8>,
@@ -44,15 +43,12 @@ pub async fn check(
     })
 }
 
-/// A version that has passed its trial, and its comparison with the active version if it is to be
-/// activated.
 pub struct Tried {
     pub prepared: PreparedVersion,
     pub verified: Option<Verified>,
 }
 
 impl Tried {
-    /// Returns the version.
     pub fn version(&self) -> &Loaded {
         &self.prepared.loaded
     }
@@ -75,8 +71,6 @@ pub async fn try_out(
     Ok(Tried { prepared, verified })
 }
 
-/// Tries a component, stores it, and activates it if that is requested and every concern is
-/// accepted.
 pub async fn upload(
     pipeline: &Arc<Pipeline>,
     wasm: Vec<u8>,

@@ -8,15 +8,12 @@ use leadhost_domain::accept::AcceptWord;
 use leadhost_domain::plugin::Digest;
 use leadhost_plugin::Loaded;
 
-/// A version that was compared with another one.
 #[derive(Debug)]
 pub struct Verified {
     pub candidate: Arc<Loaded>,
-    /// The number of golden cases that it carries and has passed.
     pub golden: u32,
     /// The active version, as the store has it.
     pub active: Option<Digest>,
-    /// The version that it was compared with. `None` if there is none.
     pub against: Option<Arc<Loaded>>,
     pub report: VerifyReport,
     /// The differences that exceed the policy of the configuration, each in a sentence.
@@ -27,7 +24,6 @@ pub struct Verified {
 }
 
 impl Verified {
-    /// Returns the concern about each difference that exceeds the policy.
     pub fn drift_concerns(&self) -> impl Iterator<Item = Concern> {
         let drift = self.drift.iter().cloned();
         drift.map(|what| Concern::new(AcceptWord::Drift, what))

@@ -19,7 +19,6 @@ use leadhost_domain::plugin::Digest;
 use leadhost_plugin::{LoadError, Loaded, PreparedVersion};
 use leadhost_store::PluginRecord;
 
-/// Verifies a component that is not stored.
 pub async fn component(
     pipeline: &Arc<Pipeline>,
     wasm: Vec<u8>,
@@ -40,7 +39,6 @@ pub async fn component(
     })
 }
 
-/// Verifies a stored version.
 pub async fn stored(
     pipeline: &Arc<Pipeline>,
     digest: &Digest,
@@ -62,7 +60,6 @@ pub async fn stored(
     })
 }
 
-/// Verifies a version that is about to be activated, as the configuration says.
 pub(super) async fn before_activation(
     pipeline: &Arc<Pipeline>,
     prepared: &PreparedVersion,

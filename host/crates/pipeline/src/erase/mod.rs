@@ -23,11 +23,9 @@ use leadhost_store::{
     StandingDelivery, StoreError,
 };
 
-/// The operator's request.
 #[derive(Clone, Copy, Debug)]
 pub struct ErasureRequest {
     pub found_by: FoundBy,
-    /// The operator's key.
     pub key: KeyId,
     /// Remove unconverted deliveries that name the person too.
     pub unconverted: bool,
@@ -48,7 +46,6 @@ pub struct Preview {
     pub remaining: RemainingData,
 }
 
-/// Returns what an erasure would remove, without changing anything.
 pub async fn preview(
     pipeline: &Pipeline,
     person: &Person,
@@ -169,7 +166,6 @@ async fn steps(
 /// Deliveries that name the person and contain items that led to no contact.
 #[derive(Default)]
 struct UnlinkedDeliveries {
-    /// Deliveries to erase.
     gone: Vec<DeliveryId>,
     /// The number of these that are only emptied, because other items in them led to other people.
     shared: u64,
@@ -233,7 +229,6 @@ async fn look(
     Ok(next)
 }
 
-/// Returns whether no work is left for such a delivery.
 fn is_finished(status: DeliveryStatus) -> bool {
     match status {
         DeliveryStatus::Converted

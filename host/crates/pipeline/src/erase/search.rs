@@ -65,7 +65,6 @@ impl PersonSearch {
         self.texts.is_empty() && self.numbers.is_empty()
     }
 
-    /// Returns whether the query, the headers or the body of the delivery names the person.
     pub fn finds(&self, delivery: &UnlinkedDelivery) -> bool {
         self.is_in(&delivery.query)
             || self.is_in(&delivery.headers)

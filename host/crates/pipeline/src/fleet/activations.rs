@@ -18,7 +18,6 @@ use leadhost_store::{Activation, Announcement, Preparation, Proposal, StoreError
 /// again.
 const TRY_AGAIN: Duration = Duration::from_secs(30);
 
-/// Sends heartbeats and follows the fleet until shutdown.
 pub async fn run(pipeline: Arc<Pipeline>, shutdown: Shutdown) {
     let mut logged = false;
     loop {

@@ -9,7 +9,6 @@ use crate::state::Pipeline;
 use leadhost_config::shutdown::Shutdown;
 use leadhost_store::Announcement;
 
-/// Receives announcements until the service has ended or the store closes.
 pub async fn run(pipeline: Arc<Pipeline>, shutdown: Shutdown) {
     let mut announced = pipeline.core.store.announcements();
     // The first connection may have been made before this task listened.

@@ -7,7 +7,6 @@ use crate::state::Pipeline;
 use leadhost_domain::limits;
 use leadhost_store::{Fence, StoreError};
 
-/// A job, and this host's lease on it.
 pub struct FleetJob {
     name: &'static str,
     held: Option<Fence>,
@@ -34,7 +33,6 @@ impl FleetJob {
         Ok(held)
     }
 
-    /// Releases the job, so that another host can take it at once.
     pub async fn leave(&mut self, pipeline: &Pipeline) {
         if self.held.take().is_some()
             && let Err(error) = pipeline

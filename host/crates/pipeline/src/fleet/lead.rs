@@ -41,7 +41,6 @@ fn line(behind: &[Behind]) -> String {
         .join("; ")
 }
 
-/// The poll interval for the reports of the hosts, if no announcement arrives.
 const LOOK: Duration = Duration::from_millis(250);
 
 /// Activates a version that is loaded here and stored, once every live host has prepared
@@ -204,7 +203,6 @@ pub async fn converged(pipeline: &Pipeline, activation: &Activation) -> Vec<Behi
     }
 }
 
-/// Returns the hosts that run an activation, and those that do not.
 pub fn hosts_that_serve(hosts: &[SeenHost], activation: &Activation) -> (Vec<String>, Vec<Behind>) {
     let mut serving = Vec::new();
     let mut not = Vec::new();
@@ -252,7 +250,6 @@ async fn others(pipeline: &Pipeline) -> Result<Vec<SeenHost>, StoreError> {
     Ok(hosts)
 }
 
-/// Returns the hosts with names that distinguish them.
 fn named_apart(hosts: impl Iterator<Item = SeenHost>) -> Vec<SeenHost> {
     let mut hosts: Vec<SeenHost> = hosts.collect();
     let names = host_names::distinct(hosts.iter().map(|host| (host.id, host.name.as_str())));

@@ -19,7 +19,6 @@ use leadhost_domain::time::Micros;
 use leadhost_plugin::{NotInstalled, Plugins};
 use leadhost_store::{Activation, Beat, HostReport, Preparation, Serves};
 
-/// One per host.
 pub struct FleetMembership {
     pub(super) host: HostId,
     pub(super) name: String,
@@ -86,7 +85,6 @@ impl FleetMembership {
         }
     }
 
-    /// Returns the id of this host, which is new with each start.
     pub fn host(&self) -> HostId {
         self.host
     }
@@ -96,7 +94,6 @@ impl FleetMembership {
         &self.name
     }
 
-    /// Returns the active versions of this host, by the name of the plugin.
     pub fn serves(&self) -> BTreeMap<String, Serves> {
         self.report().serves
     }
@@ -150,7 +147,6 @@ impl FleetMembership {
         Ok(true)
     }
 
-    /// Returns whether an activation needs no further work.
     pub(super) fn is_done_with(&self, plugins: &Plugins, activation: &Activation) -> bool {
         self.state().is_done_with(plugins, activation)
     }
@@ -178,7 +174,6 @@ impl FleetMembership {
         true
     }
 
-    /// Returns the versions that this host serves and has prepared.
     pub(super) fn report(&self) -> HostReport {
         let state = self.state();
         let serves = state.serves.iter();
@@ -191,7 +186,6 @@ impl FleetMembership {
         }
     }
 
-    /// Returns the next heartbeat.
     pub(super) fn beat(&self) -> Beat {
         Beat {
             host: self.host,
@@ -220,7 +214,6 @@ impl FleetState {
         (serves && follows) || self.is_past(activation)
     }
 
-    /// Returns whether this host serves a later activation of the same plugin.
     pub(super) fn is_past(&self, activation: &Activation) -> bool {
         self.serves
             .get(&activation.name)

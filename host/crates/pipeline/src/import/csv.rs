@@ -60,7 +60,6 @@ impl CsvReader {
         }
     }
 
-    /// Reads the next piece, and adds the rows that it completes.
     pub fn push(
         &mut self,
         mut bytes: &[u8],
@@ -74,7 +73,6 @@ impl CsvReader {
         Ok(())
     }
 
-    /// Ends the file, and adds the last row.
     pub fn end(
         &mut self,
         ignored: &mut IgnoredColumns,
@@ -151,7 +149,6 @@ impl CsvReader {
         end.saturating_sub(self.dropped)
     }
 
-    /// Returns the line on which the current field begins.
     fn line_of_field(&self) -> u64 {
         if self.skipped && self.ended == 0 {
             return self.cut;

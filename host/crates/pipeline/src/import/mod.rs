@@ -23,7 +23,6 @@ use leadhost_domain::id::{HostId, WorkspaceId};
 use leadhost_domain::limits;
 use leadhost_store::{ImportId, PlannedProduct, StoreError};
 
-/// Whether to remove products that the import does not name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Replace {
     No,
@@ -33,7 +32,6 @@ pub enum Replace {
     Force,
 }
 
-/// The outcome of an import so far.
 #[derive(Debug, Default)]
 pub struct ImportOutcome {
     pub created: u64,
@@ -54,7 +52,6 @@ pub struct ImportOutcome {
 }
 
 impl ImportOutcome {
-    /// Returns whether a product was created, changed or removed.
     pub fn has_changed(&self) -> bool {
         self.created + self.changed + self.removed > 0
     }
@@ -66,7 +63,6 @@ pub struct ImportProblem {
     pub message: String,
 }
 
-/// Why an import ended early.
 #[derive(Debug, thiserror::Error)]
 pub enum ImportError {
     #[error(transparent)]
@@ -103,10 +99,6 @@ pub struct ProductImport<'a> {
 
 impl<'a> ProductImport<'a> {
     /// Begins an import.
-    ///
-    /// # Errors
-    ///
-    /// [`ImportError::Taken`] while another import runs; [`ImportError`] if the store fails.
     pub async fn begin(
         pipeline: &'a Pipeline,
         workspace: WorkspaceId,

@@ -22,7 +22,6 @@ pub struct NdjsonReader {
 }
 
 impl NdjsonReader {
-    /// Reads the next piece, and adds the rows that it completes.
     pub fn push(
         &mut self,
         mut bytes: &[u8],
@@ -43,7 +42,6 @@ impl NdjsonReader {
         Ok(())
     }
 
-    /// Ends the file, and adds the last row.
     pub fn end(
         &mut self,
         ignored: &mut IgnoredColumns,

@@ -24,7 +24,6 @@ impl ImportRow {
     }
 }
 
-/// A fault of the whole file, in a sentence for the operator.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct ImportFileError(pub String);
@@ -48,7 +47,6 @@ impl IgnoredColumns {
         }
     }
 
-    /// Returns the names, in the order in which they were noted.
     pub fn names(&self) -> &[String] {
         &self.0
     }

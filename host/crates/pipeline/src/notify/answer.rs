@@ -49,7 +49,6 @@ impl NotificationResult {
         }
     }
 
-    /// Returns the outcome for metrics.
     pub fn outcome(&self) -> NotificationOutcome {
         match self {
             Self::Taken { state, .. } => match state {
@@ -64,7 +63,6 @@ impl NotificationResult {
     }
 }
 
-/// Returns the partner's answer for a provider's answer.
 pub(super) fn answer_of(
     outgoing: &Outgoing,
     template: &str,

@@ -37,7 +37,6 @@ use leadhost_trace as trace;
 /// Words an outcome as the answer that the partner gets and repeats get.
 pub type Wording = fn(&NotificationResult) -> StoredAnswer;
 
-/// A checked request with its instance.
 pub struct Request {
     pub by: PartnerId,
     pub live: Arc<Live>,
@@ -46,13 +45,11 @@ pub struct Request {
     pub details: NotificationDetails,
     pub template: TemplateUse,
     pub claim: Option<IdempotencyClaim>,
-    /// When the request arrived.
     pub received: Instant,
     /// Words the answer, which is stored under the idempotency key.
     pub word: Wording,
 }
 
-/// The partner's answer to a notification.
 #[derive(Debug)]
 pub enum NotifyOutcome {
     Answer {
@@ -70,7 +67,6 @@ pub enum NotifyOutcome {
     Running,
 }
 
-/// Stores a notification and sends it.
 pub async fn notify(
     pipeline: &Arc<Pipeline>,
     request: Request,
@@ -149,7 +145,6 @@ async fn store(
     span.run(stored).await
 }
 
-/// Commits a message, and sends it if it can be sent at once.
 async fn store_message(
     pipeline: &Arc<Pipeline>,
     request: Request,
@@ -237,7 +232,6 @@ async fn store_message(
     Ok(send_at_once(pipeline, stored, call).await)
 }
 
-/// A message that is in the store.
 #[derive(Clone, Copy)]
 struct Stored {
     conversation: ConversationId,

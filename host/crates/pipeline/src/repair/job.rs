@@ -12,7 +12,6 @@ use leadhost_config::shutdown::Shutdown;
 use leadhost_domain::repair::RepairState;
 use leadhost_store::StoreError;
 
-/// Works on repairs until shutdown.
 pub async fn run(pipeline: Arc<Pipeline>, shutdown: Shutdown) {
     let mut job = FleetJob::new("repairs");
     let mut rounds = Rounds::new("repair interrupted, retrying");

@@ -14,7 +14,6 @@ use leadhost_store::{DeliveryFilter, PluginRecord, RepairChanged, StoreError};
 /// Attempts of a change, if a host takes the repair at the same moment.
 const ATTEMPTS: u32 = 5;
 
-/// Why a repair cannot be begun or changed.
 #[derive(Debug, thiserror::Error)]
 pub enum RepairError {
     #[error(
@@ -56,7 +55,6 @@ pub enum RepairError {
     Store(#[from] StoreError),
 }
 
-/// A request to begin a repair.
 #[derive(Clone, Debug)]
 pub struct RepairOrder {
     pub plan: RepairPlan,
@@ -158,7 +156,6 @@ pub async fn cancel(pipeline: &Arc<Pipeline>, id: RepairId) -> Result<Repair, Re
     Ok(repair)
 }
 
-/// Begins to take the changes of an ended repair back.
 pub async fn undo(pipeline: &Arc<Pipeline>, id: RepairId) -> Result<Repair, RepairError> {
     let undoing = |repair: &Repair| {
         let state = repair.state;

@@ -116,7 +116,6 @@ async fn part(
     Ok(true)
 }
 
-/// Counts leads that stay with a wrong contact.
 fn note(counts: &mut RepairCounts, contact: &CorrectedContact, unparted: u64) {
     counts.unsplit += unparted;
     if unparted > 0 && counts.unsplit_contacts.len() < NAMED {

@@ -17,7 +17,6 @@ use leadhost_store::{RepairChanged, StoreError};
 /// The longest pause after a piece of work.
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
-/// The work of this host on a repair.
 pub(super) struct RepairPass<'a> {
     pub pipeline: &'a Arc<Pipeline>,
     shutdown: &'a Shutdown,
@@ -25,12 +24,10 @@ pub(super) struct RepairPass<'a> {
     pub repair: Repair,
     /// The number of the last moved deal in the receipt whose former contact was looked at.
     pub merged: i64,
-    /// When the lease on the job was renewed.
     held: Instant,
 }
 
 impl<'a> RepairPass<'a> {
-    /// Returns the work on a repair that this host has just taken. It holds the job.
     pub fn new(
         pipeline: &'a Arc<Pipeline>,
         shutdown: &'a Shutdown,
@@ -59,7 +56,6 @@ impl<'a> RepairPass<'a> {
         Ok(self.job.hold(self.pipeline).await?.is_some())
     }
 
-    /// Waits this long, or until shutdown.
     pub async fn wait(&self, span: Duration) {
         tokio::select! {
             () = tokio::time::sleep(span) => {}
@@ -73,7 +69,6 @@ impl<'a> RepairPass<'a> {
         self.wait(pause.min(LONGEST_PAUSE)).await;
     }
 
-    /// Returns whether this host still works on the repair.
     pub async fn stands(&self) -> Result<bool, StoreError> {
         let now = self.pipeline.core.store.repair(self.repair.id).await?;
         let own = (self.repair.state, self.repair.generation);
@@ -127,7 +122,6 @@ async fn record_end(
     pipeline.core.store.add_audit(row).await.map(|_row| ())
 }
 
-/// Returns what became of the changes of a repair by its undo, for the audit.
 fn undo_detail(receipt: &RepairReceipt) -> Value {
     json!({
         "undone": receipt.changes(Some(RepairUndone::Undone)),

@@ -112,14 +112,12 @@ fn is_active(pass: &RepairPass<'_>) -> bool {
     active.is_some_and(|active| active.digest == plan.converted_by)
 }
 
-/// Returns whether the version that did harm is the active one of the store.
 async fn is_activated(pass: &RepairPass<'_>) -> Result<bool, StoreError> {
     let plan = &pass.repair.plan;
     let active = serving(pass.pipeline, &plan.plugin).await?;
     Ok(active.as_ref() == Some(&plan.converted_by))
 }
 
-/// Returns which deliveries a plan is about.
 pub(super) fn filter(plan: &RepairPlan) -> DeliveryFilter {
     DeliveryFilter {
         connection: plan.connection.clone(),
@@ -188,7 +186,6 @@ async fn one(
     }
 }
 
-/// The result of an attempt to replay a delivery.
 enum ReplayAttempt {
     Done(RepairOutcome),
     /// It cannot be replayed now. This is its outcome if that lasts for longer than a lease.

@@ -2,7 +2,6 @@
 
 use tokio::sync::Notify;
 
-/// The state of repairs, one per host.
 #[derive(Default)]
 pub struct Repairs {
     pub(super) begun: Notify,

@@ -55,7 +55,6 @@ pub(super) async fn run(pass: &mut RepairPass<'_>) -> Result<(), StoreError> {
     }
 }
 
-/// Returns the version whose deliveries the repair converted again, if the store still has it.
 async fn converted_by(pass: &RepairPass<'_>) -> Result<Option<ConvertedBy>, StoreError> {
     let digest = &pass.repair.plan.converted_by;
     let record = pass.pipeline.core.store.plugin(digest).await?;
@@ -93,7 +92,6 @@ async fn take_back(
     Ok(true)
 }
 
-/// Returns the contact that a change made, with the former contact of its deal.
 fn new_contact(change: &RepairChange) -> Option<(WorkspaceId, ContactId, ContactId)> {
     let (before, _) = change.values.as_ref().filter(|_| change.field == SPLIT)?;
     let former = before.as_str()?.parse().ok()?;

@@ -28,7 +28,6 @@ const TIMES: f64 = 10.0;
 /// The greatest share that a candidate is tested for.
 const GREATEST_SHARE: f64 = 0.9;
 
-/// Returns whether a guard trips on the comparisons since the start of the rollout.
 pub fn trips(part: Part, counts: &ComparisonCounts, policy: &config::VerifySection) -> bool {
     exceeds(part, counts, policy, FALSE_ALARMS)
 }
@@ -56,12 +55,10 @@ fn exceeds(
     })
 }
 
-/// Returns a count as a number to calculate with.
 fn number(count: u64) -> f64 {
     f64::from(u32::try_from(count).unwrap_or(u32::MAX))
 }
 
-/// Returns the share of a count.
 fn share(count: u64, of: u64) -> f64 {
     number(count) / number(of.max(1))
 }

@@ -40,7 +40,6 @@ use leadhost_domain::rollout::RolloutStage;
 use leadhost_plugin::{CallBudget, CallError, Loaded};
 use leadhost_store::{ItemResult, NewDelivery};
 
-/// The result of a conversion, and the version that it is of.
 pub struct Chosen {
     pub plugin: Arc<Loaded>,
     pub converted: Result<Converted, ConvertError>,
@@ -121,7 +120,6 @@ pub fn answered(pipeline: &Pipeline, plugin: &str, delivery: DeliveryId) {
     }
 }
 
-/// The conversion of one delivery.
 struct RolloutConversion<'a> {
     pipeline: &'a Arc<Pipeline>,
     live: &'a Arc<Live>,
@@ -220,8 +218,6 @@ impl RolloutConversion<'_> {
         }
     }
 
-    /// Returns the result of the version before the stable one, if the stable one has failed and that one
-    /// does not.
     async fn or_previous(&self, rollout: &LiveRollout, stable: Chosen, began: Instant) -> Chosen {
         let has_failed = match &stable.converted {
             Err(ConvertError::Call(error)) => {
@@ -250,7 +246,6 @@ impl RolloutConversion<'_> {
         }
     }
 
-    /// Compares both results.
     async fn compared(&self, stable: Chosen, candidate: Chosen) -> ComparedResults<Chosen> {
         let is_large = [&stable, &candidate]
             .into_iter()
@@ -338,15 +333,12 @@ fn is_skipped(chosen: &Chosen) -> bool {
     )
 }
 
-/// The results of both versions for a delivery, and how they compare.
 struct ComparedResults<T> {
     stable: T,
     candidate: T,
     comparison: ComparedOutcomes,
-    /// Whether the stable version converts it.
     stable_converts: bool,
     candidate_converts: bool,
-    /// Whether they have different pointers.
     fetches_differ: bool,
 }
 
@@ -386,7 +378,6 @@ async fn compared<T: Send + 'static>(
     .await
 }
 
-/// Returns the memory that both versions needed, if both converted the delivery.
 fn memory(stable: &Chosen, candidate: &Chosen) -> Option<OfBoth<u64>> {
     let needed = |one: &Chosen| {
         let memory = one.converted.as_ref().ok()?.memory;
@@ -398,7 +389,6 @@ fn memory(stable: &Chosen, candidate: &Chosen) -> Option<OfBoth<u64>> {
     })
 }
 
-/// Returns the fallback of this version, while it is in its probation.
 pub fn fallback(pipeline: &Pipeline, plugin: &Loaded) -> Option<Arc<Loaded>> {
     let rollout = pipeline.rollouts.get(&plugin.description.name)?;
     (rollout.candidate.digest == plugin.digest).then(|| Arc::clone(&rollout.stable))

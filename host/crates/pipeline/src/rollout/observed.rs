@@ -51,7 +51,6 @@ pub fn observe(
     record(pipeline, rollout, turn, one, Cost::default());
 }
 
-/// The version whose result is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Winner {
     Stable,

@@ -37,7 +37,6 @@ use leadhost_domain::rollout::RolloutStage;
 use leadhost_plugin::{CallBudget, CallError, Loaded, TRIAL_LANE};
 use leadhost_telemetry::CallSubject;
 
-/// The step of a send, and the version that it is of.
 pub struct ChosenStep {
     pub plugin: Arc<Loaded>,
     pub step: Result<SendStep, CallError>,
@@ -86,7 +85,6 @@ pub async fn compose(
     }
 }
 
-/// What versions of an adapter are asked about one send.
 struct Sending<'a> {
     pipeline: &'a Pipeline,
     connection: &'a ConnectionId,
@@ -120,7 +118,6 @@ impl<'a> Sending<'a> {
         }
     }
 
-    /// Has a version read the provider's answer.
     async fn reading(
         &self,
         plugin: &Arc<Loaded>,
@@ -212,7 +209,6 @@ impl<'a> Sending<'a> {
         candidate
     }
 
-    /// Counts it as a failure of the candidate that the stable version does not have.
     fn failed(&self, rollout: &LiveRollout, why: Reason) {
         if let Ok(message) = self.send.message_id.parse() {
             let of = (Subject::Message(message), self.connection);
@@ -221,7 +217,6 @@ impl<'a> Sending<'a> {
         }
     }
 
-    /// Returns the reading of the candidate, or that of the stable version if it is to be used.
     async fn read_by_candidate(
         &self,
         rollout: &LiveRollout,
@@ -384,7 +379,6 @@ pub async fn read(
     answer
 }
 
-/// Has a send compared whose outcome was stored, if the rollout of the adapter samples it.
 pub fn answered(pipeline: &Pipeline, adapter: &str, sent: SentSend) {
     if let Some(rollout) = pipeline.rollouts.get(adapter)
         && rollout.samples_send(sent.message)

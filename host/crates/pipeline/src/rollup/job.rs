@@ -47,7 +47,6 @@ fn log_cut(why: &RoundStop) {
 struct RollupSchedule {
     job: FleetJob,
     period: Duration,
-    /// The next round.
     due: Instant,
     /// The next time that zones are stored.
     note_due: Instant,

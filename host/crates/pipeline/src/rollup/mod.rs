@@ -29,11 +29,6 @@ use self::permit::RoundPermit;
 use crate::state::Pipeline;
 
 /// Runs a round on this host that begins after this call, whichever host holds the job.
-///
-/// # Errors
-///
-/// [`RoundStop`] if the round ended early: as for
-/// [`RoundPermit::check`], or because the store failed.
 pub async fn now(pipeline: &Arc<Pipeline>) -> Result<Round, RoundStop> {
     let rollup = &pipeline.rollup;
     let _turn = rollup.turn.lock().await;

@@ -47,12 +47,6 @@ impl<'a> RoundPermit<'a> {
     }
 
     /// Returns if the round may continue.
-    ///
-    /// # Errors
-    ///
-    /// [`RoundStop::Stopping`] if this host stops, [`RoundStop::CutOff`] if it was cut off from the
-    /// other hosts, [`RoundStop::AnotherHost`] if another host holds the job, and [`RoundStop::Store`]
-    /// if the store fails.
     pub async fn check(&mut self) -> Result<(), RoundStop> {
         let pipeline = self.pipeline;
         if pipeline.core.shutdown.has_begun() {

@@ -15,7 +15,6 @@ use leadhost_domain::zone;
 use leadhost_store::{Build, Cube, Stepped, StoreError};
 use leadhost_telemetry::RunEnd;
 
-/// The result of a round.
 #[derive(Debug)]
 pub struct Round {
     pub runs: Vec<RollupRun>,
@@ -26,7 +25,6 @@ pub struct Round {
 }
 
 impl Round {
-    /// Combines it with the following round.
     pub(super) fn and(mut self, next: Self) -> Self {
         for (ran, next) in self.runs.iter_mut().zip(next.runs) {
             ran.changes += next.changes;
@@ -42,7 +40,6 @@ impl Round {
     }
 }
 
-/// The result of a run.
 #[derive(Debug)]
 pub struct RollupRun {
     pub set: MetricSet,
@@ -53,16 +50,10 @@ pub struct RollupRun {
     pub took: Duration,
     /// Workspaces with more to read than a run has time for.
     pub unfinished: Vec<WorkspaceId>,
-    /// Workspaces that could not be counted, and why.
     pub failed: Vec<(WorkspaceId, String)>,
 }
 
 /// Runs a round.
-///
-/// # Errors
-///
-/// [`RoundStop`] if the round ended early: as for
-/// [`RoundPermit::check`], or because the store failed.
 pub async fn round(
     pipeline: &Arc<Pipeline>,
     permit: &mut RoundPermit<'_>,
@@ -182,7 +173,6 @@ async fn step(
     Ok(turn)
 }
 
-/// The result for cubes that were incomplete.
 struct Cubes {
     /// Some are still incomplete.
     left: bool,
@@ -233,7 +223,6 @@ fn end() -> Instant {
     Instant::now() + limits::ROLLUP_RUN_LONGEST
 }
 
-/// Returns each workspace once.
 fn workspaces(builds: &[Build]) -> Vec<WorkspaceId> {
     let mut workspaces: Vec<WorkspaceId> = builds.iter().map(|build| build.workspace).collect();
     workspaces.sort_unstable();

@@ -12,7 +12,6 @@ use crate::state::Pipeline;
 use leadhost_domain::limits;
 use leadhost_store::StoreError;
 
-/// The result of one step.
 pub enum StepOutcome {
     More,
     Done,

@@ -25,12 +25,10 @@ struct ZoneCounts {
 }
 
 impl Zones {
-    /// Counts a request for the zone.
     pub fn used(&self, workspace: WorkspaceId, zone: &str, now: Micros) {
         self.state().add(workspace, zone, 1, now);
     }
 
-    /// Stores the counts since the last call.
     pub async fn note(&self, store: &Store) -> Result<(), StoreError> {
         let uses = self.take();
         if uses.is_empty() {

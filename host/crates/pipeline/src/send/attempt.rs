@@ -19,7 +19,6 @@ use leadhost_domain::limits;
 use leadhost_egress::EgressError;
 use leadhost_plugin::Loaded;
 
-/// The adapter's result for a message.
 pub enum PreparedSend {
     Call(Box<ProviderCall>),
     /// No call is needed, or none can be made.
@@ -32,16 +31,13 @@ pub struct ProviderCall {
     request: Box<HttpRequest>,
 }
 
-/// The result of an attempt.
 pub struct Attempt {
     pub answer: SendAnswer,
-    /// The time that the provider took.
     pub took: Duration,
     /// `None` if the adapter gave no request and no answer.
     pub made: Option<Made>,
 }
 
-/// The input of an adapter for a send, and the answer of the provider.
 pub struct Made {
     pub plugin: Arc<Loaded>,
     pub send: TemplateSend,
@@ -59,7 +55,6 @@ impl Attempt {
     }
 }
 
-/// Asks the adapter for the call that sends a message.
 pub async fn prepare(pipeline: &Pipeline, outgoing: &Outgoing) -> PreparedSend {
     let live = &outgoing.live;
     let name = &live.connection.plugin;

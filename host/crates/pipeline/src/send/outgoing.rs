@@ -13,7 +13,6 @@ use leadhost_domain::time::Micros;
 use leadhost_plugin::CallBudget;
 use leadhost_store::{Channel, Lease};
 
-/// A message that is being sent, by the request that brought it or by the worker.
 pub struct Outgoing {
     pub live: Arc<Live>,
     pub channel: Channel,

@@ -28,7 +28,6 @@ use leadhost_store::{
     Write, WriteOutcome,
 };
 
-/// Returns the state of a message after this answer.
 pub fn state_after(answer: &SendAnswer) -> MessageState {
     match answer {
         SendAnswer::Accepted(accepted) => match accepted.stage() {
@@ -42,7 +41,6 @@ pub fn state_after(answer: &SendAnswer) -> MessageState {
     }
 }
 
-/// Returns the error of a message that waited longer than messages are kept.
 pub fn expired(held: &HeldSend) -> ChannelError {
     ChannelError {
         code: "expired".to_owned(),
@@ -56,7 +54,6 @@ pub fn expired(held: &HeldSend) -> ChannelError {
     }
 }
 
-/// Returns the error of a message whose contact opted out while it waited.
 pub fn opted_out() -> ChannelError {
     ChannelError {
         code: "opted-out".to_owned(),
@@ -131,7 +128,6 @@ pub async fn settle(
     settled
 }
 
-/// Returns what a watcher is shown of an attempt.
 fn watched(
     outgoing: &Outgoing,
     attempt: &Attempt,
@@ -326,7 +322,6 @@ fn shares_account(one: &Connection, other: &Connection) -> bool {
             .any(|account| accounts(one).contains(account))
 }
 
-/// Returns the outcome for metrics.
 fn attempt_outcome(said: &SendAnswer) -> AttemptOutcome {
     match said {
         SendAnswer::Accepted(_) => AttemptOutcome::Accepted,
@@ -335,7 +330,6 @@ fn attempt_outcome(said: &SendAnswer) -> AttemptOutcome {
     }
 }
 
-/// Returns the provider's code of a refusal.
 fn code(said: &SendAnswer) -> &str {
     match said {
         SendAnswer::Refused(refused) => &refused.code,
@@ -343,7 +337,6 @@ fn code(said: &SendAnswer) -> &str {
     }
 }
 
-/// Logs the outcome of a call.
 fn log_outcome(outgoing: &Outgoing, said: &SendAnswer) {
     let message_id = outgoing.message;
     match said {

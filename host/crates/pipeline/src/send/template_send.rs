@@ -7,7 +7,6 @@ use leadhost_domain::channel::TemplateSend;
 use leadhost_domain::exchange::Pairs;
 use leadhost_domain::id::ConversationId;
 
-/// Returns a message as the adapter of its instance gets it.
 pub fn template_send(pipeline: &Pipeline, outgoing: &Outgoing) -> TemplateSend {
     let live = &outgoing.live;
     TemplateSend {

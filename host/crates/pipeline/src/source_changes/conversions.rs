@@ -10,7 +10,6 @@ use leadhost_domain::plugin::Digest;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ObservedConversion {
     Converted,
-    /// The version refused the body.
     Refused,
     /// The version is at fault, or was not called because it keeps failing.
     Failed,
@@ -43,7 +42,6 @@ impl LastConversions {
         self.0.push_back((delivery, digest.clone(), outcome));
     }
 
-    /// Returns the version that was called last.
     pub fn digest(&self) -> Option<&Digest> {
         self.0.back().map(|(_, digest, _)| digest)
     }
@@ -91,7 +89,6 @@ impl LastConversions {
         converted.map(|(delivery, ..)| *delivery).collect()
     }
 
-    /// Returns those by the version that was called last, newest first.
     fn newest(&self) -> impl Iterator<Item = (DeliveryId, ObservedConversion)> {
         let newest = self.0.iter().rev();
         let newest = newest.filter(|(_, digest, _)| Some(digest) == self.digest());

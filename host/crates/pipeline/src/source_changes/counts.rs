@@ -63,7 +63,6 @@ impl Counts {
         }
     }
 
-    /// Notes what converted a delivery, if something did.
     pub fn convert_by(&mut self, live: &Live, plugin: &Loaded) {
         if self.converted > 0 {
             self.version = version(plugin);
@@ -71,7 +70,6 @@ impl Counts {
         }
     }
 
-    /// Adds the body of a delivery.
     pub fn read(&mut self, body: &[u8], is_form: bool) {
         self.bodies += 1;
         let paths = top_level_paths(body, is_form);
@@ -125,7 +123,6 @@ impl Counts {
         self.top.len() >= limits::SKETCH_PATHS
     }
 
-    /// Returns the subjects of shares: the fields of leads, then the paths.
     pub fn subjects(&self) -> impl Iterator<Item = String> {
         let paths = self.top.keys().map(|path| format!("path {path}"));
         FIELDS.into_iter().map(str::to_owned).chain(paths)

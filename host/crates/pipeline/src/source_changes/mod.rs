@@ -174,7 +174,6 @@ fn is_wanted(pipeline: &Pipeline, connection: &ConnectionId) -> bool {
     changes.queue.capacity() > 0 && changes.rate.ask(connection, now).is_ok()
 }
 
-/// Returns a version for people.
 fn version(plugin: &Loaded) -> String {
     format!("{} ({})", plugin.description.version, plugin.digest.short())
 }

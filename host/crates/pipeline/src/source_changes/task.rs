@@ -82,7 +82,6 @@ struct SourceWatch {
 /// The sketch of one connection, and what this host has seen since it was stored.
 struct WatchedSource {
     live: Arc<Live>,
-    /// The plugin of the last delivery.
     plugin: String,
     sketch: Sketch,
     /// The generation of the stored row, or 0 if no row is stored.
@@ -188,7 +187,6 @@ impl SourceWatch {
         }
     }
 
-    /// Notes what came of a trial, for the next write.
     fn tried(
         &mut self,
         pipeline: &Pipeline,
@@ -243,7 +241,6 @@ impl WatchedSource {
         }
     }
 
-    /// Returns whether the sketch is to be stored now.
     fn is_due(&self) -> bool {
         let is_news = self.failing.is_some() || self.no_longer_fails(&self.sketch);
         (is_news || self.sketch.is_due(&self.unwritten)) && !self.waits()
@@ -264,7 +261,6 @@ impl WatchedSource {
         blamed.is_some_and(|digest| self.last.no_longer_fail_on(digest))
     }
 
-    /// Returns the trial that is to be made now.
     fn trial(&self) -> Option<VersionTrial> {
         self.next_trial.filter(|at| *at <= Instant::now())?;
         let digest = self.last.digest()?;

@@ -25,7 +25,6 @@ use leadhost_store::{KeptAnswer, NewDelivery};
 pub struct VersionTrial {
     pub connection: ConnectionId,
     pub plugin: String,
-    /// The version that was called last.
     pub digest: Digest,
     /// In the order in which they are tried, until enough of them were.
     pub deliveries: Vec<DeliveryId>,
@@ -38,7 +37,6 @@ pub struct VersionTrial {
 /// The result of converting some deliveries with the version that serves and with the one before it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TrialVerdict {
-    /// The version that serves, for people.
     pub version: String,
     pub digest: Digest,
     /// The one before it. `None` if there is none.

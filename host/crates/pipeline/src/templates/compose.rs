@@ -20,7 +20,6 @@ use leadhost_domain::message::TemplateName;
 use leadhost_domain::time::Micros;
 use leadhost_store::{NewMessage, TemplateList};
 
-/// A template message, ready for its adapter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Composed {
     pub template: TemplateName,
@@ -61,7 +60,6 @@ pub enum TemplateError {
 }
 
 impl TemplateError {
-    /// Returns the code of the refusal.
     pub fn code(&self) -> ErrorCode {
         match self {
             Self::NotFound { .. } => ErrorCode::TemplateNotFound,
@@ -170,7 +168,6 @@ fn is_same_language(one: &str, other: &str) -> bool {
     one.bytes().map(letter).eq(other.bytes().map(letter))
 }
 
-/// The interface's template object.
 #[derive(Serialize)]
 struct TemplatePayload<'a> {
     name: &'a str,

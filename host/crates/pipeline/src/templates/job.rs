@@ -19,7 +19,6 @@ use leadhost_store::{StoreError, TemplateList};
 /// Between two checks for lists that are due.
 const PERIOD: Duration = Duration::from_secs(5);
 
-/// Renews lists until shutdown.
 pub async fn run(pipeline: Arc<Pipeline>, shutdown: Shutdown) {
     let mut job = FleetJob::new("templates");
     let mut due = HashMap::new();

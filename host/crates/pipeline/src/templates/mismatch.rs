@@ -9,7 +9,6 @@ use leadhost_domain::channel::{Placeholder, Template};
 /// The type of parameters that nearly all placeholders take.
 const TEXT: &str = "text";
 
-/// One mismatch: its place and a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Misfit {
     /// The component's index in the request; `None` if the component is missing.
@@ -43,7 +42,6 @@ pub enum Mismatch {
     },
 }
 
-/// Returns the placeholders of a component.
 pub(super) fn placeholders(
     template: &Template,
     kind: ComponentKind,
@@ -55,7 +53,6 @@ pub(super) fn placeholders(
         .filter(move |one| one.component == kind.as_str() && one.index == index)
 }
 
-/// Compares the parameters of each component with its placeholders.
 pub(super) fn misfits(template: &Template, components: &[Component]) -> Vec<Misfit> {
     let mut misfits = Vec::new();
     let mut met: Vec<(ComponentKind, u32)> = Vec::new();

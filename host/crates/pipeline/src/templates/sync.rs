@@ -118,7 +118,6 @@ fn listed(mut templates: Vec<Template>, now: Micros) -> TemplateList {
     }
 }
 
-/// Why there is no list, for the operator.
 #[derive(Debug, thiserror::Error)]
 enum SyncError {
     #[error("no version of `{0}` is active")]

@@ -95,7 +95,6 @@ pub const GUARDED: [GuardedField; 13] = {
     ]
 };
 
-/// A delivery or a send whose outcomes under both versions are compared.
 pub struct ComparedSubject<'a> {
     pub subject: Subject,
     pub connection: &'a ConnectionId,
@@ -116,7 +115,6 @@ pub struct AnsweredVersions {
     pub candidate: bool,
 }
 
-/// The comparison of one delivery or send.
 #[derive(Debug, Default)]
 pub struct ComparedOutcomes {
     tally: Tally,
@@ -126,7 +124,6 @@ pub struct ComparedOutcomes {
 }
 
 impl ComparedOutcomes {
-    /// Compares the outcomes of one delivery or send.
     pub fn compare(
         compared: &ComparedSubject<'_>,
         stable: &VersionOutcome,
@@ -182,7 +179,6 @@ impl ComparedOutcomes {
 }
 
 impl Tally {
-    /// Compares the outcomes of one delivery or send.
     fn from_one(
         compared: &ComparedSubject<'_>,
         stable: &VersionOutcome,
@@ -392,7 +388,6 @@ impl Tally {
     }
 }
 
-/// Returns how many items of the outcome are of such a kind.
 fn many(outcome: &VersionOutcome, is_counted: impl Fn(ItemKind) -> bool) -> u64 {
     match outcome {
         VersionOutcome::Converted(items) => {

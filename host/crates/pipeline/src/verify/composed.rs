@@ -70,7 +70,6 @@ pub fn result(answer: &SendAnswer) -> &'static str {
     }
 }
 
-/// Returns what follows from a refusal of this category.
 fn consequence(category: Category) -> &'static str {
     match category {
         Category::Request

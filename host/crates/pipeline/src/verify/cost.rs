@@ -5,14 +5,12 @@ use std::time::Duration;
 use leadhost_domain::difference::Needed;
 use leadhost_domain::time;
 
-/// A measure of both versions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OfBoth<T> {
     pub stable: T,
     pub candidate: T,
 }
 
-/// What both versions used for one delivery, as far as it is known.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Cost {
     /// The time that passed.
@@ -22,19 +20,16 @@ pub struct Cost {
     pub memory: Option<OfBoth<u64>>,
 }
 
-/// What one version used for one delivery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct CallCost {
     processor: Duration,
     memory: u64,
 }
 
-/// The costs of both versions for the deliveries that both converted.
 #[derive(Clone, Debug, Default)]
 pub struct Costs(Vec<OfBoth<CallCost>>);
 
 impl Costs {
-    /// Adds a delivery, if both versions converted it.
     pub fn add(&mut self, cost: Cost) {
         let (Some(processor), Some(memory)) = (cost.processor, cost.memory) else {
             return;
@@ -51,7 +46,6 @@ impl Costs {
         });
     }
 
-    /// Returns the number of deliveries.
     pub fn conversions(&self) -> u64 {
         self.0.len() as u64
     }

@@ -24,7 +24,6 @@ pub struct CapturedDelivery {
     pub answers: Vec<KeptAnswer>,
 }
 
-/// The result of a version for a captured delivery.
 pub struct LocalOutcome {
     pub outcome: VersionOutcome,
     /// The log of the plugin in the call that failed; empty if none did.

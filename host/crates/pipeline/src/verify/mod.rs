@@ -39,7 +39,6 @@ use leadhost_domain::limits;
 use leadhost_plugin::Loaded;
 use leadhost_store::StoreError;
 
-/// The result of a verification.
 #[derive(Debug, Default)]
 pub struct VerifyReport {
     pub coverage: Coverage,
@@ -76,7 +75,6 @@ impl VerifyReport {
     }
 }
 
-/// Compares both versions on the chosen deliveries, for at most `budget`.
 pub async fn run(
     pipeline: &Arc<Pipeline>,
     serving: &Arc<Loaded>,
@@ -116,7 +114,6 @@ pub async fn run(
     Ok(report)
 }
 
-/// Converts one stored delivery with both versions.
 pub async fn one(
     pipeline: &Arc<Pipeline>,
     serving: &Arc<Loaded>,

@@ -26,7 +26,6 @@ pub enum FieldValue {
     Many(BTreeSet<String>),
 }
 
-/// The outcome of a delivery or a send under a version.
 #[derive(Clone, Debug, PartialEq)]
 pub enum VersionOutcome {
     /// The items of the delivery; or the request of the send, and the reading of an answer.
@@ -37,7 +36,6 @@ pub enum VersionOutcome {
     Failed(Reason),
 }
 
-/// Why a version makes nothing of a delivery or a send.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reason {
     /// In the words of the service. They quote the values of a delivery.
@@ -47,14 +45,12 @@ pub enum Reason {
 }
 
 impl Reason {
-    /// Returns the words.
     pub fn as_str(&self) -> &str {
         match self {
             Self::Service(words) | Self::Plugin(words) => words,
         }
     }
 
-    /// Puts words of the service before the reason.
     #[must_use]
     pub fn after(self, begin: &str) -> Self {
         match self {
@@ -93,7 +89,6 @@ pub struct OutcomeItem {
 }
 
 impl VersionOutcome {
-    /// Returns the items of a conversion for comparison.
     pub fn from_items<'a>(items: impl IntoIterator<Item = &'a ItemResult>) -> Self {
         Self::Converted(items.into_iter().map(OutcomeItem::from).collect())
     }

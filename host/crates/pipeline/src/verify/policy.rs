@@ -10,10 +10,8 @@ use leadhost_config as config;
 use leadhost_domain::difference::{ComparisonCounts, DifferenceGroup, ItemKind, milliseconds};
 use leadhost_domain::size;
 
-/// The parts of a comparison. Each one has shares of its own in the policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Part {
-    /// The results of conversions.
     Deliveries,
     /// The sends of an adapter: requests, and the reading of answers.
     Sends,
@@ -33,7 +31,6 @@ pub struct Harm {
     pub what: &'static str,
 }
 
-/// Returns the kinds of harm of a part.
 #[rustfmt::skip]
 pub fn harms(
     part: Part,

@@ -33,14 +33,10 @@ const DONE: [DeliveryStatus; 5] = [
     DeliveryStatus::Ignored,
 ];
 
-/// The criteria by which deliveries are chosen.
 #[derive(Clone, Debug)]
 pub struct Choice {
-    /// The greatest number of deliveries.
     pub last: u32,
-    /// Only deliveries received since then.
     pub since: Option<Micros>,
-    /// Only failed and parked deliveries.
     pub failed: bool,
     /// Only deliveries that this version converted last.
     pub converted_by: Option<Digest>,
@@ -188,7 +184,6 @@ fn ids(found: impl IntoIterator<Item = (DeliveryId, DeliveryStatus)>) -> Vec<Del
     found.into_iter().map(|(id, _)| id).collect()
 }
 
-/// Returns the deliveries of each outcome, the newest first and each once.
 fn by_outcome(mut found: Vec<(DeliveryId, DeliveryStatus)>) -> [Vec<DeliveryId>; DONE.len()] {
     found.sort_by_key(|one| Reverse(one.0));
     found.dedup_by_key(|one| one.0);

@@ -33,13 +33,11 @@ pub struct Offer {
 }
 
 impl Offer {
-    /// Links a component.
     pub fn link(&self, pre: InstancePre<InstanceState>) -> wasmtime::Result<Guest> {
         (self.link)(pre)
     }
 }
 
-/// Why a call returned no answer.
 #[derive(Debug)]
 pub enum Fault {
     /// The guest failed, or the engine ended it.
@@ -83,18 +81,12 @@ pub trait PluginExports: Send + Sync {
     ) -> Result<Result<Option<HandshakeAnswer>, InputProblem>, Fault>;
 
     /// Returns the raw answer to a golden case, as the contract's types serialise.
-    ///
-    /// # Errors
-    ///
-    /// [`Fault`] if the guest fails, the engine ends the call, or the answer breaks a rule of
-    /// the host. [`Fault::Lacks`] if this kind of plugin has no such function.
     async fn golden(&self, store: &mut Store<InstanceState>, case: &Case) -> Result<Value, Fault>;
 
     /// Has a fresh instance answer a golden case, and leaves it in the store for one call.
     async fn warm_up(&self, store: &mut Store<InstanceState>, case: &Case) -> Result<(), Fault>;
 }
 
-/// The functions of a converter.
 #[async_trait]
 pub trait Converter: PluginExports {
     /// Converts a delivery to items. The inner error is the plugin's own: the delivery is not
@@ -131,7 +123,6 @@ pub trait KeptInstance: Send + Sync {
     ) -> Result<Result<ConverterOutput, InputProblem>, Fault>;
 }
 
-/// The functions of an adapter.
 #[async_trait]
 pub trait Adapter: PluginExports {
     /// Returns names and values by which deliveries of the provider are routed to an instance
@@ -183,14 +174,12 @@ pub trait Adapter: PluginExports {
     ) -> Result<Result<TemplatePage, RefusedSend>, Fault>;
 }
 
-/// A linked plugin.
 pub enum Guest {
     Converter(Box<dyn Converter>),
     Adapter(Box<dyn Adapter>),
 }
 
 impl Guest {
-    /// Returns the kind of the plugin.
     pub fn kind(&self) -> PluginKind {
         match self {
             Self::Converter(_) => PluginKind::Converter,
@@ -198,7 +187,6 @@ impl Guest {
         }
     }
 
-    /// Returns the functions that every plugin has.
     pub fn plugin(&self) -> &dyn PluginExports {
         match self {
             Self::Converter(guest) => &**guest,
@@ -206,7 +194,6 @@ impl Guest {
         }
     }
 
-    /// Returns the functions of a converter.
     pub fn converter(&self, function: &'static str) -> Result<&dyn Converter, Fault> {
         match self {
             Self::Converter(guest) => Ok(&**guest),
@@ -214,7 +201,6 @@ impl Guest {
         }
     }
 
-    /// Returns the functions of an adapter.
     pub fn adapter(&self, function: &'static str) -> Result<&dyn Adapter, Fault> {
         match self {
             Self::Adapter(guest) => Ok(&**guest),
@@ -222,7 +208,6 @@ impl Guest {
         }
     }
 
-    /// Returns the fault of a call to a function that this kind of plugin lacks.
     pub fn lacks(&self, function: &'static str) -> Fault {
         Fault::Lacks {
             kind: self.kind(),
@@ -231,8 +216,6 @@ impl Guest {
     }
 }
 
-/// Returns the fault of a golden case that calls a function which plugins of that kind do
-/// not have.
 pub fn missing_function(case: &Case, kind: PluginKind) -> Fault {
     Fault::Rule(format!(
         "the case calls `{}`, which {} does not have",

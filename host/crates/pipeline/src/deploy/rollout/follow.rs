@@ -19,10 +19,8 @@ use leadhost_domain::rollout::{Rollout, RolloutReport, RolloutStage};
 use leadhost_plugin::Loaded;
 use leadhost_store::StoreError;
 
-/// The wait before a version that failed to load is loaded again.
 const TRY_AGAIN: Duration = Duration::from_secs(30);
 
-/// Follows the rollouts until shutdown.
 pub async fn run(pipeline: Arc<Pipeline>, shutdown: Shutdown) {
     let mut follower = Follower::default();
     let mut rounds = Rounds::new("rollouts not read");
@@ -97,7 +95,6 @@ impl Follower {
         failed.map_or(Ok(!open.is_empty()), Err)
     }
 
-    /// Stops acting on a rollout that has ended as `now`, or that another one has replaced.
     async fn leave(
         &mut self,
         pipeline: &Pipeline,
@@ -265,7 +262,6 @@ impl Follower {
     }
 }
 
-/// Loads a version in the background.
 fn load(pipeline: &Arc<Pipeline>, digest: &Digest) -> JoinHandle<Result<(), String>> {
     let (pipeline, digest) = (Arc::clone(pipeline), digest.clone());
     tokio::spawn(async move {

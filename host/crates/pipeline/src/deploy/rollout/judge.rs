@@ -43,7 +43,6 @@ const ENOUGH: u64 = 50;
 /// the store a few things.
 const ROUND: Duration = Duration::from_secs(5);
 
-/// The judge of all rollouts, while this host has the job.
 struct Judge {
     job: FleetJob,
     watched: HashMap<i64, JudgedRollout>,
@@ -58,7 +57,6 @@ impl Default for Judge {
     }
 }
 
-/// A rollout as the judge remembers it.
 struct JudgedRollout {
     /// When the stage or step began.
     stage_at: Micros,
@@ -90,7 +88,6 @@ impl JudgedRollout {
         }
     }
 
-    /// Logs once for each step what it waits for after its time.
     fn say(&mut self, status: &RolloutStatus) {
         // Hosts prepare a version in a few seconds.
         let is_preparing = status.rollout.stage == RolloutStage::Verified
@@ -201,7 +198,6 @@ impl Judge {
     }
 }
 
-/// Returns why a guard trips.
 async fn tripped(
     pipeline: &Pipeline,
     watched: &mut JudgedRollout,
@@ -266,7 +262,6 @@ async fn tripped(
     slow(seen).or_else(|| large(seen, policy))
 }
 
-/// Returns a sentence about harm that does not exceed the policy as a whole.
 fn most_harm(seen: &Observations, policy: &config::VerifySection) -> String {
     let parts = Part::ALL.into_iter();
     let all = parts.flat_map(|part| {
@@ -415,7 +410,6 @@ pub async fn first_step(
     change(pipeline, &next, OperatorAct::NextRolloutStep, by).await
 }
 
-/// Activates the candidate for an operator, or for the judge itself: the probation begins.
 pub async fn promote(
     pipeline: &Arc<Pipeline>,
     rollout: &Rollout,
@@ -484,7 +478,6 @@ async fn roll_back(
     }
 }
 
-/// Logs and counts a rollback, with an example of a failure.
 fn report_rollback(pipeline: &Pipeline, status: &RolloutStatus, why: &str) {
     let rollout = &status.rollout;
     let (plugin, candidate) = (&rollout.name, rollout.candidate.short());
@@ -521,7 +514,6 @@ pub async fn end_by(
     change(pipeline, &ended, act, by).await
 }
 
-/// Stores a change, unless another one was faster.
 async fn change(
     pipeline: &Arc<Pipeline>,
     next: &Rollout,
@@ -535,7 +527,6 @@ async fn change(
     Ok(true)
 }
 
-/// Logs a swap that failed; the judge tries again.
 fn failed(rollout: &Rollout, what: &str, error: DeployError) -> Result<bool, StoreError> {
     match error {
         DeployError::Store(error) => Err(error),

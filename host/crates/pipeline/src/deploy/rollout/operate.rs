@@ -28,22 +28,18 @@ use leadhost_domain::plugin::Digest;
 use leadhost_domain::rollout::{Rollout, RolloutChange, RolloutMode, RolloutPlan, RolloutStage};
 use leadhost_store::StoreError;
 
-/// A request to start a rollout.
 #[derive(Clone, Debug)]
 pub struct RolloutOrder {
     pub plan: RolloutPlan,
-    /// The operator.
     pub by: AuditActor,
 }
 
-/// A rollout that was started.
 pub struct StartedRollout {
     pub status: RolloutStatus,
     /// The last rollout before it, if a guard rolled the same candidate back.
     pub rolled_back: Option<Rollout>,
     /// The comparison on stored deliveries. A shadow needs none.
     pub verified: Option<Box<Verified>>,
-    /// The concerns that were accepted.
     pub accepted: Vec<Concern>,
 }
 
@@ -225,7 +221,6 @@ pub async fn close_overtaken(
     Ok(())
 }
 
-/// Ends an open shadow, because a canary of the plugin begins.
 async fn close_shadow(
     pipeline: &Arc<Pipeline>,
     name: &str,
@@ -389,7 +384,6 @@ async fn paused(
     }
 }
 
-/// Between two looks at the reports of the hosts.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// Returns how a rollout stands when every live host acts on it, or after a bounded time.

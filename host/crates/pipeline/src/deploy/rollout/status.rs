@@ -14,7 +14,6 @@ use leadhost_domain::id::HostId;
 use leadhost_domain::rollout::{Rollout, RolloutStage};
 use leadhost_store::StoreError;
 
-/// A rollout, with the sum of the hosts' observations.
 #[derive(Debug)]
 pub struct RolloutStatus {
     pub rollout: Rollout,
@@ -26,7 +25,6 @@ pub struct RolloutStatus {
 }
 
 impl RolloutStatus {
-    /// Returns the comparisons that were made in the current step of a canary.
     pub fn step_compared(&self) -> u64 {
         self.seen.in_step(self.rollout.percent())
     }
@@ -79,7 +77,6 @@ impl RolloutStatus {
         (compared == 0).then(|| "a first comparison".to_owned())
     }
 
-    /// Returns an example of a delivery or a send on which only the candidate failed.
     pub fn failure(&self) -> Option<&Example> {
         let parts = Part::ALL.into_iter();
         let mut examples =
@@ -87,7 +84,6 @@ impl RolloutStatus {
         examples.next()
     }
 
-    /// Returns the differences that exceed the policy, each in a sentence.
     pub fn drift(&self, policy: &config::VerifySection) -> Vec<String> {
         let parts = Part::ALL.into_iter();
         let drift = parts.flat_map(|part| verify::drift(part, self.seen.part(part), policy));
@@ -95,7 +91,6 @@ impl RolloutStatus {
     }
 }
 
-/// Returns the status of a plugin's last rollout, or `None` if there was none.
 pub async fn latest(
     pipeline: &Pipeline,
     plugin: &str,
@@ -106,7 +101,6 @@ pub async fn latest(
     }
 }
 
-/// Returns the status of a rollout, by adding up the reports of the hosts.
 pub async fn load(pipeline: &Pipeline, rollout: Rollout) -> Result<RolloutStatus, StoreError> {
     let store = &pipeline.core.store;
     let reports = store.rollout_reports(&rollout.name, rollout.number).await?;

@@ -12,12 +12,10 @@ use leadhost_store::{Announcement, StoreError};
 /// Why a rollout ended whose plugin has another active version by now.
 pub const OVERTAKEN: &str = "another version was activated";
 
-/// Announces a change of a rollout to every host.
 pub async fn announce(pipeline: &Pipeline) {
     fleet::announce(pipeline, Announcement::Plugins).await;
 }
 
-/// The service itself, which judges rollouts.
 pub fn service() -> AuditActor {
     AuditActor::service(SERVICE)
 }
@@ -30,7 +28,6 @@ pub struct RolloutStep<'a> {
     pub by: &'a AuditActor,
 }
 
-/// Adds a change of a rollout that is stored to the audit, logs it, and announces it to every host.
 pub async fn noted(
     pipeline: &Pipeline,
     stored: &Rollout,

@@ -6,7 +6,6 @@ use crate::verify::outcome::Reason;
 /// The beginning of the name of each exported function.
 const CONTRACT: &str = "leadhost:";
 
-/// The units of the limits of the service.
 const UNITS: [&str; 6] = ["ms", "s", "B", "KiB", "MiB", "GiB"];
 
 /// Returns what may be stored of a reason: the words of the service, without digits and quoted

@@ -23,7 +23,6 @@ fn crashes_are_compared_without_their_frames() {
     check(VersionOutcome::Converted(Vec::new()), false);
 }
 
-/// Returns the differences of a field and change.
 fn field<'a>(found: &'a Tally, name: &str, change: DifferenceKind) -> &'a DifferenceGroup {
     let found = found.differences.field(name, change);
     found.expect("it differs")
@@ -343,7 +342,6 @@ fn a_sum_that_was_stored_before_leads_could_be_altered_is_read() {
     assert_eq!((read.harm.altered, read.altered.len()), (0, 0));
 }
 
-/// Returns the sum of the comparisons of these deliveries of one connection.
 fn gained_tally(deliveries: &[(VersionOutcome, VersionOutcome)]) -> Tally {
     let connection = ConnectionId::generate();
     let (mut sum, mut gained) = (Tally::default(), GainedValues::default());

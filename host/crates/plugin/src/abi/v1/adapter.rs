@@ -40,13 +40,11 @@ use leadhost_domain::text::{storable, storable_json};
 pub const CONTRACT: &str = "leadhost:adapter@1.0.0";
 pub const EXPORT: &str = "leadhost:adapter/adapter@1.0.0";
 
-/// An adapter that implements version 1 of the contract.
 pub struct Adapter {
     pre: ChannelAdapterPre<InstanceState>,
 }
 
 impl Adapter {
-    /// Prepares a component that was linked for the adapter contract.
     pub fn new(pre: InstancePre<InstanceState>) -> wasmtime::Result<Self> {
         Ok(Self {
             pre: ChannelAdapterPre::new(pre)?,
@@ -204,7 +202,6 @@ impl guest::Adapter for Adapter {
     }
 }
 
-/// Returns the raw answer of an instance to a golden case.
 async fn answer(
     guest: &ChannelAdapter,
     store: &mut Store<InstanceState>,

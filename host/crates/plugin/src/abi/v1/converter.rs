@@ -35,20 +35,17 @@ use leadhost_domain::text::storable;
 pub const CONTRACT: &str = "leadhost:converter@1.0.0";
 pub const EXPORT: &str = "leadhost:converter/converter@1.0.0";
 
-/// A converter that implements version 1 of the contract.
 pub struct Converter {
     pre: LeadConverterPre<InstanceState>,
 }
 
 impl Converter {
-    /// Prepares a component that was linked for the converter contract.
     pub fn new(pre: InstancePre<InstanceState>) -> wasmtime::Result<Self> {
         Ok(Self {
             pre: LeadConverterPre::new(pre)?,
         })
     }
 
-    /// Returns the instance that was warmed up in this store, or a fresh one.
     async fn start(&self, store: &mut Store<InstanceState>) -> wasmtime::Result<LeadConverter> {
         if let Some(started) = store.data_mut().take_started() {
             return Ok(started);
@@ -166,7 +163,6 @@ async fn convert(
     }
 }
 
-/// Returns the raw answer of an instance to a golden case.
 async fn answer(
     guest: &LeadConverter,
     store: &mut Store<InstanceState>,

@@ -66,7 +66,6 @@ fn content(body: Vec<u8>) -> core::Content {
     }
 }
 
-/// Returns the delivery of a golden case.
 pub fn golden_delivery(case: &Case) -> core::Delivery {
     let given = &case.delivery;
     core::Delivery {
@@ -82,7 +81,6 @@ pub fn golden_delivery(case: &Case) -> core::Delivery {
     }
 }
 
-/// Returns a response of a golden case, with the case's body.
 pub fn golden_response(case: &Case, given: &Response) -> core::HttpResponse {
     core::HttpResponse {
         status: given.status,
@@ -93,7 +91,6 @@ pub fn golden_response(case: &Case, given: &Response) -> core::HttpResponse {
 
 // ---- out
 
-/// Converts a plugin's sender checks, or the problem that it reports.
 pub fn sender_checks(
     answer: Result<core::SenderPolicy, core::Problem>,
 ) -> Result<Result<SenderChecks, InputProblem>, Fault> {
@@ -107,7 +104,6 @@ pub fn sender_checks(
     }
 }
 
-/// Converts a plugin's answer to a handshake, or the problem that it reports.
 pub fn handshake(
     answer: Result<Option<core::HandshakeAnswer>, core::Problem>,
 ) -> Result<Result<Option<HandshakeAnswer>, InputProblem>, Fault> {
@@ -123,7 +119,6 @@ pub fn handshake(
     }
 }
 
-/// Converts a plugin's reply.
 pub fn reply(reply: Option<core::Reply>) -> Result<Option<PluginReply>, Fault> {
     let reply = reply.map(PluginReply::try_from).transpose()?;
     if let Some(reply) = &reply {

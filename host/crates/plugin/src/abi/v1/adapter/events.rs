@@ -17,7 +17,6 @@ use leadhost_domain::json;
 use leadhost_domain::limits;
 use leadhost_domain::text::storable;
 
-/// Returns the events in order. An event that breaks a rule becomes an invalid event.
 pub(super) fn read(events: Vec<wit::Event>) -> Result<Vec<ChannelEvent>, Fault> {
     if events.len() > limits::ITEMS_PER_DELIVERY {
         return Err(Fault::Rule(format!(

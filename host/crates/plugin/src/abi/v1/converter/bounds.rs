@@ -22,7 +22,6 @@ const TEXT: usize = limits::LEAD_TEXT_BYTES;
 pub(super) struct Room(usize);
 
 impl Room {
-    /// Returns the room of a delivery, `ITEMS_BYTES`, for all of its items together.
     pub(super) fn for_delivery() -> Self {
         Self(limits::ITEMS_BYTES)
     }
