@@ -8,7 +8,8 @@ use std::task::{Context, Poll, Waker};
 
 use wasmtime::Store;
 
-use super::abi::guest::{Fault, KeptInstance};
+use super::abi::KeptInstance;
+use super::abi::fault::Fault;
 use super::imports::CallEnvironment;
 use super::instance::{self, Allowance, CallHandle};
 use super::instance_state::InstanceState;
@@ -91,7 +92,7 @@ fn at_once<T>(call: impl Future<Output = T>) -> T {
 
 pub struct ReusedInstance {
     store: Store<InstanceState>,
-    guest: Box<dyn KeptInstance>,
+    guest: KeptInstance,
 }
 
 impl ReusedInstance {

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use wasmtime::Store;
 
-use super::abi::guest::Guest;
+use super::abi::{Guest, of_either};
 use super::error::{CallError, CallOutcome};
 use super::imports::CallEnvironment;
 use super::instance::CallHandle;
@@ -41,7 +41,7 @@ impl Plugins {
         let context =
             CallContext::for_plugin("sender-checks", plugin).counted_as(CircuitFunction::Checks);
         self.call_guest(plugin, lane, budget, context, move |guest, store| {
-            Box::pin(async move { guest.plugin().sender_checks(store, &config).await })
+            Box::pin(async move { of_either!(guest, sender_checks(store, &config)) })
         })
         .await
     }
@@ -56,7 +56,7 @@ impl Plugins {
         let context = CallContext::for_delivery("handshake", plugin, &delivery)
             .counted_as(CircuitFunction::Handshake);
         self.call_guest(plugin, lane, budget, context, move |guest, store| {
-            guest.plugin().handshake(store, delivery)
+            Box::pin(async move { of_either!(guest, handshake(store, delivery)) })
         })
         .await
     }

@@ -16,7 +16,7 @@ use wasmparser::{Parser, Payload};
 use wit_component::{ComponentEncoder, StringEncoding, embed_component_metadata};
 use wit_parser::Resolve;
 
-use super::abi::{OFFERED, guest::Offer};
+use super::abi::{OFFERED, Offer};
 use super::error::{first_of, shortened};
 use super::imports::is_offered;
 

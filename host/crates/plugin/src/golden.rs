@@ -8,7 +8,7 @@ use std::sync::Arc;
 use leadhost_golden::{Case, SectionError, normalise, read_section, unpack};
 use serde_json::Value;
 
-use super::abi::guest::Fault;
+use super::abi::{fault::Fault, of_either};
 use super::error::{CallError, LoadError, shortened};
 use super::imports::CallEnvironment;
 use super::instance::CallHandle;
@@ -224,9 +224,9 @@ impl Plugins {
             .0
             .call_with(handle, whose, start, move |store| {
                 Box::pin(async move {
-                    let guest = called.guest.plugin();
+                    let guest = &called.guest;
                     if let Some(first) = first {
-                        guest.warm_up(store, &first).await?;
+                        of_either!(guest, warm_up(store, &first))?;
                         if store.data().time_was_read() {
                             let what = "it reads the time when it starts";
                             return Err(Fault::Rule(what.to_owned()));
@@ -236,7 +236,7 @@ impl Plugins {
                             wasi.begin(begun);
                         }
                     }
-                    guest.golden(store, &case).await
+                    of_either!(guest, golden(store, &case))
                 })
             })
             .await?;

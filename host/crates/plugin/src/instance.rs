@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use wasmtime::{Engine, Store, Trap, UpdateDeadline};
 
-use super::abi::guest::Fault;
+use super::abi::fault::Fault;
 use super::engine::CodeUse;
 use super::error::{CallError, shortened};
 use super::frames::{cause_first, place_of};

@@ -11,10 +11,7 @@ use wasmtime::component::types::ComponentItem;
 use wasmtime::component::{Component, Linker};
 use wasmtime::{Engine, Module, Precompiled, ResourcesRequired};
 
-use super::abi::{
-    self,
-    guest::{Guest, Offer},
-};
+use super::abi::{self, Guest, Offer, of_either};
 use super::error::{LoadError, first_of, shortened};
 use super::imports::CallEnvironment;
 use super::instance_state::InstanceState;
@@ -405,7 +402,7 @@ fn link_component(
         root.module(import, module).map_err(mismatch)?;
     }
     let pre = linker.instantiate_pre(component).map_err(mismatch)?;
-    let guest = offer.link(pre).map_err(mismatch)?;
+    let guest = (offer.link)(pre).map_err(mismatch)?;
     Ok(Linked {
         guest: Arc::new(guest),
         offer,
@@ -568,7 +565,7 @@ async fn described(
     let (described, _) = plugins
         .0
         .call(whose, start, move |store| {
-            Box::pin(async move { guest.plugin().describe(store).await })
+            Box::pin(async move { of_either!(guest.as_ref(), describe(store)) })
         })
         .await
         .map_err(LoadError::tried("describe"))?;

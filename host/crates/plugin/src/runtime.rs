@@ -11,7 +11,7 @@ use wasmtime::component::Linker;
 use wasmtime::{Engine, Store};
 
 use super::abi;
-use super::abi::guest::Fault;
+use super::abi::fault::Fault;
 use super::bounded_queue::BoundedQueue;
 use super::breaker::Breakers;
 use super::breaker::OpenCircuit;

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use super::abi::guest::Guest;
+use super::abi::Guest;
 use super::error::CallOutcome;
 use super::history::VersionHistory;
 use super::instance::CallHandle;

@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde_json::Value;
 use serde_json::ser::Formatter;
 
-use super::guest::Fault;
+use super::fault::Fault;
 use leadhost_domain::limits;
 
 pub(super) fn shown<T: Serialize>(answer: T) -> Result<Value, Fault> {

@@ -7,7 +7,7 @@
 use leadhost_golden::{Case, Response};
 
 pub use self::bindings::leadhost::types::core;
-use crate::abi::guest::Fault;
+use crate::abi::fault::Fault;
 use crate::abi::texts::cut_note;
 use crate::rules;
 use leadhost_domain::exchange::{

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use super::bindings::exports::leadhost::adapter::adapter as wit;
 use super::words::{category, further_ids, text, word};
-use crate::abi::guest::Fault;
+use crate::abi::fault::Fault;
 use crate::abi::texts::{attributes, cut, cut_note, storable_pairs};
 use crate::rules::{self, size};
 use leadhost_domain::channel::{
