@@ -23,7 +23,6 @@ pub struct ActivityCounts {
     pub taken: u64,
     pub leads: u64,
     pub failed: u64,
-    /// Deliveries that their converter refused.
     pub rejected: u64,
 }
 

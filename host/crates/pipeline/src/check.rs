@@ -52,7 +52,6 @@ pub enum CheckError {
     },
 }
 
-/// Runs the checks whose secret the connection has.
 pub fn verify(
     checks: &[SenderCheck],
     secrets: &Secrets,

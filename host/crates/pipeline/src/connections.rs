@@ -94,7 +94,6 @@ impl Live {
             .map(|(_, checks)| Arc::clone(checks))
     }
 
-    /// Combines the same checks and caches them.
     pub fn with_own(&self, digest: &Digest, declared: &SenderChecks) -> Arc<SenderChecks> {
         let together = Arc::new(self.combined(declared));
         *self.checks.lock().expect("the lock is not poisoned") =
@@ -159,7 +158,6 @@ impl Live {
         (connection.kind == kind).then_some(connection.name.as_str())
     }
 
-    /// Returns a connection outside the service, without its secrets.
     pub fn without_secrets(connection: Connection) -> Self {
         Self {
             connection,

@@ -5,7 +5,6 @@ use leadhost_store::{StoreError, TicketPatch, TicketPatched, Write, WriteOutcome
 
 pub async fn patch(pipeline: &Pipeline, patch: TicketPatch) -> Result<TicketPatched, StoreError> {
     match pipeline
-        .core
         .writer
         .submit(Write::PatchTicket(Box::new(patch)))
         .await?

@@ -98,7 +98,7 @@ async fn compose(
         .map_err(|error| error.to_string())
         .map(|composed| NewGreeting {
             channel,
-            message: composed.into_message(&live.connection.settings, pipeline.core.clock.now()),
+            message: composed.into_message(&live.connection.settings, pipeline.clock.now()),
             transfer: greeting.transfer,
             template: greeting.template.clone(),
             adapter: live.connection.plugin.clone(),

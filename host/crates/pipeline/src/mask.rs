@@ -18,7 +18,6 @@ use leadhost_egress::seal::Secrets;
 /// Replaces a secret.
 pub const MASK: &str = "***";
 
-/// Headers that carry credentials for every sender.
 const HEADERS: [&str; 7] = [
     "authorization",
     "proxy-authorization",
@@ -292,7 +291,6 @@ fn after_name(content: &str, from: usize, name: &str) -> Option<usize> {
     })
 }
 
-/// Masks the value of a form field. `None` if there is none.
 fn form_field(content: &str, name: &str) -> Option<String> {
     if content.trim_start().starts_with(['{', '[', '<']) {
         return None;

@@ -78,7 +78,7 @@ pub async fn items(
         }
         accepted
     };
-    let plugins = &caller.pipeline.core.plugins;
+    let plugins = &caller.pipeline.plugins;
     Ok(plugins.compute(lane, &caller.plugin.digest, work).await?)
 }
 

@@ -47,11 +47,9 @@ pub async fn declared(
     }
     let lane = live.lane(budget);
     let ask = pipeline
-        .core
         .plugins
         .sender_checks(plugin, lane, &live.connection.config, budget);
     let declared = pipeline
-        .core
         .metrics
         .plugins
         .calling_for(budget, plugin, CallSubject::Connection, ask)
@@ -60,7 +58,6 @@ pub async fn declared(
     Ok(known.keep(&live.connection, &plugin.digest, declared))
 }
 
-/// A delivery as received, with its secrets.
 #[derive(Clone)]
 pub struct Unmasked {
     pub delivery: NewDelivery,
@@ -88,7 +85,6 @@ impl Unmasked {
         redacted(self.into_stored(), carried, live)
     }
 
-    /// Returns the delivery as it is stored until its sender is checked, and its sealed proof.
     pub fn put_away(
         self,
         pipeline: &Pipeline,
@@ -108,7 +104,7 @@ impl Unmasked {
             sent: self.sent.clone(),
         })
         .expect("texts are always JSON");
-        let sealed = pipeline.core.sealer.seal(&plain, context(came).as_bytes());
+        let sealed = pipeline.sealer.seal(&plain, context(came).as_bytes());
         (
             redacted_to(self.into_stored(), &mask, carried, body),
             sealed,
@@ -148,7 +144,6 @@ impl Evidence<'static> {
     /// host opens it, or it is damaged.
     pub fn open(pipeline: &Pipeline, delivery: &NewDelivery, sealed: &[u8]) -> Option<Self> {
         let plain = pipeline
-            .core
             .sealer
             .open(sealed, context(delivery).as_bytes())
             .ok()?;

@@ -158,7 +158,6 @@ pub fn note_unread<'r>(results: impl Iterator<Item = &'r ItemResult>, notes: &mu
 
 struct PropsBuilder {
     props: Map<String, Value>,
-    /// Bytes that are left.
     room: usize,
     left_out: Vec<String>,
 }

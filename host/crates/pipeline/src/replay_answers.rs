@@ -150,7 +150,7 @@ pub async fn complete_with(
         budget,
         used: Vec::new(),
     };
-    let (store, mut after) = (&pipeline.core.store, 0);
+    let (store, mut after) = (&pipeline.store, 0);
     while pointers.result.has_fetch() {
         let page = store.answers(delivery.id, after, ANSWERS_PER_READ).await?;
         let Some(last) = page.last() else { break };
@@ -251,18 +251,14 @@ async fn call(
         .ok_or(CompletionError::NoConnection)?;
     let completion = input(&live, delivery, fetch, response);
     let lane = live.lane(budget);
-    let complete = pipeline
-        .core
-        .plugins
-        .complete(plugin, lane, completion, budget);
+    let complete = pipeline.plugins.complete(plugin, lane, completion, budget);
     let items = pipeline
-        .core
         .metrics
         .plugins
         .calling_for(budget, plugin, CallSubject::Delivery(delivery.id), complete)
         .await?
         .map_err(|failure| CompletionError::Failed(failure.message))?;
-    let now = pipeline.core.clock.now();
+    let now = pipeline.clock.now();
     Ok(fetch::results(&live, items, fetch.hop, now, fetch.until))
 }
 

@@ -20,7 +20,6 @@ pub struct Routing<'a> {
 }
 
 pub enum Reachable<'a> {
-    /// Those in the store.
     Stored(RoutingCaller<'a>),
     /// Those that were captured from a service, for a program outside it.
     Captured(&'a [CapturedLive]),
@@ -35,9 +34,7 @@ pub struct RoutingCaller<'a> {
 
 /// A connection that was captured from a service, for a program outside it.
 pub struct CapturedLive {
-    /// Without its secrets.
     pub live: Arc<Live>,
-    /// Whether it has a sender check that runs.
     pub is_proven: bool,
 }
 
@@ -117,7 +114,6 @@ impl RoutingCaller<'_> {
     }
 }
 
-/// Returns the reason if no connection answers to the route.
 pub fn unclaimed(what: &str, route: &Pairs) -> String {
     format!(
         "no {what} of the workspace answers to {}",

@@ -14,7 +14,6 @@ use leadhost_domain::phone::written;
 use leadhost_domain::{contact, json, phone};
 use leadhost_store::{Acceptance, ItemResult};
 
-/// Bytes of a body that are looked at.
 const BODY_BYTES: usize = 64 << 10;
 
 /// Keys of each kind that a delivery has at most.

@@ -25,40 +25,33 @@ impl Plugins {
         plugin: &Loaded,
         delivery: PluginDelivery,
     ) -> Result<Result<ConverterOutput, InputProblem>, CallError> {
-        let handle = Arc::new(CallHandle::default());
-        let allowance = self.allowance();
-        let environment = environment(plugin);
-        let mut store = instance::store(
-            &self.0.engine,
-            allowance.memory,
-            &self.0.pool,
-            environment.as_ref(),
-        );
-        instance::begin(&mut store, allowance, &handle);
+        let mut store = self.store(plugin);
         let answer = at_once(async {
             let guest = plugin.guest.converter("convert")?;
             guest.convert(&mut store, delivery).await
         });
-        instance::conclude(&store, allowance, answer).map(|(answer, _)| answer)
+        instance::conclude(&store, self.allowance(), answer).map(|(answer, _)| answer)
     }
 
     pub fn keep_instance(&self, plugin: &Loaded) -> Result<ReusedInstance, String> {
-        let handle = Arc::new(CallHandle::default());
-        let allowance = self.allowance();
-        let environment = environment(plugin);
-        let mut store = instance::store(
-            &self.0.engine,
-            allowance.memory,
-            &self.0.pool,
-            environment.as_ref(),
-        );
-        instance::begin(&mut store, allowance, &handle);
+        let mut store = self.store(plugin);
         let guest = at_once(async {
             let guest = plugin.guest.converter("convert")?;
             Ok::<_, Fault>(guest.keep(&mut store).await?)
         });
         let guest = guest.map_err(|fault| format!("{fault:?}"))?;
         Ok(ReusedInstance { store, guest })
+    }
+
+    fn store(&self, plugin: &Loaded) -> Store<InstanceState> {
+        let allowance = self.allowance();
+        let environment = plugin
+            .imports_wasi
+            .then(|| CallEnvironment::new("018f0000-0000-7000-8000-000000000001", ""));
+        let (engine, pool) = (&self.0.engine, &self.0.pool);
+        let mut store = instance::store(engine, allowance.memory, pool, environment.as_ref());
+        instance::begin(&mut store, allowance, &Arc::new(CallHandle::default()));
+        store
     }
 
     fn allowance(&self) -> Allowance {
@@ -71,12 +64,6 @@ impl Plugins {
             code: self.0.code,
         }
     }
-}
-
-fn environment(plugin: &Loaded) -> Option<CallEnvironment> {
-    plugin
-        .imports_wasi
-        .then(|| CallEnvironment::new("018f0000-0000-7000-8000-000000000001", ""))
 }
 
 /// Runs a call on the calling thread, slice by slice.

@@ -38,13 +38,11 @@ pub struct OpenCircuit {
     pub reason: String,
     pub failures: u32,
     pub since: Micros,
-    /// When the next call is allowed.
     pub until: Micros,
 }
 
 pub struct Breakers {
     clock: SharedClock,
-    /// Whether failures are not counted.
     stay_closed: AtomicBool,
     pairs: Mutex<HashMap<CircuitKey, Pair>>,
 }
@@ -71,7 +69,6 @@ struct Pair {
 
 #[derive(Default)]
 struct Circuit {
-    /// Failures in a row.
     failures: u32,
     open: Option<Opened>,
 }
@@ -274,12 +271,10 @@ impl Pair {
         self.all.failures > 0 || (self.inline.failures > 0 && !self.ends)
     }
 
-    /// Returns whether the allowance of failing first tries is not used up.
     fn may_try_first(&self, now: Micros) -> bool {
         self.after_first_try(now) <= now.plus(ALLOWANCE)
     }
 
-    /// Returns what `first_tries` is after another one that fails.
     fn after_first_try(&self, now: Micros) -> Micros {
         // Some are in progress when the allowance is used up.
         let is_current = self.first_tries.is_ahead(now, 2 * ALLOWANCE);

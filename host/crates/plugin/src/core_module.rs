@@ -81,7 +81,6 @@ pub fn encode(module: &[u8]) -> Result<Vec<u8>, CoreModuleError> {
 
 #[derive(Default)]
 struct CoreInterface {
-    /// The module and the name of each import.
     imports: Vec<(String, String)>,
     exports: Vec<String>,
     /// Whether bindings have put the description of a world into it.
@@ -139,7 +138,6 @@ impl CoreInterface {
         modules.any(|module| module == WASI_SNAPSHOT_PREVIEW1_ADAPTER_NAME)
     }
 
-    /// Returns the contract whose functions the module exports.
     fn contract(&self) -> Result<&'static Offer, CoreModuleError> {
         let claimed: Vec<&'static Offer> = OFFERED
             .iter()
@@ -293,7 +291,6 @@ mod tests {
         found
     }
 
-    /// Returns the imports and the exports of a component.
     fn interfaces(component: &[u8]) -> (Vec<String>, Vec<String>) {
         let DecodedWasm::Component(resolve, world) = decode(component).expect("a component") else {
             panic!("it is a contract");

@@ -23,7 +23,6 @@ pub const TICK: Duration = Duration::from_millis(1);
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CodeUse {
-    /// To answer calls.
     #[default]
     Serving,
     /// To count the instructions of a call. This code is slower, so all other figures come from
@@ -72,7 +71,6 @@ pub struct Ticker {
     thread: std::thread::Thread,
 }
 
-/// A running guest, until it is dropped.
 pub struct RunningGuest<'a>(&'a AtomicUsize);
 
 impl Ticker {

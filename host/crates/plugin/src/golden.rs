@@ -102,7 +102,6 @@ pub async fn carried_cases(wasm: Vec<u8>) -> Result<Vec<Case>, LoadError> {
     in_background(move || golden_cases(&wasm)).await?
 }
 
-/// Reads the golden cases in the bytes of a component.
 pub(super) fn golden_cases(wasm: &[u8]) -> Result<Vec<Case>, LoadError> {
     match read_section(wasm) {
         Ok(None) => Ok(Vec::new()),

@@ -15,7 +15,6 @@ use leadhost_domain::time::Micros;
 #[derive(Clone, Debug, Default)]
 pub struct CallCounts {
     pub outcomes: BTreeMap<CallOutcome, u64>,
-    /// Calls in which the guest ran.
     pub ran: u64,
     /// The processor time of all of them, and of the longest one.
     pub processor: Duration,
@@ -49,7 +48,6 @@ impl CallCounts {
 #[derive(Clone, Debug)]
 pub struct VersionCalls {
     pub digest: Digest,
-    /// The version that the plugin gives itself.
     pub version: String,
     /// Only the last two hours.
     pub slots: BTreeMap<i64, CallCounts>,

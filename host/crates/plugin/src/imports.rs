@@ -121,7 +121,6 @@ impl Wasi {
         }
     }
 
-    /// Returns what the guest wrote, line by line.
     pub fn log_lines(&self) -> Vec<String> {
         self.output.lines()
     }

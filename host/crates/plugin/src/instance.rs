@@ -23,14 +23,11 @@ use super::usage::CallUsage;
 
 #[derive(Clone, Copy, Debug)]
 pub struct Allowance {
-    /// Bytes of all linear memories together.
     pub memory: usize,
-    /// Bytes that the guest may return.
     pub output: usize,
     pub time: Duration,
     /// A call past `time` is only cancelled, and not counted against the plugin.
     pub inline: bool,
-    /// The purpose of the engine's code.
     pub code: CodeUse,
 }
 
@@ -109,7 +106,6 @@ impl CallHandle {
         self.memory.load(Ordering::Relaxed)
     }
 
-    /// Records the processor time of the slices that end with this one.
     fn slice_ends(&self, processor: Duration) {
         let nanos = u64::try_from(processor.as_nanos()).unwrap_or(u64::MAX);
         self.processor.store(nanos, Ordering::Relaxed);

@@ -7,6 +7,7 @@ pub mod size;
 
 use std::collections::HashSet;
 
+use self::size::count_at_most;
 use leadhost_domain::exchange::{
     HandshakeAnswer, HttpRequest, PluginReply, SenderChecks, Slot, SlotArgument, SlotFunction,
     TextSegment, ValueLocation,
@@ -43,12 +44,12 @@ pub fn description(description: &Description) -> Result<(), String> {
         &description.summary,
         limits::DESCRIPTION_BYTES,
     )?;
-    few(
+    count_at_most(
         "secrets",
         description.secrets.len(),
         limits::DESCRIBED_SECRETS,
     )?;
-    few("hosts", description.hosts.len(), limits::DESCRIBED_HOSTS)?;
+    count_at_most("hosts", description.hosts.len(), limits::DESCRIBED_HOSTS)?;
     if let Err(error) = semver::Version::parse(&description.version) {
         return Err(format!(
             "the version {:?}, which is not a semantic version: {error}",
@@ -89,14 +90,14 @@ pub fn description(description: &Description) -> Result<(), String> {
 }
 
 pub fn sender_checks(checks: &SenderChecks) -> Result<(), String> {
-    few("checks", checks.checks.len(), limits::SENDER_CHECKS)?;
-    few(
+    count_at_most("checks", checks.checks.len(), limits::SENDER_CHECKS)?;
+    count_at_most(
         "carried secrets",
         checks.carried_secrets.len(),
         limits::SENDER_CHECKS,
     )?;
     for check in &checks.checks {
-        few("signed parts", check.signed.len(), limits::SENDER_CHECKS)?;
+        count_at_most("signed parts", check.signed.len(), limits::SENDER_CHECKS)?;
         let words = [
             &check.secret,
             &check.proof.name,
@@ -213,13 +214,6 @@ fn location(location: &ValueLocation) -> Result<(), String> {
 
 /// Most bytes of a DNS name with a port.
 const HOST_BYTES: usize = 260;
-
-pub fn few(what: &str, count: usize, most: usize) -> Result<(), String> {
-    if count > most {
-        return Err(format!("{count} {what}; at most {most} are taken"));
-    }
-    Ok(())
-}
 
 fn short(what: &str, text: &str, most: usize) -> Result<(), String> {
     if text.len() > most {

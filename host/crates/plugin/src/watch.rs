@@ -68,22 +68,20 @@ pub enum WatchedOutput {
 
 impl WatchedOutput {
     pub(super) fn from_conversion(answer: &Result<ConverterOutput, InputProblem>) -> Self {
-        match answer {
-            Ok(output) => Self::Conversion(output.clone()),
-            Err(problem) => Self::Refused(problem.clone()),
-        }
+        Self::of(answer, Self::Conversion)
     }
 
     pub(super) fn from_webhook(answer: &Result<Webhook, InputProblem>) -> Self {
-        match answer {
-            Ok(webhook) => Self::Webhook(webhook.clone()),
-            Err(problem) => Self::Refused(problem.clone()),
-        }
+        Self::of(answer, Self::Webhook)
     }
 
     pub(super) fn from_template_step(answer: &Result<TemplateStep, InputProblem>) -> Self {
+        Self::of(answer, Self::TemplateStep)
+    }
+
+    fn of<T: Clone>(answer: &Result<T, InputProblem>, shown: fn(T) -> Self) -> Self {
         match answer {
-            Ok(step) => Self::TemplateStep(step.clone()),
+            Ok(output) => shown(output.clone()),
             Err(problem) => Self::Refused(problem.clone()),
         }
     }

@@ -9,7 +9,7 @@ use std::str::FromStr;
 use serde_json::Value;
 
 use super::address::allowed_host;
-use super::formats::{REGION, TIME_ZONE, is_region, is_time_zone};
+use super::names::{REGION, TIME_ZONE, is_region, is_time_zone};
 use super::reader::{FileTable, kind};
 use leadhost_domain::connection::AllowedHost;
 use leadhost_domain::exchange::{SenderCheck, SignedPart, UrlScheme, ValueLocation};

@@ -9,10 +9,9 @@ use serde_json::Value;
 use super::binding::{AvailablePlugin, Binding, DeclaredSecret, declares};
 use super::connection::DeclaredConnection;
 use super::declaration::Declaration;
-use super::plan::{self, new_secret};
+use super::plan::{self, carry_out, new_secret};
 use super::reader::Unchecked;
 use super::{
-    carrying::carry_out,
     configurations::{active_plugins, check_configurations, try_configurations},
     outcome::ApplyError,
 };
@@ -50,7 +49,6 @@ pub struct ChangeOutcome {
 /// The place in front of the paths of problems, which is left out of them.
 const HERE: &str = "this";
 
-/// Changes a connection.
 pub async fn change(
     pipeline: &Pipeline,
     workspace: &Workspace,
@@ -61,7 +59,7 @@ pub async fn change(
     if based_on != known.config_version {
         return Err(StoreError::Outdated.into());
     }
-    let sealer = &pipeline.core.sealer;
+    let sealer = &pipeline.sealer;
     let had = sealer
         .open_secrets(&known.name, &known.sealed)
         .map_err(|source| ApplyError::Sealed {
@@ -93,7 +91,7 @@ pub async fn change(
     let warnings = try_configurations(pipeline, &mut declaration, &before)
         .await
         .map_err(here)?;
-    let now = pipeline.core.clock.now();
+    let now = pipeline.clock.now();
     let mut planned = plan::plan(declaration, &before, sealer, now)?;
     planned.plan.is_part = true;
     let connection = &mut planned.plan.connections[0];
@@ -226,7 +224,7 @@ async fn declaration(
     config: &Value,
     secrets: BTreeMap<String, DeclaredSecret>,
 ) -> Result<Declaration, StoreError> {
-    let store = &pipeline.core.store;
+    let store = &pipeline.store;
     let partners = store.partners(workspace.id).await?;
     let partner = partners
         .into_iter()
@@ -270,7 +268,7 @@ async fn declaration(
 
 /// Removes the routes that the adapter made of the former configuration: it makes those of the new one.
 async fn forget_routes(pipeline: &Pipeline, known: &Connection, binding: &mut Binding) {
-    let plugins = &pipeline.core.plugins;
+    let plugins = &pipeline.plugins;
     let Some(loaded) = plugins.active(&known.plugin) else {
         return;
     };

@@ -6,8 +6,7 @@ use std::time::Duration;
 
 use super::binding::{self, AvailablePlugins, Binding};
 use super::connection::DeclaredConnection;
-use super::formats::{LANGUAGE, NUMBER, is_language, is_number, is_slug};
-use super::names::Unique;
+use super::names::{LANGUAGE, NUMBER, Unique, is_language, is_number, is_slug};
 use super::reader::FileTable;
 use leadhost_domain::connection::{ConnectionKind, ConnectionSettings};
 use leadhost_domain::plugin::PluginKind;

@@ -13,7 +13,6 @@ use leadhost_store::{AppliedChange, StoreError};
 
 #[derive(Debug, thiserror::Error)]
 pub enum ApplyError {
-    /// The author of the file must change it.
     #[error("nothing was applied, because of {}: {}", count(.0), .0.iter().map(line).collect::<Vec<_>>().join("; "))]
     Problems(Vec<InputProblem>),
     /// A generated secret must be kept and cannot be decrypted.

@@ -52,7 +52,6 @@ pub struct Catalogue {
 /// the others.
 const LOADS: usize = 2;
 
-/// The place of one workspace's index.
 #[derive(Default)]
 pub(super) struct Shelf {
     pub(super) cached: Mutex<Option<CachedIndex>>,

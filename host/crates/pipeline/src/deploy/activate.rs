@@ -50,7 +50,7 @@ pub async fn close_overtaken(pipeline: &Arc<Pipeline>, activated: &Activated, wh
 
 async fn overtake_refusals(pipeline: &Pipeline, activated: &Loaded) {
     let (name, digest) = (&activated.description.name, &activated.digest);
-    let (store, now) = (&pipeline.core.store, pipeline.core.clock.now());
+    let (store, now) = (&pipeline.store, pipeline.clock.now());
     if let Err(error) = store.overtake_refusals_of_bytes(digest, now).await {
         tracing::warn!(plugin = %name, %error, "earlier refusals of the plugin not marked as superseded");
     }

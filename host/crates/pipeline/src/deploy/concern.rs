@@ -61,7 +61,7 @@ pub async fn with_label(pipeline: &Pipeline, publisher: &Publisher) -> Result<St
     let Publisher::AdminKey(id) = publisher else {
         return Ok(publisher.to_string());
     };
-    let keys = pipeline.core.store.keys(None).await?;
+    let keys = pipeline.store.keys(None).await?;
     let key = keys.into_iter().find(|key| key.id == *id);
     let label = key.map(|key| key.label).filter(|label| !label.is_empty());
     Ok(match label {

@@ -5,8 +5,8 @@ use std::fmt;
 use super::super::fleet::FleetError;
 use super::super::versions::VersionError;
 use super::concern::{self, Concern};
+use super::outcome::Verified;
 use super::rollout::error::RolloutError;
-use super::verified::Verified;
 use leadhost_domain::plugin::Digest;
 use leadhost_domain::publisher::PublicKey;
 use leadhost_domain::time::Micros;
@@ -74,7 +74,6 @@ pub enum DeployError {
     CanaryOpen {
         name: String,
         candidate: Digest,
-        /// The label of the key that started it.
         by: String,
         at: Micros,
     },

@@ -1,11 +1,15 @@
 //! Where a component came from, and the result of its deployment.
 
+use std::sync::Arc;
+
 use super::concern::Concern;
-use super::verified::Verified;
+use crate::verify::VerifyReport;
+use leadhost_domain::accept::AcceptWord;
 use leadhost_domain::host_names::Behind;
 use leadhost_domain::id::KeyId;
 use leadhost_domain::plugin::{Description, Digest, PluginKind};
 use leadhost_domain::publisher::Publisher;
+use leadhost_plugin::Loaded;
 use leadhost_store::{Activation, PluginRecord};
 
 #[derive(Clone, Debug)]
@@ -69,4 +73,26 @@ pub struct CheckReport {
 pub struct Deployed {
     pub record: PluginRecord,
     pub activation: Option<Activated>,
+}
+
+#[derive(Debug)]
+pub struct Verified {
+    pub candidate: Arc<Loaded>,
+    pub golden: u32,
+    /// The active version, as the store has it.
+    pub active: Option<Digest>,
+    pub against: Option<Arc<Loaded>>,
+    pub report: VerifyReport,
+    /// The differences that exceed the policy of the configuration, each in a sentence.
+    pub drift: Vec<String>,
+    /// The other concerns that an activation would raise. Only a verification that an operator has
+    /// asked for finds them.
+    pub concerns: Vec<Concern>,
+}
+
+impl Verified {
+    pub fn drift_concerns(&self) -> impl Iterator<Item = Concern> {
+        let drift = self.drift.iter().cloned();
+        drift.map(|what| Concern::new(AcceptWord::Drift, what))
+    }
 }

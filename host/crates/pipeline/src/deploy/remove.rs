@@ -44,7 +44,7 @@ pub async fn remove(pipeline: &Pipeline, version: &PluginRecord) -> Result<(), D
 }
 
 async fn uses(pipeline: &Pipeline, digest: &Digest) -> Result<Vec<PluginUse>, StoreError> {
-    let store = &pipeline.core.store;
+    let store = &pipeline.store;
     let mut uses = Vec::new();
     let any = DeliveryFilter {
         version: Some(digest.0.clone()),

@@ -8,8 +8,8 @@ use super::super::fleet::FleetError;
 use super::super::versions::serving;
 use super::concern::{AcceptedWords, Concern};
 use super::error::{DeployCommand, DeployError};
+use super::outcome::Verified;
 use super::stored::{rollout_of, stored_version};
-use super::verified::Verified;
 use super::{concerns, trust, verify};
 use crate::state::Pipeline;
 use leadhost_domain::accept::AcceptWord;
@@ -71,7 +71,7 @@ pub async fn reviewed<'a>(
         publisher,
         verified,
     } = tried;
-    let mut trial = pipeline.core.plugins.trial().await?;
+    let mut trial = pipeline.plugins.trial().await?;
     let alone = pipeline.deploying.lock().await;
     let objections = trial.within(concerns::find(pipeline, &prepared, &publisher, None));
     let objections = objections.await??;

@@ -36,7 +36,7 @@ pub async fn check_rollback(
     let Some(row) = last_left(pipeline, &previous).await? else {
         return Ok(());
     };
-    let active = pipeline.core.store.plugin(&serves.digest).await?;
+    let active = pipeline.store.plugin(&serves.digest).await?;
     let short = serves.digest.short();
     // Two versions may give themselves the same number.
     let active_version = active.map(|active| active.description.version);
@@ -62,7 +62,7 @@ pub async fn check_rollback(
         );
         concern.what.push_str(&remedy);
     }
-    let record = pipeline.core.store.plugin(&previous).await?;
+    let record = pipeline.store.plugin(&previous).await?;
     let version = record.map(|record| record.description);
     Err(DeployError::Refused {
         name: name.to_owned(),
@@ -82,11 +82,11 @@ async fn is_rolled_back_by_another(
 ) -> Result<bool, StoreError> {
     let filter = AuditFilter {
         act: Some(OperatorAct::RollBackPlugin.as_str().to_owned()),
-        since: Some(pipeline.core.clock.now().minus(limits::ROLLBACK_TIME)),
+        since: Some(pipeline.clock.now().minus(limits::ROLLBACK_TIME)),
         limit: limits::ROLLBACK_AUDIT_PAGE,
         ..AuditFilter::default()
     };
-    let rows = pipeline.core.store.audit(&filter).await?;
+    let rows = pipeline.store.audit(&filter).await?;
     let ended: HashSet<i64> = rows.iter().filter_map(|row| row.begun).collect();
     Ok(rows.iter().any(|row| {
         let is_earlier = row.outcome == ActOutcome::Begun && row.number < begun;
@@ -160,7 +160,6 @@ pub async fn is_discarded(pipeline: &Pipeline, version: &Digest) -> Result<bool,
 
 async fn repaired(pipeline: &Pipeline) -> Result<HashSet<Digest>, StoreError> {
     let repairs = pipeline
-        .core
         .store
         .repairs(None, limits::ROLLBACK_AUDIT_PAGE)
         .await?;
@@ -185,7 +184,7 @@ async fn last_good(
             if !seen.insert(version.clone()) || as_wrong {
                 continue;
             }
-            let record = pipeline.core.store.plugin(&version).await?;
+            let record = pipeline.store.plugin(&version).await?;
             let record = record.filter(|record| record.description.name == name);
             if record.is_some() {
                 return Ok(record);
@@ -215,7 +214,7 @@ impl AuditPages {
         if self.left == 0 {
             return Ok(None);
         }
-        let rows = pipeline.core.store.audit(&self.filter).await?;
+        let rows = pipeline.store.audit(&self.filter).await?;
         self.filter.before = rows.last().map(|row| row.number);
         let is_last = rows.len() < limits::ROLLBACK_AUDIT_PAGE as usize;
         self.left = if is_last { 0 } else { self.left - 1 };

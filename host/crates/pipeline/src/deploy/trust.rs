@@ -9,7 +9,7 @@ use leadhost_plugin::{LoadError, Loaded, signature};
 /// Returns a component that has arrived, if it may serve. This comes before anything of it is compiled
 /// or run. A broken signature is left for its trial, which refuses it.
 pub(super) async fn arrived(pipeline: &Pipeline, wasm: Vec<u8>) -> Result<Vec<u8>, DeployError> {
-    let keys = pipeline.core.config.plugins.trusted_keys.clone();
+    let keys = pipeline.config.plugins.trusted_keys.clone();
     if keys.are_all() {
         return Ok(wasm);
     }
@@ -39,10 +39,5 @@ pub(super) fn stored(pipeline: &Pipeline, loaded: &Loaded) -> Result<(), DeployE
 }
 
 pub fn is_trusted(pipeline: &Pipeline, loaded: &Loaded) -> bool {
-    pipeline
-        .core
-        .config
-        .plugins
-        .trusted_keys
-        .trust(loaded.signer)
+    pipeline.config.plugins.trusted_keys.trust(loaded.signer)
 }

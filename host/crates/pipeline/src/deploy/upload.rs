@@ -5,10 +5,10 @@ use std::sync::Arc;
 use super::activate::switch;
 use super::concern::AcceptedWords;
 use super::error::{DeployCommand, DeployError};
+use super::outcome::Verified;
 use super::outcome::{CheckReport, ComponentOrigin, Deployed};
 use super::review::agree;
 use super::stored::publisher_of;
-use super::verified::Verified;
 use super::{concerns, trust, verify};
 use crate::state::Pipeline;
 use leadhost_domain::publisher::Publisher;
@@ -21,7 +21,7 @@ pub async fn check(
     origin: impl Into<ComponentOrigin>,
 ) -> Result<CheckReport, DeployError> {
     let wasm = trust::arrived(pipeline, wasm).await?;
-    let mut trial = pipeline.core.plugins.trial().await?;
+    let mut trial = pipeline.plugins.trial().await?;
     let prepared = trial.prepare(wasm).await?;
     let origin = origin.into();
     let name = origin.name.clone();
@@ -62,7 +62,7 @@ pub async fn try_out(
     activate: bool,
 ) -> Result<Tried, DeployError> {
     let wasm = trust::arrived(pipeline, wasm).await?;
-    let prepared = pipeline.core.plugins.prepare(wasm).await?;
+    let prepared = pipeline.plugins.prepare(wasm).await?;
     let verified = if activate {
         Some(verify::before_activation(pipeline, &prepared).await?)
     } else {
@@ -93,7 +93,7 @@ pub async fn admit(
     let Tried { prepared, verified } = tried;
     // Waits for its turn first: a deployment that waits for it does not block others.
     let trial = match &verified {
-        Some(_) => Some(pipeline.core.plugins.trial().await?),
+        Some(_) => Some(pipeline.plugins.trial().await?),
         None => None,
     };
     let _alone = pipeline.deploying.lock().await;
@@ -133,9 +133,9 @@ async fn keep(
         golden: prepared.golden,
         origin,
         publisher,
-        stored_at: pipeline.core.clock.now(),
+        stored_at: pipeline.clock.now(),
     };
-    pipeline.core.store.put_plugin(&record, &wasm).await?;
-    pipeline.core.plugins.install(loaded);
+    pipeline.store.put_plugin(&record, &wasm).await?;
+    pipeline.plugins.install(loaded);
     Ok(record)
 }

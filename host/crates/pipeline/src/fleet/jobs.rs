@@ -22,11 +22,10 @@ impl FleetJob {
     pub async fn hold(&mut self, pipeline: &Pipeline) -> Result<Option<Fence>, StoreError> {
         let host = pipeline.fleet.host();
         let held = pipeline
-            .core
             .store
             .hold_job(self.name, host, limits::JOB_LEASE)
             .await?;
-        if pipeline.core.store.is_shared() && held.is_some() && held != self.held {
+        if pipeline.store.is_shared() && held.is_some() && held != self.held {
             tracing::info!(job = self.name, "job acquired");
         }
         self.held = held;
@@ -36,7 +35,6 @@ impl FleetJob {
     pub async fn leave(&mut self, pipeline: &Pipeline) {
         if self.held.take().is_some()
             && let Err(error) = pipeline
-                .core
                 .store
                 .leave_job(self.name, pipeline.fleet.host())
                 .await

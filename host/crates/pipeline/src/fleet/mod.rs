@@ -27,7 +27,7 @@ use crate::state::Pipeline;
 use leadhost_config::shutdown::Shutdown;
 
 pub fn start(pipeline: &Arc<Pipeline>, shutdown: &Shutdown) -> Vec<JoinHandle<()>> {
-    if !pipeline.core.store.is_shared() || pipeline.fleet.started.swap(true, Ordering::Relaxed) {
+    if !pipeline.store.is_shared() || pipeline.fleet.started.swap(true, Ordering::Relaxed) {
         return Vec::new();
     }
     vec![

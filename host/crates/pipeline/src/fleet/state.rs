@@ -26,7 +26,6 @@ pub struct FleetMembership {
     /// The time of the last heartbeat that was followed by a read of the active versions,
     /// in milliseconds of the clock that counts suspension; 0 if the host never had to.
     pub(super) current: AtomicU64,
-    /// Triggers a poll.
     pub(super) look: Notify,
     /// Another host reported something.
     pub(super) said: Notify,
@@ -50,7 +49,6 @@ pub(super) struct Served {
     pub(super) previous: Option<Digest>,
 }
 
-/// A version that is not loaded.
 pub(super) enum VersionLoad {
     UnderWay,
     Failed {

@@ -34,7 +34,6 @@ pub struct CsvReader {
     columns: Option<CsvColumns>,
 }
 
-/// The columns of a product in the header.
 struct CsvColumns {
     external_id: usize,
     name: usize,

@@ -28,7 +28,6 @@ pub enum Replace {
     No,
     /// Only if every line was accepted, and there was at least one.
     Yes,
-    /// Always.
     Force,
 }
 
@@ -36,12 +35,10 @@ pub enum Replace {
 pub struct ImportOutcome {
     pub created: u64,
     pub changed: u64,
-    /// Products that had these values already.
     pub kept: u64,
     pub removed: u64,
     /// All lines that were refused.
     pub refused: u64,
-    /// The first of them, by line.
     pub problems: Vec<ImportProblem>,
     /// Some of the columns that no product has.
     pub ignored: Vec<String>,
@@ -98,19 +95,18 @@ pub struct ProductImport<'a> {
 }
 
 impl<'a> ProductImport<'a> {
-    /// Begins an import.
     pub async fn begin(
         pipeline: &'a Pipeline,
         workspace: WorkspaceId,
     ) -> Result<Self, ImportError> {
-        let now = pipeline.core.clock.now();
+        let now = pipeline.clock.now();
         let mut import = Self {
             pipeline,
             workspace,
             id: ImportId(now),
             by: HostId::new(now),
             held: Instant::now(),
-            rows: if pipeline.core.store.is_shared() {
+            rows: if pipeline.store.is_shared() {
                 limits::IMPORT_ROWS
             } else {
                 limits::IMPORT_ROWS_ALONE
@@ -200,12 +196,7 @@ impl<'a> ProductImport<'a> {
     /// Releases the lease, so that another import can begin at once. Returns the outcome, also of
     /// an import that failed.
     pub async fn leave(self) -> ImportOutcome {
-        let left = self
-            .pipeline
-            .core
-            .store
-            .leave_job(&self.job(), self.by)
-            .await;
+        let left = self.pipeline.store.leave_job(&self.job(), self.by).await;
         if let Err(error) = left {
             tracing::debug!(workspace = %self.workspace, %error, "import lease not released, it will expire");
         }
@@ -219,7 +210,7 @@ impl<'a> ProductImport<'a> {
         self.go_on().await?;
         let mut attempt = 1;
         let done = loop {
-            let store = &self.pipeline.core.store;
+            let store = &self.pipeline.store;
             match store
                 .import_products(self.workspace, self.id, &self.part)
                 .await
@@ -257,7 +248,7 @@ impl<'a> ProductImport<'a> {
             let mut attempt = 1;
             // Rows that were removed by an attempt whose answer was lost are not counted.
             let step = loop {
-                let store = &self.pipeline.core.store;
+                let store = &self.pipeline.store;
                 match store
                     .remove_unseen_products(self.workspace, self.id, after, limit)
                     .await
@@ -283,7 +274,7 @@ impl<'a> ProductImport<'a> {
 
     /// Called before each part: fails if there may not be another one.
     async fn go_on(&mut self) -> Result<(), ImportError> {
-        if self.pipeline.core.shutdown.has_begun() {
+        if self.pipeline.shutdown.has_begun() {
             return Err(ImportError::Stopping);
         }
         if self.held.elapsed() >= FleetJob::period() {
@@ -296,7 +287,7 @@ impl<'a> ProductImport<'a> {
 
     async fn hold(&mut self) -> Result<(), ImportError> {
         let job = self.job();
-        let store = &self.pipeline.core.store;
+        let store = &self.pipeline.store;
         self.held = Instant::now();
         match store.hold_job(&job, self.by, limits::JOB_LEASE).await? {
             Some(_) => Ok(()),

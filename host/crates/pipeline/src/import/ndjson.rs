@@ -16,7 +16,6 @@ pub struct NdjsonReader {
     begun: Vec<u8>,
     /// The current line is too long, and the rest of it is skipped.
     skipped: bool,
-    /// The number of lines that ended.
     ended: u64,
     any: bool,
 }

@@ -28,7 +28,6 @@ impl ImportRow {
 #[error("{0}")]
 pub struct ImportFileError(pub String);
 
-/// The names of the first columns that are ignored.
 #[derive(Debug, Default)]
 pub struct IgnoredColumns(Vec<String>);
 

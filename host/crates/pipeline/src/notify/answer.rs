@@ -15,7 +15,6 @@ pub enum NotificationResult {
         message: MessageId,
         state: MessageState,
     },
-    /// The message failed, with the reason for the partner.
     Failed {
         message: MessageId,
         code: ErrorCode,

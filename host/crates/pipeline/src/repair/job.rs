@@ -30,7 +30,7 @@ async fn step(
     shutdown: &Shutdown,
     job: &mut FleetJob,
 ) -> Result<bool, StoreError> {
-    let Some(open) = pipeline.core.store.open_repair().await? else {
+    let Some(open) = pipeline.store.open_repair().await? else {
         job.leave(pipeline).await;
         return Ok(false);
     };
@@ -38,7 +38,7 @@ async fn step(
         return Ok(true);
     }
     // From now on, commits of a host that had the job before have no effect.
-    let Some(repair) = pipeline.core.store.take_repair(&open).await? else {
+    let Some(repair) = pipeline.store.take_repair(&open).await? else {
         return Ok(true);
     };
     let mut pass = RepairPass::new(pipeline, shutdown, job, repair);

@@ -70,16 +70,15 @@ impl<'a> RepairPass<'a> {
     }
 
     pub async fn stands(&self) -> Result<bool, StoreError> {
-        let now = self.pipeline.core.store.repair(self.repair.id).await?;
+        let now = self.pipeline.store.repair(self.repair.id).await?;
         let own = (self.repair.state, self.repair.generation);
         Ok(now.is_some_and(|now| (now.state, now.generation) == own))
     }
 
-    /// Ends the repair, unless it was changed meanwhile.
     pub async fn end(&self, state: RepairState, why: Option<String>) -> Result<(), StoreError> {
-        let now = self.pipeline.core.clock.now();
+        let now = self.pipeline.clock.now();
         let ended = self.repair.in_state(state, now, why);
-        match self.pipeline.core.store.change_repair(&ended).await? {
+        match self.pipeline.store.change_repair(&ended).await? {
             RepairChanged::Done(repair) => {
                 let receipt = log_end(self.pipeline, &repair).await?;
                 let undo = match self.repair.state {
@@ -112,14 +111,14 @@ async fn record_end(
         "undo": undo,
         "why": repair.why,
     });
-    let now = pipeline.core.clock.now();
+    let now = pipeline.clock.now();
     let row = Act::done(
         by,
         now,
         (OperatorAct::EndRepair, &repair.plan.plugin),
         &detail,
     );
-    pipeline.core.store.add_audit(row).await.map(|_row| ())
+    pipeline.store.add_audit(row).await.map(|_row| ())
 }
 
 fn undo_detail(receipt: &RepairReceipt) -> Value {
@@ -137,7 +136,7 @@ pub(super) async fn log_end(
     pipeline: &Pipeline,
     repair: &Repair,
 ) -> Result<RepairReceipt, StoreError> {
-    let receipt = pipeline.core.store.repair_receipt(repair.id).await?;
+    let receipt = pipeline.store.repair_receipt(repair.id).await?;
     let count = |outcome| repair.counts.deliveries.get(&outcome).copied();
     tracing::info!(
         repair = %repair.id,

@@ -102,13 +102,13 @@ async fn all(pass: &mut RepairPass<'_>, ids: &[DeliveryId]) -> Result<bool, Stor
 
 /// Stores the progress. Returns false if the repair was ended, or another host has taken it.
 async fn record(pass: &RepairPass<'_>) -> Result<bool, StoreError> {
-    pass.pipeline.core.store.note_repair(&pass.repair).await
+    pass.pipeline.store.note_repair(&pass.repair).await
 }
 
 /// Returns whether the version that did harm is active here: a replay would convert with it.
 fn is_active(pass: &RepairPass<'_>) -> bool {
     let plan = &pass.repair.plan;
-    let active = pass.pipeline.core.plugins.active(&plan.plugin);
+    let active = pass.pipeline.plugins.active(&plan.plugin);
     active.is_some_and(|active| active.digest == plan.converted_by)
 }
 
@@ -141,7 +141,7 @@ async fn left(pass: &mut RepairPass<'_>) -> Result<Option<(Vec<DeliveryId>, bool
             return Ok(None);
         }
         let began = Instant::now();
-        let page = pass.pipeline.core.store.deliveries(&filter).await?;
+        let page = pass.pipeline.store.deliveries(&filter).await?;
         let is_last = page.len() < limits::DELIVERIES_PER_PAGE as usize;
         filter.before = page.last().map(|last| last.id);
         let before = ids.len();
@@ -167,7 +167,7 @@ async fn one(
     pass: &mut RepairPass<'_>,
     id: DeliveryId,
 ) -> Result<Option<RepairOutcome>, StoreError> {
-    let patience = pass.pipeline.core.config.worker.lease() + MARGIN;
+    let patience = pass.pipeline.config.worker.lease() + MARGIN;
     let began = Instant::now();
     loop {
         match attempt(pass, id).await? {
@@ -190,7 +190,6 @@ enum ReplayAttempt {
     Done(RepairOutcome),
     /// It cannot be replayed now. This is its outcome if that lasts for longer than a lease.
     Waits(RepairOutcome),
-    /// The store is busy or lost.
     Again,
     /// The repair was ended, or another host has taken it.
     Ended,

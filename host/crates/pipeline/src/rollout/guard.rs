@@ -25,7 +25,6 @@ const LEAST_SHARE: f64 = 0.001;
 /// The multiple of the allowed share that a candidate is tested for.
 const TIMES: f64 = 10.0;
 
-/// The greatest share that a candidate is tested for.
 const GREATEST_SHARE: f64 = 0.9;
 
 pub fn trips(part: Part, counts: &ComparisonCounts, policy: &config::VerifySection) -> bool {

@@ -23,7 +23,7 @@ use super::state::{LiveRollout, SentSend};
 use crate::connections::Live;
 use crate::offload;
 use crate::state::Pipeline;
-use crate::verify::compare::{AnsweredVersions, ComparedOutcomes, ComparedSubject};
+use crate::verify::compare::{ComparedOutcomes, ComparedSubject};
 use crate::verify::conversion::{Both, Compared};
 use crate::verify::cost::Cost;
 use crate::verify::outcome::{Reason, VersionOutcome};
@@ -124,7 +124,7 @@ impl<'a> Sending<'a> {
         response: &HttpResponse,
         budget: CallBudget,
     ) -> Result<SendAnswer, CallError> {
-        let (plugins, send) = (&self.pipeline.core.plugins, self.send.clone());
+        let (plugins, send) = (&self.pipeline.plugins, self.send.clone());
         let call = plugins.read_answer(plugin, self.lane, send, response.clone(), budget);
         self.counted(plugin, budget, call).await
     }
@@ -135,7 +135,7 @@ impl<'a> Sending<'a> {
         budget: CallBudget,
         call: impl Future<Output = Result<T, CallError>>,
     ) -> Result<T, CallError> {
-        let metrics = &self.pipeline.core.metrics.plugins;
+        let metrics = &self.pipeline.metrics.plugins;
         let subject = CallSubject::Message(&self.send.message_id);
         metrics.calling_for(budget, plugin, subject, call).await
     }
@@ -405,11 +405,8 @@ pub async fn both(pipeline: &Pipeline, rollout: &LiveRollout, sent: SentSend) ->
     };
     let is_long = sent.send.template.len() > limits::COMPARED_BYTES;
     let comparison = offload::run(is_long, move || {
-        let compared = ComparedSubject {
-            subject: Subject::Message(sent.message),
-            connection: &sent.connection,
-            answered: AnsweredVersions::default(),
-        };
+        let subject = Subject::Message(sent.message);
+        let compared = ComparedSubject::new(subject, &sent.connection);
         ComparedOutcomes::compare(&compared, &before, &after)
     });
     Compared::Both(Box::new(Both {

@@ -313,7 +313,6 @@ impl Observed {
         (observed, waiting)
     }
 
-    /// Returns a comparison as it is added and stored.
     pub fn stored(&self, one: ComparedOutcomes) -> Tally {
         one.into_stored(&mut self.lock().gained)
     }
@@ -513,19 +512,6 @@ mod tests {
         seen.merge(observed.so_far());
         let in_steps = [1, 10, 50].map(|percent| seen.in_step(percent));
         assert_eq!(in_steps, [2, 4, 0]);
-    }
-
-    #[test]
-    fn comparisons_that_wait_when_a_rollout_ends_count_as_dropped() {
-        let (observed, _waiting) = Observed::new();
-        for _ in 0..limits::ROLLOUT_WAITING + 2 {
-            observed.offer(DeliveryId(uuid::Uuid::nil()));
-        }
-        let seen = observed.so_far();
-        let waiting = limits::ROLLOUT_WAITING as u64;
-        assert_eq!((seen.waiting, seen.dropped), (waiting, 2));
-        let seen = observed.at_end();
-        assert_eq!((seen.waiting, seen.dropped), (0, waiting + 2));
     }
 
     #[tokio::test]

@@ -32,7 +32,7 @@ use crate::state::Pipeline;
 pub async fn now(pipeline: &Arc<Pipeline>) -> Result<Round, RoundStop> {
     let rollup = &pipeline.rollup;
     let _turn = rollup.turn.lock().await;
-    rollup.zones.note(&pipeline.core.store).await?;
+    rollup.zones.note(&pipeline.store).await?;
     let mut permit = RoundPermit::new(pipeline);
     let round = round::round(pipeline, &mut permit).await?;
     if !round.is_ripe {

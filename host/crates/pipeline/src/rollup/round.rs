@@ -18,7 +18,6 @@ use leadhost_telemetry::RunEnd;
 #[derive(Debug)]
 pub struct Round {
     pub runs: Vec<RollupRun>,
-    /// Some work is left for the next one.
     pub more: bool,
     /// A cube became complete: a build that waited for it takes over in the next one.
     pub(super) is_ripe: bool,
@@ -53,7 +52,6 @@ pub struct RollupRun {
     pub failed: Vec<(WorkspaceId, String)>,
 }
 
-/// Runs a round.
 pub async fn round(
     pipeline: &Arc<Pipeline>,
     permit: &mut RoundPermit<'_>,
@@ -85,7 +83,7 @@ async fn run(
         Ok(_) => RunEnd::Ended,
         Err(_) => RunEnd::Cut,
     };
-    let metrics = &pipeline.core.metrics.analytics;
+    let metrics = &pipeline.metrics.analytics;
     metrics.run(set, end, changes, took);
     let CountedChanges {
         as_of,
@@ -108,7 +106,7 @@ async fn run(
     let failures = &pipeline.rollup.failures;
     failures
         .settle(
-            &pipeline.core.store,
+            &pipeline.store,
             |(build, zone)| build.set == set && zone.is_none(),
             failed.collect(),
         )
@@ -128,7 +126,7 @@ async fn count(
     set: MetricSet,
 ) -> Result<CountedChanges, RoundStop> {
     permit.check().await?;
-    let run = pipeline.core.store.rollup_begin(set).await?;
+    let run = pipeline.store.rollup_begin(set).await?;
     let changes = Arc::new(AtomicU64::new(0));
     let counter = Arc::clone(&changes);
     let rest = round_robin::all(
@@ -143,7 +141,6 @@ async fn count(
     let failed = rest.failed.iter().map(|(build, _)| build);
     let unread: Vec<Build> = rest.left.iter().chain(failed).copied().collect();
     pipeline
-        .core
         .store
         .rollup_end(set, &run, &unread, changes)
         .await?;
@@ -160,7 +157,6 @@ async fn step(
     changes: Arc<AtomicU64>,
 ) -> Result<StepOutcome, StoreError> {
     let stepped = pipeline
-        .core
         .store
         .rollup_step(&build, limits::ROLLUP_CHANGES)
         .await?;
@@ -174,16 +170,14 @@ async fn step(
 }
 
 struct Cubes {
-    /// Some are still incomplete.
     left: bool,
-    /// Some are complete now.
     whole: bool,
 }
 
 async fn cubes(pipeline: &Arc<Pipeline>, permit: &mut RoundPermit<'_>) -> Result<Cubes, RoundStop> {
     permit.check().await?;
-    let now = pipeline.core.clock.now();
-    let due = pipeline.core.store.cubes_due(zone::tzdata(), now).await?;
+    let now = pipeline.clock.now();
+    let due = pipeline.store.cubes_due(zone::tzdata(), now).await?;
     let count = due.len();
     let rest = round_robin::all(
         pipeline,
@@ -191,7 +185,7 @@ async fn cubes(pipeline: &Arc<Pipeline>, permit: &mut RoundPermit<'_>) -> Result
         due,
         end(),
         |pipeline, cube: Cube| async move {
-            let more = pipeline.core.store.cube_step(&cube).await?;
+            let more = pipeline.store.cube_step(&cube).await?;
             Ok(if more {
                 StepOutcome::More
             } else {
@@ -210,7 +204,7 @@ async fn cubes(pipeline: &Arc<Pipeline>, permit: &mut RoundPermit<'_>) -> Result
         .rollup
         .failures
         .settle(
-            &pipeline.core.store,
+            &pipeline.store,
             |(_, zone)| zone.is_some(),
             failed.collect(),
         )

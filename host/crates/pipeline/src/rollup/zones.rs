@@ -41,7 +41,6 @@ impl Zones {
         noted
     }
 
-    /// Takes the counts for the store, and resets them.
     fn take(&self) -> Vec<ZoneUse> {
         let ZoneCounts { uses, .. } = std::mem::take(&mut *self.state());
         let mut taken = Vec::new();

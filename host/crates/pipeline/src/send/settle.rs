@@ -72,7 +72,7 @@ pub async fn settle(
     attempt: Attempt,
     answer: Option<(IdempotencyKey, StoredAnswer)>,
 ) -> Option<MessageOutcome> {
-    let now = pipeline.core.clock.now();
+    let now = pipeline.clock.now();
     let said = &attempt.answer;
     let mut settlement = settlement(outgoing, outcome(pipeline, outgoing, said, now));
     if let SendAnswer::Accepted(accepted) = said {
@@ -92,7 +92,7 @@ pub async fn settle(
     settlement.answer = answer;
     let version = attempt.made.as_ref().map(|made| &made.plugin);
     settlement.ran = version.map(|plugin| plugin.ran_with(outgoing.live.connection.config_version));
-    pipeline.core.metrics.messaging.send(attempt_outcome(said));
+    pipeline.metrics.messaging.send(attempt_outcome(said));
     log_outcome(outgoing, said);
     // Read before the write: after it, the instance is paused in any case. Among many concurrent
     // failures, those that find it paused log nothing.
@@ -102,7 +102,6 @@ pub async fn settle(
     };
     let pauses = settlement.pause.is_some();
     pipeline
-        .core
         .plugins
         .tell_send(|| watched(outgoing, &attempt, &settlement, now));
     let settled = write(pipeline, outgoing, settlement).await;
@@ -153,16 +152,11 @@ fn watched(
 pub async fn as_it_is(pipeline: &Pipeline, outgoing: &Outgoing, outcome: SendOutcome) {
     match &outcome {
         SendOutcome::Unknown { reason } => {
-            pipeline
-                .core
-                .metrics
-                .messaging
-                .send(AttemptOutcome::Unknown);
+            pipeline.metrics.messaging.send(AttemptOutcome::Unknown);
             tracing::warn!(message_id = %outgoing.message, reason, "message outcome unknown");
         }
         SendOutcome::Refused(error) => {
             pipeline
-                .core
                 .metrics
                 .messaging
                 .send(AttemptOutcome::Refused(error.category));
@@ -366,7 +360,7 @@ async fn write(
     let longest = Instant::now() + limits::SETTLE_ACCEPTED_FOR;
     let write = Write::Sent(Box::new(settlement));
     loop {
-        let error = match pipeline.core.writer.submit(write.clone()).await {
+        let error = match pipeline.writer.submit(write.clone()).await {
             Ok(WriteOutcome::Message(outcome)) => return Some(outcome),
             Ok(_) => {
                 tracing::debug!(message_id = %outgoing.message, "lease lost, outcome of the message discarded");

@@ -26,7 +26,6 @@ impl ObservedConversion {
 #[derive(Debug, Default)]
 pub struct LastConversions(VecDeque<(DeliveryId, Digest, ObservedConversion)>);
 
-/// Conversions in a row that have to fail, or to succeed again.
 const IN_A_ROW: usize = limits::BREAKER_FAILURES as usize;
 const WORKS: usize = 10;
 
@@ -64,7 +63,6 @@ impl LastConversions {
         last.filter(|(_, outcome)| !outcome.fails()).count() == enough
     }
 
-    /// Returns whether one of its failures was no refusal.
     pub fn has_faults(&self) -> bool {
         let mut last = self.newest();
         last.any(|(_, outcome)| outcome == ObservedConversion::Failed)

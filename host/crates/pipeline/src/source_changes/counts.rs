@@ -46,7 +46,6 @@ pub struct Counts {
     pub configuration: i64,
     /// When the first of them was received. `None` if it is not known.
     pub first_at: Option<Micros>,
-    /// Deliveries whose body was read.
     pub bodies: u32,
     /// Those of them with each path.
     pub top: BTreeMap<String, u32>,

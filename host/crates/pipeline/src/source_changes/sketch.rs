@@ -36,7 +36,6 @@ const BACK: u64 = FALL / 2;
 /// Deliveries in a new form after which it is the usual one.
 const ADOPTED: u32 = 1_000;
 
-/// Differences that a change names.
 const REPORTED: usize = 6;
 
 /// The sketch of a connection's deliveries. A host of the former release reads and writes it too: what one of
@@ -91,7 +90,6 @@ impl Sketch {
         self.fails.as_ref().or(self.change.as_ref())
     }
 
-    /// Names in the change the cause that a trial has found.
     pub fn blame(&mut self, verdict: &TrialVerdict) {
         if let Some(change) = &mut self.change {
             (change.cause, self.by) = verdict.cause("reads more in", "both versions read the same");

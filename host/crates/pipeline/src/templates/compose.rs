@@ -30,7 +30,6 @@ pub struct Composed {
 }
 
 impl Composed {
-    /// Returns the message in the form for the store, for an instance with these settings.
     pub fn into_message(self, settings: &ConnectionSettings, now: Micros) -> NewMessage {
         NewMessage {
             id: MessageId::new(now),
@@ -54,7 +53,6 @@ pub enum TemplateError {
         status: String,
         reason: String,
     },
-    /// The parameters do not match the placeholders.
     #[error("{}", described(.0))]
     Misfit(Vec<Misfit>),
 }
@@ -94,7 +92,6 @@ pub(super) fn known(list: &TemplateList) -> Option<&[Template]> {
     is_known.then_some(list.templates.as_slice())
 }
 
-/// Composes the requested template. `language` is the channel's.
 pub fn compose(
     list: &TemplateList,
     language: &str,
@@ -284,7 +281,6 @@ fn render(text: &str, parameters: &[&TemplateParameter]) -> String {
     out
 }
 
-/// The legacy format fills only the body.
 fn misfits_of_body(template: &Template, texts: &[String]) -> Vec<Misfit> {
     let components = body_of(texts, Some(template));
     let mut misfits = misfits(template, &components);

@@ -28,13 +28,11 @@ pub enum Mismatch {
     Button {
         wanted: Vec<String>,
     },
-    /// A parameter has the wrong type.
     Kind {
         parameter: usize,
         wanted: String,
         given: &'static str,
     },
-    /// A parameter has no name, or a name that the template does not have.
     Name {
         parameter: usize,
         wanted: Vec<String>,
@@ -175,7 +173,6 @@ struct ComponentRef<'a> {
 }
 
 impl ComponentRef<'_> {
-    /// The component was filled before.
     fn again(&self, place: usize, given: usize) -> Misfit {
         Misfit {
             component: Some(place),

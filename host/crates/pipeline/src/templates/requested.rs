@@ -119,7 +119,6 @@ impl TemplateParameter {
 }
 
 impl Component {
-    /// Returns the parameters in order; none if the component has no list of them.
     pub fn parameters(&self) -> &[TemplateParameter] {
         self.parameters.as_deref().unwrap_or_default()
     }

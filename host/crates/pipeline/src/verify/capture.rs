@@ -15,7 +15,6 @@ use leadhost_store::{DeliveryDetail, KeptAnswer, StoreError};
 
 pub struct Capture {
     pub delivery: DeliveryDetail,
-    /// The answers to its fetches, in the order in which they were settled.
     pub answers: Vec<CapturedAnswer>,
     pub is_cut: bool,
     /// The outcome of the serving version. `None`: no version serves, or the host could not call it
@@ -69,7 +68,7 @@ async fn answers(
 ) -> Result<(Vec<KeptAnswer>, bool), StoreError> {
     let (mut kept, mut bytes, mut after) = (Vec::new(), 0, 0);
     loop {
-        let store = &pipeline.core.store;
+        let store = &pipeline.store;
         let page = store
             .answers(delivery.summary.id, after, ANSWERS_PER_READ)
             .await?;

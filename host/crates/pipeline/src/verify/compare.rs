@@ -23,6 +23,7 @@ use self::pairs::pairs;
 use self::reasons::stored_reason;
 use self::values::difference;
 use super::composed::{IDS, RESULT};
+use super::cost::OfBoth;
 use super::outcome::{FieldValue, OutcomeItem, Reason, VersionOutcome};
 use leadhost_domain::difference::{DifferenceGroup, DifferenceKind, ItemKind, Subject};
 use leadhost_domain::id::ConnectionId;
@@ -33,14 +34,12 @@ use leadhost_plugin::without_place;
 pub struct GuardedField {
     pub of: ItemKind,
     name: &'static str,
-    /// The name under which the harm is counted.
     pub counted: &'static str,
     /// Its loss, in words that follow the number.
     pub lost: &'static str,
     pub change: OnChange,
 }
 
-/// What another value of a guarded field means.
 #[derive(Clone, Copy)]
 pub enum OnChange {
     /// The lead or event is lost: another one's is found.
@@ -98,21 +97,24 @@ pub const GUARDED: [GuardedField; 13] = {
 pub struct ComparedSubject<'a> {
     pub subject: Subject,
     pub connection: &'a ConnectionId,
-    pub answered: AnsweredVersions,
+    /// The versions of whose pointers stored answers have completed some: their leads may be those of
+    /// another request than the other version makes.
+    pub answered: OfBoth<bool>,
 }
 
-impl ComparedSubject<'_> {
+impl<'a> ComparedSubject<'a> {
+    /// Returns it without stored answers.
+    pub fn new(subject: Subject, connection: &'a ConnectionId) -> Self {
+        Self {
+            subject,
+            connection,
+            answered: OfBoth::default(),
+        }
+    }
+
     fn add(&self, to: &mut DifferenceGroup, before: Option<String>, after: Option<String>) {
         to.add((self.subject, self.connection), before, after);
     }
-}
-
-/// The versions of whose pointers stored answers have completed some: their leads may be those of another
-/// request than the other version makes.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct AnsweredVersions {
-    pub serving: bool,
-    pub candidate: bool,
 }
 
 #[derive(Debug, Default)]
@@ -260,7 +262,7 @@ impl Tally {
     ) -> bool {
         let mut is_same = true;
         let pairs = pairs(before, after);
-        let other_requests = OtherRequests::find(compared.answered, &pairs);
+        let other_requests = other_requests(compared.answered, &pairs);
         for (old, new) in pairs {
             match (old, new) {
                 (Some(old), Some(new)) if old.kind == new.kind => {
@@ -270,7 +272,7 @@ impl Tally {
                 (Some(one), None) | (None, Some(one)) if one.kind == ItemKind::Answer => {
                     is_same = false;
                 }
-                (old, new) if other_requests.has(old, new) => {
+                (old, new) if is_of_other(other_requests, (old, new)) => {
                     let named = |item: Option<&OutcomeItem>| {
                         item.map(|item| match item.kind {
                             ItemKind::Fetch => "another request, not compared".to_owned(),
@@ -398,40 +400,30 @@ fn many(outcome: &VersionOutcome, is_counted: impl Fn(ItemKind) -> bool) -> u64 
     }
 }
 
-/// The sides of a comparison whose leads came by another request than the other version makes.
-#[derive(Clone, Copy)]
-struct OtherRequests {
-    serving: bool,
-    candidate: bool,
+type Pair<'a> = (Option<&'a OutcomeItem>, Option<&'a OutcomeItem>);
+
+/// Returns of which versions leads came by another request than the other version makes: one version has a
+/// lead by a stored answer where the other one has a pointer without an answer.
+fn other_requests(answered: OfBoth<bool>, pairs: &[Pair<'_>]) -> OfBoth<bool> {
+    let has = |kinds: (ItemKind, ItemKind)| {
+        pairs.iter().any(|(old, new)| match (old, new) {
+            (Some(old), Some(new)) => (old.kind, new.kind) == kinds,
+            _ => false,
+        })
+    };
+    OfBoth {
+        stable: answered.stable && has((ItemKind::Lead, ItemKind::Fetch)),
+        candidate: answered.candidate && has((ItemKind::Fetch, ItemKind::Lead)),
+    }
 }
 
-impl OtherRequests {
-    /// Finds them: one version has a lead by a stored answer where the other one has a pointer without an
-    /// answer.
-    fn find(
-        answered: AnsweredVersions,
-        pairs: &[(Option<&OutcomeItem>, Option<&OutcomeItem>)],
-    ) -> Self {
-        let has = |kinds: (ItemKind, ItemKind)| {
-            pairs.iter().any(|(old, new)| match (old, new) {
-                (Some(old), Some(new)) => (old.kind, new.kind) == kinds,
-                _ => false,
-            })
-        };
-        Self {
-            serving: answered.serving && has((ItemKind::Lead, ItemKind::Fetch)),
-            candidate: answered.candidate && has((ItemKind::Fetch, ItemKind::Lead)),
-        }
-    }
-
-    /// Returns whether a pair is of such a request. An answer may have several leads.
-    fn has(self, old: Option<&OutcomeItem>, new: Option<&OutcomeItem>) -> bool {
-        let kind = |item: Option<&OutcomeItem>| item.map(|item| item.kind);
-        match (kind(old), kind(new)) {
-            (Some(ItemKind::Lead), Some(ItemKind::Fetch) | None) => self.serving,
-            (Some(ItemKind::Fetch) | None, Some(ItemKind::Lead)) => self.candidate,
-            _ => false,
-        }
+/// Returns whether a pair is of such a request. An answer may have several leads.
+fn is_of_other(requests: OfBoth<bool>, (old, new): Pair<'_>) -> bool {
+    let kind = |item: Option<&OutcomeItem>| item.map(|item| item.kind);
+    match (kind(old), kind(new)) {
+        (Some(ItemKind::Lead), Some(ItemKind::Fetch) | None) => requests.stable,
+        (Some(ItemKind::Fetch) | None, Some(ItemKind::Lead)) => requests.candidate,
+        _ => false,
     }
 }
 

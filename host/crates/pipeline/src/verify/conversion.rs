@@ -33,7 +33,6 @@ pub struct MeasuredOutcome {
     pub answers: Vec<UsedAnswer>,
     pub memory: u64,
     pub processor: Duration,
-    /// It takes long to compare.
     pub is_large: bool,
 }
 

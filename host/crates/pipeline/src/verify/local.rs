@@ -16,11 +16,9 @@ use leadhost_domain::exchange::InputProblem;
 use leadhost_plugin::{CallBudget, Loaded, Plugins, TRIAL_LANE};
 use leadhost_store::{ItemResult, KeptAnswer, NewDelivery, NewItem};
 
-/// A captured delivery, with everything that its conversion depends on.
 pub struct CapturedDelivery {
     pub request: NewDelivery,
     pub received_by: Arc<Live>,
-    /// The answers to its fetches, in the order in which they were settled.
     pub answers: Vec<KeptAnswer>,
 }
 

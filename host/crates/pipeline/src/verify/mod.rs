@@ -27,7 +27,7 @@ pub use self::local::{CapturedDelivery, outcome_of};
 pub use self::policy::{Part, drift, drift_of_cost};
 pub use self::sample::Choice;
 
-use self::compare::{AnsweredVersions, ComparedOutcomes, ComparedSubject, GainedValues};
+use self::compare::{ComparedOutcomes, ComparedSubject, GainedValues};
 use self::conversion::{Both, Compared, convert_and_complete};
 use self::cost::{Cost, Costs, OfBoth};
 use self::pace::Pace;
@@ -85,7 +85,7 @@ pub async fn run(
     let began = Instant::now();
     let name = &candidate.description.name;
     let deadline = began + budget;
-    let now = pipeline.core.clock.now();
+    let now = pipeline.clock.now();
     let progress = pipeline
         .verifying
         .begin(name, &candidate.digest, now, deadline);
@@ -96,7 +96,7 @@ pub async fn run(
         ..VerifyReport::default()
     };
     progress.chose(sample.chosen.len());
-    let pace = &Pace::new(&pipeline.core.plugins, sample.chosen.len(), deadline);
+    let pace = &Pace::new(&pipeline.plugins, sample.chosen.len(), deadline);
     let comparisons = sample.chosen.into_iter().map(|id| async move {
         let began = Instant::now();
         let compared = one(pipeline, serving, candidate, id).await;
@@ -121,7 +121,7 @@ pub async fn one(
     id: DeliveryId,
 ) -> Result<Compared, StoreError> {
     // It may have been swept or erased since it was chosen.
-    let Some(delivery) = pipeline.core.store.delivery(id).await? else {
+    let Some(delivery) = pipeline.store.delivery(id).await? else {
         return Ok(Compared::Emptied);
     };
     let request = delivery.request;
@@ -150,8 +150,8 @@ pub async fn one(
         }),
     };
     let is_large = serving.is_large || candidate.is_large;
-    let answered = AnsweredVersions {
-        serving: !serving.answers.is_empty(),
+    let answered = OfBoth {
+        stable: !serving.answers.is_empty(),
         candidate: !candidate.answers.is_empty(),
     };
     let comparison = offload::run(is_large, move || {

@@ -18,7 +18,6 @@ use leadhost_store::{Event, ItemResult, NewEvent, NewFetch, NewLead};
 /// The fields of an item by their names: a missing value is a missing field.
 pub type ItemFields = BTreeMap<String, FieldValue>;
 
-/// The value of a field, never empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FieldValue {
     One(String),
@@ -30,9 +29,7 @@ pub enum FieldValue {
 pub enum VersionOutcome {
     /// The items of the delivery; or the request of the send, and the reading of an answer.
     Converted(Vec<OutcomeItem>),
-    /// The plugin refuses the body as a whole, or the send.
     Refused(Reason),
-    /// The call fails.
     Failed(Reason),
 }
 

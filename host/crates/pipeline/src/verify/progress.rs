@@ -94,30 +94,3 @@ impl Drop for Running<'_> {
         self.among.running().retain(|one| !own(one));
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_verification_is_listed_while_it_runs() {
-        let all = Verifications::default();
-        let digest = Digest::compute(b"a version");
-        let deadline = Instant::now() + Duration::from_secs(30);
-        let begin = || all.begin("portal", &digest, Micros(1), deadline);
-        let (first, second) = (begin(), begin());
-        first.chose(10);
-        first.one_done();
-        let listed = all.list();
-        let numbers: Vec<_> = listed
-            .iter()
-            .map(|one| (one.done(), one.chosen()))
-            .collect();
-        assert_eq!(numbers, [(1, 10), (0, 0)]);
-        assert!(listed[0].left() <= Duration::from_secs(30));
-        drop(first);
-        assert_eq!(all.list().len(), 1);
-        drop(second);
-        assert!(all.list().is_empty());
-    }
-}

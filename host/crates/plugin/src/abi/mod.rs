@@ -39,9 +39,7 @@ pub const OFFERED: &[Offer] = &[
     },
 ];
 
-/// A contract that this host supports.
 pub struct Offer {
-    /// Package and version.
     pub contract: &'static str,
     /// The export that a component has if it claims the contract.
     pub export: &'static str,
@@ -55,7 +53,6 @@ pub struct Offer {
     pub link: fn(InstancePre<InstanceState>) -> wasmtime::Result<Guest>,
 }
 
-/// A linked plugin.
 pub enum Guest {
     Converter(Converter),
     Adapter(Adapter),

@@ -24,7 +24,6 @@ pub enum RolloutError {
         name: String,
         candidate: Digest,
         stage: RolloutStage,
-        /// The label of the key that started it.
         by: String,
         at: Micros,
     },

@@ -35,7 +35,6 @@ pub async fn run(pipeline: Arc<Pipeline>, shutdown: Shutdown) {
 #[derive(Default)]
 struct Follower {
     loads: HashMap<Digest, CandidateLoad>,
-    /// The last report on each rollout, by its number.
     reported: HashMap<i64, Reported>,
     /// The deliveries of the last rollouts that were not compared, by the rollouts' numbers, since they ended here.
     dropped: HashMap<i64, u64>,
@@ -56,7 +55,7 @@ struct Reported {
 impl Follower {
     /// Returns whether a rollout is open.
     async fn step(&mut self, pipeline: &Arc<Pipeline>) -> Result<bool, StoreError> {
-        let rollouts = pipeline.core.store.rollouts().await?;
+        let rollouts = pipeline.store.rollouts().await?;
         let followed = pipeline.rollouts.all();
         for rollout in &rollouts {
             let live = followed
@@ -66,7 +65,7 @@ impl Follower {
                 Some(live) => live.observed.dropped(),
                 None => self.dropped.get(&rollout.number).copied().unwrap_or(0),
             };
-            let metrics = &pipeline.core.metrics.rollouts;
+            let metrics = &pipeline.metrics.rollouts;
             metrics.stage(&rollout.name, rollout.stage, dropped);
         }
         self.dropped
@@ -103,13 +102,13 @@ impl Follower {
     ) -> Result<(), StoreError> {
         let (rollout, candidate) = (&live.rollout, &live.rollout.candidate);
         pipeline.rollouts.leave(&rollout.name);
-        let activations = pipeline.core.store.activations().await?;
+        let activations = pipeline.store.activations().await?;
         let is_needed = activations
             .iter()
             .any(|one| one.digest == *candidate || one.previous.as_ref() == Some(candidate));
         // If unfinished work still needs the version, that work loads it again.
         if !is_needed {
-            pipeline.core.plugins.retire(candidate);
+            pipeline.plugins.retire(candidate);
         }
         let generation = now.unwrap_or(rollout).generation;
         let seen = live.observed.at_end();
@@ -186,7 +185,7 @@ impl Follower {
         pipeline: &Arc<Pipeline>,
         digest: &Digest,
     ) -> Result<Option<Arc<Loaded>>, String> {
-        if let Some(loaded) = pipeline.core.plugins.by_digest(digest) {
+        if let Some(loaded) = pipeline.plugins.by_digest(digest) {
             self.loads.remove(digest);
             return Ok(Some(loaded));
         }
@@ -227,7 +226,6 @@ impl Follower {
         Err(reason)
     }
 
-    /// Stores what this host has seen, if it is more than in its last report.
     async fn report(
         &mut self,
         pipeline: &Pipeline,
@@ -251,12 +249,12 @@ impl Follower {
             host_name: pipeline.fleet.name().to_owned(),
             generation,
             error: report.error.clone(),
-            at: pipeline.core.clock.now(),
+            at: pipeline.clock.now(),
             seen: serde_json::to_value(&report.seen).map_err(|error| StoreError::Inconsistent {
                 what: format!("what was seen of a rollout cannot be written: {error}"),
             })?,
         };
-        pipeline.core.store.report_rollout(&row).await?;
+        pipeline.store.report_rollout(&row).await?;
         self.reported.insert(rollout.number, report);
         Ok(())
     }

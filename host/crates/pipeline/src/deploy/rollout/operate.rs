@@ -174,7 +174,7 @@ async fn begin(
     let last = rollout_of(pipeline, name).await?;
     let rolled_back =
         last.filter(|last| last.stage == RolloutStage::RolledBack && last.candidate == *candidate);
-    let now = pipeline.core.clock.now();
+    let now = pipeline.clock.now();
     let new = Rollout {
         name: name.to_owned(),
         number: 0,
@@ -195,7 +195,7 @@ async fn begin(
         stage_at: now,
         why: None,
     };
-    let (rollout, is_new) = pipeline.core.store.begin_rollout(&new).await?;
+    let (rollout, is_new) = pipeline.store.begin_rollout(&new).await?;
     if !is_new {
         return Err(open(rollout).into());
     }
@@ -216,7 +216,7 @@ pub async fn close_overtaken(
 ) -> Result<(), StoreError> {
     let last = rollout_of(pipeline, name).await?;
     if let Some(rollout) = last.filter(|last| is_overtaken(last, active, replaced)) {
-        judge::end(pipeline, &rollout, RolloutStage::Aborted, why.to_owned()).await?;
+        judge::end(pipeline, &rollout, RolloutStage::Aborted, why).await?;
     }
     Ok(())
 }
@@ -326,7 +326,7 @@ async fn take_back(
     rollout: &Rollout,
     by: &AuditActor,
 ) -> Result<bool, DeployError> {
-    let now = pipeline.core.clock.now();
+    let now = pipeline.clock.now();
     let step = RolloutStep {
         next: rollout.in_stage(RolloutStage::Aborted, now, Some(reason_of(by))),
         act: OperatorAct::EndRollout,
@@ -366,14 +366,14 @@ async fn paused(
     rollout: &Rollout,
     paused: bool,
 ) -> Result<(), DeployError> {
-    let now = pipeline.core.clock.now();
+    let now = pipeline.clock.now();
     let changed = Rollout {
         paused,
         recorded_spent: rollout.spent(now),
         spent_at: Some(now),
         ..rollout.clone()
     };
-    let stored = pipeline.core.store.change_rollout(&changed).await?;
+    let stored = pipeline.store.change_rollout(&changed).await?;
     match stored {
         Some(_) => {
             tracing::info!(plugin = %rollout.name, paused, "rollout changed");

@@ -11,7 +11,6 @@ use crate::state::Pipeline;
 use crate::verify::{self, Part, conversion::Compared};
 use leadhost_domain::id::DeliveryId;
 
-/// Deliveries that are not compared again.
 const RECENT: usize = 64;
 
 pub async fn run(pipeline: Weak<Pipeline>, plugin: String, number: i64, mut waiting: Waiting) {
@@ -20,7 +19,7 @@ pub async fn run(pipeline: Weak<Pipeline>, plugin: String, number: i64, mut wait
         let Some(pipeline) = pipeline.upgrade() else {
             return;
         };
-        if pipeline.core.shutdown.has_begun() {
+        if pipeline.shutdown.has_begun() {
             return;
         }
         let live = pipeline.rollouts.get(&plugin);

@@ -102,7 +102,7 @@ pub async fn latest(
 }
 
 pub async fn load(pipeline: &Pipeline, rollout: Rollout) -> Result<RolloutStatus, StoreError> {
-    let store = &pipeline.core.store;
+    let store = &pipeline.store;
     let reports = store.rollout_reports(&rollout.name, rollout.number).await?;
     let mut live: Vec<(HostId, String)> = if store.is_shared() {
         let hosts = store.hosts().await?;

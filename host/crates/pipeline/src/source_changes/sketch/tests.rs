@@ -282,28 +282,6 @@ fn verdict(version: &str, previous: Option<&str>, better: u32) -> TrialVerdict {
 }
 
 #[test]
-fn a_trial_of_both_versions_names_the_cause() {
-    let better = "new in 2: the previous version 1 reads more in 4 of 5 of them";
-    let same = "both versions read the same: the source changed";
-    let none = "there is no version before 2 to try";
-    for (previous, number, by, cause) in [
-        (Some("1"), 4, better, ChangeCause::Version),
-        (Some("1"), 0, same, ChangeCause::Source),
-        (None, 0, none, ChangeCause::Unknown),
-    ] {
-        let mut sketch = usual();
-        assert_eq!(add(&mut sketch, 75, "2", USUAL_BODY, false), 1);
-        sketch.blame(&verdict("2", previous, number));
-        check_one(&sketch, &format!("leads with a phone: {by}"));
-        let change = sketch.change.as_ref().expect("a change");
-        assert_eq!(
-            (change.cause, &change.digest),
-            (cause, &Some(Digest::compute(b"2")))
-        );
-    }
-}
-
-#[test]
 fn each_version_that_converts_while_leads_lack_a_field_is_tried_once() {
     let mut sketch = usual();
     assert_eq!(add(&mut sketch, 75, "1", USUAL_BODY, false), 1);

@@ -106,7 +106,6 @@ pub struct GainedValues(pub(super) HashMap<u64, Gainers>);
 #[derive(Debug, Default)]
 pub(super) struct Gainers {
     leads: u64,
-    /// At most [`PEOPLE`].
     people: Vec<u64>,
 }
 

@@ -40,11 +40,11 @@ fn lead(key: Option<&str>, fields: &[(&str, &str)]) -> OutcomeItem {
 }
 
 fn tally(before: &VersionOutcome, after: &VersionOutcome) -> Tally {
-    answered_tally(AnsweredVersions::default(), before, after)
+    answered_tally(OfBoth::default(), before, after)
 }
 
 fn answered_tally(
-    answered: AnsweredVersions,
+    answered: OfBoth<bool>,
     before: &VersionOutcome,
     after: &VersionOutcome,
 ) -> Tally {
@@ -55,7 +55,7 @@ fn answered_tally(
     )
 }
 
-fn compared(connection: &ConnectionId, answered: AnsweredVersions) -> ComparedSubject<'_> {
+fn compared(connection: &ConnectionId, answered: OfBoth<bool>) -> ComparedSubject<'_> {
     ComparedSubject {
         subject: Subject::Delivery(DeliveryId::new(Micros(0))),
         connection,
@@ -100,8 +100,8 @@ fn a_lead_that_the_candidate_would_fetch_by_another_request_is_not_compared() {
     let mut pointer = item(ItemKind::Fetch, &[("request", "v2")]);
     pointer.key = Some("1".to_owned());
     let pointer = of(vec![pointer]);
-    let answered = AnsweredVersions {
-        serving: true,
+    let answered = OfBoth {
+        stable: true,
         candidate: false,
     };
     let found = answered_tally(answered, &fetched, &pointer);
@@ -128,8 +128,8 @@ fn a_lead_that_the_candidate_has_fetched_by_another_request_is_not_compared() {
         lead(Some("1"), &[("phone", "1")]),
         lead(Some("2"), &[("phone", "2")]),
     ]);
-    let answered = AnsweredVersions {
-        serving: false,
+    let answered = OfBoth {
+        stable: false,
         candidate: true,
     };
     let found = answered_tally(answered, &pointer, &fetched);
@@ -315,7 +315,7 @@ fn gained_tally(deliveries: &[(VersionOutcome, VersionOutcome)]) -> Tally {
     let connection = ConnectionId::generate();
     let (mut sum, mut gained) = (Tally::default(), GainedValues::default());
     for (before, after) in deliveries {
-        let compared = compared(&connection, AnsweredVersions::default());
+        let compared = compared(&connection, OfBoth::default());
         let one = ComparedOutcomes::compare(&compared, before, after);
         sum.merge(one.into_stored(&mut gained));
     }
@@ -414,7 +414,7 @@ fn the_gained_values_that_are_remembered_are_bounded_and_those_of_several_people
     let mut gained = GainedValues::default();
     let mut gains = |person: usize, phone: &str| {
         let name = person.to_string();
-        let compared = compared(&connection, AnsweredVersions::default());
+        let compared = compared(&connection, OfBoth::default());
         let of = |fields: &[_]| VersionOutcome::Converted(vec![lead(None, fields)]);
         let before = [("name", name.as_str())];
         let after = [("name", name.as_str()), ("phone", phone)];
