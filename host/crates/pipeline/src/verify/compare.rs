@@ -227,19 +227,13 @@ impl Tally {
                 self.items(compared, before, after)
             }
             (VersionOutcome::Converted(_), other) => {
-                compared.add(
-                    &mut self.differences.newly_failing,
-                    None,
-                    why(other).map(shortened),
-                );
+                let after = why(other).map(shortened);
+                compared.add(&mut self.differences.newly_failing, None, after);
                 false
             }
             (other, VersionOutcome::Converted(_)) => {
-                compared.add(
-                    &mut self.differences.no_longer_failing,
-                    why(other).map(shortened),
-                    None,
-                );
+                let before = why(other).map(shortened);
+                compared.add(&mut self.differences.no_longer_failing, before, None);
                 false
             }
             (before, after) if is_same_crash(before, after) => true,
@@ -286,31 +280,27 @@ impl Tally {
                     is_same = false;
                 }
                 (old, new) => {
-                    let is_lead =
-                        |item: Option<&OutcomeItem>| item.is_some_and(|item| item.kind.is_lead());
-                    let is_event = |item: Option<&OutcomeItem>| {
-                        let kinds = [ItemKind::Event, ItemKind::Send];
-                        item.is_some_and(|item| kinds.contains(&item.kind))
+                    let kind = |item: Option<&OutcomeItem>| item.map(|item| item.kind);
+                    let (was, is) = (kind(old), kind(new));
+                    let is_event = |kind: Option<ItemKind>| {
+                        matches!(kind, Some(ItemKind::Event | ItemKind::Send))
                     };
-                    self.harm.vanished += u64::from(is_event(old));
-                    self.harm.appeared += u64::from(is_event(new));
-                    let kind =
-                        |item: Option<&OutcomeItem>| item.map(|item| item.kind.as_str().to_owned());
-                    let is_event_of_delivery = |item: Option<&OutcomeItem>| {
-                        item.is_some_and(|item| item.kind == ItemKind::Event)
-                    };
-                    if is_event_of_delivery(old) {
-                        compared.add(&mut self.vanished_events, kind(old), kind(new));
+                    self.harm.vanished += u64::from(is_event(was));
+                    self.harm.appeared += u64::from(is_event(is));
+                    let named = |kind: Option<ItemKind>| kind.map(|kind| kind.as_str().to_owned());
+                    if was == Some(ItemKind::Event) {
+                        compared.add(&mut self.vanished_events, named(was), named(is));
                     }
-                    if is_event_of_delivery(new) {
-                        compared.add(&mut self.appeared_events, kind(old), kind(new));
+                    if is == Some(ItemKind::Event) {
+                        compared.add(&mut self.appeared_events, named(was), named(is));
                     }
-                    let group = match (is_lead(old), is_lead(new)) {
+                    let is_lead = |kind: Option<ItemKind>| kind.is_some_and(ItemKind::is_lead);
+                    let group = match (is_lead(was), is_lead(is)) {
                         (true, _) => &mut self.differences.vanished,
                         (_, true) => &mut self.differences.appeared,
                         _ => &mut self.differences.items,
                     };
-                    compared.add(group, kind(old), kind(new));
+                    compared.add(group, named(was), named(is));
                     is_same = false;
                 }
             }

@@ -93,32 +93,22 @@ impl VersionOutcome {
 
 impl From<&ItemResult> for OutcomeItem {
     fn from(item: &ItemResult) -> Self {
-        let plain = |kind, why: &str| Self {
-            kind,
-            key: None,
-            fields: ItemFields::from([("reason".to_owned(), FieldValue::One(why.to_owned()))]),
-        };
-        match item {
-            ItemResult::Lead(lead) => Self {
-                kind: ItemKind::Lead,
-                key: lead.external_id.clone(),
-                fields: lead_fields(lead),
-            },
-            ItemResult::Fetch(fetch) => Self {
-                kind: ItemKind::Fetch,
-                key: fetch.external_id.clone(),
-                fields: fetch_fields(fetch),
-            },
-            ItemResult::Event(event) => Self::from(&**event),
+        let reason =
+            |why: &str| ItemFields::from([("reason".to_owned(), FieldValue::One(why.to_owned()))]);
+        let (kind, key, fields) = match item {
+            ItemResult::Lead(lead) => (ItemKind::Lead, lead.external_id.clone(), lead_fields(lead)),
+            ItemResult::Fetch(fetch) => (
+                ItemKind::Fetch,
+                fetch.external_id.clone(),
+                fetch_fields(fetch),
+            ),
+            ItemResult::Event(event) => return Self::from(&**event),
             // The reason is not compared: a different one does no harm.
-            ItemResult::Ignored(_) => Self {
-                kind: ItemKind::Ignored,
-                key: None,
-                fields: ItemFields::new(),
-            },
-            ItemResult::Invalid(problem) => plain(ItemKind::Invalid, &problem.to_string()),
-            ItemResult::Unrouted(why) => plain(ItemKind::Unrouted, why),
-        }
+            ItemResult::Ignored(_) => (ItemKind::Ignored, None, ItemFields::new()),
+            ItemResult::Invalid(problem) => (ItemKind::Invalid, None, reason(&problem.to_string())),
+            ItemResult::Unrouted(why) => (ItemKind::Unrouted, None, reason(why)),
+        };
+        Self { kind, key, fields }
     }
 }
 

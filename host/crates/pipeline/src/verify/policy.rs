@@ -212,19 +212,11 @@ mod tests {
 
     #[test]
     fn only_harm_to_a_lead_exceeds_a_strict_policy() {
-        for (harmful, words) in [
-            (
-                tally(|one| one.differences.newly_failing = group(1)),
-                "1 of 1000 deliveries fail only with it",
-            ),
-            (
-                tally(|one| one.differences.vanished = group(2)),
-                "2 of 1000 leads vanish",
-            ),
-            (
-                tally(|one| one.differences.appeared = group(3)),
-                "3 of 1000 leads appear",
-            ),
+        #[rustfmt::skip]
+        let cases = [
+            (tally(|one| one.differences.newly_failing = group(1)), "1 of 1000 deliveries fail only with it"),
+            (tally(|one| one.differences.vanished = group(2)), "2 of 1000 leads vanish"),
+            (tally(|one| one.differences.appeared = group(3)), "3 of 1000 leads appear"),
             (lost("phone", 412), "412 of 1000 leads lose a phone"),
             (lost("externalId", 1), "lose or change their external id"),
             (altered("name", 1), "1 of 1000 leads change their name"),
@@ -235,28 +227,11 @@ mod tests {
             (altered("gained.phone", 1), "gain a phone that"),
             (altered("gained.email", 1), "gain an e-mail address that"),
             (altered("gained.externalId", 1), "gain an external id that"),
-            (
-                tally(|one| {
-                    one.events = 348;
-                    one.vanished_events = group(12);
-                }),
-                "12 of 348 events vanish",
-            ),
-            (
-                tally(|one| {
-                    one.candidate_events = 7;
-                    one.appeared_events = group(3);
-                }),
-                "3 of 7 events appear only with it",
-            ),
-            (
-                Tally {
-                    events: 9,
-                    ..lost("event.text", 2)
-                },
-                "2 of 9 events lose their text",
-            ),
-        ] {
+            (tally(|one| { one.events = 348; one.vanished_events = group(12); }), "12 of 348 events vanish"),
+            (tally(|one| { one.candidate_events = 7; one.appeared_events = group(3); }), "3 of 7 events appear only with it"),
+            (Tally { events: 9, ..lost("event.text", 2) }, "2 of 9 events lose their text"),
+        ];
+        for (harmful, words) in cases {
             let found = drift(Part::Deliveries, &harmful, &STRICT);
             assert!(found.len() == 1 && found[0].contains(words), "{found:?}");
         }
@@ -276,21 +251,14 @@ mod tests {
                 tally.lost.insert(RESULT.into(), group(count));
             })
         };
-        for (harmful, words) in [
-            (
-                tally(|one| one.differences.newly_failing = group(1)),
-                "1 of 1000 sends fail only with it",
-            ),
-            (
-                tally(|one| one.differences.items = group(2)),
-                "lose their request",
-            ),
+        #[rustfmt::skip]
+        let cases = [
+            (tally(|one| one.differences.newly_failing = group(1)), "1 of 1000 sends fail only with it"),
+            (tally(|one| one.differences.items = group(2)), "lose their request"),
             (read(3), "3 of 1000 answers to sends are read differently"),
-            (
-                lost(IDS, 20),
-                "20 of 1000 answers to sends lose or change an id of the provider",
-            ),
-        ] {
+            (lost(IDS, 20), "20 of 1000 answers to sends lose or change an id of the provider"),
+        ];
+        for (harmful, words) in cases {
             let found = drift(Part::Sends, &harmful, &STRICT);
             assert!(found.len() == 1 && found[0].contains(words), "{found:?}");
         }

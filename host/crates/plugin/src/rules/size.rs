@@ -78,6 +78,26 @@ pub fn count_at_most(what: &str, count: usize, most: usize) -> Result<(), String
     Ok(())
 }
 
+/// The bytes that are left for further items or events of a delivery.
+pub struct Room(usize);
+
+impl Room {
+    pub fn for_delivery() -> Self {
+        Self(limits::ITEMS_BYTES)
+    }
+
+    /// Takes the bytes, or none of the room if they are too many.
+    pub fn take(&mut self, bytes: usize) -> Result<(), String> {
+        let (left, all) = (self.0, limits::ITEMS_BYTES);
+        self.0 = left.checked_sub(bytes).ok_or_else(|| {
+            format!(
+                "{bytes} bytes where {left} are left of the {all} that are taken from one delivery; the raw delivery is kept"
+            )
+        })?;
+        Ok(())
+    }
+}
+
 #[derive(Default)]
 struct MessageSize {
     segments: usize,

@@ -12,6 +12,7 @@ use leadhost_domain::difference::Example;
 use leadhost_domain::host_names::{self, Behind};
 use leadhost_domain::id::HostId;
 use leadhost_domain::rollout::{Rollout, RolloutStage};
+use leadhost_domain::text::counted;
 use leadhost_store::StoreError;
 
 #[derive(Debug)]
@@ -45,15 +46,8 @@ impl RolloutStatus {
         }
         let (made, needed) = (self.step_compared(), plan.step_comparisons);
         if made < needed {
-            let more = needed - made;
-            let comparisons = if more == 1 {
-                "comparison"
-            } else {
-                "comparisons"
-            };
-            return Some(format!(
-                "{more} more {comparisons}: {made} of {needed} in this step"
-            ));
+            let more = counted(needed - made, "more comparison", "more comparisons");
+            return Some(format!("{more}: {made} of {needed} in this step"));
         }
         // A rollout that never had an effect has proved nothing.
         if self.seen.served == 0 && self.seen.saved > 0 {

@@ -15,13 +15,13 @@ use wasmtime::component::InstancePre;
 
 use self::bindings::exports::leadhost::converter::converter as wit;
 use self::bindings::{LeadConverter, LeadConverterPre};
-use self::bounds::{Room, RuleViolation};
+use self::bounds::RuleViolation;
 use super::types::{self, golden_delivery, golden_response};
 use crate::abi::fault::{Fault, missing_function};
 use crate::abi::golden::shown;
 use crate::abi::texts::{attributes, cut_note, given, given_list, notes, storable_pairs};
 use crate::instance_state::InstanceState;
-use crate::rules;
+use crate::rules::{self, size::Room};
 use leadhost_domain::exchange::{HandshakeAnswer, HttpRequest, InputProblem, SenderChecks};
 use leadhost_domain::lead::{Action, Consent, Lead, Listing};
 use leadhost_domain::limits;

@@ -94,37 +94,35 @@ pub fn golden_response(case: &Case, given: &Response) -> core::HttpResponse {
 pub fn sender_checks(
     answer: Result<core::SenderPolicy, core::Problem>,
 ) -> Result<Result<SenderChecks, InputProblem>, Fault> {
-    match answer {
-        Ok(policy) => {
-            let checks = SenderChecks::try_from(policy)?;
-            rules::sender_checks(&checks).map_err(Fault::Rule)?;
-            Ok(Ok(checks))
-        }
-        Err(problem) => Ok(Err(problem.into())),
-    }
+    let checked = |policy| checked(policy, rules::sender_checks);
+    answer
+        .map(checked)
+        .map_or_else(refused, |checks| checks.map(Ok))
 }
 
 pub fn handshake(
     answer: Result<Option<core::HandshakeAnswer>, core::Problem>,
 ) -> Result<Result<Option<HandshakeAnswer>, InputProblem>, Fault> {
-    match answer {
-        Ok(answer) => {
-            let answer = answer.map(HandshakeAnswer::try_from).transpose()?;
-            if let Some(answer) = &answer {
-                rules::handshake(answer).map_err(Fault::Rule)?;
-            }
-            Ok(Ok(answer))
-        }
-        Err(problem) => Ok(Err(problem.into())),
-    }
+    let checked = |answer| checked(answer, rules::handshake);
+    let checked = answer.map(|answer| answer.map(checked).transpose());
+    checked.map_or_else(refused, |answer| answer.map(Ok))
 }
 
 pub fn reply(reply: Option<core::Reply>) -> Result<Option<PluginReply>, Fault> {
-    let reply = reply.map(PluginReply::try_from).transpose()?;
-    if let Some(reply) = &reply {
-        rules::reply(reply).map_err(Fault::Rule)?;
-    }
-    Ok(reply)
+    reply.map(|reply| checked(reply, rules::reply)).transpose()
+}
+
+fn refused<T>(problem: core::Problem) -> Result<Result<T, InputProblem>, Fault> {
+    Ok(Err(problem.into()))
+}
+
+fn checked<F, T: TryFrom<F, Error = UnknownWord>>(
+    answer: F,
+    rule: fn(&T) -> Result<(), String>,
+) -> Result<T, Fault> {
+    let answer = T::try_from(answer)?;
+    rule(&answer).map_err(Fault::Rule)?;
+    Ok(answer)
 }
 
 impl From<core::Description> for Description {

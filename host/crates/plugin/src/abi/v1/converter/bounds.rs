@@ -6,7 +6,7 @@
 
 use super::bindings::exports::leadhost::converter::converter as wit;
 use crate::abi::v1::types::core;
-use crate::rules::size;
+use crate::rules::size::{self, Room};
 use leadhost_domain::deal::cut_from;
 use leadhost_domain::limits;
 use leadhost_domain::text::seen;
@@ -17,15 +17,6 @@ pub(super) type RuleViolation = (String, String);
 const KEPT: &str = "the raw delivery is kept";
 const WORD: usize = limits::LEAD_WORD_BYTES;
 const TEXT: usize = limits::LEAD_TEXT_BYTES;
-
-/// Bytes that are left for further items of a delivery.
-pub(super) struct Room(usize);
-
-impl Room {
-    pub(super) fn for_delivery() -> Self {
-        Self(limits::ITEMS_BYTES)
-    }
-}
 
 /// Brings an item within its bounds, and returns what it lost. An item that exceeds the room left
 /// does not use up any of it.
@@ -42,14 +33,7 @@ pub(super) fn item(item: &mut wit::Item, room: &mut Room) -> Result<Vec<String>,
         wit::Outcome::Ignored(_) | wit::Outcome::Invalid(_) => return Ok(Vec::new()),
     };
     let bytes = bytes_of_pairs(&item.route) + bytes;
-    room.0 = room.0.checked_sub(bytes).ok_or_else(|| {
-        let what = format!(
-            "{bytes} bytes where {} are left of the {} that are taken from one delivery; {KEPT}",
-            room.0,
-            limits::ITEMS_BYTES
-        );
-        (what, field.to_owned())
-    })?;
+    room.take(bytes).map_err(|what| (what, field.to_owned()))?;
     Ok(cuts.0)
 }
 
