@@ -165,15 +165,13 @@ struct Conversion<'a> {
 }
 
 impl Conversion<'_> {
-    async fn called<T>(
+    fn called<T>(
         &self,
         call: impl Future<Output = Result<T, CallError>>,
-    ) -> Result<T, CallError> {
+    ) -> impl Future<Output = Result<T, CallError>> {
         let metrics = &self.pipeline.metrics.plugins;
         let subject = CallSubject::Delivery(self.delivery.id);
-        metrics
-            .calling_for(self.budget, self.plugin, subject, call)
-            .await
+        metrics.calling_for(self.budget, self.plugin, subject, call)
     }
 
     fn routing(&self) -> Routing<'_> {
