@@ -194,11 +194,11 @@ async fn shows_and_writes(on: On, word: &str, calls: usize) {
 }
 
 async fn a_replay_of_a_fetched_lead_shows_the_differences_and_apply_writes_them(on: On) {
-    shows_and_writes(on, "fetch-leads", 1).await;
+    Box::pin(shows_and_writes(on, "fetch-leads", 1)).await;
 }
 
 async fn a_lead_behind_two_fetches_is_replayed_the_same_way(on: On) {
-    shows_and_writes(on, "fetch-twice", 2).await;
+    Box::pin(shows_and_writes(on, "fetch-twice", 2)).await;
 }
 
 async fn an_answer_is_kept_without_the_secrets_that_it_repeats(on: On) {

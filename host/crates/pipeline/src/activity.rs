@@ -12,20 +12,17 @@ use leadhost_domain::limits;
 use leadhost_domain::time::Micros;
 use leadhost_store::{ActivityOf, ActivitySlot, StoreError};
 
-/// Slots of an hour.
 pub const SLOTS_PER_HOUR: i64 = limits::ACTIVITY_SLOTS_PER_HOUR;
 /// The unit of the counts that are further back.
 pub const HOUR: Duration = Duration::from_hours(1);
 const HOURS: i64 = limits::ACTIVITY_HOURS;
 
-/// Counts of one slot or one hour.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ActivityCounts {
     /// Deliveries of a connection, messages of an instance.
     pub taken: u64,
     pub leads: u64,
     pub failed: u64,
-    /// Deliveries that their converter refused.
     pub rejected: u64,
 }
 
@@ -51,7 +48,6 @@ pub struct ActivitySeries {
     counted_to: Option<i64>,
 }
 
-/// The counts of this host, one per host.
 #[derive(Default)]
 pub struct ActivityCounter {
     counted: Mutex<CountedActivity>,
@@ -73,7 +69,6 @@ impl ActivityCounter {
         (counted.at, counted.series.clone())
     }
 
-    /// Returns whether the counts are so old that they should be made again.
     pub fn is_due(&self, now: Micros) -> bool {
         let counted = self.lock();
         let is_new = |at: Micros| at.is_recent(now, limits::ACTIVITY_FRESH);

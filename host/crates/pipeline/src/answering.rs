@@ -36,7 +36,6 @@ pub enum AnswerError {
     Slot(#[from] SlotError),
 }
 
-/// A reply of the plugin with its slots filled.
 #[derive(Debug)]
 pub struct FilledReply {
     pub status: u16,
@@ -44,10 +43,8 @@ pub struct FilledReply {
     pub body: Vec<u8>,
 }
 
-/// The context of a reply.
 pub struct ReplyContext<'a> {
     pub live: &'a Live,
-    /// The sender checks of this connection.
     pub checks: &'a SenderChecks,
     /// The slots that the version's golden cases show and an operator accepted.
     pub shown: &'a [ReplySlot],
@@ -55,13 +52,11 @@ pub struct ReplyContext<'a> {
     pub query: Option<&'a Pairs>,
 }
 
-/// Returns whether the reply has slots to fill.
 pub fn has_slots(reply: &PluginReply) -> bool {
     let is_slot = |segment: &TextSegment| matches!(segment, TextSegment::Slot(_));
     reply.body.iter().any(is_slot)
 }
 
-/// Fills the slots of a reply.
 pub fn compose(reply: &PluginReply, asked: &ReplyContext<'_>) -> Result<FilledReply, AnswerError> {
     rules::reply_type(&reply.content_type).map_err(AnswerError::Kind)?;
     for segment in &reply.body {

@@ -26,7 +26,6 @@ const FRESH: Duration = Duration::from_secs(1);
 /// Bound of the cache. Above it stale entries are removed, and then all.
 const ENTRIES: usize = 10_000;
 
-/// A connection with its secrets decrypted.
 #[derive(Debug)]
 pub struct Live {
     pub connection: Connection,
@@ -50,14 +49,11 @@ impl DeclaredChecks {
         (connection.id.clone(), version, digest.clone())
     }
 
-    /// Returns the checks that this version declared for the current configuration, or `None`
-    /// if they are not cached.
     pub fn get(&self, connection: &Connection, digest: &Digest) -> Option<Arc<SenderChecks>> {
         let known = self.0.lock().expect("the lock is not poisoned");
         known.get(&Self::key(connection, digest)).cloned()
     }
 
-    /// Caches the checks and returns them. A full cache is cleared first.
     pub fn keep(
         &self,
         connection: &Connection,
@@ -83,7 +79,6 @@ impl Live {
         }
     }
 
-    /// Returns the counters for the contents of its deliveries and fetches.
     pub fn content(&self, metrics: &Metrics) -> &ConversionCounters {
         self.content
             .get_or_init(|| metrics.plugins.conversion_counters(&self.connection))
@@ -99,7 +94,6 @@ impl Live {
             .map(|(_, checks)| Arc::clone(checks))
     }
 
-    /// Combines the same checks and caches them.
     pub fn with_own(&self, digest: &Digest, declared: &SenderChecks) -> Arc<SenderChecks> {
         let together = Arc::new(self.combined(declared));
         *self.checks.lock().expect("the lock is not poisoned") =
@@ -107,7 +101,6 @@ impl Live {
         together
     }
 
-    /// Returns the checks that a version declares together with those of the connection.
     pub fn combined(&self, declared: &SenderChecks) -> SenderChecks {
         let mut checks = declared.checks.clone();
         checks.extend(self.connection.checks.iter().cloned());
@@ -136,7 +129,6 @@ impl Live {
         ]
     }
 
-    /// Returns the instance that messages go through; `None` for a source.
     pub fn channel(&self) -> Option<Channel> {
         let connection = &self.connection;
         let settings = &connection.settings;
@@ -153,12 +145,10 @@ impl Live {
         })
     }
 
-    /// Returns the name of a source, for the log.
     pub fn source_name(&self) -> Option<&str> {
         self.name_of_kind(ConnectionKind::Source)
     }
 
-    /// Returns the name of an instance, for the log.
     pub fn instance_name(&self) -> Option<&str> {
         self.name_of_kind(ConnectionKind::Channel)
     }
@@ -168,7 +158,6 @@ impl Live {
         (connection.kind == kind).then_some(connection.name.as_str())
     }
 
-    /// Returns a connection outside the service, without its secrets.
     pub fn without_secrets(connection: Connection) -> Self {
         Self {
             connection,
@@ -178,12 +167,10 @@ impl Live {
         }
     }
 
-    /// Returns whether the route names this connection, or none.
     fn is_meant_by(&self, route: &Pairs) -> bool {
         route.is_empty() || self.answers_to(route)
     }
 
-    /// Returns whether the connection answers to one of the route's names and values.
     pub fn answers_to(&self, route: &Pairs) -> bool {
         route.iter().any(|(name, value)| {
             self.connection
@@ -193,7 +180,6 @@ impl Live {
         })
     }
 
-    /// Returns whether it declares values for one of the route's names.
     pub fn claims_some_of(&self, route: &Pairs) -> bool {
         route
             .iter()
@@ -283,7 +269,6 @@ pub enum ConnectionError {
 
 type Cached<T, V> = HashMap<T, (Instant, V)>;
 
-/// The cache of connections. One per host.
 pub struct ConnectionCache {
     store: Arc<Store>,
     sealer: Arc<Sealer>,
@@ -302,7 +287,6 @@ pub struct ConnectionCache {
 }
 
 impl ConnectionCache {
-    /// Returns connections with empty caches.
     pub fn new(store: Arc<Store>, sealer: Arc<Sealer>) -> Self {
         Self {
             store,
@@ -318,7 +302,6 @@ impl ConnectionCache {
         }
     }
 
-    /// Returns the connection with this id, if there is one.
     pub async fn get(&self, id: &ConnectionId) -> Result<Option<Arc<Live>>, ConnectionError> {
         if let Some(found) = fresh(&self.by_id, id) {
             return Ok(Some(found));
@@ -383,7 +366,6 @@ impl ConnectionCache {
         Ok(found)
     }
 
-    /// Returns all connections of a workspace.
     pub async fn in_workspace(
         &self,
         workspace: WorkspaceId,
@@ -403,7 +385,6 @@ impl ConnectionCache {
         Ok(found)
     }
 
-    /// Returns the channel of an instance of the workspace, if it has one.
     pub async fn for_instance(
         &self,
         workspace: WorkspaceId,
@@ -433,7 +414,6 @@ impl ConnectionCache {
         Ok(answering(received_by, siblings, route))
     }
 
-    /// Clears the cache after an operator's change.
     pub fn forget(&self) {
         self.asked_by_id.forget();
         self.asked_by_workspace.forget();
@@ -482,7 +462,6 @@ fn keep<K: Hash + Eq, V>(cache: &Mutex<Cached<K, V>>, key: K, found: V) {
     cache.insert(key, (Instant::now(), found));
 }
 
-/// Returns the path to which an instance's provider sends its webhooks.
 pub fn webhook_path(instance: AgentId, token: &ConnectionId) -> String {
     format!("/channel-webhook/{instance}/{token}")
 }

@@ -18,11 +18,10 @@ use leadhost_domain::exchange::{InputProblem, PluginReply};
 use leadhost_domain::limits;
 use leadhost_domain::plugin::{PluginDelivery, RanWith};
 use leadhost_domain::time::Micros;
-use leadhost_plugin::{CallBudget, Loaded};
+use leadhost_plugin::{CallBudget, CallError, Loaded};
 use leadhost_store::{ConversionResult, NewDelivery, NewItem};
 use leadhost_telemetry::CallSubject;
 
-/// A completed conversion.
 pub struct Converted {
     pub result: ConversionResult,
     pub reply: Option<PluginReply>,
@@ -73,9 +72,8 @@ impl Converted {
             || delivery.body.len() > limits::COMPARED_BYTES
     }
 
-    /// Counts the items in the metrics of the connection.
     pub fn count(&self, pipeline: &Pipeline, live: &Live) {
-        live.content(&pipeline.core.metrics)
+        live.content(&pipeline.metrics)
             .conversion(&self.result.items);
     }
 }
@@ -98,10 +96,6 @@ pub async fn convert(
 
 /// Converts a delivery without counting its items for the connection, because another version may convert
 /// it too.
-///
-/// # Errors
-///
-/// [`ConvertError`] as for [`convert`].
 pub async fn uncounted(
     pipeline: &Arc<Pipeline>,
     live: &Arc<Live>,
@@ -124,38 +118,30 @@ pub async fn uncounted(
         }
         BodyCoding::Unknown(coding) => return Err(ConvertError::Undecoded(coding)),
     }
-    let read = match live.connection.kind {
-        ConnectionKind::Source => leads(pipeline, live, plugin, delivery, budget).await?,
-        ConnectionKind::Channel => events(pipeline, live, plugin, delivery, budget).await?,
+    let conversion = Conversion {
+        pipeline,
+        live,
+        plugin,
+        delivery,
+        budget,
     };
-    let read = match read {
-        Ok(read) => read,
+    let converted = match live.connection.kind {
+        ConnectionKind::Source => conversion.leads().await?,
+        ConnectionKind::Channel => conversion.events().await?,
+    };
+    let mut converted = match converted {
+        Ok(converted) => converted,
         Err(problem) => return Ok(refused(ran, problem)),
     };
-    let metrics = &pipeline.core.metrics.plugins;
+    converted.result.ran = Some(ran);
+    let metrics = &pipeline.metrics.plugins;
     // Conversions for a comparison are not counted.
-    let produced = if budget.has_effects() {
-        read.items.as_slice()
-    } else {
-        &[]
+    let produced = match budget.has_effects() {
+        true => converted.result.items.as_slice(),
+        false => &[],
     };
-    metrics.produced(plugin, produced, read.memory);
-    Ok(Converted {
-        result: ConversionResult {
-            status: None,
-            items: read.items,
-            ran: Some(ran),
-            error: None,
-            notes: read.notes,
-            attempts: 0,
-            next_attempt_at: None,
-            presented: None,
-        },
-        reply: read.reply,
-        problem: None,
-        memory: read.memory,
-        processor: read.processor,
-    })
+    metrics.produced(plugin, produced, converted.memory);
+    Ok(converted)
 }
 
 /// Returns the problem of a body that no plugin gets, because it is nested too deep.
@@ -169,126 +155,115 @@ pub fn too_deep(delivery: &NewDelivery) -> Option<InputProblem> {
     })
 }
 
-/// The output of a plugin, in the form for the store.
-struct NormalisedOutput {
+/// One conversion by a version.
+struct Conversion<'a> {
+    pipeline: &'a Arc<Pipeline>,
+    live: &'a Arc<Live>,
+    plugin: &'a Arc<Loaded>,
+    delivery: &'a NewDelivery,
+    budget: CallBudget,
+}
+
+impl Conversion<'_> {
+    fn called<T>(
+        &self,
+        call: impl Future<Output = Result<T, CallError>>,
+    ) -> impl Future<Output = Result<T, CallError>> {
+        let metrics = &self.pipeline.metrics.plugins;
+        let subject = CallSubject::Delivery(self.delivery.id);
+        metrics.calling_for(self.budget, self.plugin, subject, call)
+    }
+
+    fn routing(&self) -> Routing<'_> {
+        Routing {
+            received_by: self.live,
+            among: Reachable::Stored(RoutingCaller {
+                pipeline: self.pipeline,
+                plugin: self.plugin,
+                budget: self.budget,
+            }),
+        }
+    }
+
+    async fn leads(&self) -> Result<Result<Converted, InputProblem>, ConvertError> {
+        let (pipeline, live, budget) = (self.pipeline, self.live, self.budget);
+        let (plugins, given) = (&pipeline.plugins, input(live, self.delivery));
+        let call = plugins.convert(self.plugin, live.lane(budget), given, budget);
+        let output = match self.called(call).await? {
+            Ok(output) => output,
+            Err(problem) => return Ok(Err(problem)),
+        };
+        let until = fetch_until(pipeline, self.delivery.received_at);
+        let now = pipeline.clock.now();
+        let mut items = normalise::items(&self.routing(), output.items, now, until).await?;
+        let mut notes = output.notes;
+        plugin_log::hide(&mut notes, &live.secrets);
+        let results = items.iter_mut().map(|item| &mut item.result);
+        if budget.has_effects() {
+            greeting::add(pipeline, results, &mut notes).await?;
+        }
+        let results = || items.iter().map(|item| &item.result);
+        props::note_properties(results(), &mut notes);
+        props::note_unread(results(), &mut notes);
+        let cost = (output.memory, output.processor);
+        Ok(Ok(converted(items, output.reply, notes, cost)))
+    }
+
+    async fn events(&self) -> Result<Result<Converted, InputProblem>, ConvertError> {
+        let (pipeline, live, budget) = (self.pipeline, self.live, self.budget);
+        let (plugins, given) = (&pipeline.plugins, input(live, self.delivery));
+        let call = plugins.read_webhook(self.plugin, live.lane(budget), given, budget);
+        let mut webhook = match self.called(call).await? {
+            Ok(webhook) => webhook,
+            Err(problem) => return Ok(Err(problem)),
+        };
+        plugin_log::hide(&mut webhook.notes, &live.secrets);
+        let received_at = self.delivery.received_at;
+        let read = events::read(&self.routing(), webhook.events, received_at).await?;
+        let stale = read.stale_templates.into_iter();
+        for channel in stale.filter(|_| budget.has_effects()) {
+            let task_app = Arc::clone(pipeline);
+            // Runs in the background: the delivery does not wait for it.
+            pipeline.spawn(async move {
+                if let Err(error) = templates::sync(&task_app, &channel).await {
+                    tracing::warn!(instance = %channel.connection.name, %error, "template list not stored");
+                }
+            });
+        }
+        let cost = (webhook.memory, webhook.processor);
+        Ok(Ok(converted(
+            read.items,
+            webhook.reply,
+            webhook.notes,
+            cost,
+        )))
+    }
+}
+
+fn converted(
     items: Vec<NewItem>,
     reply: Option<PluginReply>,
     notes: Vec<String>,
-    memory: u64,
-    processor: Duration,
-}
-
-/// Converts a source's delivery with its converter.
-async fn leads(
-    pipeline: &Arc<Pipeline>,
-    live: &Arc<Live>,
-    plugin: &Arc<Loaded>,
-    delivery: &NewDelivery,
-    budget: CallBudget,
-) -> Result<Result<NormalisedOutput, InputProblem>, ConvertError> {
-    let lane = live.lane(budget);
-    let convert = pipeline
-        .core
-        .plugins
-        .convert(plugin, lane, input(live, delivery), budget);
-    let conversion = match pipeline
-        .core
-        .metrics
-        .plugins
-        .calling_for(budget, plugin, CallSubject::Delivery(delivery.id), convert)
-        .await?
-    {
-        Ok(conversion) => conversion,
-        Err(problem) => return Ok(Err(problem)),
-    };
-    let caller = RoutingCaller {
-        pipeline,
-        plugin,
-        budget,
-    };
-    let routing = Routing {
-        received_by: live,
-        among: Reachable::Stored(caller),
-    };
-    let mut items = normalise::items(
-        &routing,
-        conversion.items,
-        pipeline.core.clock.now(),
-        fetch_until(pipeline, delivery.received_at),
-    )
-    .await?;
-    let mut notes = conversion.notes;
-    plugin_log::hide(&mut notes, &live.secrets);
-    let results = items.iter_mut().map(|item| &mut item.result);
-    if budget.has_effects() {
-        greeting::add(pipeline, results, &mut notes).await?;
+    (memory, processor): (u64, Duration),
+) -> Converted {
+    Converted {
+        result: ConversionResult {
+            status: None,
+            items,
+            ran: None,
+            error: None,
+            notes,
+            attempts: 0,
+            next_attempt_at: None,
+            presented: None,
+        },
+        reply,
+        problem: None,
+        memory,
+        processor,
     }
-    let results = || items.iter().map(|item| &item.result);
-    props::note_properties(results(), &mut notes);
-    props::note_unread(results(), &mut notes);
-    Ok(Ok(NormalisedOutput {
-        items,
-        reply: conversion.reply,
-        notes,
-        memory: conversion.memory,
-        processor: conversion.processor,
-    }))
 }
 
-/// Converts a channel's webhook with its adapter.
-async fn events(
-    pipeline: &Arc<Pipeline>,
-    live: &Arc<Live>,
-    plugin: &Arc<Loaded>,
-    delivery: &NewDelivery,
-    budget: CallBudget,
-) -> Result<Result<NormalisedOutput, InputProblem>, ConvertError> {
-    let lane = live.lane(budget);
-    let ask = pipeline
-        .core
-        .plugins
-        .read_webhook(plugin, lane, input(live, delivery), budget);
-    let mut webhook = match pipeline
-        .core
-        .metrics
-        .plugins
-        .calling_for(budget, plugin, CallSubject::Delivery(delivery.id), ask)
-        .await?
-    {
-        Ok(webhook) => webhook,
-        Err(problem) => return Ok(Err(problem)),
-    };
-    plugin_log::hide(&mut webhook.notes, &live.secrets);
-    let caller = RoutingCaller {
-        pipeline,
-        plugin,
-        budget,
-    };
-    let routing = Routing {
-        received_by: live,
-        among: Reachable::Stored(caller),
-    };
-    let read = events::read(&routing, webhook.events, delivery.received_at).await?;
-    let stale = read.stale_templates.into_iter();
-    for channel in stale.filter(|_| budget.has_effects()) {
-        let task_app = Arc::clone(pipeline);
-        // Runs in the background: the delivery does not wait for it.
-        pipeline.core.spawn(async move {
-            if let Err(error) = templates::sync(&task_app, &channel).await {
-                tracing::warn!(instance = %channel.connection.name, %error, "template list not stored");
-            }
-        });
-    }
-    Ok(Ok(NormalisedOutput {
-        items: read.items,
-        reply: webhook.reply,
-        notes: webhook.notes,
-        memory: webhook.memory,
-        processor: webhook.processor,
-    }))
-}
-
-/// Returns a stored delivery as its converter gets it.
 pub fn input(live: &Live, delivery: &NewDelivery) -> PluginDelivery {
     PluginDelivery {
         id: delivery.id.to_string(),
@@ -303,9 +278,8 @@ pub fn input(live: &Live, delivery: &NewDelivery) -> PluginDelivery {
     }
 }
 
-/// Returns the time after which fetches of this delivery are given up.
 pub fn fetch_until(pipeline: &Pipeline, received_at: Micros) -> Micros {
-    received_at.plus(pipeline.core.config.worker.fetched_for())
+    received_at.plus(pipeline.config.worker.fetched_for())
 }
 
 fn refused(ran: RanWith, problem: InputProblem) -> Converted {

@@ -24,20 +24,16 @@ pub struct Core {
     pub config: Config,
     pub clock: SharedClock,
     pub store: Arc<Store>,
-    /// Joins the writes of many requests into one commit.
     pub writer: Writer,
     pub sealer: Arc<Sealer>,
     pub plugins: Plugins,
-    /// Makes the outgoing calls.
     pub egress: Egress,
     pub metrics: Arc<Metrics>,
-    /// Exports traces, if that is configured.
     pub traces: TraceExport,
     pub shutdown: Shutdown,
 }
 
 impl Core {
-    /// Assembles the parts, and starts the writer and the threads of the plugins.
     pub fn new(
         config: Config,
         clock: SharedClock,
@@ -64,7 +60,6 @@ impl Core {
         })
     }
 
-    /// Returns what begins traces.
     pub fn tracer(&self) -> &Tracer {
         &self.traces.tracer
     }

@@ -23,7 +23,6 @@ use leadhost_store::{
     StoredAnswer, Write, WriteOutcome,
 };
 
-/// A checked request for a new deal.
 pub struct NewDealRequest {
     pub by: ByPartner,
     pub name: String,
@@ -53,7 +52,6 @@ pub struct FirstMessage {
     pub special_instructions: Option<String>,
 }
 
-/// The partner's answer to a request for a new deal.
 #[derive(Debug)]
 pub enum Created {
     Answer {
@@ -65,15 +63,12 @@ pub enum Created {
     Misfit(Vec<Misfit>),
     /// The contact has opted out or was banned; nothing was stored.
     Banned,
-    /// The product is unknown; nothing was stored.
     NoProduct,
     /// The two ids name different products; nothing was stored.
     TwoProducts,
-    /// The idempotency key was used with another body.
     KeyReused,
 }
 
-/// Creates a deal and begins its conversation.
 pub async fn create(
     pipeline: &Arc<Pipeline>,
     mut order: NewDealRequest,
@@ -83,7 +78,7 @@ pub async fn create(
         Some(first) => match templates::prepare(pipeline, &first.live, &first.template).await? {
             Ok(composed) => Some(DealMessage {
                 message: composed
-                    .into_message(&first.live.connection.settings, pipeline.core.clock.now()),
+                    .into_message(&first.live.connection.settings, pipeline.clock.now()),
                 channel: first.channel,
                 transfer: first.transfer,
                 special_instructions: first.special_instructions,
@@ -107,7 +102,7 @@ pub async fn create(
     };
     let sends = message.is_some();
     let write = Write::CreateDeal(Box::new(new_deal(pipeline, order, message)));
-    let created = match pipeline.core.writer.submit(write).await? {
+    let created = match pipeline.writer.submit(write).await? {
         WriteOutcome::DealCreated(created) => created,
         other => return Err(another("a new deal", &other)),
     };
@@ -138,7 +133,7 @@ fn new_deal(pipeline: &Pipeline, order: NewDealRequest, message: Option<DealMess
     props.insert(contact::SAID.to_owned(), Value::Object(said));
     NewDeal {
         by: order.by,
-        id: DealId::new(pipeline.core.clock.now()),
+        id: DealId::new(pipeline.clock.now()),
         name: order.name,
         contact_keys: contact::keys(&phones, &emails),
         phone: order.phone,
@@ -165,7 +160,7 @@ async fn find_or_store_answer(
         return Ok(None);
     };
     let write = Write::Remember(Box::new(NewStoredAnswer { claim, answer }));
-    Ok(match pipeline.core.writer.submit(write).await? {
+    Ok(match pipeline.writer.submit(write).await? {
         WriteOutcome::Remembered(Some(Notified::Replayed(answer))) => Some(Created::Answer {
             answer,
             replayed: true,
@@ -176,10 +171,8 @@ async fn find_or_store_answer(
     })
 }
 
-/// Changes a deal.
 pub async fn patch(pipeline: &Pipeline, patch: DealPatch) -> Result<DealPatched, StoreError> {
     match pipeline
-        .core
         .writer
         .submit(Write::PatchDeal(Box::new(patch)))
         .await?
@@ -189,10 +182,8 @@ pub async fn patch(pipeline: &Pipeline, patch: DealPatch) -> Result<DealPatched,
     }
 }
 
-/// Adds a note to a deal.
 pub async fn log(pipeline: &Pipeline, log: NewDealLog) -> Result<DealLogged, StoreError> {
     match pipeline
-        .core
         .writer
         .submit(Write::LogDeal(Box::new(log)))
         .await?

@@ -35,7 +35,6 @@ pub struct DeliveryTurn<'a> {
 }
 
 impl DeliveryTurns {
-    /// Returns turns for `at_once` deliveries of one connection at a time.
     pub fn new(at_once: usize) -> Self {
         Self {
             at_once,

@@ -3,10 +3,8 @@
 use crate::state::Pipeline;
 use leadhost_store::{StoreError, TicketPatch, TicketPatched, Write, WriteOutcome};
 
-/// Changes a ticket.
 pub async fn patch(pipeline: &Pipeline, patch: TicketPatch) -> Result<TicketPatched, StoreError> {
     match pipeline
-        .core
         .writer
         .submit(Write::PatchTicket(Box::new(patch)))
         .await?

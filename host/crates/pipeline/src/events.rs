@@ -35,14 +35,12 @@ const BEHIND: Duration = Duration::from_hours(366 * 24);
 /// The word for a channel's connection in messages to people.
 const INSTANCE: &str = "instance";
 
-/// The events of a webhook, in their order.
 pub struct WebhookEvents {
     pub items: Vec<NewItem>,
     /// Channels whose list of templates is out of date.
     pub stale_templates: Vec<Arc<Live>>,
 }
 
-/// Returns the events of a webhook as items for the store, each with its channel.
 pub async fn read(
     routing: &Routing<'_>,
     events: Vec<ChannelEvent>,
@@ -149,7 +147,6 @@ fn event(channel: Channel, event: Event) -> ItemResult {
     }))
 }
 
-/// Adds the keys of the person's further ids to an event.
 fn with_further_ids(mut result: ItemResult, ids: &[String]) -> ItemResult {
     if let ItemResult::Event(new) = &mut result {
         new.further_keys = contact::further_keys(&new.channel.channel, ids);

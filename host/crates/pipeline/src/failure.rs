@@ -15,10 +15,8 @@ use leadhost_domain::time::Micros;
 use leadhost_plugin::CallError;
 use leadhost_store::ConversionResult;
 
-/// Why a delivery could not be converted.
 #[derive(Debug, thiserror::Error)]
 pub enum ConvertError {
-    /// The plugin could not be called, or failed.
     #[error(transparent)]
     Call(#[from] CallError),
     #[error(transparent)]
@@ -55,7 +53,6 @@ impl From<&ConvertError> for Reason {
     }
 }
 
-/// Returns a result without items.
 pub fn empty(status: DeliveryStatus) -> ConversionResult {
     ConversionResult {
         status: Some(status),
@@ -69,7 +66,6 @@ pub fn empty(status: DeliveryStatus) -> ConversionResult {
     }
 }
 
-/// Returns a result for a delivery that waits without a failure.
 pub fn waits(reason: &str, attempts: u32, at: Micros) -> ConversionResult {
     ConversionResult {
         error: Some(reason.to_owned()),
@@ -89,7 +85,7 @@ pub fn or_waits(pipeline: &Pipeline, result: ConversionResult) -> ConversionResu
         "it has {} items, which the worker commits in parts",
         result.items.len()
     );
-    waits(&reason, 0, pipeline.core.clock.now())
+    waits(&reason, 0, pipeline.clock.now())
 }
 
 /// Returns the result of a failed conversion: queued if the plugin was not at fault,
@@ -102,7 +98,7 @@ pub fn after_failure(
     ran: Option<RanWith>,
     failures_before: u32,
 ) -> ConversionResult {
-    let now = pipeline.core.clock.now();
+    let now = pipeline.clock.now();
     match error {
         ConvertError::Call(
             CallError::Busy | CallError::ShuttingDown | CallError::OutOfTime { inline: true, .. },
@@ -117,7 +113,7 @@ pub fn after_failure(
         ConvertError::Connection(_) => waits(
             &error.to_string(),
             failures_before,
-            now.plus(pipeline.core.config.worker.backoff_first()),
+            now.plus(pipeline.config.worker.backoff_first()),
         ),
         // No retry helps. Another version or a newer service tries it again.
         ConvertError::Undecoded(_) => ConversionResult {
@@ -151,6 +147,6 @@ pub fn after_failure(
 
 /// Returns the time until the worker's next attempt after this many.
 pub fn backoff(pipeline: &Pipeline, attempts: u32) -> Duration {
-    let worker = &pipeline.core.config.worker;
+    let worker = &pipeline.config.worker;
     backoff::doubled(worker.backoff_first(), worker.backoff_longest(), attempts)
 }

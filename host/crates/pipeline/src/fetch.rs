@@ -31,16 +31,15 @@ use leadhost_egress::EgressError;
 use leadhost_plugin::{CallBudget, CallError, Loaded};
 use leadhost_store::{
     FetchAnswer, FetchOutcome, FetchSettlement, HeldFetch, ItemResult, KeptAnswer, StoreError,
-    Write,
+    Write, WriteOutcome,
 };
 use leadhost_telemetry::CallSubject;
 use leadhost_trace::{self as trace, StepFailure, StepOutcome};
 
-/// Makes one attempt at a fetch and settles it.
 pub async fn run(pipeline: &Arc<Pipeline>, held: HeldFetch, lease: LeaseDeadline) {
     let mut notes = Vec::new();
     let (outcome, called) = attempt(pipeline, &held, lease, &mut notes).await;
-    pipeline.core.metrics.intake.fetch(&outcome);
+    pipeline.metrics.intake.fetch(&outcome);
     let span = trace::current();
     match &outcome {
         FetchOutcome::Items(_) => span.set("leadhost.fetch.outcome", StepOutcome::Completed),
@@ -111,11 +110,9 @@ async fn blame(pipeline: &Arc<Pipeline>, held: &HeldFetch, called: Option<&Calle
     }
 }
 
-/// The version that made an attempt.
 struct CalledPlugin {
     plugin: Arc<Loaded>,
     live: Arc<Live>,
-    /// The request of the attempt.
     request: HttpRequest,
 }
 
@@ -131,7 +128,7 @@ async fn attempt(
     lease: LeaseDeadline,
     notes: &mut Vec<String>,
 ) -> (FetchOutcome, Option<CalledPlugin>) {
-    let now = pipeline.core.clock.now();
+    let now = pipeline.clock.now();
     if now >= held.until || held.attempts >= limits::FETCH_ATTEMPTS {
         return (
             FetchOutcome::Failed {
@@ -163,51 +160,13 @@ async fn attempt(
     };
     let mut ran = Some(called(&plugin));
 
-    let response = match kept {
-        Some(response) => response,
-        None => match pipeline
-            .core
-            .metrics
-            .egress
-            .sending(pipeline.core.egress.call(
-                &fetch.request,
-                &live.secrets,
-                &live.connection.allow,
-                || !lease.has_ended(),
-            ))
-            .await
-        {
-            Ok(response) => {
-                let response = mask::response(response, &live.secrets);
-                let answer = FetchAnswer {
-                    delivery: held.delivery,
-                    index: held.index,
-                    lease: held.lease,
-                    request: fetch.request.clone(),
-                    state: fetch.state.clone(),
-                    ran: plugin.ran_with(live.connection.config_version),
-                    response: response.clone(),
-                };
-                match pipeline
-                    .core
-                    .writer
-                    .submit_background(Write::Answer(Box::new(answer)))
-                    .await
-                {
-                    Ok(leadhost_store::WriteOutcome::Done(_)) => response,
-                    // The lease was lost or the answer was not stored: the next holder
-                    // calls again.
-                    Ok(_) => {
-                        return (
-                            retry(pipeline, held, "another host took over the fetch", None),
-                            ran,
-                        );
-                    }
-                    Err(error) => return (retry(pipeline, held, &error.to_string(), None), ran),
-                }
-            }
-            Err(error) => return (after_egress(pipeline, held, &live, &error), ran),
-        },
+    let answered = match kept {
+        Some(response) => Ok(response),
+        None => ask(pipeline, held, (&live, &plugin), &fetch, lease).await,
+    };
+    let response = match answered {
+        Ok(response) => response,
+        Err(outcome) => return (outcome, ran),
     };
 
     let own = Completing {
@@ -246,7 +205,7 @@ async fn attempt(
                 return (retry(pipeline, held, &error.to_string(), None), ran);
             }
             props::note_properties(found.iter(), notes);
-            live.content(&pipeline.core.metrics).leads(&found);
+            live.content(&pipeline.metrics).leads(&found);
             FetchOutcome::Items(found)
         }
         Ok(Err(failure)) => after_failure(pipeline, held, &live, failure),
@@ -258,7 +217,45 @@ async fn attempt(
     (outcome, ran)
 }
 
-/// The answer to a fetch, which a version completes.
+/// Makes the call and stores its answer.
+async fn ask(
+    pipeline: &Pipeline,
+    held: &HeldFetch,
+    (live, plugin): (&Live, &Loaded),
+    fetch: &FetchRequest,
+    lease: LeaseDeadline,
+) -> Result<HttpResponse, FetchOutcome> {
+    let allow = &live.connection.allow;
+    let is_held = || !lease.has_ended();
+    let call = pipeline
+        .egress
+        .call(&fetch.request, &live.secrets, allow, is_held);
+    let response = pipeline.metrics.egress.sending(call).await;
+    let response = response.map_err(|error| after_egress(pipeline, held, live, &error))?;
+    let response = mask::response(response, &live.secrets);
+    let answer = FetchAnswer {
+        delivery: held.delivery,
+        index: held.index,
+        lease: held.lease,
+        request: fetch.request.clone(),
+        state: fetch.state.clone(),
+        ran: plugin.ran_with(live.connection.config_version),
+        response: response.clone(),
+    };
+    let answer = Write::Answer(Box::new(answer));
+    match pipeline.writer.submit_background(answer).await {
+        Ok(WriteOutcome::Done(_)) => Ok(response),
+        // The lease was lost or the answer was not stored: the next holder calls again.
+        Ok(_) => Err(retry(
+            pipeline,
+            held,
+            "another host took over the fetch",
+            None,
+        )),
+        Err(error) => Err(retry(pipeline, held, &error.to_string(), None)),
+    }
+}
+
 struct Completing<'a> {
     pipeline: &'a Arc<Pipeline>,
     live: &'a Arc<Live>,
@@ -274,11 +271,10 @@ impl Completing<'_> {
     ) -> rollout::Completed {
         let (pipeline, live, held) = (self.pipeline, self.live, self.held);
         let completed = self.items(plugin, state, held.hop, response).await?;
-        let now = pipeline.core.clock.now();
+        let now = pipeline.clock.now();
         Ok(completed.map(|items| results(live, items, held.hop, now, held.until)))
     }
 
-    /// Returns the items that a version reads in the answer to this hop.
     async fn items(
         &self,
         plugin: &Arc<Loaded>,
@@ -298,9 +294,9 @@ impl Completing<'_> {
             response,
         };
         let lane = live.connection.id.as_str();
-        let plugins = &pipeline.core.plugins;
+        let plugins = &pipeline.plugins;
         let complete = plugins.complete(plugin, lane, completion, CallBudget::Worker);
-        let metrics = &pipeline.core.metrics.plugins;
+        let metrics = &pipeline.metrics.plugins;
         metrics
             .calling(plugin, CallSubject::Delivery(held.delivery), complete)
             .await
@@ -350,13 +346,12 @@ impl Completing<'_> {
         AskedFetch::Here(Box::new(fetch))
     }
 
-    /// Returns the stored answer to a fetch at an earlier hop.
     async fn answer_to(
         &self,
         fetch: &FetchRequest,
         hop: u32,
     ) -> Result<Option<HttpResponse>, StoreError> {
-        let store = &self.pipeline.core.store;
+        let store = &self.pipeline.store;
         let mut after = 0;
         loop {
             let page = store.answers(self.held.delivery, after, ANSWERS).await?;
@@ -388,7 +383,6 @@ enum AskedFetch {
 /// Answers per read: each may be as large as the bound of a fetch's answer.
 const ANSWERS: u32 = 8;
 
-/// Returns the pointer to this lead among the items.
 fn fetch_of(items: Vec<ConvertedItem>, external_id: Option<&str>) -> Option<FetchRequest> {
     items.into_iter().find_map(|item| match item.outcome {
         ConversionOutcome::Fetch(fetch) if fetch.external_id.as_deref() == external_id => {
@@ -398,13 +392,11 @@ fn fetch_of(items: Vec<ConvertedItem>, external_id: Option<&str>) -> Option<Fetc
     })
 }
 
-/// Returns the rollout whose candidate made the pointer, while it is a canary.
 fn canary(pipeline: &Pipeline, live: &Live, held: &HeldFetch) -> Option<Arc<LiveRollout>> {
     let rollout = pipeline.rollouts.get(&live.connection.plugin)?;
     (rollout.is_canary() && rollout.candidate.digest == held.ran.digest).then_some(rollout)
 }
 
-/// Returns the rollout whose candidate is this version, while it is in its probation.
 fn probation(pipeline: &Pipeline, plugin: &Loaded) -> Option<Arc<LiveRollout>> {
     let rollout = pipeline.rollouts.get(&plugin.description.name)?;
     let is_probation = rollout.rollout.stage == RolloutStage::Probation;
@@ -427,7 +419,7 @@ async fn choose(
     if let Some(rollout) = canary {
         return Ok((Arc::clone(&rollout.candidate), own, held.response.clone()));
     }
-    let active = pipeline.core.plugins.active(&live.connection.plugin);
+    let active = pipeline.plugins.active(&live.connection.plugin);
     if let Some(active) = active {
         if active.digest == held.ran.digest {
             return Ok((active, own, held.response.clone()));
@@ -461,15 +453,13 @@ async fn asked_first(
 ) -> Option<FetchRequest> {
     let wanted = held.external_id.as_deref()?;
     let received_by = pipeline.connections.get(&held.received_by).await.ok()??;
-    let delivery = pipeline.core.store.delivery(held.delivery).await.ok()??;
+    let delivery = pipeline.store.delivery(held.delivery).await.ok()??;
     let input = convert::input(&received_by, &delivery.request);
     let lane = received_by.connection.id.as_str();
     let convert = pipeline
-        .core
         .plugins
         .convert(plugin, lane, input, CallBudget::Worker);
     let conversion = pipeline
-        .core
         .metrics
         .plugins
         .calling(plugin, CallSubject::Delivery(delivery.request.id), convert)
@@ -539,7 +529,6 @@ fn after_egress(
     }
 }
 
-/// Pauses the connection's fetches for an operator, and keeps this one.
 fn stop(pipeline: &Pipeline, held: &HeldFetch, live: &Live, reason: String) -> FetchOutcome {
     // Not logged: the reason may quote the source, and name people.
     let connection = &live.connection;
@@ -566,5 +555,5 @@ fn retry(
 fn next(pipeline: &Pipeline, held: &HeldFetch, retry_after: Option<Duration>) -> Micros {
     let backoff = failure::backoff(pipeline, held.attempts + 1);
     let asked = retry_after.unwrap_or_default();
-    pipeline.core.clock.now().plus(backoff.max(asked))
+    pipeline.clock.now().plus(backoff.max(asked))
 }

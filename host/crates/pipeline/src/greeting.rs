@@ -66,7 +66,6 @@ pub fn trace_stored(greeted: &[Greeted], committing: Instant) {
     }
 }
 
-/// Returns the greeting, or why there is none.
 async fn compose(
     pipeline: &Pipeline,
     live: &Live,
@@ -99,7 +98,7 @@ async fn compose(
         .map_err(|error| error.to_string())
         .map(|composed| NewGreeting {
             channel,
-            message: composed.into_message(&live.connection.settings, pipeline.core.clock.now()),
+            message: composed.into_message(&live.connection.settings, pipeline.clock.now()),
             transfer: greeting.transfer,
             template: greeting.template.clone(),
             adapter: live.connection.plugin.clone(),
@@ -147,7 +146,6 @@ fn fill(text: &str, value: impl Fn(&str) -> Option<String>) -> Result<String, &s
     Ok(filled)
 }
 
-/// Returns the first unknown word in braces.
 pub fn unknown_word(text: &str) -> Option<&str> {
     braced(text).find(|word| !WORDS.contains(word))
 }

@@ -36,7 +36,6 @@ use leadhost_store::{
 use leadhost_telemetry::{CallSubject, describe_version};
 use leadhost_trace::{self as trace, Span, SpanKind, StepFailure, StepOutcome};
 
-/// The address that a request was sent to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Address {
     Source(ConnectionId),
@@ -55,7 +54,6 @@ impl Address {
         }
     }
 
-    /// Returns whether this is the address of the connection.
     fn is_address_of(&self, connection: &Connection) -> bool {
         match self {
             Self::Source(_) => connection.kind == ConnectionKind::Source,
@@ -66,7 +64,6 @@ impl Address {
     }
 }
 
-/// A complete request to a connection's address.
 #[derive(Debug)]
 pub struct InboundRequest {
     pub address: Address,
@@ -97,7 +94,6 @@ impl InboundRequest {
     }
 }
 
-/// The answer to the sender.
 #[derive(Debug)]
 pub enum Received {
     /// Stored. The reply is the plugin's own, with its slots filled.
@@ -150,17 +146,16 @@ pub async fn expect(pipeline: &Pipeline, address: &Address) -> Result<Connection
 /// is left for deliveries that can be stored.
 fn has_room(pipeline: &Pipeline, live: &Live) -> Result<(), IntakeError> {
     let connection = &live.connection;
-    if !pipeline.core.writer.has_room(&connection.id) {
+    if !pipeline.writer.has_room(&connection.id) {
         return Err(StoreError::Busy.into());
     }
     let waiting = &pipeline.waiting;
-    if waiting.is_full(&connection.id, &pipeline.core.config.intake) {
+    if waiting.is_full(&connection.id, &pipeline.config.intake) {
         return Err(IntakeError::Full(connection.name.clone()));
     }
     Ok(())
 }
 
-/// Takes in a delivery.
 pub async fn receive(
     pipeline: &Arc<Pipeline>,
     inbound: InboundRequest,
@@ -168,12 +163,10 @@ pub async fn receive(
     let waiting = trace::span("wait for turn", SpanKind::Internal);
     let live = connection(pipeline, &inbound.address).await?;
     let turns = &pipeline.turns;
-    let _turn = turns
-        .wait(&live.connection.id, pipeline.core.clock.now())
-        .await;
+    let _turn = turns.wait(&live.connection.id, pipeline.clock.now()).await;
     has_room(pipeline, &live)?;
     drop(waiting);
-    let now = pipeline.core.clock.now();
+    let now = pipeline.clock.now();
     let peer = network::owner(inbound.peer);
     let by_operator = inbound.by_operator;
     let came = as_it_came(inbound, &live, now);
@@ -191,7 +184,6 @@ pub async fn receive(
     received
 }
 
-/// Adds what all spans of a delivery say of it.
 pub(super) fn describe(span: &Span, live: &Live, delivery: DeliveryId) {
     if span.is_on() {
         span.set("messaging.system", "leadhost");
@@ -203,7 +195,6 @@ pub(super) fn describe(span: &Span, live: &Live, delivery: DeliveryId) {
     }
 }
 
-/// Checks, converts and commits a delivery.
 async fn process(
     pipeline: &Arc<Pipeline>,
     live: &Arc<Live>,
@@ -212,7 +203,7 @@ async fn process(
     by_operator: bool,
 ) -> Result<Received, IntakeError> {
     let now = came.delivery.received_at;
-    let Some(plugin) = pipeline.core.plugins.active(&live.connection.plugin) else {
+    let Some(plugin) = pipeline.plugins.active(&live.connection.plugin) else {
         let reason = format!("no version of `{}` is active", live.connection.plugin);
         let result = failure::waits(&reason, 0, now);
         return keep_unchecked(pipeline, live, came, peer, result).await;
@@ -259,7 +250,6 @@ async fn process(
     take(pipeline, live, &plugin, &checks, delivery).await
 }
 
-/// Converts within the inline budget and commits the result.
 async fn take(
     pipeline: &Arc<Pipeline>,
     live: &Arc<Live>,
@@ -328,7 +318,6 @@ async fn take(
     Ok(Received::Stored { outcome, reply })
 }
 
-/// Notes the version whose result is used, and what it gave.
 pub(super) fn describe_conversion(span: &Span, chosen: &Chosen) {
     if !span.is_on() {
         return;
@@ -453,8 +442,8 @@ async fn commit_or_drop(
     // an error, and learns the outcome when it retries.
     let written = tokio::select! {
         biased;
-        written = pipeline.core.writer.submit(Write::Accept(Box::new(acceptance))) => written?,
-        lost = pipeline.core.store.lost() => return Err(lost.into()),
+        written = pipeline.writer.submit(Write::Accept(Box::new(acceptance))) => written?,
+        lost = pipeline.store.lost() => return Err(lost.into()),
     };
     match written {
         WriteOutcome::Done(outcome) => {
@@ -462,12 +451,8 @@ async fn commit_or_drop(
                 pipeline.wake();
             }
             greeting::trace_stored(&outcome.greeted, committing);
-            pipeline.core.metrics.intake.delivery(outcome.status);
-            pipeline
-                .core
-                .metrics
-                .intake
-                .quarantine_evicted(outcome.evicted);
+            pipeline.metrics.intake.delivery(outcome.status);
+            pipeline.metrics.intake.quarantine_evicted(outcome.evicted);
             if matches!(
                 outcome.status,
                 DeliveryStatus::Queued | DeliveryStatus::Failed
@@ -477,7 +462,7 @@ async fn commit_or_drop(
             Ok(Some(outcome))
         }
         WriteOutcome::NotKept => {
-            pipeline.core.metrics.intake.quarantine_refused();
+            pipeline.metrics.intake.quarantine_refused();
             Ok(None)
         }
         _ => Ok(None),
@@ -508,7 +493,6 @@ fn log_failure(live: &Live, plugin: &Loaded, delivery: DeliveryId, error: &Conve
     }
 }
 
-/// The answer to a source that verifies the address.
 #[derive(Debug)]
 pub enum Handshake {
     Answer(FilledReply),
@@ -524,30 +508,27 @@ pub enum Handshake {
     Unavailable(String),
 }
 
-/// Answers a source's GET.
 pub async fn handshake(
     pipeline: &Arc<Pipeline>,
     inbound: InboundRequest,
 ) -> Result<Handshake, IntakeError> {
     let live = connection(pipeline, &inbound.address).await?;
-    let Some(plugin) = pipeline.core.plugins.active(&live.connection.plugin) else {
+    let Some(plugin) = pipeline.plugins.active(&live.connection.plugin) else {
         return Ok(Handshake::Unavailable(format!(
             "no version of `{}` is active",
             live.connection.plugin
         )));
     };
-    let came = as_it_came(inbound, &live, pipeline.core.clock.now());
+    let came = as_it_came(inbound, &live, pipeline.clock.now());
     let query = came.delivery.query.clone();
     let shown = came.masked(&live.own_checks(), &live);
     let input = convert::input(&live, &shown);
     let lane = live.connection.id.as_str();
     // Callers are not authenticated, so the budget is as small as that of a request.
     let ask = pipeline
-        .core
         .plugins
         .handshake(&plugin, lane, input, CallBudget::Brief);
     let answer = match pipeline
-        .core
         .metrics
         .plugins
         .calling(&plugin, CallSubject::Connection, ask)

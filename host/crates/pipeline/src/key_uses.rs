@@ -5,14 +5,13 @@ use std::sync::Arc;
 use super::state::Pipeline;
 use leadhost_domain::limits;
 
-/// Runs until the service ends.
 pub async fn run(pipeline: Arc<Pipeline>) {
     loop {
         let ends = tokio::select! {
             () = tokio::time::sleep(limits::KEY_USES_EVERY) => false,
-            () = pipeline.core.shutdown.ended() => true,
+            () = pipeline.shutdown.ended() => true,
         };
-        if let Err(error) = pipeline.keys.write_uses(&pipeline.core.store).await
+        if let Err(error) = pipeline.keys.write_uses(&pipeline.store).await
             && !error.is_logged()
         {
             tracing::warn!(%error, "last use of keys not stored");

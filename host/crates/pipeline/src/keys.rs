@@ -119,7 +119,6 @@ impl KeyCache {
         }
     }
 
-    /// Stores which keys were used since the last call.
     pub async fn write_uses(&self, store: &Store) -> Result<(), StoreError> {
         let used: Vec<_> = {
             let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);

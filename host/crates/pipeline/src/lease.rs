@@ -16,14 +16,12 @@ pub struct LeaseDeadline {
 }
 
 impl LeaseDeadline {
-    /// Returns a lease that begins now.
     pub fn lasting(lease: Duration) -> Self {
         Self {
             until: clock::boot() + lease,
         }
     }
 
-    /// Returns whether the lease has expired.
     pub fn has_ended(self) -> bool {
         clock::boot() >= self.until
     }
@@ -37,18 +35,18 @@ pub async fn renewed<T>(
     held: &HeldDelivery,
     conversion: impl Future<Output = T>,
 ) -> T {
-    let lasts = pipeline.core.config.worker.lease();
+    let lasts = pipeline.config.worker.lease();
     let renewing = async {
         loop {
             tokio::time::sleep(lasts / 2).await;
             let renewal = Write::Renew {
                 delivery: held.delivery.id,
                 lease: held.lease,
-                until: pipeline.core.clock.now().plus(lasts),
+                until: pipeline.clock.now().plus(lasts),
             };
             // Not behind other writes: they could take longer than the rest of the lease. If the
             // store does not answer now, the next one may still be in time.
-            if let Ok(WriteOutcome::Stale) = pipeline.core.writer.submit(renewal).await {
+            if let Ok(WriteOutcome::Stale) = pipeline.writer.submit(renewal).await {
                 return;
             }
         }
@@ -65,7 +63,7 @@ pub async fn renewed<T>(
 /// the work is repeated; deduplication makes it one lead. Returns whether this result is stored.
 pub async fn settle(pipeline: &Pipeline, write: Write) -> bool {
     let committing = Instant::now();
-    let written = pipeline.core.writer.submit_background(write).await;
+    let written = pipeline.writer.submit_background(write).await;
     if let Ok(WriteOutcome::Done(outcome)) = &written {
         greeting::trace_stored(&outcome.greeted, committing);
     }
@@ -74,7 +72,6 @@ pub async fn settle(pipeline: &Pipeline, write: Write) -> bool {
     is_stored
 }
 
-/// Commits the result of a conversion, in parts if it is large.
 pub async fn settle_conversion(pipeline: &Pipeline, conversion: Reconversion) {
     settled(pipeline, parts::commit(pipeline, conversion).await);
 }
@@ -82,12 +79,8 @@ pub async fn settle_conversion(pipeline: &Pipeline, conversion: Reconversion) {
 fn settled(pipeline: &Pipeline, written: Result<WriteOutcome, StoreError>) {
     match written {
         Ok(WriteOutcome::Done(outcome)) => {
-            pipeline.core.metrics.intake.delivery(outcome.status);
-            pipeline
-                .core
-                .metrics
-                .intake
-                .quarantine_evicted(outcome.evicted);
+            pipeline.metrics.intake.delivery(outcome.status);
+            pipeline.metrics.intake.quarantine_evicted(outcome.evicted);
         }
         Ok(_) => tracing::debug!("lease expired, another host has the work"),
         Err(error) if error.is_logged() => {}

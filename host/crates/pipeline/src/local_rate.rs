@@ -14,7 +14,6 @@ pub struct LocalRateLimiter<K> {
     each: Duration,
     /// The greatest debt.
     burst: Duration,
-    /// When the debt of each is paid off.
     paid: Mutex<HashMap<K, Micros>>,
 }
 

@@ -18,7 +18,6 @@ use leadhost_egress::seal::Secrets;
 /// Replaces a secret.
 pub const MASK: &str = "***";
 
-/// Headers that carry credentials for every sender.
 const HEADERS: [&str; 7] = [
     "authorization",
     "proxy-authorization",
@@ -86,7 +85,6 @@ impl<'s> Mask<'s> {
         Self { secrets, by_value }
     }
 
-    /// Masks the values of the secrets in a text.
     pub fn text<'t>(&self, text: &'t str) -> Cow<'t, str> {
         let mut masked = Cow::Borrowed(text);
         for wanted in &self.by_value {
@@ -184,7 +182,6 @@ pub fn response(response: HttpResponse, secrets: &Secrets) -> HttpResponse {
     }
 }
 
-/// Masks the values of the secrets in a text.
 pub fn text<'t>(text: &'t str, secrets: &Secrets) -> Cow<'t, str> {
     Mask::new(secrets).text(text)
 }
@@ -294,7 +291,6 @@ fn after_name(content: &str, from: usize, name: &str) -> Option<usize> {
     })
 }
 
-/// Masks the value of a form field. `None` if there is none.
 fn form_field(content: &str, name: &str) -> Option<String> {
     if content.trim_start().starts_with(['{', '[', '<']) {
         return None;

@@ -78,14 +78,13 @@ pub async fn items(
         }
         accepted
     };
-    let plugins = &caller.pipeline.core.plugins;
+    let plugins = &caller.pipeline.plugins;
     Ok(plugins.compute(lane, &caller.plugin.digest, work).await?)
 }
 
 /// Items that are processed before other tasks get a turn.
 const AT_ONCE: usize = 64;
 
-/// Returns how much work an outcome is.
 fn parts(outcome: &ConversionOutcome) -> usize {
     match outcome {
         ConversionOutcome::Lead(lead) => {

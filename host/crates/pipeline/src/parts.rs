@@ -15,7 +15,7 @@ pub async fn commit(
     conversion: Reconversion,
 ) -> Result<WriteOutcome, StoreError> {
     let (delivery, lease) = (conversion.delivery, conversion.lease);
-    let lasts = pipeline.core.config.worker.lease();
+    let lasts = pipeline.config.worker.lease();
     let mut parts = conversion.in_parts().into_iter();
     let mut items = Vec::new();
     // How long the conversion held the delivery before its first part, only its caller knows.
@@ -25,11 +25,11 @@ pub async fn commit(
             && renewed.is_none_or(|at| at.elapsed() >= lasts / 2)
         {
             renewed = Some(Instant::now());
-            part.until = Some(pipeline.core.clock.now().plus(lasts));
+            part.until = Some(pipeline.clock.now().plus(lasts));
         }
         let write = Write::Convert(Box::new(part));
         let committing = Instant::now();
-        match pipeline.core.writer.submit_background(write).await? {
+        match pipeline.writer.submit_background(write).await? {
             WriteOutcome::Done(mut outcome) => {
                 greeting::trace_stored(&outcome.greeted, committing);
                 items.append(&mut outcome.items);
@@ -42,10 +42,10 @@ pub async fn commit(
             }
             other => return Ok(other),
         }
-        if pipeline.core.shutdown.has_begun() && parts.len() > 0 {
+        if pipeline.shutdown.has_begun() && parts.len() > 0 {
             // The next start continues, without waiting for the lease to expire.
             let release = Write::Release { delivery, lease };
-            pipeline.core.writer.submit_background(release).await?;
+            pipeline.writer.submit_background(release).await?;
             return Ok(WriteOutcome::Stale);
         }
     }

@@ -20,7 +20,6 @@ use leadhost_plugin::{CallBudget, Loaded};
 use leadhost_store::NewDelivery;
 use leadhost_telemetry::CallSubject;
 
-/// Returns the sender checks of this connection under this version.
 pub async fn checks(
     pipeline: &Pipeline,
     live: &Live,
@@ -48,11 +47,9 @@ pub async fn declared(
     }
     let lane = live.lane(budget);
     let ask = pipeline
-        .core
         .plugins
         .sender_checks(plugin, lane, &live.connection.config, budget);
     let declared = pipeline
-        .core
         .metrics
         .plugins
         .calling_for(budget, plugin, CallSubject::Connection, ask)
@@ -61,7 +58,6 @@ pub async fn declared(
     Ok(known.keep(&live.connection, &plugin.digest, declared))
 }
 
-/// A delivery as received, with its secrets.
 #[derive(Clone)]
 pub struct Unmasked {
     pub delivery: NewDelivery,
@@ -72,7 +68,6 @@ pub struct Unmasked {
 }
 
 impl Unmasked {
-    /// Runs the sender checks.
     pub fn verify(&self, checks: &SenderChecks, live: &Live) -> Result<(), CheckError> {
         let delivery = &self.delivery;
         let presented = Presented {
@@ -86,12 +81,10 @@ impl Unmasked {
         verify(presented, checks, live, delivery.received_at)
     }
 
-    /// Returns the delivery for a plugin and the store.
     pub fn masked(self, carried: &SenderChecks, live: &Live) -> NewDelivery {
         redacted(self.into_stored(), carried, live)
     }
 
-    /// Returns the delivery as it is stored until its sender is checked, and its sealed proof.
     pub fn put_away(
         self,
         pipeline: &Pipeline,
@@ -111,7 +104,7 @@ impl Unmasked {
             sent: self.sent.clone(),
         })
         .expect("texts are always JSON");
-        let sealed = pipeline.core.sealer.seal(&plain, context(came).as_bytes());
+        let sealed = pipeline.sealer.seal(&plain, context(came).as_bytes());
         (
             redacted_to(self.into_stored(), &mask, carried, body),
             sealed,
@@ -151,14 +144,12 @@ impl Evidence<'static> {
     /// host opens it, or it is damaged.
     pub fn open(pipeline: &Pipeline, delivery: &NewDelivery, sealed: &[u8]) -> Option<Self> {
         let plain = pipeline
-            .core
             .sealer
             .open(sealed, context(delivery).as_bytes())
             .ok()?;
         serde_json::from_slice(&plain).ok()
     }
 
-    /// Runs the sender checks on a stored delivery.
     pub fn verify(
         &self,
         checks: &SenderChecks,
@@ -200,13 +191,11 @@ mod in_base64 {
     use bytes::Bytes;
     use serde::{Deserialize as _, Deserializer, Serialize as _, Serializer, de};
 
-    /// Writes bytes as base64; `None` as null.
     pub fn serialize<S: Serializer>(bytes: &Option<Bytes>, to: S) -> Result<S::Ok, S::Error> {
         let text = bytes.as_ref().map(|bytes| STANDARD.encode(bytes));
         text.serialize(to)
     }
 
-    /// Reads bytes from base64; null as `None`.
     pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Bytes>, D::Error> {
         let text = Option::<String>::deserialize(from)?;
         let bytes = text.map(|text| STANDARD.decode(text).map(Bytes::from));
@@ -218,7 +207,6 @@ fn context(delivery: &NewDelivery) -> String {
     format!("presented:{}", delivery.id)
 }
 
-/// Masks the credentials of a delivery for the store.
 pub fn redacted(delivery: NewDelivery, carried: &SenderChecks, live: &Live) -> NewDelivery {
     let mask = Mask::new(&live.secrets);
     let carried = &carried.carried_secrets;

@@ -156,10 +156,8 @@ pub fn note_unread<'r>(results: impl Iterator<Item = &'r ItemResult>, notes: &mu
     }
 }
 
-/// Properties under construction.
 struct PropsBuilder {
     props: Map<String, Value>,
-    /// Bytes that are left.
     room: usize,
     left_out: Vec<String>,
 }
@@ -180,7 +178,6 @@ impl PropsBuilder {
         }
     }
 
-    /// Takes that many bytes, if they are left.
     fn takes(&mut self, bytes: usize) -> bool {
         let left = self.room.checked_sub(bytes);
         self.room = left.unwrap_or(self.room);
@@ -223,7 +220,6 @@ impl PropsBuilder {
         }
     }
 
-    /// Keeps the first values that fit.
     fn list(&mut self, name: &str, values: impl Iterator<Item = Value>) {
         let mut values = values.enumerate().peekable();
         if values.peek().is_none() {
@@ -244,7 +240,6 @@ impl PropsBuilder {
         }
     }
 
-    /// Keeps every field that fits.
     fn fields(&mut self, name: &str, values: impl Iterator<Item = (String, Value)>) {
         let mut kept = Map::new();
         let mut values = values.peekable();
@@ -283,7 +278,6 @@ fn prefix(message: &str, bytes: usize) -> &str {
     message
 }
 
-/// Shortens a name for a note.
 fn short(name: &str) -> String {
     const SHOWN: usize = 64;
     match name.char_indices().nth(SHOWN) {

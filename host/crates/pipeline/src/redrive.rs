@@ -14,12 +14,10 @@ use leadhost_store::{HeldDelivery, StoreError};
 /// Deliveries between two checks of progress.
 const STEP: u32 = 8;
 
-/// The pause between attempts while the store does not answer.
 const AGAIN: Duration = Duration::from_secs(1);
 
-/// Continues redrives that a stop or a crash interrupted.
 pub async fn resume(pipeline: Arc<Pipeline>) {
-    match pipeline.core.store.activations().await {
+    match pipeline.store.activations().await {
         Ok(activations) => {
             for activation in activations {
                 run(&pipeline, &activation.name, &activation.digest).await;
@@ -36,15 +34,14 @@ pub async fn run(pipeline: &Arc<Pipeline>, plugin: &str, digest: &Digest) {
     let mut redriven = 0u64;
     let mut after = None;
     let serves = |pipeline: &Pipeline| {
-        let active = pipeline.core.plugins.active(plugin);
+        let active = pipeline.plugins.active(plugin);
         active.is_some_and(|active| active.digest == *digest)
     };
     // Another activation has its own redrive, and the next start continues.
-    while serves(pipeline) && !pipeline.core.shutdown.has_begun() {
-        let now = pipeline.core.clock.now();
-        let until = now.plus(pipeline.core.config.worker.lease());
+    while serves(pipeline) && !pipeline.shutdown.has_begun() {
+        let now = pipeline.clock.now();
+        let until = now.plus(pipeline.config.worker.lease());
         let held = match pipeline
-            .core
             .store
             .claim_failed(plugin, digest, after, STEP, now, until)
             .await
@@ -53,7 +50,7 @@ pub async fn run(pipeline: &Arc<Pipeline>, plugin: &str, digest: &Digest) {
             Err(StoreError::Lost(_) | StoreError::Unavailable(_) | StoreError::Busy) => {
                 tokio::select! {
                     () = tokio::time::sleep(AGAIN) => continue,
-                    () = pipeline.core.shutdown.begun() => return,
+                    () = pipeline.shutdown.begun() => return,
                 }
             }
             Err(error) => {

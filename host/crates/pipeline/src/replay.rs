@@ -76,7 +76,6 @@ pub enum ReplayError {
     },
 }
 
-/// Replays one delivery.
 pub async fn one(
     pipeline: &Arc<Pipeline>,
     id: DeliveryId,
@@ -128,18 +127,14 @@ pub async fn one(
     } else {
         let write = Write::Convert(Box::new(conversion));
         let committing = Instant::now();
-        let written = pipeline.core.writer.submit(write).await?;
+        let written = pipeline.writer.submit(write).await?;
         if let WriteOutcome::Done(outcome) = &written {
             greeting::trace_stored(&outcome.greeted, committing);
         }
         written
     };
     if let WriteOutcome::Done(outcome) = &written {
-        pipeline
-            .core
-            .metrics
-            .intake
-            .quarantine_evicted(outcome.evicted);
+        pipeline.metrics.intake.quarantine_evicted(outcome.evicted);
     }
     match written {
         WriteOutcome::Done(mut outcome) if is_preview => {
@@ -165,16 +160,13 @@ fn is_still(expected: DeliveryStatus, status: DeliveryStatus) -> bool {
     status == expected || status.is_tried_again() && expected.is_tried_again()
 }
 
-/// The outcome of a delivery in a repair.
 #[derive(Debug)]
 pub enum InRepair {
     /// It was converted again, and the changes of the repair are committed.
     Replayed(DeliveryOutcome),
-    /// The active version failed on it. It is as it was.
     Failed(String),
     /// The active version refuses its body. It is as it was.
     Rejected,
-    /// It is in quarantine, as it was.
     Quarantined,
     /// The version could not be called just now: the host is busy or stops. It is as it was.
     Later(String),
@@ -235,11 +227,10 @@ pub async fn in_repair(
     }
 }
 
-/// Claims a delivery that was not emptied.
 async fn claim(pipeline: &Pipeline, id: DeliveryId) -> Result<HeldDelivery, ReplayError> {
-    let now = pipeline.core.clock.now();
-    let until = now.plus(pipeline.core.config.worker.lease());
-    let store = &pipeline.core.store;
+    let now = pipeline.clock.now();
+    let until = now.plus(pipeline.config.worker.lease());
+    let store = &pipeline.store;
     let Some(held) = store.claim_delivery(id, now, until).await? else {
         return Err(match store.delivery(id).await? {
             Some(_) => ReplayError::Busy(id),
@@ -295,7 +286,7 @@ async fn merge(
         let Some((from, into)) = item.diff.iter().find_map(moved) else {
             continue;
         };
-        let store = &pipeline.core.store;
+        let store = &pipeline.store;
         let merged = store.merge_contact(workspace, from, into, None).await?;
         if merged == ContactMerge::Merged {
             item.diff.push(FieldDiff {
@@ -310,7 +301,6 @@ async fn merge(
     Ok(())
 }
 
-/// Returns the contacts between which a deal moved.
 fn moved(diff: &FieldDiff) -> Option<(ContactId, ContactId)> {
     let id = |value: &Value| value.as_str()?.parse().ok();
     (diff.applied && diff.field == PERSON)
@@ -325,7 +315,7 @@ async fn release(pipeline: &Pipeline, held: &HeldDelivery) {
         delivery: held.delivery.id,
         lease: held.lease,
     };
-    if let Err(error) = pipeline.core.writer.submit(write).await {
+    if let Err(error) = pipeline.writer.submit(write).await {
         tracing::warn!(delivery = %held.delivery.id, %error, "delivery not released, its lease will expire");
     }
 }

@@ -24,12 +24,10 @@ use leadhost_telemetry::CallSubject;
 /// The stored answers in one read: each may be as large as the bound of a fetch's answer.
 pub const ANSWERS_PER_READ: u32 = 8;
 
-/// Why a stored answer gave no items.
 #[derive(Debug, thiserror::Error)]
 pub enum CompletionError {
     #[error(transparent)]
     Call(#[from] CallError),
-    /// The converter's answer.
     #[error("the converter reports: {0}")]
     Failed(String),
     #[error("its connection no longer exists")]
@@ -80,7 +78,6 @@ impl ReplayAnswerError {
         }
     }
 
-    /// Returns whether the converter reports that the answer has no lead for it.
     pub fn is_refusal(&self) -> bool {
         let Self::Completion { source, .. } = self else {
             return false;
@@ -106,7 +103,6 @@ impl From<&ReplayAnswerError> for Reason {
     }
 }
 
-/// Replaces the conversion's pointers with the items of the stored answers.
 pub async fn complete(
     pipeline: &Pipeline,
     delivery: &NewDelivery,
@@ -129,12 +125,9 @@ pub async fn complete(
     Ok(())
 }
 
-/// A stored answer that completed a pointer.
 #[derive(Debug)]
 pub struct UsedAnswer {
-    /// Its number.
     pub number: i64,
-    /// The state of the pointer, which the plugin got back.
     pub state: Vec<u8>,
 }
 
@@ -157,7 +150,7 @@ pub async fn complete_with(
         budget,
         used: Vec::new(),
     };
-    let (store, mut after) = (&pipeline.core.store, 0);
+    let (store, mut after) = (&pipeline.store, 0);
     while pointers.result.has_fetch() {
         let page = store.answers(delivery.id, after, ANSWERS_PER_READ).await?;
         let Some(last) = page.last() else { break };
@@ -172,7 +165,6 @@ pub async fn complete_with(
     Ok(pointers.used)
 }
 
-/// A conversion whose pointers are completed by a version.
 struct AnsweredPointers<'a> {
     pipeline: &'a Pipeline,
     plugin: &'a Arc<Loaded>,
@@ -183,7 +175,6 @@ struct AnsweredPointers<'a> {
 }
 
 impl AnsweredPointers<'_> {
-    /// Replaces the pointer that this answer completes, if there is one.
     async fn with(&mut self, answer: KeptAnswer) -> Result<(), ReplayAnswerError> {
         let Some(at) = asked_for(&self.result.items, &answer) else {
             return Ok(());
@@ -260,22 +251,17 @@ async fn call(
         .ok_or(CompletionError::NoConnection)?;
     let completion = input(&live, delivery, fetch, response);
     let lane = live.lane(budget);
-    let complete = pipeline
-        .core
-        .plugins
-        .complete(plugin, lane, completion, budget);
+    let complete = pipeline.plugins.complete(plugin, lane, completion, budget);
     let items = pipeline
-        .core
         .metrics
         .plugins
         .calling_for(budget, plugin, CallSubject::Delivery(delivery.id), complete)
         .await?
         .map_err(|failure| CompletionError::Failed(failure.message))?;
-    let now = pipeline.core.clock.now();
+    let now = pipeline.clock.now();
     Ok(fetch::results(&live, items, fetch.hop, now, fetch.until))
 }
 
-/// Returns the answer to a pointer as its converter gets it.
 pub(super) fn input(
     live: &Live,
     delivery: &NewDelivery,

@@ -14,7 +14,6 @@ const LOOK: Duration = Duration::from_secs(1);
 /// Between two rounds while nothing is open, unless a signal arrives.
 const REST: Duration = Duration::from_secs(5);
 
-/// The rounds of a task.
 pub struct Rounds {
     /// The action that a failed round did not do, for the log.
     failure: &'static str,

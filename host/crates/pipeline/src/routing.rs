@@ -19,28 +19,22 @@ pub struct Routing<'a> {
     pub among: Reachable<'a>,
 }
 
-/// The other connections of the workspace.
 pub enum Reachable<'a> {
-    /// Those in the store.
     Stored(RoutingCaller<'a>),
     /// Those that were captured from a service, for a program outside it.
     Captured(&'a [CapturedLive]),
 }
 
-/// The caller that looks for a connection in the store.
 pub struct RoutingCaller<'a> {
     pub pipeline: &'a Pipeline,
     /// The plugin of the address and of all connections that it routes to.
     pub plugin: &'a Arc<Loaded>,
-    /// The budget of the conversion.
     pub budget: CallBudget,
 }
 
 /// A connection that was captured from a service, for a program outside it.
 pub struct CapturedLive {
-    /// Without its secrets.
     pub live: Arc<Live>,
-    /// Whether it has a sender check that runs.
     pub is_proven: bool,
 }
 
@@ -68,7 +62,6 @@ impl Routing<'_> {
         }
     }
 
-    /// Returns the connections of the workspace.
     pub async fn workspace_connections(&self) -> Result<Vec<Arc<Live>>, ConvertError> {
         match &self.among {
             Reachable::Stored(caller) => {
@@ -109,7 +102,6 @@ impl Routing<'_> {
 }
 
 impl RoutingCaller<'_> {
-    /// Returns whether the connection has a sender check that runs.
     pub async fn is_proven(&self, live: &Live) -> Result<bool, ConvertError> {
         // A short budget would leave the items of the delivery without a connection.
         let budget = match self.budget {
@@ -122,7 +114,6 @@ impl RoutingCaller<'_> {
     }
 }
 
-/// Returns the reason if no connection answers to the route.
 pub fn unclaimed(what: &str, route: &Pairs) -> String {
     format!(
         "no {what} of the workspace answers to {}",

@@ -22,11 +22,11 @@ pub fn start(pipeline: &Arc<Pipeline>, shutdown: &Shutdown) -> Vec<tokio::task::
             Arc::clone(pipeline),
             shutdown.clone(),
         )),
-        pipeline.core.spawn(redrive::resume(Arc::clone(pipeline))),
+        pipeline.spawn(redrive::resume(Arc::clone(pipeline))),
     ];
     tasks.extend(deploy::rollout::start(pipeline, shutdown));
     tasks.extend(fleet::start(pipeline, shutdown));
-    if !pipeline.core.config.plugins.inbox.is_empty() {
+    if !pipeline.config.plugins.inbox.is_empty() {
         tasks.push(tokio::spawn(deploy::watch_inbox(
             Arc::clone(pipeline),
             shutdown.clone(),

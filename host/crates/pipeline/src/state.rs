@@ -1,5 +1,6 @@
 //! The state of the pipeline between requests.
 
+use std::ops::Deref;
 use std::sync::Arc;
 
 use tokio::sync::Notify;
@@ -10,7 +11,7 @@ use super::connections::ConnectionCache;
 use super::delivery_turns::DeliveryTurns;
 use super::fleet::state::FleetMembership;
 use super::keys::KeyCache;
-use super::repair::state::Repairs;
+use super::repair::Repairs;
 use super::rollout::state::Rollouts;
 use super::rollup::state::Rollup;
 use super::source_changes::SourceChanges;
@@ -30,7 +31,6 @@ pub struct Pipeline {
     pub activity: ActivityCounter,
     pub catalogue: Catalogue,
     pub connections: ConnectionCache,
-    /// This host in the fleet.
     pub fleet: FleetMembership,
     pub keys: KeyCache,
     pub repairs: Repairs,
@@ -50,8 +50,15 @@ pub struct Pipeline {
     pub(super) deploying: tokio::sync::Mutex<()>,
 }
 
+impl Deref for Pipeline {
+    type Target = Core;
+
+    fn deref(&self) -> &Core {
+        &self.core
+    }
+}
+
 impl Pipeline {
-    /// Returns the state at the start, with empty caches.
     pub fn new(core: Arc<Core>) -> Self {
         let (config, store) = (&core.config, &core.store);
         Self {
@@ -78,14 +85,12 @@ impl Pipeline {
         }
     }
 
-    /// Returns the connections of all workspaces that use a plugin.
     pub async fn connections_using(&self, plugin: &str) -> Result<Vec<Connection>, StoreError> {
-        let mut connections = self.core.store.connections(None).await?;
+        let mut connections = self.store.connections(None).await?;
         connections.retain(|connection| connection.plugin == plugin);
         Ok(connections)
     }
 
-    /// Wakes the worker for work that is due.
     pub fn wake(&self) {
         self.wake.notify_one();
     }

@@ -9,17 +9,15 @@ use crate::state::Pipeline;
 use leadhost_config::shutdown::Shutdown;
 use leadhost_store::{RetentionPeriods, StoreError};
 
-/// Between two sweeps.
 const PERIOD: Duration = Duration::from_secs(300);
 
 /// Rows of a kind in one step, few enough not to delay requests.
 const STEP: u32 = 500;
 
-/// Sweeps periodically until shutdown.
 pub async fn run(pipeline: Arc<Pipeline>, shutdown: Shutdown) {
     let retention = RetentionPeriods {
-        deliveries: pipeline.core.config.retention.deliveries(),
-        quarantine: pipeline.core.config.retention.quarantine(),
+        deliveries: pipeline.config.retention.deliveries(),
+        quarantine: pipeline.config.retention.quarantine(),
     };
     let mut job = FleetJob::new("sweep");
     let mut due = Instant::now();
@@ -37,7 +35,7 @@ pub async fn run(pipeline: Arc<Pipeline>, shutdown: Shutdown) {
             Err(error) => tracing::warn!(%error, "sweep failed"),
         }
         // On a store that is not shared, no other host waits for the job.
-        let rest = if pipeline.core.store.is_shared() {
+        let rest = if pipeline.store.is_shared() {
             FleetJob::period()
         } else {
             PERIOD
@@ -70,8 +68,8 @@ async fn step(
     if Instant::now() < due {
         return Ok(SweepStep::NotDue);
     }
-    let (store, now) = (&pipeline.core.store, pipeline.core.clock.now());
-    let audited = now.minus(pipeline.core.config.retention.audit());
+    let (store, now) = (&pipeline.store, pipeline.clock.now());
+    let audited = now.minus(pipeline.config.retention.audit());
     let mut removed = store.sweep(retention, now, STEP).await?;
     removed += store.remove_audit(audited, now, STEP).await?;
     if removed == 0 {

@@ -19,7 +19,6 @@ const PERIOD: Duration = Duration::from_secs(1);
 /// Conversations per check: a few commits.
 const STEP: u32 = 500;
 
-/// Applies timeouts until shutdown.
 pub async fn run(pipeline: Arc<Pipeline>, shutdown: Shutdown) {
     let mut job = FleetJob::new("unanswered");
     let mut held_until = Instant::now();
@@ -41,13 +40,12 @@ pub async fn run(pipeline: Arc<Pipeline>, shutdown: Shutdown) {
     job.leave(&pipeline).await;
 }
 
-/// Returns how many conversations changed.
 async fn step(
     pipeline: &Arc<Pipeline>,
     job: &mut FleetJob,
     held_until: &mut Instant,
 ) -> Result<usize, StoreError> {
-    if pipeline.core.store.outage().is_some() || !pipeline.fleet.is_current() {
+    if pipeline.store.outage().is_some() || !pipeline.fleet.is_current() {
         return Ok(0);
     }
     // Idempotent: applying a timeout twice has no effect, so the fencing token is not
@@ -60,9 +58,8 @@ async fn step(
         *held_until = now + FleetJob::period();
     }
     let due = pipeline
-        .core
         .store
-        .conversations_due(pipeline.core.clock.now(), STEP)
+        .conversations_due(pipeline.clock.now(), STEP)
         .await?;
     // Submitted together, so that the writer commits them together.
     let mut writes = JoinSet::new();
@@ -70,7 +67,7 @@ async fn step(
         let pipeline = Arc::clone(pipeline);
         writes.spawn(async move {
             let write = Write::Elapse(elapse);
-            pipeline.core.writer.submit_background(write).await
+            pipeline.writer.submit_background(write).await
         });
     }
     let mut changed = 0;

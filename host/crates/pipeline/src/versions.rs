@@ -8,7 +8,6 @@ use leadhost_domain::plugin::Digest;
 use leadhost_plugin::{LoadError, Loaded};
 use leadhost_store::{Activation, StoreError};
 
-/// Why a stored version cannot be loaded.
 #[derive(Debug, thiserror::Error)]
 pub enum VersionError {
     #[error(transparent)]
@@ -17,13 +16,11 @@ pub enum VersionError {
     Store(#[from] StoreError),
 }
 
-/// Returns the activation of a name, as the store has it.
 pub async fn activation(pipeline: &Pipeline, name: &str) -> Result<Option<Activation>, StoreError> {
-    let activations = pipeline.core.store.activations().await?;
+    let activations = pipeline.store.activations().await?;
     Ok(activations.into_iter().find(|one| one.name == name))
 }
 
-/// Returns the active version of a name, as the store has it.
 pub async fn serving(pipeline: &Pipeline, name: &str) -> Result<Option<Digest>, StoreError> {
     let active = activation(pipeline, name).await?;
     Ok(active.map(|active| active.digest))
@@ -35,13 +32,13 @@ pub async fn loaded(
     pipeline: &Pipeline,
     digest: &Digest,
 ) -> Result<Option<Arc<Loaded>>, VersionError> {
-    if let Some(loaded) = pipeline.core.plugins.by_digest(digest) {
+    if let Some(loaded) = pipeline.plugins.by_digest(digest) {
         return Ok(Some(loaded));
     }
-    let Some(wasm) = pipeline.core.store.plugin_wasm(digest).await? else {
+    let Some(wasm) = pipeline.store.plugin_wasm(digest).await? else {
         return Ok(None);
     };
-    let prepared = pipeline.core.plugins.prepare(wasm).await?;
-    pipeline.core.plugins.install(&prepared.loaded);
+    let prepared = pipeline.plugins.prepare(wasm).await?;
+    pipeline.plugins.install(&prepared.loaded);
     Ok(Some(prepared.loaded))
 }

@@ -36,7 +36,6 @@ const BUSY: Duration = Duration::from_secs(1);
 /// Between two counts of the backlog.
 const COUNT: Duration = Duration::from_secs(1);
 
-/// Claims and runs work until shutdown.
 pub async fn run(pipeline: Arc<Pipeline>, shutdown: Shutdown) {
     let mut worker = WorkerLoop {
         in_progress: Arc::default(),
@@ -56,7 +55,7 @@ pub async fn run(pipeline: Arc<Pipeline>, shutdown: Shutdown) {
                 drop(piece);
                 own.wake();
             };
-            span.in_scope(|| drop(pipeline.core.spawn(working)));
+            span.in_scope(|| drop(pipeline.spawn(working)));
         }
         if idle {
             tokio::select! {
@@ -75,14 +74,12 @@ struct WorkerLoop {
     counted: Option<Instant>,
 }
 
-/// The pieces in progress on this host, by connection.
 #[derive(Default)]
 struct PiecesInProgress {
     all: u32,
     of: BTreeMap<ConnectionId, InHand>,
 }
 
-/// A piece in progress, until it is dropped.
 struct PieceInProgress {
     in_progress: Arc<Mutex<PiecesInProgress>>,
     connection: ConnectionId,
@@ -156,24 +153,24 @@ struct JobClaim {
 impl WorkerLoop {
     async fn claim(&mut self, pipeline: &Pipeline) -> Vec<ClaimedJob> {
         // A host that the others take for dead begins no work.
-        if pipeline.core.store.outage().is_some() || !pipeline.fleet.is_current() {
+        if pipeline.store.outage().is_some() || !pipeline.fleet.is_current() {
             return vec![];
         }
         self.count(pipeline).await;
         let turns = {
             let in_progress = self.in_progress.lock().expect("the lock is not poisoned");
-            in_progress.turns(pipeline.core.config.worker.concurrency, self.after.clone())
+            in_progress.turns(pipeline.config.worker.concurrency, self.after.clone())
         };
         if turns.limit + turns.spare == 0 {
             return vec![];
         }
         // Taken before the store's answer, so that the lease ends here no later than in the
         // store.
-        let lease = LeaseDeadline::lasting(pipeline.core.config.worker.lease());
-        let now = pipeline.core.clock.now();
-        let until = now.plus(pipeline.core.config.worker.lease());
+        let lease = LeaseDeadline::lasting(pipeline.config.worker.lease());
+        let now = pipeline.clock.now();
+        let until = now.plus(pipeline.config.worker.lease());
         let began = Instant::now();
-        let claimed = pipeline.core.store.claim(&turns, now, until).await;
+        let claimed = pipeline.store.claim(&turns, now, until).await;
         let claim = JobClaim {
             now,
             began,
@@ -200,13 +197,11 @@ impl WorkerLoop {
         }
         self.counted = Some(Instant::now());
         let waiting = async {
+            pipeline.waiting.counted(pipeline.store.waiting().await?);
             pipeline
-                .waiting
-                .counted(pipeline.core.store.waiting().await?);
-            pipeline.core.metrics.intake.backlog(
-                &pipeline.core.store.backlog().await?,
-                pipeline.core.clock.now(),
-            );
+                .metrics
+                .intake
+                .backlog(&pipeline.store.backlog().await?, pipeline.clock.now());
             Ok::<_, StoreError>(())
         };
         match waiting.await {
@@ -218,7 +213,6 @@ impl WorkerLoop {
     }
 }
 
-/// Returns the span of the log in which a job runs, so that each of its lines names the job.
 fn job_span(job: &Job) -> tracing::Span {
     let (kind, delivery, message) = match job {
         Job::Convert(held) => ("convert", Some(held.delivery.id), None),
@@ -244,7 +238,7 @@ fn job_span(job: &Job) -> tracing::Span {
 /// Runs a job as a trace of its own. The trace has the id of the delivery or message, and so continues
 /// the one that took it in, without anything about it being stored.
 async fn traced(pipeline: &Arc<Pipeline>, job: ClaimedJob) {
-    let tracer = pipeline.core.tracer();
+    let tracer = pipeline.tracer();
     let (name, kind, whose): (_, _, Uuid) = match &job.job {
         Job::Convert(held) => (
             "process delivery again",
@@ -315,7 +309,7 @@ pub async fn retry(
         && let Ok(Some(live)) = pipeline.connections.get(&connection).await
     {
         let name = &live.connection.plugin;
-        let active = pipeline.core.plugins.active(name);
+        let active = pipeline.plugins.active(name);
         // If another version stood by, both were compared.
         if active.is_some_and(|active| active.digest == ran) {
             rollout::answered(pipeline, name, id);
@@ -342,7 +336,6 @@ async fn convert_held(
     let delivery = &held.delivery;
     let later = || {
         pipeline
-            .core
             .clock
             .now()
             .plus(failure::backoff(pipeline, held.attempts.max(1)))
@@ -365,7 +358,7 @@ async fn convert_held(
             return keep_evidence(failure::waits(&error.to_string(), held.attempts, later()));
         }
     };
-    let Some(plugin) = pipeline.core.plugins.active(&live.connection.plugin) else {
+    let Some(plugin) = pipeline.plugins.active(&live.connection.plugin) else {
         let reason = format!("no version of `{}` is active", live.connection.plugin);
         return keep_evidence(failure::waits(&reason, held.attempts, later()));
     };
@@ -402,10 +395,7 @@ async fn convert_held(
     // A good delivery does not wait behind others of its connection that fail.
     let is_first = budget == CallBudget::Leased
         && !was_tried
-        && pipeline
-            .core
-            .plugins
-            .is_in_doubt(&plugin, live.lane(budget));
+        && pipeline.plugins.is_in_doubt(&plugin, live.lane(budget));
     let first = if is_first {
         CallBudget::FirstTry
     } else {
@@ -442,7 +432,7 @@ async fn convert_held(
             if matches!(error, ConvertError::Call(CallError::Busy)) {
                 // Requests fill the queue: an immediate retry would only load the store
                 // too.
-                result.next_attempt_at = Some(pipeline.core.clock.now().plus(BUSY));
+                result.next_attempt_at = Some(pipeline.clock.now().plus(BUSY));
             }
             result
         }

@@ -8,7 +8,8 @@ use std::task::{Context, Poll, Waker};
 
 use wasmtime::Store;
 
-use super::abi::guest::{Fault, KeptInstance};
+use super::abi::KeptInstance;
+use super::abi::fault::Fault;
 use super::imports::CallEnvironment;
 use super::instance::{self, Allowance, CallHandle};
 use super::instance_state::InstanceState;
@@ -24,41 +25,33 @@ impl Plugins {
         plugin: &Loaded,
         delivery: PluginDelivery,
     ) -> Result<Result<ConverterOutput, InputProblem>, CallError> {
-        let handle = Arc::new(CallHandle::default());
-        let allowance = self.allowance();
-        let environment = environment(plugin);
-        let mut store = instance::store(
-            &self.0.engine,
-            allowance.memory,
-            &self.0.pool,
-            environment.as_ref(),
-        );
-        instance::begin(&mut store, allowance, &handle);
+        let mut store = self.store(plugin);
         let answer = at_once(async {
             let guest = plugin.guest.converter("convert")?;
             guest.convert(&mut store, delivery).await
         });
-        instance::conclude(&store, allowance, answer).map(|(answer, _)| answer)
+        instance::conclude(&store, self.allowance(), answer).map(|(answer, _)| answer)
     }
 
-    /// Returns an instance that is kept between calls.
     pub fn keep_instance(&self, plugin: &Loaded) -> Result<ReusedInstance, String> {
-        let handle = Arc::new(CallHandle::default());
-        let allowance = self.allowance();
-        let environment = environment(plugin);
-        let mut store = instance::store(
-            &self.0.engine,
-            allowance.memory,
-            &self.0.pool,
-            environment.as_ref(),
-        );
-        instance::begin(&mut store, allowance, &handle);
+        let mut store = self.store(plugin);
         let guest = at_once(async {
             let guest = plugin.guest.converter("convert")?;
             Ok::<_, Fault>(guest.keep(&mut store).await?)
         });
         let guest = guest.map_err(|fault| format!("{fault:?}"))?;
         Ok(ReusedInstance { store, guest })
+    }
+
+    fn store(&self, plugin: &Loaded) -> Store<InstanceState> {
+        let allowance = self.allowance();
+        let environment = plugin
+            .imports_wasi
+            .then(|| CallEnvironment::new("018f0000-0000-7000-8000-000000000001", ""));
+        let (engine, pool) = (&self.0.engine, &self.0.pool);
+        let mut store = instance::store(engine, allowance.memory, pool, environment.as_ref());
+        instance::begin(&mut store, allowance, &Arc::new(CallHandle::default()));
+        store
     }
 
     fn allowance(&self) -> Allowance {
@@ -73,12 +66,6 @@ impl Plugins {
     }
 }
 
-fn environment(plugin: &Loaded) -> Option<CallEnvironment> {
-    plugin
-        .imports_wasi
-        .then(|| CallEnvironment::new("018f0000-0000-7000-8000-000000000001", ""))
-}
-
 /// Runs a call on the calling thread, slice by slice.
 fn at_once<T>(call: impl Future<Output = T>) -> T {
     let mut call = pin!(call);
@@ -90,14 +77,12 @@ fn at_once<T>(call: impl Future<Output = T>) -> T {
     }
 }
 
-/// A kept instance.
 pub struct ReusedInstance {
     store: Store<InstanceState>,
-    guest: Box<dyn KeptInstance>,
+    guest: KeptInstance,
 }
 
 impl ReusedInstance {
-    /// Converts in this instance.
     pub fn convert(
         &mut self,
         delivery: PluginDelivery,

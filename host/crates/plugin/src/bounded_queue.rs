@@ -7,14 +7,12 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::error::LoadError;
 
-/// Lets few at once work, and few wait for it.
 pub struct BoundedQueue {
     turns: Arc<Semaphore>,
     waiting: AtomicUsize,
     most_waiting: usize,
 }
 
-/// Counts a caller as waiting until it is dropped.
 struct WaitingGuard<'a>(&'a AtomicUsize);
 
 impl Drop for WaitingGuard<'_> {
@@ -24,7 +22,6 @@ impl Drop for WaitingGuard<'_> {
 }
 
 impl BoundedQueue {
-    /// Returns an empty queue for this many at once, in which so many may wait.
     pub fn new(at_once: usize, most_waiting: usize) -> Self {
         Self {
             turns: Arc::new(Semaphore::new(at_once)),

@@ -28,11 +28,9 @@ use leadhost_domain::limits;
 use leadhost_domain::plugin::{CircuitFunction, Digest};
 use leadhost_domain::time::Micros;
 
-/// An open circuit in a listing.
 #[derive(Clone, Debug)]
 pub struct OpenCircuit {
     pub digest: Digest,
-    /// The connection's id.
     pub lane: String,
     pub function: CircuitFunction,
     /// Only requests skip the call; the worker still makes it.
@@ -40,14 +38,11 @@ pub struct OpenCircuit {
     pub reason: String,
     pub failures: u32,
     pub since: Micros,
-    /// When the next call is allowed.
     pub until: Micros,
 }
 
-/// The circuit breakers of all versions and lanes.
 pub struct Breakers {
     clock: SharedClock,
-    /// Whether failures are not counted.
     stay_closed: AtomicBool,
     pairs: Mutex<HashMap<CircuitKey, Pair>>,
 }
@@ -74,7 +69,6 @@ struct Pair {
 
 #[derive(Default)]
 struct Circuit {
-    /// Failures in a row.
     failures: u32,
     open: Option<Opened>,
 }
@@ -86,7 +80,6 @@ struct Opened {
 }
 
 impl Opened {
-    /// When the next call is allowed.
     fn until(&self, now: Micros) -> Micros {
         let most = limits::BREAKER_LONGEST;
         if self.until.is_ahead(now, most) {
@@ -116,7 +109,6 @@ impl Circuit {
 }
 
 impl Breakers {
-    /// Returns breakers without an open circuit.
     pub fn new(clock: SharedClock) -> Self {
         Self {
             clock,
@@ -279,12 +271,10 @@ impl Pair {
         self.all.failures > 0 || (self.inline.failures > 0 && !self.ends)
     }
 
-    /// Returns whether the allowance of failing first tries is not used up.
     fn may_try_first(&self, now: Micros) -> bool {
         self.after_first_try(now) <= now.plus(ALLOWANCE)
     }
 
-    /// Returns what `first_tries` is after another one that fails.
     fn after_first_try(&self, now: Micros) -> Micros {
         // Some are in progress when the allowance is used up.
         let is_current = self.first_tries.is_ahead(now, 2 * ALLOWANCE);
@@ -303,7 +293,6 @@ impl Pair {
     }
 }
 
-/// An admitted call.
 pub struct Pass<'a> {
     breakers: &'a Breakers,
     key: CircuitKey,

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use wasmtime::Store;
 
-use super::abi::guest::Guest;
+use super::abi::{Guest, of_either};
 use super::error::{CallError, CallOutcome};
 use super::imports::CallEnvironment;
 use super::instance::CallHandle;
@@ -30,7 +30,6 @@ use leadhost_domain::plugin::{
 impl Plugins {
     // ---- of every plugin
 
-    /// Returns the sender checks for a configuration, which is JSON text.
     pub async fn sender_checks(
         &self,
         plugin: &Arc<Loaded>,
@@ -42,12 +41,11 @@ impl Plugins {
         let context =
             CallContext::for_plugin("sender-checks", plugin).counted_as(CircuitFunction::Checks);
         self.call_guest(plugin, lane, budget, context, move |guest, store| {
-            Box::pin(async move { guest.plugin().sender_checks(store, &config).await })
+            Box::pin(async move { of_either!(guest, sender_checks(store, &config)) })
         })
         .await
     }
 
-    /// Returns the answer to a GET with which a source or provider verifies the address.
     pub async fn handshake(
         &self,
         plugin: &Arc<Loaded>,
@@ -58,7 +56,7 @@ impl Plugins {
         let context = CallContext::for_delivery("handshake", plugin, &delivery)
             .counted_as(CircuitFunction::Handshake);
         self.call_guest(plugin, lane, budget, context, move |guest, store| {
-            guest.plugin().handshake(store, delivery)
+            Box::pin(async move { of_either!(guest, handshake(store, delivery)) })
         })
         .await
     }
@@ -89,7 +87,6 @@ impl Plugins {
         }))
     }
 
-    /// Returns the items in the answer to a fetch.
     pub async fn complete(
         &self,
         plugin: &Arc<Loaded>,
@@ -113,8 +110,6 @@ impl Plugins {
 
     // ---- of an adapter
 
-    /// Returns the names and values by which events are routed to an instance with this
-    /// configuration.
     pub async fn routes(
         &self,
         plugin: &Arc<Loaded>,
@@ -130,8 +125,6 @@ impl Plugins {
         .await
     }
 
-    /// Returns the provider's call that sends a message, or the outcome if no call is
-    /// needed.
     pub async fn send(
         &self,
         plugin: &Arc<Loaded>,
@@ -149,7 +142,6 @@ impl Plugins {
         .map(|(step, ..)| step)
     }
 
-    /// Returns what the provider's answer says about the message.
     pub async fn read_answer(
         &self,
         plugin: &Arc<Loaded>,
@@ -199,8 +191,6 @@ impl Plugins {
         }))
     }
 
-    /// Returns the provider's call that lists the templates, or the whole list if no call
-    /// is needed.
     pub async fn list_templates(
         &self,
         plugin: &Arc<Loaded>,
@@ -223,7 +213,6 @@ impl Plugins {
         .map(|(answer, ..)| answer)
     }
 
-    /// Returns the page of templates in the provider's answer.
     pub async fn read_templates(
         &self,
         plugin: &Arc<Loaded>,

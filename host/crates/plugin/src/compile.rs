@@ -29,7 +29,6 @@ use leadhost_config::PluginsSection;
 use leadhost_domain::limits;
 use leadhost_domain::plugin::Digest;
 
-/// The place where components are compiled.
 #[derive(Clone, Debug)]
 pub enum Compiler {
     /// In a child process: this program, called as `leadhost compile`.
@@ -101,7 +100,6 @@ impl Compilation {
         })
     }
 
-    /// Returns the engine's compatibility hash.
     pub fn compatibility(&self) -> &str {
         &self.compatibility
     }
@@ -250,7 +248,6 @@ impl Compilation {
     }
 }
 
-/// Creates the child's input and output files.
 fn files_of_child(folder: &Path, wasm: &[u8]) -> Result<(NamedTempFile, NamedTempFile), LoadError> {
     let mut input = NamedTempFile::new_in(folder)
         .map_err(|error| host("creating the compiler's input", error))?;

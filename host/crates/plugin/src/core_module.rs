@@ -16,14 +16,13 @@ use wasmparser::{Parser, Payload};
 use wit_component::{ComponentEncoder, StringEncoding, embed_component_metadata};
 use wit_parser::Resolve;
 
-use super::abi::{OFFERED, guest::Offer};
+use super::abi::{OFFERED, Offer};
 use super::error::{first_of, shortened};
 use super::imports::is_offered;
 
 /// The imports that a core module may have.
 const ALLOWED: &str = "wasi_snapshot_preview1, WASI 0.2 (wasi:cli, io, clocks, random, filesystem and sockets) and leadhost:types";
 
-/// Why a core module cannot become a component.
 #[derive(Debug, thiserror::Error)]
 pub enum CoreModuleError {
     #[error("the core module cannot be read: {0}; build it again")]
@@ -54,12 +53,10 @@ pub enum CoreModuleError {
     Unfit(String),
 }
 
-/// Returns whether the bytes begin as those of a core module.
 pub fn is_core_module(bytes: &[u8]) -> bool {
     bytes.starts_with(b"\0asm\x01\0\0\0")
 }
 
-/// Returns the core module as a component.
 pub fn encode(module: &[u8]) -> Result<Vec<u8>, CoreModuleError> {
     let interface = CoreInterface::parse(module)?;
     interface.refuse_foreign_imports()?;
@@ -82,10 +79,8 @@ pub fn encode(module: &[u8]) -> Result<Vec<u8>, CoreModuleError> {
     encoder.encode().map_err(unfit)
 }
 
-/// The names of a core module to the outside.
 #[derive(Default)]
 struct CoreInterface {
-    /// The module and the name of each import.
     imports: Vec<(String, String)>,
     exports: Vec<String>,
     /// Whether bindings have put the description of a world into it.
@@ -143,7 +138,6 @@ impl CoreInterface {
         modules.any(|module| module == WASI_SNAPSHOT_PREVIEW1_ADAPTER_NAME)
     }
 
-    /// Returns the contract whose functions the module exports.
     fn contract(&self) -> Result<&'static Offer, CoreModuleError> {
         let claimed: Vec<&'static Offer> = OFFERED
             .iter()
@@ -297,7 +291,6 @@ mod tests {
         found
     }
 
-    /// Returns the imports and the exports of a component.
     fn interfaces(component: &[u8]) -> (Vec<String>, Vec<String>) {
         let DecodedWasm::Component(resolve, world) = decode(component).expect("a component") else {
             panic!("it is a contract");

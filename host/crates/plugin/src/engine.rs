@@ -21,10 +21,8 @@ use leadhost_domain::limits;
 /// How often running guests are interrupted: the resolution of their budgets.
 pub const TICK: Duration = Duration::from_millis(1);
 
-/// The purpose of machine code.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CodeUse {
-    /// To answer calls.
     #[default]
     Serving,
     /// To count the instructions of a call. This code is slower, so all other figures come from
@@ -73,7 +71,6 @@ pub struct Ticker {
     thread: std::thread::Thread,
 }
 
-/// A running guest, until it is dropped.
 pub struct RunningGuest<'a>(&'a AtomicUsize);
 
 impl Ticker {
@@ -110,7 +107,6 @@ impl Ticker {
         })
     }
 
-    /// Returns a guard to be held while a guest runs.
     pub fn guest_runs(&self) -> RunningGuest<'_> {
         if self.running.fetch_add(1, Ordering::SeqCst) == 0 {
             self.thread.unpark();

@@ -37,7 +37,6 @@ pub fn first_of<'a>(names: impl IntoIterator<Item = &'a str>) -> Vec<String> {
     shown
 }
 
-/// The plugin engine cannot be started.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
     #[error("the plugin engine cannot be configured: {0}")]
@@ -228,7 +227,6 @@ pub enum CallError {
     #[error("the plugin needed more than {} of memory{place}", size::readable(*limit as u64))]
     OutOfMemory {
         limit: usize,
-        /// The functions that asked for more.
         place: String,
         log: Vec<String>,
     },
@@ -255,7 +253,6 @@ pub enum CallError {
     )]
     CircuitOpen {
         reason: String,
-        /// When a retry makes sense.
         until: Micros,
         /// Only a request skips the call: the version is too slow for it, and does not fail.
         inline_only: bool,
@@ -265,7 +262,6 @@ pub enum CallError {
 }
 
 impl CallError {
-    /// Returns the outcome of the call.
     pub fn kind(&self) -> CallOutcome {
         match self {
             Self::Trapped { .. } => CallOutcome::Trapped,
@@ -391,15 +387,12 @@ fn end_of_traceback(lines: &[&str]) -> Option<usize> {
     Some(begin + 1 + after)
 }
 
-/// How a traceback of Python begins.
 const TRACEBACK: &str = "Traceback (most recent call last):";
 
-/// Returns what is before the colon of a line such as `TypeError: no phone`.
 fn type_of(line: &str) -> &str {
     line.split_once(':').map_or(line, |(name, _)| name)
 }
 
-/// Whether this is the type of an error, in JavaScript or Python.
 fn is_type(name: &str) -> bool {
     let is_part = |one: char| one.is_ascii_alphanumeric() || matches!(one, '_' | '.' | '$');
     let is_named = ["Error", "Exception"].iter().any(|end| name.ends_with(end));
@@ -447,7 +440,6 @@ fn fitting<'a>(lines: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     shown
 }
 
-/// A version that is not installed here was to be activated.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no plugin with digest {} is loaded", .0.short())]
 pub struct NotInstalled(pub Digest);

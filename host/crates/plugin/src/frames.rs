@@ -102,7 +102,6 @@ fn is_recursion(error: &wasmtime::Error) -> bool {
             .any(|one| same(one.func_index()) > RECORDED / 3)
 }
 
-/// Frames that the engine records at most.
 const RECORDED: usize = 20;
 
 /// Returns the place of a failure, given the functions from the innermost one outwards.

@@ -14,7 +14,6 @@ use wasmtime::CacheStore;
 
 use super::hashed_file;
 
-/// The functions of the last compilation and of this one.
 #[derive(Default)]
 pub struct FunctionCache {
     last: HashMap<Vec<u8>, Vec<u8>>,
@@ -31,7 +30,6 @@ impl FunctionCache {
         })
     }
 
-    /// Writes the functions of this compilation, in place of those of the last one.
     pub fn write(&self, path: &Path) -> std::io::Result<()> {
         let used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
         let mut bytes = Vec::new();

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use leadhost_golden::{Case, SectionError, normalise, read_section, unpack};
 use serde_json::Value;
 
-use super::abi::guest::Fault;
+use super::abi::{fault::Fault, of_either};
 use super::error::{CallError, LoadError, shortened};
 use super::imports::CallEnvironment;
 use super::instance::CallHandle;
@@ -98,12 +98,10 @@ pub(super) async fn try_warm(
     None
 }
 
-/// Returns the golden cases that a component carries, in their order.
 pub async fn carried_cases(wasm: Vec<u8>) -> Result<Vec<Case>, LoadError> {
     in_background(move || golden_cases(&wasm)).await?
 }
 
-/// Reads the golden cases in the bytes of a component.
 pub(super) fn golden_cases(wasm: &[u8]) -> Result<Vec<Case>, LoadError> {
     match read_section(wasm) {
         Ok(None) => Ok(Vec::new()),
@@ -162,7 +160,6 @@ fn line(name: &str, failure: &str) -> String {
     }
 }
 
-/// The answer of a version to one golden case, and what the call used.
 #[derive(Debug)]
 pub struct CaseAnswer {
     /// The answer in the form of an expectation, or why there is none.
@@ -226,9 +223,9 @@ impl Plugins {
             .0
             .call_with(handle, whose, start, move |store| {
                 Box::pin(async move {
-                    let guest = called.guest.plugin();
+                    let guest = &called.guest;
                     if let Some(first) = first {
-                        guest.warm_up(store, &first).await?;
+                        of_either!(guest, warm_up(store, &first))?;
                         if store.data().time_was_read() {
                             let what = "it reads the time when it starts";
                             return Err(Fault::Rule(what.to_owned()));
@@ -238,7 +235,7 @@ impl Plugins {
                             wasi.begin(begun);
                         }
                     }
-                    guest.golden(store, &case).await
+                    of_either!(guest, golden(store, &case))
                 })
             })
             .await?;

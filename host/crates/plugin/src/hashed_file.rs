@@ -8,7 +8,6 @@ use std::path::Path;
 use sha2::{Digest as _, Sha256};
 use tempfile::NamedTempFile;
 
-/// Bytes of the hash that a file begins with.
 const HASH: usize = 32;
 
 /// Reads a file. `None` if it is damaged.

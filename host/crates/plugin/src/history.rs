@@ -12,11 +12,9 @@ use leadhost_domain::limits;
 use leadhost_domain::plugin::Digest;
 use leadhost_domain::time::Micros;
 
-/// The calls of one slot or one hour.
 #[derive(Clone, Debug, Default)]
 pub struct CallCounts {
     pub outcomes: BTreeMap<CallOutcome, u64>,
-    /// Calls in which the guest ran.
     pub ran: u64,
     /// The processor time of all of them, and of the longest one.
     pub processor: Duration,
@@ -50,7 +48,6 @@ impl CallCounts {
 #[derive(Clone, Debug)]
 pub struct VersionCalls {
     pub digest: Digest,
-    /// The version that the plugin gives itself.
     pub version: String,
     /// Only the last two hours.
     pub slots: BTreeMap<i64, CallCounts>,
@@ -77,7 +74,6 @@ impl VersionHistory {
         }
     }
 
-    /// Counts a call that has ended at this time.
     pub fn add(&self, now: Micros, outcome: CallOutcome, handle: &CallHandle) {
         let (processor, memory) = (handle.processor(), handle.memory());
         let slot = now.slot(limits::ACTIVITY_SLOT);
@@ -122,7 +118,6 @@ pub struct CallHistories {
 }
 
 impl CallHistories {
-    /// Begins to count.
     pub fn new(now: Micros) -> Self {
         Self {
             since: now,
@@ -130,7 +125,6 @@ impl CallHistories {
         }
     }
 
-    /// Returns when this host began to count.
     pub fn since(&self) -> Micros {
         self.since
     }
@@ -158,7 +152,6 @@ impl CallHistories {
         Some(Arc::clone(history))
     }
 
-    /// Returns the calls of each version of a plugin.
     pub fn calls_for_plugin(&self, name: &str) -> Vec<VersionCalls> {
         let versions: Vec<Arc<VersionHistory>> = {
             let versions = self.lock();

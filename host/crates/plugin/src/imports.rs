@@ -78,7 +78,6 @@ pub struct Wasi {
 }
 
 impl Wasi {
-    /// Creates the environment of a call in a fresh instance.
     pub fn new(call: &CallEnvironment) -> Self {
         let output = GuestOutput::default();
         let mut table = ResourceTable::new();
@@ -122,7 +121,6 @@ impl Wasi {
         }
     }
 
-    /// Returns what the guest wrote, line by line.
     pub fn log_lines(&self) -> Vec<String> {
         self.output.lines()
     }

@@ -31,7 +31,6 @@ pub struct InboxFile {
     pub bytes: Vec<u8>,
 }
 
-/// An event in the folder.
 #[derive(Debug)]
 pub enum InboxEvent {
     Complete(InboxFile),
@@ -41,7 +40,6 @@ pub enum InboxEvent {
     PassedOver(PathBuf, &'static str),
 }
 
-/// The folder cannot be watched.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "the inbox {} cannot be read: create the folder, or leave plugins.inbox empty", path.display()
@@ -52,7 +50,6 @@ pub struct InboxError {
     pub source: std::io::Error,
 }
 
-/// A watched folder of components.
 pub struct Inbox {
     folder: Arc<Mutex<Folder>>,
     change_notice: Arc<Notify>,

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use wasmtime::{Engine, Store, Trap, UpdateDeadline};
 
-use super::abi::guest::Fault;
+use super::abi::fault::Fault;
 use super::engine::CodeUse;
 use super::error::{CallError, shortened};
 use super::frames::{cause_first, place_of};
@@ -21,17 +21,13 @@ use super::memory::{MemoryExceeded, MemoryLimiter, MemoryPool, PoolExhausted};
 use super::schedule::processor_time_of_slice;
 use super::usage::CallUsage;
 
-/// The limits of a call.
 #[derive(Clone, Copy, Debug)]
 pub struct Allowance {
-    /// Bytes of all linear memories together.
     pub memory: usize,
-    /// Bytes that the guest may return.
     pub output: usize,
     pub time: Duration,
     /// A call past `time` is only cancelled, and not counted against the plugin.
     pub inline: bool,
-    /// The purpose of the engine's code.
     pub code: CodeUse,
 }
 
@@ -95,7 +91,6 @@ impl CallHandle {
         })
     }
 
-    /// Records the processor time and the bytes of memory of the call.
     pub(super) fn set_needs(&self, processor: Duration, memory: u64) {
         self.slice_ends(processor);
         self.memory.store(memory, Ordering::Relaxed);
@@ -111,7 +106,6 @@ impl CallHandle {
         self.memory.load(Ordering::Relaxed)
     }
 
-    /// Records the processor time of the slices that end with this one.
     fn slice_ends(&self, processor: Duration) {
         let nanos = u64::try_from(processor.as_nanos()).unwrap_or(u64::MAX);
         self.processor.store(nanos, Ordering::Relaxed);
@@ -122,17 +116,14 @@ impl CallHandle {
         self.abandoned.store(true, Ordering::Relaxed);
     }
 
-    /// Returns whether the call was abandoned.
     pub fn is_abandoned(&self) -> bool {
         self.abandoned.load(Ordering::Relaxed)
     }
 
-    /// Marks the call as started.
     pub fn start(&self) {
         self.started.store(true, Ordering::Relaxed);
     }
 
-    /// Returns whether the call has started.
     pub fn has_started(&self) -> bool {
         self.started.load(Ordering::Relaxed)
     }

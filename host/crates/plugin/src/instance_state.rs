@@ -11,7 +11,6 @@ use wasmtime_wasi::{WasiCtxView, WasiView};
 use super::imports::Wasi;
 use super::memory::MemoryLimiter;
 
-/// The data of a store.
 pub struct InstanceState {
     pub limiter: MemoryLimiter,
     /// Only for components that import something from WASI.
@@ -21,13 +20,11 @@ pub struct InstanceState {
 }
 
 impl InstanceState {
-    /// Takes the exports of the instance that was made before its call, if there is one.
     pub fn take_started<T: 'static>(&mut self) -> Option<T> {
         let started = self.started.take()?;
         started.downcast().ok().map(|exports| *exports)
     }
 
-    /// Returns whether the guest has read the time so far.
     pub fn time_was_read(&self) -> bool {
         self.wasi.as_ref().is_some_and(|wasi| wasi.time_was_read())
     }

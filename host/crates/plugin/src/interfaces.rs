@@ -3,14 +3,12 @@
 use wit_component::DecodedWasm;
 use wit_parser::WorldKey;
 
-/// The imports and exports of a component, under their full names.
 #[derive(Debug, PartialEq, Eq)]
 pub struct ComponentInterfaces {
     pub imports: Vec<String>,
     pub exports: Vec<String>,
 }
 
-/// Reads the imports and exports of a component.
 pub fn parse_component(wasm: &[u8]) -> Result<ComponentInterfaces, String> {
     let unread = |error| format!("the interfaces of the component cannot be read: {error}");
     let decoded = wit_component::decode(wasm).map_err(unread)?;

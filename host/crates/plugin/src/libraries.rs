@@ -16,7 +16,6 @@ use wasmtime::ResourcesRequired;
 use super::module_shape::{ModuleNeeds, ModuleShape};
 use leadhost_domain::limits;
 
-/// A component without its libraries.
 pub struct SplitComponent {
     /// The component, which imports the libraries. It has no custom sections, such as golden cases, at
     /// its top: they change nothing in its code.
@@ -26,7 +25,6 @@ pub struct SplitComponent {
     pub needs: ResourcesRequired,
 }
 
-/// A library of a component.
 pub struct Library {
     /// The name under which the rest imports it.
     pub import: String,

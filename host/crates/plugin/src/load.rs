@@ -11,10 +11,7 @@ use wasmtime::component::types::ComponentItem;
 use wasmtime::component::{Component, Linker};
 use wasmtime::{Engine, Module, Precompiled, ResourcesRequired};
 
-use super::abi::{
-    self,
-    guest::{Guest, Offer},
-};
+use super::abi::{self, Guest, Offer, of_either};
 use super::error::{LoadError, first_of, shortened};
 use super::imports::CallEnvironment;
 use super::instance_state::InstanceState;
@@ -46,10 +43,6 @@ pub struct PreparedVersion {
 
 impl Plugins {
     /// Checks, compiles, links and tries a component. Does not install it.
-    ///
-    /// # Errors
-    /// Returns [`LoadError`] if the component is refused (it does not compile, breaks a rule, or fails
-    /// its trial), or if the host cannot try it now ([`LoadError::is_temporary`]).
     pub async fn prepare(&self, wasm: Vec<u8>) -> Result<PreparedVersion, LoadError> {
         self.trial().await?.prepare(wasm).await
     }
@@ -57,9 +50,6 @@ impl Plugins {
     /// Returns the faults that the plugin's schema finds in each of these configurations,
     /// one list for each. For a plugin without a schema, any configuration that is not
     /// empty is a fault.
-    ///
-    /// # Errors
-    /// Returns [`LoadError::Host`] if the check itself failed.
     pub async fn config_faults(
         &self,
         loaded: &Loaded,
@@ -91,7 +81,6 @@ impl Plugins {
     }
 }
 
-/// Returns the first faults of a configuration.
 fn faults(schema: &Schema, config: &Value) -> Vec<Fault> {
     if let Err(why) = is_within_bounds(config) {
         return vec![Fault::whole(why)];
@@ -178,7 +167,6 @@ impl InspectedComponent {
     }
 }
 
-/// Makes all calls of a trial.
 async fn try_out(
     plugins: &Plugins,
     read: &InspectedComponent,
@@ -414,7 +402,7 @@ fn link_component(
         root.module(import, module).map_err(mismatch)?;
     }
     let pre = linker.instantiate_pre(component).map_err(mismatch)?;
-    let guest = offer.link(pre).map_err(mismatch)?;
+    let guest = (offer.link)(pre).map_err(mismatch)?;
     Ok(Linked {
         guest: Arc::new(guest),
         offer,
@@ -473,7 +461,6 @@ fn package_of(export: &str) -> String {
     }
 }
 
-/// Returns whether the component imports anything from WASI.
 fn check_imports(
     engine: &Engine,
     component: &Component,
@@ -578,7 +565,7 @@ async fn described(
     let (described, _) = plugins
         .0
         .call(whose, start, move |store| {
-            Box::pin(async move { guest.plugin().describe(store).await })
+            Box::pin(async move { of_either!(guest.as_ref(), describe(store)) })
         })
         .await
         .map_err(LoadError::tried("describe"))?;

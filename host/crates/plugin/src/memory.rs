@@ -10,7 +10,6 @@ use wasmtime::{ResourceLimiter, Result};
 
 use leadhost_domain::limits;
 
-/// Counts the memory of one call and bounds it.
 #[derive(Debug)]
 pub struct MemoryLimiter {
     memory_limit: usize,

@@ -7,7 +7,6 @@ use wasmparser::{
     Parser, Payload, RecGroup, TableType, TypeRef,
 };
 
-/// The memories and tables that instances define.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ModuleNeeds {
     pub memories: u32,
@@ -44,7 +43,6 @@ impl ModuleNeeds {
     }
 }
 
-/// The shape of a core module.
 #[derive(Default)]
 pub struct ModuleShape<'a> {
     pub needs: ModuleNeeds,
@@ -59,7 +57,6 @@ pub struct ModuleShape<'a> {
 }
 
 impl<'a> ModuleShape<'a> {
-    /// Reads a core module.
     pub fn parse(module: &'a [u8]) -> Result<Self, BinaryReaderError> {
         let mut shape = Self::default();
         for payload in Parser::new(0).parse_all(module) {

@@ -10,7 +10,6 @@ use super::error::NotInstalled;
 use super::version::Loaded;
 use leadhost_domain::plugin::Digest;
 
-/// The loaded versions of this process.
 #[derive(Default)]
 pub struct Registry {
     table: ArcSwap<VersionTable>,
@@ -22,7 +21,6 @@ struct VersionTable {
     active: HashMap<String, Arc<Loaded>>,
 }
 
-/// A loaded version in a listing.
 #[derive(Clone)]
 pub struct InstalledVersion {
     pub loaded: Arc<Loaded>,
@@ -30,7 +28,6 @@ pub struct InstalledVersion {
 }
 
 impl Registry {
-    /// Adds a version without activating it.
     pub fn install(&self, loaded: &Arc<Loaded>) {
         self.table.rcu(|table| {
             let mut table = VersionTable::clone(table);
@@ -59,17 +56,14 @@ impl Registry {
         Ok(before.active.get(name).cloned())
     }
 
-    /// Returns the active version of a plugin, or `None` if it has none.
     pub fn active(&self, name: &str) -> Option<Arc<Loaded>> {
         self.table.load().active.get(name).cloned()
     }
 
-    /// Returns the installed version with this digest, active or not, or `None`.
     pub fn by_digest(&self, digest: &Digest) -> Option<Arc<Loaded>> {
         self.table.load().by_digest.get(digest).cloned()
     }
 
-    /// Removes a version, even if it is active.
     pub fn retire(&self, digest: &Digest) -> Option<Arc<Loaded>> {
         let before = self.table.rcu(|table| {
             let mut table = VersionTable::clone(table);

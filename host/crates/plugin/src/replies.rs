@@ -27,7 +27,7 @@ pub fn shown_in(cases: &[Case]) -> Result<Vec<ReplySlot>, String> {
     }
     shown.sort();
     shown.dedup();
-    rules::few("secrets in replies", shown.len(), limits::REPLY_SLOTS)?;
+    rules::size::count_at_most("secrets in replies", shown.len(), limits::REPLY_SLOTS)?;
     Ok(shown)
 }
 

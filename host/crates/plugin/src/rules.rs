@@ -7,6 +7,7 @@ pub mod size;
 
 use std::collections::HashSet;
 
+use self::size::count_at_most;
 use leadhost_domain::exchange::{
     HandshakeAnswer, HttpRequest, PluginReply, SenderChecks, Slot, SlotArgument, SlotFunction,
     TextSegment, ValueLocation,
@@ -17,10 +18,8 @@ use leadhost_domain::word::UnknownWord;
 
 /// Content types of a reply that a browser never executes, beside the other JSON types.
 pub const REPLY_TYPES: [&str; 2] = ["text/plain", "application/json"];
-/// The methods of a request.
 pub const METHODS: [&str; 5] = ["GET", "POST", "PUT", "PATCH", "DELETE"];
 
-/// Checks the name of a plugin.
 pub fn name(name: &str) -> Result<(), String> {
     let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     if name.is_empty() || name.len() > 64 || !name.chars().all(plain) {
@@ -32,7 +31,6 @@ pub fn name(name: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Checks what a plugin says about itself in `describe`.
 pub fn description(description: &Description) -> Result<(), String> {
     name(&description.name)?;
     if description.version.len() > 64 {
@@ -46,12 +44,12 @@ pub fn description(description: &Description) -> Result<(), String> {
         &description.summary,
         limits::DESCRIPTION_BYTES,
     )?;
-    few(
+    count_at_most(
         "secrets",
         description.secrets.len(),
         limits::DESCRIBED_SECRETS,
     )?;
-    few("hosts", description.hosts.len(), limits::DESCRIBED_HOSTS)?;
+    count_at_most("hosts", description.hosts.len(), limits::DESCRIBED_HOSTS)?;
     if let Err(error) = semver::Version::parse(&description.version) {
         return Err(format!(
             "the version {:?}, which is not a semantic version: {error}",
@@ -91,16 +89,15 @@ pub fn description(description: &Description) -> Result<(), String> {
     Ok(())
 }
 
-/// Checks the sender checks that a plugin declares.
 pub fn sender_checks(checks: &SenderChecks) -> Result<(), String> {
-    few("checks", checks.checks.len(), limits::SENDER_CHECKS)?;
-    few(
+    count_at_most("checks", checks.checks.len(), limits::SENDER_CHECKS)?;
+    count_at_most(
         "carried secrets",
         checks.carried_secrets.len(),
         limits::SENDER_CHECKS,
     )?;
     for check in &checks.checks {
-        few("signed parts", check.signed.len(), limits::SENDER_CHECKS)?;
+        count_at_most("signed parts", check.signed.len(), limits::SENDER_CHECKS)?;
         let words = [
             &check.secret,
             &check.proof.name,
@@ -119,7 +116,6 @@ pub fn sender_checks(checks: &SenderChecks) -> Result<(), String> {
     checks.carried_secrets.iter().try_for_each(location)
 }
 
-/// Checks the answer to a handshake.
 pub fn handshake(answer: &HandshakeAnswer) -> Result<(), String> {
     size::handshake(answer)?;
     reply(&answer.reply)
@@ -162,7 +158,6 @@ pub fn reply_type(content_type: &str) -> Result<(), String> {
     ))
 }
 
-/// Checks a request that a plugin composed.
 pub fn request(request: &HttpRequest) -> Result<(), String> {
     size::request(request)?;
     method(&request.method)?;
@@ -177,7 +172,6 @@ pub fn request(request: &HttpRequest) -> Result<(), String> {
     Ok(())
 }
 
-/// Checks the method of a request.
 pub fn method(method: &str) -> Result<(), String> {
     known("the method", method, &METHODS)
 }
@@ -220,14 +214,6 @@ fn location(location: &ValueLocation) -> Result<(), String> {
 
 /// Most bytes of a DNS name with a port.
 const HOST_BYTES: usize = 260;
-
-/// Checks a count.
-pub fn few(what: &str, count: usize, most: usize) -> Result<(), String> {
-    if count > most {
-        return Err(format!("{count} {what}; at most {most} are taken"));
-    }
-    Ok(())
-}
 
 fn short(what: &str, text: &str, most: usize) -> Result<(), String> {
     if text.len() > most {

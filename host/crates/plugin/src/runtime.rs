@@ -11,7 +11,7 @@ use wasmtime::component::Linker;
 use wasmtime::{Engine, Store};
 
 use super::abi;
-use super::abi::guest::Fault;
+use super::abi::fault::Fault;
 use super::bounded_queue::BoundedQueue;
 use super::breaker::Breakers;
 use super::breaker::OpenCircuit;
@@ -53,7 +53,6 @@ pub struct CallAccount<'a> {
     pub budget: CallBudget,
 }
 
-/// The state that a call starts with.
 #[derive(Default)]
 pub struct CallStart {
     /// For components that import something from WASI.
@@ -105,11 +104,6 @@ pub const FINGERPRINT: usize = 12;
 impl Plugins {
     /// Starts the runtime. It compiles in a child process if this program is the service,
     /// and otherwise in this process.
-    ///
-    /// # Errors
-    /// [`EngineError::Configure`] if the engine cannot be configured, [`EngineError::Thread`] if a
-    /// thread cannot be started, and [`EngineError::Cache`] if the folder for compiled code cannot
-    /// be used.
     pub fn new(
         config: &config::PluginsSection,
         data_dir: &Path,
@@ -129,7 +123,6 @@ impl Plugins {
         Self::with_code(CodeUse::Counting, config, data_dir, clock, compiler)
     }
 
-    /// Like [`Plugins::new`], with a given compiler.
     pub fn with_compiler(
         config: &config::PluginsSection,
         data_dir: &Path,
@@ -139,7 +132,6 @@ impl Plugins {
         Self::with_code(CodeUse::Serving, config, data_dir, clock, compiler)
     }
 
-    /// Creates the plugins with this use of compiled code.
     pub fn with_code(
         code: CodeUse,
         config: &config::PluginsSection,
@@ -234,12 +226,10 @@ impl Plugins {
         Ok(before)
     }
 
-    /// Returns the active version of a plugin, or `None` if it has none.
     pub fn active(&self, name: &str) -> Option<Arc<Loaded>> {
         self.0.registry.active(name)
     }
 
-    /// Returns the installed version with this digest, active or not, or `None`.
     pub fn by_digest(&self, digest: &Digest) -> Option<Arc<Loaded>> {
         self.0.registry.by_digest(digest)
     }
@@ -254,12 +244,10 @@ impl Plugins {
         }
     }
 
-    /// Removes the machine code of a version that this host keeps.
     pub fn forget_code(&self, digest: &Digest) {
         self.0.compilation.forget(digest);
     }
 
-    /// Returns the installed versions, and which of them are active.
     pub fn list(&self) -> Vec<InstalledVersion> {
         self.0.registry.list()
     }
@@ -288,10 +276,6 @@ impl Plugins {
 
     /// Runs the host's own work on a plugin's result on the plugins' threads. The lane pays
     /// for it, and the work yields with [`give_way`](super::give_way).
-    ///
-    /// # Errors
-    /// Returns [`CallError::Busy`] if too much work waits, and [`CallError::ShuttingDown`]
-    /// if the runtime is closed.
     pub async fn compute<T: Send + 'static>(
         &self,
         lane: &str,
@@ -307,12 +291,10 @@ impl Plugins {
         self.0.histories.calls_for_plugin(name)
     }
 
-    /// Returns when this host began to count calls: at its start.
     pub fn calls_counted_since(&self) -> Micros {
         self.0.histories.since()
     }
 
-    /// Returns the number of calls that wait to begin, and of calls in progress.
     pub fn load(&self) -> (usize, usize) {
         self.0.threads.load()
     }
@@ -323,7 +305,6 @@ impl Plugins {
         self.0.live_calls.load(Ordering::Relaxed)
     }
 
-    /// Returns the instances that are ready ahead of their calls.
     pub fn warm(&self) -> WarmLoad {
         self.0.warm.load()
     }
@@ -377,9 +358,6 @@ impl PluginRuntime {
     }
 
     /// Like [`PluginRuntime::call`], with a handle that the caller keeps.
-    ///
-    /// # Errors
-    /// [`CallError`] as for [`PluginRuntime::call`].
     pub async fn call_with<T: Send + 'static>(
         &self,
         handle: Arc<CallHandle>,
@@ -455,7 +433,6 @@ impl PluginRuntime {
         }
     }
 
-    /// Returns the processor time of a call with this budget.
     pub fn time(&self, budget: CallBudget) -> Duration {
         match budget {
             CallBudget::FirstTry => self.inline / limits::FIRST_TRY_PART,
@@ -480,9 +457,6 @@ impl PluginRuntime {
 
     /// Runs the host's own work on a plugin's result. The lane pays for it, and the work
     /// yields with [`give_way`](super::give_way).
-    ///
-    /// # Errors
-    /// [`CallError::Busy`] if too much work waits, and [`CallError::ShuttingDown`] if the runtime stops.
     pub async fn compute<T: Send + 'static>(
         &self,
         lane: &str,
@@ -505,7 +479,6 @@ impl PluginRuntime {
     }
 }
 
-/// Returns the error of a call that got no turn.
 pub fn refused(refused: SubmitError) -> CallError {
     match refused {
         SubmitError::Full => CallError::Busy,

@@ -45,7 +45,6 @@ pub fn sign(component: &[u8], signing_key: &[u8]) -> Result<Option<Vec<u8>>, Sec
     append_custom(&bare, SECTION, &payload).map(Some)
 }
 
-/// Returns the key that the component is signed with, if it is signed.
 pub fn signer(component: &[u8]) -> Result<Option<PublicKey>, String> {
     let Some(payload) = read_custom(component, SECTION).map_err(|error| error.to_string())? else {
         return Ok(None);

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-/// The usage of a call, and the output that the guest wrote.
 #[derive(Clone, Debug, Default)]
 pub struct CallUsage {
     /// The processor time of all its slices.

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use super::abi::guest::Guest;
+use super::abi::Guest;
 use super::error::CallOutcome;
 use super::history::VersionHistory;
 use super::instance::CallHandle;
@@ -20,7 +20,6 @@ pub struct SharedNames {
     pub digest: Arc<str>,
 }
 
-/// A version that can be called.
 pub struct Loaded {
     pub digest: Digest,
     pub kind: PluginKind,
@@ -31,7 +30,6 @@ pub struct Loaded {
     /// Size of the component.
     pub bytes: u64,
     pub loaded_at: Micros,
-    /// The key that the component is signed with.
     pub signer: Option<PublicKey>,
     /// Secrets that replies and handshakes of its golden cases use.
     pub reply_slots: Vec<ReplySlot>,

@@ -39,7 +39,6 @@ pub fn warm_up_case(component_bytes: usize, cases: &[Arc<Case>]) -> Option<Arc<C
     converted.max_by_key(worth).or_else(sent).cloned()
 }
 
-/// The warm instances of one version.
 pub struct WarmInstances {
     /// The golden case that each instance answers before its call.
     case: Arc<Case>,
@@ -52,7 +51,6 @@ pub struct WarmInstances {
 struct WarmState {
     ready: Vec<WarmStore>,
     making: usize,
-    /// How many should be ready.
     wanted: usize,
     /// Whether an instance could not be made, or is larger than all may be together: no more
     /// are made until the version is activated again.
@@ -97,7 +95,6 @@ impl WarmInstances {
         Some(store)
     }
 
-    /// Returns the case that warms an instance up.
     pub fn case(&self) -> &Case {
         &self.case
     }
@@ -200,7 +197,6 @@ impl WarmState {
     }
 }
 
-/// The warm instances that are ready, and the bytes of their memories.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WarmLoad {
     pub instances: usize,
@@ -222,7 +218,6 @@ impl Drop for WarmRoom {
     }
 }
 
-/// The memory that the warm instances of all versions share.
 pub struct WarmPool {
     most: usize,
     taken: Mutex<WarmLoad>,
@@ -242,12 +237,10 @@ impl WarmPool {
         }
     }
 
-    /// Returns what is ready now.
     pub fn load(&self) -> WarmLoad {
         *self.taken()
     }
 
-    /// Returns whether there may be warm instances at all.
     pub fn is_used(&self) -> bool {
         self.most > 0
     }

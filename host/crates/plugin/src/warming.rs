@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use wasmtime::Store;
 
+use super::abi::of_either;
 use super::error::CallError;
 use super::imports::CallEnvironment;
 use super::instance::{self, Allowance, CallHandle};
@@ -95,8 +96,7 @@ impl PluginRuntime {
             code: self.code,
         };
         instance::begin(&mut store, allowance, &handle);
-        let guest = loaded.guest.plugin();
-        let warmed = guest.warm_up(&mut store, warm.case()).await;
+        let warmed = of_either!(&loaded.guest, warm_up(&mut store, warm.case()));
         drop(running);
         instance::conclude(&store, allowance, warmed).map(|_| store)
     }

@@ -16,7 +16,6 @@ use leadhost_domain::exchange::{HttpResponse, InputProblem};
 use leadhost_domain::limits;
 use leadhost_domain::plugin::{ConverterOutput, Digest};
 
-/// An event that a watcher is shown.
 #[derive(Debug)]
 pub enum Watched {
     Call(WatchedCall),
@@ -26,9 +25,7 @@ pub enum Watched {
 /// An attempt to send a message that has ended, by a call to the provider or without one.
 #[derive(Debug)]
 pub struct WatchedSend {
-    /// The name of the adapter.
     pub plugin: String,
-    /// The time that the provider took.
     pub took: Duration,
     /// The answer of the provider, without secrets. `None` if there was none, or it is long.
     pub response: Option<HttpResponse>,
@@ -39,12 +36,9 @@ pub struct WatchedSend {
     pub is_paused: bool,
 }
 
-/// A call that has ended.
 #[derive(Debug)]
 pub struct WatchedCall {
-    /// The version.
     pub digest: Digest,
-    /// The name of the plugin, by its description.
     pub plugin: String,
     /// The name of the function, as the contract has it.
     pub function: &'static str,
@@ -57,7 +51,6 @@ pub struct WatchedCall {
     pub output: Result<WatchedOutput, String>,
 }
 
-/// The output of a call, as far as it is shown.
 #[derive(Debug)]
 pub enum WatchedOutput {
     Conversion(ConverterOutput),
@@ -70,31 +63,25 @@ pub enum WatchedOutput {
     SendStep(SendStep),
     /// The plugin refused the body, or the configuration.
     Refused(InputProblem),
-    /// The output of another function.
     Other,
 }
 
 impl WatchedOutput {
-    /// Copies the output of `convert`.
     pub(super) fn from_conversion(answer: &Result<ConverterOutput, InputProblem>) -> Self {
-        match answer {
-            Ok(output) => Self::Conversion(output.clone()),
-            Err(problem) => Self::Refused(problem.clone()),
-        }
+        Self::of(answer, Self::Conversion)
     }
 
-    /// Copies the output of `read-webhook`.
     pub(super) fn from_webhook(answer: &Result<Webhook, InputProblem>) -> Self {
-        match answer {
-            Ok(webhook) => Self::Webhook(webhook.clone()),
-            Err(problem) => Self::Refused(problem.clone()),
-        }
+        Self::of(answer, Self::Webhook)
     }
 
-    /// Copies the output of `list-templates`.
     pub(super) fn from_template_step(answer: &Result<TemplateStep, InputProblem>) -> Self {
+        Self::of(answer, Self::TemplateStep)
+    }
+
+    fn of<T: Clone>(answer: &Result<T, InputProblem>, shown: fn(T) -> Self) -> Self {
         match answer {
-            Ok(step) => Self::TemplateStep(step.clone()),
+            Ok(output) => shown(output.clone()),
             Err(problem) => Self::Refused(problem.clone()),
         }
     }
@@ -107,18 +94,15 @@ impl WatchedOutput {
         }
     }
 
-    /// Copies the output of `send`.
     pub(super) fn from_send(step: &SendStep) -> Self {
         Self::SendStep(step.clone())
     }
 
-    /// The output of any other function.
     pub(super) fn from_other<T>(_: &T) -> Self {
         Self::Other
     }
 }
 
-/// The watcher of the calls, if there is one.
 #[derive(Default)]
 pub(super) struct CallWatch(OnceLock<mpsc::Sender<Watched>>);
 
@@ -140,7 +124,6 @@ impl CallWatch {
         }
     }
 
-    /// Shows what has ended to the watcher, if one is set.
     pub(super) fn tell(&self, ended: impl FnOnce() -> Watched) {
         if let Some(watcher) = self.0.get() {
             let _ = watcher.try_send(ended());

@@ -34,9 +34,8 @@ use leadhost_domain::limits;
 use leadhost_domain::plugin::{Digest, PluginKind};
 use leadhost_pipeline::connections::Live;
 use leadhost_pipeline::routing::CapturedLive;
-use leadhost_pipeline::verify::compare::{
-    AnsweredVersions, ComparedOutcomes, ComparedSubject, GainedValues,
-};
+use leadhost_pipeline::verify::compare::{ComparedOutcomes, ComparedSubject, GainedValues};
+use leadhost_pipeline::verify::cost::OfBoth;
 use leadhost_pipeline::verify::outcome::{FieldValue, OutcomeItem, Reason, VersionOutcome};
 use leadhost_pipeline::verify::{CapturedDelivery, Part, Tally, drift, outcome_of};
 use leadhost_plugin::Loaded;
@@ -371,8 +370,8 @@ impl<'a> ReplayedHere<'a> {
         let compared = ComparedSubject {
             subject: Subject::Delivery(capture.facts.id),
             connection: id,
-            answered: AnsweredVersions {
-                serving: !capture.answers.is_empty(),
+            answered: OfBoth {
+                stable: !capture.answers.is_empty(),
                 candidate: false,
             },
         };

@@ -15,7 +15,6 @@ use leadhost_egress::is_public;
 const EXPECTED: &str =
     "expected a scheme and a host, such as https://graph.example or http://127.0.0.1:9000!private";
 
-/// Reads one entry of `allow`.
 pub fn allowed_host(entry: &Value) -> Result<AllowedHost, String> {
     match entry {
         Value::String(text) => match text.strip_suffix("!private") {
@@ -103,50 +102,34 @@ mod tests {
 
     #[test]
     fn an_address_is_a_scheme_and_a_host() {
-        let check = |entry: Value, scheme: &str, authority: &str, private: bool| {
+        for (entry, expect, private) in [
+            (json!("https://Graph.Example"), "https graph.example", false),
+            (
+                json!("https://graph.example:443/"),
+                "https graph.example",
+                false,
+            ),
+            (
+                json!("http://graph.example:8080"),
+                "http graph.example:8080",
+                false,
+            ),
+            (
+                json!("http://127.0.0.1:9999!private"),
+                "http 127.0.0.1:9999",
+                true,
+            ),
+            (json!("http://[::1]:9999!private"), "http [::1]:9999", true),
+            (
+                json!({"url": "http://crm.internal", "private": true}),
+                "http crm.internal",
+                true,
+            ),
+        ] {
             let host = allowed_host(&entry).expect("it is allowed");
-            assert_eq!(
-                (host.scheme.as_str(), host.authority.as_str(), host.private),
-                (scheme, authority, private),
-                "{entry}"
-            );
-        };
-        check(
-            json!("https://Graph.Example"),
-            "https",
-            "graph.example",
-            false,
-        );
-        check(
-            json!("https://graph.example:443/"),
-            "https",
-            "graph.example",
-            false,
-        );
-        check(
-            json!("http://graph.example:8080"),
-            "http",
-            "graph.example:8080",
-            false,
-        );
-        check(
-            json!("http://127.0.0.1:9999!private"),
-            "http",
-            "127.0.0.1:9999",
-            true,
-        );
-        check(
-            json!("http://[::1]:9999!private"),
-            "http",
-            "[::1]:9999",
-            true,
-        );
-        check(
-            json!({"url": "http://crm.internal", "private": true}),
-            "http",
-            "crm.internal",
-            true,
-        );
+            let found = format!("{} {}", host.scheme.as_str(), host.authority);
+            assert_eq!((found.as_str(), host.private), (expect, private), "{entry}");
+        }
     }
 
     #[test]

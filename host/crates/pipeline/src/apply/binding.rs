@@ -9,21 +9,19 @@ use std::str::FromStr;
 use serde_json::Value;
 
 use super::address::allowed_host;
-use super::formats::{REGION, TIME_ZONE, is_region, is_time_zone};
+use super::names::{REGION, TIME_ZONE, is_region, is_time_zone};
 use super::reader::{FileTable, kind};
 use leadhost_domain::connection::AllowedHost;
 use leadhost_domain::exchange::{SenderCheck, SignedPart, UrlScheme, ValueLocation};
 use leadhost_domain::plugin::{Description, PluginKind};
 use leadhost_domain::word::UnknownWord;
 
-/// An active plugin, as far as a binding needs it.
 #[derive(Clone, Debug)]
 pub struct AvailablePlugin {
     pub description: Description,
     pub kind: PluginKind,
 }
 
-/// The active plugins, by name.
 pub type AvailablePlugins = BTreeMap<String, AvailablePlugin>;
 
 #[derive(Debug)]
@@ -37,13 +35,11 @@ pub struct Binding {
     /// Secrets that neither the plugin's description nor `checks` names. The plugin may still
     /// use them in its sender checks, which are known only when it is called.
     pub undeclared: Vec<String>,
-    /// Secrets that the plugin's replies may contain.
     pub reply_secrets: Vec<String>,
     pub region: Option<String>,
     pub time_zone: Option<String>,
 }
 
-/// The source of a secret's value.
 #[derive(Clone, PartialEq, Eq)]
 pub enum DeclaredSecret {
     Value(String),
@@ -74,8 +70,6 @@ pub(super) const FIELDS: [&str; 8] = [
 ];
 
 impl Binding {
-    /// Reads the binding from a table. `plugin` is the value of the table's `field`. Problems are
-    /// added to the table's list.
     pub(super) fn read(
         table: &FileTable<'_>,
         field: &str,
@@ -194,7 +188,6 @@ fn undeclared(
     names
 }
 
-/// Returns whether a plugin declares a secret of this name, or its family.
 pub(super) fn declares(description: &Description, name: &str) -> bool {
     description
         .secrets
@@ -340,7 +333,6 @@ fn word<T: FromStr<Err = UnknownWord>>(table: &FileTable<'_>, field: &'static st
     parsed(table, field, &table.text(field)?)
 }
 
-/// Reads a word like [`word`], and reports a missing field.
 fn required_word<T: FromStr<Err = UnknownWord>>(
     table: &FileTable<'_>,
     field: &'static str,
@@ -385,7 +377,6 @@ fn read_routes(table: &FileTable<'_>) -> BTreeMap<String, Vec<String>> {
     routes
 }
 
-/// Returns the problem of a name that is not an active plugin of this kind.
 fn not_active(name: &str, kind: PluginKind, plugins: &AvailablePlugins) -> String {
     if let Some(other) = plugins.get(name) {
         return format!(

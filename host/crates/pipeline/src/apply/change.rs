@@ -9,10 +9,9 @@ use serde_json::Value;
 use super::binding::{AvailablePlugin, Binding, DeclaredSecret, declares};
 use super::connection::DeclaredConnection;
 use super::declaration::Declaration;
-use super::plan::{self, new_secret};
+use super::plan::{self, carry_out, new_secret};
 use super::reader::Unchecked;
 use super::{
-    carrying::carry_out,
     configurations::{active_plugins, check_configurations, try_configurations},
     outcome::ApplyError,
 };
@@ -31,22 +30,18 @@ pub struct ConnectionChange {
     /// The version of the configuration that the author saw, if the change is based on one.
     pub based_on: Option<i64>,
     pub config: Option<Value>,
-    /// New values, by name.
     pub secrets: BTreeMap<String, String>,
     /// Secrets that the host makes, by name, each with the beginning of its text.
     pub generate: BTreeMap<String, String>,
 }
 
-/// A connection after its change.
 #[derive(Debug)]
 pub struct ChangeOutcome {
-    /// The version of the configuration now.
     pub version: i64,
     /// The keys of the workspace file whose values differ from before.
     pub fields: Vec<&'static str>,
     /// The names of the secrets that have another value than before.
     pub secrets: Vec<String>,
-    /// The secrets that were generated, by name.
     pub generated: BTreeMap<String, String>,
     pub warnings: Vec<InputProblem>,
 }
@@ -54,13 +49,6 @@ pub struct ChangeOutcome {
 /// The place in front of the paths of problems, which is left out of them.
 const HERE: &str = "this";
 
-/// Changes a connection.
-///
-/// # Errors
-///
-/// [`ApplyError::Problems`] if the change does not fit the plugin, [`ApplyError::Sealed`] if the secrets
-/// that stay cannot be decrypted, [`StoreError::Outdated`] if another operator has changed the connection
-/// since, and [`StoreError`] if the store fails.
 pub async fn change(
     pipeline: &Pipeline,
     workspace: &Workspace,
@@ -71,7 +59,7 @@ pub async fn change(
     if based_on != known.config_version {
         return Err(StoreError::Outdated.into());
     }
-    let sealer = &pipeline.core.sealer;
+    let sealer = &pipeline.sealer;
     let had = sealer
         .open_secrets(&known.name, &known.sealed)
         .map_err(|source| ApplyError::Sealed {
@@ -103,7 +91,7 @@ pub async fn change(
     let warnings = try_configurations(pipeline, &mut declaration, &before)
         .await
         .map_err(here)?;
-    let now = pipeline.core.clock.now();
+    let now = pipeline.clock.now();
     let mut planned = plan::plan(declaration, &before, sealer, now)?;
     planned.plan.is_part = true;
     let connection = &mut planned.plan.connections[0];
@@ -137,7 +125,6 @@ pub async fn change(
     })
 }
 
-/// Returns the active plugin of a connection.
 fn plugin_of(pipeline: &Pipeline, known: &Connection) -> Result<AvailablePlugin, ApplyError> {
     let kind = match known.kind {
         ConnectionKind::Source => PluginKind::Converter,
@@ -153,7 +140,6 @@ fn plugin_of(pipeline: &Pipeline, known: &Connection) -> Result<AvailablePlugin,
     })
 }
 
-/// Checks a configuration against the schema of the plugin.
 async fn checked(
     pipeline: &Pipeline,
     plugin: &AvailablePlugin,
@@ -199,10 +185,8 @@ async fn checked(
     Err(ApplyError::Problems(problems.collect()))
 }
 
-/// The secrets after a change.
 struct ChangedSecrets {
     all: BTreeMap<String, DeclaredSecret>,
-    /// Those of them that were generated, by name.
     generated: BTreeMap<String, String>,
 }
 
@@ -240,7 +224,7 @@ async fn declaration(
     config: &Value,
     secrets: BTreeMap<String, DeclaredSecret>,
 ) -> Result<Declaration, StoreError> {
-    let store = &pipeline.core.store;
+    let store = &pipeline.store;
     let partners = store.partners(workspace.id).await?;
     let partner = partners
         .into_iter()
@@ -284,7 +268,7 @@ async fn declaration(
 
 /// Removes the routes that the adapter made of the former configuration: it makes those of the new one.
 async fn forget_routes(pipeline: &Pipeline, known: &Connection, binding: &mut Binding) {
-    let plugins = &pipeline.core.plugins;
+    let plugins = &pipeline.plugins;
     let Some(loaded) = plugins.active(&known.plugin) else {
         return;
     };

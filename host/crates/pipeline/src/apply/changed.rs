@@ -11,7 +11,6 @@ use leadhost_domain::workspace::PartKind;
 use leadhost_egress::seal::Sealer;
 use leadhost_store::{Applied, Plan, PlannedConnection};
 
-/// A connection that existed before and was not as declared.
 #[derive(Debug, PartialEq, Eq)]
 pub struct ChangedConnection {
     /// A connection, or the channel of an instance.
@@ -19,9 +18,7 @@ pub struct ChangedConnection {
     pub name: String,
     /// The keys of the workspace file whose values differ.
     pub fields: Vec<&'static str>,
-    /// The secrets that it had and the plan leaves out.
     pub removed_secrets: Vec<String>,
-    /// The version of its configuration before.
     pub version: i64,
     /// The version after. `None` in a dry run.
     pub new_version: Option<i64>,
@@ -29,7 +26,6 @@ pub struct ChangedConnection {
     pub values: Vec<ChangedValue>,
 }
 
-/// A value of a connection that is another one now.
 #[derive(Debug, PartialEq, Eq)]
 pub struct ChangedValue {
     /// The key of the workspace file, with the place in its value: `config.fields.phone`.
@@ -55,7 +51,7 @@ pub(super) fn changed_connections(
         let Some(known) = known else {
             continue;
         };
-        let fields = differing(plan, planned, applied, known, sealer);
+        let (fields, values) = differing(plan, planned, applied, known, sealer);
         if fields.is_empty() {
             continue;
         }
@@ -63,7 +59,7 @@ pub(super) fn changed_connections(
         changed.push(ChangedConnection {
             version: known.config_version,
             new_version: None,
-            values: values(plan, planned, known, &fields),
+            values,
             kind: match planned.kind {
                 ConnectionKind::Source => PartKind::Connection,
                 ConnectionKind::Channel => PartKind::Channel,
@@ -76,7 +72,6 @@ pub(super) fn changed_connections(
     changed
 }
 
-/// Notes the versions of the configurations, of the connections as they are `after` the apply.
 pub(super) fn note_versions(changed: &mut [ChangedConnection], after: &[Connection]) {
     for one in changed {
         let kind = match one.kind {
@@ -90,14 +85,13 @@ pub(super) fn note_versions(changed: &mut [ChangedConnection], after: &[Connecti
     }
 }
 
-/// Returns the keys of the workspace file whose values differ from those of `known`.
 fn differing(
     plan: &Plan,
     planned: &PlannedConnection,
     applied: &Applied,
     known: &Connection,
     sealer: &Sealer,
-) -> Vec<&'static str> {
+) -> (Vec<&'static str>, Vec<ChangedValue>) {
     let plugin = match planned.kind {
         ConnectionKind::Source => "plugin",
         ConnectionKind::Channel => "adapter",
@@ -109,83 +103,58 @@ fn differing(
     let region = planned.region.as_ref().unwrap_or(&plan.region);
     let time_zone = planned.time_zone.as_ref().unwrap_or(&plan.time_zone);
     let (now, then) = (&planned.settings, &known.settings);
+    let has_same_secrets = has_same_secrets(planned, known, sealer);
+    let config = |config| json!(parsed(config));
+    let seconds = |time: Duration| json!(time.as_secs());
+    let dedupes = (known.dedupe_by_content, planned.dedupe_by_content);
     let fields = [
-        ("partner", partner != known.partner.as_ref()),
-        ("instance", agent != known.agent.as_ref()),
-        (plugin, planned.plugin != known.plugin),
-        ("config", parsed(&planned.config) != parsed(&known.config)),
-        ("secrets", !has_same_secrets(planned, known, sealer)),
-        ("reply_secrets", now.reply_secrets != then.reply_secrets),
-        ("allow", planned.allow != known.allow),
-        ("checks", planned.checks != known.checks),
-        ("routes", planned.routes != known.routes),
-        ("region", *region != known.region),
-        ("time_zone", *time_zone != known.time_zone),
+        ("partner", json!(known.partner), json!(partner)),
+        ("instance", json!(known.agent), json!(agent)),
+        (plugin, json!(known.plugin), json!(planned.plugin)),
+        ("config", config(&known.config), config(&planned.config)),
+        ("secrets", json!(true), json!(has_same_secrets)),
         (
-            "dedupe_by_content",
-            planned.dedupe_by_content != known.dedupe_by_content,
+            "reply_secrets",
+            json!(then.reply_secrets),
+            json!(now.reply_secrets),
         ),
-        ("origins", now.origins != then.origins),
-        ("retired", now.retired != then.retired),
-        ("greeting", now.greeting != then.greeting),
-        ("kind", now.agent_kind != then.agent_kind),
-        ("channel", now.channel != then.channel),
-        ("language", now.language != then.language),
+        ("allow", json!(known.allow), json!(planned.allow)),
+        ("checks", json!(known.checks), json!(planned.checks)),
+        ("routes", json!(known.routes), json!(planned.routes)),
+        ("region", json!(known.region), json!(region)),
+        ("time_zone", json!(known.time_zone), json!(time_zone)),
+        ("dedupe_by_content", json!(dedupes.0), json!(dedupes.1)),
+        ("origins", json!(then.origins), json!(now.origins)),
+        ("retired", json!(then.retired), json!(now.retired)),
+        ("greeting", json!(then.greeting), json!(now.greeting)),
+        ("kind", json!(then.agent_kind), json!(now.agent_kind)),
+        ("channel", json!(then.channel), json!(now.channel)),
+        ("language", json!(then.language), json!(now.language)),
         (
             "unanswered_after",
-            now.unanswered_after != then.unanswered_after,
+            seconds(then.unanswered_after),
+            seconds(now.unanswered_after),
         ),
-        ("idle_after", now.idle_after != then.idle_after),
-        ("keep_for", now.kept_for != then.kept_for),
+        (
+            "idle_after",
+            seconds(then.idle_after),
+            seconds(now.idle_after),
+        ),
+        ("keep_for", seconds(then.kept_for), seconds(now.kept_for)),
     ];
-    let differing = fields.into_iter().filter(|(_, differs)| *differs);
-    differing.map(|(field, _)| field).collect()
-}
-
-/// Returns the values that differ of these fields, as far as they are no secrets.
-fn values(
-    plan: &Plan,
-    planned: &PlannedConnection,
-    known: &Connection,
-    fields: &[&'static str],
-) -> Vec<ChangedValue> {
-    let (now, then) = (&planned.settings, &known.settings);
-    let region = planned.region.as_ref().unwrap_or(&plan.region);
-    let time_zone = planned.time_zone.as_ref().unwrap_or(&plan.time_zone);
-    let seconds =
-        |before: Duration, after: Duration| (json!(before.as_secs()), json!(after.as_secs()));
-    let mut values = Vec::new();
-    for field in fields {
-        let (before, after) = match *field {
-            "plugin" | "adapter" => (json!(known.plugin), json!(planned.plugin)),
-            "config" => (json!(parsed(&known.config)), json!(parsed(&planned.config))),
-            "reply_secrets" => (json!(then.reply_secrets), json!(now.reply_secrets)),
-            "allow" => (json!(known.allow), json!(planned.allow)),
-            "checks" => (json!(known.checks), json!(planned.checks)),
-            "routes" => (json!(known.routes), json!(planned.routes)),
-            "region" => (json!(known.region), json!(region)),
-            "time_zone" => (json!(known.time_zone), json!(time_zone)),
-            "dedupe_by_content" => (
-                json!(known.dedupe_by_content),
-                json!(planned.dedupe_by_content),
-            ),
-            "origins" => (json!(then.origins), json!(now.origins)),
-            "retired" => (json!(then.retired), json!(now.retired)),
-            "greeting" => (json!(then.greeting), json!(now.greeting)),
-            "kind" => (json!(then.agent_kind), json!(now.agent_kind)),
-            "channel" => (json!(then.channel), json!(now.channel)),
-            "language" => (json!(then.language), json!(now.language)),
-            "unanswered_after" => seconds(then.unanswered_after, now.unanswered_after),
-            "idle_after" => seconds(then.idle_after, now.idle_after),
-            "keep_for" => seconds(then.kept_for, now.kept_for),
-            _ => continue,
-        };
-        differences(field, Some(&before), Some(&after), &mut values);
+    let (mut names, mut values) = (Vec::new(), Vec::new());
+    for (field, before, after) in fields.iter().filter(|(_, before, after)| before != after) {
+        names.push(*field);
+        if !NAMES_ONLY.contains(field) {
+            differences(field, Some(before), Some(after), &mut values);
+        }
     }
-    values
+    (names, values)
 }
 
-/// Adds the values within two values that differ.
+/// Fields whose values are ids of the store, or secrets.
+const NAMES_ONLY: [&str; 3] = ["partner", "instance", "secrets"];
+
 fn differences(
     path: &str,
     before: Option<&Value>,

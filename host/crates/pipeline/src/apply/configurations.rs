@@ -14,10 +14,8 @@ use leadhost_domain::connection::{Connection, ConnectionKind};
 use leadhost_domain::exchange::{InputProblem, Pairs, SenderCheck, SenderChecks};
 use leadhost_plugin::CallBudget;
 
-/// Returns the active versions, by the names of their plugins.
 pub fn active_plugins(pipeline: &Pipeline) -> AvailablePlugins {
     pipeline
-        .core
         .plugins
         .list()
         .into_iter()
@@ -42,14 +40,14 @@ pub async fn check_configurations(pipeline: &Pipeline, unchecked: &[Unchecked]) 
     let mut checked = vec![Ok(Vec::new()); unchecked.len()];
     for (plugin, indexes) in of_plugin {
         // It was active when the file was read.
-        let Some(loaded) = pipeline.core.plugins.active(plugin) else {
+        let Some(loaded) = pipeline.plugins.active(plugin) else {
             continue;
         };
         let configs: Vec<Value> = indexes
             .iter()
             .map(|&index| unchecked[index].config.clone())
             .collect();
-        match pipeline.core.plugins.config_faults(&loaded, configs).await {
+        match pipeline.plugins.config_faults(&loaded, configs).await {
             Ok(faults) => {
                 for (index, faults) in indexes.into_iter().zip(faults) {
                     checked[index] = Ok(faults);
@@ -76,14 +74,13 @@ pub async fn try_configurations(
     let (mut problems, mut warnings) = (Vec::new(), Vec::new());
     for connection in &mut declaration.connections {
         let binding = &connection.binding;
-        let Some(loaded) = pipeline.core.plugins.active(&binding.plugin) else {
+        let Some(loaded) = pipeline.plugins.active(&binding.plugin) else {
             // It was active when the file was read. If a version fails to load, that is reported at
             // its activation.
             continue;
         };
         let lane = &connection.name;
         let checks = pipeline
-            .core
             .plugins
             .sender_checks(&loaded, lane, &binding.config, CallBudget::Trial)
             .await;
@@ -101,7 +98,6 @@ pub async fn try_configurations(
             (ConnectionKind::Source, Ok(Ok(_))) => Ok(Ok(Vec::new())),
             (ConnectionKind::Channel, Ok(Ok(_))) => {
                 pipeline
-                    .core
                     .plugins
                     .routes(&loaded, lane, &binding.config, CallBudget::Trial)
                     .await
@@ -156,7 +152,6 @@ pub fn is_open(binding: &Binding, declared: &SenderChecks) -> bool {
     !any(&declared.checks) && !any(&binding.checks)
 }
 
-/// Returns whether the connection exists and authenticates its senders so far.
 pub async fn was_checked(
     pipeline: &Pipeline,
     connection: &DeclaredConnection,
@@ -171,7 +166,7 @@ pub async fn was_checked(
     if has_secret_of_any(known, &known.checks) {
         return true;
     }
-    let plugins = &pipeline.core.plugins;
+    let plugins = &pipeline.plugins;
     let Some(loaded) = plugins.active(&known.plugin) else {
         return false;
     };
@@ -229,7 +224,6 @@ pub fn warn_of_open(
     })
 }
 
-/// The adapter's routes are added to those of the file.
 fn add_routes(known: &mut BTreeMap<String, Vec<String>>, more: Pairs) {
     for (name, value) in more {
         let values = known.entry(name).or_default();

@@ -9,10 +9,11 @@ use serde_json::{Map, Value};
 
 use super::binding::AvailablePlugins;
 use super::connection::{DeclaredConnection, read_sources};
-use super::formats::{LANGUAGE, REGION, TIME_ZONE, is_language, is_region, is_slug, is_time_zone};
 use super::instance::read_instances;
 use super::key::check_label;
-use super::names::{Unique, known};
+use super::names::{
+    LANGUAGE, REGION, TIME_ZONE, Unique, is_language, is_region, is_slug, is_time_zone, known,
+};
 use super::reader::{FileTable, Problems, Unchecked, kind};
 use leadhost_domain::connection::ConnectionSettings;
 use leadhost_domain::exchange::InputProblem;

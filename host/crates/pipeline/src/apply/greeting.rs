@@ -4,8 +4,7 @@
 
 use serde_json::Value;
 
-use super::formats::{LANGUAGE, is_language};
-use super::names::known_instance;
+use super::names::{LANGUAGE, is_language, known_instance};
 use super::reader::{FileTable, kind};
 use crate::greeting::unknown_word;
 use leadhost_domain::connection::Greeting;

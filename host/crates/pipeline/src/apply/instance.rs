@@ -6,8 +6,7 @@ use std::time::Duration;
 
 use super::binding::{self, AvailablePlugins, Binding};
 use super::connection::DeclaredConnection;
-use super::formats::{LANGUAGE, NUMBER, is_language, is_number, is_slug};
-use super::names::Unique;
+use super::names::{LANGUAGE, NUMBER, Unique, is_language, is_number, is_slug};
 use super::reader::FileTable;
 use leadhost_domain::connection::{ConnectionKind, ConnectionSettings};
 use leadhost_domain::plugin::PluginKind;
@@ -21,7 +20,6 @@ const SETTINGS: [&str; 4] = ["unanswered_after", "idle_after", "keep_for", "lang
 /// The upper bound of each of an instance's times: a year, in seconds.
 const LONGEST: Duration = Duration::from_hours(366 * 24);
 
-/// Reads instances, and the channels of those that have one.
 pub(super) fn read_instances(
     file: &FileTable<'_>,
     plugins: &AvailablePlugins,
@@ -79,7 +77,6 @@ pub(super) fn read_agents(file: &FileTable<'_>) -> Vec<PlannedAgent> {
         .collect()
 }
 
-/// Reads the fields of every instance; the adapter is read later.
 fn read_agent(table: &FileTable<'_>, names: &mut Unique) -> PlannedAgent {
     let name = table.required_text("name");
     names.take(table, "name", &name);

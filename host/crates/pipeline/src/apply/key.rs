@@ -11,7 +11,6 @@ use leadhost_store::{Applied, Store, StoreError};
 use super::declaration::DeclaredKey;
 use super::outcome::MadeKey;
 
-/// A request for a key.
 #[derive(Clone, Debug)]
 pub struct KeyRequest {
     pub kind: KeyKind,
@@ -72,7 +71,6 @@ pub async fn mint(
     Ok((record, plain))
 }
 
-/// Creates the declared keys whose kind and label no live key has.
 pub(super) async fn make_missing(
     store: &Store,
     applied: &Applied,

@@ -8,13 +8,11 @@
 
 mod address;
 mod binding;
-mod carrying;
 mod change;
 mod changed;
 mod configurations;
 mod connection;
 mod declaration;
-mod formats;
 mod greeting;
 mod instance;
 mod key;
@@ -36,9 +34,8 @@ pub use key::{KeyRequest, check_label, mint};
 pub use outcome::{ApplyError, ApplyOutcome, FileExtent, MadeKey};
 pub use part::{DeclarationPart, apply_part};
 
-use plan::Generated;
+use plan::{Generated, carry_out};
 
-use self::carrying::carry_out;
 use self::configurations::{active_plugins, check_configurations, try_configurations};
 use crate::connections::webhook_path;
 use crate::state::Pipeline;
@@ -56,14 +53,14 @@ pub async fn apply(
     dry_run: bool,
 ) -> Result<ApplyOutcome, ApplyError> {
     let slug = file["workspace"]["slug"].as_str().unwrap_or_default();
-    let stored = instances_of(&pipeline.core.store, slug).await?;
+    let stored = instances_of(&pipeline.store, slug).await?;
     let reading = declaration::read(file, &active_plugins(pipeline), &stored);
     let checked = check_configurations(pipeline, &reading.unchecked).await;
     let named = |error: ApplyError| error.with_names(file);
     let mut declaration = reading
         .checked(checked)
         .map_err(|problems| named(ApplyError::Problems(problems)))?;
-    let store = &pipeline.core.store;
+    let store = &pipeline.store;
     let before = connections_of(store, &declaration.slug).await?;
     let mut warnings = try_configurations(pipeline, &mut declaration, &before)
         .await
@@ -72,11 +69,11 @@ pub async fn apply(
         warnings.extend(left_out::left_out(&declaration, &before));
     }
     let keys = declaration.keys.clone();
-    let now = pipeline.core.clock.now();
-    let planned = plan::plan(declaration, &before, &pipeline.core.sealer, now)?;
+    let now = pipeline.clock.now();
+    let planned = plan::plan(declaration, &before, &pipeline.sealer, now)?;
     let applied = carry_out(pipeline, &planned.plan, dry_run).await?;
     let mut changed_connections =
-        changed::changed_connections(&planned.plan, &applied, &before, &pipeline.core.sealer);
+        changed::changed_connections(&planned.plan, &applied, &before, &pipeline.sealer);
     if !dry_run && !changed_connections.is_empty() {
         let after = connections_of(store, &planned.plan.slug).await?;
         changed::note_versions(&mut changed_connections, &after);
@@ -117,7 +114,6 @@ pub async fn apply(
     })
 }
 
-/// Returns the connections that a workspace has so far.
 async fn connections_of(store: &Store, slug: &str) -> Result<Vec<Connection>, StoreError> {
     let workspaces = store.workspaces().await?;
     match workspaces.iter().find(|workspace| workspace.slug == slug) {
@@ -126,7 +122,6 @@ async fn connections_of(store: &Store, slug: &str) -> Result<Vec<Connection>, St
     }
 }
 
-/// Returns the instances of a workspace: none if it does not exist yet.
 async fn instances_of(store: &Store, slug: &str) -> Result<Vec<Agent>, StoreError> {
     let workspaces = store.workspaces().await?;
     match workspaces.iter().find(|workspace| workspace.slug == slug) {

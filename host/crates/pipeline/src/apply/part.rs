@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::declaration::read_owners;
 use super::instance::read_agents;
 use super::reader::{FileTable, Problems};
-use super::{carrying::carry_out, outcome::ApplyError};
+use super::{outcome::ApplyError, plan::carry_out};
 use crate::state::Pipeline;
 use leadhost_domain::connection::{Connection, ConnectionKind};
 use leadhost_domain::text;
@@ -31,7 +31,6 @@ impl DeclarationPart {
     }
 }
 
-/// Applies a list of owners or agents, or reports what it would change.
 pub async fn apply_part(
     pipeline: &Pipeline,
     workspace: &Workspace,
@@ -55,8 +54,8 @@ pub async fn apply_part(
     match part {
         DeclarationPart::Owners => plan.owners = read(part, list, read_owners)?,
         DeclarationPart::Agents => {
-            let agents = pipeline.core.store.agents(workspace.id).await?;
-            let connections = pipeline.core.store.connections(Some(workspace.id)).await?;
+            let agents = pipeline.store.agents(workspace.id).await?;
+            let connections = pipeline.store.connections(Some(workspace.id)).await?;
             plan.agents = read(part, list, |file| {
                 let mut planned = read_agents(file);
                 for (at, planned) in planned.iter_mut().enumerate() {
@@ -69,7 +68,6 @@ pub async fn apply_part(
     Ok(carry_out(pipeline, &plan, dry_run).await?.changes)
 }
 
-/// Reads the list, or returns all its problems.
 fn read<T>(
     part: DeclarationPart,
     list: &Value,

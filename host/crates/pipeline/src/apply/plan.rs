@@ -9,12 +9,14 @@ use leadhost_domain::connection::{Connection, ConnectionKind, ConnectionSettings
 use leadhost_domain::id::base62;
 use leadhost_domain::time::Micros;
 use leadhost_egress::seal::{Sealer, Secrets};
-use leadhost_store::{Plan, PlannedConnection};
+use leadhost_store::{Announcement, Applied, Plan, PlannedConnection, StoreError};
 
 use super::binding::DeclaredSecret;
 use super::connection::DeclaredConnection;
 use super::declaration::Declaration;
 use super::outcome::ApplyError;
+use crate::fleet;
+use crate::state::Pipeline;
 
 /// Random characters of a generated secret: 190 bits.
 const GENERATED_CHARACTERS: usize = 32;
@@ -31,7 +33,6 @@ pub struct Generated {
     pub instances: BTreeMap<String, BTreeMap<String, String>>,
 }
 
-/// Makes the plan for the store, and generates the secrets that it declares.
 pub fn plan(
     declaration: Declaration,
     before: &[Connection],
@@ -73,7 +74,6 @@ pub fn plan(
     })
 }
 
-/// Returns the values of a connection's secrets, and which of them were generated now.
 fn values(
     connection: &DeclaredConnection,
     before: Option<&Connection>,
@@ -109,7 +109,6 @@ fn values(
     Ok((secrets, made))
 }
 
-/// Returns a new random secret with this beginning.
 pub(super) fn new_secret(prefix: &str) -> String {
     format!("{prefix}{}", base62(GENERATED_CHARACTERS))
 }
@@ -174,4 +173,27 @@ fn seal(
             ..connection.settings
         },
     }
+}
+
+/// Writes to the store, and then announces the change to every host.
+pub async fn carry_out(
+    pipeline: &Pipeline,
+    plan: &Plan,
+    dry_run: bool,
+) -> Result<Applied, StoreError> {
+    let applied = pipeline
+        .store
+        .apply(plan, pipeline.clock.now(), dry_run)
+        .await?;
+    if !dry_run {
+        fleet::announce(pipeline, Announcement::Connections).await;
+        // The cached entries of keys contain settings of their workspace.
+        fleet::announce(pipeline, Announcement::Keys).await;
+        tracing::info!(
+            workspace = plan.slug,
+            changes = applied.changes.len(),
+            "workspace applied"
+        );
+    }
+    Ok(applied)
 }

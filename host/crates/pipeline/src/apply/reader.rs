@@ -11,7 +11,6 @@ use serde_json::{Map, Value};
 use leadhost_domain::exchange::InputProblem;
 use leadhost_domain::time;
 
-/// The problems found so far.
 #[derive(Default)]
 pub struct Problems {
     found: RefCell<Vec<InputProblem>>,
@@ -30,7 +29,6 @@ pub struct Unchecked {
 }
 
 impl Problems {
-    /// Adds a problem at a path, such as `connections[0].name`.
     pub fn add(&self, path: impl Into<String>, message: impl Into<String>) {
         self.found.borrow_mut().push(InputProblem {
             path: path.into(),
@@ -38,7 +36,6 @@ impl Problems {
         });
     }
 
-    /// Records a configuration to be checked later.
     pub fn leave(&self, path: String, plugin: &str, config: Value) {
         self.unchecked.borrow_mut().push(Unchecked {
             path,
@@ -48,12 +45,10 @@ impl Problems {
         });
     }
 
-    /// Returns the problems in the order in which they were found.
     pub fn into_vec(self) -> Vec<InputProblem> {
         self.found.into_inner()
     }
 
-    /// Returns the problems, and the configurations that are still to be checked.
     pub fn into_parts(self) -> (Vec<InputProblem>, Vec<Unchecked>) {
         (self.found.into_inner(), self.unchecked.into_inner())
     }
@@ -85,7 +80,6 @@ impl<'a> FileTable<'a> {
         }
     }
 
-    /// Returns the path of a field of the table.
     pub fn path(&self, field: &str) -> String {
         if self.path.is_empty() {
             field.to_owned()
@@ -94,17 +88,14 @@ impl<'a> FileTable<'a> {
         }
     }
 
-    /// Returns the path of the table.
     pub fn here(&self) -> &str {
         &self.path
     }
 
-    /// Adds a problem at a field of the table.
     pub fn problem(&self, field: &str, message: impl Into<String>) {
         self.problems.add(self.path(field), message);
     }
 
-    /// Returns the problems of the whole declaration.
     pub fn problems(&self) -> &'a Problems {
         self.problems
     }
@@ -228,7 +219,6 @@ impl<'a> FileTable<'a> {
         }
     }
 
-    /// Returns the entries of a list of tables.
     pub fn tables(&self, field: &'static str) -> Vec<FileTable<'a>> {
         self.list(field)
             .into_iter()
@@ -242,7 +232,6 @@ impl<'a> FileTable<'a> {
         FileTable::new(self.value(field)?, &self.path(field), self.problems)
     }
 
-    /// Returns names and values of a table with free names.
     pub fn entries(&self) -> impl Iterator<Item = (&'a String, &'a Value)> + use<'a> {
         self.fields.iter()
     }
@@ -265,7 +254,6 @@ impl<'a> FileTable<'a> {
 /// Bound of a name or another short text in characters, as the interface has it for names.
 const TEXT_CHARACTERS: usize = 255;
 
-/// Returns the name of the value's type for a message.
 pub fn kind(value: &Value) -> &'static str {
     match value {
         Value::Null => "nothing",

@@ -68,7 +68,6 @@ fn plugins() -> AvailablePlugins {
     ])
 }
 
-/// Returns an instance that the workspace has already, and no file declares.
 fn stored_instance() -> Agent {
     Agent {
         id: AgentId(9),
@@ -82,7 +81,6 @@ fn stored_instance() -> Agent {
     }
 }
 
-/// Returns the declaration of a file, with its configurations checked.
 fn read(file: &Value, plugins: &AvailablePlugins) -> Result<Declaration, Vec<InputProblem>> {
     let reading = declaration::read(file, plugins, &[stored_instance()]);
     let checked = reading.unchecked.iter().map(|one| {
@@ -398,7 +396,6 @@ fn no_secret_is_in_a_problem_or_in_debug_output() {
 
 const START: Micros = Micros(1_800_000_000_000_000);
 
-/// Returns the connection as a store returns it after the apply.
 fn stored(planned: &PlannedConnection) -> Connection {
     Connection {
         id: ConnectionId::generate(),

@@ -13,7 +13,6 @@ use leadhost_domain::time::Micros;
 use leadhost_search::Index;
 use leadhost_store::StoreError;
 
-/// Why a search failed.
 #[derive(Debug, thiserror::Error)]
 pub enum SearchError {
     #[error(transparent)]
@@ -53,7 +52,6 @@ pub struct Catalogue {
 /// the others.
 const LOADS: usize = 2;
 
-/// The place of one workspace's index.
 #[derive(Default)]
 pub(super) struct Shelf {
     pub(super) cached: Mutex<Option<CachedIndex>>,
@@ -94,7 +92,6 @@ impl Catalogue {
         }
     }
 
-    /// Returns the shelf of a workspace, and adds an empty one if it has none.
     pub(super) fn shelf(&self, workspace: WorkspaceId) -> Arc<Shelf> {
         let mut shelves = hold(&self.shelves);
         Arc::clone(shelves.entry(workspace).or_default())
@@ -125,14 +122,12 @@ impl Catalogue {
         (count, bytes)
     }
 
-    /// Returns the number of this use. Later uses have higher numbers.
     pub(super) fn turn(&self) -> u64 {
         self.turn.fetch_add(1, Ordering::Relaxed)
     }
 }
 
 impl Shelf {
-    /// Returns the index, or `None` if it is not in memory.
     pub(super) fn index(&self) -> Option<Arc<Index>> {
         let kept = hold(&self.cached);
         kept.as_ref().map(|kept| Arc::clone(&kept.index))

@@ -45,11 +45,7 @@ pub async fn search(
         Err(SearchError::Late) => Searched::Loading,
         Err(SearchError::Store(_) | SearchError::Ended(_)) => Searched::Failed,
     };
-    pipeline
-        .core
-        .metrics
-        .search
-        .searched(outcome, started.elapsed());
+    pipeline.metrics.search.searched(outcome, started.elapsed());
     result
 }
 
@@ -77,7 +73,7 @@ async fn index(
 ) -> Result<Arc<Index>, SearchError> {
     let catalogue = &pipeline.catalogue;
     let shelf = catalogue.shelf(workspace);
-    let fresh = || shelf.fresh(pipeline.core.clock.now(), catalogue.turn());
+    let fresh = || shelf.fresh(pipeline.clock.now(), catalogue.turn());
     if let Some(index) = fresh() {
         return Ok(index);
     }
@@ -85,7 +81,7 @@ async fn index(
     if let Some(index) = fresh() {
         return Ok(index);
     }
-    if let Some(error) = reader.failure(pipeline.core.clock.now()) {
+    if let Some(error) = reader.failure(pipeline.clock.now()) {
         return Err(error);
     }
     let (task_app, task_shelf) = (Arc::clone(pipeline), Arc::clone(&shelf));
@@ -94,7 +90,7 @@ async fn index(
         let (pipeline, shelf) = (task_app, task_shelf);
         let result = follow(&pipeline, workspace, &shelf, &mut reader).await;
         reader.failed = result.as_ref().err().map(|error| {
-            let since = pipeline.core.clock.now();
+            let since = pipeline.clock.now();
             (since, error.again())
         });
         rebuild_if_worn(&pipeline, workspace, &shelf, reader);
@@ -124,7 +120,7 @@ async fn follow(
     reader: &mut IndexReader,
 ) -> Result<Arc<Index>, SearchError> {
     let catalogue = &pipeline.catalogue;
-    let since = pipeline.core.clock.now();
+    let since = pipeline.clock.now();
     let index = match shelf.index() {
         Some(index) => catch_up(pipeline, workspace, index, reader).await?,
         None => None,
@@ -154,13 +150,13 @@ async fn follow(
 
 fn make_room(pipeline: &Pipeline) {
     let (indexes, bytes) = pipeline.catalogue.make_room();
-    pipeline.core.metrics.search.indexes(indexes, bytes);
+    pipeline.metrics.search.indexes(indexes, bytes);
 }
 
 fn refuse(pipeline: &Pipeline, workspace: WorkspaceId) {
     tracing::warn!(
         %workspace,
-        memory_mib = pipeline.core.config.search.memory_mib,
+        memory_mib = pipeline.config.search.memory_mib,
         "product index not loaded, it exceeds search.memory_mib: raise it"
     );
 }
@@ -181,11 +177,10 @@ async fn catch_up(
     loop {
         let rows = limits::SEARCH_LOAD_ROWS;
         let page = pipeline
-            .core
             .store
             .product_changes(workspace, seen, rows)
             .await?;
-        if page.clock < seen && pipeline.core.store.may_lag() {
+        if page.clock < seen && pipeline.store.may_lag() {
             // The replica lags: retry later.
             break;
         }
@@ -241,7 +236,7 @@ async fn load(
     reader.seen = seen;
     reader.loads += 1;
     let took = started.elapsed();
-    pipeline.core.metrics.search.loaded(took);
+    pipeline.metrics.search.loaded(took);
     tracing::info!(%workspace, products = index.count(), bytes = index.bytes(), seconds = took.as_secs_f64(), "product index loaded");
     Ok(Arc::new(index))
 }
@@ -256,7 +251,6 @@ async fn gather(pipeline: &Pipeline, workspace: WorkspaceId) -> Result<(Index, i
     let mut begun = None;
     loop {
         let page = pipeline
-            .core
             .store
             .product_changes(workspace, seen, rows)
             .await?;

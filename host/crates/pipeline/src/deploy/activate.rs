@@ -23,7 +23,6 @@ pub async fn activate(
     switch(pipeline, agreed).await
 }
 
-/// Activates a version in place of the one that it was compared with.
 pub async fn switch(pipeline: &Arc<Pipeline>, agreed: Agreed) -> Result<Activated, DeployError> {
     let Agreed { verified, accepted } = agreed;
     let (candidate, instead_of) = (&verified.candidate, verified.active.as_ref());
@@ -49,10 +48,9 @@ pub async fn close_overtaken(pipeline: &Arc<Pipeline>, activated: &Activated, wh
     }
 }
 
-/// Marks the refusals of the activated bytes, so that they are no longer shown.
 async fn overtake_refusals(pipeline: &Pipeline, activated: &Loaded) {
     let (name, digest) = (&activated.description.name, &activated.digest);
-    let (store, now) = (&pipeline.core.store, pipeline.core.clock.now());
+    let (store, now) = (&pipeline.store, pipeline.clock.now());
     if let Err(error) = store.overtake_refusals_of_bytes(digest, now).await {
         tracing::warn!(plugin = %name, %error, "earlier refusals of the plugin not marked as superseded");
     }

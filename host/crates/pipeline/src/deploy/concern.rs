@@ -11,14 +11,12 @@ use leadhost_store::StoreError;
 /// The origin of a component that `leadhost plugin activate FILE` sends.
 pub const UPLOAD: &str = "upload";
 
-/// The words by which an operator accepts concerns.
 #[derive(Clone, Debug, Default)]
 pub struct AcceptedWords {
     pub words: BTreeSet<AcceptWord>,
 }
 
 impl AcceptedWords {
-    /// Returns the words, in a fixed order.
     pub fn words(&self) -> impl Iterator<Item = AcceptWord> {
         self.words.iter().copied()
     }
@@ -34,7 +32,6 @@ impl AcceptedWords {
         words.min_by_key(|word| word.as_str())
     }
 
-    /// Returns whether the operator accepts this concern. Some cannot be accepted.
     pub fn has(&self, concern: &Concern) -> bool {
         let is_among = |word: AcceptWord| self.words.contains(&word);
         concern
@@ -51,7 +48,6 @@ impl FromIterator<AcceptWord> for AcceptedWords {
     }
 }
 
-/// Returns the concerns in one line, each with the option that accepts it.
 pub fn describe(concerns: &[Concern]) -> String {
     let line = |concern: &Concern| match concern.accept {
         None => concern.what.clone(),
@@ -65,7 +61,7 @@ pub async fn with_label(pipeline: &Pipeline, publisher: &Publisher) -> Result<St
     let Publisher::AdminKey(id) = publisher else {
         return Ok(publisher.to_string());
     };
-    let keys = pipeline.core.store.keys(None).await?;
+    let keys = pipeline.store.keys(None).await?;
     let key = keys.into_iter().find(|key| key.id == *id);
     let label = key.map(|key| key.label).filter(|label| !label.is_empty());
     Ok(match label {

@@ -33,7 +33,7 @@ pub(super) async fn find(
         concerns.extend(in_replies(revealing));
         return Ok(concerns);
     };
-    let Some(old) = pipeline.core.store.plugin(&active.digest).await? else {
+    let Some(old) = pipeline.store.plugin(&active.digest).await? else {
         return Ok(concerns);
     };
     if old.digest == new.digest {
@@ -44,16 +44,10 @@ pub(super) async fn find(
     let slots = new.reply_slots.iter().filter(|slot| !known.contains(slot));
     concerns.extend(in_replies(slots));
     let is_used = is_used(pipeline, name).await?;
-    let mut taken_over = None;
     if !publisher.is(&old.publisher) {
         let owner = with_label(pipeline, &old.publisher).await?;
         let other = with_label(pipeline, publisher).await?;
-        taken_over = Some(format!(
-            "`{name}` belongs to {owner}, but this version comes from {other}"
-        ));
-    }
-
-    if let Some(what) = taken_over {
+        let what = format!("`{name}` belongs to {owner}, but this version comes from {other}");
         concerns.push(Concern::new(AcceptWord::NewPublisher, what));
     }
     if prepared.golden < old.golden {
@@ -93,32 +87,14 @@ pub(super) async fn find(
         }
         _ => {}
     }
-    let added = |new: Vec<&str>, old: Vec<&str>| {
-        new.iter()
-            .filter(|name| !old.contains(name))
-            .map(|name| (*name).to_owned())
-            .collect::<Vec<_>>()
-            .join(", ")
-    };
-    let hosts = added(
-        new.description.hosts.iter().map(String::as_str).collect(),
-        old.description.hosts.iter().map(String::as_str).collect(),
-    );
+    let hosts = added(new.description.hosts.iter(), old.description.hosts.iter());
     if !hosts.is_empty() {
         let what = format!("it asks to call {hosts}");
         concerns.push(Concern::new(AcceptWord::NewHosts, what));
     }
     let secrets = added(
-        new.description
-            .secrets
-            .iter()
-            .map(|secret| secret.name.as_str())
-            .collect(),
-        old.description
-            .secrets
-            .iter()
-            .map(|secret| secret.name.as_str())
-            .collect(),
+        new.description.secrets.iter().map(|secret| &secret.name),
+        old.description.secrets.iter().map(|secret| &secret.name),
     );
     if !secrets.is_empty() {
         let what = format!("it asks for the secrets {secrets}");
@@ -136,6 +112,15 @@ pub(super) async fn find(
     Ok(concerns)
 }
 
+fn added<'a>(
+    new: impl Iterator<Item = &'a String>,
+    old: impl Iterator<Item = &'a String>,
+) -> String {
+    let old: Vec<_> = old.collect();
+    let added = new.filter(|name| !old.contains(name));
+    added.cloned().collect::<Vec<_>>().join(", ")
+}
+
 /// Returns whether an upload of this version, with other bytes than the active one, would raise the
 /// concern [`AcceptWord::SameVersion`].
 pub(super) async fn is_same_version_as_upload(
@@ -146,13 +131,12 @@ pub(super) async fn is_same_version_as_upload(
     let Some(active) = serving(pipeline, name).await? else {
         return Ok(false);
     };
-    let old = pipeline.core.store.plugin(&active).await?;
+    let old = pipeline.store.plugin(&active).await?;
     Ok(old.is_some_and(|old| {
         compare_versions(version, &old.description.version).is_eq() && old.origin != UPLOAD
     }))
 }
 
-/// Returns the concern about secrets in replies that no operator has accepted yet.
 fn in_replies<'a>(slots: impl Iterator<Item = &'a ReplySlot>) -> Option<Concern> {
     let slots: Vec<String> = slots.map(ToString::to_string).collect();
     (!slots.is_empty()).then(|| {
@@ -177,7 +161,6 @@ fn another_kind(name: &str, was: PluginKind, is: PluginKind, is_used: bool) -> C
     }
 }
 
-/// Returns the concern about a rollback to another kind: the name is in use.
 pub async fn about_kind(
     pipeline: &Pipeline,
     name: &str,
@@ -190,12 +173,10 @@ pub async fn about_kind(
     Ok(Some(another_kind(name, was, is, true)))
 }
 
-/// Returns whether a connection or an instance uses the plugin of this name.
 async fn is_used(pipeline: &Pipeline, name: &str) -> Result<bool, DeployError> {
     Ok(!pipeline.connections_using(name).await?.is_empty())
 }
 
-/// Names a connection as its operator knows it.
 fn named(connection: &Connection) -> String {
     match connection.kind {
         ConnectionKind::Source => format!("connection `{}`", connection.name),
@@ -203,14 +184,13 @@ fn named(connection: &Connection) -> String {
     }
 }
 
-/// Returns the connections whose configuration the new version would refuse.
 async fn configurations(pipeline: &Pipeline, new: &Loaded) -> Result<Vec<Concern>, DeployError> {
     let connections = pipeline.connections_using(&new.description.name).await?;
     let configs: Vec<_> = connections
         .iter()
         .map(|connection| serde_json::from_str(&connection.config).unwrap_or_default())
         .collect();
-    let faults = pipeline.core.plugins.config_faults(new, configs).await?;
+    let faults = pipeline.plugins.config_faults(new, configs).await?;
     let unfit = connections
         .iter()
         .zip(faults)
@@ -238,19 +218,17 @@ async fn weaker_for_connections(
     active: &Digest,
 ) -> Result<BTreeMap<String, Option<String>>, DeployError> {
     let mut weaker = BTreeMap::new();
-    let Some(old) = pipeline.core.plugins.by_digest(active) else {
+    let Some(old) = pipeline.plugins.by_digest(active) else {
         return Ok(weaker);
     };
     for connection in pipeline.connections_using(&new.description.name).await? {
         let lane = TRIAL_LANE;
         let (before, after) = (
             pipeline
-                .core
                 .plugins
                 .sender_checks(&old, lane, &connection.config, CallBudget::Trial)
                 .await,
             pipeline
-                .core
                 .plugins
                 .sender_checks(new, lane, &connection.config, CallBudget::Trial)
                 .await,
@@ -286,7 +264,6 @@ async fn weaker_for_connections(
     Ok(weaker)
 }
 
-/// Returns the checks of the old version that the new one lacks or loosens.
 fn weaker_checks(new: &SenderChecks, old: &SenderChecks) -> Vec<String> {
     let mut weaker = Vec::new();
     for before in &old.checks {
@@ -322,8 +299,6 @@ fn weaker_checks(new: &SenderChecks, old: &SenderChecks) -> Vec<String> {
     weaker
 }
 
-/// Returns whether a version is older than another one, so that its activation needs
-/// [`AcceptWord::Older`].
 pub fn is_older(version: &str, than: &str) -> bool {
     compare_versions(version, than).is_lt()
 }

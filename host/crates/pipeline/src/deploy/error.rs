@@ -5,8 +5,8 @@ use std::fmt;
 use super::super::fleet::FleetError;
 use super::super::versions::VersionError;
 use super::concern::{self, Concern};
+use super::outcome::Verified;
 use super::rollout::error::RolloutError;
-use super::verified::Verified;
 use leadhost_domain::plugin::Digest;
 use leadhost_domain::publisher::PublicKey;
 use leadhost_domain::time::Micros;
@@ -31,10 +31,8 @@ pub enum DeployError {
     Refused {
         name: String,
         version: String,
-        /// The command that was refused.
         command: DeployCommand,
         concerns: Vec<Concern>,
-        /// The comparison with the active version, if there was one.
         verified: Option<Box<Verified>>,
     },
     #[error(
@@ -76,7 +74,6 @@ pub enum DeployError {
     CanaryOpen {
         name: String,
         candidate: Digest,
-        /// The label of the key that started it.
         by: String,
         at: Micros,
     },
@@ -122,7 +119,6 @@ impl fmt::Display for DeployCommand {
     }
 }
 
-/// Returns the words for a version that a command did not deploy.
 fn not_done(name: &str, version: &str, command: DeployCommand) -> String {
     match command {
         DeployCommand::Activate => format!("{name} {version} is not activated"),
@@ -132,7 +128,6 @@ fn not_done(name: &str, version: &str, command: DeployCommand) -> String {
     }
 }
 
-/// Returns why a component may not serve, for a person.
 pub fn untrusted(digest: &Digest, signer: Option<PublicKey>) -> String {
     let digest = digest.short();
     match signer {

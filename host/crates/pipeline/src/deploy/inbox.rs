@@ -20,9 +20,8 @@ use leadhost_plugin::LoadError;
 use leadhost_plugin::inbox::{self, Inbox, InboxEvent};
 use leadhost_store::{PluginRefusal, StoreError};
 
-/// Processes the files that appear in the inbox.
 pub async fn watch_inbox(pipeline: Arc<Pipeline>, shutdown: Shutdown) {
-    let folder = std::path::PathBuf::from(&pipeline.core.config.plugins.inbox);
+    let folder = std::path::PathBuf::from(&pipeline.config.plugins.inbox);
     let mut logged = false;
     let mut inbox = loop {
         match Inbox::watch(&folder) {
@@ -63,7 +62,6 @@ pub async fn watch_inbox(pipeline: Arc<Pipeline>, shutdown: Shutdown) {
     }
 }
 
-/// Returns the name of a file, by which its versions and refusals are shown.
 fn origin_of(path: &Path) -> String {
     path.file_name().map_or_else(
         || path.display().to_string(),
@@ -73,7 +71,7 @@ fn origin_of(path: &Path) -> String {
 
 /// Marks the refusals of files that were removed while no host watched the inbox.
 async fn overtake_removed(pipeline: &Pipeline, folder: &Path) {
-    let refusals = match pipeline.core.store.refusals().await {
+    let refusals = match pipeline.store.refusals().await {
         Ok(refusals) => refusals,
         Err(error) => return tracing::warn!(%error, "lookup of refused inbox files failed"),
     };
@@ -89,7 +87,7 @@ async fn overtake_removed(pipeline: &Pipeline, folder: &Path) {
 /// Marks the refusals of a file as overtaken: it has the bytes with this digest now, or, with
 /// `None`, it was removed.
 async fn overtake(pipeline: &Pipeline, origin: &str, digest: Option<&Digest>) {
-    let (store, now) = (&pipeline.core.store, pipeline.core.clock.now());
+    let (store, now) = (&pipeline.store, pipeline.clock.now());
     if let Err(error) = store.overtake_refusals_of_file(origin, digest, now).await {
         tracing::warn!(origin, %error, "earlier refusals of the inbox file not marked as superseded");
     }
@@ -121,7 +119,7 @@ pub async fn take_in(pipeline: &Arc<Pipeline>, wasm: Vec<u8>, origin: &str) {
             if was_shown && !is_shown {
                 let refusal = PluginRefusal {
                     origin: origin.to_owned(),
-                    at: pipeline.core.clock.now(),
+                    at: pipeline.clock.now(),
                     overtaken_at: None,
                     ..before
                 };
@@ -157,7 +155,7 @@ pub async fn take_in(pipeline: &Arc<Pipeline>, wasm: Vec<u8>, origin: &str) {
         }
         Err(error) => {
             tracing::error!(origin, digest = digest.short(), %error, "inbox file refused, nothing changed");
-            pipeline.core.metrics.plugins.refused();
+            pipeline.metrics.plugins.refused();
             let refusal = PluginRefusal {
                 origin: origin.to_owned(),
                 digest: for_good(&error).then_some(digest),
@@ -168,7 +166,7 @@ pub async fn take_in(pipeline: &Arc<Pipeline>, wasm: Vec<u8>, origin: &str) {
                     _ => None,
                 },
                 reason: reason(pipeline, &error, origin).await,
-                at: pipeline.core.clock.now(),
+                at: pipeline.clock.now(),
                 overtaken_at: None,
             };
             note(pipeline, &refusal).await;
@@ -176,7 +174,6 @@ pub async fn take_in(pipeline: &Arc<Pipeline>, wasm: Vec<u8>, origin: &str) {
     }
 }
 
-/// Tells that an entry is not taken in, also in the list of refusals.
 async fn pass_over(pipeline: &Pipeline, origin: String, why: &str) {
     tracing::warn!(
         origin,
@@ -189,14 +186,14 @@ async fn pass_over(pipeline: &Pipeline, origin: String, why: &str) {
         digest: None,
         plugin: None,
         reason: why.to_owned(),
-        at: pipeline.core.clock.now(),
+        at: pipeline.clock.now(),
         overtaken_at: None,
     };
     note(pipeline, &refusal).await;
 }
 
 async fn note(pipeline: &Pipeline, refusal: &PluginRefusal) {
-    if let Err(error) = pipeline.core.store.note_refusal(refusal).await {
+    if let Err(error) = pipeline.store.note_refusal(refusal).await {
         tracing::warn!(%error, "refusal not stored");
     }
 }
@@ -209,7 +206,7 @@ async fn record(
     begun: Option<i64>,
     detail: Value,
 ) -> Result<AuditRow, StoreError> {
-    let (by, now) = (AuditActor::service(INBOX), pipeline.core.clock.now());
+    let (by, now) = (AuditActor::service(INBOX), pipeline.clock.now());
     let act = Act {
         outcome,
         begun,
@@ -220,7 +217,7 @@ async fn record(
             &detail,
         )
     };
-    pipeline.core.store.add_audit(act).await
+    pipeline.store.add_audit(act).await
 }
 
 /// Returns what the row of the audit says about the end: the version, the one before it, and why it was
@@ -261,7 +258,7 @@ fn outcome_detail(digest: &Digest, uploaded: &Result<Deployed, DeployError>) -> 
 
 /// Returns why the file is refused, and the command that accepts it, if there is one.
 async fn reason(pipeline: &Pipeline, error: &DeployError, origin: &str) -> String {
-    let file = Path::new(&pipeline.core.config.plugins.inbox).join(origin);
+    let file = Path::new(&pipeline.config.plugins.inbox).join(origin);
     let file = quoted(&file.to_string_lossy());
     let DeployError::Refused {
         name,
@@ -294,11 +291,8 @@ async fn reason(pipeline: &Pipeline, error: &DeployError, origin: &str) -> Strin
     format!("{error}. To activate it anyway: `leadhost plugin activate {file}{accept}`")
 }
 
-/// The state of the bytes of a file that the service has seen before.
 enum KnownBytes {
-    /// They are a stored version of this plugin.
     Stored(String),
-    /// They were refused for good.
     Refused(PluginRefusal),
 }
 
@@ -309,10 +303,10 @@ async fn known(
     origin: &str,
     digest: &Digest,
 ) -> Result<Option<KnownBytes>, StoreError> {
-    if let Some(record) = pipeline.core.store.plugin(digest).await? {
+    if let Some(record) = pipeline.store.plugin(digest).await? {
         return Ok(Some(KnownBytes::Stored(record.description.name)));
     }
-    let refusals = pipeline.core.store.refusals().await?;
+    let refusals = pipeline.store.refusals().await?;
     let of_bytes = refusals
         .into_iter()
         .filter(|refusal| refusal.digest.as_ref() == Some(digest));
@@ -346,7 +340,6 @@ async fn already_stored(pipeline: &Pipeline, origin: &str, name: &str, digest: &
     );
 }
 
-/// Returns whether the file is at fault, and not the host's current state.
 fn for_good(error: &DeployError) -> bool {
     !matches!(
         error,

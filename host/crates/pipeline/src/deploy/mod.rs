@@ -21,7 +21,6 @@ mod stored;
 mod swap;
 mod trust;
 mod upload;
-mod verified;
 pub mod verify;
 
 use std::sync::Arc;
@@ -30,14 +29,13 @@ pub use activate::activate;
 pub use concern::{AcceptedWords, Concern};
 pub use error::{DeployCommand, DeployError};
 pub use inbox::{take_in, watch_inbox};
-pub use outcome::{Activated, CheckReport, ComponentOrigin, Deployed};
+pub use outcome::{Activated, CheckReport, ComponentOrigin, Deployed, Verified};
 pub use remove::remove;
 pub use review::{TriedStored, try_stored};
 pub use rollback::rollback;
 pub use rollout::RolloutError;
 pub use trust::is_trusted;
 pub use upload::{Tried, admit, check, try_out, upload};
-pub use verified::Verified;
 
 use self::swap::serve;
 use super::versions::{VersionError, loaded};
@@ -46,7 +44,7 @@ use crate::state::Pipeline;
 /// Loads the active versions that the store records, before the host reports ready. The
 /// deliveries of a version that fails to load wait.
 pub async fn load_active(pipeline: &Arc<Pipeline>) -> Result<(), DeployError> {
-    for activation in pipeline.core.store.activations().await? {
+    for activation in pipeline.store.activations().await? {
         match loaded(pipeline, &activation.digest).await {
             Ok(Some(loaded)) => {
                 serve(pipeline, &activation)?;

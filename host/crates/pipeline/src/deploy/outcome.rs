@@ -1,14 +1,17 @@
 //! Where a component came from, and the result of its deployment.
 
+use std::sync::Arc;
+
 use super::concern::Concern;
-use super::verified::Verified;
+use crate::verify::VerifyReport;
+use leadhost_domain::accept::AcceptWord;
 use leadhost_domain::host_names::Behind;
 use leadhost_domain::id::KeyId;
 use leadhost_domain::plugin::{Description, Digest, PluginKind};
 use leadhost_domain::publisher::Publisher;
+use leadhost_plugin::Loaded;
 use leadhost_store::{Activation, PluginRecord};
 
-/// The origin of a component that has just arrived.
 #[derive(Clone, Debug)]
 pub struct ComponentOrigin {
     /// `upload`, the address in a registry with its digest, or the file name.
@@ -18,7 +21,6 @@ pub struct ComponentOrigin {
 }
 
 impl ComponentOrigin {
-    /// The origin of an upload with this admin key.
     pub fn upload(key: KeyId) -> Self {
         Self {
             name: "upload".to_owned(),
@@ -26,8 +28,6 @@ impl ComponentOrigin {
         }
     }
 
-    /// Returns the same publisher with the address in a registry from which the component was
-    /// pulled, if it was.
     #[must_use]
     pub fn from_registry(self, address: Option<&str>) -> Self {
         Self {
@@ -46,7 +46,6 @@ impl From<&str> for ComponentOrigin {
     }
 }
 
-/// A version that was activated.
 #[derive(Debug)]
 pub struct Activated {
     pub activation: Activation,
@@ -56,11 +55,9 @@ pub struct Activated {
     pub behind: Vec<Behind>,
     /// The comparison with the version that was active before. A rollback makes none.
     pub verified: Option<Box<Verified>>,
-    /// The concerns that were accepted.
     pub accepted: Vec<Concern>,
 }
 
-/// A component that was checked and not stored.
 #[derive(Debug)]
 pub struct CheckReport {
     pub digest: Digest,
@@ -69,13 +66,33 @@ pub struct CheckReport {
     pub contract: String,
     pub golden: u32,
     pub publisher: Publisher,
-    /// The concerns that an activation would raise.
     pub concerns: Vec<Concern>,
 }
 
-/// A component that is stored, and active if that was requested.
 #[derive(Debug)]
 pub struct Deployed {
     pub record: PluginRecord,
     pub activation: Option<Activated>,
+}
+
+#[derive(Debug)]
+pub struct Verified {
+    pub candidate: Arc<Loaded>,
+    pub golden: u32,
+    /// The active version, as the store has it.
+    pub active: Option<Digest>,
+    pub against: Option<Arc<Loaded>>,
+    pub report: VerifyReport,
+    /// The differences that exceed the policy of the configuration, each in a sentence.
+    pub drift: Vec<String>,
+    /// The other concerns that an activation would raise. Only a verification that an operator has
+    /// asked for finds them.
+    pub concerns: Vec<Concern>,
+}
+
+impl Verified {
+    pub fn drift_concerns(&self) -> impl Iterator<Item = Concern> {
+        let drift = self.drift.iter().cloned();
+        drift.map(|what| Concern::new(AcceptWord::Drift, what))
+    }
 }

@@ -8,11 +8,6 @@ use leadhost_domain::plugin::Digest;
 use leadhost_store::{DeliveryFilter, PluginRecord, PluginRemoval, PluginUse, StoreError};
 
 /// Removes a stored version, and its machine code on this host.
-///
-/// # Errors
-///
-/// [`DeployError::Named`] if something names the version, [`DeployError::UnknownDigest`] if it is not
-/// stored, and [`DeployError::Store`] if the store fails.
 pub async fn remove(pipeline: &Pipeline, version: &PluginRecord) -> Result<(), DeployError> {
     let _alone = pipeline.deploying.lock().await;
     let digest = &version.digest;
@@ -48,9 +43,8 @@ pub async fn remove(pipeline: &Pipeline, version: &PluginRecord) -> Result<(), D
     }
 }
 
-/// Returns what names a version in the deliveries and the open repair.
 async fn uses(pipeline: &Pipeline, digest: &Digest) -> Result<Vec<PluginUse>, StoreError> {
-    let store = &pipeline.core.store;
+    let store = &pipeline.store;
     let mut uses = Vec::new();
     let any = DeliveryFilter {
         version: Some(digest.0.clone()),

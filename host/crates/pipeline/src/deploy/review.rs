@@ -8,8 +8,8 @@ use super::super::fleet::FleetError;
 use super::super::versions::serving;
 use super::concern::{AcceptedWords, Concern};
 use super::error::{DeployCommand, DeployError};
+use super::outcome::Verified;
 use super::stored::{rollout_of, stored_version};
-use super::verified::Verified;
 use super::{concerns, trust, verify};
 use crate::state::Pipeline;
 use leadhost_domain::accept::AcceptWord;
@@ -18,7 +18,6 @@ use leadhost_domain::publisher::Publisher;
 use leadhost_domain::rollout::{Rollout, RolloutStage};
 use leadhost_plugin::PreparedVersion;
 
-/// A stored version that may be activated, and its comparison with the active one.
 pub struct TriedStored {
     pub prepared: PreparedVersion,
     pub publisher: Publisher,
@@ -54,7 +53,6 @@ pub async fn try_stored(
     })
 }
 
-/// A version about which every concern is accepted.
 pub struct Agreed {
     pub verified: Verified,
     pub accepted: Vec<Concern>,
@@ -73,7 +71,7 @@ pub async fn reviewed<'a>(
         publisher,
         verified,
     } = tried;
-    let mut trial = pipeline.core.plugins.trial().await?;
+    let mut trial = pipeline.plugins.trial().await?;
     let alone = pipeline.deploying.lock().await;
     let objections = trial.within(concerns::find(pipeline, &prepared, &publisher, None));
     let objections = objections.await??;
@@ -82,10 +80,6 @@ pub async fn reviewed<'a>(
 }
 
 /// Refuses to activate another version beside a canary that is open or about to begin.
-///
-/// # Errors
-///
-/// [`DeployError::CanaryOpen`] if there is one, and [`DeployError::Store`] if the store cannot be read.
 pub async fn no_canary(pipeline: &Pipeline, name: &str) -> Result<(), DeployError> {
     let last = rollout_of(pipeline, name).await?;
     let is_canary =
@@ -101,7 +95,6 @@ pub async fn no_canary(pipeline: &Pipeline, name: &str) -> Result<(), DeployErro
     }
 }
 
-/// Returns the version if every concern is accepted, and those of the comparison too.
 pub async fn agree(
     pipeline: &Pipeline,
     verified: Verified,

@@ -42,7 +42,7 @@ pub async fn rollback(
     // Under the lock: what another operator or a guard of this host took back is recorded by now.
     rolled_back::check_rollback(pipeline, &serves, accept, begun).await?;
     // Even a rollback must not change the kind of a plugin that is in use.
-    let old = pipeline.core.store.plugin(&serves.digest).await?;
+    let old = pipeline.store.plugin(&serves.digest).await?;
     if let Some(kind) = old.and_then(|old| old.kind())
         && let Some(concern) = concerns::about_kind(pipeline, name, kind, loaded.kind).await?
     {

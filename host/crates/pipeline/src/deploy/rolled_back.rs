@@ -17,10 +17,6 @@ use leadhost_store::{Activation, AuditFilter, PluginRecord, StoreError};
 
 /// Refuses a rollback beside an earlier one that has not ended, and one to a version that was rolled back
 /// unless that is accepted. `begun`: the row of the audit with which this rollback began.
-///
-/// # Errors
-///
-/// [`DeployError::Fleet`], [`DeployError::Refused`], and [`DeployError::Store`] if the store cannot be read.
 pub async fn check_rollback(
     pipeline: &Pipeline,
     serves: &Activation,
@@ -40,7 +36,7 @@ pub async fn check_rollback(
     let Some(row) = last_left(pipeline, &previous).await? else {
         return Ok(());
     };
-    let active = pipeline.core.store.plugin(&serves.digest).await?;
+    let active = pipeline.store.plugin(&serves.digest).await?;
     let short = serves.digest.short();
     // Two versions may give themselves the same number.
     let active_version = active.map(|active| active.description.version);
@@ -66,7 +62,7 @@ pub async fn check_rollback(
         );
         concern.what.push_str(&remedy);
     }
-    let record = pipeline.core.store.plugin(&previous).await?;
+    let record = pipeline.store.plugin(&previous).await?;
     let version = record.map(|record| record.description);
     Err(DeployError::Refused {
         name: name.to_owned(),
@@ -86,11 +82,11 @@ async fn is_rolled_back_by_another(
 ) -> Result<bool, StoreError> {
     let filter = AuditFilter {
         act: Some(OperatorAct::RollBackPlugin.as_str().to_owned()),
-        since: Some(pipeline.core.clock.now().minus(limits::ROLLBACK_TIME)),
+        since: Some(pipeline.clock.now().minus(limits::ROLLBACK_TIME)),
         limit: limits::ROLLBACK_AUDIT_PAGE,
         ..AuditFilter::default()
     };
-    let rows = pipeline.core.store.audit(&filter).await?;
+    let rows = pipeline.store.audit(&filter).await?;
     let ended: HashSet<i64> = rows.iter().filter_map(|row| row.begun).collect();
     Ok(rows.iter().any(|row| {
         let is_earlier = row.outcome == ActOutcome::Begun && row.number < begun;
@@ -155,7 +151,6 @@ pub async fn ways_back(
     Ok(ways)
 }
 
-/// Returns whether no advice may lead to this version.
 pub async fn is_discarded(pipeline: &Pipeline, version: &Digest) -> Result<bool, StoreError> {
     Ok(
         repaired(pipeline).await?.contains(version)
@@ -163,10 +158,8 @@ pub async fn is_discarded(pipeline: &Pipeline, version: &Digest) -> Result<bool,
     )
 }
 
-/// Returns the versions whose deliveries a repair has converted again.
 async fn repaired(pipeline: &Pipeline) -> Result<HashSet<Digest>, StoreError> {
     let repairs = pipeline
-        .core
         .store
         .repairs(None, limits::ROLLBACK_AUDIT_PAGE)
         .await?;
@@ -191,7 +184,7 @@ async fn last_good(
             if !seen.insert(version.clone()) || as_wrong {
                 continue;
             }
-            let record = pipeline.core.store.plugin(&version).await?;
+            let record = pipeline.store.plugin(&version).await?;
             let record = record.filter(|record| record.description.name == name);
             if record.is_some() {
                 return Ok(record);
@@ -201,10 +194,8 @@ async fn last_good(
     Ok(None)
 }
 
-/// The pages of the audit that a rollback reads, the newest first.
 struct AuditPages {
     filter: AuditFilter,
-    /// Pages that may still be read.
     left: usize,
 }
 
@@ -219,12 +210,11 @@ impl AuditPages {
         }
     }
 
-    /// Returns the next page, or `None` after the last one.
     async fn next(&mut self, pipeline: &Pipeline) -> Result<Option<Vec<AuditRow>>, StoreError> {
         if self.left == 0 {
             return Ok(None);
         }
-        let rows = pipeline.core.store.audit(&self.filter).await?;
+        let rows = pipeline.store.audit(&self.filter).await?;
         self.filter.before = rows.last().map(|row| row.number);
         let is_last = rows.len() < limits::ROLLBACK_AUDIT_PAGE as usize;
         self.left = if is_last { 0 } else { self.left - 1 };
@@ -239,7 +229,6 @@ pub fn rollback_of<'a>(rows: &'a [AuditRow], version: &Digest) -> Option<&'a Aud
     as_wrong.then_some(row)
 }
 
-/// Returns the first row whose act made this version inactive, and whether it was wrong.
 fn newest_left<'a>(rows: &'a [AuditRow], version: &Digest) -> Option<(&'a AuditRow, bool)> {
     rows.iter().find_map(|row| {
         let (_, as_wrong) = left(row).filter(|(left, _)| left == version)?;

@@ -23,11 +23,11 @@ pub async fn publisher_of(
     if let Some(key) = loaded.signer {
         return Ok(Publisher::Signer(key));
     }
-    if let Some(record) = pipeline.core.store.plugin(&loaded.digest).await? {
+    if let Some(record) = pipeline.store.plugin(&loaded.digest).await? {
         return Ok(record.publisher);
     }
     // Refusals are stored only for files of the inbox.
-    let refusals = pipeline.core.store.refusals().await?;
+    let refusals = pipeline.store.refusals().await?;
     let is_refused = refusals
         .iter()
         .any(|refusal| refusal.digest.as_ref() == Some(&loaded.digest));
@@ -38,24 +38,17 @@ pub async fn publisher_of(
     })
 }
 
-/// Loads a stored version, with its record.
-///
-/// # Errors
-///
-/// [`DeployError::UnknownDigest`] if it is not stored, and [`DeployError`] if it cannot be loaded or the
-/// store cannot be read.
 pub async fn stored_version(
     pipeline: &Pipeline,
     digest: &Digest,
 ) -> Result<(Arc<Loaded>, PluginRecord), DeployError> {
     let unknown = || DeployError::UnknownDigest(digest.clone());
     let loaded = loaded(pipeline, digest).await?.ok_or_else(unknown)?;
-    let record = pipeline.core.store.plugin(digest).await?;
+    let record = pipeline.store.plugin(digest).await?;
     Ok((loaded, record.ok_or_else(unknown)?))
 }
 
-/// Returns the last rollout of a name, as the store has it.
 pub async fn rollout_of(pipeline: &Pipeline, name: &str) -> Result<Option<Rollout>, StoreError> {
-    let rollouts = pipeline.core.store.rollouts().await?;
+    let rollouts = pipeline.store.rollouts().await?;
     Ok(rollouts.into_iter().find(|one| one.name == name))
 }

@@ -33,11 +33,10 @@ pub async fn replace(
     swap(pipeline, &loaded, Some(instead_of), Some(next)).await
 }
 
-/// New calls by this name begin on this version.
 pub fn serve(pipeline: &Pipeline, activation: &Activation) -> Result<(), DeployError> {
     pipeline
         .fleet
-        .serve(&pipeline.core.plugins, activation)
+        .serve(&pipeline.plugins, activation)
         .map(|_news| ())
         .map_err(|missing| DeployError::UnknownDigest(missing.0))
 }
@@ -52,7 +51,7 @@ pub async fn swap(
     step: Option<RolloutStep<'_>>,
 ) -> Result<Activated, DeployError> {
     let name = loaded.description.name.clone();
-    pipeline.core.plugins.install(loaded);
+    pipeline.plugins.install(loaded);
     let (activation, changed) = switched(pipeline, loaded, instead_of, step.as_ref()).await?;
     serve(pipeline, &activation)?;
     tracing::info!(
@@ -63,7 +62,7 @@ pub async fn swap(
         "plugin version activated"
     );
     if let Some(before) = instead_of.filter(|before| **before != loaded.digest)
-        && let Ok(Some(before)) = pipeline.core.store.plugin(before).await
+        && let Ok(Some(before)) = pipeline.store.plugin(before).await
         && before.description.version == loaded.description.version
     {
         tracing::warn!(
@@ -79,10 +78,8 @@ pub async fn swap(
     }
     pipeline.wake();
     let (task_app, digest) = (Arc::clone(pipeline), loaded.digest.clone());
-    pipeline
-        .core
-        .spawn(async move { redrive::run(&task_app, &name, &digest).await });
-    let behind = if pipeline.core.store.is_shared() {
+    pipeline.spawn(async move { redrive::run(&task_app, &name, &digest).await });
+    let behind = if pipeline.store.is_shared() {
         fleet::converged(pipeline, &activation).await
     } else {
         Vec::new()
@@ -105,7 +102,7 @@ pub async fn switched(
     step: Option<&RolloutStep<'_>>,
 ) -> Result<(Activation, Option<Rollout>), DeployError> {
     let name = &loaded.description.name;
-    let (store, now) = (&pipeline.core.store, pipeline.core.clock.now());
+    let (store, now) = (&pipeline.store, pipeline.clock.now());
     let Some(step) = step else {
         let activation = match store.is_shared() {
             true => fleet::flip(pipeline, loaded, instead_of).await?,

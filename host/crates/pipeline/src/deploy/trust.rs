@@ -8,13 +8,8 @@ use leadhost_plugin::{LoadError, Loaded, signature};
 
 /// Returns a component that has arrived, if it may serve. This comes before anything of it is compiled
 /// or run. A broken signature is left for its trial, which refuses it.
-///
-/// # Errors
-///
-/// [`DeployError::Untrusted`] if no trusted key has signed it, or [`DeployError`] if the host has no
-/// thread to read it.
 pub(super) async fn arrived(pipeline: &Pipeline, wasm: Vec<u8>) -> Result<Vec<u8>, DeployError> {
-    let keys = pipeline.core.config.plugins.trusted_keys.clone();
+    let keys = pipeline.config.plugins.trusted_keys.clone();
     if keys.are_all() {
         return Ok(wasm);
     }
@@ -33,7 +28,6 @@ pub(super) async fn arrived(pipeline: &Pipeline, wasm: Vec<u8>) -> Result<Vec<u8
     }
 }
 
-/// Refuses a stored version that may not serve.
 pub(super) fn stored(pipeline: &Pipeline, loaded: &Loaded) -> Result<(), DeployError> {
     if is_trusted(pipeline, loaded) {
         return Ok(());
@@ -44,12 +38,6 @@ pub(super) fn stored(pipeline: &Pipeline, loaded: &Loaded) -> Result<(), DeployE
     })
 }
 
-/// Returns whether a trusted key has signed a version, or every version is trusted.
 pub fn is_trusted(pipeline: &Pipeline, loaded: &Loaded) -> bool {
-    pipeline
-        .core
-        .config
-        .plugins
-        .trusted_keys
-        .trust(loaded.signer)
+    pipeline.config.plugins.trusted_keys.trust(loaded.signer)
 }

@@ -5,24 +5,23 @@ use std::sync::Arc;
 use super::activate::switch;
 use super::concern::AcceptedWords;
 use super::error::{DeployCommand, DeployError};
+use super::outcome::Verified;
 use super::outcome::{CheckReport, ComponentOrigin, Deployed};
 use super::review::agree;
 use super::stored::publisher_of;
-use super::verified::Verified;
 use super::{concerns, trust, verify};
 use crate::state::Pipeline;
 use leadhost_domain::publisher::Publisher;
 use leadhost_plugin::{Loaded, PreparedVersion};
 use leadhost_store::PluginRecord;
 
-/// Checks a component and changes nothing.
 pub async fn check(
     pipeline: &Arc<Pipeline>,
     wasm: Vec<u8>,
     origin: impl Into<ComponentOrigin>,
 ) -> Result<CheckReport, DeployError> {
     let wasm = trust::arrived(pipeline, wasm).await?;
-    let mut trial = pipeline.core.plugins.trial().await?;
+    let mut trial = pipeline.plugins.trial().await?;
     let prepared = trial.prepare(wasm).await?;
     let origin = origin.into();
     let name = origin.name.clone();
@@ -44,15 +43,12 @@ pub async fn check(
     })
 }
 
-/// A version that has passed its trial, and its comparison with the active version if it is to be
-/// activated.
 pub struct Tried {
     pub prepared: PreparedVersion,
     pub verified: Option<Verified>,
 }
 
 impl Tried {
-    /// Returns the version.
     pub fn version(&self) -> &Loaded {
         &self.prepared.loaded
     }
@@ -66,7 +62,7 @@ pub async fn try_out(
     activate: bool,
 ) -> Result<Tried, DeployError> {
     let wasm = trust::arrived(pipeline, wasm).await?;
-    let prepared = pipeline.core.plugins.prepare(wasm).await?;
+    let prepared = pipeline.plugins.prepare(wasm).await?;
     let verified = if activate {
         Some(verify::before_activation(pipeline, &prepared).await?)
     } else {
@@ -75,8 +71,6 @@ pub async fn try_out(
     Ok(Tried { prepared, verified })
 }
 
-/// Tries a component, stores it, and activates it if that is requested and every concern is
-/// accepted.
 pub async fn upload(
     pipeline: &Arc<Pipeline>,
     wasm: Vec<u8>,
@@ -99,7 +93,7 @@ pub async fn admit(
     let Tried { prepared, verified } = tried;
     // Waits for its turn first: a deployment that waits for it does not block others.
     let trial = match &verified {
-        Some(_) => Some(pipeline.core.plugins.trial().await?),
+        Some(_) => Some(pipeline.plugins.trial().await?),
         None => None,
     };
     let _alone = pipeline.deploying.lock().await;
@@ -139,9 +133,9 @@ async fn keep(
         golden: prepared.golden,
         origin,
         publisher,
-        stored_at: pipeline.core.clock.now(),
+        stored_at: pipeline.clock.now(),
     };
-    pipeline.core.store.put_plugin(&record, &wasm).await?;
-    pipeline.core.plugins.install(loaded);
+    pipeline.store.put_plugin(&record, &wasm).await?;
+    pipeline.plugins.install(loaded);
     Ok(record)
 }

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::verified::Verified;
+use super::outcome::Verified;
 use super::{
     concerns,
     error::DeployError,
@@ -16,10 +16,10 @@ use crate::state::Pipeline;
 use crate::verify::{self, Choice, Part, VerifyReport};
 use crate::versions::{VersionError, activation, loaded, serving};
 use leadhost_domain::plugin::Digest;
+use leadhost_domain::publisher::Publisher;
 use leadhost_plugin::{LoadError, Loaded, PreparedVersion};
 use leadhost_store::PluginRecord;
 
-/// Verifies a component that is not stored.
 pub async fn component(
     pipeline: &Arc<Pipeline>,
     wasm: Vec<u8>,
@@ -27,11 +27,28 @@ pub async fn component(
     choice: Choice,
     budget: Duration,
 ) -> Result<Verified, DeployError> {
-    let prepared = pipeline.core.plugins.prepare(wasm).await?;
+    let prepared = pipeline.plugins.prepare(wasm).await?;
     let name = origin.name.clone();
     let publisher = publisher_of(pipeline, &prepared.loaded, origin).await?;
+    with_concerns(
+        pipeline,
+        prepared,
+        &publisher,
+        Some(&name),
+        (choice, budget),
+    )
+    .await
+}
+
+async fn with_concerns(
+    pipeline: &Arc<Pipeline>,
+    prepared: PreparedVersion,
+    publisher: &Publisher,
+    origin: Option<&str>,
+    (choice, budget): (Choice, Duration),
+) -> Result<Verified, DeployError> {
     // Without the turn of a trial, as below.
-    let concerns = concerns::find(pipeline, &prepared, &publisher, Some(&name)).await?;
+    let concerns = concerns::find(pipeline, &prepared, publisher, origin).await?;
     let (candidate, golden) = (prepared.loaded, prepared.golden);
     let verified = compare(pipeline, candidate, golden, choice, budget).await?;
     Ok(Verified {
@@ -40,34 +57,33 @@ pub async fn component(
     })
 }
 
-/// Verifies a stored version.
 pub async fn stored(
     pipeline: &Arc<Pipeline>,
     digest: &Digest,
     choice: Choice,
     budget: Duration,
 ) -> Result<Verified, DeployError> {
-    let (candidate, record) = stored_version(pipeline, digest).await?;
-    let golden = record.golden;
+    let (loaded, record) = stored_version(pipeline, digest).await?;
     let prepared = PreparedVersion {
-        loaded: Arc::clone(&candidate),
-        golden,
+        loaded,
+        golden: record.golden,
         checks: record.checks,
     };
-    let concerns = concerns::find(pipeline, &prepared, &record.publisher, None).await?;
-    let verified = compare(pipeline, candidate, golden, choice, budget).await?;
-    Ok(Verified {
-        concerns,
-        ..verified
-    })
+    with_concerns(
+        pipeline,
+        prepared,
+        &record.publisher,
+        None,
+        (choice, budget),
+    )
+    .await
 }
 
-/// Verifies a version that is about to be activated, as the configuration says.
 pub(super) async fn before_activation(
     pipeline: &Arc<Pipeline>,
     prepared: &PreparedVersion,
 ) -> Result<Verified, DeployError> {
-    let policy = &pipeline.core.config.verify;
+    let policy = &pipeline.config.verify;
     let choice = Choice {
         last: policy.deliveries,
         since: None,
@@ -148,9 +164,9 @@ async fn compare(
         }
         _ => VerifyReport::default(),
     };
-    let policy = &pipeline.core.config.verify;
+    let policy = &pipeline.config.verify;
     let mut drift = verify::drift(Part::Deliveries, &report.tally, policy);
-    let inline = Duration::from_millis(pipeline.core.config.plugins.inline_ms);
+    let inline = Duration::from_millis(pipeline.config.plugins.inline_ms);
     drift.extend(verify::drift_of_cost(&report.costs, inline, policy));
     if report.is_too_little() {
         let (compared, chosen) = (report.tally.differences.compared, report.coverage.chosen);

@@ -23,11 +23,9 @@ use leadhost_store::{
     StandingDelivery, StoreError,
 };
 
-/// The operator's request.
 #[derive(Clone, Copy, Debug)]
 pub struct ErasureRequest {
     pub found_by: FoundBy,
-    /// The operator's key.
     pub key: KeyId,
     /// Remove unconverted deliveries that name the person too.
     pub unconverted: bool,
@@ -48,13 +46,12 @@ pub struct Preview {
     pub remaining: RemainingData,
 }
 
-/// Returns what an erasure would remove, without changing anything.
 pub async fn preview(
     pipeline: &Pipeline,
     person: &Person,
     order: &ErasureRequest,
 ) -> Result<Preview, EraseError> {
-    let mut erased = pipeline.core.store.count_person(person).await?;
+    let mut erased = pipeline.store.count_person(person).await?;
     let mut found = UnlinkedDeliveries::default();
     let mut after = None;
     loop {
@@ -79,7 +76,7 @@ pub async fn erase(
     person: &Person,
     order: &ErasureRequest,
 ) -> Result<Erasure, EraseError> {
-    let now = pipeline.core.clock.now();
+    let now = pipeline.clock.now();
     let new = NewErasure {
         id: ErasureId::new(now),
         workspace: person.workspace,
@@ -88,7 +85,7 @@ pub async fn erase(
         key: order.key,
         began_at: now,
     };
-    let mut erasure = pipeline.core.store.begin_erasure(&new).await?;
+    let mut erasure = pipeline.store.begin_erasure(&new).await?;
     let of_record = erasure.id;
     tracing::info!(erasure = %of_record, workspace = %person.workspace, "erasure started");
     steps(
@@ -105,7 +102,6 @@ pub async fn erase(
         after = look(pipeline, person, order, after, &mut found).await?;
         for some in found.gone.chunks(limits::ERASED_WHOLE_AT_ONCE as usize) {
             let gone = pipeline
-                .core
                 .store
                 .erase_deliveries(person.workspace, of_record, some)
                 .await?;
@@ -135,14 +131,10 @@ async fn steps(
 ) -> Result<Micros, EraseError> {
     let mut idle = 0;
     loop {
-        if pipeline.core.shutdown.has_begun() {
+        if pipeline.shutdown.has_begun() {
             return Err(EraseError::Stopping);
         }
-        let step = pipeline
-            .core
-            .store
-            .erase_step(person, of_record, extent)
-            .await;
+        let step = pipeline.store.erase_step(person, of_record, extent).await;
         let error = match step {
             Ok(EraseStep { erased, done, at }) => {
                 erasure.erased.add(&erased);
@@ -169,7 +161,6 @@ async fn steps(
 /// Deliveries that name the person and contain items that led to no contact.
 #[derive(Default)]
 struct UnlinkedDeliveries {
-    /// Deliveries to erase.
     gone: Vec<DeliveryId>,
     /// The number of these that are only emptied, because other items in them led to other people.
     shared: u64,
@@ -197,22 +188,18 @@ async fn look(
     after: Option<DeliveryId>,
     found: &mut UnlinkedDeliveries,
 ) -> Result<Option<DeliveryId>, EraseError> {
-    if pipeline.core.shutdown.has_begun() {
+    if pipeline.shutdown.has_begun() {
         return Err(EraseError::Stopping);
     }
     let search = PersonSearch::new(person);
     if search.is_empty() {
-        let left = pipeline
-            .core
-            .store
-            .left_deliveries(person.workspace, person.id);
+        let left = pipeline.store.left_deliveries(person.workspace, person.id);
         for delivery in left.await? {
             found.add(&delivery, order);
         }
         return Ok(None);
     }
     let page = pipeline
-        .core
         .store
         .unlinked_deliveries(person.workspace, person.id, after)
         .await?;
@@ -233,7 +220,6 @@ async fn look(
     Ok(next)
 }
 
-/// Returns whether no work is left for such a delivery.
 fn is_finished(status: DeliveryStatus) -> bool {
     match status {
         DeliveryStatus::Converted

@@ -30,7 +30,6 @@ const FIELDS: usize = 100;
 pub struct PersonSearch {
     /// In lower case.
     texts: Vec<String>,
-    /// Whole numbers, digits only.
     numbers: Vec<String>,
 }
 
@@ -65,7 +64,6 @@ impl PersonSearch {
         self.texts.is_empty() && self.numbers.is_empty()
     }
 
-    /// Returns whether the query, the headers or the body of the delivery names the person.
     pub fn finds(&self, delivery: &UnlinkedDelivery) -> bool {
         self.is_in(&delivery.query)
             || self.is_in(&delivery.headers)
@@ -211,7 +209,6 @@ fn is_area(name: &str) -> bool {
         .any(|word| name.contains(word))
 }
 
-/// Returns the digits of a value that is a number, in any written form.
 fn digits(value: &Value) -> Option<String> {
     let text: String = match value {
         Value::String(text) => text.chars().filter_map(written::plain).collect(),

@@ -18,7 +18,6 @@ use leadhost_store::{Activation, Announcement, Preparation, Proposal, StoreError
 /// again.
 const TRY_AGAIN: Duration = Duration::from_secs(30);
 
-/// Sends heartbeats and follows the fleet until shutdown.
 pub async fn run(pipeline: Arc<Pipeline>, shutdown: Shutdown) {
     let mut logged = false;
     loop {
@@ -36,7 +35,7 @@ pub async fn run(pipeline: Arc<Pipeline>, shutdown: Shutdown) {
             () = shutdown.begun() => break,
         }
     }
-    if let Err(error) = pipeline.core.store.leave(pipeline.fleet.host).await {
+    if let Err(error) = pipeline.store.leave(pipeline.fleet.host).await {
         tracing::debug!(%error, "host not deregistered, other hosts notice when its heartbeats stop");
     }
 }
@@ -44,7 +43,7 @@ pub async fn run(pipeline: Arc<Pipeline>, shutdown: Shutdown) {
 /// Joins the fleet. Returns when this host has loaded the fleet's active versions, or
 /// failed to.
 pub async fn join(pipeline: &Arc<Pipeline>) -> Result<(), StoreError> {
-    if !pipeline.core.store.is_shared() {
+    if !pipeline.store.is_shared() {
         return Ok(());
     }
     while !step(pipeline).await? {
@@ -63,14 +62,14 @@ async fn step(pipeline: &Arc<Pipeline>) -> Result<bool, StoreError> {
     let since = clock::boot();
     let fleet = &pipeline.fleet;
     let beat = fleet.beat();
-    if let Some(now) = pipeline.core.store.beat(&beat).await? {
+    if let Some(now) = pipeline.store.beat(&beat).await? {
         let took = clock::boot().saturating_sub(since);
-        pipeline.core.clock.follow(now, took);
+        pipeline.clock.follow(now, took);
         fleet.clocks.compare(SystemClock.now(), now);
     }
     // In this order: a proposal that is gone by then may have become active.
-    let proposals = pipeline.core.store.proposals().await?;
-    let activations = pipeline.core.store.activations().await?;
+    let proposals = pipeline.store.proposals().await?;
+    let activations = pipeline.store.activations().await?;
     let mut all = true;
     for activation in &activations {
         all &= follow(pipeline, activation);
@@ -84,8 +83,8 @@ async fn step(pipeline: &Arc<Pipeline>) -> Result<bool, StoreError> {
     }
     let now = fleet.beat();
     if now.report != beat.report {
-        pipeline.core.store.beat(&now).await?;
-        pipeline.core.store.announce(Announcement::Hosts).await?;
+        pipeline.store.beat(&now).await?;
+        pipeline.store.announce(Announcement::Hosts).await?;
     }
     Ok(all)
 }
@@ -93,18 +92,13 @@ async fn step(pipeline: &Arc<Pipeline>) -> Result<bool, StoreError> {
 /// Returns false while the version is loading.
 fn follow(pipeline: &Arc<Pipeline>, activation: &Activation) -> bool {
     let fleet = &pipeline.fleet;
-    if fleet.is_done_with(&pipeline.core.plugins, activation) {
+    if fleet.is_done_with(&pipeline.plugins, activation) {
         return true;
     }
     let name = &activation.name;
-    if pipeline
-        .core
-        .plugins
-        .by_digest(&activation.digest)
-        .is_some()
-    {
+    if pipeline.plugins.by_digest(&activation.digest).is_some() {
         // It may have been retired just now: then it is loaded the next time.
-        if let Ok(true) = fleet.serve(&pipeline.core.plugins, activation) {
+        if let Ok(true) = fleet.serve(&pipeline.plugins, activation) {
             tracing::info!(plugin = %name, digest = activation.digest.short(), generation = activation.generation, "plugin version activated");
             pipeline.wake();
         }
@@ -113,7 +107,7 @@ fn follow(pipeline: &Arc<Pipeline>, activation: &Activation) -> bool {
     match load(pipeline, &activation.digest, None) {
         None => false,
         Some(reason) => {
-            if fleet.cannot(&pipeline.core.plugins, activation, &reason) {
+            if fleet.cannot(&pipeline.plugins, activation, &reason) {
                 tracing::error!(plugin = %name, digest = activation.digest.short(), reason, "active plugin version failed to load, its deliveries wait");
             }
             true
@@ -126,7 +120,7 @@ fn prepare(pipeline: &Arc<Pipeline>, proposal: &Proposal) {
     if fleet.state().prepared.contains_key(&proposal.number) {
         return;
     }
-    let failure = if pipeline.core.plugins.by_digest(&proposal.digest).is_some() {
+    let failure = if pipeline.plugins.by_digest(&proposal.digest).is_some() {
         None
     } else {
         match load(pipeline, &proposal.digest, Some(proposal.number)) {
@@ -222,6 +216,6 @@ fn forget(pipeline: &Pipeline, proposals: &[Proposal], activations: &[Activation
     state.aside = kept;
     drop(state);
     for digest in unwanted {
-        pipeline.core.plugins.retire(&digest);
+        pipeline.plugins.retire(&digest);
     }
 }

@@ -9,9 +9,8 @@ use crate::state::Pipeline;
 use leadhost_config::shutdown::Shutdown;
 use leadhost_store::Announcement;
 
-/// Receives announcements until the service has ended or the store closes.
 pub async fn run(pipeline: Arc<Pipeline>, shutdown: Shutdown) {
-    let mut announced = pipeline.core.store.announcements();
+    let mut announced = pipeline.store.announcements();
     // The first connection may have been made before this task listened.
     apply(&pipeline, Announcement::Everything);
     loop {
@@ -30,8 +29,8 @@ pub async fn run(pipeline: Arc<Pipeline>, shutdown: Shutdown) {
 /// Announces an operator's change to every host, this one first.
 pub async fn announce(pipeline: &Pipeline, what: Announcement) {
     apply(pipeline, what);
-    if pipeline.core.store.is_shared()
-        && let Err(error) = pipeline.core.store.announce(what).await
+    if pipeline.store.is_shared()
+        && let Err(error) = pipeline.store.announce(what).await
     {
         tracing::debug!(%error, "announcement not sent, other hosts notice the change later");
     }
@@ -41,7 +40,7 @@ fn apply(pipeline: &Pipeline, what: Announcement) {
     let all = what == Announcement::Everything;
     if all || what == Announcement::Connections {
         pipeline.connections.forget();
-        pipeline.core.plugins.close_circuits();
+        pipeline.plugins.close_circuits();
         pipeline.templates.forget();
         pipeline.wake();
     }

@@ -7,7 +7,6 @@ use crate::state::Pipeline;
 use leadhost_domain::limits;
 use leadhost_store::{Fence, StoreError};
 
-/// A job, and this host's lease on it.
 pub struct FleetJob {
     name: &'static str,
     held: Option<Fence>,
@@ -23,22 +22,19 @@ impl FleetJob {
     pub async fn hold(&mut self, pipeline: &Pipeline) -> Result<Option<Fence>, StoreError> {
         let host = pipeline.fleet.host();
         let held = pipeline
-            .core
             .store
             .hold_job(self.name, host, limits::JOB_LEASE)
             .await?;
-        if pipeline.core.store.is_shared() && held.is_some() && held != self.held {
+        if pipeline.store.is_shared() && held.is_some() && held != self.held {
             tracing::info!(job = self.name, "job acquired");
         }
         self.held = held;
         Ok(held)
     }
 
-    /// Releases the job, so that another host can take it at once.
     pub async fn leave(&mut self, pipeline: &Pipeline) {
         if self.held.take().is_some()
             && let Err(error) = pipeline
-                .core
                 .store
                 .leave_job(self.name, pipeline.fleet.host())
                 .await

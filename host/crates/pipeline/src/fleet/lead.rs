@@ -41,7 +41,6 @@ fn line(behind: &[Behind]) -> String {
         .join("; ")
 }
 
-/// The poll interval for the reports of the hosts, if no announcement arrives.
 const LOOK: Duration = Duration::from_millis(250);
 
 /// Activates a version that is loaded here and stored, once every live host has prepared
@@ -53,9 +52,8 @@ pub async fn flip(
 ) -> Result<Activation, FleetError> {
     let proposal = agreed(pipeline, loaded, instead_of).await?;
     pipeline
-        .core
         .store
-        .flip(&proposal, pipeline.core.clock.now())
+        .flip(&proposal, pipeline.clock.now())
         .await?
         .ok_or_else(|| FleetError::Lapsed(proposal.name))
 }
@@ -69,7 +67,7 @@ pub async fn flip_in_rollout(
     (changed, act): (&Rollout, &Act),
 ) -> Result<Option<(Activation, Rollout)>, FleetError> {
     let proposal = agreed(pipeline, loaded, instead_of).await?;
-    let (store, now) = (&pipeline.core.store, pipeline.core.clock.now());
+    let (store, now) = (&pipeline.store, pipeline.clock.now());
     let flipped = store
         .flip_in_rollout(&proposal, (changed, act), now)
         .await?;
@@ -94,11 +92,10 @@ async fn agreed(
     instead_of: Option<&Digest>,
 ) -> Result<Proposal, FleetError> {
     let name = &loaded.description.name;
-    let compile = pipeline.core.config.plugins.compile_time();
+    let compile = pipeline.config.plugins.compile_time();
     // If the announcement is lost, hosts see the proposal late, and compile only then.
     let patience = compile + limits::HOST_DEAD;
     let proposal = pipeline
-        .core
         .store
         .propose(pipeline.fleet.host(), name, &loaded.digest, patience * 2)
         .await?
@@ -126,7 +123,7 @@ async fn agreed(
 }
 
 async fn withdraw(pipeline: &Pipeline, proposal: &Proposal) {
-    match pipeline.core.store.withdraw(proposal).await {
+    match pipeline.store.withdraw(proposal).await {
         // So that the hosts drop the versions that they prepared.
         Ok(()) => super::announce(pipeline, Announcement::Plugins).await,
         Err(error) => tracing::debug!(%error, "proposal not withdrawn, it will expire"),
@@ -204,7 +201,6 @@ pub async fn converged(pipeline: &Pipeline, activation: &Activation) -> Vec<Behi
     }
 }
 
-/// Returns the hosts that run an activation, and those that do not.
 pub fn hosts_that_serve(hosts: &[SeenHost], activation: &Activation) -> (Vec<String>, Vec<Behind>) {
     let mut serving = Vec::new();
     let mut not = Vec::new();
@@ -245,14 +241,13 @@ fn behind(host: &SeenHost, reason: String) -> Behind {
 }
 
 async fn others(pipeline: &Pipeline) -> Result<Vec<SeenHost>, StoreError> {
-    let mut hosts = pipeline.core.store.hosts().await?;
+    let mut hosts = pipeline.store.hosts().await?;
     hosts.retain(|host| host.alive);
     let mut hosts = named_apart(hosts.into_iter());
     hosts.retain(|host| host.id != pipeline.fleet.host());
     Ok(hosts)
 }
 
-/// Returns the hosts with names that distinguish them.
 fn named_apart(hosts: impl Iterator<Item = SeenHost>) -> Vec<SeenHost> {
     let mut hosts: Vec<SeenHost> = hosts.collect();
     let names = host_names::distinct(hosts.iter().map(|host| (host.id, host.name.as_str())));

@@ -26,9 +26,8 @@ pub(super) use lead::{converged, flip, flip_in_rollout};
 use crate::state::Pipeline;
 use leadhost_config::shutdown::Shutdown;
 
-/// Starts the tasks that keep this host in step with the others, once.
 pub fn start(pipeline: &Arc<Pipeline>, shutdown: &Shutdown) -> Vec<JoinHandle<()>> {
-    if !pipeline.core.store.is_shared() || pipeline.fleet.started.swap(true, Ordering::Relaxed) {
+    if !pipeline.store.is_shared() || pipeline.fleet.started.swap(true, Ordering::Relaxed) {
         return Vec::new();
     }
     vec![

@@ -19,7 +19,6 @@ use leadhost_domain::time::Micros;
 use leadhost_plugin::{NotInstalled, Plugins};
 use leadhost_store::{Activation, Beat, HostReport, Preparation, Serves};
 
-/// One per host.
 pub struct FleetMembership {
     pub(super) host: HostId,
     pub(super) name: String,
@@ -27,7 +26,6 @@ pub struct FleetMembership {
     /// The time of the last heartbeat that was followed by a read of the active versions,
     /// in milliseconds of the clock that counts suspension; 0 if the host never had to.
     pub(super) current: AtomicU64,
-    /// Triggers a poll.
     pub(super) look: Notify,
     /// Another host reported something.
     pub(super) said: Notify,
@@ -51,7 +49,6 @@ pub(super) struct Served {
     pub(super) previous: Option<Digest>,
 }
 
-/// A version that is not loaded.
 pub(super) enum VersionLoad {
     UnderWay,
     Failed {
@@ -86,7 +83,6 @@ impl FleetMembership {
         }
     }
 
-    /// Returns the id of this host, which is new with each start.
     pub fn host(&self) -> HostId {
         self.host
     }
@@ -96,7 +92,6 @@ impl FleetMembership {
         &self.name
     }
 
-    /// Returns the active versions of this host, by the name of the plugin.
     pub fn serves(&self) -> BTreeMap<String, Serves> {
         self.report().serves
     }
@@ -150,7 +145,6 @@ impl FleetMembership {
         Ok(true)
     }
 
-    /// Returns whether an activation needs no further work.
     pub(super) fn is_done_with(&self, plugins: &Plugins, activation: &Activation) -> bool {
         self.state().is_done_with(plugins, activation)
     }
@@ -178,7 +172,6 @@ impl FleetMembership {
         true
     }
 
-    /// Returns the versions that this host serves and has prepared.
     pub(super) fn report(&self) -> HostReport {
         let state = self.state();
         let serves = state.serves.iter();
@@ -191,7 +184,6 @@ impl FleetMembership {
         }
     }
 
-    /// Returns the next heartbeat.
     pub(super) fn beat(&self) -> Beat {
         Beat {
             host: self.host,
@@ -220,7 +212,6 @@ impl FleetState {
         (serves && follows) || self.is_past(activation)
     }
 
-    /// Returns whether this host serves a later activation of the same plugin.
     pub(super) fn is_past(&self, activation: &Activation) -> bool {
         self.serves
             .get(&activation.name)

@@ -3,7 +3,6 @@
 use leadhost_domain::limits;
 use leadhost_store::PlannedProduct;
 
-/// Returns one line's values as a product, or why it is refused.
 pub fn product(
     external_id: Option<&str>,
     name: Option<&str>,
@@ -64,7 +63,6 @@ fn bounded(
     }
 }
 
-/// Returns the bytes as text, or which encoding they seem to have.
 pub fn text(bytes: &[u8]) -> Result<&str, String> {
     std::str::from_utf8(bytes).map_err(|error| {
         let place = error.valid_up_to();

@@ -34,7 +34,6 @@ pub struct CsvReader {
     columns: Option<CsvColumns>,
 }
 
-/// The columns of a product in the header.
 struct CsvColumns {
     external_id: usize,
     name: usize,
@@ -60,7 +59,6 @@ impl CsvReader {
         }
     }
 
-    /// Reads the next piece, and adds the rows that it completes.
     pub fn push(
         &mut self,
         mut bytes: &[u8],
@@ -74,7 +72,6 @@ impl CsvReader {
         Ok(())
     }
 
-    /// Ends the file, and adds the last row.
     pub fn end(
         &mut self,
         ignored: &mut IgnoredColumns,
@@ -151,7 +148,6 @@ impl CsvReader {
         end.saturating_sub(self.dropped)
     }
 
-    /// Returns the line on which the current field begins.
     fn line_of_field(&self) -> u64 {
         if self.skipped && self.ended == 0 {
             return self.cut;

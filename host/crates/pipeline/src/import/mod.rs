@@ -23,27 +23,22 @@ use leadhost_domain::id::{HostId, WorkspaceId};
 use leadhost_domain::limits;
 use leadhost_store::{ImportId, PlannedProduct, StoreError};
 
-/// Whether to remove products that the import does not name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Replace {
     No,
     /// Only if every line was accepted, and there was at least one.
     Yes,
-    /// Always.
     Force,
 }
 
-/// The outcome of an import so far.
 #[derive(Debug, Default)]
 pub struct ImportOutcome {
     pub created: u64,
     pub changed: u64,
-    /// Products that had these values already.
     pub kept: u64,
     pub removed: u64,
     /// All lines that were refused.
     pub refused: u64,
-    /// The first of them, by line.
     pub problems: Vec<ImportProblem>,
     /// Some of the columns that no product has.
     pub ignored: Vec<String>,
@@ -54,7 +49,6 @@ pub struct ImportOutcome {
 }
 
 impl ImportOutcome {
-    /// Returns whether a product was created, changed or removed.
     pub fn has_changed(&self) -> bool {
         self.created + self.changed + self.removed > 0
     }
@@ -66,7 +60,6 @@ pub struct ImportProblem {
     pub message: String,
 }
 
-/// Why an import ended early.
 #[derive(Debug, thiserror::Error)]
 pub enum ImportError {
     #[error(transparent)]
@@ -102,23 +95,18 @@ pub struct ProductImport<'a> {
 }
 
 impl<'a> ProductImport<'a> {
-    /// Begins an import.
-    ///
-    /// # Errors
-    ///
-    /// [`ImportError::Taken`] while another import runs; [`ImportError`] if the store fails.
     pub async fn begin(
         pipeline: &'a Pipeline,
         workspace: WorkspaceId,
     ) -> Result<Self, ImportError> {
-        let now = pipeline.core.clock.now();
+        let now = pipeline.clock.now();
         let mut import = Self {
             pipeline,
             workspace,
             id: ImportId(now),
             by: HostId::new(now),
             held: Instant::now(),
-            rows: if pipeline.core.store.is_shared() {
+            rows: if pipeline.store.is_shared() {
                 limits::IMPORT_ROWS
             } else {
                 limits::IMPORT_ROWS_ALONE
@@ -208,12 +196,7 @@ impl<'a> ProductImport<'a> {
     /// Releases the lease, so that another import can begin at once. Returns the outcome, also of
     /// an import that failed.
     pub async fn leave(self) -> ImportOutcome {
-        let left = self
-            .pipeline
-            .core
-            .store
-            .leave_job(&self.job(), self.by)
-            .await;
+        let left = self.pipeline.store.leave_job(&self.job(), self.by).await;
         if let Err(error) = left {
             tracing::debug!(workspace = %self.workspace, %error, "import lease not released, it will expire");
         }
@@ -227,7 +210,7 @@ impl<'a> ProductImport<'a> {
         self.go_on().await?;
         let mut attempt = 1;
         let done = loop {
-            let store = &self.pipeline.core.store;
+            let store = &self.pipeline.store;
             match store
                 .import_products(self.workspace, self.id, &self.part)
                 .await
@@ -265,7 +248,7 @@ impl<'a> ProductImport<'a> {
             let mut attempt = 1;
             // Rows that were removed by an attempt whose answer was lost are not counted.
             let step = loop {
-                let store = &self.pipeline.core.store;
+                let store = &self.pipeline.store;
                 match store
                     .remove_unseen_products(self.workspace, self.id, after, limit)
                     .await
@@ -291,7 +274,7 @@ impl<'a> ProductImport<'a> {
 
     /// Called before each part: fails if there may not be another one.
     async fn go_on(&mut self) -> Result<(), ImportError> {
-        if self.pipeline.core.shutdown.has_begun() {
+        if self.pipeline.shutdown.has_begun() {
             return Err(ImportError::Stopping);
         }
         if self.held.elapsed() >= FleetJob::period() {
@@ -304,7 +287,7 @@ impl<'a> ProductImport<'a> {
 
     async fn hold(&mut self) -> Result<(), ImportError> {
         let job = self.job();
-        let store = &self.pipeline.core.store;
+        let store = &self.pipeline.store;
         self.held = Instant::now();
         match store.hold_job(&job, self.by, limits::JOB_LEASE).await? {
             Some(_) => Ok(()),

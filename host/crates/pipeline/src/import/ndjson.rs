@@ -16,13 +16,11 @@ pub struct NdjsonReader {
     begun: Vec<u8>,
     /// The current line is too long, and the rest of it is skipped.
     skipped: bool,
-    /// The number of lines that ended.
     ended: u64,
     any: bool,
 }
 
 impl NdjsonReader {
-    /// Reads the next piece, and adds the rows that it completes.
     pub fn push(
         &mut self,
         mut bytes: &[u8],
@@ -43,7 +41,6 @@ impl NdjsonReader {
         Ok(())
     }
 
-    /// Ends the file, and adds the last row.
     pub fn end(
         &mut self,
         ignored: &mut IgnoredColumns,

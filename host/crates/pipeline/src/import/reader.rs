@@ -30,7 +30,6 @@ const UTF8_MARK: &[u8] = b"\xef\xbb\xbf";
 const ZIP_MARK: &[u8] = b"PK\x03\x04";
 
 impl ImportReader {
-    /// Returns a reader at the beginning of a file.
     pub fn new(format: ImportFormat) -> Self {
         Self {
             reader: match format {
@@ -42,7 +41,6 @@ impl ImportReader {
         }
     }
 
-    /// Reads the next piece, and adds the rows that it completes.
     pub fn push(&mut self, bytes: &[u8], rows: &mut Vec<ImportRow>) -> Result<(), ImportFileError> {
         let Some(first) = &mut self.first else {
             return self.read(bytes, rows);
@@ -55,7 +53,6 @@ impl ImportReader {
         self.begin(rows)
     }
 
-    /// Ends the file, and adds the last rows.
     pub fn end(&mut self, rows: &mut Vec<ImportRow>) -> Result<(), ImportFileError> {
         self.begin(rows)?;
         match &mut self.reader {
@@ -304,7 +301,6 @@ mod fuzz {
 
     use super::*;
 
-    /// Returns the rows that were read, and how it ended.
     fn read(format: ImportFormat, parts: &[&[u8]]) -> (Vec<String>, String) {
         let mut reader = ImportReader::new(format);
         let mut rows = Vec::new();

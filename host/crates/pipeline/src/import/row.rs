@@ -24,12 +24,10 @@ impl ImportRow {
     }
 }
 
-/// A fault of the whole file, in a sentence for the operator.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct ImportFileError(pub String);
 
-/// The names of the first columns that are ignored.
 #[derive(Debug, Default)]
 pub struct IgnoredColumns(Vec<String>);
 
@@ -48,7 +46,6 @@ impl IgnoredColumns {
         }
     }
 
-    /// Returns the names, in the order in which they were noted.
     pub fn names(&self) -> &[String] {
         &self.0
     }

@@ -15,7 +15,6 @@ pub enum NotificationResult {
         message: MessageId,
         state: MessageState,
     },
-    /// The message failed, with the reason for the partner.
     Failed {
         message: MessageId,
         code: ErrorCode,
@@ -49,7 +48,6 @@ impl NotificationResult {
         }
     }
 
-    /// Returns the outcome for metrics.
     pub fn outcome(&self) -> NotificationOutcome {
         match self {
             Self::Taken { state, .. } => match state {
@@ -64,7 +62,6 @@ impl NotificationResult {
     }
 }
 
-/// Returns the partner's answer for a provider's answer.
 pub(super) fn answer_of(
     outgoing: &Outgoing,
     template: &str,

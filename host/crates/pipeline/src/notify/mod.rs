@@ -37,7 +37,6 @@ use leadhost_trace as trace;
 /// Words an outcome as the answer that the partner gets and repeats get.
 pub type Wording = fn(&NotificationResult) -> StoredAnswer;
 
-/// A checked request with its instance.
 pub struct Request {
     pub by: PartnerId,
     pub live: Arc<Live>,
@@ -46,13 +45,11 @@ pub struct Request {
     pub details: NotificationDetails,
     pub template: TemplateUse,
     pub claim: Option<IdempotencyClaim>,
-    /// When the request arrived.
     pub received: Instant,
     /// Words the answer, which is stored under the idempotency key.
     pub word: Wording,
 }
 
-/// The partner's answer to a notification.
 #[derive(Debug)]
 pub enum NotifyOutcome {
     Answer {
@@ -64,13 +61,11 @@ pub enum NotifyOutcome {
     Misfit(Vec<Misfit>),
     /// The contact has opted out or was banned; nothing was stored.
     Banned,
-    /// The idempotency key was used with another body.
     KeyReused,
     /// The first request with the key is still in progress.
     Running,
 }
 
-/// Stores a notification and sends it.
 pub async fn notify(
     pipeline: &Arc<Pipeline>,
     request: Request,
@@ -84,7 +79,6 @@ pub async fn notify(
                 return Ok(outcome);
             }
             pipeline
-                .core
                 .metrics
                 .messaging
                 .notification(telemetry::NotificationOutcome::Misfit);
@@ -92,7 +86,6 @@ pub async fn notify(
         }
         Err(error) => {
             pipeline
-                .core
                 .metrics
                 .messaging
                 .notification(telemetry::NotificationOutcome::Template);
@@ -129,7 +122,7 @@ async fn find_or_store_answer(
         return Ok(None);
     };
     let write = Write::Remember(Box::new(NewStoredAnswer { claim, answer }));
-    Ok(match pipeline.core.writer.submit(write).await? {
+    Ok(match pipeline.writer.submit(write).await? {
         WriteOutcome::Remembered(Some(found)) => again(pipeline, found, request.word),
         _ => None,
     })
@@ -140,7 +133,7 @@ async fn store(
     request: Request,
     composed: Composed,
 ) -> Result<NotifyOutcome, StoreError> {
-    let now = pipeline.core.clock.now();
+    let now = pipeline.clock.now();
     let live = Arc::clone(&request.live);
     let message = composed.into_message(&live.connection.settings, now);
     let connection = &live.connection;
@@ -149,26 +142,21 @@ async fn store(
     span.run(stored).await
 }
 
-/// Commits a message, and sends it if it can be sent at once.
 async fn store_message(
     pipeline: &Arc<Pipeline>,
     request: Request,
     live: Arc<Live>,
     message: NewMessage,
 ) -> Result<NotifyOutcome, StoreError> {
-    let now = pipeline.core.clock.now();
+    let now = pipeline.clock.now();
     let (payload, until) = (message.payload.clone(), message.until);
     let template = message.template.name.clone();
     let emails: Vec<String> = request.details.email.iter().cloned().collect();
     let contact_keys = contact::keys(std::slice::from_ref(&request.phone), &emails);
     // Starts before the store answers, so that the lease ends here no later than in the store.
-    let held = LeaseDeadline::lasting(pipeline.core.config.worker.lease());
+    let held = LeaseDeadline::lasting(pipeline.config.worker.lease());
     let can_send = live.connection.paused.is_none()
-        && pipeline
-            .core
-            .plugins
-            .active(&live.connection.plugin)
-            .is_some();
+        && pipeline.plugins.active(&live.connection.plugin).is_some();
     let key = request.claim.as_ref().map(|claim| claim.key.clone());
     let notification = Notification {
         by: request.by,
@@ -179,10 +167,10 @@ async fn store_message(
         contact_keys,
         deal: None,
         idempotency: request.claim,
-        lease_until: can_send.then(|| now.plus(pipeline.core.config.worker.lease())),
+        lease_until: can_send.then(|| now.plus(pipeline.config.worker.lease())),
     };
     let write = Write::Notify(Box::new(notification));
-    let found = match pipeline.core.writer.submit(write).await? {
+    let found = match pipeline.writer.submit(write).await? {
         WriteOutcome::Notified(found) => found,
         other => {
             return Err(StoreError::Inconsistent {
@@ -207,7 +195,6 @@ async fn store_message(
     };
     if state != MessageState::Sending {
         pipeline
-            .core
             .metrics
             .messaging
             .notification(telemetry::NotificationOutcome::Waiting);
@@ -237,7 +224,6 @@ async fn store_message(
     Ok(send_at_once(pipeline, stored, call).await)
 }
 
-/// A message that is in the store.
 #[derive(Clone, Copy)]
 struct Stored {
     conversation: ConversationId,
@@ -270,7 +256,7 @@ struct InlineSend {
 /// Sends a message and returns the answer for the partner: after the provider's answer, or when
 /// the partner has waited `messages.answer_seconds`. In the second case the send continues.
 async fn send_at_once(pipeline: &Arc<Pipeline>, stored: Stored, call: InlineSend) -> NotifyOutcome {
-    let patience = pipeline.core.config.messages.answer_time();
+    let patience = pipeline.config.messages.answer_time();
     let deadline = call.received + patience;
     // The side that sets it first decides the partner's answer.
     let is_answered = Arc::new(AtomicBool::new(false));
@@ -283,7 +269,7 @@ async fn send_at_once(pipeline: &Arc<Pipeline>, stored: Stored, call: InlineSend
             let _ = sender.send(answer);
         }
     };
-    drop(pipeline.core.spawn(task));
+    drop(pipeline.spawn(task));
     let mut receiver = std::pin::pin!(receiver);
     let late = tokio::time::timeout_at(deadline.into(), receiver.as_mut()).await;
     let answer = match late {
@@ -298,7 +284,6 @@ async fn send_at_once(pipeline: &Arc<Pipeline>, stored: Stored, call: InlineSend
         },
         None => {
             pipeline
-                .core
                 .metrics
                 .messaging
                 .notification(telemetry::NotificationOutcome::Late);
@@ -343,13 +328,9 @@ async fn send_and_settle(
         answer => answer,
     };
     if waits {
-        pipeline
-            .core
-            .metrics
-            .messaging
-            .notification(answer.outcome());
+        pipeline.metrics.messaging.notification(answer.outcome());
         let host = call.received.elapsed().saturating_sub(provider);
-        pipeline.core.metrics.messaging.notified(host);
+        pipeline.metrics.messaging.notified(host);
     }
     word(&answer)
 }
@@ -396,6 +377,6 @@ fn again(pipeline: &Pipeline, found: Notified, word: Wording) -> Option<NotifyOu
             telemetry::NotificationOutcome::Running,
         ),
     };
-    pipeline.core.metrics.messaging.notification(outcome);
+    pipeline.metrics.messaging.notification(outcome);
     Some(answer)
 }

@@ -12,7 +12,6 @@ use leadhost_config::shutdown::Shutdown;
 use leadhost_domain::repair::RepairState;
 use leadhost_store::StoreError;
 
-/// Works on repairs until shutdown.
 pub async fn run(pipeline: Arc<Pipeline>, shutdown: Shutdown) {
     let mut job = FleetJob::new("repairs");
     let mut rounds = Rounds::new("repair interrupted, retrying");
@@ -31,7 +30,7 @@ async fn step(
     shutdown: &Shutdown,
     job: &mut FleetJob,
 ) -> Result<bool, StoreError> {
-    let Some(open) = pipeline.core.store.open_repair().await? else {
+    let Some(open) = pipeline.store.open_repair().await? else {
         job.leave(pipeline).await;
         return Ok(false);
     };
@@ -39,7 +38,7 @@ async fn step(
         return Ok(true);
     }
     // From now on, commits of a host that had the job before have no effect.
-    let Some(repair) = pipeline.core.store.take_repair(&open).await? else {
+    let Some(repair) = pipeline.store.take_repair(&open).await? else {
         return Ok(true);
     };
     let mut pass = RepairPass::new(pipeline, shutdown, job, repair);

@@ -16,7 +16,7 @@ pub(super) async fn run(pass: &mut RepairPass<'_>) -> Result<bool, StoreError> {
     }
     loop {
         let began = Instant::now();
-        let (store, most) = (&pass.pipeline.core.store, limits::REPAIR_MOVES_AT_ONCE);
+        let (store, most) = (&pass.pipeline.store, limits::REPAIR_MOVES_AT_ONCE);
         let moves = store
             .repair_moves(pass.repair.id, pass.merged, most)
             .await?;
@@ -45,7 +45,7 @@ async fn merge(pass: &RepairPass<'_>, of: &RepairMove) -> Result<bool, StoreErro
         delivery: of.delivery,
         item: of.item,
     };
-    let store = &pass.pipeline.core.store;
+    let store = &pass.pipeline.store;
     match store
         .merge_contact(of.workspace, of.from, of.into, Some(place))
         .await

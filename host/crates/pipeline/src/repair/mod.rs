@@ -14,8 +14,15 @@ pub mod operate;
 mod parting;
 mod pass;
 mod replaying;
-pub(super) mod state;
 mod undoing;
 
 pub use job::run;
 pub use operate::{RepairError, RepairOrder};
+
+use tokio::sync::Notify;
+
+/// The signal by which an operator's act starts the job at once.
+#[derive(Default)]
+pub struct Repairs {
+    begun: Notify,
+}

@@ -14,7 +14,6 @@ use leadhost_store::{DeliveryFilter, PluginRecord, RepairChanged, StoreError};
 /// Attempts of a change, if a host takes the repair at the same moment.
 const ATTEMPTS: u32 = 5;
 
-/// Why a repair cannot be begun or changed.
 #[derive(Debug, thiserror::Error)]
 pub enum RepairError {
     #[error(
@@ -56,7 +55,6 @@ pub enum RepairError {
     Store(#[from] StoreError),
 }
 
-/// A request to begin a repair.
 #[derive(Clone, Debug)]
 pub struct RepairOrder {
     pub plan: RepairPlan,
@@ -76,7 +74,7 @@ pub async fn begin(
     if version.kind() == Some(PluginKind::Adapter) {
         return Err(RepairError::Adapter(name.clone()));
     }
-    let store = &pipeline.core.store;
+    let store = &pipeline.store;
     let active = serving(pipeline, name).await?;
     let digest = active.ok_or_else(|| RepairError::NothingActive(name.clone()))?;
     if digest == plan.converted_by {
@@ -94,7 +92,7 @@ pub async fn begin(
             && !parting::cancelled(pipeline, &plan.converted_by)
                 .await?
                 .is_empty();
-    let now = pipeline.core.clock.now();
+    let now = pipeline.clock.now();
     let new = Repair {
         id: RepairId::new(now),
         plan,
@@ -150,7 +148,7 @@ pub async fn cancel(pipeline: &Arc<Pipeline>, id: RepairId) -> Result<Repair, Re
             RepairState::Undoing => "an operator cancelled its undo",
             state => return Err(RepairError::NotOpen { id, state }),
         };
-        let now = pipeline.core.clock.now();
+        let now = pipeline.clock.now();
         Ok(repair.in_state(RepairState::Cancelled, now, Some(why.to_owned())))
     };
     let repair = change(pipeline, id, cancelled).await?;
@@ -158,7 +156,6 @@ pub async fn cancel(pipeline: &Arc<Pipeline>, id: RepairId) -> Result<Repair, Re
     Ok(repair)
 }
 
-/// Begins to take the changes of an ended repair back.
 pub async fn undo(pipeline: &Arc<Pipeline>, id: RepairId) -> Result<Repair, RepairError> {
     let undoing = |repair: &Repair| {
         let state = repair.state;
@@ -173,7 +170,7 @@ pub async fn undo(pipeline: &Arc<Pipeline>, id: RepairId) -> Result<Repair, Repa
         if !repair.plan.apply {
             return Err(RepairError::WroteNothing(id));
         }
-        let now = pipeline.core.clock.now();
+        let now = pipeline.clock.now();
         Ok(repair.in_state(RepairState::Undoing, now, None))
     };
     let repair = change(pipeline, id, undoing).await?;
@@ -189,7 +186,7 @@ async fn change(
     id: RepairId,
     next: impl Fn(&Repair) -> Result<Repair, RepairError>,
 ) -> Result<Repair, RepairError> {
-    let store = &pipeline.core.store;
+    let store = &pipeline.store;
     for _ in 0..ATTEMPTS {
         let repair = store.repair(id).await?;
         let repair = repair.ok_or_else(|| RepairError::Unknown(id.to_string()))?;

@@ -13,7 +13,6 @@ use leadhost_domain::plugin::Digest;
 use leadhost_domain::repair::{RepairCounts, RepairState};
 use leadhost_store::{CorrectedContact, RepairWrite, StoreError, Write, WriteOutcome};
 
-/// Contacts that the reason of an incomplete repair names.
 const NAMED: usize = 10;
 
 /// The newest repairs among which one that was cancelled is looked for.
@@ -34,7 +33,7 @@ pub(super) async fn run(pass: &mut RepairPass<'_>) -> Result<bool, StoreError> {
     receipts.push(pass.repair.id);
     for step in [Step::Values, Step::Leads] {
         for receipt in &receipts {
-            let (store, mut after) = (&pass.pipeline.core.store, 0);
+            let (store, mut after) = (&pass.pipeline.store, 0);
             loop {
                 let began = Instant::now();
                 let Some(contact) = store.corrected_contact(*receipt, after).await? else {
@@ -65,7 +64,7 @@ pub(super) async fn cancelled(
     pipeline: &Arc<Pipeline>,
     version: &Digest,
 ) -> Result<Vec<RepairId>, StoreError> {
-    let all = pipeline.core.store.repairs(None, LOOKED_AT).await?;
+    let all = pipeline.store.repairs(None, LOOKED_AT).await?;
     let own = all.into_iter().filter(|one| {
         one.state == RepairState::Cancelled && one.plan.apply && one.plan.converted_by == *version
     });
@@ -97,7 +96,7 @@ async fn part(
         let leads = part.leads.len() as u64;
         let write = Write::PartContact(Box::new(part));
         let counts = &mut pass.repair.counts;
-        match pass.pipeline.core.writer.submit_background(write).await {
+        match pass.pipeline.writer.submit_background(write).await {
             Ok(WriteOutcome::Parted { unparted }) => {
                 if matches!(step, Step::Leads) {
                     note(counts, contact, unparted);
@@ -116,7 +115,6 @@ async fn part(
     Ok(true)
 }
 
-/// Counts leads that stay with a wrong contact.
 fn note(counts: &mut RepairCounts, contact: &CorrectedContact, unparted: u64) {
     counts.unsplit += unparted;
     if unparted > 0 && counts.unsplit_contacts.len() < NAMED {

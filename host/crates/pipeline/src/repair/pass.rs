@@ -17,7 +17,6 @@ use leadhost_store::{RepairChanged, StoreError};
 /// The longest pause after a piece of work.
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
-/// The work of this host on a repair.
 pub(super) struct RepairPass<'a> {
     pub pipeline: &'a Arc<Pipeline>,
     shutdown: &'a Shutdown,
@@ -25,12 +24,10 @@ pub(super) struct RepairPass<'a> {
     pub repair: Repair,
     /// The number of the last moved deal in the receipt whose former contact was looked at.
     pub merged: i64,
-    /// When the lease on the job was renewed.
     held: Instant,
 }
 
 impl<'a> RepairPass<'a> {
-    /// Returns the work on a repair that this host has just taken. It holds the job.
     pub fn new(
         pipeline: &'a Arc<Pipeline>,
         shutdown: &'a Shutdown,
@@ -59,7 +56,6 @@ impl<'a> RepairPass<'a> {
         Ok(self.job.hold(self.pipeline).await?.is_some())
     }
 
-    /// Waits this long, or until shutdown.
     pub async fn wait(&self, span: Duration) {
         tokio::select! {
             () = tokio::time::sleep(span) => {}
@@ -73,18 +69,16 @@ impl<'a> RepairPass<'a> {
         self.wait(pause.min(LONGEST_PAUSE)).await;
     }
 
-    /// Returns whether this host still works on the repair.
     pub async fn stands(&self) -> Result<bool, StoreError> {
-        let now = self.pipeline.core.store.repair(self.repair.id).await?;
+        let now = self.pipeline.store.repair(self.repair.id).await?;
         let own = (self.repair.state, self.repair.generation);
         Ok(now.is_some_and(|now| (now.state, now.generation) == own))
     }
 
-    /// Ends the repair, unless it was changed meanwhile.
     pub async fn end(&self, state: RepairState, why: Option<String>) -> Result<(), StoreError> {
-        let now = self.pipeline.core.clock.now();
+        let now = self.pipeline.clock.now();
         let ended = self.repair.in_state(state, now, why);
-        match self.pipeline.core.store.change_repair(&ended).await? {
+        match self.pipeline.store.change_repair(&ended).await? {
             RepairChanged::Done(repair) => {
                 let receipt = log_end(self.pipeline, &repair).await?;
                 let undo = match self.repair.state {
@@ -117,17 +111,16 @@ async fn record_end(
         "undo": undo,
         "why": repair.why,
     });
-    let now = pipeline.core.clock.now();
+    let now = pipeline.clock.now();
     let row = Act::done(
         by,
         now,
         (OperatorAct::EndRepair, &repair.plan.plugin),
         &detail,
     );
-    pipeline.core.store.add_audit(row).await.map(|_row| ())
+    pipeline.store.add_audit(row).await.map(|_row| ())
 }
 
-/// Returns what became of the changes of a repair by its undo, for the audit.
 fn undo_detail(receipt: &RepairReceipt) -> Value {
     json!({
         "undone": receipt.changes(Some(RepairUndone::Undone)),
@@ -143,7 +136,7 @@ pub(super) async fn log_end(
     pipeline: &Pipeline,
     repair: &Repair,
 ) -> Result<RepairReceipt, StoreError> {
-    let receipt = pipeline.core.store.repair_receipt(repair.id).await?;
+    let receipt = pipeline.store.repair_receipt(repair.id).await?;
     let count = |outcome| repair.counts.deliveries.get(&outcome).copied();
     tracing::info!(
         repair = %repair.id,

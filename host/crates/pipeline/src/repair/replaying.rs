@@ -102,24 +102,22 @@ async fn all(pass: &mut RepairPass<'_>, ids: &[DeliveryId]) -> Result<bool, Stor
 
 /// Stores the progress. Returns false if the repair was ended, or another host has taken it.
 async fn record(pass: &RepairPass<'_>) -> Result<bool, StoreError> {
-    pass.pipeline.core.store.note_repair(&pass.repair).await
+    pass.pipeline.store.note_repair(&pass.repair).await
 }
 
 /// Returns whether the version that did harm is active here: a replay would convert with it.
 fn is_active(pass: &RepairPass<'_>) -> bool {
     let plan = &pass.repair.plan;
-    let active = pass.pipeline.core.plugins.active(&plan.plugin);
+    let active = pass.pipeline.plugins.active(&plan.plugin);
     active.is_some_and(|active| active.digest == plan.converted_by)
 }
 
-/// Returns whether the version that did harm is the active one of the store.
 async fn is_activated(pass: &RepairPass<'_>) -> Result<bool, StoreError> {
     let plan = &pass.repair.plan;
     let active = serving(pass.pipeline, &plan.plugin).await?;
     Ok(active.as_ref() == Some(&plan.converted_by))
 }
 
-/// Returns which deliveries a plan is about.
 pub(super) fn filter(plan: &RepairPlan) -> DeliveryFilter {
     DeliveryFilter {
         connection: plan.connection.clone(),
@@ -143,7 +141,7 @@ async fn left(pass: &mut RepairPass<'_>) -> Result<Option<(Vec<DeliveryId>, bool
             return Ok(None);
         }
         let began = Instant::now();
-        let page = pass.pipeline.core.store.deliveries(&filter).await?;
+        let page = pass.pipeline.store.deliveries(&filter).await?;
         let is_last = page.len() < limits::DELIVERIES_PER_PAGE as usize;
         filter.before = page.last().map(|last| last.id);
         let before = ids.len();
@@ -169,7 +167,7 @@ async fn one(
     pass: &mut RepairPass<'_>,
     id: DeliveryId,
 ) -> Result<Option<RepairOutcome>, StoreError> {
-    let patience = pass.pipeline.core.config.worker.lease() + MARGIN;
+    let patience = pass.pipeline.config.worker.lease() + MARGIN;
     let began = Instant::now();
     loop {
         match attempt(pass, id).await? {
@@ -188,12 +186,10 @@ async fn one(
     }
 }
 
-/// The result of an attempt to replay a delivery.
 enum ReplayAttempt {
     Done(RepairOutcome),
     /// It cannot be replayed now. This is its outcome if that lasts for longer than a lease.
     Waits(RepairOutcome),
-    /// The store is busy or lost.
     Again,
     /// The repair was ended, or another host has taken it.
     Ended,

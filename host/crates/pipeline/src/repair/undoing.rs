@@ -55,10 +55,9 @@ pub(super) async fn run(pass: &mut RepairPass<'_>) -> Result<(), StoreError> {
     }
 }
 
-/// Returns the version whose deliveries the repair converted again, if the store still has it.
 async fn converted_by(pass: &RepairPass<'_>) -> Result<Option<ConvertedBy>, StoreError> {
     let digest = &pass.repair.plan.converted_by;
-    let record = pass.pipeline.core.store.plugin(digest).await?;
+    let record = pass.pipeline.store.plugin(digest).await?;
     Ok(record.map(|record| ConvertedBy {
         plugin: record.description.name,
         version: record.description.version,
@@ -81,19 +80,18 @@ async fn take_back(
         changes,
         converted_by: version.cloned(),
     }));
-    let written = pass.pipeline.core.writer.submit_background(undo).await?;
+    let written = pass.pipeline.writer.submit_background(undo).await?;
     if !matches!(written, WriteOutcome::RepairUndone) {
         return Ok(false);
     }
     for (workspace, new, former) in new {
         // It stays if something belongs to it by now.
-        let store = &pass.pipeline.core.store;
+        let store = &pass.pipeline.store;
         store.merge_contact(workspace, new, former, None).await?;
     }
     Ok(true)
 }
 
-/// Returns the contact that a change made, with the former contact of its deal.
 fn new_contact(change: &RepairChange) -> Option<(WorkspaceId, ContactId, ContactId)> {
     let (before, _) = change.values.as_ref().filter(|_| change.field == SPLIT)?;
     let former = before.as_str()?.parse().ok()?;

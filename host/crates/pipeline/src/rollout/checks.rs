@@ -51,7 +51,7 @@ pub fn compare(
     }
     let (own, came) = (checked.clone(), came.clone());
     let (task_pipeline, live) = (Arc::clone(pipeline), Arc::clone(live));
-    drop(pipeline.core.spawn(async move {
+    drop(pipeline.spawn(async move {
         let theirs = came.verify(&live.combined(&theirs), &live);
         let (stable, candidate) = match is_candidate {
             true => (theirs, own),
@@ -85,7 +85,7 @@ fn ask(
     }
     let (task_pipeline, live) = (Arc::clone(pipeline), Arc::clone(live));
     let (rollout, other) = (Arc::clone(rollout), Arc::clone(other));
-    drop(pipeline.core.spawn(async move {
+    drop(pipeline.spawn(async move {
         let asked = proof::declared(&task_pipeline, &live, &other, CallBudget::Trial).await;
         rollout.observed.end_asking();
         let is_fault = match &asked {

@@ -25,10 +25,8 @@ const LEAST_SHARE: f64 = 0.001;
 /// The multiple of the allowed share that a candidate is tested for.
 const TIMES: f64 = 10.0;
 
-/// The greatest share that a candidate is tested for.
 const GREATEST_SHARE: f64 = 0.9;
 
-/// Returns whether a guard trips on the comparisons since the start of the rollout.
 pub fn trips(part: Part, counts: &ComparisonCounts, policy: &config::VerifySection) -> bool {
     exceeds(part, counts, policy, FALSE_ALARMS)
 }
@@ -56,12 +54,10 @@ fn exceeds(
     })
 }
 
-/// Returns a count as a number to calculate with.
 fn number(count: u64) -> f64 {
     f64::from(u32::try_from(count).unwrap_or(u32::MAX))
 }
 
-/// Returns the share of a count.
 fn share(count: u64, of: u64) -> f64 {
     number(count) / number(of.max(1))
 }
@@ -116,33 +112,26 @@ mod tests {
         assert!(!trips(&lost(1, 10_000), &STRICT));
     }
 
+    type Kind = fn(&mut ComparisonCounts) -> &mut u64;
+
+    fn counts(kind: Kind, count: u64, compared: u64) -> ComparisonCounts {
+        let mut counts = lost(0, compared);
+        *kind(&mut counts) = count;
+        counts
+    }
+
     #[test]
     fn each_kind_of_harm_trips_and_an_allowed_share_does_not() {
-        let of = |counts: ComparisonCounts| ComparisonCounts {
-            compared: 100,
-            ..counts
-        };
-        let none = ComparisonCounts::default();
-        for harmful in [
-            ComparisonCounts {
-                failing: 20,
-                ..none
-            },
-            ComparisonCounts { lost: 20, ..none },
-            ComparisonCounts {
-                altered: 20,
-                ..none
-            },
-            ComparisonCounts {
-                vanished: 20,
-                ..none
-            },
-            ComparisonCounts {
-                appeared: 20,
-                ..none
-            },
-        ] {
-            assert!(trips(&of(harmful), &STRICT), "{harmful:?}");
+        let kinds: [Kind; 5] = [
+            |one| &mut one.failing,
+            |one| &mut one.lost,
+            |one| &mut one.altered,
+            |one| &mut one.vanished,
+            |one| &mut one.appeared,
+        ];
+        for kind in kinds {
+            let harmful = counts(kind, 20, 100);
+            assert!(trips(&harmful, &STRICT), "{harmful:?}");
         }
         let lenient = config::VerifySection {
             lost_per_mille: 50,
@@ -158,11 +147,7 @@ mod tests {
             altered_per_mille: 10,
             ..STRICT
         };
-        let altered = |altered, compared| ComparisonCounts {
-            compared,
-            altered,
-            ..ComparisonCounts::default()
-        };
+        let altered = |altered, compared| counts(|one| &mut one.altered, altered, compared);
         assert!(trips(&altered(3, 10), &policy));
         assert!(!trips(&altered(3, 11), &policy));
         assert!(!trips(&altered(10, 1_000), &policy));
@@ -171,35 +156,23 @@ mod tests {
 
     #[test]
     fn failing_and_differently_read_sends_trip_and_changed_requests_only_if_the_policy_says_so() {
-        let of = |counts: ComparisonCounts| ComparisonCounts {
-            compared: 100,
-            ..counts
-        };
-        let none = ComparisonCounts::default();
-        let trips = |counts, policy: &_| super::trips(Part::Sends, &of(counts), policy);
-        let changed = ComparisonCounts {
-            changed: 100,
-            ..none
-        };
-        for harmful in [
-            ComparisonCounts {
-                failing: 20,
-                ..none
-            },
-            ComparisonCounts {
-                vanished: 20,
-                ..none
-            },
-            ComparisonCounts { lost: 20, ..none },
-        ] {
-            assert!(trips(harmful, &STRICT), "{harmful:?}");
+        let trips =
+            |kind, count, policy: &_| super::trips(Part::Sends, &counts(kind, count, 100), policy);
+        let kinds: [Kind; 3] = [
+            |one| &mut one.failing,
+            |one| &mut one.vanished,
+            |one| &mut one.lost,
+        ];
+        for kind in kinds {
+            assert!(trips(kind, 20, &STRICT));
         }
-        assert!(!trips(changed, &STRICT));
+        let changed: Kind = |one| &mut one.changed;
+        assert!(!trips(changed, 100, &STRICT));
         let strictest = config::VerifySection {
             changed_sends_per_mille: 0,
             ..STRICT
         };
-        assert!(trips(changed, &strictest));
+        assert!(trips(changed, 100, &strictest));
     }
 
     #[test]

@@ -28,7 +28,7 @@ use super::failure::ConvertError;
 use super::offload;
 use crate::state::Pipeline;
 use crate::verify::Part;
-use crate::verify::compare::{AnsweredVersions, ComparedOutcomes, ComparedSubject};
+use crate::verify::compare::{ComparedOutcomes, ComparedSubject};
 use crate::verify::cost::{Cost, OfBoth};
 use crate::verify::outcome::{ItemFields, Reason, VersionOutcome};
 use leadhost_domain::difference::{ItemKind, Subject};
@@ -40,11 +40,9 @@ use leadhost_domain::rollout::RolloutStage;
 use leadhost_plugin::{CallBudget, CallError, Loaded};
 use leadhost_store::{ItemResult, NewDelivery};
 
-/// The result of a conversion, and the version that it is of.
 pub struct Chosen {
     pub plugin: Arc<Loaded>,
     pub converted: Result<Converted, ConvertError>,
-    /// Whether both versions were compared on it already.
     pub compared: bool,
     /// Whether it is of the version before the stable one, so that it says nothing about those of the
     /// rollout.
@@ -108,12 +106,11 @@ pub async fn convert(
     chosen
 }
 
-/// Has a delivery compared whose sender was answered, if the rollout of the plugin samples it.
 pub fn answered(pipeline: &Pipeline, plugin: &str, delivery: DeliveryId) {
     let Some(rollout) = pipeline.rollouts.get(plugin) else {
         return;
     };
-    let active = pipeline.core.plugins.active(plugin);
+    let active = pipeline.plugins.active(plugin);
     let is_active = active.is_some_and(|active| active.digest == rollout.candidate.digest);
     let is_counted = rollout.observed.has_counted(Subject::Delivery(delivery));
     if !is_counted && rollout.samples(delivery, is_active) {
@@ -121,7 +118,6 @@ pub fn answered(pipeline: &Pipeline, plugin: &str, delivery: DeliveryId) {
     }
 }
 
-/// The conversion of one delivery.
 struct RolloutConversion<'a> {
     pipeline: &'a Arc<Pipeline>,
     live: &'a Arc<Live>,
@@ -158,18 +154,10 @@ impl RolloutConversion<'_> {
             }
         }
         let stable_took = began.elapsed();
-        // The worker converts it again.
-        if matches!(
-            stable.converted,
-            Err(ConvertError::Call(CallError::OutOfTime {
-                inline: true,
-                ..
-            }))
-        ) {
-            return stable;
-        }
-        // A second call must not outlast the lease of the work.
-        if stable_took > PATIENCE
+        // The worker converts one again that runs out of the time of a request. A second call must not outlast
+        // the lease of the work.
+        if overrun(&stable).is_some()
+            || stable_took > PATIENCE
             || !Converted::was_made(&stable.converted)
             || !rollout.takes(&affinity(&stable.converted, self.delivery))
         {
@@ -180,18 +168,14 @@ impl RolloutConversion<'_> {
             stable: stable_took,
             candidate: began.elapsed().saturating_sub(stable_took),
         };
-        let is_compared = match &candidate.converted {
-            // An open circuit was counted when it opened; a shortage of processor time is not the
-            // fault of the candidate.
-            Err(ConvertError::Call(CallError::CircuitOpen { .. })) => false,
-            Err(ConvertError::Call(CallError::OutOfTime {
-                inline: true,
-                budget,
-                ..
-            })) if stable_took * CONTROL > *budget => false,
-            converted => Converted::was_made(converted),
-        };
-        if !is_compared {
+        // An open circuit was counted when it opened; a shortage of processor time is not the fault of the
+        // candidate.
+        let is_open = matches!(
+            &candidate.converted,
+            Err(ConvertError::Call(CallError::CircuitOpen { .. }))
+        );
+        let is_short = overrun(&candidate).is_some_and(|budget| stable_took * CONTROL > budget);
+        if is_open || is_short || !Converted::was_made(&candidate.converted) {
             rollout.observed.drop_one(Turn::AtOnce);
             return self.or_previous(rollout, stable, began).await;
         }
@@ -220,22 +204,10 @@ impl RolloutConversion<'_> {
         }
     }
 
-    /// Returns the result of the version before the stable one, if the stable one has failed and that one
-    /// does not.
     async fn or_previous(&self, rollout: &LiveRollout, stable: Chosen, began: Instant) -> Chosen {
-        let has_failed = match &stable.converted {
-            Err(ConvertError::Call(error)) => {
-                let is_skipped = matches!(
-                    error,
-                    CallError::CircuitOpen {
-                        inline_only: false,
-                        ..
-                    }
-                );
-                error.is_fault() || is_skipped
-            }
-            _ => false,
-        };
+        let is_fault =
+            matches!(&stable.converted, Err(ConvertError::Call(error)) if error.is_fault());
+        let has_failed = is_fault || is_skipped(&stable);
         let Some(previous) = rollout.previous.as_ref() else {
             return stable;
         };
@@ -250,7 +222,6 @@ impl RolloutConversion<'_> {
         }
     }
 
-    /// Compares both results.
     async fn compared(&self, stable: Chosen, candidate: Chosen) -> ComparedResults<Chosen> {
         let is_large = [&stable, &candidate]
             .into_iter()
@@ -277,14 +248,7 @@ impl RolloutConversion<'_> {
             Err(ConvertError::Configuration(_)) => true,
             Err(ConvertError::Connection(_) | ConvertError::Undecoded(_)) => false,
         };
-        let overrun = match &candidate.converted {
-            Err(ConvertError::Call(CallError::OutOfTime {
-                inline: true,
-                budget,
-                ..
-            })) => Some(*budget),
-            _ => None,
-        };
+        let overrun = overrun(&candidate);
         if !failed && overrun.is_none() {
             if candidate.converted.is_ok() {
                 rollout.observed.chosen(true);
@@ -326,6 +290,18 @@ impl RolloutConversion<'_> {
     }
 }
 
+/// Returns the short time of a request, if the version ran out of it.
+fn overrun(chosen: &Chosen) -> Option<Duration> {
+    match &chosen.converted {
+        Err(ConvertError::Call(CallError::OutOfTime {
+            inline: true,
+            budget,
+            ..
+        })) => Some(*budget),
+        _ => None,
+    }
+}
+
 /// Returns whether the version was not called, because it has just failed on others of the connection. One
 /// that was only too slow for a request is called by the worker.
 fn is_skipped(chosen: &Chosen) -> bool {
@@ -338,15 +314,12 @@ fn is_skipped(chosen: &Chosen) -> bool {
     )
 }
 
-/// The results of both versions for a delivery, and how they compare.
 struct ComparedResults<T> {
     stable: T,
     candidate: T,
     comparison: ComparedOutcomes,
-    /// Whether the stable version converts it.
     stable_converts: bool,
     candidate_converts: bool,
-    /// Whether they have different pointers.
     fetches_differ: bool,
 }
 
@@ -359,11 +332,7 @@ async fn compared<T: Send + 'static>(
 ) -> ComparedResults<T> {
     let connection = connection.clone();
     offload::run(is_large, move || {
-        let compared = ComparedSubject {
-            subject: Subject::Delivery(id),
-            connection: &connection,
-            answered: AnsweredVersions::default(),
-        };
+        let compared = ComparedSubject::new(Subject::Delivery(id), &connection);
         let (before, after) = (outcome(&stable), outcome(&candidate));
         let (comparison, fetches_differ) = match (&before, &after) {
             (Some(before), Some(after)) => (
@@ -386,7 +355,6 @@ async fn compared<T: Send + 'static>(
     .await
 }
 
-/// Returns the memory that both versions needed, if both converted the delivery.
 fn memory(stable: &Chosen, candidate: &Chosen) -> Option<OfBoth<u64>> {
     let needed = |one: &Chosen| {
         let memory = one.converted.as_ref().ok()?.memory;
@@ -398,7 +366,6 @@ fn memory(stable: &Chosen, candidate: &Chosen) -> Option<OfBoth<u64>> {
     })
 }
 
-/// Returns the fallback of this version, while it is in its probation.
 pub fn fallback(pipeline: &Pipeline, plugin: &Loaded) -> Option<Arc<Loaded>> {
     let rollout = pipeline.rollouts.get(&plugin.description.name)?;
     (rollout.candidate.digest == plugin.digest).then(|| Arc::clone(&rollout.stable))
@@ -417,7 +384,6 @@ fn fetches(outcome: &VersionOutcome) -> Vec<&ItemFields> {
     pointers.map(|item| &item.fields).collect()
 }
 
-/// The answer of a version to a completion: items for the store.
 pub type Completed = Result<Result<Vec<ItemResult>, FetchFailure>, CallError>;
 
 /// Compares what both versions make of the answer to a fetch: in a canary always, in a probation if the

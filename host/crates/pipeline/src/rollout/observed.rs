@@ -3,7 +3,7 @@
 use super::state::{LiveRollout, Turn};
 use crate::state::Pipeline;
 use crate::verify::Part;
-use crate::verify::compare::{AnsweredVersions, ComparedOutcomes, ComparedSubject};
+use crate::verify::compare::{ComparedOutcomes, ComparedSubject};
 use crate::verify::cost::Cost;
 use crate::verify::outcome::{Reason, VersionOutcome};
 use leadhost_domain::difference::Subject;
@@ -40,18 +40,13 @@ pub fn observe(
     (subject, connection): (Subject, &ConnectionId),
     candidate: &VersionOutcome,
 ) {
-    let compared = ComparedSubject {
-        subject,
-        connection,
-        answered: AnsweredVersions::default(),
-    };
+    let compared = ComparedSubject::new(subject, connection);
     let stable = VersionOutcome::Converted(Vec::new());
     let one = ComparedOutcomes::compare(&compared, &stable, candidate);
     let turn = (part, Turn::AtOnce);
     record(pipeline, rollout, turn, one, Cost::default());
 }
 
-/// The version whose result is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Winner {
     Stable,
@@ -69,7 +64,7 @@ pub fn record(
 ) -> bool {
     let one = rollout.observed.stored(one);
     let harmful = one.harm.harm() > 0;
-    let policy = &pipeline.core.config.verify;
+    let policy = &pipeline.config.verify;
     let of = &rollout.rollout;
     let step = (of.stage == RolloutStage::Canary).then(|| of.percent());
     let added = rollout
@@ -86,7 +81,7 @@ pub fn record(
             (false, true) => ComparisonResult::Same,
             (false, false) => ComparisonResult::Different,
         };
-        pipeline.core.metrics.rollouts.compared(
+        pipeline.metrics.rollouts.compared(
             &rollout.rollout.name,
             &rollout.candidate.digest,
             result,

@@ -23,7 +23,7 @@ use super::state::{LiveRollout, SentSend};
 use crate::connections::Live;
 use crate::offload;
 use crate::state::Pipeline;
-use crate::verify::compare::{AnsweredVersions, ComparedOutcomes, ComparedSubject};
+use crate::verify::compare::{ComparedOutcomes, ComparedSubject};
 use crate::verify::conversion::{Both, Compared};
 use crate::verify::cost::Cost;
 use crate::verify::outcome::{Reason, VersionOutcome};
@@ -37,7 +37,6 @@ use leadhost_domain::rollout::RolloutStage;
 use leadhost_plugin::{CallBudget, CallError, Loaded, TRIAL_LANE};
 use leadhost_telemetry::CallSubject;
 
-/// The step of a send, and the version that it is of.
 pub struct ChosenStep {
     pub plugin: Arc<Loaded>,
     pub step: Result<SendStep, CallError>,
@@ -86,7 +85,6 @@ pub async fn compose(
     }
 }
 
-/// What versions of an adapter are asked about one send.
 struct Sending<'a> {
     pipeline: &'a Pipeline,
     connection: &'a ConnectionId,
@@ -120,14 +118,13 @@ impl<'a> Sending<'a> {
         }
     }
 
-    /// Has a version read the provider's answer.
     async fn reading(
         &self,
         plugin: &Arc<Loaded>,
         response: &HttpResponse,
         budget: CallBudget,
     ) -> Result<SendAnswer, CallError> {
-        let (plugins, send) = (&self.pipeline.core.plugins, self.send.clone());
+        let (plugins, send) = (&self.pipeline.plugins, self.send.clone());
         let call = plugins.read_answer(plugin, self.lane, send, response.clone(), budget);
         self.counted(plugin, budget, call).await
     }
@@ -138,7 +135,7 @@ impl<'a> Sending<'a> {
         budget: CallBudget,
         call: impl Future<Output = Result<T, CallError>>,
     ) -> Result<T, CallError> {
-        let metrics = &self.pipeline.core.metrics.plugins;
+        let metrics = &self.pipeline.metrics.plugins;
         let subject = CallSubject::Message(&self.send.message_id);
         metrics.calling_for(budget, plugin, subject, call).await
     }
@@ -212,7 +209,6 @@ impl<'a> Sending<'a> {
         candidate
     }
 
-    /// Counts it as a failure of the candidate that the stable version does not have.
     fn failed(&self, rollout: &LiveRollout, why: Reason) {
         if let Ok(message) = self.send.message_id.parse() {
             let of = (Subject::Message(message), self.connection);
@@ -221,7 +217,6 @@ impl<'a> Sending<'a> {
         }
     }
 
-    /// Returns the reading of the candidate, or that of the stable version if it is to be used.
     async fn read_by_candidate(
         &self,
         rollout: &LiveRollout,
@@ -384,7 +379,6 @@ pub async fn read(
     answer
 }
 
-/// Has a send compared whose outcome was stored, if the rollout of the adapter samples it.
 pub fn answered(pipeline: &Pipeline, adapter: &str, sent: SentSend) {
     if let Some(rollout) = pipeline.rollouts.get(adapter)
         && rollout.samples_send(sent.message)
@@ -411,11 +405,8 @@ pub async fn both(pipeline: &Pipeline, rollout: &LiveRollout, sent: SentSend) ->
     };
     let is_long = sent.send.template.len() > limits::COMPARED_BYTES;
     let comparison = offload::run(is_long, move || {
-        let compared = ComparedSubject {
-            subject: Subject::Message(sent.message),
-            connection: &sent.connection,
-            answered: AnsweredVersions::default(),
-        };
+        let subject = Subject::Message(sent.message);
+        let compared = ComparedSubject::new(subject, &sent.connection);
         ComparedOutcomes::compare(&compared, &before, &after)
     });
     Compared::Both(Box::new(Both {

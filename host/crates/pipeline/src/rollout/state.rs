@@ -35,7 +35,6 @@ pub struct Rollouts {
 }
 
 impl Rollouts {
-    /// Has the rollouts looked at now.
     pub fn hurry(&self) {
         self.look.notify_one();
         self.judge.notify_one();
@@ -46,17 +45,14 @@ impl Rollouts {
         self.live.load().get(plugin).cloned()
     }
 
-    /// Returns whether this host acts on none.
     pub fn is_empty(&self) -> bool {
         self.live.load().is_empty()
     }
 
-    /// Returns all rollouts that this host acts on.
     pub fn all(&self) -> Vec<Arc<LiveRollout>> {
         self.live.load().values().cloned().collect()
     }
 
-    /// Acts on a rollout from now on.
     pub fn follow(&self, rollout: Arc<LiveRollout>) {
         self.live.rcu(|live| {
             let mut live = HashMap::clone(live);
@@ -65,7 +61,6 @@ impl Rollouts {
         });
     }
 
-    /// Stops acting on a plugin's rollout.
     pub fn leave(&self, plugin: &str) {
         self.live.rcu(|live| {
             let mut live = HashMap::clone(live);
@@ -75,7 +70,6 @@ impl Rollouts {
     }
 }
 
-/// A rollout with its loaded versions.
 pub struct LiveRollout {
     pub rollout: Rollout,
     pub candidate: Arc<Loaded>,
@@ -123,13 +117,10 @@ impl LiveRollout {
     }
 }
 
-/// The observations of a rollout by one host.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Observations {
-    /// The comparisons of deliveries.
     pub tally: Tally,
-    /// The comparisons of the sends of an adapter.
     pub sends: Tally,
     /// The comparisons of the sender checks, if those of the candidate differ: a sender that passes
     /// only those of the stable version is a failure.
@@ -154,18 +145,15 @@ pub struct Observations {
     pub stable_time: Duration,
     #[serde(rename = "candidateUs", with = "time::microseconds")]
     pub candidate_time: Duration,
-    /// The number of them for which the candidate took far longer.
     pub slower: u64,
     /// Conversions whose memory is known for both versions, and the bytes in total.
     pub measured: u64,
     pub stable_bytes: u64,
     pub candidate_bytes: u64,
-    /// Those for which the candidate needed far more.
     pub larger: u64,
 }
 
 impl Observations {
-    /// Adds those of another host.
     pub fn merge(&mut self, other: Self) {
         self.tally.merge(other.tally);
         self.sends.merge(other.sends);
@@ -206,12 +194,10 @@ impl Observations {
         })
     }
 
-    /// Returns the number of comparisons in the step of a canary with this percentage.
     pub fn in_step(&self, percent: u8) -> u64 {
         self.steps.get(&percent).copied().unwrap_or_default()
     }
 
-    /// Returns the comparisons of a part.
     pub fn part(&self, part: Part) -> &Tally {
         match part {
             Part::Deliveries => &self.tally,
@@ -244,7 +230,6 @@ impl Observations {
     }
 }
 
-/// Returns whether the candidate took far longer.
 fn is_slower(took: OfBoth<Duration>) -> bool {
     took.candidate > took.stable * TIMES_SLOWER + SLOWER
 }
@@ -255,7 +240,6 @@ pub const TIMES_SLOWER: u32 = 3;
 /// …and so much longer.
 pub const SLOWER: Duration = Duration::from_millis(5);
 
-/// A send with its answer, to be compared.
 pub struct SentSend {
     pub message: MessageId,
     pub connection: ConnectionId,
@@ -264,13 +248,11 @@ pub struct SentSend {
     pub response: Option<HttpResponse>,
 }
 
-/// The delivery or send that is to be compared next.
 pub enum Next {
     Delivery(DeliveryId),
     Send(Box<SentSend>),
 }
 
-/// The other end of the queues of a rollout.
 pub struct Waiting {
     deliveries: mpsc::Receiver<DeliveryId>,
     sends: mpsc::Receiver<Box<SentSend>>,
@@ -286,16 +268,13 @@ impl Waiting {
     }
 }
 
-/// When a delivery or a send was compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Turn {
-    /// While it was converted or sent.
     AtOnce,
     /// Afterwards: it came from a queue, and counted as waiting until now.
     Waited,
 }
 
-/// The counts of [`Observed`].
 #[derive(Default)]
 struct Counted {
     /// `waiting` includes what was taken out of a queue and is being compared.
@@ -307,19 +286,16 @@ struct Counted {
     gained: GainedValues,
 }
 
-/// This host's observations of a rollout since it follows it.
 pub struct Observed {
     counted: Mutex<Counted>,
     /// A guard tripped here: the candidate gets no more deliveries until the judge decides.
     stopped: AtomicBool,
-    /// A version is being asked for its sender checks.
     asking: AtomicBool,
     deliveries: mpsc::Sender<DeliveryId>,
     sends: mpsc::Sender<Box<SentSend>>,
 }
 
 impl Observed {
-    /// Returns it without observations, and the other end of its queues.
     pub fn new() -> (Self, Waiting) {
         let (deliveries, waiting_deliveries) = mpsc::channel(limits::ROLLOUT_WAITING);
         let (sends, waiting_sends) = mpsc::channel(limits::ROLLOUT_SENDS_WAITING);
@@ -337,7 +313,6 @@ impl Observed {
         (observed, waiting)
     }
 
-    /// Returns a comparison as it is added and stored.
     pub fn stored(&self, one: ComparedOutcomes) -> Tally {
         one.into_stored(&mut self.lock().gained)
     }
@@ -392,17 +367,14 @@ impl Observed {
         true
     }
 
-    /// Returns whether a delivery or a send was counted before its outcome.
     pub fn has_counted(&self, subject: Subject) -> bool {
         self.lock().failed.contains(&subject)
     }
 
-    /// Puts a delivery into the queue of those to compare, if there is room.
     pub fn offer(&self, delivery: DeliveryId) {
         self.put(&self.deliveries, delivery);
     }
 
-    /// Puts a send into the queue of those to compare, if there is room.
     pub fn offer_send(&self, sent: SentSend) {
         self.put(&self.sends, Box::new(sent));
     }
@@ -434,7 +406,6 @@ impl Observed {
         seen.waiting = seen.waiting.saturating_sub(1);
     }
 
-    /// Returns the number of deliveries and sends that were not compared.
     pub fn dropped(&self) -> u64 {
         self.lock().seen.dropped
     }
@@ -449,17 +420,14 @@ impl Observed {
         !self.asking.swap(true, Ordering::Relaxed)
     }
 
-    /// Ends the question that [`Self::begin_asking`] allowed.
     pub fn end_asking(&self) {
         self.asking.store(false, Ordering::Relaxed);
     }
 
-    /// Returns whether a guard has tripped here.
     pub fn is_stopped(&self) -> bool {
         self.stopped.load(Ordering::Relaxed)
     }
 
-    /// Returns the observations so far.
     pub fn so_far(&self) -> Observations {
         let mut seen = self.lock().seen.clone();
         seen.tripped = self.is_stopped();
@@ -544,19 +512,6 @@ mod tests {
         seen.merge(observed.so_far());
         let in_steps = [1, 10, 50].map(|percent| seen.in_step(percent));
         assert_eq!(in_steps, [2, 4, 0]);
-    }
-
-    #[test]
-    fn comparisons_that_wait_when_a_rollout_ends_count_as_dropped() {
-        let (observed, _waiting) = Observed::new();
-        for _ in 0..limits::ROLLOUT_WAITING + 2 {
-            observed.offer(DeliveryId(uuid::Uuid::nil()));
-        }
-        let seen = observed.so_far();
-        let waiting = limits::ROLLOUT_WAITING as u64;
-        assert_eq!((seen.waiting, seen.dropped), (waiting, 2));
-        let seen = observed.at_end();
-        assert_eq!((seen.waiting, seen.dropped), (0, waiting + 2));
     }
 
     #[tokio::test]

@@ -6,10 +6,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use leadhost_domain::id::WorkspaceId;
 use leadhost_store::{Build, Store, StoreError};
 
-/// A build, or one of its cubes.
 pub type BuildPart = (Build, Option<String>);
 
-/// The failures of the round before, and their causes.
 #[derive(Default)]
 pub struct RoundFailures(Mutex<HashMap<BuildPart, String>>);
 

@@ -47,7 +47,6 @@ fn log_cut(why: &RoundStop) {
 struct RollupSchedule {
     job: FleetJob,
     period: Duration,
-    /// The next round.
     due: Instant,
     /// The next time that zones are stored.
     note_due: Instant,
@@ -56,7 +55,7 @@ struct RollupSchedule {
 impl RollupSchedule {
     fn new(pipeline: &Pipeline) -> Self {
         let shortest = limits::ROLLUP_REST;
-        let period = Duration::from_secs(pipeline.core.config.analytics.refresh_seconds);
+        let period = Duration::from_secs(pipeline.config.analytics.refresh_seconds);
         let now = Instant::now();
         Self {
             job: FleetJob::new("analytics"),
@@ -72,12 +71,12 @@ impl RollupSchedule {
         pipeline: &Arc<Pipeline>,
         hurried: bool,
     ) -> Result<Duration, RoundStop> {
-        if pipeline.core.store.outage().is_some() || !pipeline.fleet.is_current() {
+        if pipeline.store.outage().is_some() || !pipeline.fleet.is_current() {
             return Ok(FleetJob::period());
         }
         if hurried || Instant::now() >= self.note_due {
             self.note_due = Instant::now() + self.period;
-            pipeline.rollup.zones.note(&pipeline.core.store).await?;
+            pipeline.rollup.zones.note(&pipeline.store).await?;
         }
         // Idempotent: counting a step twice has no effect, so the fencing token is not
         // checked.
@@ -96,7 +95,7 @@ impl RollupSchedule {
         }
         let rest = self.due.saturating_duration_since(Instant::now());
         // On a store that is not shared, no other host waits for the job.
-        Ok(if pipeline.core.store.is_shared() {
+        Ok(if pipeline.store.is_shared() {
             rest.min(FleetJob::period())
         } else {
             rest

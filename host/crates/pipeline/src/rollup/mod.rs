@@ -29,15 +29,10 @@ use self::permit::RoundPermit;
 use crate::state::Pipeline;
 
 /// Runs a round on this host that begins after this call, whichever host holds the job.
-///
-/// # Errors
-///
-/// [`RoundStop`] if the round ended early: as for
-/// [`RoundPermit::check`], or because the store failed.
 pub async fn now(pipeline: &Arc<Pipeline>) -> Result<Round, RoundStop> {
     let rollup = &pipeline.rollup;
     let _turn = rollup.turn.lock().await;
-    rollup.zones.note(&pipeline.core.store).await?;
+    rollup.zones.note(&pipeline.store).await?;
     let mut permit = RoundPermit::new(pipeline);
     let round = round::round(pipeline, &mut permit).await?;
     if !round.is_ripe {

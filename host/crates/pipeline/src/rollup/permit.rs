@@ -22,7 +22,6 @@ pub enum RoundStop {
     Store(#[from] StoreError),
 }
 
-/// Checked before each step.
 pub struct RoundPermit<'a> {
     pipeline: &'a Pipeline,
     /// The job that must be held, and when to renew its lease.
@@ -47,18 +46,12 @@ impl<'a> RoundPermit<'a> {
     }
 
     /// Returns if the round may continue.
-    ///
-    /// # Errors
-    ///
-    /// [`RoundStop::Stopping`] if this host stops, [`RoundStop::CutOff`] if it was cut off from the
-    /// other hosts, [`RoundStop::AnotherHost`] if another host holds the job, and [`RoundStop::Store`]
-    /// if the store fails.
     pub async fn check(&mut self) -> Result<(), RoundStop> {
         let pipeline = self.pipeline;
-        if pipeline.core.shutdown.has_begun() {
+        if pipeline.shutdown.has_begun() {
             return Err(RoundStop::Stopping);
         }
-        if let Some(outage) = pipeline.core.store.outage() {
+        if let Some(outage) = pipeline.store.outage() {
             return Err(StoreError::Lost(outage.reason).into());
         }
         if !pipeline.fleet.is_current() {
@@ -79,7 +72,7 @@ impl<'a> RoundPermit<'a> {
     /// Lets writes with waiting callers go first, for a bounded time.
     async fn live_traffic_first(&self) {
         for _ in 0..limits::ROLLUP_WAITS {
-            if !self.pipeline.core.writer.is_waited_for() {
+            if !self.pipeline.writer.is_waited_for() {
                 return;
             }
             tokio::time::sleep(Duration::from_millis(1)).await;

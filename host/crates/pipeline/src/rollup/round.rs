@@ -15,18 +15,15 @@ use leadhost_domain::zone;
 use leadhost_store::{Build, Cube, Stepped, StoreError};
 use leadhost_telemetry::RunEnd;
 
-/// The result of a round.
 #[derive(Debug)]
 pub struct Round {
     pub runs: Vec<RollupRun>,
-    /// Some work is left for the next one.
     pub more: bool,
     /// A cube became complete: a build that waited for it takes over in the next one.
     pub(super) is_ripe: bool,
 }
 
 impl Round {
-    /// Combines it with the following round.
     pub(super) fn and(mut self, next: Self) -> Self {
         for (ran, next) in self.runs.iter_mut().zip(next.runs) {
             ran.changes += next.changes;
@@ -42,7 +39,6 @@ impl Round {
     }
 }
 
-/// The result of a run.
 #[derive(Debug)]
 pub struct RollupRun {
     pub set: MetricSet,
@@ -53,16 +49,9 @@ pub struct RollupRun {
     pub took: Duration,
     /// Workspaces with more to read than a run has time for.
     pub unfinished: Vec<WorkspaceId>,
-    /// Workspaces that could not be counted, and why.
     pub failed: Vec<(WorkspaceId, String)>,
 }
 
-/// Runs a round.
-///
-/// # Errors
-///
-/// [`RoundStop`] if the round ended early: as for
-/// [`RoundPermit::check`], or because the store failed.
 pub async fn round(
     pipeline: &Arc<Pipeline>,
     permit: &mut RoundPermit<'_>,
@@ -94,7 +83,7 @@ async fn run(
         Ok(_) => RunEnd::Ended,
         Err(_) => RunEnd::Cut,
     };
-    let metrics = &pipeline.core.metrics.analytics;
+    let metrics = &pipeline.metrics.analytics;
     metrics.run(set, end, changes, took);
     let CountedChanges {
         as_of,
@@ -117,7 +106,7 @@ async fn run(
     let failures = &pipeline.rollup.failures;
     failures
         .settle(
-            &pipeline.core.store,
+            &pipeline.store,
             |(build, zone)| build.set == set && zone.is_none(),
             failed.collect(),
         )
@@ -137,7 +126,7 @@ async fn count(
     set: MetricSet,
 ) -> Result<CountedChanges, RoundStop> {
     permit.check().await?;
-    let run = pipeline.core.store.rollup_begin(set).await?;
+    let run = pipeline.store.rollup_begin(set).await?;
     let changes = Arc::new(AtomicU64::new(0));
     let counter = Arc::clone(&changes);
     let rest = round_robin::all(
@@ -152,7 +141,6 @@ async fn count(
     let failed = rest.failed.iter().map(|(build, _)| build);
     let unread: Vec<Build> = rest.left.iter().chain(failed).copied().collect();
     pipeline
-        .core
         .store
         .rollup_end(set, &run, &unread, changes)
         .await?;
@@ -169,7 +157,6 @@ async fn step(
     changes: Arc<AtomicU64>,
 ) -> Result<StepOutcome, StoreError> {
     let stepped = pipeline
-        .core
         .store
         .rollup_step(&build, limits::ROLLUP_CHANGES)
         .await?;
@@ -182,18 +169,15 @@ async fn step(
     Ok(turn)
 }
 
-/// The result for cubes that were incomplete.
 struct Cubes {
-    /// Some are still incomplete.
     left: bool,
-    /// Some are complete now.
     whole: bool,
 }
 
 async fn cubes(pipeline: &Arc<Pipeline>, permit: &mut RoundPermit<'_>) -> Result<Cubes, RoundStop> {
     permit.check().await?;
-    let now = pipeline.core.clock.now();
-    let due = pipeline.core.store.cubes_due(zone::tzdata(), now).await?;
+    let now = pipeline.clock.now();
+    let due = pipeline.store.cubes_due(zone::tzdata(), now).await?;
     let count = due.len();
     let rest = round_robin::all(
         pipeline,
@@ -201,7 +185,7 @@ async fn cubes(pipeline: &Arc<Pipeline>, permit: &mut RoundPermit<'_>) -> Result
         due,
         end(),
         |pipeline, cube: Cube| async move {
-            let more = pipeline.core.store.cube_step(&cube).await?;
+            let more = pipeline.store.cube_step(&cube).await?;
             Ok(if more {
                 StepOutcome::More
             } else {
@@ -220,7 +204,7 @@ async fn cubes(pipeline: &Arc<Pipeline>, permit: &mut RoundPermit<'_>) -> Result
         .rollup
         .failures
         .settle(
-            &pipeline.core.store,
+            &pipeline.store,
             |(_, zone)| zone.is_some(),
             failed.collect(),
         )
@@ -233,7 +217,6 @@ fn end() -> Instant {
     Instant::now() + limits::ROLLUP_RUN_LONGEST
 }
 
-/// Returns each workspace once.
 fn workspaces(builds: &[Build]) -> Vec<WorkspaceId> {
     let mut workspaces: Vec<WorkspaceId> = builds.iter().map(|build| build.workspace).collect();
     workspaces.sort_unstable();

@@ -12,7 +12,6 @@ use crate::state::Pipeline;
 use leadhost_domain::limits;
 use leadhost_store::StoreError;
 
-/// The result of one step.
 pub enum StepOutcome {
     More,
     Done,
@@ -20,7 +19,6 @@ pub enum StepOutcome {
     Passed,
 }
 
-/// The pieces that were not completed.
 pub struct UnfinishedPieces<T> {
     /// The time was up.
     pub left: Vec<T>,
@@ -99,7 +97,7 @@ where
 /// Returns a quarter of the connections, so that requests find free ones. A file has one
 /// writer, so a second step would only wait for the first.
 fn at_once(pipeline: &Pipeline) -> usize {
-    let most = pipeline.core.store.pool().map_or(1, |pool| pool.most);
+    let most = pipeline.store.pool().map_or(1, |pool| pool.most);
     let quarter = usize::try_from(most / 4).unwrap_or(1);
     quarter.clamp(1, limits::ROLLUP_STEPS_AT_ONCE)
 }

@@ -7,7 +7,6 @@ use super::zones::Zones;
 use leadhost_domain::id::WorkspaceId;
 use leadhost_domain::time::Micros;
 
-/// One per host.
 #[derive(Default)]
 pub struct Rollup {
     pub(super) zones: Zones,

@@ -25,12 +25,10 @@ struct ZoneCounts {
 }
 
 impl Zones {
-    /// Counts a request for the zone.
     pub fn used(&self, workspace: WorkspaceId, zone: &str, now: Micros) {
         self.state().add(workspace, zone, 1, now);
     }
 
-    /// Stores the counts since the last call.
     pub async fn note(&self, store: &Store) -> Result<(), StoreError> {
         let uses = self.take();
         if uses.is_empty() {
@@ -43,7 +41,6 @@ impl Zones {
         noted
     }
 
-    /// Takes the counts for the store, and resets them.
     fn take(&self) -> Vec<ZoneUse> {
         let ZoneCounts { uses, .. } = std::mem::take(&mut *self.state());
         let mut taken = Vec::new();

@@ -19,10 +19,8 @@ use leadhost_domain::limits;
 use leadhost_egress::EgressError;
 use leadhost_plugin::Loaded;
 
-/// The adapter's result for a message.
 pub enum PreparedSend {
     Call(Box<ProviderCall>),
-    /// No call is needed, or none can be made.
     Answer(Box<Attempt>),
 }
 
@@ -32,16 +30,13 @@ pub struct ProviderCall {
     request: Box<HttpRequest>,
 }
 
-/// The result of an attempt.
 pub struct Attempt {
     pub answer: SendAnswer,
-    /// The time that the provider took.
     pub took: Duration,
     /// `None` if the adapter gave no request and no answer.
     pub made: Option<Made>,
 }
 
-/// The input of an adapter for a send, and the answer of the provider.
 pub struct Made {
     pub plugin: Arc<Loaded>,
     pub send: TemplateSend,
@@ -59,11 +54,10 @@ impl Attempt {
     }
 }
 
-/// Asks the adapter for the call that sends a message.
 pub async fn prepare(pipeline: &Pipeline, outgoing: &Outgoing) -> PreparedSend {
     let live = &outgoing.live;
     let name = &live.connection.plugin;
-    let Some(active) = pipeline.core.plugins.active(name) else {
+    let Some(active) = pipeline.plugins.active(name) else {
         let reason = format!("no version of the adapter `{name}` is active");
         let answer = not_sent(Category::Transient, "no-adapter", reason);
         return Attempt::without_a_call(answer, None);
@@ -137,7 +131,7 @@ pub async fn call(pipeline: &Pipeline, outgoing: &Outgoing, mut call: ProviderCa
         response = make(pipeline, outgoing, &call.request).await;
     }
     let took = started.elapsed();
-    pipeline.core.metrics.messaging.provider(took);
+    pipeline.metrics.messaging.provider(took);
     let mut made = Made {
         plugin: call.plugin,
         send: call.send,
@@ -188,14 +182,12 @@ async fn make(
     request: &HttpRequest,
 ) -> Result<HttpResponse, EgressError> {
     let live = &outgoing.live;
-    let sending =
-        pipeline
-            .core
-            .egress
-            .call_once(request, &live.secrets, &live.connection.allow, || {
-                !outgoing.held.has_ended()
-            });
-    pipeline.core.metrics.egress.sending(sending).await
+    let sending = pipeline
+        .egress
+        .call_once(request, &live.secrets, &live.connection.allow, || {
+            !outgoing.held.has_ended()
+        });
+    pipeline.metrics.egress.sending(sending).await
 }
 
 /// Returns whether a provider that answers with this status has sent nothing. A timeout, a conflict

@@ -90,7 +90,7 @@ pub async fn run(pipeline: &Arc<Pipeline>, held: HeldSend, lease: LeaseDeadline)
         held: lease,
         is_awaited: false,
     };
-    if let Some(outcome) = without_a_call(&held, pipeline.core.clock.now()) {
+    if let Some(outcome) = without_a_call(&held, pipeline.clock.now()) {
         settle::as_it_is(pipeline, &outgoing, outcome).await;
         return;
     }
@@ -115,7 +115,6 @@ pub async fn run(pipeline: &Arc<Pipeline>, held: HeldSend, lease: LeaseDeadline)
     settle(pipeline, &outgoing, attempt, None).await;
 }
 
-/// Returns the outcome of a claimed message for which no call is to be made.
 fn without_a_call(held: &HeldSend, now: Micros) -> Option<SendOutcome> {
     if held.was_sending {
         let reason = "the host that was sending the message stopped during the call".to_owned();
@@ -140,12 +139,7 @@ async fn begin(pipeline: &Pipeline, outgoing: &Outgoing) -> bool {
         message: outgoing.message,
         lease: outgoing.lease,
     };
-    match pipeline
-        .core
-        .writer
-        .submit_background(Write::Begin(start))
-        .await
-    {
+    match pipeline.writer.submit_background(Write::Begin(start)).await {
         Ok(WriteOutcome::Message(MessageOutcome { state, .. })) => {
             state == leadhost_domain::message::MessageState::Sending
         }

@@ -13,7 +13,6 @@ use leadhost_domain::time::Micros;
 use leadhost_plugin::CallBudget;
 use leadhost_store::{Channel, Lease};
 
-/// A message that is being sent, by the request that brought it or by the worker.
 pub struct Outgoing {
     pub live: Arc<Live>,
     pub channel: Channel,
@@ -22,7 +21,6 @@ pub struct Outgoing {
     pub contact: ContactId,
     pub recipient: String,
     pub payload: String,
-    /// Attempts before this one.
     pub attempts: u32,
     pub until: Micros,
     pub lease: Lease,
@@ -58,12 +56,12 @@ pub fn not_sent(category: Category, code: &str, reason: String) -> SendAnswer {
 /// if that is longer, up to a bound.
 pub fn next(pipeline: &Pipeline, outgoing: &Outgoing, retry_after: Option<Duration>) -> Micros {
     let asked = retry_after.unwrap_or_default();
-    let messages = &pipeline.core.config.messages;
+    let messages = &pipeline.config.messages;
     let backoff = crate::backoff::doubled(
         messages.backoff_first(),
         messages.backoff_longest(),
         outgoing.attempts + 1,
     );
     let wait = backoff.max(asked).min(limits::HOLD_LONGEST);
-    pipeline.core.clock.now().plus(wait)
+    pipeline.clock.now().plus(wait)
 }

@@ -28,7 +28,6 @@ use leadhost_store::{
     Write, WriteOutcome,
 };
 
-/// Returns the state of a message after this answer.
 pub fn state_after(answer: &SendAnswer) -> MessageState {
     match answer {
         SendAnswer::Accepted(accepted) => match accepted.stage() {
@@ -42,7 +41,6 @@ pub fn state_after(answer: &SendAnswer) -> MessageState {
     }
 }
 
-/// Returns the error of a message that waited longer than messages are kept.
 pub fn expired(held: &HeldSend) -> ChannelError {
     ChannelError {
         code: "expired".to_owned(),
@@ -56,7 +54,6 @@ pub fn expired(held: &HeldSend) -> ChannelError {
     }
 }
 
-/// Returns the error of a message whose contact opted out while it waited.
 pub fn opted_out() -> ChannelError {
     ChannelError {
         code: "opted-out".to_owned(),
@@ -75,7 +72,7 @@ pub async fn settle(
     attempt: Attempt,
     answer: Option<(IdempotencyKey, StoredAnswer)>,
 ) -> Option<MessageOutcome> {
-    let now = pipeline.core.clock.now();
+    let now = pipeline.clock.now();
     let said = &attempt.answer;
     let mut settlement = settlement(outgoing, outcome(pipeline, outgoing, said, now));
     if let SendAnswer::Accepted(accepted) = said {
@@ -95,7 +92,7 @@ pub async fn settle(
     settlement.answer = answer;
     let version = attempt.made.as_ref().map(|made| &made.plugin);
     settlement.ran = version.map(|plugin| plugin.ran_with(outgoing.live.connection.config_version));
-    pipeline.core.metrics.messaging.send(attempt_outcome(said));
+    pipeline.metrics.messaging.send(attempt_outcome(said));
     log_outcome(outgoing, said);
     // Read before the write: after it, the instance is paused in any case. Among many concurrent
     // failures, those that find it paused log nothing.
@@ -105,7 +102,6 @@ pub async fn settle(
     };
     let pauses = settlement.pause.is_some();
     pipeline
-        .core
         .plugins
         .tell_send(|| watched(outgoing, &attempt, &settlement, now));
     let settled = write(pipeline, outgoing, settlement).await;
@@ -131,7 +127,6 @@ pub async fn settle(
     settled
 }
 
-/// Returns what a watcher is shown of an attempt.
 fn watched(
     outgoing: &Outgoing,
     attempt: &Attempt,
@@ -157,16 +152,11 @@ fn watched(
 pub async fn as_it_is(pipeline: &Pipeline, outgoing: &Outgoing, outcome: SendOutcome) {
     match &outcome {
         SendOutcome::Unknown { reason } => {
-            pipeline
-                .core
-                .metrics
-                .messaging
-                .send(AttemptOutcome::Unknown);
+            pipeline.metrics.messaging.send(AttemptOutcome::Unknown);
             tracing::warn!(message_id = %outgoing.message, reason, "message outcome unknown");
         }
         SendOutcome::Refused(error) => {
             pipeline
-                .core
                 .metrics
                 .messaging
                 .send(AttemptOutcome::Refused(error.category));
@@ -326,7 +316,6 @@ fn shares_account(one: &Connection, other: &Connection) -> bool {
             .any(|account| accounts(one).contains(account))
 }
 
-/// Returns the outcome for metrics.
 fn attempt_outcome(said: &SendAnswer) -> AttemptOutcome {
     match said {
         SendAnswer::Accepted(_) => AttemptOutcome::Accepted,
@@ -335,7 +324,6 @@ fn attempt_outcome(said: &SendAnswer) -> AttemptOutcome {
     }
 }
 
-/// Returns the provider's code of a refusal.
 fn code(said: &SendAnswer) -> &str {
     match said {
         SendAnswer::Refused(refused) => &refused.code,
@@ -343,7 +331,6 @@ fn code(said: &SendAnswer) -> &str {
     }
 }
 
-/// Logs the outcome of a call.
 fn log_outcome(outgoing: &Outgoing, said: &SendAnswer) {
     let message_id = outgoing.message;
     match said {
@@ -373,7 +360,7 @@ async fn write(
     let longest = Instant::now() + limits::SETTLE_ACCEPTED_FOR;
     let write = Write::Sent(Box::new(settlement));
     loop {
-        let error = match pipeline.core.writer.submit(write.clone()).await {
+        let error = match pipeline.writer.submit(write.clone()).await {
             Ok(WriteOutcome::Message(outcome)) => return Some(outcome),
             Ok(_) => {
                 tracing::debug!(message_id = %outgoing.message, "lease lost, outcome of the message discarded");

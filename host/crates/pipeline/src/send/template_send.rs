@@ -7,7 +7,6 @@ use leadhost_domain::channel::TemplateSend;
 use leadhost_domain::exchange::Pairs;
 use leadhost_domain::id::ConversationId;
 
-/// Returns a message as the adapter of its instance gets it.
 pub fn template_send(pipeline: &Pipeline, outgoing: &Outgoing) -> TemplateSend {
     let live = &outgoing.live;
     TemplateSend {
@@ -29,7 +28,7 @@ fn context(pipeline: &Pipeline, live: &Live, conversation: ConversationId) -> Pa
     context.push(("instance-id".to_owned(), agent.to_string()));
     let webhook = connections::webhook_path(agent, &connection.id);
     // Without a public address there is no callback URL.
-    if let Some(url) = pipeline.core.config.server.public(&webhook) {
+    if let Some(url) = pipeline.config.server.public(&webhook) {
         context.push(("callback-url".to_owned(), url));
     }
     context

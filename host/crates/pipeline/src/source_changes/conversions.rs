@@ -10,7 +10,6 @@ use leadhost_domain::plugin::Digest;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ObservedConversion {
     Converted,
-    /// The version refused the body.
     Refused,
     /// The version is at fault, or was not called because it keeps failing.
     Failed,
@@ -27,7 +26,6 @@ impl ObservedConversion {
 #[derive(Debug, Default)]
 pub struct LastConversions(VecDeque<(DeliveryId, Digest, ObservedConversion)>);
 
-/// Conversions in a row that have to fail, or to succeed again.
 const IN_A_ROW: usize = limits::BREAKER_FAILURES as usize;
 const WORKS: usize = 10;
 
@@ -43,7 +41,6 @@ impl LastConversions {
         self.0.push_back((delivery, digest.clone(), outcome));
     }
 
-    /// Returns the version that was called last.
     pub fn digest(&self) -> Option<&Digest> {
         self.0.back().map(|(_, digest, _)| digest)
     }
@@ -66,7 +63,6 @@ impl LastConversions {
         last.filter(|(_, outcome)| !outcome.fails()).count() == enough
     }
 
-    /// Returns whether one of its failures was no refusal.
     pub fn has_faults(&self) -> bool {
         let mut last = self.newest();
         last.any(|(_, outcome)| outcome == ObservedConversion::Failed)
@@ -91,7 +87,6 @@ impl LastConversions {
         converted.map(|(delivery, ..)| *delivery).collect()
     }
 
-    /// Returns those by the version that was called last, newest first.
     fn newest(&self) -> impl Iterator<Item = (DeliveryId, ObservedConversion)> {
         let newest = self.0.iter().rev();
         let newest = newest.filter(|(_, digest, _)| Some(digest) == self.digest());

@@ -46,7 +46,6 @@ pub struct Counts {
     pub configuration: i64,
     /// When the first of them was received. `None` if it is not known.
     pub first_at: Option<Micros>,
-    /// Deliveries whose body was read.
     pub bodies: u32,
     /// Those of them with each path.
     pub top: BTreeMap<String, u32>,
@@ -63,7 +62,6 @@ impl Counts {
         }
     }
 
-    /// Notes what converted a delivery, if something did.
     pub fn convert_by(&mut self, live: &Live, plugin: &Loaded) {
         if self.converted > 0 {
             self.version = version(plugin);
@@ -71,7 +69,6 @@ impl Counts {
         }
     }
 
-    /// Adds the body of a delivery.
     pub fn read(&mut self, body: &[u8], is_form: bool) {
         self.bodies += 1;
         let paths = top_level_paths(body, is_form);
@@ -125,7 +122,6 @@ impl Counts {
         self.top.len() >= limits::SKETCH_PATHS
     }
 
-    /// Returns the subjects of shares: the fields of leads, then the paths.
     pub fn subjects(&self) -> impl Iterator<Item = String> {
         let paths = self.top.keys().map(|path| format!("path {path}"));
         FIELDS.into_iter().map(str::to_owned).chain(paths)

@@ -36,7 +36,6 @@ use leadhost_store::{HeldFetch, ItemResult, KeptAnswer, NewDelivery};
 /// A delivery of a source, or a webhook of a channel, after its conversion.
 struct Delivered {
     live: Arc<Live>,
-    /// The version that was called.
     plugin: Arc<Loaded>,
     delivery: DeliveryId,
     outcome: ObservedConversion,
@@ -70,7 +69,6 @@ impl Default for SourceChanges {
 }
 
 impl SourceChanges {
-    /// Returns the other end of the queue, once.
     fn waiting(&self) -> Option<mpsc::Receiver<Delivered>> {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         waiting.take()
@@ -170,11 +168,10 @@ pub async fn completed(
 
 /// Returns whether a delivery of the connection is to be offered now, and counts it.
 fn is_wanted(pipeline: &Pipeline, connection: &ConnectionId) -> bool {
-    let (changes, now) = (&pipeline.source_changes, pipeline.core.clock.now());
+    let (changes, now) = (&pipeline.source_changes, pipeline.clock.now());
     changes.queue.capacity() > 0 && changes.rate.ask(connection, now).is_ok()
 }
 
-/// Returns a version for people.
 fn version(plugin: &Loaded) -> String {
     format!("{} ({})", plugin.description.version, plugin.digest.short())
 }

@@ -36,7 +36,6 @@ const BACK: u64 = FALL / 2;
 /// Deliveries in a new form after which it is the usual one.
 const ADOPTED: u32 = 1_000;
 
-/// Differences that a change names.
 const REPORTED: usize = 6;
 
 /// The sketch of a connection's deliveries. A host of the former release reads and writes it too: what one of
@@ -44,13 +43,11 @@ const REPORTED: usize = 6;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Sketch {
-    /// The usual deliveries.
     baseline: Counts,
     /// The last deliveries, the oldest first. The last two are the window. A half that has just left the
     /// window is held until the next look: if that finds a change, the half may contain deliveries of both
     /// forms and is dropped.
     halves: [Counts; 3],
-    /// The deliveries since the change.
     since: Counts,
     /// The change of leads or bodies: until the deliveries are as usual again, the leads have all fields
     /// again, or the new form is the usual one.
@@ -68,7 +65,6 @@ pub struct Sketch {
     ended: Vec<EndedChange>,
 }
 
-/// A difference between the baseline and the window.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Difference {
     subject: String,
@@ -90,12 +86,10 @@ pub struct News {
 }
 
 impl Sketch {
-    /// Returns what is shown: that deliveries fail, or else the change.
     pub fn shown(&self) -> Option<&SourceChange> {
         self.fails.as_ref().or(self.change.as_ref())
     }
 
-    /// Names in the change the cause that a trial has found.
     pub fn blame(&mut self, verdict: &TrialVerdict) {
         if let Some(change) = &mut self.change {
             (change.cause, self.by) = verdict.cause("reads more in", "both versions read the same");
@@ -321,7 +315,6 @@ impl Sketch {
         self.since = Counts::default();
     }
 
-    /// Reports the differences of the window, with the cause that can be inferred without a trial.
     fn report(&mut self, mut open: Vec<Difference>, at: Micros) -> News {
         let (base, [_, older, newer]) = (&self.baseline, &self.halves);
         let version = newer.version.clone();
@@ -410,7 +403,6 @@ impl Difference {
         field(&self.subject).is_some()
     }
 
-    /// Returns the difference in words, for a person.
     fn sentence(&self) -> String {
         let Self {
             subject,

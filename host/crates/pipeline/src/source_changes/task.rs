@@ -82,7 +82,6 @@ struct SourceWatch {
 /// The sketch of one connection, and what this host has seen since it was stored.
 struct WatchedSource {
     live: Arc<Live>,
-    /// The plugin of the last delivery.
     plugin: String,
     sketch: Sketch,
     /// The generation of the stored row, or 0 if no row is stored.
@@ -188,7 +187,6 @@ impl SourceWatch {
         }
     }
 
-    /// Notes what came of a trial, for the next write.
     fn tried(
         &mut self,
         pipeline: &Pipeline,
@@ -207,7 +205,7 @@ impl SourceWatch {
                 // Nothing was called.
                 verdict.faults = u32::from(watched.last.has_faults());
             }
-            let now = pipeline.core.clock.now();
+            let now = pipeline.clock.now();
             watched.failing = verdict.failing(watched.last.failed(), now);
         }
     }
@@ -243,7 +241,6 @@ impl WatchedSource {
         }
     }
 
-    /// Returns whether the sketch is to be stored now.
     fn is_due(&self) -> bool {
         let is_news = self.failing.is_some() || self.no_longer_fails(&self.sketch);
         (is_news || self.sketch.is_due(&self.unwritten)) && !self.waits()
@@ -264,7 +261,6 @@ impl WatchedSource {
         blamed.is_some_and(|digest| self.last.no_longer_fail_on(digest))
     }
 
-    /// Returns the trial that is to be made now.
     fn trial(&self) -> Option<VersionTrial> {
         self.next_trial.filter(|at| *at <= Instant::now())?;
         let digest = self.last.digest()?;
@@ -296,7 +292,7 @@ impl WatchedSource {
     /// one host reports it.
     async fn write(&mut self, pipeline: &Pipeline) -> Result<(), StoreError> {
         for _ in 0..ATTEMPTS {
-            let now = pipeline.core.clock.now();
+            let now = pipeline.clock.now();
             let mut sketch = self.sketch.clone();
             let news = sketch.add(&self.unwritten, now);
             let is_asked = news.as_ref().is_some_and(|news| !news.fields.is_empty());
@@ -335,7 +331,7 @@ impl WatchedSource {
                 fields: sketch.lead_fields(),
                 at: now,
             };
-            if pipeline.core.store.write_connection_sketch(&row).await? {
+            if pipeline.store.write_connection_sketch(&row).await? {
                 self.sketch = sketch;
                 self.generation += 1;
                 self.unwritten = Counts::default();
@@ -415,7 +411,7 @@ impl WatchedSource {
         let Connection {
             workspace, name, ..
         } = &self.live.connection;
-        let metrics = &pipeline.core.metrics.plugins;
+        let metrics = &pipeline.metrics.plugins;
         metrics.source_changed(*workspace, name, cause);
     }
 }
@@ -423,7 +419,7 @@ impl WatchedSource {
 /// Returns the sketch of the store and its generation. A sketch in an unknown form, which a host of
 /// another release has written, is replaced by an empty one.
 async fn load(pipeline: &Pipeline, id: &ConnectionId) -> Result<(i64, Sketch), StoreError> {
-    let stored = pipeline.core.store.connection_sketch(id).await?;
+    let stored = pipeline.store.connection_sketch(id).await?;
     Ok(stored.map_or_else(Default::default, |row| {
         let sketch = serde_json::from_value(row.sketch);
         (row.generation, sketch.unwrap_or_default())

@@ -25,7 +25,6 @@ use leadhost_store::{KeptAnswer, NewDelivery};
 pub struct VersionTrial {
     pub connection: ConnectionId,
     pub plugin: String,
-    /// The version that was called last.
     pub digest: Digest,
     /// In the order in which they are tried, until enough of them were.
     pub deliveries: Vec<DeliveryId>,
@@ -38,7 +37,6 @@ pub struct VersionTrial {
 /// The result of converting some deliveries with the version that serves and with the one before it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TrialVerdict {
-    /// The version that serves, for people.
     pub version: String,
     pub digest: Digest,
     /// The one before it. `None` if there is none.
@@ -54,12 +52,7 @@ pub struct TrialVerdict {
 
 /// The result of a version for a delivery, with the stored answers to its fetches.
 enum Outcome {
-    /// It fails, or refuses the delivery or an answer.
-    Failed {
-        is_fault: bool,
-        at_answer: bool,
-    },
-    /// Leads are still to be fetched.
+    Failed { is_fault: bool, at_answer: bool },
     Waits,
     Read(Counts),
 }
@@ -95,7 +88,7 @@ impl VersionTrial {
             let (candidate, stable) = (&rollout.candidate, &rollout.stable);
             return Ok((Arc::clone(candidate), Some(Arc::clone(stable))));
         }
-        let active = pipeline.core.plugins.active(&self.plugin);
+        let active = pipeline.plugins.active(&self.plugin);
         let active = active
             .filter(|active| active.digest == self.digest)
             .ok_or("another version serves")?;
@@ -130,7 +123,7 @@ impl VersionTrial {
             if verdict.tried >= limits::BLAME_DELIVERIES && is_clear {
                 break;
             }
-            let stored = pipeline.core.store.delivery(*id).await.map_err(text)?;
+            let stored = pipeline.store.delivery(*id).await.map_err(text)?;
             let Some(request) = stored.map(|stored| stored.request) else {
                 continue;
             };

@@ -20,7 +20,6 @@ use leadhost_domain::message::TemplateName;
 use leadhost_domain::time::Micros;
 use leadhost_store::{NewMessage, TemplateList};
 
-/// A template message, ready for its adapter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Composed {
     pub template: TemplateName,
@@ -31,7 +30,6 @@ pub struct Composed {
 }
 
 impl Composed {
-    /// Returns the message in the form for the store, for an instance with these settings.
     pub fn into_message(self, settings: &ConnectionSettings, now: Micros) -> NewMessage {
         NewMessage {
             id: MessageId::new(now),
@@ -55,13 +53,11 @@ pub enum TemplateError {
         status: String,
         reason: String,
     },
-    /// The parameters do not match the placeholders.
     #[error("{}", described(.0))]
     Misfit(Vec<Misfit>),
 }
 
 impl TemplateError {
-    /// Returns the code of the refusal.
     pub fn code(&self) -> ErrorCode {
         match self {
             Self::NotFound { .. } => ErrorCode::TemplateNotFound,
@@ -96,7 +92,6 @@ pub(super) fn known(list: &TemplateList) -> Option<&[Template]> {
     is_known.then_some(list.templates.as_slice())
 }
 
-/// Composes the requested template. `language` is the channel's.
 pub fn compose(
     list: &TemplateList,
     language: &str,
@@ -170,7 +165,6 @@ fn is_same_language(one: &str, other: &str) -> bool {
     one.bytes().map(letter).eq(other.bytes().map(letter))
 }
 
-/// The interface's template object.
 #[derive(Serialize)]
 struct TemplatePayload<'a> {
     name: &'a str,
@@ -287,7 +281,6 @@ fn render(text: &str, parameters: &[&TemplateParameter]) -> String {
     out
 }
 
-/// The legacy format fills only the body.
 fn misfits_of_body(template: &Template, texts: &[String]) -> Vec<Misfit> {
     let components = body_of(texts, Some(template));
     let mut misfits = misfits(template, &components);

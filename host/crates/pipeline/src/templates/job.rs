@@ -19,7 +19,6 @@ use leadhost_store::{StoreError, TemplateList};
 /// Between two checks for lists that are due.
 const PERIOD: Duration = Duration::from_secs(5);
 
-/// Renews lists until shutdown.
 pub async fn run(pipeline: Arc<Pipeline>, shutdown: Shutdown) {
     let mut job = FleetJob::new("templates");
     let mut due = HashMap::new();
@@ -46,11 +45,10 @@ async fn look(
     due: &mut DueTimes,
     shutdown: &Shutdown,
 ) -> Result<(), StoreError> {
-    if pipeline.core.store.outage().is_some() || !pipeline.fleet.is_current() {
+    if pipeline.store.outage().is_some() || !pipeline.fleet.is_current() {
         return Ok(());
     }
     let channels: Vec<_> = pipeline
-        .core
         .store
         .connections(None)
         .await?
@@ -64,7 +62,7 @@ async fn look(
         return Ok(());
     }
     for channel in channels {
-        let now = pipeline.core.clock.now();
+        let now = pipeline.clock.now();
         if shutdown.has_begun() {
             break;
         }
@@ -72,7 +70,7 @@ async fn look(
             continue;
         }
         // It may have been renewed meanwhile.
-        let kept = pipeline.core.store.templates(&channel).await?;
+        let kept = pipeline.store.templates(&channel).await?;
         let next = kept.map_or(now, |list| after(pipeline, &list));
         if now < next {
             due.insert(channel.id, next);
@@ -100,7 +98,7 @@ async fn look(
 
 /// Returns when a list must be renewed; soon if the last attempt failed.
 fn after(pipeline: &Pipeline, list: &TemplateList) -> Micros {
-    let period = pipeline.core.config.messages.templates_period();
+    let period = pipeline.config.messages.templates_period();
     let wait = match list.error {
         Some(_) => limits::TEMPLATES_AGAIN_AFTER.min(period),
         None => period,

@@ -14,7 +14,6 @@ const FRESH: Duration = Duration::from_secs(1);
 /// Bound of the cache. Above it the cache is cleared.
 const ENTRIES: usize = 1_000;
 
-/// The lists as last read. One per host.
 #[derive(Default)]
 pub struct TemplateCache {
     pub(super) lists: Mutex<HashMap<ConnectionId, (Instant, Arc<TemplateList>)>>,
@@ -24,7 +23,6 @@ pub struct TemplateCache {
 }
 
 impl TemplateCache {
-    /// Clears the cache after a change to instances or their lists.
     pub fn forget(&self) {
         self.asked.forget();
         self.lists().clear();

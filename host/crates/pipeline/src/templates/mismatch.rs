@@ -9,7 +9,6 @@ use leadhost_domain::channel::{Placeholder, Template};
 /// The type of parameters that nearly all placeholders take.
 const TEXT: &str = "text";
 
-/// One mismatch: its place and a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Misfit {
     /// The component's index in the request; `None` if the component is missing.
@@ -29,13 +28,11 @@ pub enum Mismatch {
     Button {
         wanted: Vec<String>,
     },
-    /// A parameter has the wrong type.
     Kind {
         parameter: usize,
         wanted: String,
         given: &'static str,
     },
-    /// A parameter has no name, or a name that the template does not have.
     Name {
         parameter: usize,
         wanted: Vec<String>,
@@ -43,7 +40,6 @@ pub enum Mismatch {
     },
 }
 
-/// Returns the placeholders of a component.
 pub(super) fn placeholders(
     template: &Template,
     kind: ComponentKind,
@@ -55,7 +51,6 @@ pub(super) fn placeholders(
         .filter(move |one| one.component == kind.as_str() && one.index == index)
 }
 
-/// Compares the parameters of each component with its placeholders.
 pub(super) fn misfits(template: &Template, components: &[Component]) -> Vec<Misfit> {
     let mut misfits = Vec::new();
     let mut met: Vec<(ComponentKind, u32)> = Vec::new();
@@ -114,7 +109,6 @@ pub(super) fn misfits(template: &Template, components: &[Component]) -> Vec<Misf
 
 /// Returns the mismatch of a quick reply with a template that is known to have no such button.
 fn other_button(template: &Template, place: usize, index: u32) -> Option<Misfit> {
-    let kind = ComponentKind::Button;
     let buttons = buttons(template)?;
     let wanted = match buttons.get(index as usize).map(String::as_str) {
         Some("" | QUICK_REPLY) => return None,
@@ -123,15 +117,11 @@ fn other_button(template: &Template, place: usize, index: u32) -> Option<Misfit>
     };
     let part = ComponentRef {
         template,
-        kind,
+        kind: ComponentKind::Button,
         index,
     };
-    Some(Misfit {
-        component: Some(place),
-        kind,
-        what: Mismatch::Button { wanted },
-        message: format!("{} is no quick reply", part.name()),
-    })
+    let what = Mismatch::Button { wanted };
+    Some(part.misfit(Some(place), what, "is no quick reply"))
 }
 
 /// Returns the mismatch of a button without a type with a template that is known to have no such button.
@@ -178,17 +168,19 @@ struct ComponentRef<'a> {
 }
 
 impl ComponentRef<'_> {
-    /// The component was filled before.
-    fn again(&self, place: usize, given: usize) -> Misfit {
+    fn misfit(&self, component: Option<usize>, what: Mismatch, message: &str) -> Misfit {
         Misfit {
-            component: Some(place),
+            component,
             kind: self.kind,
-            what: Mismatch::Count { wanted: 0, given },
-            message: format!(
-                "{} is repeated: put all its parameters into one component",
-                self.name()
-            ),
+            what,
+            message: format!("{} {message}", self.name()),
         }
+    }
+
+    fn again(&self, place: usize, given: usize) -> Misfit {
+        let what = Mismatch::Count { wanted: 0, given };
+        let message = "is repeated: put all its parameters into one component";
+        self.misfit(Some(place), what, message)
     }
 
     fn compare(
@@ -199,12 +191,7 @@ impl ComponentRef<'_> {
         misfits: &mut Vec<Misfit>,
     ) {
         let mut misfit = |what: Mismatch, message: String| {
-            misfits.push(Misfit {
-                component,
-                kind: self.kind,
-                what,
-                message,
-            });
+            misfits.push(self.misfit(component, what, &message));
         };
         if wanted.len() != given.len() {
             let taken = match wanted {
@@ -214,7 +201,7 @@ impl ComponentRef<'_> {
             };
             let (wanted, given) = (wanted.len(), given.len());
             let were = if given == 1 { "was" } else { "were" };
-            let message = format!("{} takes {taken}, but {given} {were} given", self.name());
+            let message = format!("takes {taken}, but {given} {were} given");
             return misfit(Mismatch::Count { wanted, given }, message);
         }
         let names: Vec<&str> = wanted
@@ -234,11 +221,9 @@ impl ComponentRef<'_> {
                     .copied()
             };
             let Some(placeholder) = placeholder else {
-                let message = format!(
-                    "{} takes parameters with these names, each once: {}",
-                    self.name(),
-                    names.join(", ")
-                );
+                let names_of_all = names.join(", ");
+                let message =
+                    format!("takes parameters with these names, each once: {names_of_all}");
                 let what = Mismatch::Name {
                     parameter: place,
                     wanted: names.iter().map(|&name| name.to_owned()).collect(),
@@ -251,7 +236,7 @@ impl ComponentRef<'_> {
             let kind = parameter.value.kind();
             if placeholder.kind != kind {
                 let wanted = placeholder.kind.clone();
-                let message = format!("{} takes a parameter of type {wanted} here", self.name());
+                let message = format!("takes a parameter of type {wanted} here");
                 let what = Mismatch::Kind {
                     parameter: place,
                     wanted,

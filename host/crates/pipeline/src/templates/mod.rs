@@ -34,7 +34,7 @@ pub async fn list(pipeline: &Pipeline, live: &Live) -> Result<Arc<TemplateList>,
         return Ok(list);
     }
     let question = async {
-        let found = pipeline.core.store.templates(&live.connection).await?;
+        let found = pipeline.store.templates(&live.connection).await?;
         Ok(Arc::new(found.unwrap_or_default()))
     };
     let answer = templates.asked.ask(id, question).await?;
@@ -63,7 +63,6 @@ pub async fn prepare(
     let asking = {
         let (pipeline, live) = (Arc::clone(pipeline), Arc::clone(live));
         pipeline
-            .core
             .clone()
             .spawn(async move { sync(&pipeline, &live).await })
     };
@@ -89,7 +88,7 @@ pub async fn prepare(
 /// checked against a current list. Not for every send that it refuses.
 pub fn doubt(pipeline: &Arc<Pipeline>, live: &Arc<Live>) {
     let (task_app, live) = (Arc::clone(pipeline), Arc::clone(live));
-    drop(pipeline.core.spawn(async move {
+    drop(pipeline.spawn(async move {
         let pipeline = task_app;
         let renewed = async {
             let known = list(&pipeline, &live).await?;
@@ -126,6 +125,6 @@ pub async fn compose_texts(
 
 /// Returns whether a list was last requested more than this long ago.
 fn is_older(pipeline: &Pipeline, list: &TemplateList, most: Duration) -> bool {
-    let now = pipeline.core.clock.now();
+    let now = pipeline.clock.now();
     !list.synced_at.is_some_and(|at| at.is_recent(now, most))
 }

@@ -14,7 +14,6 @@ pub struct TemplateUse {
     pub parts: PlaceholderValues,
 }
 
-/// The values for the placeholders.
 #[derive(Clone, Debug, PartialEq)]
 pub enum PlaceholderValues {
     Components(Vec<Component>),
@@ -45,7 +44,6 @@ pub enum ComponentKind {
 }
 
 impl ComponentKind {
-    /// Returns the name that the interface and the store use.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Header => "header",
@@ -55,7 +53,6 @@ impl ComponentKind {
     }
 }
 
-/// The value of one placeholder.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TemplateParameter {
     #[serde(flatten)]
@@ -87,7 +84,6 @@ pub enum ParameterValue {
 }
 
 impl ParameterValue {
-    /// Returns the name of the kind: text, document, image, video or payload.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Text { .. } => "text",
@@ -114,7 +110,6 @@ pub enum Media {
 }
 
 impl TemplateParameter {
-    /// Returns a text parameter without a name.
     pub fn text(text: impl Into<String>) -> Self {
         Self {
             value: ParameterValue::Text { text: text.into() },
@@ -124,7 +119,6 @@ impl TemplateParameter {
 }
 
 impl Component {
-    /// Returns the parameters in order; none if the component has no list of them.
     pub fn parameters(&self) -> &[TemplateParameter] {
         self.parameters.as_deref().unwrap_or_default()
     }

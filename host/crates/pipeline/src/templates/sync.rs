@@ -22,8 +22,8 @@ use leadhost_telemetry::TemplateListOutcome;
 pub async fn sync(pipeline: &Arc<Pipeline>, live: &Live) -> Result<Arc<TemplateList>, StoreError> {
     let templates = &pipeline.templates;
     let id = &live.connection.id;
-    let came = pipeline.core.clock.now();
-    let before = pipeline.core.store.templates(&live.connection).await?;
+    let came = pipeline.clock.now();
+    let before = pipeline.store.templates(&live.connection).await?;
     let turn = templates.turn(id);
     let mut before = match turn.try_lock() {
         Ok(mine) => {
@@ -35,7 +35,7 @@ pub async fn sync(pipeline: &Arc<Pipeline>, live: &Live) -> Result<Arc<TemplateL
         Err(_) => before,
     };
     let mine = turn.lock().await;
-    if let Some(now) = pipeline.core.store.templates(&live.connection).await? {
+    if let Some(now) = pipeline.store.templates(&live.connection).await? {
         if now.synced_at.is_some_and(|at| at >= came) || Some(&now) != before.as_ref() {
             return Ok(Arc::new(now));
         }
@@ -52,7 +52,7 @@ async fn renew(
     before: TemplateList,
 ) -> Result<Arc<TemplateList>, StoreError> {
     let asked = ask(pipeline, live).await;
-    let now = pipeline.core.clock.now();
+    let now = pipeline.clock.now();
     let list = match asked {
         Ok(Some(templates)) => listed(templates, now),
         Ok(None) => TemplateList {
@@ -80,7 +80,6 @@ async fn renew(
         }
     };
     pipeline
-        .core
         .metrics
         .messaging
         .templates(if list.error.is_some() {
@@ -91,7 +90,6 @@ async fn renew(
             TemplateListOutcome::Done
         });
     pipeline
-        .core
         .store
         .put_templates(&live.connection, &list)
         .await?;
@@ -118,7 +116,6 @@ fn listed(mut templates: Vec<Template>, now: Micros) -> TemplateList {
     }
 }
 
-/// Why there is no list, for the operator.
 #[derive(Debug, thiserror::Error)]
 enum SyncError {
     #[error("no version of `{0}` is active")]
@@ -160,18 +157,15 @@ impl SyncError {
 async fn ask(pipeline: &Pipeline, live: &Live) -> Result<Option<Vec<Template>>, SyncError> {
     let name = &live.connection.plugin;
     let plugin = pipeline
-        .core
         .plugins
         .active(name)
         .ok_or_else(|| SyncError::NoAdapter(name.clone()))?;
     let config = live.connection.config.as_str();
     let lane = live.connection.id.as_str();
     let call = pipeline
-        .core
         .plugins
         .list_templates(&plugin, lane, config, CallBudget::Worker);
     let step = pipeline
-        .core
         .metrics
         .plugins
         .calling(&plugin, CallSubject::Connection, call)
@@ -217,19 +211,15 @@ async fn page(
     request: &HttpRequest,
 ) -> Result<leadhost_domain::channel::TemplatePage, SyncError> {
     let call = pipeline
-        .core
         .egress
         .call(request, &live.secrets, &live.connection.allow, || true);
-    let response = pipeline.core.metrics.egress.sending(call).await?;
+    let response = pipeline.metrics.egress.sending(call).await?;
     let config = live.connection.config.as_str();
     let lane = live.connection.id.as_str();
-    let read =
-        pipeline
-            .core
-            .plugins
-            .read_templates(plugin, lane, config, response, CallBudget::Worker);
+    let read = pipeline
+        .plugins
+        .read_templates(plugin, lane, config, response, CallBudget::Worker);
     let page = pipeline
-        .core
         .metrics
         .plugins
         .calling(plugin, CallSubject::Connection, read)

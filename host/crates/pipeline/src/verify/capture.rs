@@ -13,19 +13,15 @@ use crate::state::Pipeline;
 use leadhost_plugin::Loaded;
 use leadhost_store::{DeliveryDetail, KeptAnswer, StoreError};
 
-/// A captured delivery.
 pub struct Capture {
     pub delivery: DeliveryDetail,
-    /// The answers to its fetches, in the order in which they were settled.
     pub answers: Vec<CapturedAnswer>,
-    /// Whether there are more answers than there was room for.
     pub is_cut: bool,
     /// The outcome of the serving version. `None`: no version serves, or the host could not call it
     /// just now.
     pub outcome: Option<VersionOutcome>,
 }
 
-/// An answer to a fetch of the delivery.
 pub struct CapturedAnswer {
     pub answer: KeptAnswer,
     /// The state of the pointer that it completes with the serving version. `None` if that version
@@ -33,7 +29,6 @@ pub struct CapturedAnswer {
     pub state: Option<Vec<u8>>,
 }
 
-/// Captures a delivery of this connection. `room`: the bytes that the bodies of its answers may have.
 pub async fn capture(
     pipeline: &Arc<Pipeline>,
     live: &Arc<Live>,
@@ -66,7 +61,6 @@ pub async fn capture(
     })
 }
 
-/// Returns the stored answers up to a number of bytes, and whether there are more.
 async fn answers(
     pipeline: &Pipeline,
     delivery: &DeliveryDetail,
@@ -74,7 +68,7 @@ async fn answers(
 ) -> Result<(Vec<KeptAnswer>, bool), StoreError> {
     let (mut kept, mut bytes, mut after) = (Vec::new(), 0, 0);
     loop {
-        let store = &pipeline.core.store;
+        let store = &pipeline.store;
         let page = store
             .answers(delivery.summary.id, after, ANSWERS_PER_READ)
             .await?;

@@ -23,6 +23,7 @@ use self::pairs::pairs;
 use self::reasons::stored_reason;
 use self::values::difference;
 use super::composed::{IDS, RESULT};
+use super::cost::OfBoth;
 use super::outcome::{FieldValue, OutcomeItem, Reason, VersionOutcome};
 use leadhost_domain::difference::{DifferenceGroup, DifferenceKind, ItemKind, Subject};
 use leadhost_domain::id::ConnectionId;
@@ -33,14 +34,12 @@ use leadhost_plugin::without_place;
 pub struct GuardedField {
     pub of: ItemKind,
     name: &'static str,
-    /// The name under which the harm is counted.
     pub counted: &'static str,
     /// Its loss, in words that follow the number.
     pub lost: &'static str,
     pub change: OnChange,
 }
 
-/// What another value of a guarded field means.
 #[derive(Clone, Copy)]
 pub enum OnChange {
     /// The lead or event is lost: another one's is found.
@@ -95,28 +94,29 @@ pub const GUARDED: [GuardedField; 13] = {
     ]
 };
 
-/// A delivery or a send whose outcomes under both versions are compared.
 pub struct ComparedSubject<'a> {
     pub subject: Subject,
     pub connection: &'a ConnectionId,
-    pub answered: AnsweredVersions,
+    /// The versions of whose pointers stored answers have completed some: their leads may be those of
+    /// another request than the other version makes.
+    pub answered: OfBoth<bool>,
 }
 
-impl ComparedSubject<'_> {
+impl<'a> ComparedSubject<'a> {
+    /// Returns it without stored answers.
+    pub fn new(subject: Subject, connection: &'a ConnectionId) -> Self {
+        Self {
+            subject,
+            connection,
+            answered: OfBoth::default(),
+        }
+    }
+
     fn add(&self, to: &mut DifferenceGroup, before: Option<String>, after: Option<String>) {
         to.add((self.subject, self.connection), before, after);
     }
 }
 
-/// The versions of whose pointers stored answers have completed some: their leads may be those of another
-/// request than the other version makes.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct AnsweredVersions {
-    pub serving: bool,
-    pub candidate: bool,
-}
-
-/// The comparison of one delivery or send.
 #[derive(Debug, Default)]
 pub struct ComparedOutcomes {
     tally: Tally,
@@ -126,7 +126,6 @@ pub struct ComparedOutcomes {
 }
 
 impl ComparedOutcomes {
-    /// Compares the outcomes of one delivery or send.
     pub fn compare(
         compared: &ComparedSubject<'_>,
         stable: &VersionOutcome,
@@ -182,7 +181,6 @@ impl ComparedOutcomes {
 }
 
 impl Tally {
-    /// Compares the outcomes of one delivery or send.
     fn from_one(
         compared: &ComparedSubject<'_>,
         stable: &VersionOutcome,
@@ -229,19 +227,13 @@ impl Tally {
                 self.items(compared, before, after)
             }
             (VersionOutcome::Converted(_), other) => {
-                compared.add(
-                    &mut self.differences.newly_failing,
-                    None,
-                    why(other).map(shortened),
-                );
+                let after = why(other).map(shortened);
+                compared.add(&mut self.differences.newly_failing, None, after);
                 false
             }
             (other, VersionOutcome::Converted(_)) => {
-                compared.add(
-                    &mut self.differences.no_longer_failing,
-                    why(other).map(shortened),
-                    None,
-                );
+                let before = why(other).map(shortened);
+                compared.add(&mut self.differences.no_longer_failing, before, None);
                 false
             }
             (before, after) if is_same_crash(before, after) => true,
@@ -264,7 +256,7 @@ impl Tally {
     ) -> bool {
         let mut is_same = true;
         let pairs = pairs(before, after);
-        let other_requests = OtherRequests::find(compared.answered, &pairs);
+        let other_requests = other_requests(compared.answered, &pairs);
         for (old, new) in pairs {
             match (old, new) {
                 (Some(old), Some(new)) if old.kind == new.kind => {
@@ -274,7 +266,7 @@ impl Tally {
                 (Some(one), None) | (None, Some(one)) if one.kind == ItemKind::Answer => {
                     is_same = false;
                 }
-                (old, new) if other_requests.has(old, new) => {
+                (old, new) if is_of_other(other_requests, (old, new)) => {
                     let named = |item: Option<&OutcomeItem>| {
                         item.map(|item| match item.kind {
                             ItemKind::Fetch => "another request, not compared".to_owned(),
@@ -288,31 +280,27 @@ impl Tally {
                     is_same = false;
                 }
                 (old, new) => {
-                    let is_lead =
-                        |item: Option<&OutcomeItem>| item.is_some_and(|item| item.kind.is_lead());
-                    let is_event = |item: Option<&OutcomeItem>| {
-                        let kinds = [ItemKind::Event, ItemKind::Send];
-                        item.is_some_and(|item| kinds.contains(&item.kind))
+                    let kind = |item: Option<&OutcomeItem>| item.map(|item| item.kind);
+                    let (was, is) = (kind(old), kind(new));
+                    let is_event = |kind: Option<ItemKind>| {
+                        matches!(kind, Some(ItemKind::Event | ItemKind::Send))
                     };
-                    self.harm.vanished += u64::from(is_event(old));
-                    self.harm.appeared += u64::from(is_event(new));
-                    let kind =
-                        |item: Option<&OutcomeItem>| item.map(|item| item.kind.as_str().to_owned());
-                    let is_event_of_delivery = |item: Option<&OutcomeItem>| {
-                        item.is_some_and(|item| item.kind == ItemKind::Event)
-                    };
-                    if is_event_of_delivery(old) {
-                        compared.add(&mut self.vanished_events, kind(old), kind(new));
+                    self.harm.vanished += u64::from(is_event(was));
+                    self.harm.appeared += u64::from(is_event(is));
+                    let named = |kind: Option<ItemKind>| kind.map(|kind| kind.as_str().to_owned());
+                    if was == Some(ItemKind::Event) {
+                        compared.add(&mut self.vanished_events, named(was), named(is));
                     }
-                    if is_event_of_delivery(new) {
-                        compared.add(&mut self.appeared_events, kind(old), kind(new));
+                    if is == Some(ItemKind::Event) {
+                        compared.add(&mut self.appeared_events, named(was), named(is));
                     }
-                    let group = match (is_lead(old), is_lead(new)) {
+                    let is_lead = |kind: Option<ItemKind>| kind.is_some_and(ItemKind::is_lead);
+                    let group = match (is_lead(was), is_lead(is)) {
                         (true, _) => &mut self.differences.vanished,
                         (_, true) => &mut self.differences.appeared,
                         _ => &mut self.differences.items,
                     };
-                    compared.add(group, kind(old), kind(new));
+                    compared.add(group, named(was), named(is));
                     is_same = false;
                 }
             }
@@ -392,7 +380,6 @@ impl Tally {
     }
 }
 
-/// Returns how many items of the outcome are of such a kind.
 fn many(outcome: &VersionOutcome, is_counted: impl Fn(ItemKind) -> bool) -> u64 {
     match outcome {
         VersionOutcome::Converted(items) => {
@@ -403,40 +390,30 @@ fn many(outcome: &VersionOutcome, is_counted: impl Fn(ItemKind) -> bool) -> u64 
     }
 }
 
-/// The sides of a comparison whose leads came by another request than the other version makes.
-#[derive(Clone, Copy)]
-struct OtherRequests {
-    serving: bool,
-    candidate: bool,
+type Pair<'a> = (Option<&'a OutcomeItem>, Option<&'a OutcomeItem>);
+
+/// Returns of which versions leads came by another request than the other version makes: one version has a
+/// lead by a stored answer where the other one has a pointer without an answer.
+fn other_requests(answered: OfBoth<bool>, pairs: &[Pair<'_>]) -> OfBoth<bool> {
+    let has = |kinds: (ItemKind, ItemKind)| {
+        pairs.iter().any(|(old, new)| match (old, new) {
+            (Some(old), Some(new)) => (old.kind, new.kind) == kinds,
+            _ => false,
+        })
+    };
+    OfBoth {
+        stable: answered.stable && has((ItemKind::Lead, ItemKind::Fetch)),
+        candidate: answered.candidate && has((ItemKind::Fetch, ItemKind::Lead)),
+    }
 }
 
-impl OtherRequests {
-    /// Finds them: one version has a lead by a stored answer where the other one has a pointer without an
-    /// answer.
-    fn find(
-        answered: AnsweredVersions,
-        pairs: &[(Option<&OutcomeItem>, Option<&OutcomeItem>)],
-    ) -> Self {
-        let has = |kinds: (ItemKind, ItemKind)| {
-            pairs.iter().any(|(old, new)| match (old, new) {
-                (Some(old), Some(new)) => (old.kind, new.kind) == kinds,
-                _ => false,
-            })
-        };
-        Self {
-            serving: answered.serving && has((ItemKind::Lead, ItemKind::Fetch)),
-            candidate: answered.candidate && has((ItemKind::Fetch, ItemKind::Lead)),
-        }
-    }
-
-    /// Returns whether a pair is of such a request. An answer may have several leads.
-    fn has(self, old: Option<&OutcomeItem>, new: Option<&OutcomeItem>) -> bool {
-        let kind = |item: Option<&OutcomeItem>| item.map(|item| item.kind);
-        match (kind(old), kind(new)) {
-            (Some(ItemKind::Lead), Some(ItemKind::Fetch) | None) => self.serving,
-            (Some(ItemKind::Fetch) | None, Some(ItemKind::Lead)) => self.candidate,
-            _ => false,
-        }
+/// Returns whether a pair is of such a request. An answer may have several leads.
+fn is_of_other(requests: OfBoth<bool>, (old, new): Pair<'_>) -> bool {
+    let kind = |item: Option<&OutcomeItem>| item.map(|item| item.kind);
+    match (kind(old), kind(new)) {
+        (Some(ItemKind::Lead), Some(ItemKind::Fetch) | None) => requests.stable,
+        (Some(ItemKind::Fetch) | None, Some(ItemKind::Lead)) => requests.candidate,
+        _ => false,
     }
 }
 

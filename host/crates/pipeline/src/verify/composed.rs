@@ -70,7 +70,6 @@ pub fn result(answer: &SendAnswer) -> &'static str {
     }
 }
 
-/// Returns what follows from a refusal of this category.
 fn consequence(category: Category) -> &'static str {
     match category {
         Category::Request
@@ -296,6 +295,26 @@ mod tests {
         }
     }
 
+    fn refused(category: Category, text: &str, retry_after: Option<Duration>) -> SendAnswer {
+        SendAnswer::Refused(RefusedSend {
+            category,
+            code: String::new(),
+            title: String::new(),
+            text: text.to_owned(),
+            details: String::new(),
+            retry_after,
+        })
+    }
+
+    fn accepted(id: &str) -> SendAnswer {
+        SendAnswer::Accepted(AcceptedSend {
+            external_ids: vec![id.to_owned()],
+            recipient_id: None,
+            further_ids: Vec::new(),
+            status: String::new(),
+        })
+    }
+
     fn fields(request: HttpRequest) -> ItemFields {
         let step = Ok(SendStep::Call(Box::new(request)));
         match outcome(&step, None) {
@@ -357,40 +376,23 @@ mod tests {
 
     #[test]
     fn a_send_without_a_request_and_an_unread_answer_are_failures() {
-        let call = || {
-            Ok(SendStep::Call(Box::new(request(
-                "text/plain",
-                literal("x"),
-            ))))
-        };
-        let refused = SendAnswer::Refused(RefusedSend {
-            category: Category::Request,
-            code: String::new(),
-            title: String::new(),
-            text: "no".to_owned(),
-            details: String::new(),
-            retry_after: Some(Duration::from_secs(7)),
-        });
+        let request = request("text/plain", literal("x"));
+        let call = || Ok(SendStep::Call(Box::new(request.clone())));
+        let refused = refused(Category::Request, "no", Some(Duration::from_secs(7)));
         let trapped = CallError::OutOfMemory {
             limit: 1,
             place: String::new(),
             log: Vec::new(),
         };
         let step = Ok(SendStep::Answer(refused.clone()));
-        assert_eq!(
-            outcome(&step, None),
-            Some(VersionOutcome::Refused(Reason::Plugin(
-                "request: no".to_owned()
-            )))
-        );
-        assert!(matches!(
+        let why = Reason::Plugin("request: no".to_owned());
+        assert_eq!(outcome(&step, None), Some(VersionOutcome::Refused(why)));
+        for failed in [
             outcome(&call(), Some(&Err(trapped.clone()))),
-            Some(VersionOutcome::Failed(_))
-        ));
-        assert!(matches!(
             outcome(&Err(trapped), None),
-            Some(VersionOutcome::Failed(_))
-        ));
+        ] {
+            assert!(matches!(failed, Some(VersionOutcome::Failed(_))));
+        }
         assert_eq!(outcome(&call(), Some(&Err(CallError::Busy))), None);
         let Some(VersionOutcome::Converted(items)) = outcome(&call(), Some(&Ok(refused))) else {
             panic!("both are read");
@@ -398,30 +400,14 @@ mod tests {
         assert_eq!(items[1].kind, ItemKind::Answer);
         assert_eq!(value(&items[1].fields, RESULT), "failed");
         assert_eq!(value(&items[1].fields, "answer.retryAfter"), "7");
-        let accepted = SendAnswer::Accepted(AcceptedSend {
-            external_ids: vec!["w1".to_owned()],
-            recipient_id: None,
-            further_ids: Vec::new(),
-            status: String::new(),
-        });
-        assert_eq!(result(&accepted), "accepted");
+        assert_eq!(result(&accepted("w1")), "accepted");
         assert_eq!(result(&SendAnswer::Unknown(String::new())), "unknown");
     }
 
     #[test]
     fn refusals_with_another_consequence_and_answers_without_an_id_do_harm() {
-        let refused = |category| {
-            SendAnswer::Refused(RefusedSend {
-                category,
-                code: String::new(),
-                title: String::new(),
-                text: String::new(),
-                details: String::new(),
-                retry_after: None,
-            })
-        };
         let check = |one, other, expect: bool| {
-            let (one, other) = (refused(one), refused(other));
+            let (one, other) = (refused(one, "", None), refused(other, "", None));
             assert_eq!(is_harmless(&one, &other), expect, "{one:?} {other:?}");
         };
         check(Category::Recipient, Category::OptOut, false);
@@ -430,14 +416,6 @@ mod tests {
         check(Category::Request, Category::Template, true);
         check(Category::Transient, Category::ThrottledAccount, true);
         check(Category::Account, Category::Connection, true);
-        let accepted = |id: &str| {
-            SendAnswer::Accepted(AcceptedSend {
-                external_ids: vec![id.to_owned()],
-                recipient_id: None,
-                further_ids: Vec::new(),
-                status: String::new(),
-            })
-        };
         assert!(is_harmless(&accepted("w1"), &accepted("w1")));
         assert!(!is_harmless(&accepted("w1"), &accepted("w2")));
     }

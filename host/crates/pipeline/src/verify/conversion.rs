@@ -14,7 +14,6 @@ use crate::state::Pipeline;
 use leadhost_plugin::{CallBudget, Loaded};
 use leadhost_store::{NewDelivery, StoreError};
 
-/// One delivery or send, on which both versions were called.
 pub enum Compared {
     /// Its body is gone, after an erasure or by its age.
     Emptied,
@@ -23,21 +22,17 @@ pub enum Compared {
     Both(Box<Both>),
 }
 
-/// The comparison of the outcomes of a delivery or send under both versions.
 pub struct Both {
     pub comparison: ComparedOutcomes,
     /// Known if both converted it.
     pub cost: Cost,
 }
 
-/// The outcome of a delivery under one version, with its cost.
 pub struct MeasuredOutcome {
     pub outcome: VersionOutcome,
-    /// The stored answers that completed pointers.
     pub answers: Vec<UsedAnswer>,
     pub memory: u64,
     pub processor: Duration,
-    /// It takes long to compare.
     pub is_large: bool,
 }
 

@@ -5,14 +5,12 @@ use std::time::Duration;
 use leadhost_domain::difference::Needed;
 use leadhost_domain::time;
 
-/// A measure of both versions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OfBoth<T> {
     pub stable: T,
     pub candidate: T,
 }
 
-/// What both versions used for one delivery, as far as it is known.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Cost {
     /// The time that passed.
@@ -22,36 +20,20 @@ pub struct Cost {
     pub memory: Option<OfBoth<u64>>,
 }
 
-/// What one version used for one delivery.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct CallCost {
-    processor: Duration,
-    memory: u64,
-}
-
-/// The costs of both versions for the deliveries that both converted.
+/// The processor time and the memory of both versions for the deliveries that both converted.
 #[derive(Clone, Debug, Default)]
-pub struct Costs(Vec<OfBoth<CallCost>>);
+pub struct Costs(Vec<OfBoth<(Duration, u64)>>);
 
 impl Costs {
-    /// Adds a delivery, if both versions converted it.
     pub fn add(&mut self, cost: Cost) {
-        let (Some(processor), Some(memory)) = (cost.processor, cost.memory) else {
-            return;
-        };
-        self.0.push(OfBoth {
-            stable: CallCost {
-                processor: processor.stable,
-                memory: memory.stable,
-            },
-            candidate: CallCost {
-                processor: processor.candidate,
-                memory: memory.candidate,
-            },
-        });
+        if let (Some(processor), Some(memory)) = (cost.processor, cost.memory) {
+            self.0.push(OfBoth {
+                stable: (processor.stable, memory.stable),
+                candidate: (processor.candidate, memory.candidate),
+            });
+        }
     }
 
-    /// Returns the number of deliveries.
     pub fn conversions(&self) -> u64 {
         self.0.len() as u64
     }
@@ -67,15 +49,15 @@ impl Costs {
     /// Returns how many conversions of the stable version needed at most this time, and for how many of
     /// them the candidate needed more.
     pub fn exceeding(&self, time: Duration) -> (u64, u64) {
-        let fitting = self.0.iter().filter(|one| one.stable.processor <= time);
+        let fitting = self.0.iter().filter(|one| one.stable.0 <= time);
         fitting.fold((0, 0), |(all, more), one| {
-            (all + 1, more + u64::from(one.candidate.processor > time))
+            (all + 1, more + u64::from(one.candidate.0 > time))
         })
     }
 }
 
-fn summary(costs: impl Iterator<Item = CallCost> + Clone) -> Option<Needed> {
-    let mut times: Vec<Duration> = costs.clone().map(|one| one.processor).collect();
+fn summary(costs: impl Iterator<Item = (Duration, u64)> + Clone) -> Option<Needed> {
+    let mut times: Vec<Duration> = costs.clone().map(|one| one.0).collect();
     let number = u32::try_from(times.len()).ok().filter(|many| *many > 0)?;
     times.sort_unstable();
     let rank = (times.len() * 95).div_ceil(100);
@@ -83,7 +65,7 @@ fn summary(costs: impl Iterator<Item = CallCost> + Clone) -> Option<Needed> {
     Some(Needed {
         mean_us: micros(times.iter().sum::<Duration>() / number),
         p95_us: micros(times[rank.max(1) - 1]),
-        memory_bytes: costs.map(|one| one.memory).sum::<u64>() / u64::from(number),
+        memory_bytes: costs.map(|one| one.1).sum::<u64>() / u64::from(number),
     })
 }
 

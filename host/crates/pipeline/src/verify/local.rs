@@ -16,15 +16,12 @@ use leadhost_domain::exchange::InputProblem;
 use leadhost_plugin::{CallBudget, Loaded, Plugins, TRIAL_LANE};
 use leadhost_store::{ItemResult, KeptAnswer, NewDelivery, NewItem};
 
-/// A captured delivery, with everything that its conversion depends on.
 pub struct CapturedDelivery {
     pub request: NewDelivery,
     pub received_by: Arc<Live>,
-    /// The answers to its fetches, in the order in which they were settled.
     pub answers: Vec<KeptAnswer>,
 }
 
-/// The result of a version for a captured delivery.
 pub struct LocalOutcome {
     pub outcome: VersionOutcome,
     /// The log of the plugin in the call that failed; empty if none did.
@@ -39,23 +36,22 @@ pub async fn outcome_of(
     delivery: &CapturedDelivery,
     connections: &[CapturedLive],
 ) -> LocalOutcome {
-    let mut log = Vec::new();
+    let failed = |reason, log: &[String]| LocalOutcome {
+        outcome: VersionOutcome::Failed(reason),
+        log: log.to_vec(),
+    };
     let outcome = match converted(plugins, plugin, delivery, connections).await {
         Ok(Ok(mut items)) => {
-            match complete(plugins, plugin, delivery, connections, &mut items).await {
-                Ok(()) => VersionOutcome::from_items(items.iter().map(|item| &item.result)),
-                Err(error) => {
-                    log = error.log().to_vec();
-                    VersionOutcome::Failed(Reason::from(&error))
-                }
+            let completed = complete(plugins, plugin, delivery, connections, &mut items).await;
+            if let Err(error) = completed {
+                return failed(Reason::from(&error), error.log());
             }
+            VersionOutcome::from_items(items.iter().map(|item| &item.result))
         }
         Ok(Err(problem)) => VersionOutcome::Refused(Reason::Plugin(problem.to_string())),
-        Err(error) => {
-            log = error.log().to_vec();
-            VersionOutcome::Failed(Reason::from(&error))
-        }
+        Err(error) => return failed(Reason::from(&error), error.log()),
     };
+    let log = Vec::new();
     LocalOutcome { outcome, log }
 }
 

@@ -27,7 +27,7 @@ pub use self::local::{CapturedDelivery, outcome_of};
 pub use self::policy::{Part, drift, drift_of_cost};
 pub use self::sample::Choice;
 
-use self::compare::{AnsweredVersions, ComparedOutcomes, ComparedSubject, GainedValues};
+use self::compare::{ComparedOutcomes, ComparedSubject, GainedValues};
 use self::conversion::{Both, Compared, convert_and_complete};
 use self::cost::{Cost, Costs, OfBoth};
 use self::pace::Pace;
@@ -39,7 +39,6 @@ use leadhost_domain::limits;
 use leadhost_plugin::Loaded;
 use leadhost_store::StoreError;
 
-/// The result of a verification.
 #[derive(Debug, Default)]
 pub struct VerifyReport {
     pub coverage: Coverage,
@@ -76,7 +75,6 @@ impl VerifyReport {
     }
 }
 
-/// Compares both versions on the chosen deliveries, for at most `budget`.
 pub async fn run(
     pipeline: &Arc<Pipeline>,
     serving: &Arc<Loaded>,
@@ -87,7 +85,7 @@ pub async fn run(
     let began = Instant::now();
     let name = &candidate.description.name;
     let deadline = began + budget;
-    let now = pipeline.core.clock.now();
+    let now = pipeline.clock.now();
     let progress = pipeline
         .verifying
         .begin(name, &candidate.digest, now, deadline);
@@ -98,7 +96,7 @@ pub async fn run(
         ..VerifyReport::default()
     };
     progress.chose(sample.chosen.len());
-    let pace = &Pace::new(&pipeline.core.plugins, sample.chosen.len(), deadline);
+    let pace = &Pace::new(&pipeline.plugins, sample.chosen.len(), deadline);
     let comparisons = sample.chosen.into_iter().map(|id| async move {
         let began = Instant::now();
         let compared = one(pipeline, serving, candidate, id).await;
@@ -116,7 +114,6 @@ pub async fn run(
     Ok(report)
 }
 
-/// Converts one stored delivery with both versions.
 pub async fn one(
     pipeline: &Arc<Pipeline>,
     serving: &Arc<Loaded>,
@@ -124,7 +121,7 @@ pub async fn one(
     id: DeliveryId,
 ) -> Result<Compared, StoreError> {
     // It may have been swept or erased since it was chosen.
-    let Some(delivery) = pipeline.core.store.delivery(id).await? else {
+    let Some(delivery) = pipeline.store.delivery(id).await? else {
         return Ok(Compared::Emptied);
     };
     let request = delivery.request;
@@ -153,8 +150,8 @@ pub async fn one(
         }),
     };
     let is_large = serving.is_large || candidate.is_large;
-    let answered = AnsweredVersions {
-        serving: !serving.answers.is_empty(),
+    let answered = OfBoth {
+        stable: !serving.answers.is_empty(),
         candidate: !candidate.answers.is_empty(),
     };
     let comparison = offload::run(is_large, move || {

@@ -18,7 +18,6 @@ use leadhost_store::{Event, ItemResult, NewEvent, NewFetch, NewLead};
 /// The fields of an item by their names: a missing value is a missing field.
 pub type ItemFields = BTreeMap<String, FieldValue>;
 
-/// The value of a field, never empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FieldValue {
     One(String),
@@ -26,18 +25,14 @@ pub enum FieldValue {
     Many(BTreeSet<String>),
 }
 
-/// The outcome of a delivery or a send under a version.
 #[derive(Clone, Debug, PartialEq)]
 pub enum VersionOutcome {
     /// The items of the delivery; or the request of the send, and the reading of an answer.
     Converted(Vec<OutcomeItem>),
-    /// The plugin refuses the body as a whole, or the send.
     Refused(Reason),
-    /// The call fails.
     Failed(Reason),
 }
 
-/// Why a version makes nothing of a delivery or a send.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reason {
     /// In the words of the service. They quote the values of a delivery.
@@ -47,14 +42,12 @@ pub enum Reason {
 }
 
 impl Reason {
-    /// Returns the words.
     pub fn as_str(&self) -> &str {
         match self {
             Self::Service(words) | Self::Plugin(words) => words,
         }
     }
 
-    /// Puts words of the service before the reason.
     #[must_use]
     pub fn after(self, begin: &str) -> Self {
         match self {
@@ -93,7 +86,6 @@ pub struct OutcomeItem {
 }
 
 impl VersionOutcome {
-    /// Returns the items of a conversion for comparison.
     pub fn from_items<'a>(items: impl IntoIterator<Item = &'a ItemResult>) -> Self {
         Self::Converted(items.into_iter().map(OutcomeItem::from).collect())
     }
@@ -101,32 +93,22 @@ impl VersionOutcome {
 
 impl From<&ItemResult> for OutcomeItem {
     fn from(item: &ItemResult) -> Self {
-        let plain = |kind, why: &str| Self {
-            kind,
-            key: None,
-            fields: ItemFields::from([("reason".to_owned(), FieldValue::One(why.to_owned()))]),
-        };
-        match item {
-            ItemResult::Lead(lead) => Self {
-                kind: ItemKind::Lead,
-                key: lead.external_id.clone(),
-                fields: lead_fields(lead),
-            },
-            ItemResult::Fetch(fetch) => Self {
-                kind: ItemKind::Fetch,
-                key: fetch.external_id.clone(),
-                fields: fetch_fields(fetch),
-            },
-            ItemResult::Event(event) => Self::from(&**event),
+        let reason =
+            |why: &str| ItemFields::from([("reason".to_owned(), FieldValue::One(why.to_owned()))]);
+        let (kind, key, fields) = match item {
+            ItemResult::Lead(lead) => (ItemKind::Lead, lead.external_id.clone(), lead_fields(lead)),
+            ItemResult::Fetch(fetch) => (
+                ItemKind::Fetch,
+                fetch.external_id.clone(),
+                fetch_fields(fetch),
+            ),
+            ItemResult::Event(event) => return Self::from(&**event),
             // The reason is not compared: a different one does no harm.
-            ItemResult::Ignored(_) => Self {
-                kind: ItemKind::Ignored,
-                key: None,
-                fields: ItemFields::new(),
-            },
-            ItemResult::Invalid(problem) => plain(ItemKind::Invalid, &problem.to_string()),
-            ItemResult::Unrouted(why) => plain(ItemKind::Unrouted, why),
-        }
+            ItemResult::Ignored(_) => (ItemKind::Ignored, None, ItemFields::new()),
+            ItemResult::Invalid(problem) => (ItemKind::Invalid, None, reason(&problem.to_string())),
+            ItemResult::Unrouted(why) => (ItemKind::Unrouted, None, reason(why)),
+        };
+        Self { kind, key, fields }
     }
 }
 

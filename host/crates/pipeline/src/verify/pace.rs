@@ -12,7 +12,6 @@ use leadhost_plugin::Plugins;
 /// How long traffic counts as live after a call of a plugin.
 const LIVE: Duration = Duration::from_millis(100);
 
-/// The pace of one verification.
 pub struct Pace<'a> {
     plugins: &'a Plugins,
     until: Instant,
@@ -20,7 +19,6 @@ pub struct Pace<'a> {
 }
 
 struct PaceState {
-    /// Comparisons that are not made yet.
     left: u32,
     /// The live calls at the last look, and when they were more than before it.
     calls: u64,
@@ -28,7 +26,6 @@ struct PaceState {
 }
 
 impl<'a> Pace<'a> {
-    /// Returns the pace of this many comparisons, which end at a time.
     pub fn new(plugins: &'a Plugins, comparisons: usize, until: Instant) -> Self {
         Self {
             plugins,

@@ -10,10 +10,8 @@ use leadhost_config as config;
 use leadhost_domain::difference::{ComparisonCounts, DifferenceGroup, ItemKind, milliseconds};
 use leadhost_domain::size;
 
-/// The parts of a comparison. Each one has shares of its own in the policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Part {
-    /// The results of conversions.
     Deliveries,
     /// The sends of an adapter: requests, and the reading of answers.
     Sends,
@@ -25,7 +23,6 @@ impl Part {
     pub const ALL: [Self; 3] = [Self::Deliveries, Self::Sends, Self::Checks];
 }
 
-/// A kind of harm, as a guard counts it.
 pub struct Harm {
     pub count: u64,
     pub allowed_per_mille: u64,
@@ -33,7 +30,6 @@ pub struct Harm {
     pub what: &'static str,
 }
 
-/// Returns the kinds of harm of a part.
 #[rustfmt::skip]
 pub fn harms(
     part: Part,
@@ -72,110 +68,61 @@ pub fn harms(
 
 /// Returns the differences of a part that exceed the policy, each in a sentence; none if the candidate may
 /// serve.
+#[rustfmt::skip]
 pub fn drift(part: Part, tally: &Tally, policy: &config::VerifySection) -> Vec<String> {
     let all = &tally.differences;
-    let mut found = Vec::new();
-    let mut check = |group: Option<&DifferenceGroup>, of: u64, allowed: u64, what: &str| {
-        let exceeds = |group: &&DifferenceGroup| group.count * 1_000 > allowed * of;
-        found.extend(group.filter(exceeds).map(|group| {
-            let example = group.examples.first();
-            let example = example.map(|one| format!(", for example in {one}"));
-            format!(
-                "{} of {of} {what}{}",
-                group.count,
-                example.unwrap_or_default()
-            )
-        }));
-    };
-    let failing = policy.failing_per_mille;
+    let (compared, failing, leads) = (all.compared, policy.failing_per_mille, policy.leads_per_mille);
     // The response to a different request is unknown until the request is sent.
     let changed = DifferenceGroup {
         count: tally.harm.changed,
         ..DifferenceGroup::default()
     };
+    let mut kinds: Vec<(Option<&DifferenceGroup>, u64, u64, &str)> = Vec::new();
     match part {
         Part::Deliveries => {
-            let (compared, leads) = (all.compared, policy.leads_per_mille);
-            check(
-                Some(&all.newly_failing),
-                compared,
-                failing,
-                "deliveries fail only with it",
-            );
+            kinds.push((Some(&all.newly_failing), compared, failing, "deliveries fail only with it"));
+            let altered = |counted, what| {
+                (tally.altered.get(counted), all.candidate_leads, policy.altered_per_mille, what)
+            };
             for field in &GUARDED {
-                let of = match field.of {
-                    ItemKind::Lead => all.leads,
-                    _ => tally.events,
-                };
-                let lost = tally.lost.get(field.counted);
-                check(lost, of, policy.lost_per_mille, field.lost);
+                let of = if field.of == ItemKind::Lead { all.leads } else { tally.events };
+                kinds.push((tally.lost.get(field.counted), of, policy.lost_per_mille, field.lost));
                 if let OnChange::Alters(what) = field.change {
-                    let altered = tally.altered.get(field.counted);
-                    check(altered, all.candidate_leads, policy.altered_per_mille, what);
+                    kinds.push(altered(field.counted, what));
                 }
             }
-            for (_, counted, what) in GAINED {
-                let altered = tally.altered.get(counted);
-                check(altered, all.candidate_leads, policy.altered_per_mille, what);
-            }
-            let what = "deliveries fetch a lead by another request, which cannot be compared";
-            check(
-                Some(&changed),
-                compared,
-                policy.changed_fetches_per_mille,
-                what,
-            );
-            for (group, of, what) in [
-                (&all.vanished, all.leads, "leads vanish"),
-                (
-                    &all.appeared,
-                    all.candidate_leads,
-                    "leads appear only with it",
-                ),
-                (&tally.vanished_events, tally.events, "events vanish"),
-                (
-                    &tally.appeared_events,
-                    tally.candidate_events,
-                    "events appear only with it",
-                ),
-            ] {
-                check(Some(group), of, leads, what);
-            }
+            kinds.extend(GAINED.map(|(_, counted, what)| altered(counted, what)));
+            let fetches = "deliveries fetch a lead by another request, which cannot be compared";
+            kinds.extend([
+                (Some(&changed), compared, policy.changed_fetches_per_mille, fetches),
+                (Some(&all.vanished), all.leads, leads, "leads vanish"),
+                (Some(&all.appeared), all.candidate_leads, leads, "leads appear only with it"),
+                (Some(&tally.vanished_events), tally.events, leads, "events vanish"),
+                (Some(&tally.appeared_events), tally.candidate_events, leads, "events appear only with it"),
+            ]);
         }
         Part::Sends => {
             let answers = policy.changed_answers_per_mille;
-            for (group, allowed, what) in [
-                (Some(&all.newly_failing), failing, "sends fail only with it"),
-                (
-                    Some(&all.items),
-                    failing,
-                    "sends gain or lose their request",
-                ),
-                (
-                    tally.lost.get(RESULT),
-                    answers,
-                    "answers to sends are read differently",
-                ),
-                (
-                    tally.lost.get(IDS),
-                    answers,
-                    "answers to sends lose or change an id of the provider",
-                ),
-                (
-                    Some(&changed),
-                    policy.changed_sends_per_mille,
-                    "sends have another request",
-                ),
-            ] {
-                check(group, all.compared, allowed, what);
-            }
+            let ids = "answers to sends lose or change an id of the provider";
+            kinds.extend([
+                (Some(&all.newly_failing), compared, failing, "sends fail only with it"),
+                (Some(&all.items), compared, failing, "sends gain or lose their request"),
+                (tally.lost.get(RESULT), compared, answers, "answers to sends are read differently"),
+                (tally.lost.get(IDS), compared, answers, ids),
+                (Some(&changed), compared, policy.changed_sends_per_mille, "sends have another request"),
+            ]);
         }
         Part::Checks => {
-            let what = "deliveries fail only its sender checks";
-            check(Some(&all.newly_failing), all.compared, failing, what);
+            kinds.push((Some(&all.newly_failing), compared, failing, "deliveries fail only its sender checks"));
         }
     }
-    found
+    let exceeding = kinds.into_iter().filter_map(|(group, of, allowed, what)| {
+        let group = group.filter(|group| group.count * 1_000 > allowed * of)?;
+        let example = group.examples.first();
+        let example = example.map(|one| format!(", for example in {one}")).unwrap_or_default();
+        Some(format!("{} of {of} {what}{example}", group.count))
+    });
+    exceeding.collect()
 }
 
 /// Conversions without which time and memory are not judged.
@@ -265,19 +212,11 @@ mod tests {
 
     #[test]
     fn only_harm_to_a_lead_exceeds_a_strict_policy() {
-        for (harmful, words) in [
-            (
-                tally(|one| one.differences.newly_failing = group(1)),
-                "1 of 1000 deliveries fail only with it",
-            ),
-            (
-                tally(|one| one.differences.vanished = group(2)),
-                "2 of 1000 leads vanish",
-            ),
-            (
-                tally(|one| one.differences.appeared = group(3)),
-                "3 of 1000 leads appear",
-            ),
+        #[rustfmt::skip]
+        let cases = [
+            (tally(|one| one.differences.newly_failing = group(1)), "1 of 1000 deliveries fail only with it"),
+            (tally(|one| one.differences.vanished = group(2)), "2 of 1000 leads vanish"),
+            (tally(|one| one.differences.appeared = group(3)), "3 of 1000 leads appear"),
             (lost("phone", 412), "412 of 1000 leads lose a phone"),
             (lost("externalId", 1), "lose or change their external id"),
             (altered("name", 1), "1 of 1000 leads change their name"),
@@ -288,28 +227,11 @@ mod tests {
             (altered("gained.phone", 1), "gain a phone that"),
             (altered("gained.email", 1), "gain an e-mail address that"),
             (altered("gained.externalId", 1), "gain an external id that"),
-            (
-                tally(|one| {
-                    one.events = 348;
-                    one.vanished_events = group(12);
-                }),
-                "12 of 348 events vanish",
-            ),
-            (
-                tally(|one| {
-                    one.candidate_events = 7;
-                    one.appeared_events = group(3);
-                }),
-                "3 of 7 events appear only with it",
-            ),
-            (
-                Tally {
-                    events: 9,
-                    ..lost("event.text", 2)
-                },
-                "2 of 9 events lose their text",
-            ),
-        ] {
+            (tally(|one| { one.events = 348; one.vanished_events = group(12); }), "12 of 348 events vanish"),
+            (tally(|one| { one.candidate_events = 7; one.appeared_events = group(3); }), "3 of 7 events appear only with it"),
+            (Tally { events: 9, ..lost("event.text", 2) }, "2 of 9 events lose their text"),
+        ];
+        for (harmful, words) in cases {
             let found = drift(Part::Deliveries, &harmful, &STRICT);
             assert!(found.len() == 1 && found[0].contains(words), "{found:?}");
         }
@@ -329,21 +251,14 @@ mod tests {
                 tally.lost.insert(RESULT.into(), group(count));
             })
         };
-        for (harmful, words) in [
-            (
-                tally(|one| one.differences.newly_failing = group(1)),
-                "1 of 1000 sends fail only with it",
-            ),
-            (
-                tally(|one| one.differences.items = group(2)),
-                "lose their request",
-            ),
+        #[rustfmt::skip]
+        let cases = [
+            (tally(|one| one.differences.newly_failing = group(1)), "1 of 1000 sends fail only with it"),
+            (tally(|one| one.differences.items = group(2)), "lose their request"),
             (read(3), "3 of 1000 answers to sends are read differently"),
-            (
-                lost(IDS, 20),
-                "20 of 1000 answers to sends lose or change an id of the provider",
-            ),
-        ] {
+            (lost(IDS, 20), "20 of 1000 answers to sends lose or change an id of the provider"),
+        ];
+        for (harmful, words) in cases {
             let found = drift(Part::Sends, &harmful, &STRICT);
             assert!(found.len() == 1 && found[0].contains(words), "{found:?}");
         }

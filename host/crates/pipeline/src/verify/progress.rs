@@ -10,15 +10,12 @@ use tokio::time::Instant;
 use leadhost_domain::plugin::Digest;
 use leadhost_domain::time::Micros;
 
-/// The verifications that run now.
 #[derive(Default)]
 pub struct Verifications {
     running: Mutex<Vec<Arc<Progress>>>,
 }
 
-/// The progress of a verification.
 pub struct Progress {
-    /// The plugin's name.
     pub name: String,
     pub candidate: Digest,
     pub since: Micros,
@@ -34,7 +31,6 @@ pub struct Running<'a> {
 }
 
 impl Verifications {
-    /// Adds a verification of this version, which ends at the deadline at the latest.
     pub fn begin(
         &self,
         name: &str,
@@ -73,24 +69,20 @@ impl Progress {
         self.chosen.load(Ordering::Relaxed)
     }
 
-    /// Returns how many of them were dealt with.
     pub fn done(&self) -> u64 {
         self.done.load(Ordering::Relaxed)
     }
 
-    /// Returns how long it may still last.
     pub fn left(&self) -> Duration {
         self.deadline.saturating_duration_since(Instant::now())
     }
 }
 
 impl Running<'_> {
-    /// Notes how many deliveries were chosen.
     pub fn chose(&self, many: usize) {
         self.progress.chosen.store(many as u64, Ordering::Relaxed);
     }
 
-    /// Notes that one of them was dealt with.
     pub fn one_done(&self) {
         self.progress.done.fetch_add(1, Ordering::Relaxed);
     }
@@ -100,32 +92,5 @@ impl Drop for Running<'_> {
     fn drop(&mut self) {
         let own = |one: &Arc<Progress>| Arc::ptr_eq(one, &self.progress);
         self.among.running().retain(|one| !own(one));
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_verification_is_listed_while_it_runs() {
-        let all = Verifications::default();
-        let digest = Digest::compute(b"a version");
-        let deadline = Instant::now() + Duration::from_secs(30);
-        let begin = || all.begin("portal", &digest, Micros(1), deadline);
-        let (first, second) = (begin(), begin());
-        first.chose(10);
-        first.one_done();
-        let listed = all.list();
-        let numbers: Vec<_> = listed
-            .iter()
-            .map(|one| (one.done(), one.chosen()))
-            .collect();
-        assert_eq!(numbers, [(1, 10), (0, 0)]);
-        assert!(listed[0].left() <= Duration::from_secs(30));
-        drop(first);
-        assert_eq!(all.list().len(), 1);
-        drop(second);
-        assert!(all.list().is_empty());
     }
 }

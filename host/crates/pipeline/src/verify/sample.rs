@@ -24,7 +24,6 @@ use leadhost_store::{ConvertedFilter, DeliveryCount, DeliveryFilter, StoreError}
 /// Outcomes that a better version may change for the better.
 const FAILED: [DeliveryStatus; 2] = [DeliveryStatus::Failed, DeliveryStatus::Parked];
 
-/// The other outcomes of a conversion.
 const DONE: [DeliveryStatus; 5] = [
     DeliveryStatus::Converted,
     DeliveryStatus::Rejected,
@@ -33,16 +32,11 @@ const DONE: [DeliveryStatus; 5] = [
     DeliveryStatus::Ignored,
 ];
 
-/// The criteria by which deliveries are chosen.
 #[derive(Clone, Debug)]
 pub struct Choice {
-    /// The greatest number of deliveries.
     pub last: u32,
-    /// Only deliveries received since then.
     pub since: Option<Micros>,
-    /// Only failed and parked deliveries.
     pub failed: bool,
-    /// Only deliveries that this version converted last.
     pub converted_by: Option<Digest>,
 }
 
@@ -136,7 +130,7 @@ async fn newest(
         limit: choice.last,
         ..DeliveryFilter::default()
     };
-    let found = pipeline.core.store.deliveries(&filter).await?;
+    let found = pipeline.store.deliveries(&filter).await?;
     Ok(found.into_iter().map(|one| (one.id, one.status)).collect())
 }
 
@@ -157,7 +151,7 @@ async fn newest_of_each_outcome(
     rows: u32,
 ) -> Result<Vec<(DeliveryId, DeliveryStatus)>, StoreError> {
     let filter = converted(connection, choice);
-    let store = &pipeline.core.store;
+    let store = &pipeline.store;
     let mut found = store.newest_of_outcomes(&filter, rows, choice.last).await?;
     found.extend(newest(pipeline, connection, Some(DeliveryStatus::Unrouted), choice).await?);
     Ok(found)
@@ -171,7 +165,7 @@ async fn count(
     rows: u32,
 ) -> Result<DeliveryCount, StoreError> {
     let filter = converted(connection, choice);
-    pipeline.core.store.count_deliveries(&filter, rows).await
+    pipeline.store.count_deliveries(&filter, rows).await
 }
 
 fn converted(connection: &Connection, choice: &Choice) -> ConvertedFilter {
@@ -188,7 +182,6 @@ fn ids(found: impl IntoIterator<Item = (DeliveryId, DeliveryStatus)>) -> Vec<Del
     found.into_iter().map(|(id, _)| id).collect()
 }
 
-/// Returns the deliveries of each outcome, the newest first and each once.
 fn by_outcome(mut found: Vec<(DeliveryId, DeliveryStatus)>) -> [Vec<DeliveryId>; DONE.len()] {
     found.sort_by_key(|one| Reverse(one.0));
     found.dedup_by_key(|one| one.0);

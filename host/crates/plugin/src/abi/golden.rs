@@ -9,10 +9,9 @@ use serde::Serialize;
 use serde_json::Value;
 use serde_json::ser::Formatter;
 
-use super::guest::Fault;
+use super::fault::Fault;
 use leadhost_domain::limits;
 
-/// Returns the answer as JSON.
 pub(super) fn shown<T: Serialize>(answer: T) -> Result<Value, Fault> {
     let left = Left {
         values: limits::GOLDEN_ANSWER_VALUES,

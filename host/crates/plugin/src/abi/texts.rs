@@ -17,7 +17,6 @@ pub fn cut(text: String, bytes: usize) -> String {
     text
 }
 
-/// Removes U+0000 from each text.
 pub fn storable_list(texts: Vec<String>) -> Vec<String> {
     texts.into_iter().map(storable).collect()
 }
@@ -29,12 +28,10 @@ pub fn given(text: impl Into<Option<String>>) -> Option<String> {
         .map(storable)
 }
 
-/// Removes U+0000 from each text, and blank ones from the list.
 pub fn given_list(texts: Vec<String>) -> Vec<String> {
     texts.into_iter().filter_map(given).collect()
 }
 
-/// Removes U+0000 from the names and values.
 pub fn storable_pairs(pairs: Pairs) -> Pairs {
     pairs
         .into_iter()
@@ -56,7 +53,6 @@ pub fn attributes(pairs: Pairs, as_text: &mut Vec<String>) -> Map<String, Value>
     pairs.into_iter().map(value).collect()
 }
 
-/// Cuts a text for people to the length of a note.
 pub fn cut_note(text: String) -> String {
     cut(text, limits::NOTE_BYTES)
 }

@@ -6,7 +6,6 @@ use super::size::{self, at_most};
 use leadhost_domain::channel::{AcceptedSend, EventBody, Template};
 use leadhost_domain::limits;
 
-/// Checks the answer for an accepted message.
 pub fn accepted(accepted: &AcceptedSend) -> Result<(), String> {
     let count = accepted.external_ids.len();
     if count > limits::EXTERNAL_IDS_PER_MESSAGE {
@@ -24,7 +23,6 @@ pub fn accepted(accepted: &AcceptedSend) -> Result<(), String> {
     }
 }
 
-/// Checks the names and values by which an event is routed to an instance.
 pub fn route(route: &[(String, String)]) -> Result<(), String> {
     size::route(route)?;
     route.iter().try_for_each(|(name, value)| {
@@ -33,7 +31,6 @@ pub fn route(route: &[(String, String)]) -> Result<(), String> {
     })
 }
 
-/// Checks an event.
 pub fn event(body: &EventBody) -> Result<(), (String, &'static str)> {
     let given = |what: &str, id: &str, field: &'static str| {
         external_id(what, id).map_err(|what| (what, field))
@@ -88,7 +85,6 @@ pub fn template_size(name: &str, text: &str, components: &str) -> Result<(), Str
         .map_err(|what| format!("the template `{name}` with {what}"))
 }
 
-/// Checks a template.
 pub fn template(template: &Template) -> Result<(), String> {
     template_size(&template.name, &template.text, &template.components)?;
     let named = |what: String| format!("the template `{}` with {what}", template.name);

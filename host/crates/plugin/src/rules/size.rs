@@ -6,7 +6,6 @@ use leadhost_domain::exchange::{
 };
 use leadhost_domain::limits;
 
-/// Checks the size of the names and values by which an item or an event is routed.
 pub fn route(route: &[(String, String)]) -> Result<(), String> {
     if route.len() > limits::ROUTE_FIELDS {
         return Err(format!(
@@ -21,7 +20,6 @@ pub fn route(route: &[(String, String)]) -> Result<(), String> {
     })
 }
 
-/// Checks the size of a request.
 pub fn request(request: &HttpRequest) -> Result<(), String> {
     let mut size = MessageSize::default();
     for (what, fields) in [("query", &request.query), ("header", &request.headers)] {
@@ -42,7 +40,6 @@ pub fn request(request: &HttpRequest) -> Result<(), String> {
     size.at_most("a request", limits::REQUEST_BYTES)
 }
 
-/// Checks the size of a reply.
 pub fn reply(reply: &PluginReply) -> Result<(), String> {
     let mut size = MessageSize::default();
     size.bytes += reply.content_type.len();
@@ -50,7 +47,6 @@ pub fn reply(reply: &PluginReply) -> Result<(), String> {
     size.at_most("a reply", limits::REPLY_BYTES)
 }
 
-/// Checks the size of a handshake's requirements.
 pub fn handshake(answer: &HandshakeAnswer) -> Result<(), String> {
     count_at_most(
         "secrets to compare",
@@ -68,7 +64,6 @@ fn word(what: &str, text: &str) -> Result<(), String> {
     at_most(what, text.len(), limits::SENDER_CHECK_BYTES)
 }
 
-/// Checks a number of bytes.
 pub fn at_most(what: &str, bytes: usize, limit: usize) -> Result<(), String> {
     if bytes > limit {
         return Err(format!("{what} of {bytes} bytes; at most {limit} are kept"));
@@ -76,12 +71,31 @@ pub fn at_most(what: &str, bytes: usize, limit: usize) -> Result<(), String> {
     Ok(())
 }
 
-/// Checks a count.
 pub fn count_at_most(what: &str, count: usize, most: usize) -> Result<(), String> {
     if count > most {
         return Err(format!("{count} {what}; at most {most} are taken"));
     }
     Ok(())
+}
+
+/// The bytes that are left for further items or events of a delivery.
+pub struct Room(usize);
+
+impl Room {
+    pub fn for_delivery() -> Self {
+        Self(limits::ITEMS_BYTES)
+    }
+
+    /// Takes the bytes, or none of the room if they are too many.
+    pub fn take(&mut self, bytes: usize) -> Result<(), String> {
+        let (left, all) = (self.0, limits::ITEMS_BYTES);
+        self.0 = left.checked_sub(bytes).ok_or_else(|| {
+            format!(
+                "{bytes} bytes where {left} are left of the {all} that are taken from one delivery; the raw delivery is kept"
+            )
+        })?;
+        Ok(())
+    }
 }
 
 #[derive(Default)]

@@ -29,7 +29,6 @@ impl QueueBounds {
     }
 }
 
-/// Why work is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SubmitError {
     /// Too much work waits already, in this lane or in all lanes.
@@ -129,7 +128,6 @@ fn nanos(duration: Duration) -> u64 {
 }
 
 impl<J> TaskQueue<J> {
-    /// Returns an empty queue with these bounds.
     pub fn new(bounds: QueueBounds) -> Self {
         Self {
             bounds,
@@ -145,7 +143,6 @@ impl<J> TaskQueue<J> {
         }
     }
 
-    /// Returns the amount of work that waits to begin, and of work in progress.
     pub fn load(&self) -> (usize, usize) {
         let ready: usize = self
             .lanes
@@ -155,27 +152,20 @@ impl<J> TaskQueue<J> {
         (self.waiting, self.running + ready)
     }
 
-    /// Returns whether no work is ready.
     pub fn is_empty(&self) -> bool {
         self.turn.is_empty()
     }
 
-    /// Returns whether there is work for a thread of this class.
     pub fn has_work_for(&self, class: Class) -> bool {
         let mut lanes = self.turn.iter();
         lanes.any(|(_, name)| self.ready_in(name, class).is_some())
     }
 
-    /// Returns whether the queue is closed and all work has ended.
     pub fn is_done(&self) -> bool {
         self.closed && self.turn.is_empty() && self.running == 0
     }
 
     /// Adds work. Returns the class of threads that will run it first.
-    ///
-    /// # Errors
-    /// Returns [`SubmitError::Full`] if too much work waits, and [`SubmitError::Closed`] after
-    /// [`TaskQueue::close`].
     pub fn push(&mut self, properties: TaskProperties, job: J) -> Result<Class, SubmitError> {
         if self.closed {
             return Err(SubmitError::Closed);
@@ -213,7 +203,6 @@ impl<J> TaskQueue<J> {
         Ok(class)
     }
 
-    /// Takes the work that a thread of this class runs next.
     pub fn pop(&mut self, class: Class) -> Option<ScheduledTask<J>> {
         let mut passed: Option<(u64, Arc<str>)> = None;
         loop {
@@ -401,7 +390,6 @@ impl<J> TaskQueue<J> {
         self.forget(task)
     }
 
-    /// Removes the work from all counts.
     fn forget(&mut self, task: ScheduledTask<J>) -> ScheduledTask<J> {
         let lane = self.lane(&task.properties.lane);
         lane.running -= 1;

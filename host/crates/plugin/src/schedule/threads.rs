@@ -43,7 +43,6 @@ impl Evicted {
 /// The amount of work that waits to begin, and of work in progress.
 pub type QueueLoad = (usize, usize);
 
-/// The threads that run plugin work, and their queue.
 pub struct PluginThreads {
     shared: Arc<SchedulerState>,
 }
@@ -57,7 +56,6 @@ struct SchedulerState {
 }
 
 impl PluginThreads {
-    /// Starts this many threads of each class.
     pub fn start(threads: usize, bounds: QueueBounds) -> Result<Self, EngineError> {
         let shared = Arc::new(SchedulerState {
             queue: Mutex::new(TaskQueue::new(bounds)),
@@ -85,7 +83,6 @@ impl PluginThreads {
         Ok(started)
     }
 
-    /// Adds work to its lane's queue.
     pub fn submit(
         &self,
         lane: &str,
@@ -111,7 +108,6 @@ impl PluginThreads {
         drop(dropped);
     }
 
-    /// Returns how much work waits and runs now.
     pub fn load(&self) -> QueueLoad {
         self.shared.lock().load()
     }
@@ -147,7 +143,6 @@ impl SchedulerState {
         }
     }
 
-    /// Returns whether a thread of this class waits for work.
     fn rests(&self, class: Class) -> bool {
         self.resting[class as usize].load(Ordering::Relaxed) > 0
     }

@@ -4,7 +4,6 @@ use leadhost_domain::plugin::Digest;
 use leadhost_domain::rollout::{Rollout, RolloutStage};
 use leadhost_domain::time::Micros;
 
-/// Why a rollout cannot be started or changed.
 #[derive(Debug, thiserror::Error)]
 pub enum RolloutError {
     #[error(
@@ -25,7 +24,6 @@ pub enum RolloutError {
         name: String,
         candidate: Digest,
         stage: RolloutStage,
-        /// The label of the key that started it.
         by: String,
         at: Micros,
     },
@@ -47,12 +45,10 @@ pub enum RolloutError {
     #[error("the rollout of `{name}` was changed meanwhile{}", now(last.as_deref(), name))]
     Changed {
         name: String,
-        /// The last rollout, as it is now.
         last: Option<Box<Rollout>>,
     },
 }
 
-/// Returns how the last rollout of a plugin ended, after a sentence that says that none is open.
 fn ended(last: Option<&Rollout>, name: &str) -> String {
     let Some(last) = last else {
         return ": there was none".to_owned();
@@ -65,7 +61,6 @@ fn ended(last: Option<&Rollout>, name: &str) -> String {
     )
 }
 
-/// Returns how a rollout is now, after a sentence that says that it was changed.
 fn now(last: Option<&Rollout>, name: &str) -> String {
     let stage = last.map(|last| match last.paused {
         true => " and paused".to_owned(),
@@ -86,7 +81,6 @@ fn now(last: Option<&Rollout>, name: &str) -> String {
     )
 }
 
-/// Returns why a rollout ended, in brackets; nothing while it is open.
 fn because(rollout: &Rollout) -> String {
     let why = rollout.why.as_deref().map(|why| format!(" ({why})"));
     why.unwrap_or_default()

@@ -19,10 +19,8 @@ use leadhost_domain::rollout::{Rollout, RolloutReport, RolloutStage};
 use leadhost_plugin::Loaded;
 use leadhost_store::StoreError;
 
-/// The wait before a version that failed to load is loaded again.
 const TRY_AGAIN: Duration = Duration::from_secs(30);
 
-/// Follows the rollouts until shutdown.
 pub async fn run(pipeline: Arc<Pipeline>, shutdown: Shutdown) {
     let mut follower = Follower::default();
     let mut rounds = Rounds::new("rollouts not read");
@@ -37,7 +35,6 @@ pub async fn run(pipeline: Arc<Pipeline>, shutdown: Shutdown) {
 #[derive(Default)]
 struct Follower {
     loads: HashMap<Digest, CandidateLoad>,
-    /// The last report on each rollout, by its number.
     reported: HashMap<i64, Reported>,
     /// The deliveries of the last rollouts that were not compared, by the rollouts' numbers, since they ended here.
     dropped: HashMap<i64, u64>,
@@ -58,7 +55,7 @@ struct Reported {
 impl Follower {
     /// Returns whether a rollout is open.
     async fn step(&mut self, pipeline: &Arc<Pipeline>) -> Result<bool, StoreError> {
-        let rollouts = pipeline.core.store.rollouts().await?;
+        let rollouts = pipeline.store.rollouts().await?;
         let followed = pipeline.rollouts.all();
         for rollout in &rollouts {
             let live = followed
@@ -68,7 +65,7 @@ impl Follower {
                 Some(live) => live.observed.dropped(),
                 None => self.dropped.get(&rollout.number).copied().unwrap_or(0),
             };
-            let metrics = &pipeline.core.metrics.rollouts;
+            let metrics = &pipeline.metrics.rollouts;
             metrics.stage(&rollout.name, rollout.stage, dropped);
         }
         self.dropped
@@ -97,7 +94,6 @@ impl Follower {
         failed.map_or(Ok(!open.is_empty()), Err)
     }
 
-    /// Stops acting on a rollout that has ended as `now`, or that another one has replaced.
     async fn leave(
         &mut self,
         pipeline: &Pipeline,
@@ -106,13 +102,13 @@ impl Follower {
     ) -> Result<(), StoreError> {
         let (rollout, candidate) = (&live.rollout, &live.rollout.candidate);
         pipeline.rollouts.leave(&rollout.name);
-        let activations = pipeline.core.store.activations().await?;
+        let activations = pipeline.store.activations().await?;
         let is_needed = activations
             .iter()
             .any(|one| one.digest == *candidate || one.previous.as_ref() == Some(candidate));
         // If unfinished work still needs the version, that work loads it again.
         if !is_needed {
-            pipeline.core.plugins.retire(candidate);
+            pipeline.plugins.retire(candidate);
         }
         let generation = now.unwrap_or(rollout).generation;
         let seen = live.observed.at_end();
@@ -189,7 +185,7 @@ impl Follower {
         pipeline: &Arc<Pipeline>,
         digest: &Digest,
     ) -> Result<Option<Arc<Loaded>>, String> {
-        if let Some(loaded) = pipeline.core.plugins.by_digest(digest) {
+        if let Some(loaded) = pipeline.plugins.by_digest(digest) {
             self.loads.remove(digest);
             return Ok(Some(loaded));
         }
@@ -230,7 +226,6 @@ impl Follower {
         Err(reason)
     }
 
-    /// Stores what this host has seen, if it is more than in its last report.
     async fn report(
         &mut self,
         pipeline: &Pipeline,
@@ -254,18 +249,17 @@ impl Follower {
             host_name: pipeline.fleet.name().to_owned(),
             generation,
             error: report.error.clone(),
-            at: pipeline.core.clock.now(),
+            at: pipeline.clock.now(),
             seen: serde_json::to_value(&report.seen).map_err(|error| StoreError::Inconsistent {
                 what: format!("what was seen of a rollout cannot be written: {error}"),
             })?,
         };
-        pipeline.core.store.report_rollout(&row).await?;
+        pipeline.store.report_rollout(&row).await?;
         self.reported.insert(rollout.number, report);
         Ok(())
     }
 }
 
-/// Loads a version in the background.
 fn load(pipeline: &Arc<Pipeline>, digest: &Digest) -> JoinHandle<Result<(), String>> {
     let (pipeline, digest) = (Arc::clone(pipeline), digest.clone());
     tokio::spawn(async move {

@@ -43,7 +43,6 @@ const ENOUGH: u64 = 50;
 /// the store a few things.
 const ROUND: Duration = Duration::from_secs(5);
 
-/// The judge of all rollouts, while this host has the job.
 struct Judge {
     job: FleetJob,
     watched: HashMap<i64, JudgedRollout>,
@@ -58,7 +57,6 @@ impl Default for Judge {
     }
 }
 
-/// A rollout as the judge remembers it.
 struct JudgedRollout {
     /// When the stage or step began.
     stage_at: Micros,
@@ -90,7 +88,6 @@ impl JudgedRollout {
         }
     }
 
-    /// Logs once for each step what it waits for after its time.
     fn say(&mut self, status: &RolloutStatus) {
         // Hosts prepare a version in a few seconds.
         let is_preparing = status.rollout.stage == RolloutStage::Verified
@@ -149,7 +146,7 @@ impl Judge {
 
     /// Returns the open rollouts, or `None` if another host judges them.
     async fn held(&mut self, pipeline: &Pipeline) -> Result<Option<Vec<Rollout>>, StoreError> {
-        let mut open = pipeline.core.store.rollouts().await?;
+        let mut open = pipeline.store.rollouts().await?;
         open.retain(|rollout| rollout.stage.is_open());
         self.watched
             .retain(|number, _| open.iter().any(|one| one.number == *number));
@@ -192,8 +189,8 @@ impl Judge {
             watched.recorded = Instant::now();
             let mut now = rollout.clone();
             now.recorded_spent = spent;
-            now.spent_at = Some(pipeline.core.clock.now());
-            pipeline.core.store.spend_rollout(&now).await?;
+            now.spent_at = Some(pipeline.clock.now());
+            pipeline.store.spend_rollout(&now).await?;
         }
         decide(pipeline, &status, tripped, spent, &mut watched.overtaken).await?;
         watched.looked = Some(now);
@@ -201,13 +198,12 @@ impl Judge {
     }
 }
 
-/// Returns why a guard trips.
 async fn tripped(
     pipeline: &Pipeline,
     watched: &mut JudgedRollout,
     status: &RolloutStatus,
 ) -> Option<String> {
-    let policy = &pipeline.core.config.verify;
+    let policy = &pipeline.config.verify;
     let seen = &status.seen;
     let now: Moment = Part::ALL
         .into_iter()
@@ -266,7 +262,6 @@ async fn tripped(
     slow(seen).or_else(|| large(seen, policy))
 }
 
-/// Returns a sentence about harm that does not exceed the policy as a whole.
 fn most_harm(seen: &Observations, policy: &config::VerifySection) -> String {
     let parts = Part::ALL.into_iter();
     let all = parts.flat_map(|part| {
@@ -280,7 +275,6 @@ fn most_harm(seen: &Observations, policy: &config::VerifySection) -> String {
     })
 }
 
-/// Connections that a reason names.
 const NAMED: usize = 5;
 
 /// Returns the name of a connection. Its id is part of its address, so only a part of it is shown.
@@ -340,11 +334,11 @@ async fn decide(
     let active = serving(pipeline, &rollout.name).await?;
     let is_active = |digest| active.as_ref() == Some(digest);
     let is_time = rollout.is_time(spent);
-    let (now, by) = (pipeline.core.clock.now(), service());
+    let (now, by) = (pipeline.clock.now(), service());
     let is_overtaken = rollout.stage == RolloutStage::Probation && !is_active(&rollout.candidate);
     if !is_overtaken {
         *overtaken = None;
-    } else if pipeline.core.store.is_shared()
+    } else if pipeline.store.is_shared()
         && overtaken.get_or_insert_with(Instant::now).elapsed() < UNRECORDED
     {
         return Ok(false);
@@ -353,15 +347,12 @@ async fn decide(
         RolloutStage::Probation if is_overtaken => {
             // An operator who activates another version here records that first.
             let _alone = pipeline.deploying.lock().await;
-            let why = OVERTAKEN.to_owned();
-            end(pipeline, rollout, RolloutStage::Aborted, why).await
+            end(pipeline, rollout, RolloutStage::Aborted, OVERTAKEN).await
         }
         RolloutStage::Probation if tripped.is_some() => {
             let why = tripped.unwrap_or_default();
-            match Box::pin(take_back(pipeline, rollout, status, why)).await {
-                Ok(()) => Ok(true),
-                Err(error) => failed(rollout, "rollback", error),
-            }
+            let taken = Box::pin(take_back(pipeline, rollout, status, why)).await;
+            swapped(rollout, "rollback", taken)
         }
         RolloutStage::Verified | RolloutStage::Canary if tripped.is_some() => {
             let why = tripped.unwrap_or_default();
@@ -370,22 +361,19 @@ async fn decide(
         RolloutStage::Verified | RolloutStage::Shadow | RolloutStage::Canary
             if !is_active(&rollout.stable) =>
         {
-            let why = OVERTAKEN.to_owned();
-            end(pipeline, rollout, RolloutStage::Aborted, why).await
+            end(pipeline, rollout, RolloutStage::Aborted, OVERTAKEN).await
         }
         RolloutStage::Verified if status.behind.is_empty() => {
             first_step(pipeline, rollout, &by).await
         }
         RolloutStage::Shadow if is_time => {
-            let why = "its time is over".to_owned();
-            end(pipeline, rollout, RolloutStage::Done, why).await
+            end(pipeline, rollout, RolloutStage::Done, "its time is over").await
         }
         RolloutStage::Probation if is_time => {
             let why = match rollout.plan.guards {
                 true => "no guard has tripped",
                 false => "its time is over; guards were off",
             };
-            let why = why.to_owned();
             end(pipeline, rollout, RolloutStage::Done, why).await
         }
         RolloutStage::Canary if is_time && !rollout.paused && status.waits_for(spent).is_none() => {
@@ -395,10 +383,8 @@ async fn decide(
                 next.step += 1;
                 return change(pipeline, &next, OperatorAct::NextRolloutStep, &by).await;
             }
-            match Box::pin(promote(pipeline, rollout, &by)).await {
-                Ok(()) => Ok(true),
-                Err(error) => failed(rollout, "activation", error),
-            }
+            let promoted = Box::pin(promote(pipeline, rollout, &by)).await;
+            swapped(rollout, "activation", promoted)
         }
         _ => Ok(false),
     }
@@ -411,11 +397,10 @@ pub async fn first_step(
     rollout: &Rollout,
     by: &AuditActor,
 ) -> Result<bool, StoreError> {
-    let next = rollout.in_stage(RolloutStage::Canary, pipeline.core.clock.now(), None);
+    let next = rollout.in_stage(RolloutStage::Canary, pipeline.clock.now(), None);
     change(pipeline, &next, OperatorAct::NextRolloutStep, by).await
 }
 
-/// Activates the candidate for an operator, or for the judge itself: the probation begins.
 pub async fn promote(
     pipeline: &Arc<Pipeline>,
     rollout: &Rollout,
@@ -424,7 +409,7 @@ pub async fn promote(
     // The keys may have been set since it began.
     let (candidate, _) = stored_version(pipeline, &rollout.candidate).await?;
     trust::stored(pipeline, &candidate)?;
-    let now = pipeline.core.clock.now();
+    let now = pipeline.clock.now();
     let next = match rollout.plan.probation {
         Duration::ZERO => {
             rollout.in_stage(RolloutStage::Done, now, Some("it is activated".to_owned()))
@@ -448,7 +433,7 @@ async fn take_back(
     status: &RolloutStatus,
     why: String,
 ) -> Result<(), DeployError> {
-    let now = pipeline.core.clock.now();
+    let now = pipeline.clock.now();
     let by = service();
     let step = RolloutStep {
         next: rollout.in_stage(RolloutStage::RolledBack, now, Some(why.clone())),
@@ -468,7 +453,7 @@ async fn roll_back(
     status: &RolloutStatus,
     why: String,
 ) -> Result<bool, StoreError> {
-    if end(pipeline, rollout, RolloutStage::RolledBack, why.clone()).await? {
+    if end(pipeline, rollout, RolloutStage::RolledBack, &why).await? {
         report_rollback(pipeline, status, &why);
         return Ok(true);
     }
@@ -476,20 +461,19 @@ async fn roll_back(
     let promoted =
         |one: &Rollout| one.number == rollout.number && one.stage == RolloutStage::Probation;
     match now.filter(promoted) {
-        Some(promoted) => match Box::pin(take_back(pipeline, &promoted, status, why)).await {
-            Ok(()) => Ok(true),
-            Err(error) => failed(rollout, "rollback", error),
-        },
+        Some(promoted) => {
+            let taken = Box::pin(take_back(pipeline, &promoted, status, why)).await;
+            swapped(rollout, "rollback", taken)
+        }
         None => Ok(false),
     }
 }
 
-/// Logs and counts a rollback, with an example of a failure.
 fn report_rollback(pipeline: &Pipeline, status: &RolloutStatus, why: &str) {
     let rollout = &status.rollout;
     let (plugin, candidate) = (&rollout.name, rollout.candidate.short());
     let example = status.failure().map(ToString::to_string);
-    pipeline.core.metrics.rollouts.rolled_back(plugin);
+    pipeline.metrics.rollouts.rolled_back(plugin);
     tracing::error!(%plugin, candidate, why, example, "rollout rolled back, stable version active");
 }
 
@@ -498,9 +482,9 @@ pub async fn end(
     pipeline: &Arc<Pipeline>,
     rollout: &Rollout,
     stage: RolloutStage,
-    why: String,
+    why: &str,
 ) -> Result<bool, StoreError> {
-    end_by(pipeline, rollout, stage, why, &service()).await
+    end_by(pipeline, rollout, stage, why.to_owned(), &service()).await
 }
 
 /// Ends a rollout for an operator, or for the service itself. Returns whether nothing else was
@@ -512,7 +496,7 @@ pub async fn end_by(
     why: String,
     by: &AuditActor,
 ) -> Result<bool, StoreError> {
-    let now = pipeline.core.clock.now();
+    let now = pipeline.clock.now();
     let ended = rollout.in_stage(stage, now, Some(why));
     let act = match stage {
         RolloutStage::RolledBack => OperatorAct::RollBackRollout,
@@ -521,14 +505,13 @@ pub async fn end_by(
     change(pipeline, &ended, act, by).await
 }
 
-/// Stores a change, unless another one was faster.
 async fn change(
     pipeline: &Arc<Pipeline>,
     next: &Rollout,
     act: OperatorAct,
     by: &AuditActor,
 ) -> Result<bool, StoreError> {
-    let Some(stored) = pipeline.core.store.change_rollout(next).await? else {
+    let Some(stored) = pipeline.store.change_rollout(next).await? else {
         return Ok(false);
     };
     noted(pipeline, &stored, act, by).await?;
@@ -536,19 +519,22 @@ async fn change(
 }
 
 /// Logs a swap that failed; the judge tries again.
-fn failed(rollout: &Rollout, what: &str, error: DeployError) -> Result<bool, StoreError> {
-    match error {
-        DeployError::Store(error) => Err(error),
+fn swapped(
+    rollout: &Rollout,
+    what: &str,
+    swap: Result<(), DeployError>,
+) -> Result<bool, StoreError> {
+    let error = match swap {
+        Ok(()) => return Ok(true),
+        Err(DeployError::Store(error)) => return Err(error),
         // Its text may have the label of a key, which may be a name.
-        DeployError::Rollout(RolloutError::Changed { .. }) => {
-            tracing::warn!(plugin = %rollout.name, candidate = rollout.candidate.short(), step = what, error = "the rollout was changed meanwhile", "rollout step failed, retrying");
-            Ok(false)
+        Err(DeployError::Rollout(RolloutError::Changed { .. })) => {
+            "the rollout was changed meanwhile".to_owned()
         }
-        error => {
-            tracing::warn!(plugin = %rollout.name, candidate = rollout.candidate.short(), step = what, %error, "rollout step failed, retrying");
-            Ok(false)
-        }
-    }
+        Err(error) => error.to_string(),
+    };
+    tracing::warn!(plugin = %rollout.name, candidate = rollout.candidate.short(), step = what, %error, "rollout step failed, retrying");
+    Ok(false)
 }
 
 #[cfg(test)]

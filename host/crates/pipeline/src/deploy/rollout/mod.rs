@@ -21,7 +21,6 @@ use tokio::task::JoinHandle;
 use crate::state::Pipeline;
 use leadhost_config::shutdown::Shutdown;
 
-/// Starts following and judging.
 pub fn start(pipeline: &Arc<Pipeline>, shutdown: &Shutdown) -> [JoinHandle<()>; 2] {
     [
         tokio::spawn(follow::run(Arc::clone(pipeline), shutdown.clone())),

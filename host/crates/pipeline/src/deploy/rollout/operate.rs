@@ -28,22 +28,18 @@ use leadhost_domain::plugin::Digest;
 use leadhost_domain::rollout::{Rollout, RolloutChange, RolloutMode, RolloutPlan, RolloutStage};
 use leadhost_store::StoreError;
 
-/// A request to start a rollout.
 #[derive(Clone, Debug)]
 pub struct RolloutOrder {
     pub plan: RolloutPlan,
-    /// The operator.
     pub by: AuditActor,
 }
 
-/// A rollout that was started.
 pub struct StartedRollout {
     pub status: RolloutStatus,
     /// The last rollout before it, if a guard rolled the same candidate back.
     pub rolled_back: Option<Rollout>,
     /// The comparison on stored deliveries. A shadow needs none.
     pub verified: Option<Box<Verified>>,
-    /// The concerns that were accepted.
     pub accepted: Vec<Concern>,
 }
 
@@ -178,7 +174,7 @@ async fn begin(
     let last = rollout_of(pipeline, name).await?;
     let rolled_back =
         last.filter(|last| last.stage == RolloutStage::RolledBack && last.candidate == *candidate);
-    let now = pipeline.core.clock.now();
+    let now = pipeline.clock.now();
     let new = Rollout {
         name: name.to_owned(),
         number: 0,
@@ -199,7 +195,7 @@ async fn begin(
         stage_at: now,
         why: None,
     };
-    let (rollout, is_new) = pipeline.core.store.begin_rollout(&new).await?;
+    let (rollout, is_new) = pipeline.store.begin_rollout(&new).await?;
     if !is_new {
         return Err(open(rollout).into());
     }
@@ -220,12 +216,11 @@ pub async fn close_overtaken(
 ) -> Result<(), StoreError> {
     let last = rollout_of(pipeline, name).await?;
     if let Some(rollout) = last.filter(|last| is_overtaken(last, active, replaced)) {
-        judge::end(pipeline, &rollout, RolloutStage::Aborted, why.to_owned()).await?;
+        judge::end(pipeline, &rollout, RolloutStage::Aborted, why).await?;
     }
     Ok(())
 }
 
-/// Ends an open shadow, because a canary of the plugin begins.
 async fn close_shadow(
     pipeline: &Arc<Pipeline>,
     name: &str,
@@ -331,7 +326,7 @@ async fn take_back(
     rollout: &Rollout,
     by: &AuditActor,
 ) -> Result<bool, DeployError> {
-    let now = pipeline.core.clock.now();
+    let now = pipeline.clock.now();
     let step = RolloutStep {
         next: rollout.in_stage(RolloutStage::Aborted, now, Some(reason_of(by))),
         act: OperatorAct::EndRollout,
@@ -371,14 +366,14 @@ async fn paused(
     rollout: &Rollout,
     paused: bool,
 ) -> Result<(), DeployError> {
-    let now = pipeline.core.clock.now();
+    let now = pipeline.clock.now();
     let changed = Rollout {
         paused,
         recorded_spent: rollout.spent(now),
         spent_at: Some(now),
         ..rollout.clone()
     };
-    let stored = pipeline.core.store.change_rollout(&changed).await?;
+    let stored = pipeline.store.change_rollout(&changed).await?;
     match stored {
         Some(_) => {
             tracing::info!(plugin = %rollout.name, paused, "rollout changed");
@@ -389,7 +384,6 @@ async fn paused(
     }
 }
 
-/// Between two looks at the reports of the hosts.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// Returns how a rollout stands when every live host acts on it, or after a bounded time.

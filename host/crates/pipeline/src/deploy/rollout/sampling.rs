@@ -11,17 +11,15 @@ use crate::state::Pipeline;
 use crate::verify::{self, Part, conversion::Compared};
 use leadhost_domain::id::DeliveryId;
 
-/// Deliveries that are not compared again.
 const RECENT: usize = 64;
 
-/// Compares what arrives in the queues, until the rollout has ended.
 pub async fn run(pipeline: Weak<Pipeline>, plugin: String, number: i64, mut waiting: Waiting) {
     let mut recent = VecDeque::new();
     while let Some(next) = waiting.next().await {
         let Some(pipeline) = pipeline.upgrade() else {
             return;
         };
-        if pipeline.core.shutdown.has_begun() {
+        if pipeline.shutdown.has_begun() {
             return;
         }
         let live = pipeline.rollouts.get(&plugin);
@@ -57,7 +55,6 @@ async fn delivery(pipeline: &Arc<Pipeline>, live: &LiveRollout, id: DeliveryId) 
     }
 }
 
-/// Adds a comparison to what this host has seen.
 fn add(pipeline: &Pipeline, live: &LiveRollout, part: Part, compared: Compared) {
     match compared {
         Compared::Both(both) => {

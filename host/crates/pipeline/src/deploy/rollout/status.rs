@@ -12,9 +12,9 @@ use leadhost_domain::difference::Example;
 use leadhost_domain::host_names::{self, Behind};
 use leadhost_domain::id::HostId;
 use leadhost_domain::rollout::{Rollout, RolloutStage};
+use leadhost_domain::text::counted;
 use leadhost_store::StoreError;
 
-/// A rollout, with the sum of the hosts' observations.
 #[derive(Debug)]
 pub struct RolloutStatus {
     pub rollout: Rollout,
@@ -26,7 +26,6 @@ pub struct RolloutStatus {
 }
 
 impl RolloutStatus {
-    /// Returns the comparisons that were made in the current step of a canary.
     pub fn step_compared(&self) -> u64 {
         self.seen.in_step(self.rollout.percent())
     }
@@ -47,15 +46,8 @@ impl RolloutStatus {
         }
         let (made, needed) = (self.step_compared(), plan.step_comparisons);
         if made < needed {
-            let more = needed - made;
-            let comparisons = if more == 1 {
-                "comparison"
-            } else {
-                "comparisons"
-            };
-            return Some(format!(
-                "{more} more {comparisons}: {made} of {needed} in this step"
-            ));
+            let more = counted(needed - made, "more comparison", "more comparisons");
+            return Some(format!("{more}: {made} of {needed} in this step"));
         }
         // A rollout that never had an effect has proved nothing.
         if self.seen.served == 0 && self.seen.saved > 0 {
@@ -79,7 +71,6 @@ impl RolloutStatus {
         (compared == 0).then(|| "a first comparison".to_owned())
     }
 
-    /// Returns an example of a delivery or a send on which only the candidate failed.
     pub fn failure(&self) -> Option<&Example> {
         let parts = Part::ALL.into_iter();
         let mut examples =
@@ -87,7 +78,6 @@ impl RolloutStatus {
         examples.next()
     }
 
-    /// Returns the differences that exceed the policy, each in a sentence.
     pub fn drift(&self, policy: &config::VerifySection) -> Vec<String> {
         let parts = Part::ALL.into_iter();
         let drift = parts.flat_map(|part| verify::drift(part, self.seen.part(part), policy));
@@ -95,7 +85,6 @@ impl RolloutStatus {
     }
 }
 
-/// Returns the status of a plugin's last rollout, or `None` if there was none.
 pub async fn latest(
     pipeline: &Pipeline,
     plugin: &str,
@@ -106,9 +95,8 @@ pub async fn latest(
     }
 }
 
-/// Returns the status of a rollout, by adding up the reports of the hosts.
 pub async fn load(pipeline: &Pipeline, rollout: Rollout) -> Result<RolloutStatus, StoreError> {
-    let store = &pipeline.core.store;
+    let store = &pipeline.store;
     let reports = store.rollout_reports(&rollout.name, rollout.number).await?;
     let mut live: Vec<(HostId, String)> = if store.is_shared() {
         let hosts = store.hosts().await?;

@@ -12,17 +12,14 @@ use leadhost_store::{Announcement, StoreError};
 /// Why a rollout ended whose plugin has another active version by now.
 pub const OVERTAKEN: &str = "another version was activated";
 
-/// Announces a change of a rollout to every host.
 pub async fn announce(pipeline: &Pipeline) {
     fleet::announce(pipeline, Announcement::Plugins).await;
 }
 
-/// The service itself, which judges rollouts.
 pub fn service() -> AuditActor {
     AuditActor::service(SERVICE)
 }
 
-/// A change of a rollout, as an act of the audit.
 pub struct RolloutStep<'a> {
     /// How the rollout is to stand, with the generation that was read.
     pub next: Rollout,
@@ -30,20 +27,18 @@ pub struct RolloutStep<'a> {
     pub by: &'a AuditActor,
 }
 
-/// Adds a change of a rollout that is stored to the audit, logs it, and announces it to every host.
 pub async fn noted(
     pipeline: &Pipeline,
     stored: &Rollout,
     act: OperatorAct,
     by: &AuditActor,
 ) -> Result<(), StoreError> {
-    let act = act_of(stored, act, by, pipeline.core.clock.now());
-    pipeline.core.store.add_audit(act).await?;
+    let act = act_of(stored, act, by, pipeline.clock.now());
+    pipeline.store.add_audit(act).await?;
     announced(pipeline, stored, by).await;
     Ok(())
 }
 
-/// Logs a change of a rollout that is stored and in the audit, and announces it to every host.
 pub async fn announced(pipeline: &Pipeline, stored: &Rollout, by: &AuditActor) {
     let (plugin, candidate) = (&stored.name, stored.candidate.short());
     // The reason of an operator has the label of a key, which may be a name.

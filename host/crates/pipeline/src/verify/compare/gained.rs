@@ -36,9 +36,7 @@ const PEOPLE: usize = 3;
 #[derive(Debug)]
 pub(super) struct Gain {
     pub counted: &'static str,
-    /// The one difference.
     pub difference: DifferenceGroup,
-    /// The field on the connection.
     field: u64,
     values: Vec<u64>,
     person: u64,
@@ -105,11 +103,9 @@ fn hash(of: impl std::hash::Hash) -> u64 {
 #[derive(Debug, Default)]
 pub struct GainedValues(pub(super) HashMap<u64, Gainers>);
 
-/// The leads that gain a value.
 #[derive(Debug, Default)]
 pub(super) struct Gainers {
     leads: u64,
-    /// At most [`PEOPLE`].
     people: Vec<u64>,
 }
 
@@ -125,7 +121,6 @@ impl GainedValues {
         is_shared
     }
 
-    /// Returns the leads and the people.
     fn count(&mut self, key: u64, person: u64) -> (u64, usize) {
         if self.0.len() >= limits::VERIFY_GAINED && !self.0.contains_key(&key) {
             // Most are the own values of one person.

@@ -3,7 +3,6 @@
 
 use leadhost_domain::limits;
 
-/// Cuts a text that is too long for an example.
 pub(super) fn shortened(text: &str) -> String {
     let most = limits::VERIFY_EXAMPLE_WORDS * limits::VERIFY_EXAMPLE_CHARACTERS;
     text.chars().take(most).collect()
@@ -16,7 +15,6 @@ pub(super) fn masked(value: &str) -> String {
     words.join(" ")
 }
 
-/// Masks one word of a value.
 pub(super) fn masked_word(word: &str) -> String {
     let characters: Vec<char> = word
         .chars()

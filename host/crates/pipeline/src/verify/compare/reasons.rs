@@ -6,7 +6,6 @@ use crate::verify::outcome::Reason;
 /// The beginning of the name of each exported function.
 const CONTRACT: &str = "leadhost:";
 
-/// The units of the limits of the service.
 const UNITS: [&str; 6] = ["ms", "s", "B", "KiB", "MiB", "GiB"];
 
 /// Returns what may be stored of a reason: the words of the service, without digits and quoted
@@ -58,7 +57,7 @@ fn quotes(word: &str) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{AnsweredVersions, ComparedOutcomes, ComparedSubject, GainedValues};
+    use super::super::{ComparedOutcomes, ComparedSubject, GainedValues};
     use super::*;
     use crate::replay_answers::{CompletionError, ReplayAnswerError};
     use crate::verify::outcome::VersionOutcome;
@@ -71,11 +70,8 @@ mod tests {
     fn a_stored_comparison_keeps_the_words_of_the_service_and_no_reason_of_a_plugin() {
         let check = |outcome: VersionOutcome, expect: &str| {
             let connection = ConnectionId::generate();
-            let compared = ComparedSubject {
-                subject: Subject::Delivery(DeliveryId::new(Micros(0))),
-                connection: &connection,
-                answered: AnsweredVersions::default(),
-            };
+            let subject = Subject::Delivery(DeliveryId::new(Micros(0)));
+            let compared = ComparedSubject::new(subject, &connection);
             let converted = VersionOutcome::Converted(Vec::new());
             let stored = ComparedOutcomes::compare(&compared, &converted, &outcome)
                 .into_stored(&mut GainedValues::default());

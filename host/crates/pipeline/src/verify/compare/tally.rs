@@ -16,9 +16,7 @@ use leadhost_domain::limits;
 pub struct Tally {
     #[serde(flatten)]
     pub differences: Differences,
-    /// Events that the serving version makes of the deliveries.
     pub events: u64,
-    /// Events that the candidate makes of them.
     pub candidate_events: u64,
     /// Events that only the candidate makes. They count as [`Differences::items`] too.
     pub appeared_events: DifferenceGroup,
@@ -29,14 +27,12 @@ pub struct Tally {
     /// Leads in which a guarded field changes, by its name; or gains a value that leads of other people have
     /// gained too, with `gained.` before its name.
     pub altered: BTreeMap<Cow<'static, str>, DifferenceGroup>,
-    /// The numbers by which the candidate is judged.
     pub harm: ComparisonCounts,
     /// The same by connection, at most [`limits::VERIFY_CONNECTIONS`].
     pub connections: BTreeMap<ConnectionId, ComparisonCounts>,
 }
 
 impl Tally {
-    /// Adds another sum.
     pub fn merge(&mut self, other: Self) {
         self.differences.merge(other.differences);
         self.events += other.events;

@@ -23,7 +23,6 @@ fn crashes_are_compared_without_their_frames() {
     check(VersionOutcome::Converted(Vec::new()), false);
 }
 
-/// Returns the differences of a field and change.
 fn field<'a>(found: &'a Tally, name: &str, change: DifferenceKind) -> &'a DifferenceGroup {
     let found = found.differences.field(name, change);
     found.expect("it differs")
@@ -41,21 +40,27 @@ fn lead(key: Option<&str>, fields: &[(&str, &str)]) -> OutcomeItem {
 }
 
 fn tally(before: &VersionOutcome, after: &VersionOutcome) -> Tally {
-    answered_tally(AnsweredVersions::default(), before, after)
+    answered_tally(OfBoth::default(), before, after)
 }
 
 fn answered_tally(
-    answered: AnsweredVersions,
+    answered: OfBoth<bool>,
     before: &VersionOutcome,
     after: &VersionOutcome,
 ) -> Tally {
-    let connection = ConnectionId::generate();
-    let compared = ComparedSubject {
+    Tally::from_one(
+        &compared(&ConnectionId::generate(), answered),
+        before,
+        after,
+    )
+}
+
+fn compared(connection: &ConnectionId, answered: OfBoth<bool>) -> ComparedSubject<'_> {
+    ComparedSubject {
         subject: Subject::Delivery(DeliveryId::new(Micros(0))),
-        connection: &connection,
+        connection,
         answered,
-    };
-    Tally::from_one(&compared, before, after)
+    }
 }
 
 fn item(kind: ItemKind, fields: &[(&str, &str)]) -> OutcomeItem {
@@ -83,14 +88,9 @@ fn a_different_request_is_counted_without_harm_and_a_different_result_is_harm() 
         &sent("a", "accepted"),
         &VersionOutcome::Converted(vec![answer("accepted")]),
     );
-    assert_eq!(found.harm.vanished, 1);
-    assert_eq!(
-        (
-            found.differences.items.count,
-            found.differences.vanished.count
-        ),
-        (1, 0)
-    );
+    let all = &found.differences;
+    let counts = [found.harm.vanished, all.items.count, all.vanished.count];
+    assert_eq!(counts, [1, 1, 0]);
 }
 
 #[test]
@@ -100,19 +100,14 @@ fn a_lead_that_the_candidate_would_fetch_by_another_request_is_not_compared() {
     let mut pointer = item(ItemKind::Fetch, &[("request", "v2")]);
     pointer.key = Some("1".to_owned());
     let pointer = of(vec![pointer]);
-    let answered = AnsweredVersions {
-        serving: true,
+    let answered = OfBoth {
+        stable: true,
         candidate: false,
     };
     let found = answered_tally(answered, &fetched, &pointer);
-    assert_eq!(found.harm.harm(), 0);
-    assert_eq!(
-        (
-            found.differences.vanished.count,
-            found.differences.items.count
-        ),
-        (0, 1)
-    );
+    let all = &found.differences;
+    let counts = [found.harm.harm(), all.vanished.count, all.items.count];
+    assert_eq!(counts, [0, 0, 1]);
     let example = &found.differences.items.examples[0];
     assert_eq!(example.before.as_deref(), Some("lead"));
     let after = example.after.as_deref();
@@ -133,33 +128,22 @@ fn a_lead_that_the_candidate_has_fetched_by_another_request_is_not_compared() {
         lead(Some("1"), &[("phone", "1")]),
         lead(Some("2"), &[("phone", "2")]),
     ]);
-    let answered = AnsweredVersions {
-        serving: false,
+    let answered = OfBoth {
+        stable: false,
         candidate: true,
     };
     let found = answered_tally(answered, &pointer, &fetched);
-    assert_eq!(found.harm.harm(), 0);
-    assert_eq!((found.harm.changed, found.differences.same), (0, 0));
-    assert_eq!(
-        (
-            found.differences.vanished.count,
-            found.differences.appeared.count
-        ),
-        (0, 0)
-    );
+    let all = &found.differences;
+    assert_eq!([found.harm.harm(), found.harm.changed, all.same], [0; 3]);
+    assert_eq!([all.vanished.count, all.appeared.count], [0; 2]);
     let example = &found.differences.items.examples[0];
     let before = example.before.as_deref();
     assert_eq!(before, Some("another request, not compared"));
     assert_eq!(example.after.as_deref(), Some("lead"));
     // A lead more is one more if the stable version's own request was answered.
     let one = of(vec![lead(Some("1"), &[("phone", "1")])]);
-    assert_eq!(
-        answered_tally(answered, &one, &fetched)
-            .differences
-            .appeared
-            .count,
-        1
-    );
+    let more = answered_tally(answered, &one, &fetched);
+    assert_eq!(more.differences.appeared.count, 1);
 }
 
 #[test]
@@ -193,23 +177,13 @@ fn events_that_vanish_or_appear_are_counted_apart_from_leads() {
     for gone in [vec![event()], vec![event(), invalid()]] {
         let found = tally(&of(vec![event(), event()]), &of(gone));
         assert_eq!((found.events, found.candidate_events), (2, 1));
-        assert_eq!(
-            (
-                found.vanished_events.count,
-                found.differences.vanished.count
-            ),
-            (1, 0)
-        );
-        assert_eq!((found.harm.vanished, found.differences.items.count), (1, 1));
+        let all = &found.differences;
+        assert_eq!((found.vanished_events.count, all.vanished.count), (1, 0));
+        assert_eq!((found.harm.vanished, all.items.count), (1, 1));
     }
     let found = tally(&of(Vec::new()), &of(vec![event()]));
-    assert_eq!(
-        (
-            found.appeared_events.count,
-            found.differences.appeared.count
-        ),
-        (1, 0)
-    );
+    let appeared = found.differences.appeared.count;
+    assert_eq!((found.appeared_events.count, appeared), (1, 0));
     assert_eq!(found.harm.appeared, 1);
 }
 
@@ -287,14 +261,8 @@ fn a_lost_a_gained_and_a_changed_field_are_counted_apart_with_masked_examples() 
     ];
     assert_eq!(counts, expected);
     assert_eq!(found.lost.get("phone").map(|lost| lost.count), Some(1));
-    assert_eq!(
-        (
-            found.differences.compared,
-            found.differences.same,
-            found.differences.leads
-        ),
-        (1, 0, 1)
-    );
+    let all = &found.differences;
+    assert_eq!([all.compared, all.same, all.leads], [1, 0, 1]);
     let phone = &field(&found, "phone", DifferenceKind::Lost).examples[0];
     assert_eq!(phone.before.as_deref(), Some("+***********21"));
     assert_eq!(phone.after, None);
@@ -343,16 +311,11 @@ fn a_sum_that_was_stored_before_leads_could_be_altered_is_read() {
     assert_eq!((read.harm.altered, read.altered.len()), (0, 0));
 }
 
-/// Returns the sum of the comparisons of these deliveries of one connection.
 fn gained_tally(deliveries: &[(VersionOutcome, VersionOutcome)]) -> Tally {
     let connection = ConnectionId::generate();
     let (mut sum, mut gained) = (Tally::default(), GainedValues::default());
     for (before, after) in deliveries {
-        let compared = ComparedSubject {
-            subject: Subject::Delivery(DeliveryId::new(Micros(0))),
-            connection: &connection,
-            answered: AnsweredVersions::default(),
-        };
+        let compared = compared(&connection, OfBoth::default());
         let one = ComparedOutcomes::compare(&compared, before, after);
         sum.merge(one.into_stored(&mut gained));
     }
@@ -371,6 +334,14 @@ fn altered_by_gains(deliveries: &[(Fields<'_>, Fields<'_>)]) -> u64 {
         .map(|(before, after)| (of(before), of(after)))
         .collect();
     gained_tally(&deliveries).harm.altered
+}
+
+fn phones(phones: &[&str]) -> VersionOutcome {
+    let mut lead = lead(None, &[]);
+    let phones = phones.iter().map(|&phone| phone.to_owned()).collect();
+    let phones = FieldValue::Many(phones);
+    lead.fields.insert("phone".to_owned(), phones);
+    VersionOutcome::Converted(vec![lead])
 }
 
 #[test]
@@ -401,23 +372,12 @@ fn a_value_that_leads_of_three_people_gain_alters_them() {
 
 #[test]
 fn a_phone_beside_the_own_one_of_each_lead_alters_them() {
-    let deliveries = ["1", "2", "3", "4"].map(|own| {
-        let phones = |phones: &[&str]| {
-            let mut lead = lead(None, &[]);
-            let phones = phones.iter().map(|&phone| phone.to_owned()).collect();
-            lead.fields
-                .insert("phone".to_owned(), FieldValue::Many(phones));
-            VersionOutcome::Converted(vec![lead])
-        };
-        (phones(&[own]), phones(&[own, "broker"]))
-    });
+    let deliveries = ["1", "2", "3", "4"].map(|own| (phones(&[own]), phones(&[own, "broker"])));
     let found = gained_tally(&deliveries);
     assert_eq!(found.harm.altered, 2);
     let example = &found.altered["gained.phone"].examples[0];
-    assert_eq!(
-        (&example.before, example.after.as_deref()),
-        (&None, Some("b*****"))
-    );
+    assert_eq!(example.before, None);
+    assert_eq!(example.after.as_deref(), Some("b*****"));
 }
 
 #[test]
@@ -426,10 +386,8 @@ fn leads_of_one_person_own_values_and_names_that_some_share_alter_none() {
     let with_phone = vec![("name", "Ana"), ("phone", "1")];
     assert_eq!(altered_by_gains(&vec![(ana, with_phone.clone()); 9]), 0);
     // Both versions read the value in some of them.
-    assert_eq!(
-        altered_by_gains(&vec![(with_phone.clone(), with_phone); 9]),
-        0
-    );
+    let both = vec![(with_phone.clone(), with_phone); 9];
+    assert_eq!(altered_by_gains(&both), 0);
     // The third Ana is one of seven people whose names are read now.
     let names = ["Bia", "Ana", "Caio", "Ana", "Davi", "Eva", "Ana"];
     let people = ["a", "b", "c", "d", "e", "f", "g"].into_iter().zip(names);
@@ -446,13 +404,8 @@ fn leads_that_only_the_candidate_makes_are_altered_by_nothing() {
     let failed = || VersionOutcome::Failed(Reason::Plugin("no".to_owned()));
     let mended = ["Ana", "Bia", "Caio", "Davi"].map(|name| (failed(), of(name)));
     let found = gained_tally(&mended);
-    assert_eq!(
-        (
-            found.differences.no_longer_failing.count,
-            found.harm.altered
-        ),
-        (4, 0)
-    );
+    let recovered = found.differences.no_longer_failing.count;
+    assert_eq!((recovered, found.harm.altered), (4, 0));
 }
 
 #[test]
@@ -461,11 +414,7 @@ fn the_gained_values_that_are_remembered_are_bounded_and_those_of_several_people
     let mut gained = GainedValues::default();
     let mut gains = |person: usize, phone: &str| {
         let name = person.to_string();
-        let compared = ComparedSubject {
-            subject: Subject::Delivery(DeliveryId::new(Micros(0))),
-            connection: &connection,
-            answered: AnsweredVersions::default(),
-        };
+        let compared = compared(&connection, OfBoth::default());
         let of = |fields: &[_]| VersionOutcome::Converted(vec![lead(None, fields)]);
         let before = [("name", name.as_str())];
         let after = [("name", name.as_str()), ("phone", phone)];
@@ -482,13 +431,6 @@ fn the_gained_values_that_are_remembered_are_bounded_and_those_of_several_people
 
 #[test]
 fn a_missing_one_of_several_values_counts_as_lost_and_their_order_does_not_matter() {
-    let phones = |phones: &[&str]| {
-        let mut lead = lead(Some("1"), &[]);
-        let phones = phones.iter().map(|&phone| phone.to_owned()).collect();
-        lead.fields
-            .insert("phone".to_owned(), FieldValue::Many(phones));
-        VersionOutcome::Converted(vec![lead])
-    };
     let two = phones(&["+5511987654321", "+5511912345678"]);
     let found = tally(&two, &phones(&["+5511912345678"]));
     assert_eq!(found.lost.get("phone").map(|lost| lost.count), Some(1));
@@ -532,21 +474,19 @@ fn leads_that_vanish_or_appear_and_deliveries_that_fail_or_recover_are_counted()
     assert_eq!(tally(&failed, &one).differences.no_longer_failing.count, 1);
     let refused = VersionOutcome::Refused(Reason::Plugin("not JSON".to_owned()));
     let both = tally(&failed, &refused);
-    assert_eq!(
-        (
-            both.differences.newly_failing.count,
-            both.differences.compared
-        ),
-        (0, 1)
-    );
+    let all = both.differences;
+    assert_eq!((all.newly_failing.count, all.compared), (0, 1));
     assert_eq!(tally(&one, &one).differences.same, 1);
+}
+
+fn many_names() -> Vec<String> {
+    let numbers = 0..limits::VERIFY_FIELDS + 50;
+    numbers.map(|number| format!("a{number:04}")).collect()
 }
 
 #[test]
 fn a_lost_phone_shows_beside_any_number_of_other_changes() {
-    let names: Vec<String> = (0..limits::VERIFY_FIELDS + 50)
-        .map(|number| format!("a{number:04}"))
-        .collect();
+    let names = many_names();
     let mut fields: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), "x")).collect();
     fields.push(("phone", "+5511987654321"));
     let before = VersionOutcome::Converted(vec![lead(None, &fields)]);
@@ -559,9 +499,7 @@ fn a_lost_phone_shows_beside_any_number_of_other_changes() {
 #[test]
 fn the_number_of_counted_fields_is_bounded() {
     let many = |value: &str| {
-        let names: Vec<String> = (0..limits::VERIFY_FIELDS + 50)
-            .map(|number| format!("a{number:04}"))
-            .collect();
+        let names = many_names();
         let fields: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), value)).collect();
         VersionOutcome::Converted(vec![lead(None, &fields)])
     };

@@ -10,7 +10,6 @@ pub mod words;
 
 use std::time::Duration;
 
-use async_trait::async_trait;
 use leadhost_golden::{Call, Case};
 use serde_json::Value;
 use wasmtime::Store;
@@ -20,8 +19,8 @@ use self::bindings::exports::leadhost::adapter::adapter as wit;
 use self::bindings::{ChannelAdapter, ChannelAdapterPre};
 use self::words::{category, further_ids, text, word};
 use super::types::{self, golden_delivery, golden_response};
+use crate::abi::fault::{Fault, missing_function};
 use crate::abi::golden::shown;
-use crate::abi::guest::{self, Fault};
 use crate::abi::texts::{notes, storable_list, storable_pairs};
 use crate::instance_state::InstanceState;
 use crate::rules;
@@ -37,76 +36,10 @@ use leadhost_domain::limits;
 use leadhost_domain::plugin::{Description, PluginDelivery, PluginKind};
 use leadhost_domain::text::{storable, storable_json};
 
-pub const CONTRACT: &str = "leadhost:adapter@1.0.0";
-pub const EXPORT: &str = "leadhost:adapter/adapter@1.0.0";
-
-/// An adapter that implements version 1 of the contract.
-pub struct Adapter {
-    pre: ChannelAdapterPre<InstanceState>,
-}
+plugin!(Adapter, ChannelAdapter of ChannelAdapterPre);
 
 impl Adapter {
-    /// Prepares a component that was linked for the adapter contract.
-    pub fn new(pre: InstancePre<InstanceState>) -> wasmtime::Result<Self> {
-        Ok(Self {
-            pre: ChannelAdapterPre::new(pre)?,
-        })
-    }
-
-    /// Returns the instance that was warmed up in this store, or a fresh one.
-    async fn start(&self, store: &mut Store<InstanceState>) -> wasmtime::Result<ChannelAdapter> {
-        if let Some(started) = store.data_mut().take_started() {
-            return Ok(started);
-        }
-        self.pre.instantiate_async(store).await
-    }
-}
-
-#[async_trait]
-impl guest::PluginExports for Adapter {
-    async fn describe(&self, store: &mut Store<InstanceState>) -> Result<Description, Fault> {
-        let guest = self.start(store).await?;
-        Ok(exported(&guest).call_describe(store).await?.into())
-    }
-
-    async fn sender_checks(
-        &self,
-        store: &mut Store<InstanceState>,
-        config: &str,
-    ) -> Result<Result<SenderChecks, InputProblem>, Fault> {
-        let guest = self.start(store).await?;
-        types::sender_checks(exported(&guest).call_sender_checks(store, config).await?)
-    }
-
-    async fn handshake(
-        &self,
-        store: &mut Store<InstanceState>,
-        delivery: PluginDelivery,
-    ) -> Result<Result<Option<HandshakeAnswer>, InputProblem>, Fault> {
-        let guest = self.start(store).await?;
-        types::handshake(
-            exported(&guest)
-                .call_handshake(store, &delivery.into())
-                .await?,
-        )
-    }
-
-    async fn golden(&self, store: &mut Store<InstanceState>, case: &Case) -> Result<Value, Fault> {
-        let guest = self.start(store).await?;
-        answer(&guest, store, case).await
-    }
-
-    async fn warm_up(&self, store: &mut Store<InstanceState>, case: &Case) -> Result<(), Fault> {
-        let guest = self.start(store).await?;
-        answer(&guest, store, case).await?;
-        store.data_mut().started = Some(Box::new(guest));
-        Ok(())
-    }
-}
-
-#[async_trait]
-impl guest::Adapter for Adapter {
-    async fn routes(
+    pub async fn routes(
         &self,
         store: &mut Store<InstanceState>,
         config: &str,
@@ -122,7 +55,7 @@ impl guest::Adapter for Adapter {
         }
     }
 
-    async fn send(
+    pub async fn send(
         &self,
         store: &mut Store<InstanceState>,
         message: TemplateSend,
@@ -134,7 +67,7 @@ impl guest::Adapter for Adapter {
         }
     }
 
-    async fn read_answer(
+    pub async fn read_answer(
         &self,
         store: &mut Store<InstanceState>,
         message: TemplateSend,
@@ -149,7 +82,7 @@ impl guest::Adapter for Adapter {
         )
     }
 
-    async fn read_webhook(
+    pub async fn read_webhook(
         &self,
         store: &mut Store<InstanceState>,
         delivery: PluginDelivery,
@@ -171,7 +104,7 @@ impl guest::Adapter for Adapter {
         }
     }
 
-    async fn list_templates(
+    pub async fn list_templates(
         &self,
         store: &mut Store<InstanceState>,
         config: &str,
@@ -187,7 +120,7 @@ impl guest::Adapter for Adapter {
         )
     }
 
-    async fn read_templates(
+    pub async fn read_templates(
         &self,
         store: &mut Store<InstanceState>,
         config: &str,
@@ -204,7 +137,6 @@ impl guest::Adapter for Adapter {
     }
 }
 
-/// Returns the raw answer of an instance to a golden case.
 async fn answer(
     guest: &ChannelAdapter,
     store: &mut Store<InstanceState>,
@@ -235,7 +167,7 @@ async fn answer(
         ),
         Call::ListTemplates => shown(guest.call_list_templates(store, &config).await?),
         Call::ReadTemplates => shown(guest.call_read_templates(store, &config, &response).await?),
-        Call::Convert | Call::Complete => Err(guest::missing_function(case, PluginKind::Adapter)),
+        Call::Convert | Call::Complete => Err(missing_function(case, PluginKind::Adapter)),
     }
 }
 

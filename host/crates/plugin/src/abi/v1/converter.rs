@@ -8,7 +8,6 @@ mod bounds;
 
 use std::time::Duration;
 
-use async_trait::async_trait;
 use leadhost_golden::{Call, Case};
 use serde_json::Value;
 use wasmtime::Store;
@@ -16,13 +15,13 @@ use wasmtime::component::InstancePre;
 
 use self::bindings::exports::leadhost::converter::converter as wit;
 use self::bindings::{LeadConverter, LeadConverterPre};
-use self::bounds::{Room, RuleViolation};
+use self::bounds::RuleViolation;
 use super::types::{self, golden_delivery, golden_response};
+use crate::abi::fault::{Fault, missing_function};
 use crate::abi::golden::shown;
-use crate::abi::guest::{self, Fault};
 use crate::abi::texts::{attributes, cut_note, given, given_list, notes, storable_pairs};
 use crate::instance_state::InstanceState;
-use crate::rules;
+use crate::rules::{self, size::Room};
 use leadhost_domain::exchange::{HandshakeAnswer, HttpRequest, InputProblem, SenderChecks};
 use leadhost_domain::lead::{Action, Consent, Lead, Listing};
 use leadhost_domain::limits;
@@ -32,77 +31,10 @@ use leadhost_domain::plugin::{
 };
 use leadhost_domain::text::storable;
 
-pub const CONTRACT: &str = "leadhost:converter@1.0.0";
-pub const EXPORT: &str = "leadhost:converter/converter@1.0.0";
-
-/// A converter that implements version 1 of the contract.
-pub struct Converter {
-    pre: LeadConverterPre<InstanceState>,
-}
+plugin!(Converter, LeadConverter of LeadConverterPre);
 
 impl Converter {
-    /// Prepares a component that was linked for the converter contract.
-    pub fn new(pre: InstancePre<InstanceState>) -> wasmtime::Result<Self> {
-        Ok(Self {
-            pre: LeadConverterPre::new(pre)?,
-        })
-    }
-
-    /// Returns the instance that was warmed up in this store, or a fresh one.
-    async fn start(&self, store: &mut Store<InstanceState>) -> wasmtime::Result<LeadConverter> {
-        if let Some(started) = store.data_mut().take_started() {
-            return Ok(started);
-        }
-        self.pre.instantiate_async(store).await
-    }
-}
-
-#[async_trait]
-impl guest::PluginExports for Converter {
-    async fn describe(&self, store: &mut Store<InstanceState>) -> Result<Description, Fault> {
-        let guest = self.start(store).await?;
-        let description = exported(&guest).call_describe(store).await?;
-        Ok(description.into())
-    }
-
-    async fn sender_checks(
-        &self,
-        store: &mut Store<InstanceState>,
-        config: &str,
-    ) -> Result<Result<SenderChecks, InputProblem>, Fault> {
-        let guest = self.start(store).await?;
-        types::sender_checks(exported(&guest).call_sender_checks(store, config).await?)
-    }
-
-    async fn handshake(
-        &self,
-        store: &mut Store<InstanceState>,
-        delivery: PluginDelivery,
-    ) -> Result<Result<Option<HandshakeAnswer>, InputProblem>, Fault> {
-        let guest = self.start(store).await?;
-        types::handshake(
-            exported(&guest)
-                .call_handshake(store, &delivery.into())
-                .await?,
-        )
-    }
-
-    async fn golden(&self, store: &mut Store<InstanceState>, case: &Case) -> Result<Value, Fault> {
-        let guest = self.start(store).await?;
-        answer(&guest, store, case).await
-    }
-
-    async fn warm_up(&self, store: &mut Store<InstanceState>, case: &Case) -> Result<(), Fault> {
-        let guest = self.start(store).await?;
-        answer(&guest, store, case).await?;
-        store.data_mut().started = Some(Box::new(guest));
-        Ok(())
-    }
-}
-
-#[async_trait]
-impl guest::Converter for Converter {
-    async fn convert(
+    pub async fn convert(
         &self,
         store: &mut Store<InstanceState>,
         delivery: PluginDelivery,
@@ -111,7 +43,7 @@ impl guest::Converter for Converter {
         convert(&guest, store, delivery).await
     }
 
-    async fn complete(
+    pub async fn complete(
         &self,
         store: &mut Store<InstanceState>,
         completion: PluginCompletion,
@@ -126,22 +58,22 @@ impl guest::Converter for Converter {
         }
     }
 
-    async fn keep(
-        &self,
-        store: &mut Store<InstanceState>,
-    ) -> wasmtime::Result<Box<dyn guest::KeptInstance>> {
-        Ok(Box::new(self.start(store).await?))
+    /// Starts an instance that outlives its first call.
+    pub async fn keep(&self, store: &mut Store<InstanceState>) -> wasmtime::Result<KeptInstance> {
+        Ok(KeptInstance(self.start(store).await?))
     }
 }
 
-#[async_trait]
-impl guest::KeptInstance for LeadConverter {
-    async fn convert(
+/// A converter's instance that outlives a call, for the benchmarks.
+pub struct KeptInstance(LeadConverter);
+
+impl KeptInstance {
+    pub async fn convert(
         &self,
         store: &mut Store<InstanceState>,
         delivery: PluginDelivery,
     ) -> Result<Result<ConverterOutput, InputProblem>, Fault> {
-        convert(self, store, delivery).await
+        convert(&self.0, store, delivery).await
     }
 }
 
@@ -166,7 +98,6 @@ async fn convert(
     }
 }
 
-/// Returns the raw answer of an instance to a golden case.
 async fn answer(
     guest: &LeadConverter,
     store: &mut Store<InstanceState>,
@@ -204,7 +135,7 @@ async fn answer(
         | Call::ReadAnswer
         | Call::ReadWebhook
         | Call::ListTemplates
-        | Call::ReadTemplates => Err(guest::missing_function(case, PluginKind::Converter)),
+        | Call::ReadTemplates => Err(missing_function(case, PluginKind::Converter)),
     }
 }
 

@@ -7,7 +7,7 @@
 use leadhost_golden::{Case, Response};
 
 pub use self::bindings::leadhost::types::core;
-use crate::abi::guest::Fault;
+use crate::abi::fault::Fault;
 use crate::abi::texts::cut_note;
 use crate::rules;
 use leadhost_domain::exchange::{
@@ -66,7 +66,6 @@ fn content(body: Vec<u8>) -> core::Content {
     }
 }
 
-/// Returns the delivery of a golden case.
 pub fn golden_delivery(case: &Case) -> core::Delivery {
     let given = &case.delivery;
     core::Delivery {
@@ -82,7 +81,6 @@ pub fn golden_delivery(case: &Case) -> core::Delivery {
     }
 }
 
-/// Returns a response of a golden case, with the case's body.
 pub fn golden_response(case: &Case, given: &Response) -> core::HttpResponse {
     core::HttpResponse {
         status: given.status,
@@ -93,43 +91,38 @@ pub fn golden_response(case: &Case, given: &Response) -> core::HttpResponse {
 
 // ---- out
 
-/// Converts a plugin's sender checks, or the problem that it reports.
 pub fn sender_checks(
     answer: Result<core::SenderPolicy, core::Problem>,
 ) -> Result<Result<SenderChecks, InputProblem>, Fault> {
-    match answer {
-        Ok(policy) => {
-            let checks = SenderChecks::try_from(policy)?;
-            rules::sender_checks(&checks).map_err(Fault::Rule)?;
-            Ok(Ok(checks))
-        }
-        Err(problem) => Ok(Err(problem.into())),
-    }
+    let checked = |policy| checked(policy, rules::sender_checks);
+    answer
+        .map(checked)
+        .map_or_else(refused, |checks| checks.map(Ok))
 }
 
-/// Converts a plugin's answer to a handshake, or the problem that it reports.
 pub fn handshake(
     answer: Result<Option<core::HandshakeAnswer>, core::Problem>,
 ) -> Result<Result<Option<HandshakeAnswer>, InputProblem>, Fault> {
-    match answer {
-        Ok(answer) => {
-            let answer = answer.map(HandshakeAnswer::try_from).transpose()?;
-            if let Some(answer) = &answer {
-                rules::handshake(answer).map_err(Fault::Rule)?;
-            }
-            Ok(Ok(answer))
-        }
-        Err(problem) => Ok(Err(problem.into())),
-    }
+    let checked = |answer| checked(answer, rules::handshake);
+    let checked = answer.map(|answer| answer.map(checked).transpose());
+    checked.map_or_else(refused, |answer| answer.map(Ok))
 }
 
-/// Converts a plugin's reply.
 pub fn reply(reply: Option<core::Reply>) -> Result<Option<PluginReply>, Fault> {
-    let reply = reply.map(PluginReply::try_from).transpose()?;
-    if let Some(reply) = &reply {
-        rules::reply(reply).map_err(Fault::Rule)?;
-    }
-    Ok(reply)
+    reply.map(|reply| checked(reply, rules::reply)).transpose()
+}
+
+fn refused<T>(problem: core::Problem) -> Result<Result<T, InputProblem>, Fault> {
+    Ok(Err(problem.into()))
+}
+
+fn checked<F, T: TryFrom<F, Error = UnknownWord>>(
+    answer: F,
+    rule: fn(&T) -> Result<(), String>,
+) -> Result<T, Fault> {
+    let answer = T::try_from(answer)?;
+    rule(&answer).map_err(Fault::Rule)?;
+    Ok(answer)
 }
 
 impl From<core::Description> for Description {

@@ -13,7 +13,6 @@ fn queue() -> TaskQueue<&'static str> {
     })
 }
 
-/// Each lane has a plugin of its own.
 fn properties(lane: &str) -> TaskProperties {
     TaskProperties {
         lane: Arc::from(lane),
@@ -38,7 +37,6 @@ fn job(task: Option<ScheduledTask<&'static str>>) -> Option<&'static str> {
     task.map(|task| task.job)
 }
 
-/// Runs the next piece of work to its end.
 fn run(queue: &mut TaskQueue<&'static str>, ran: u64) -> Option<&'static str> {
     let task = quick(queue)?;
     Some(queue.finish(task, ran).job)
@@ -154,7 +152,6 @@ fn a_lane_begins_no_more_calls_than_its_share() {
     assert_eq!(job(quick(&mut queue)), Some("b1"));
 }
 
-/// Makes a call of the lane slow.
 fn make_slow(queue: &mut TaskQueue<&'static str>, lane: &str, job: &'static str, ran: u64) {
     push(queue, lane, job);
     let task = quick(queue).expect("ready");

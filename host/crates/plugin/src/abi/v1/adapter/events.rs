@@ -5,9 +5,12 @@ use serde_json::{Map, Value};
 
 use super::bindings::exports::leadhost::adapter::adapter as wit;
 use super::words::{category, further_ids, text, word};
-use crate::abi::guest::Fault;
+use crate::abi::fault::Fault;
 use crate::abi::texts::{attributes, cut, cut_note, storable_pairs};
-use crate::rules::{self, size};
+use crate::rules::{
+    self,
+    size::{self, Room},
+};
 use leadhost_domain::channel::{
     ChannelError, ChannelEvent, ContactChange, EventBody, InboundMessage, StatusUpdate,
     TemplateChange,
@@ -17,7 +20,6 @@ use leadhost_domain::json;
 use leadhost_domain::limits;
 use leadhost_domain::text::storable;
 
-/// Returns the events in order. An event that breaks a rule becomes an invalid event.
 pub(super) fn read(events: Vec<wit::Event>) -> Result<Vec<ChannelEvent>, Fault> {
     if events.len() > limits::ITEMS_PER_DELIVERY {
         return Err(Fault::Rule(format!(
@@ -26,7 +28,7 @@ pub(super) fn read(events: Vec<wit::Event>) -> Result<Vec<ChannelEvent>, Fault> 
             limits::ITEMS_PER_DELIVERY
         )));
     }
-    let mut room = limits::ITEMS_BYTES;
+    let mut room = Room::for_delivery();
     Ok(events
         .into_iter()
         .enumerate()
@@ -36,7 +38,7 @@ pub(super) fn read(events: Vec<wit::Event>) -> Result<Vec<ChannelEvent>, Fault> 
 
 /// Converts an event. An event that exceeds the room left in the delivery does not use up
 /// any of it.
-fn event(index: usize, event: wit::Event, room: &mut usize) -> ChannelEvent {
+fn event(index: usize, event: wit::Event, room: &mut Room) -> ChannelEvent {
     let invalid = |(what, field): (String, &str)| {
         EventBody::Invalid(InputProblem {
             message: cut_note(format!("the adapter gave {what}")),
@@ -60,10 +62,7 @@ fn event(index: usize, event: wit::Event, room: &mut usize) -> ChannelEvent {
     let attributes = event.attributes.iter().chain(of_message);
     let further_ids = further_ids(attributes);
     let body = event_body(event.body).and_then(|body| {
-        let bytes = bytes_of(&body);
-        *room = room
-            .checked_sub(bytes)
-            .ok_or_else(|| too_much(bytes, *room))?;
+        room.take(bytes_of(&body)).map_err(|what| (what, "body"))?;
         Ok(body)
     });
     let body = body.unwrap_or_else(invalid);
@@ -72,14 +71,6 @@ fn event(index: usize, event: wit::Event, room: &mut usize) -> ChannelEvent {
         body,
         further_ids,
     }
-}
-
-fn too_much(bytes: usize, left: usize) -> (String, &'static str) {
-    let all = limits::ITEMS_BYTES;
-    let what = format!(
-        "{bytes} bytes where {left} are left of the {all} that are taken from one delivery; the raw delivery is kept"
-    );
-    (what, "body")
 }
 
 /// Counts the bytes of fields that may be long. Short fields and ids have bounds of their

@@ -13,12 +13,10 @@ pub fn category(word: &str) -> Category {
     }
 }
 
-/// Returns a word of an adapter, cut to its bound.
 pub fn word(text: String) -> String {
     cut(text, limits::CHANNEL_WORD_BYTES)
 }
 
-/// Returns a text of an adapter, cut to its bound.
 pub fn text(text: String) -> String {
     cut(text, limits::CHANNEL_TEXT_BYTES)
 }

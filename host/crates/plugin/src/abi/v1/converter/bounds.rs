@@ -6,7 +6,7 @@
 
 use super::bindings::exports::leadhost::converter::converter as wit;
 use crate::abi::v1::types::core;
-use crate::rules::size;
+use crate::rules::size::{self, Room};
 use leadhost_domain::deal::cut_from;
 use leadhost_domain::limits;
 use leadhost_domain::text::seen;
@@ -17,16 +17,6 @@ pub(super) type RuleViolation = (String, String);
 const KEPT: &str = "the raw delivery is kept";
 const WORD: usize = limits::LEAD_WORD_BYTES;
 const TEXT: usize = limits::LEAD_TEXT_BYTES;
-
-/// Bytes that are left for further items of a delivery.
-pub(super) struct Room(usize);
-
-impl Room {
-    /// Returns the room of a delivery, `ITEMS_BYTES`, for all of its items together.
-    pub(super) fn for_delivery() -> Self {
-        Self(limits::ITEMS_BYTES)
-    }
-}
 
 /// Brings an item within its bounds, and returns what it lost. An item that exceeds the room left
 /// does not use up any of it.
@@ -43,14 +33,7 @@ pub(super) fn item(item: &mut wit::Item, room: &mut Room) -> Result<Vec<String>,
         wit::Outcome::Ignored(_) | wit::Outcome::Invalid(_) => return Ok(Vec::new()),
     };
     let bytes = bytes_of_pairs(&item.route) + bytes;
-    room.0 = room.0.checked_sub(bytes).ok_or_else(|| {
-        let what = format!(
-            "{bytes} bytes where {} are left of the {} that are taken from one delivery; {KEPT}",
-            room.0,
-            limits::ITEMS_BYTES
-        );
-        (what, field.to_owned())
-    })?;
+    room.take(bytes).map_err(|what| (what, field.to_owned()))?;
     Ok(cuts.0)
 }
 
@@ -270,7 +253,6 @@ impl Cuts {
     }
 }
 
-/// Bytes of a name that a note shows.
 const NAME_SHOWN: usize = 64;
 
 fn fetch(fetch: &wit::Fetch) -> Result<usize, RuleViolation> {
@@ -364,7 +346,6 @@ mod tests {
         self::item(&mut item.clone(), &mut Room::for_delivery()).map(drop)
     }
 
-    /// Returns the lead within its bounds, and what it lost.
     fn bounded(
         change: impl FnOnce(&mut wit::Lead),
     ) -> Result<(wit::Lead, Vec<String>), RuleViolation> {
@@ -400,33 +381,16 @@ mod tests {
 
     #[test]
     fn what_identifies_a_lead_is_taken_whole_or_the_lead_is_refused() {
+        #[rustfmt::skip]
         let all: [(usize, &str, &str, Change); 6] = [
-            (
-                1_024,
-                "an external id of 1025 bytes",
-                "external-id",
-                |lead, size| {
-                    lead.external_id = Some(x(size));
-                    lead.phones = vec![x(1)];
-                },
-            ),
-            (256, "a phone of 257 bytes", "phones.1", |lead, size| {
-                lead.phones = vec![" ".to_owned(), x(size)];
+            (1_024, "an external id of 1025 bytes", "external-id", |lead, size| {
+                lead.external_id = Some(x(size));
+                lead.phones = vec![x(1)];
             }),
-            (
-                1_024,
-                "an e-mail of 1025 bytes",
-                "emails.0",
-                |lead, size| {
-                    lead.emails = vec![x(size)];
-                },
-            ),
-            (20, "21 phones", "phones", |lead, count| {
-                lead.phones = vec![x(1); count];
-            }),
-            (20, "21 e-mails", "emails", |lead, count| {
-                lead.emails = vec![x(1); count];
-            }),
+            (256, "a phone of 257 bytes", "phones.1", |lead, size| lead.phones = vec![" ".to_owned(), x(size)]),
+            (1_024, "an e-mail of 1025 bytes", "emails.0", |lead, size| lead.emails = vec![x(size)]),
+            (20, "21 phones", "phones", |lead, count| lead.phones = vec![x(1); count]),
+            (20, "21 e-mails", "emails", |lead, count| lead.emails = vec![x(1); count]),
             (20, "21 e-mails", "emails", |lead, count| {
                 lead.external_id = Some(x(1));
                 lead.emails = vec![x(1); count];
@@ -444,123 +408,46 @@ mod tests {
 
     #[test]
     fn every_other_value_that_is_too_large_is_cut_or_left_out_with_a_note() {
-        let all: [(usize, &str, Change); 17] = [
-            (
-                256,
-                "phones.1 (257 bytes; at most 256 are taken)",
-                |lead, size| {
-                    lead.phones = vec![x(1), x(size)];
-                },
-            ),
-            (
-                256,
-                "phones.0 (257 bytes; at most 256 are taken)",
-                |lead, size| {
-                    lead.external_id = Some(x(1));
-                    lead.phones = vec![x(size)];
-                },
-            ),
-            (
-                1_024,
-                "emails.0 (1025 bytes; at most 1024 are taken)",
-                |lead, size| {
-                    lead.phones = vec![x(1)];
-                    lead.emails = vec![x(size)];
-                },
-            ),
-            (
-                1_024,
-                "the end of action (cut from 1025 to 1024 bytes)",
-                |lead, size| {
-                    lead.action = x(size);
-                },
-            ),
-            (
-                1_024,
-                "region (1025 bytes; at most 1024 are taken)",
-                |lead, size| {
-                    lead.region = Some(x(size));
-                },
-            ),
-            (
-                1_024,
-                "the end of occurred-at (cut from 1025 to 1024 bytes)",
-                |lead, size| {
-                    lead.occurred_at = Some(x(size));
-                },
-            ),
-            (
-                1_024,
-                "the end of source (cut from 1025 to 1024 bytes)",
-                |lead, size| {
-                    lead.source = Some(x(size));
-                },
-            ),
-            (
-                1_024,
-                "the end of listings.kind (cut from 1025 to 1024 bytes)",
-                |lead, size| {
-                    lead.listings = listings(x(size), x(1));
-                },
-            ),
-            (
-                1_024,
-                "listings.0 (1025 bytes; at most 1024 are taken)",
-                |lead, size| {
-                    lead.listings = listings(x(1), x(size));
-                },
-            ),
-            (
-                1_024,
-                "the end of consents.purpose (cut from 1025 to 1024 bytes)",
-                |lead, size| {
-                    lead.consents = consents(x(size), x(1));
-                },
-            ),
-            (
-                65_536,
-                "the end of consents.text (cut from 65537 to 65536 bytes)",
-                |lead, size| {
-                    lead.consents = consents(x(1), x(size));
-                },
-            ),
-            (
-                65_536,
-                "the end of campaign.utm (cut from 65537 to 65536 bytes)",
-                |lead, size| {
-                    lead.campaign = vec![("utm".to_owned(), x(size))];
-                },
-            ),
-            (
-                65_536,
-                "attributes.unit (65537 bytes; at most 65536 are taken)",
-                |lead, size| {
-                    lead.attributes = vec![(x(1), x(1)), ("unit".to_owned(), x(size))];
-                },
-            ),
-            (50, "listings after the first 50 of 51", |lead, count| {
-                lead.listings = vec![listings(x(1), x(1)).remove(0); count];
+        let cut = |field: &str, most| {
+            format!("the end of {field} (cut from {} to {most} bytes)", most + 1)
+        };
+        let left =
+            |field: &str, most| format!("{field} ({} bytes; at most {most} are taken)", most + 1);
+        let first = |field: &str, most| format!("{field} after the first {most} of {}", most + 1);
+        #[rustfmt::skip]
+        let all: [(usize, String, Change); 17] = [
+            (256, left("phones.1", 256), |lead, size| lead.phones = vec![x(1), x(size)]),
+            (256, left("phones.0", 256), |lead, size| {
+                lead.external_id = Some(x(1));
+                lead.phones = vec![x(size)];
             }),
-            (50, "consents after the first 50 of 51", |lead, count| {
-                lead.consents = vec![consents(x(1), x(1)).remove(0); count];
+            (1_024, left("emails.0", 1_024), |lead, size| {
+                lead.phones = vec![x(1)];
+                lead.emails = vec![x(size)];
             }),
-            (100, "campaign after the first 100 of 101", |lead, count| {
-                lead.campaign = vec![(x(1), x(1)); count];
+            (1_024, cut("action", 1_024), |lead, size| lead.action = x(size)),
+            (1_024, left("region", 1_024), |lead, size| lead.region = Some(x(size))),
+            (1_024, cut("occurred-at", 1_024), |lead, size| lead.occurred_at = Some(x(size))),
+            (1_024, cut("source", 1_024), |lead, size| lead.source = Some(x(size))),
+            (1_024, cut("listings.kind", 1_024), |lead, size| lead.listings = listings(x(size), x(1))),
+            (1_024, left("listings.0", 1_024), |lead, size| lead.listings = listings(x(1), x(size))),
+            (1_024, cut("consents.purpose", 1_024), |lead, size| lead.consents = consents(x(size), x(1))),
+            (65_536, cut("consents.text", 65_536), |lead, size| lead.consents = consents(x(1), x(size))),
+            (65_536, cut("campaign.utm", 65_536), |lead, size| lead.campaign = vec![("utm".to_owned(), x(size))]),
+            (65_536, left("attributes.unit", 65_536), |lead, size| {
+                lead.attributes = vec![(x(1), x(1)), ("unit".to_owned(), x(size))];
             }),
-            (
-                200,
-                "attributes after the first 200 of 201",
-                |lead, count| {
-                    lead.attributes = vec![(x(1), x(1)); count];
-                },
-            ),
+            (50, first("listings", 50), |lead, count| lead.listings = vec![listings(x(1), x(1)).remove(0); count]),
+            (50, first("consents", 50), |lead, count| lead.consents = vec![consents(x(1), x(1)).remove(0); count]),
+            (100, first("campaign", 100), |lead, count| lead.campaign = vec![(x(1), x(1)); count]),
+            (200, first("attributes", 200), |lead, count| lead.attributes = vec![(x(1), x(1)); count]),
         ];
         for (most, note, change) in all {
-            let (whole, cuts) = bounded(|lead| change(lead, most)).expect(note);
+            let (whole, cuts) = bounded(|lead| change(lead, most)).expect(&note);
             assert!(cuts.is_empty(), "{note}: {cuts:?}");
-            let (lead, cuts) = bounded(|lead| change(lead, most + 1)).expect(note);
-            assert_eq!(cuts, [note]);
+            let (lead, cuts) = bounded(|lead| change(lead, most + 1)).expect(&note);
             assert!(bytes_of(&lead) <= bytes_of(&whole), "{note}");
+            assert_eq!(cuts, [note]);
         }
         let names: [(&str, Change); 2] = [
             ("campaign", |lead, size| {
@@ -572,9 +459,7 @@ mod tests {
         ];
         for (field, change) in names {
             let (lead, cuts) = bounded(|lead| change(lead, 1_025)).expect(field);
-            let shown = x(64);
-            let note = format!("{field}.{shown} (1025 bytes; at most 1024 are taken)");
-            assert_eq!(cuts, [note]);
+            assert_eq!(cuts, [left(&format!("{field}.{}", x(64)), 1_024)]);
             assert!(lead.campaign.is_empty() && lead.attributes.is_empty());
         }
     }

@@ -1,9 +1,0 @@
-//! The signal by which an operator's act starts the job at once.
-
-use tokio::sync::Notify;
-
-/// The state of repairs, one per host.
-#[derive(Default)]
-pub struct Repairs {
-    pub(super) begun: Notify,
-}
