@@ -4,14 +4,14 @@
 use crate::Store;
 use uuid::Uuid;
 
-use crate::postgres::VisibleRows;
-use crate::sql::{Sql, SqlRow, args, sql, steps};
+use crate::sql::{Sql, SqlRow, args, sql, statements, steps};
 use crate::{ActivityOf, ActivitySlot, StoreError};
 use leadhost_domain::limits;
 use leadhost_domain::time::Micros;
 
-// One seek into the index by connection, and the rows of the range. Past the limit, the newest count.
-static DELIVERIES: Sql = sql("
+statements! {
+    // One seek into the index by connection, and the rows of the range. Past the limit, the newest count.
+    static DELIVERIES: Sql = sql("
 select page.slot, count(*) as taken, sum(page.leads)::bigint as leads, sum(page.failed)::bigint as failed,
   sum(page.rejected)::bigint as rejected
 from (
@@ -32,8 +32,8 @@ from (
 group by page.slot
 order by page.slot");
 
-// A message that an operator gave up counts as no failure: it needs no attention.
-static MESSAGES: Sql = sql("
+    // A message that an operator gave up counts as no failure: it needs no attention.
+    static MESSAGES: Sql = sql("
 select page.slot, count(*) as taken, 0::bigint as leads, sum(page.failed)::bigint as failed,
   0::bigint as rejected
 from (
@@ -55,6 +55,7 @@ from (
 ) as page
 group by page.slot
 order by page.slot");
+}
 
 impl Store {
     /// Returns what a connection or an instance took, by slots of five minutes, for hosts that keep
@@ -68,23 +69,19 @@ impl Store {
         let of = of.clone();
         let (workspace, first, until) = (of.workspace(), least_id(from), least_id(until));
         let limit = limits::ACTIVITY_ROWS;
-        self.database
-            .read_many(
-                VisibleRows::Of(&[workspace]),
-                steps!(|tx| {
-                    match &of {
-                        ActivityOf::Connection(_, connection) => {
-                            let args = args! { connection, workspace, first, until, limit };
-                            tx.rows(&DELIVERIES, &args, slot).await
-                        }
-                        ActivityOf::Instance(_, agent) => {
-                            let args = args! { agent: agent.0, workspace, first, until, limit };
-                            tx.rows(&MESSAGES, &args, slot).await
-                        }
-                    }
-                }),
-            )
-            .await
+        steps!(self.database.read_many(Of(&[workspace])), |tx| {
+            match &of {
+                ActivityOf::Connection(_, connection) => {
+                    let args = args! { connection, workspace, first, until, limit };
+                    tx.rows(&DELIVERIES, &args, slot).await
+                }
+                ActivityOf::Instance(_, agent) => {
+                    let args = args! { agent: agent.0, workspace, first, until, limit };
+                    tx.rows(&MESSAGES, &args, slot).await
+                }
+            }
+        })
+        .await
     }
 }
 
@@ -103,8 +100,6 @@ fn least_id(at: Micros) -> Uuid {
     let millis = u64::try_from(at.0).unwrap_or(0) / 1_000;
     Uuid::from_u128(u128::from(millis) << 80)
 }
-
-pub const SQL: &[&Sql] = &[&DELIVERIES, &MESSAGES];
 
 #[cfg(test)]
 mod tests {

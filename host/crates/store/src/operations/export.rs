@@ -4,20 +4,46 @@
 
 use crate::Store;
 use crate::database::Database;
-use crate::postgres::VisibleRows;
 use crate::row::export::{
     self, ExportField, ExportFields, ExportPageBuilder, columns, not_exported,
 };
 use crate::schema::{self, table::TableSchema};
-use crate::sql::{Sql, args, made, sql, steps};
+use crate::sql::{Sql, args, made, sql, statements, steps};
 use crate::{ExportPage, MessageErrorFilter, Scope, StoreError};
 use leadhost_domain::row::Entity;
 
-static CLOCK: Sql = sql("
+statements! {
+    static CLOCK: Sql = sql("
 select coalesce(max(last_us), 0) as clock
 from feed_clock
 where workspace_id = :workspace
 and entity = :entity");
+
+    static CONTACTS: Sql = made(|| page_of(&schema::CONTACTS, &export::CONTACT, ALL));
+
+    static DEALS: Sql = made(|| page_of(&schema::DEALS, &export::DEAL, ALL));
+
+    static MESSAGES: Sql = made(|| page_of(&schema::MESSAGES, &export::MESSAGE, ALL));
+
+    static CONVERSATIONS: Sql = made(|| page_of(&schema::CONVERSATIONS, &export::CONVERSATION, ALL));
+
+    // Only the id of a row is exported.
+    static CONTACT_IDS: Sql = made(|| page_of(&schema::CONTACTS, &export::ID, ALL));
+
+    static DEAL_IDS: Sql = made(|| page_of(&schema::DEALS, &export::ID, ALL));
+
+    static MESSAGE_IDS: Sql = made(|| page_of(&schema::MESSAGES, &export::ID, ALL));
+
+    static CONVERSATION_IDS: Sql = made(|| page_of(&schema::CONVERSATIONS, &export::ID, ALL));
+
+    static ERRORS: Sql = made(|| errors_of(ALL));
+
+    static ERRORS_OF_CONVERSATION: Sql =
+        made(|| errors_of("conversation_id = :conversation and (workspace_id = :workspace) is true"));
+
+    static ERRORS_OF_DEAL: Sql =
+        made(|| errors_of("deal_id = :deal and (workspace_id = :workspace) is true"));
+}
 
 fn page_of(table: &TableSchema, fields: &[ExportField], filter: &str) -> String {
     format!(
@@ -36,17 +62,6 @@ limit :rows",
 
 const ALL: &str = "workspace_id = :workspace";
 
-static CONTACTS: Sql = made(|| page_of(&schema::CONTACTS, &export::CONTACT, ALL));
-static DEALS: Sql = made(|| page_of(&schema::DEALS, &export::DEAL, ALL));
-static MESSAGES: Sql = made(|| page_of(&schema::MESSAGES, &export::MESSAGE, ALL));
-static CONVERSATIONS: Sql = made(|| page_of(&schema::CONVERSATIONS, &export::CONVERSATION, ALL));
-
-// Only the id of a row is exported.
-static CONTACT_IDS: Sql = made(|| page_of(&schema::CONTACTS, &export::ID, ALL));
-static DEAL_IDS: Sql = made(|| page_of(&schema::DEALS, &export::ID, ALL));
-static MESSAGE_IDS: Sql = made(|| page_of(&schema::MESSAGES, &export::ID, ALL));
-static CONVERSATION_IDS: Sql = made(|| page_of(&schema::CONVERSATIONS, &export::ID, ALL));
-
 // An index leads to the rows of a conversation or of a deal, in the same order. The other filters
 // are applied to those rows. `is true` keeps the index of the workspace from being used instead.
 fn errors_of(by: &str) -> String {
@@ -60,12 +75,6 @@ and (:code::text is null or code = :code)"
     );
     page_of(&schema::MESSAGE_ERRORS, &export::MESSAGE_ERROR, &filter)
 }
-
-static ERRORS: Sql = made(|| errors_of(ALL));
-static ERRORS_OF_CONVERSATION: Sql =
-    made(|| errors_of("conversation_id = :conversation and (workspace_id = :workspace) is true"));
-static ERRORS_OF_DEAL: Sql =
-    made(|| errors_of("deal_id = :deal and (workspace_id = :workspace) is true"));
 
 /// A feed, its statement, and the fields that are written of each row.
 #[derive(Clone, Copy)]
@@ -199,44 +208,25 @@ async fn read(
     filter: MessageErrorFilter,
 ) -> Result<ExportPage, StoreError> {
     let workspace = scope.workspace();
-    database
-        .read_many(
-            VisibleRows::Of(&[workspace]),
-            steps!(|tx| {
-                let args = args! { workspace, entity: feed.entity.code() };
-                let clock: i64 = tx.only(&CLOCK, &args, |row| row.get("clock")).await?;
-                let upper = bounds.upper.unwrap_or(clock);
-                let args = args! {
-                    workspace,
-                    after: bounds.after,
-                    upper,
-                    // One row more than asked for shows whether rows remain.
-                    rows: i64::from(bounds.limit) + 1,
-                    conversation: filter.conversation,
-                    deal: filter.deal,
-                    agent: filter.agent,
-                    external_id: filter.external_id.as_deref(),
-                    code: filter.error_code.as_deref(),
-                };
-                let mut page = ExportPageBuilder::new(feed.fields, bounds.limit);
-                tx.rows_while(feed.sql, &args, |row| page.add(row)).await?;
-                Ok(page.done(upper, clock))
-            }),
-        )
-        .await
+    steps!(database.read_many(Of(&[workspace])), |tx| {
+        let args = args! { workspace, entity: feed.entity.code() };
+        let clock: i64 = tx.only(&CLOCK, &args, |row| row.get("clock")).await?;
+        let upper = bounds.upper.unwrap_or(clock);
+        let args = args! {
+            workspace,
+            after: bounds.after,
+            upper,
+            // One row more than asked for shows whether rows remain.
+            rows: i64::from(bounds.limit) + 1,
+            conversation: filter.conversation,
+            deal: filter.deal,
+            agent: filter.agent,
+            external_id: filter.external_id.as_deref(),
+            code: filter.error_code.as_deref(),
+        };
+        let mut page = ExportPageBuilder::new(feed.fields, bounds.limit);
+        tx.rows_while(feed.sql, &args, |row| page.add(row)).await?;
+        Ok(page.done(upper, clock))
+    })
+    .await
 }
-
-pub const SQL: &[&Sql] = &[
-    &CLOCK,
-    &CONTACTS,
-    &DEALS,
-    &MESSAGES,
-    &CONVERSATIONS,
-    &CONTACT_IDS,
-    &DEAL_IDS,
-    &MESSAGE_IDS,
-    &CONVERSATION_IDS,
-    &ERRORS,
-    &ERRORS_OF_CONVERSATION,
-    &ERRORS_OF_DEAL,
-];

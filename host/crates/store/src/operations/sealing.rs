@@ -3,26 +3,25 @@
 
 use crate::StoreError;
 use crate::database::Database;
-use crate::postgres::VisibleRows;
-use crate::sql::{Sql, args, sql, steps};
+use crate::sql::{Sql, args, sql, statements, steps};
 
-static KEY: Sql = sql("
+statements! {
+    static KEY: Sql = sql("
 select sealing_key
 from store");
 
-/// Returns the id of the key, or `None` if none was ever set.
-pub async fn key(database: &Database) -> Result<Option<String>, StoreError> {
-    database
-        .read(
-            VisibleRows::Exempt,
-            steps!(|tx| tx.only(&KEY, &[], |row| row.get("sealing_key")).await),
-        )
-        .await
-}
-
-static SET: Sql = sql("
+    static SET: Sql = sql("
 update store
 set sealing_key = :key");
+}
+
+/// Returns the id of the key, or `None` if none was ever set.
+pub async fn key(database: &Database) -> Result<Option<String>, StoreError> {
+    steps!(database.read(Exempt), |tx| tx
+        .only(&KEY, &[], |row| row.get("sealing_key"))
+        .await)
+    .await
+}
 
 /// Sets the key if none is set yet or the current one is among `older`. Returns the one that counts.
 pub async fn seal_with(
@@ -30,20 +29,13 @@ pub async fn seal_with(
     key: String,
     older: Vec<String>,
 ) -> Result<String, StoreError> {
-    database
-        .write(
-            VisibleRows::Exempt,
-            steps!(|tx| {
-                let current: Option<String> =
-                    tx.only(&KEY, &[], |row| row.get("sealing_key")).await?;
-                if let Some(current) = current.filter(|current| !older.contains(current)) {
-                    return Ok(current);
-                }
-                tx.run(&SET, &args! { key: &key }).await?;
-                Ok(key)
-            }),
-        )
-        .await
+    steps!(database.write(Exempt), |tx| {
+        let current: Option<String> = tx.only(&KEY, &[], |row| row.get("sealing_key")).await?;
+        if let Some(current) = current.filter(|current| !older.contains(current)) {
+            return Ok(current);
+        }
+        tx.run(&SET, &args! { key: &key }).await?;
+        Ok(key)
+    })
+    .await
 }
-
-pub const SQL: &[&Sql] = &[&KEY, &SET];

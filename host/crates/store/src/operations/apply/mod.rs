@@ -11,7 +11,6 @@ use self::resolved::ResolvedConnection;
 use self::statements::Declare;
 pub use self::statements::SQL;
 use crate::plan::RowEffect;
-use crate::postgres::VisibleRows;
 use crate::sql::{Tx, steps};
 use crate::sqlite::threads::End;
 use crate::{
@@ -33,16 +32,12 @@ impl Store {
         dry_run: bool,
     ) -> Result<Applied, StoreError> {
         let plan = plan.clone();
-        self.database
-            .write_or_undo(
-                VisibleRows::Exempt,
-                steps!(|tx| {
-                    let applied = in_transaction(tx, &plan, now).await?;
-                    let end = if dry_run { End::Undo } else { End::Commit };
-                    Ok((applied, end))
-                }),
-            )
-            .await
+        steps!(self.database.write_or_undo(Exempt), |tx| {
+            let applied = in_transaction(tx, &plan, now).await?;
+            let end = if dry_run { End::Undo } else { End::Commit };
+            Ok((applied, end))
+        })
+        .await
     }
 }
 
