@@ -1,11 +1,11 @@
 //! Counts deliveries and messages in slots of time, through the indexes by connection and by instance.
 //! Ids sort by time, so a range of ids is a range of time.
 
-use crate::Store;
 use uuid::Uuid;
 
-use crate::sql::{Sql, SqlRow, args, sql, statements, steps};
-use crate::{ActivityOf, ActivitySlot, StoreError};
+use crate::row::{FromRow as _, from_row};
+use crate::sql::{Sql, args, sql, statements, steps};
+use crate::{ActivityOf, ActivitySlot, Store, StoreError};
 use leadhost_domain::limits;
 use leadhost_domain::time::Micros;
 
@@ -57,6 +57,10 @@ group by page.slot
 order by page.slot");
 }
 
+from_row! {
+    ActivitySlot |row| { slot, taken, leads, failed, rejected }
+}
+
 impl Store {
     /// Returns what a connection or an instance took, by slots of five minutes, for hosts that keep
     /// the counts. Reads at most `limits::ACTIVITY_ROWS` rows, the newest.
@@ -73,26 +77,16 @@ impl Store {
             match &of {
                 ActivityOf::Connection(_, connection) => {
                     let args = args! { connection, workspace, first, until, limit };
-                    tx.rows(&DELIVERIES, &args, slot).await
+                    tx.rows(&DELIVERIES, &args, ActivitySlot::from_row).await
                 }
                 ActivityOf::Instance(_, agent) => {
                     let args = args! { agent: agent.0, workspace, first, until, limit };
-                    tx.rows(&MESSAGES, &args, slot).await
+                    tx.rows(&MESSAGES, &args, ActivitySlot::from_row).await
                 }
             }
         })
         .await
     }
-}
-
-fn slot(row: &SqlRow<'_>) -> Result<ActivitySlot, StoreError> {
-    Ok(ActivitySlot {
-        slot: row.get("slot")?,
-        taken: row.get("taken")?,
-        leads: row.get("leads")?,
-        failed: row.get("failed")?,
-        rejected: row.get("rejected")?,
-    })
 }
 
 /// Returns the least id that an event at this time can have.

@@ -1,11 +1,11 @@
 //! Workspaces, their partners, their agents and the owners of their deals.
 
-use crate::Store;
-use crate::StoreError;
 use crate::postgres::VisibleRows;
 use crate::row::FromRow as _;
 use crate::sql::{Sql, Tx, args, sql, statements};
+use crate::{Store, StoreError};
 use leadhost_domain::id::WorkspaceId;
+use leadhost_domain::limits;
 use leadhost_domain::workspace::{Agent, Owner, Partner, Workspace};
 
 statements! {
@@ -79,6 +79,14 @@ impl Store {
             )
             .await
     }
+}
+
+/// Returns sorted workspaces in parts, each with all workspaces between its first and its last.
+pub fn parts(
+    workspaces: &[WorkspaceId],
+) -> impl Iterator<Item = (&[WorkspaceId], WorkspaceId, WorkspaceId)> {
+    let parts = workspaces.chunks(limits::WORKSPACES_AT_ONCE);
+    parts.filter_map(|some| Some((some, *some.first()?, *some.last()?)))
 }
 
 /// Returns the ids of all workspaces, for callers that name them in parts.

@@ -1,10 +1,9 @@
 //! Answers of sources to settled fetches, and the fetches that are still to be made.
 
-use crate::Store;
 use crate::postgres::VisibleRows;
 use crate::row::{FromRow as _, from_row};
 use crate::sql::{Sql, args, sql, statements};
-use crate::{KeptAnswer, StoreError, WaitingFetch};
+use crate::{KeptAnswer, Store, StoreError, WaitingFetch};
 use leadhost_domain::id::{DeliveryId, WorkspaceId};
 
 statements! {

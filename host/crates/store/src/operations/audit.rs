@@ -1,14 +1,13 @@
 //! The audit: rows are added and read, never changed. The first ones are removed after their retention.
 
-use crate::Store;
 use std::time::Duration;
 
 use serde_json::json;
 
 use crate::postgres::VisibleRows;
-use crate::row::FromRow as _;
+use crate::row::{FromRow as _, from_row, read};
 use crate::sql::{Sql, Tx, args, sql, statements, steps};
-use crate::{AuditExtent, AuditFilter, StoreError};
+use crate::{AuditExtent, AuditFilter, Store, StoreError};
 use leadhost_domain::audit::{Act, AuditActor, AuditCheckpoint, AuditRow, OperatorAct, SERVICE};
 use leadhost_domain::time::Micros;
 
@@ -66,6 +65,12 @@ select coalesce((select max(number) from audit), 0) as newest, coalesce(max(numb
   coalesce(max(hash), '') as hash
 from audit_checkpoint
 where id = 1");
+}
+
+from_row! {
+    AuditExtent |row| {
+        newest, removed = read!(row => AuditCheckpoint { number: "removed", hash }),
+    }
 }
 
 impl Store {
@@ -126,14 +131,7 @@ impl Store {
     /// Returns which rows the audit has.
     pub async fn audit_extent(&self) -> Result<AuditExtent, StoreError> {
         steps!(self.database.read(Exempt), |tx| {
-            tx.only(&EXTENT, &[], |row| {
-                let (number, hash) = (row.get("removed")?, row.get("hash")?);
-                Ok(AuditExtent {
-                    newest: row.get("newest")?,
-                    removed: AuditCheckpoint { number, hash },
-                })
-            })
-            .await
+            tx.only(&EXTENT, &[], AuditExtent::from_row).await
         })
         .await
     }

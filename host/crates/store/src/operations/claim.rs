@@ -5,7 +5,6 @@
 //! Hosts take work from the same queue and never wait for each other: a host skips the rows that
 //! another one is about to take.
 
-use crate::Store;
 use std::collections::{BTreeMap, BTreeSet};
 
 use uuid::Uuid;
@@ -18,35 +17,45 @@ use crate::row::{FromRow as _, from_row, read};
 use crate::schema::response;
 use crate::sql::{Json, Sql, Tx, args, sql, statements, steps};
 use crate::sqlite::threads::End;
-use crate::{HeldDelivery, HeldFetch, HeldSend, Job, Lease, NewDelivery, StoreError};
+use crate::{HeldDelivery, HeldFetch, HeldSend, Job, Lease, NewDelivery, Store, StoreError};
 use leadhost_domain::id::{DeliveryId, MessageId, WorkspaceId};
 use leadhost_domain::plugin::Digest;
 use leadhost_domain::time::Micros;
 
-statements! {
-    // Finds, for each kind, the oldest work of each connection that no other host is about to take.
-    // Connections with work are found one after the other in an index, regardless of how much work each
-    // has. SQLite is given the name of the index, because it would read another index by connection
-    // from end to end. Only work that may be claimed automatically has a time: deliveries that are
-    // queued or failed, fetches, and sends that wait or whose holder may have died in the middle of the
-    // call.
-    static CONVERSIONS: Sql = sql("
+// Finds, for each kind, the oldest work of each connection that no other host is about to take.
+// Connections with work are found one after the other in an index, regardless of how much work each
+// has. SQLite is given the name of the index, because it would read another index by connection
+// from end to end. Only work that may be claimed automatically has a time: deliveries that are
+// queued or failed, fetches, and sends that wait or whose holder may have died in the middle of the
+// call.
+macro_rules! due {
+    ($index:literal, $kind:literal, $also:literal) => {
+        sql(concat!(
+            "
 with recursive waiting (connection_id) as (
   select (
-    select connection_id
-    from queue
-    indexed by queue_conversions                         -- sqlite
-    where item = -1
-    and due_at is not null
-    and connection_id > ''
-    order by connection_id
+    select q.connection_id
+    from queue as q
+    indexed by ",
+            $index,
+            " -- sqlite
+    where q.item ",
+            $kind,
+            "
+    and q.due_at is not null
+    and q.connection_id > ''
+    order by q.connection_id
     limit 1)
   union all
   select (
     select q.connection_id
     from queue as q
-    indexed by queue_conversions                         -- sqlite
-    where q.item = -1
+    indexed by ",
+            $index,
+            " -- sqlite
+    where q.item ",
+            $kind,
+            "
     and q.due_at is not null
     and q.connection_id > waiting.connection_id
     order by q.connection_id
@@ -62,57 +71,34 @@ cross join queue as due                                  -- sqlite
   on (due.delivery_id, due.item) in (                    -- sqlite
   select q.delivery_id, q.item                           -- sqlite
   from queue as q
-  indexed by queue_conversions                           -- sqlite
+  indexed by ",
+            $index,
+            " -- sqlite
   where q.connection_id = waiting.connection_id
-  and q.item = -1
+  and q.item ",
+            $kind,
+            "
   and q.due_at <= :now
   and (q.lease_until_at is null or q.lease_until_at <= :now)
+",
+            $also,
+            "
   order by q.due_at
   limit :most
   for update skip locked                                 -- postgres
 ) as due                                                 -- postgres
 )                                                        -- sqlite
-");
+"
+        ))
+    };
+}
+
+statements! {
+    static CONVERSIONS: Sql = due!("queue_conversions", "= -1", "");
 
     // Pauses and holds do not apply to a send that was being sent, because it makes no further call,
     // nor to work that has waited too long and is given up.
-    static CALLS: Sql = sql("
-with recursive waiting (connection_id) as (
-  select (
-    select connection_id
-    from queue
-    indexed by queue_calls                               -- sqlite
-    where item <> -1
-    and due_at is not null
-    and connection_id > ''
-    order by connection_id
-    limit 1)
-  union all
-  select (
-    select q.connection_id
-    from queue as q
-    indexed by queue_calls                               -- sqlite
-    where q.item <> -1
-    and q.due_at is not null
-    and q.connection_id > waiting.connection_id
-    order by q.connection_id
-    limit 1)
-  from waiting
-  where waiting.connection_id is not null
-)
-select waiting.connection_id, due.delivery_id, due.item, due.due_at
-from waiting
-cross join lateral (                                     -- postgres
-  select q.delivery_id, q.item, q.due_at                 -- postgres
-cross join queue as due                                  -- sqlite
-  on (due.delivery_id, due.item) in (                    -- sqlite
-  select q.delivery_id, q.item                           -- sqlite
-  from queue as q
-  indexed by queue_calls                                 -- sqlite
-  where q.connection_id = waiting.connection_id
-  and q.item <> -1
-  and q.due_at <= :now
-  and (q.lease_until_at is null or q.lease_until_at <= :now)
+    static CALLS: Sql = due!("queue_calls", "<> -1", "\
   and (q.status = 'sending' or q.until_at <= :now or q.connection_id not in (
     select id from connections where paused_at is not null))
   and (q.item <> -2 or q.status = 'sending' or q.until_at <= :now
@@ -124,13 +110,7 @@ cross join queue as due                                  -- sqlite
       select 1 from holds as h                                        -- sqlite
       where h.connection_id = q.connection_id                         -- sqlite
       and h.contact_id = x'00000000000000000000000000000000'          -- sqlite
-      and h.until_at > :now))                                         -- sqlite
-  order by q.due_at
-  limit :most
-  for update skip locked                                 -- postgres
-) as due                                                 -- postgres
-)                                                        -- sqlite
-");
+      and h.until_at > :now))                                         -- sqlite");
 
     static ANY_DUE: Sql = sql("
 select 1                                                 -- postgres
@@ -378,12 +358,10 @@ async fn candidates(
     let sql = if conversions { &CONVERSIONS } else { &CALLS };
     let args = args! { now, most: turns.looked_at(conversions) };
     tx.rows(sql, &args, |row| {
-        Ok(ClaimCandidate {
-            connection: row.get("connection_id")?,
-            is_conversion: conversions,
-            due: row.get("due_at")?,
-            piece: (row.get("delivery_id")?, row.get("item")?),
-        })
+        Ok(read!(row => ClaimCandidate {
+            connection: "connection_id", is_conversion = conversions, due: "due_at",
+            piece = (row.get("delivery_id")?, row.get("item")?),
+        }))
     })
     .await
 }

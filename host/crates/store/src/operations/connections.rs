@@ -1,13 +1,12 @@
 //! Connections: by id for the intake, by name for operators. They contain nothing about a person,
 //! and are read before a workspace is known.
 
-use crate::Store;
 use std::collections::HashSet;
 
-use crate::StoreError;
 use crate::postgres::VisibleRows;
 use crate::row::FromRow as _;
 use crate::sql::{Sql, args, sql, statements, steps};
+use crate::{Store, StoreError};
 use leadhost_domain::connection::{Connection, ConnectionPause};
 use leadhost_domain::id::{ConnectionId, WorkspaceId};
 

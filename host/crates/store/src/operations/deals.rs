@@ -3,8 +3,6 @@
 //! Filters are combined with AND. One filter that an index supports leads each query. The others,
 //! if given, are applied to what it found.
 
-use crate::Store;
-use crate::{DealChange, Scope};
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
@@ -13,11 +11,12 @@ use uuid::Uuid;
 use crate::database::Database;
 use crate::operations::agents;
 use crate::operations::said;
-use crate::row::FromRow as _;
 use crate::row::deals::{Looked, phone_key_of};
+use crate::row::{FromRow as _, cells, from_row};
 use crate::sql::{Arg, Sql, args, sql, statements, steps};
 use crate::{
-    DealFilter, DealItem, DealLog, DealPage, DealPast, FoundDeal, NewestDeals, StoreError,
+    DealChange, DealFilter, DealItem, DealLog, DealPage, DealPast, FoundDeal, NewestDeals, Scope,
+    Store, StoreError,
 };
 use leadhost_domain::contact::{SAID, email_key};
 use leadhost_domain::deal::DealView;
@@ -126,15 +125,10 @@ macro_rules! deals_where {
 
 statements! {
     static BY_ID: Sql = deals_where!("id = :deal");
-
     static BY_PERSON: Sql = deals_where!("person_id = :person", "offset 0 -- postgres");
-
     static BY_PHONE: Sql = deals_where!(having, ":phone");
-
     static BY_EMAIL: Sql = deals_where!(having, ":email");
-
     static BY_EXTERNAL_ID: Sql = deals_where!("external_id = :external_id", "offset 0 -- postgres");
-
     static ALL: Sql = deals_where!("true");
 
     // The newest of each workspace, because the key of deals begins with the workspace in PostgreSQL.
@@ -201,6 +195,10 @@ where deal_id = :deal
 and (:before::uuid is null or id < :before)
 order by id desc
 limit :limit");
+}
+
+from_row! {
+    DealItem |row| { delivery: "delivery_id", status }
 }
 
 impl Store {
@@ -274,20 +272,16 @@ impl Store {
                 let args = args! { before, rows: limits::DEALS_LOOKED_THROUGH };
                 tx.row(&FLOOR, &args, |row| row.get("id")).await?
             };
-            // Sorted, so that a chunk contains all workspaces between its first and its last.
             let wanted = match workspace {
                 Some(workspace) => vec![workspace],
                 None => agents::workspace_ids(tx).await?,
             };
             let mut deals: Vec<FoundDeal> = Vec::new();
-            for some in wanted.chunks(limits::WORKSPACES_AT_ONCE) {
-                let (Some(first), Some(last)) = (some.first(), some.last()) else {
-                    continue;
-                };
+            for (some, first, last) in agents::parts(&wanted) {
                 tx.name(some).await?;
                 let args = args! {
-                    first: *first,
-                    last: *last,
+                    first,
+                    last,
                     floor: floor.map_or(Uuid::nil(), |id| id.0),
                     before,
                     limit,
@@ -313,13 +307,7 @@ impl Store {
         steps!(self.database.read(Of(&[workspace])), |tx| {
             let items = limits::SEARCHED_ITEMS;
             let args = args! { workspace, contact, deal, items, limit };
-            tx.rows(&ITEMS, &args, |row| {
-                Ok(DealItem {
-                    delivery: row.get("delivery_id")?,
-                    status: row.get("status")?,
-                })
-            })
-            .await
+            tx.rows(&ITEMS, &args, DealItem::from_row).await
         })
         .await
     }
@@ -333,9 +321,11 @@ impl Store {
     ) -> Result<Option<DealPast>, StoreError> {
         steps!(self.database.read(Of(&[workspace])), |tx| {
             let made = tx
-                .row(&MADE, &args! { workspace, deal }, |row| {
-                    Ok((row.get("created_at")?, row.get("delivery_id")?))
-                })
+                .row(
+                    &MADE,
+                    &args! { workspace, deal },
+                    cells!("created_at", "delivery_id"),
+                )
                 .await?;
             let Some((created_at, delivery_id)) = made else {
                 return Ok(None);

@@ -14,7 +14,7 @@ use uuid::Uuid;
 
 use crate::database::Database;
 use crate::operations::agents;
-use crate::row::FromRow as _;
+use crate::row::{FromRow as _, cells, from_row};
 use crate::sql::{Sql, args, sql, statements, steps};
 use crate::{
     Backlog, ConvertedFilter, DeliveryCount, DeliveryDetail, DeliveryFilter, DeliverySummary,
@@ -96,6 +96,23 @@ macro_rules! of_each_workspace {
     };
 }
 
+macro_rules! among {
+    ($ids:literal) => {
+        deliveries_of!(concat!(
+            columns!(),
+            "
+  from deliveries as d
+  where d.workspace_id = :workspace                             -- postgres
+  where (d.workspace_id = :workspace) is true                   -- sqlite
+    and d.id in (",
+            $ids,
+            "
+    )",
+            filters!()
+        ))
+    };
+}
+
 statements! {
     static ONE: Sql = sql("
 select d.workspace_id, d.id, d.connection_id, d.received_at, d.method, d.path, d.query, d.headers,
@@ -156,31 +173,16 @@ order by item");
     ));
 
     // Through the items of the contacts, which are few.
-    static LIST_OF_CONTACT: Sql = deliveries_of!(concat!(
-        columns!(),
-        "
-    from deliveries as d
-    where d.workspace_id = :workspace                             -- postgres
-    where (d.workspace_id = :workspace) is true                   -- sqlite
-    and d.id in (
+    static LIST_OF_CONTACT: Sql = among!("
       select i.delivery_id from items as i
       where i.contact_id = :contact
       and (i.workspace_id = :workspace) is true
       order by i.delivery_id desc
-      limit :items
-    )",
-        filters!()
-    ));
+      limit :items");
 
     // The lead of an external id names its delivery. `offset 0` is a fence: reading the deals in their
     // order would look cheap while there are few.
-    static LIST_OF_EXTERNAL_ID: Sql = deliveries_of!(concat!(
-        columns!(),
-        "
-    from deliveries as d
-    where d.workspace_id = :workspace                             -- postgres
-    where (d.workspace_id = :workspace) is true                   -- sqlite
-    and d.id in (
+    static LIST_OF_EXTERNAL_ID: Sql = among!("
       select l.delivery_id from (
         select id, delivery_id from deals
         where workspace_id = :workspace
@@ -189,27 +191,15 @@ order by item");
         offset 0                                                  -- postgres
       ) as l
       order by l.id desc
-      limit :items
-    )",
-        filters!()
-    ));
+      limit :items");
 
-    static LIST_OF_KEY: Sql = deliveries_of!(concat!(
-        columns!(),
-        "
-    from deliveries as d
-    where d.workspace_id = :workspace                             -- postgres
-    where (d.workspace_id = :workspace) is true                   -- sqlite
-    and d.id in (
+    static LIST_OF_KEY: Sql = among!("
       select k.delivery_id from delivery_keys as k
       where k.key = :key
       and k.workspace_id = :workspace                             -- postgres
       and (k.workspace_id = :workspace) is true                   -- sqlite
       order by k.delivery_id desc
-      limit :items
-    )",
-        filters!()
-    ));
+      limit :items");
 
     static KEYED_FROM: Sql = sql("
 select keyed_from
@@ -383,21 +373,25 @@ and due_at is not null
 group by connection_id");
 }
 
+from_row! {
+    DeliveryDetail |row| {
+        summary = DeliverySummary::from_row(row)?, workspace: "workspace_id",
+        request = NewDelivery::from_row(row)?, notes, next_attempt_at, items = Vec::new(),
+    }
+
+    DeliveryCount |row| { looked, found }
+
+    Backlog |row| {
+        queued, fetches, failed, parked, quarantined, sends, unknown, oldest_waiting = None,
+    }
+}
+
 impl Store {
     /// Returns a delivery with its request, notes and items. `None` if it does not exist.
     pub async fn delivery(&self, id: DeliveryId) -> Result<Option<DeliveryDetail>, StoreError> {
         steps!(self.database.read_many(All), |tx| {
             let found = tx
-                .row(&ONE, &args! { id }, |row| {
-                    Ok(DeliveryDetail {
-                        summary: DeliverySummary::from_row(row)?,
-                        workspace: row.get("workspace_id")?,
-                        request: NewDelivery::from_row(row)?,
-                        notes: row.get("notes")?,
-                        next_attempt_at: row.get("next_attempt_at")?,
-                        items: Vec::new(),
-                    })
-                })
+                .row(&ONE, &args! { id }, DeliveryDetail::from_row)
                 .await?;
             let Some(mut detail) = found else {
                 return Ok(None);
@@ -427,33 +421,23 @@ impl Store {
             let connection = filter.connection.as_ref();
             let version = filter.version.as_deref();
             let items = limits::SEARCHED_ITEMS;
-            let args = args! {
-                from filter: converted, since, until, limit;
-                workspace, items, connection, status, version, from, before,
-                external_id: external_id.as_str(),
-            };
-            let mut found = tx
-                .rows(&LIST_OF_EXTERNAL_ID, &args, DeliverySummary::from_row)
-                .await?;
-            for contact in contacts {
+            let external_id = external_id.as_str();
+            let by_contact = contacts.into_iter();
+            let by_contact = by_contact.map(|contact| (&LIST_OF_CONTACT, Some(contact), None));
+            let by_key = keys.into_iter().map(|key| (&LIST_OF_KEY, None, Some(key)));
+            let mut found = Vec::new();
+            for (sql, contact, key) in [(&LIST_OF_EXTERNAL_ID, None, None)]
+                .into_iter()
+                .chain(by_contact)
+                .chain(by_key)
+            {
+                // Each statement uses one of the last three.
                 let args = args! {
                     from filter: converted, since, until, limit;
-                    workspace, items, connection, status, version, from, before, contact,
+                    workspace, items, connection, status, version, from, before, external_id,
+                    contact, key,
                 };
-                found.extend(
-                    tx.rows(&LIST_OF_CONTACT, &args, DeliverySummary::from_row)
-                        .await?,
-                );
-            }
-            for key in keys {
-                let args = args! {
-                    from filter: converted, since, until, limit;
-                    workspace, items, connection, status, version, from, before, key,
-                };
-                found.extend(
-                    tx.rows(&LIST_OF_KEY, &args, DeliverySummary::from_row)
-                        .await?,
-                );
+                found.extend(tx.rows(sql, &args, DeliverySummary::from_row).await?);
             }
             let args = args! { workspace };
             let from = tx.row(&KEYED_FROM, &args, |row| row.get("keyed_from"));
@@ -501,22 +485,18 @@ impl Store {
                     }
                     (_, None) => (&LIST, agents::workspace_ids(tx).await?),
                 };
-            // Sorted, so that a chunk contains all workspaces between its first and its last.
             let wanted: Vec<WorkspaceId> = workspaces
                 .into_iter()
                 .filter(|id| filter.workspace.is_none_or(|wanted| wanted == *id))
                 .collect();
             let (from, before) = id_range(&filter);
             let mut found: Vec<DeliverySummary> = Vec::new();
-            for some in wanted.chunks(limits::WORKSPACES_AT_ONCE) {
-                let (Some(first), Some(last)) = (some.first(), some.last()) else {
-                    continue;
-                };
+            for (some, first, last) in agents::parts(&wanted) {
                 tx.name(some).await?;
                 let args = args! {
                     from filter: connection, status, converted, since, until, version,
                     limit;
-                    first: *first, last: *last, from, before,
+                    first, last, from, before,
                 };
                 found.extend(tx.rows(sql, &args, DeliverySummary::from_row).await?);
             }
@@ -553,14 +533,11 @@ impl Store {
             let rows = i64::from((rows / parts).max(1));
             let (from, before) = id_range(&filter);
             let mut floor: Option<DeliveryId> = None;
-            for some in workspaces.chunks(limits::WORKSPACES_AT_ONCE) {
-                let (Some(first), Some(last)) = (some.first(), some.last()) else {
-                    continue;
-                };
+            for (some, first, last) in agents::parts(&workspaces) {
                 tx.name(some).await?;
                 let args = args! {
-                    first: *first,
-                    last: *last,
+                    first,
+                    last,
                     connection: filter.connection.as_ref(),
                     from,
                     before,
@@ -589,13 +566,7 @@ impl Store {
                 from filter: connection, failed, since, digest;
                 workspace, from, rows,
             };
-            tx.only(&COUNT, &args, |row| {
-                Ok(DeliveryCount {
-                    looked: row.get("looked")?,
-                    found: row.get("found")?,
-                })
-            })
-            .await
+            tx.only(&COUNT, &args, DeliveryCount::from_row).await
         })
         .await
     }
@@ -652,10 +623,8 @@ impl Store {
                 rows,
                 limit,
             };
-            tx.rows(&NEWEST_OF_OUTCOMES, &args, |row| {
-                Ok((row.get("id")?, row.get("status")?))
-            })
-            .await
+            tx.rows(&NEWEST_OF_OUTCOMES, &args, cells!("id", "status"))
+                .await
         })
         .await
     }
@@ -664,15 +633,10 @@ impl Store {
     pub async fn last_deliveries(&self) -> Result<HashMap<ConnectionId, Micros>, StoreError> {
         steps!(self.database.read_many(Of(&[])), |tx| {
             let mut found = HashMap::new();
-            for some in agents::workspace_ids(tx)
-                .await?
-                .chunks(limits::WORKSPACES_AT_ONCE)
-            {
-                let (Some(first), Some(last)) = (some.first(), some.last()) else {
-                    continue;
-                };
+            let workspaces = agents::workspace_ids(tx).await?;
+            for (some, first, last) in agents::parts(&workspaces) {
                 tx.name(some).await?;
-                let args = args! { first: *first, last: *last };
+                let args = args! { first, last };
                 let rows = tx
                     .rows(&LAST, &args, |row| {
                         let at: Option<Micros> = row.get("received_at")?;
@@ -693,17 +657,7 @@ impl Store {
             tx.only(&BACKLOG, &[], |row| {
                 let workspace: Option<WorkspaceId> = row.get("workspace_id")?;
                 let delivery: Option<DeliveryId> = row.get("delivery_id")?;
-                let backlog = Backlog {
-                    queued: row.get("queued")?,
-                    fetches: row.get("fetches")?,
-                    failed: row.get("failed")?,
-                    parked: row.get("parked")?,
-                    quarantined: row.get("quarantined")?,
-                    sends: row.get("sends")?,
-                    unknown: row.get("unknown")?,
-                    oldest_waiting: None,
-                };
-                Ok((backlog, workspace.zip(delivery)))
+                Ok((Backlog::from_row(row)?, workspace.zip(delivery)))
             })
             .await
         })
@@ -722,12 +676,8 @@ impl Store {
     /// connection.
     pub async fn waiting(&self) -> Result<HashMap<ConnectionId, u64>, StoreError> {
         let counts = steps!(self.database.read_many(Exempt), |tx| {
-            tx.rows(&WAITING, &[], |row| {
-                let connection: ConnectionId = row.get("connection_id")?;
-                let count: u64 = row.get("count")?;
-                Ok((connection, count))
-            })
-            .await
+            tx.rows(&WAITING, &[], cells!("connection_id", "count"))
+                .await
         })
         .await?;
         Ok(counts.into_iter().collect())

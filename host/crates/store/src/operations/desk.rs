@@ -1,14 +1,13 @@
 //! Tickets as the desk and operators find them, newest first.
 
 use crate::Scope;
-use crate::Store;
 use serde_json::Value;
 use uuid::Uuid;
 
 use crate::operations::said;
 use crate::row::{FromRow as _, from_row, read};
 use crate::sql::{Sql, args, sql, statements, steps};
-use crate::{StoreError, TicketFilter};
+use crate::{Store, StoreError, TicketFilter};
 use leadhost_domain::deal::PersonPart;
 use leadhost_domain::id::WorkspaceId;
 use leadhost_domain::said::Said;
@@ -89,7 +88,6 @@ statements! {
 
     // `offset 0` is a fence: walking the tickets in their order would look cheap while there are few.
     static BY_CONTACT: Sql = tickets_where!(few, "contact_id = :contact");
-
     static BY_DEAL: Sql = tickets_where!(few, "deal_id = :deal");
 }
 

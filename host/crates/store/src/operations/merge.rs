@@ -1,7 +1,6 @@
 //! Merges a contact whose last deal moved to another contact into that one.
 
-use crate::Store;
-use crate::row::FromRow as _;
+use crate::row::{FromRow as _, cells};
 use serde_json::{Value, json};
 
 use crate::decide::ContactRecord;
@@ -11,7 +10,7 @@ use crate::operations::tombstones;
 use crate::sql::{Sql, Tx, args, json, sql, statements, steps};
 use crate::sqlite::threads::End;
 use crate::tombstones::Removal;
-use crate::{ContactMerge, RepairPlace, StoreError};
+use crate::{ContactMerge, RepairPlace, Store, StoreError};
 use leadhost_domain::id::{ContactId, RepairId, WorkspaceId};
 use leadhost_domain::repair::{LOST_KEYS, LOST_SHARED_KEYS, MERGED, RepairedKind, TAKEN_KEYS};
 use leadhost_domain::row::Entity;
@@ -138,9 +137,7 @@ impl Store {
             }
             if let Some(repair) = repair {
                 let gone = tx.only(&GONE, &args, ContactRecord::from_row).await?;
-                let taken = tx
-                    .rows(&TAKEN, &args, |row| Ok((row.get("key")?, row.get("own")?)))
-                    .await?;
+                let taken = tx.rows(&TAKEN, &args, cells!("key", "own")).await?;
                 note(tx, (from, gone), into, repair, &taken).await?;
             }
             for sql in [

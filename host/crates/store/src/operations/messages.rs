@@ -1,6 +1,5 @@
 //! Messages as operators see them, and conversations that are due because of the time.
 
-use crate::Store;
 use std::cmp::Reverse;
 
 use uuid::Uuid;
@@ -8,8 +7,7 @@ use uuid::Uuid;
 use crate::operations::agents;
 use crate::row::{FromRow as _, from_row};
 use crate::sql::{Sql, args, sql, statements, steps};
-use crate::{Elapse, OutboxFilter, OutboxMessage, StoreError};
-use leadhost_domain::limits;
+use crate::{Elapse, OutboxFilter, OutboxMessage, Store, StoreError};
 use leadhost_domain::message::MessageState;
 use leadhost_domain::time::Micros;
 
@@ -118,6 +116,8 @@ limit :limit");
 }
 
 from_row! {
+    Elapse |row| { workspace: "workspace_id", conversation: "id" }
+
     OutboxMessage |row| {
         id, workspace_id, conversation_id, contact_id, contact_name, phone_number,
         instance_id: "agent_id", created_at, actor, kind, content, metadata, delivered_at, read_at, ran,
@@ -134,13 +134,7 @@ impl Store {
         limit: u32,
     ) -> Result<Vec<Elapse>, StoreError> {
         steps!(self.database.read(All), |tx| {
-            tx.rows(&DUE, &args! { now, limit }, |row| {
-                Ok(Elapse {
-                    workspace: row.get("workspace_id")?,
-                    conversation: row.get("id")?,
-                })
-            })
-            .await
+            tx.rows(&DUE, &args! { now, limit }, Elapse::from_row).await
         })
         .await
     }
@@ -156,22 +150,17 @@ impl Store {
             (None, _) => &LIST,
         };
         steps!(self.database.read_many(Of(&[])), |tx| {
-            // Sorted, so that a chunk contains all workspaces between its first and its last.
             let wanted = match filter.workspace {
                 Some(workspace) => vec![workspace],
                 None => agents::workspace_ids(tx).await?,
             };
             let mut found: Vec<OutboxMessage> = Vec::new();
-            for some in wanted.chunks(limits::WORKSPACES_AT_ONCE) {
-                let (Some(first), Some(last)) = (some.first(), some.last()) else {
-                    continue;
-                };
+            for (some, first, last) in agents::parts(&wanted) {
                 tx.name(some).await?;
                 // Without a given id, up to the greatest one, so that the index is walked as a
                 // range.
                 let before = filter.before.map_or(Uuid::max(), |id| id.0);
                 let state = filter.state.map(MessageState::as_str);
-                let (first, last) = (*first, *last);
                 let (agent, limit) = (filter.agent, filter.limit);
                 if let Some(contacts) = &filter.contacts {
                     for contact in contacts {

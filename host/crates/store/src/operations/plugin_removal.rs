@@ -1,9 +1,8 @@
 //! The removal of a stored plugin version that nothing names.
 
-use crate::Store;
 use crate::database::Database;
 use crate::sql::{Sql, args, sql, statements, steps};
-use crate::{PluginRemoval, PluginUse, StoreError};
+use crate::{PluginRemoval, PluginUse, Store, StoreError};
 use leadhost_domain::plugin::Digest;
 use leadhost_domain::time::Micros;
 

@@ -1,14 +1,13 @@
 //! Plugin versions by their digest, the activations, and the files that were refused.
 
 use super::{audit, rollouts};
-use crate::Store;
 use crate::database::Database;
 use crate::postgres::VisibleRows;
 use crate::postgres::health::CHANNEL;
 use crate::row::FromRow as _;
 use crate::sql::{Sql, SqlRow, Tx, args, sql, statements, steps};
 use crate::sqlite::threads::End;
-use crate::{Activation, Announcement, PluginRecord, PluginRefusal, Proposal, StoreError};
+use crate::{Activation, Announcement, PluginRecord, PluginRefusal, Proposal, Store, StoreError};
 use leadhost_domain::audit::Act;
 use leadhost_domain::limits;
 use leadhost_domain::plugin::Digest;

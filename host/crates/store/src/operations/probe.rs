@@ -1,8 +1,7 @@
 //! Checks that the store can be read and written to.
 
-use crate::Store;
-use crate::StoreError;
 use crate::sql::{Sql, args, sql, statements, steps};
+use crate::{Store, StoreError};
 use leadhost_domain::id::uuid_at;
 
 statements! {

@@ -3,18 +3,19 @@
 //! Products that are created, changed or removed are stamped. A product that an import finds
 //! unchanged only gets its mark.
 
-use crate::Store;
-use crate::{ProductChange, Scope};
 use std::collections::{BTreeMap, HashMap};
 
 use uuid::Uuid;
 
 use crate::operations::product_plan::{ExistingProduct, ProductWriter, Sorted};
 use crate::operations::{stamp, tombstones};
-use crate::row::{FromRow as _, read};
+use crate::row::{FromRow as _, cells, read};
 use crate::sql::{Sql, Tx, args, sql, statements, steps};
 use crate::tombstones::Removal;
-use crate::{ImportId, Imported, PlannedProduct, Product, ProductChanges, Removed, StoreError};
+use crate::{
+    ImportId, Imported, PlannedProduct, Product, ProductChange, ProductChanges, Removed, Scope,
+    Store, StoreError,
+};
 use leadhost_domain::id::{ProductId, WorkspaceId};
 use leadhost_domain::row::Entity;
 use leadhost_domain::time::Micros;
@@ -146,9 +147,7 @@ impl Store {
             let entity = Entity::Products.code();
             let args = args! { workspace, entity };
             let (clock, forgotten) = tx
-                .only(&CLOCK, &args, |row| {
-                    Ok((row.get("last_us")?, row.get("forgotten_us")?))
-                })
+                .only(&CLOCK, &args, cells!("last_us", "forgotten_us"))
                 .await?;
             let args = args! { workspace, entity, after, limit };
             Ok(ProductChanges {
@@ -200,9 +199,7 @@ impl Store {
                 .map(|external_id| args! { workspace_id, external_id })
                 .collect();
             let found: HashMap<String, ProductId> = tx
-                .rows_each(&BY_EXTERNAL_ID, &wanted, |row| {
-                    Ok((row.get("external_id")?, row.get("id")?))
-                })
+                .rows_each(&BY_EXTERNAL_ID, &wanted, cells!("external_id", "id"))
                 .await?
                 .into_iter()
                 .collect();
@@ -243,9 +240,7 @@ impl Store {
         steps!(self.database.write(Of(&[workspace])), |tx| {
             let args = args! { workspace, import: import.0, after, limit };
             let page: Vec<(Uuid, i64, bool)> = tx
-                .rows(&PAGE, &args, |row| {
-                    Ok((row.get("id")?, row.get("cursor_us")?, row.get("unseen")?))
-                })
+                .rows(&PAGE, &args, cells!("id", "cursor_us", "unseen"))
                 .await?;
             let full = page.len() == usize::try_from(limit).unwrap_or(usize::MAX);
             let next = page.last().filter(|_| full).map(|(_, stamp, _)| *stamp);

@@ -2,16 +2,16 @@
 //! cleared, and the rows that held them are stamped again. Rows are locked in the same order as by
 //! a batch of leads.
 
-use crate::Store;
 use std::collections::BTreeMap;
 
 use uuid::Uuid;
 
 use crate::operations::{repairs, tombstones};
+use crate::row::cells;
 use crate::schema;
 use crate::sql::{Arg, Sql, Tx, args, made, sql, statements, steps};
 use crate::tombstones::Removal;
-use crate::{Erased, StoreError};
+use crate::{Erased, Store, StoreError};
 use leadhost_domain::id::{DealId, WorkspaceId};
 use leadhost_domain::row::Entity;
 use leadhost_domain::time::Micros;
@@ -62,7 +62,6 @@ for update of d                                          -- postgres
 ");
 
     static LOCK_CONVERSATIONS: Sql = sql(locked!("conversations", "deal_id", "t.id"));
-
     static LOCK_ERRORS: Sql = sql(locked!("message_errors", "deal_id", "t.id"));
 
     static LOCK_TICKETS: Sql = sql(locked!(
@@ -88,9 +87,7 @@ and c.deal_id is not null
 and (d.props -> 'test')::text = 'true'");
 
     static HISTORY: Sql = made(|| schema::DEAL_HISTORY.remove_with("deal_id"));
-
     static LOGS: Sql = made(|| schema::DEAL_LOGS.remove_with("deal_id"));
-
     static DEALS: Sql = made(|| schema::DEALS.remove_with("id"));
 
     /// Removes tickets by their ids.
@@ -158,9 +155,7 @@ pub async fn deals(
         .rows_each(&LOCK_ERRORS, &locked, |row| row.get("id"))
         .await?;
     let tickets: Vec<(Uuid, bool)> = tx
-        .rows_each(&LOCK_TICKETS, &locked, |row| {
-            Ok((row.get("id")?, row.get("whole")?))
-        })
+        .rows_each(&LOCK_TICKETS, &locked, cells!("id", "whole"))
         .await?;
     let (mut whole, mut of_talks) = (Vec::new(), Vec::new());
     for (id, is_whole) in tickets {

@@ -1,17 +1,18 @@
 //! Repairs and their receipts. A receipt is written by the batches of the repair; it is read, and
 //! forgotten with its repair, here.
 
-use crate::{GoneValues, PartedLead, Store};
 use serde_json::Value;
 use uuid::Uuid;
 
 use crate::database::Database;
 use crate::error::odd;
 use crate::postgres::VisibleRows;
-use crate::row::{FromRow as _, RowColumns as _, from_row, read};
+use crate::row::{FromRow as _, RowColumns as _, cells, from_row, read};
 use crate::schema::{self, table::OnConflict};
 use crate::sql::{Sql, SqlRow, Tx, args, made, sql, statements, steps};
-use crate::{CorrectedContact, RepairChanged, RepairMove, StoreError};
+use crate::{
+    CorrectedContact, GoneValues, PartedLead, RepairChanged, RepairMove, Store, StoreError,
+};
 use leadhost_domain::id::{ContactId, DeliveryId, RepairId};
 use leadhost_domain::repair::{
     CREATED, MERGED, PERSON, Repair, RepairChange, RepairReceipt, RepairSum, RepairUndone, SAID,
@@ -448,11 +449,8 @@ impl Store {
         let repair = id;
         steps!(self.database.read_many(All), |tx| {
             let args = args! { repair, created: CREATED, merged: MERGED };
-            let (deals, contacts): (u64, u64) = tx
-                .only(&ROWS, &args, |row| {
-                    Ok((row.get("deals")?, row.get("contacts")?))
-                })
-                .await?;
+            let (deals, contacts): (u64, u64) =
+                tx.only(&ROWS, &args, cells!("deals", "contacts")).await?;
             let fields = tx.rows(&SUMS, &args, RepairSum::from_row).await?;
             Ok(RepairReceipt {
                 deals,

@@ -1,13 +1,12 @@
 //! Rollouts of plugin versions, and what hosts report about them.
 
-use crate::Store;
 use std::time::Duration;
 
-use crate::StoreError;
 use crate::database::Database;
 use crate::postgres::VisibleRows;
 use crate::row::FromRow as _;
 use crate::sql::{Sql, Tx, args, sql, statements, steps};
+use crate::{Store, StoreError};
 use leadhost_domain::limits;
 use leadhost_domain::rollout::{Rollout, RolloutReport};
 use leadhost_domain::time::Micros;

@@ -1,12 +1,11 @@
 //! Sketches of connections' deliveries. They contain names of fields and nothing about a person.
 
-use crate::Store;
 use std::collections::HashMap;
 
-use crate::StoreError;
 use crate::postgres::VisibleRows;
 use crate::row::{FromRow as _, read};
 use crate::sql::{Sql, args, sql, statements, steps};
+use crate::{Store, StoreError};
 use leadhost_domain::connection::{ConnectionSketch, SourceShape};
 use leadhost_domain::id::ConnectionId;
 

@@ -6,7 +6,6 @@
 //! time, so it cannot be part of a deadlock. A delivery and its place in the queue are locked first
 //! and checked afterwards, so that a claim in between is noticed.
 
-use crate::Store;
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
@@ -16,7 +15,7 @@ use crate::database::Database;
 use crate::operations::{agents, repairs, rollouts, tombstones};
 use crate::schema;
 use crate::sql::{Sql, SqlRow, Tx, args, made, sql, statements, steps};
-use crate::{RetentionPeriods, StoreError};
+use crate::{RetentionPeriods, Store, StoreError};
 use leadhost_domain::id::{DeliveryId, WorkspaceId};
 use leadhost_domain::limits;
 use leadhost_domain::time::Micros;
@@ -89,7 +88,6 @@ where q.delivery_id is null
 or (each.queued and (q.lease_until_at is null or q.lease_until_at <= each.now))");
 
     static DELIVERIES: Sql = made(|| schema::DELIVERIES.remove_with("id"));
-
     static REFERENCES: Sql = made(|| schema::CHANNEL_REFS.remove_past("until_at"));
 
     // There may be many. They are only counted, which reads nothing but the index.

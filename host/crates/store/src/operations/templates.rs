@@ -2,11 +2,10 @@
 //! read and replaced as a whole. Lists belong to a connection and name no person, so they are read
 //! before a workspace is named.
 
-use crate::Store;
 use crate::postgres::VisibleRows;
 use crate::row::FromRow as _;
 use crate::sql::{Sql, args, sql, statements, steps};
-use crate::{StoreError, TemplateList};
+use crate::{Store, StoreError, TemplateList};
 use leadhost_domain::connection::Connection;
 
 statements! {

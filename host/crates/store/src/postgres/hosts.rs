@@ -212,30 +212,6 @@ pub async fn leave_job(db: &Db, job: &str, by: HostId) -> Result<(), StoreError>
     Ok(())
 }
 
-const SEALING_KEY: &str = "select sealing_key from store";
-
-/// Returns the id of the sealing key of the store, if it has one.
-pub async fn sealing_key(db: &Db) -> Result<Option<String>, StoreError> {
-    let row = sqlx::query(SEALING_KEY).fetch_one(db.aside()).await?;
-    Ok(row.try_get(0)?)
-}
-
-const SEAL_WITH: &str = "
-update store
-set sealing_key = $1
-where sealing_key is null or sealing_key = any ($2)";
-
-/// Names the sealing key of the store if it has none or one of `older`. Returns the id of the
-/// key that the store has now.
-pub async fn seal_with(db: &Db, key: &str, older: &[String]) -> Result<String, StoreError> {
-    sqlx::query(SEAL_WITH)
-        .bind(key)
-        .bind(older)
-        .execute(db.aside())
-        .await?;
-    Ok(sealing_key(db).await?.unwrap_or_else(|| key.to_owned()))
-}
-
 pub const SQL: &[&str] = &[
     ANNOUNCE, BEAT, LEAVE, HOSTS, PROPOSE, PROPOSALS, WITHDRAW, HOLD_JOB, LEAVE_JOB,
 ];

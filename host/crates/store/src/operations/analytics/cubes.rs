@@ -1,6 +1,5 @@
 //! Cubes of local days: which cubes exist, how they are filled, and what steps add to them.
 
-use crate::Store;
 use std::collections::BTreeMap;
 
 use super::builds::LockedBuilds;
@@ -12,7 +11,7 @@ use crate::operations::agents::workspace_ids;
 use crate::row::FromRow as _;
 use crate::sql::{Sql, Tx, args, sql, statements, steps};
 use crate::sqlite::threads::End;
-use crate::{Build, Cube, Slots, StoreError, ZoneUse};
+use crate::{Build, Cube, Slots, Store, StoreError, ZoneUse};
 use leadhost_domain::analytics::TimeSlot;
 use leadhost_domain::id::WorkspaceId;
 use leadhost_domain::limits;

@@ -1,6 +1,5 @@
 //! Runs: the work that is due, and the as-of time when a run ends.
 
-use crate::Store;
 use std::collections::BTreeSet;
 
 use super::builds::{self, BuildFeed};
@@ -9,7 +8,7 @@ use crate::decide::rollup::BuildState;
 use crate::operations::agents::workspace_ids;
 use crate::row::FromRow as _;
 use crate::sql::{Sql, Tx, args, sql, statements, steps};
-use crate::{AnalyticsRun, Build, StoreError};
+use crate::{AnalyticsRun, Build, Store, StoreError};
 use leadhost_domain::analytics::MetricSet;
 use leadhost_domain::id::WorkspaceId;
 use leadhost_domain::limits;

@@ -2,10 +2,9 @@
 
 use super::builds;
 use crate::operations::agents::workspace_ids;
-use crate::row::FromRow as _;
+use crate::row::{FromRow as _, cells};
 use crate::sql::{Sql, Tx, args, sql, statements, steps};
-use crate::{Build, Store};
-use crate::{RollupStatus, StoreError};
+use crate::{Build, RollupStatus, Store, StoreError};
 use leadhost_domain::analytics::{MetricSet, TimeSlot};
 use leadhost_domain::id::WorkspaceId;
 use leadhost_domain::limits;
@@ -111,9 +110,7 @@ async fn add(
 ) -> Result<(), StoreError> {
     let feeds = builds::feeds(status.set, some);
     let behind: Vec<(WorkspaceId, Option<Micros>)> = tx
-        .rows_each(&BEHIND, &feeds, |row| {
-            Ok((row.get("workspace_id")?, row.get("held_at")?))
-        })
+        .rows_each(&BEHIND, &feeds, cells!("workspace_id", "held_at"))
         .await?;
     status.behind.extend(behind);
     let making = tx
@@ -131,9 +128,7 @@ async fn add(
         .collect();
     // One count for all workspaces, or one for each.
     let counts: Vec<(u64, u64)> = tx
-        .rows_each(&CUBES, &counted, |row| {
-            Ok((row.get("cubes")?, row.get("making")?))
-        })
+        .rows_each(&CUBES, &counted, cells!("cubes", "making"))
         .await?;
     for (cubes, making) in counts {
         status.cubes += cubes;

@@ -1,7 +1,6 @@
 //! Steps: a step reads changes from one snapshot, and commits counts, facts and place together,
 //! unless another step was faster.
 
-use crate::Store;
 use crate::row::FromRow as _;
 use std::collections::{HashMap, HashSet};
 
@@ -18,7 +17,7 @@ use crate::decide::rollup::{
 use crate::row::analytics::{change, fact, key};
 use crate::sql::{Arg, Sql, Tx, args, sql, statements, steps};
 use crate::sqlite::threads::End;
-use crate::{Build, Stepped, StoreError};
+use crate::{Build, Stepped, Store, StoreError};
 use leadhost_domain::analytics::{CountKey, MetricSet};
 use leadhost_domain::id::WorkspaceId;
 use leadhost_domain::limits;

@@ -4,7 +4,6 @@
 pub mod resolved;
 mod statements;
 
-use crate::Store;
 use std::collections::BTreeMap;
 
 use self::resolved::ResolvedConnection;
@@ -14,7 +13,7 @@ use crate::plan::RowEffect;
 use crate::sql::{Tx, steps};
 use crate::sqlite::threads::End;
 use crate::{
-    Applied, AppliedChange, Plan, PlannedAgent, PlannedConnection, PlannedOwner, StoreError,
+    Applied, AppliedChange, Plan, PlannedAgent, PlannedConnection, PlannedOwner, Store, StoreError,
 };
 use leadhost_domain::connection::ConnectionKind;
 use leadhost_domain::id::{AgentId, ConnectionId, OwnerId, PartnerId, WorkspaceId};

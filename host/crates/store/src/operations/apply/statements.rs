@@ -5,6 +5,7 @@ use super::resolved::ResolvedConnection;
 use crate::operations::product_plan::ProductWriter;
 use crate::operations::products;
 use crate::plan::RowEffect;
+use crate::row::cells;
 use crate::sql::{Json, Sql, Tx, args, sql, statements};
 use crate::{Plan, PlannedAgent, PlannedOwner, PlannedProduct, StoreError};
 use leadhost_domain::connection::ConnectionKind;
@@ -282,9 +283,7 @@ impl<'t> Declare<'t> {
     ) -> Result<Option<(ConnectionId, i64)>, StoreError> {
         let args = args! { workspace: self.workspace, name, kind: kind.as_str() };
         self.tx
-            .row(&CONNECTION, &args, |row| {
-                Ok((row.get("id")?, row.get("config_version")?))
-            })
+            .row(&CONNECTION, &args, cells!("id", "config_version"))
             .await
     }
 

@@ -106,7 +106,6 @@ and (workspace_id = :workspace) is true
 limit :limit");
 
     static LOCK_ERRORS: Sql = sql(locked!("message_errors", "id", "t.id"));
-
     static REMOVE_ERRORS: Sql = made(|| schema::MESSAGE_ERRORS.remove_with("id"));
 
     static STRAY_REFERENCES: Sql = sql("

@@ -1,11 +1,11 @@
 //! Finds the person to erase: an existing contact, or one that an earlier erasure names, because
 //! its traces may have appeared again.
 
-use crate::Store;
 use uuid::Uuid;
 
+use crate::row::cells;
 use crate::sql::{Sql, args, sql, statements, steps};
-use crate::{Person, PersonBy, StoreError};
+use crate::{Person, PersonBy, Store, StoreError};
 use leadhost_domain::id::{ContactId, WorkspaceId};
 use leadhost_domain::limits;
 
@@ -68,9 +68,7 @@ impl Store {
             };
             let args = args! { workspace, contact: id };
             let contact = tx
-                .row(&CONTACT, &args, |row| {
-                    Ok((row.get("email")?, row.get("phone_number")?))
-                })
+                .row(&CONTACT, &args, cells!("email", "phone_number"))
                 .await?;
             let keys = tx.rows(&KEYS, &args, |row| row.get("key")).await?;
             let known = tx.row(&KNOWN, &args, |row| row.get::<Uuid>("id")).await?;

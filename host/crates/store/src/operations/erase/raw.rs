@@ -1,7 +1,6 @@
 //! Raw deliveries about a person. A delivery that also led to others is emptied rather than
 //! removed, so that its results for the others remain visible.
 
-use crate::{StandingDelivery, Store, UnlinkedDelivery};
 use uuid::Uuid;
 
 use super::{
@@ -13,7 +12,7 @@ use crate::operations::remove::rows_of;
 use crate::row::{FromRow as _, from_row};
 use crate::schema;
 use crate::sql::{Json, Sql, Tx, args, json, made, sql, statements, steps};
-use crate::{Erased, Person, StoreError, UnlinkedPage};
+use crate::{Erased, Person, StandingDelivery, Store, StoreError, UnlinkedDelivery, UnlinkedPage};
 use leadhost_domain::id::{ContactId, DeliveryId, ErasureId, WorkspaceId};
 use leadhost_domain::limits;
 
@@ -150,13 +149,9 @@ and d.id = each.id
 and (d.body_bytes > 0 or d.query::text <> '[]' or d.headers::text <> '[]')");
 
     static ITEMS: Sql = made(|| schema::ITEMS.remove_with("delivery_id"));
-
     static KEYS: Sql = made(|| schema::DELIVERY_KEYS.remove_with("delivery_id"));
-
     static FETCHES: Sql = made(|| schema::FETCHES.remove_with("delivery_id"));
-
     static ANSWERS: Sql = made(|| schema::ANSWERS.remove_with("delivery_id"));
-
     static DELIVERIES: Sql = made(|| schema::DELIVERIES.remove_with("id"));
 
     // The contacts of an unfinished delivery are not known yet.

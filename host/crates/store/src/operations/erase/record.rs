@@ -1,6 +1,5 @@
 //! The record of an erasure: begun once, locked and updated by every step, ended by the last.
 
-use crate::Store;
 use uuid::Uuid;
 
 use super::{erasing::LOCK_CONTACT, standing};
@@ -9,7 +8,7 @@ use crate::row::FromRow as _;
 use crate::sql::{Sql, Tx, args, json, sql, statements, steps};
 use crate::sqlite::threads::End;
 use crate::{
-    Erased, Erasure, ErasureFilter, NewErasure, RemainingData, StandingDelivery, StoreError,
+    Erased, Erasure, ErasureFilter, NewErasure, RemainingData, StandingDelivery, Store, StoreError,
 };
 use leadhost_domain::id::{ContactId, ErasureId, WorkspaceId};
 use leadhost_domain::time::Micros;

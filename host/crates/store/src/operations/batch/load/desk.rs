@@ -10,7 +10,7 @@ use super::links::Links;
 use super::locked::ids;
 use crate::StoreError;
 use crate::decide::{ReadSet, TicketRecord, WorkingSet};
-use crate::row::FromRow as _;
+use crate::row::with_id;
 use crate::schema;
 use crate::sql::{Arg, Sql, Tx, args, made, statements};
 use leadhost_domain::id::{ConversationId, DealId, TicketId, WorkspaceId};
@@ -71,9 +71,7 @@ pub async fn follow(
     read_set: &ReadSet,
 ) -> Result<BTreeSet<(WorkspaceId, TicketId)>, StoreError> {
     let named: Vec<(TicketId, TicketRecord)> = tx
-        .rows_each(&FIND, &ids(&read_set.tickets), |row| {
-            Ok((row.get("id")?, TicketRecord::from_row(row)?))
-        })
+        .rows_each(&FIND, &ids(&read_set.tickets), with_id)
         .await?;
     let mut found = BTreeSet::new();
     for (id, ticket) in named {
@@ -137,11 +135,7 @@ pub async fn tickets(
     for (workspace, deal) in read_set.wholly_of(set) {
         wanted.push(TicketLookup::AllOfDeal(deal).row(workspace));
     }
-    let found: Vec<(TicketId, TicketRecord)> = tx
-        .rows_each(&LOCK, &wanted, |row| {
-            Ok((row.get("id")?, TicketRecord::from_row(row)?))
-        })
-        .await?;
+    let found: Vec<(TicketId, TicketRecord)> = tx.rows_each(&LOCK, &wanted, with_id).await?;
     for (id, ticket) in found {
         let is_locked = |id| links.conversations.contains(&(ticket.workspace, id));
         let is_named = links.tickets.contains(&(ticket.workspace, id));

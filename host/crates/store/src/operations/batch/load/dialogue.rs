@@ -14,8 +14,8 @@ use crate::decide::{
     ConversationRecord, IdempotencyRecord, MessageErrorRecord, MessageRecord, ReadSet, Reference,
     ReferenceKey, SendRecord, WorkingSet,
 };
-use crate::row::FromRow as _;
-use crate::schema;
+use crate::row::{FromRow as _, with_id};
+use crate::schema::{self, table::reading};
 use crate::sql::{Arg, Sql, Tx, args, made, sql, statements};
 use crate::{IdempotencyKey, StoreError};
 use leadhost_domain::id::{
@@ -94,10 +94,7 @@ ordered join queue as q
     // A contact is locked before its open conversation is looked up, and every host that opens one
     // locks the contact first, so the one found is the only one. One statement returns all wanted
     // conversations, so that they are locked in one order.
-    static CONVERSATIONS: Sql = made(|| {
-        let columns = schema::CONVERSATIONS.read("c", &[]);
-        format!(
-            "
+    static CONVERSATIONS: Sql = reading!(CONVERSATIONS as "c", "
 each (workspace_id uuid, id uuid, contact_id uuid, agent_id number, deal_id uuid, closed_too truth)
 select {columns}
 from (
@@ -124,14 +121,9 @@ ordered join conversations as c
   and (c.workspace_id = wanted.workspace_id) is true
 order by c.id -- postgres
 for update of c -- postgres
-"
-        )
-    });
+");
 
-    static ERRORS: Sql = made(|| {
-        let columns = schema::MESSAGE_ERRORS.read("e", &[]);
-        format!(
-            "
+    static ERRORS: Sql = reading!(MESSAGE_ERRORS as "e", "
 each (workspace_id uuid, id uuid)
 select {columns}
 from each
@@ -140,9 +132,7 @@ ordered join message_errors as e
   and (e.workspace_id = each.workspace_id) is true
 order by e.id -- postgres
 for update of e -- postgres
-"
-        )
-    });
+");
 
     // Read without a lock: a hold may change a moment later, and also by the time the message is sent.
     static HOLDS: Sql = sql("
@@ -292,11 +282,7 @@ async fn messages(
     sql: &'static Sql,
     wanted: &BTreeSet<(WorkspaceId, MessageId)>,
 ) -> Result<(), StoreError> {
-    let found: Vec<(MessageId, MessageRecord)> = tx
-        .rows_each(sql, &ids(wanted), |row| {
-            Ok((row.get("id")?, MessageRecord::from_row(row)?))
-        })
-        .await?;
+    let found: Vec<(MessageId, MessageRecord)> = tx.rows_each(sql, &ids(wanted), with_id).await?;
     set.dialogue.messages.extend(found);
     Ok(())
 }
@@ -371,11 +357,8 @@ async fn conversations(
     for (workspace, deal) in read_set.wholly_of(set) {
         wanted.push(ConversationLookup::AllOfDeal(deal).row(workspace));
     }
-    let found: Vec<(ConversationId, ConversationRecord)> = tx
-        .rows_each(&CONVERSATIONS, &wanted, |row| {
-            Ok((row.get("id")?, ConversationRecord::from_row(row)?))
-        })
-        .await?;
+    let found: Vec<(ConversationId, ConversationRecord)> =
+        tx.rows_each(&CONVERSATIONS, &wanted, with_id).await?;
     for (id, conversation) in found {
         set.dialogue.know_conversation(id, conversation);
     }
@@ -384,11 +367,8 @@ async fn conversations(
 
 async fn errors(tx: &mut Tx, set: &mut WorkingSet, read_set: &ReadSet) -> Result<(), StoreError> {
     let wanted = read_set.errors_of(set);
-    let found: Vec<(MessageErrorId, MessageErrorRecord)> = tx
-        .rows_each(&ERRORS, &ids(&wanted), |row| {
-            Ok((row.get("id")?, MessageErrorRecord::from_row(row)?))
-        })
-        .await?;
+    let found: Vec<(MessageErrorId, MessageErrorRecord)> =
+        tx.rows_each(&ERRORS, &ids(&wanted), with_id).await?;
     set.dialogue.errors.extend(found);
     Ok(())
 }

@@ -9,8 +9,8 @@ use crate::decide::{
     Arriving, Claim, ClaimKey, ContactRecord, DealRecord, DeliveryRecord, FetchRecord, ItemPlaces,
     ItemRecord, Quarantined, ReadSet, WorkingSet,
 };
-use crate::row::{FromRow as _, read};
-use crate::schema;
+use crate::row::{FromRow as _, cells, read, with_id};
+use crate::schema::{self, table::reading};
 use crate::sql::{Arg, Sql, Tx, args, made, sql, statements};
 use leadhost_domain::deal::DealStatus;
 use leadhost_domain::delivery::ItemStatus;
@@ -21,23 +21,15 @@ use leadhost_domain::limits;
 use leadhost_domain::time::Micros;
 
 statements! {
-    static DELIVERIES: Sql = made(|| {
-        let columns = schema::DELIVERIES.read("d", &[]);
-        format!(
-            "
+    static DELIVERIES: Sql = reading!(DELIVERIES as "d", "
 each (workspace_id uuid, id uuid)
 select {columns}
 from each
 ordered join deliveries as d
   on d.workspace_id = each.workspace_id
-  and d.id = each.id"
-        )
-    });
+  and d.id = each.id");
 
-    static ITEMS: Sql = made(|| {
-        let columns = schema::ITEMS.read("i", &[]);
-        format!(
-            "
+    static ITEMS: Sql = reading!(ITEMS as "i", "
 each (workspace_id uuid, id uuid, first number, last number)
 select {columns}
 from each
@@ -45,9 +37,7 @@ fenced join items as i
   on i.workspace_id = each.workspace_id
   and i.delivery_id = each.id
   and i.item between each.first and each.last
-"
-        )
-    });
+");
 
     static LAST_ITEMS: Sql = sql("
 each (workspace_id uuid, id uuid)
@@ -169,10 +159,7 @@ for update of d -- postgres
         )
     });
 
-    static CONTACTS: Sql = made(|| {
-        let columns = schema::CONTACTS.read("c", &[]);
-        format!(
-            "
+    static CONTACTS: Sql = reading!(CONTACTS as "c", "
 each (workspace_id uuid, id uuid)
 select {columns}
 from each
@@ -181,9 +168,7 @@ ordered join contacts as c
   and c.id = each.id
 order by c.id -- postgres
 for update of c -- postgres
-"
-        )
-    });
+");
 
     static FIRST_AGENTS: Sql = sql("
 each (workspace_id uuid)
@@ -341,9 +326,7 @@ pub async fn others(
     items(tx, set, &owners).await?;
     let some = in_part(set, read_set, false);
     let found: Vec<(DeliveryId, Option<u32>)> = tx
-        .rows_each(&LAST_ITEMS, &ids(&some), |row| {
-            Ok((row.get("delivery_id")?, row.get("last")?))
-        })
+        .rows_each(&LAST_ITEMS, &ids(&some), cells!("delivery_id", "last"))
         .await?;
     for (id, last) in found {
         if let Some(delivery) = set.deliveries.get_mut(&id)
@@ -504,11 +487,8 @@ pub async fn contacts(
     named: &BTreeSet<(WorkspaceId, ContactId)>,
 ) -> Result<(), StoreError> {
     let all = wanted.union(named).copied().collect();
-    let found: Vec<(ContactId, ContactRecord)> = tx
-        .rows_each(&CONTACTS, &ids(&all), |row| {
-            Ok((row.get("id")?, ContactRecord::from_row(row)?))
-        })
-        .await?;
+    let found: Vec<(ContactId, ContactRecord)> =
+        tx.rows_each(&CONTACTS, &ids(&all), with_id).await?;
     set.contacts.extend(found);
     if wanted.iter().any(|(_, id)| !set.contacts.contains_key(id)) {
         // A contact was erased after a key, a deal or a message led to it.
@@ -529,9 +509,7 @@ pub async fn first_agents(
         .map(|workspace| args! { workspace_id: *workspace })
         .collect();
     let found: Vec<(WorkspaceId, AgentId)> = tx
-        .rows_each(&FIRST_AGENTS, &rows, |row| {
-            Ok((row.get("workspace_id")?, row.get("id")?))
-        })
+        .rows_each(&FIRST_AGENTS, &rows, cells!("workspace_id", "id"))
         .await?;
     set.first_agents.extend(found);
     Ok(())

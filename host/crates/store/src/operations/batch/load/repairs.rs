@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use crate::StoreError;
 use crate::decide::{Talk, WorkingSet};
+use crate::row::cells;
 use crate::sql::{Arg, Sql, SqlRow, Tx, args, sql, statements};
 use leadhost_domain::id::{ContactId, ConversationId, DealId, RepairId, WorkspaceId, time_of};
 use leadhost_domain::repair::RepairState;
@@ -115,13 +116,11 @@ pub async fn shared_keys(
         }
     }
     let found: Vec<(WorkspaceId, String, ContactId)> = tx
-        .rows_each(&SHARED_KEYS, &rows, |row| {
-            Ok((
-                row.get("workspace_id")?,
-                row.get("key")?,
-                row.get("contact_id")?,
-            ))
-        })
+        .rows_each(
+            &SHARED_KEYS,
+            &rows,
+            cells!("workspace_id", "key", "contact_id"),
+        )
         .await?;
     set.known_shared_keys.extend(found);
     Ok(())
@@ -139,9 +138,7 @@ pub async fn heirs(
         })
         .collect();
     let found: Vec<(WorkspaceId, Option<ContactId>)> = tx
-        .rows_each(&HEIRS, &rows, |row| {
-            Ok((row.get("workspace_id")?, row.get("contact_id")?))
-        })
+        .rows_each(&HEIRS, &rows, cells!("workspace_id", "contact_id"))
         .await?;
     let found = found.into_iter();
     Ok(found

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use crate::decide::{IdempotencyRecord, Reference, ReferenceKey, TemplateState, WorkingSet};
 use crate::operations::batch::load::dialogue::contact_of;
 use crate::operations::batch::load::locked::LockedRows;
+use crate::row::cells;
 use crate::schema::{self, table::OnConflict};
 use crate::sql::{Arg, Sql, Tx, args, json, made, sql, statements};
 use crate::{IdempotencyKey, StoreError};
@@ -18,16 +19,13 @@ use crate::change::RowChange;
 
 statements! {
     static NEW_REQUESTS: Sql = made(|| schema::IDEMPOTENCY.insert(&[], OnConflict::Skip));
-
     static CHANGED_REQUESTS: Sql = made(|| schema::IDEMPOTENCY.update(&schema::IDEMPOTENCY.changed()));
-
     static NEW_REFERENCES: Sql = made(|| schema::CHANNEL_REFS.insert(&[], OnConflict::Skip));
 
     static CHANGED_REFERENCES: Sql =
         made(|| schema::CHANNEL_REFS.update(&schema::CHANNEL_REFS.changed()));
 
     static SENDS: Sql = made(|| schema::SENDS.insert(&[], OnConflict::Update));
-
     static REMOVED_SENDS: Sql = made(|| schema::SENDS.remove());
 
     // Holds are not locked beforehand: if two hosts set one, the later end is kept.
@@ -156,9 +154,7 @@ async fn templates(tx: &mut Tx, changes: &[TemplateState]) -> Result<(), StoreEr
         .map(|connection_id| args! { connection_id })
         .collect();
     let lists: Vec<(ConnectionId, Vec<Template>)> = tx
-        .rows_each(&LISTS, &wanted, |row| {
-            Ok((row.get("connection_id")?, row.get("templates")?))
-        })
+        .rows_each(&LISTS, &wanted, cells!("connection_id", "templates"))
         .await?;
     let mut rows = Vec::new();
     for (id, mut list) in lists {

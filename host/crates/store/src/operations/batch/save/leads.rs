@@ -17,17 +17,11 @@ use crate::change::RowChange;
 
 statements! {
     static NEW_CLAIMS: Sql = made(|| schema::DEDUPE.insert(&[], OnConflict::Skip));
-
     static CHANGED_CLAIMS: Sql = made(|| schema::DEDUPE.update(&schema::DEDUPE.changed()));
-
     static REMOVED_CLAIMS: Sql = made(|| schema::DEDUPE.remove());
-
     static CONTACT_KEYS: Sql = made(|| schema::CONTACT_KEYS.insert(&[], OnConflict::Skip));
-
     static SHARED_KEYS: Sql = made(|| schema::SHARED_KEYS.insert(&[], OnConflict::Skip));
-
     static NEW_DELIVERIES: Sql = made(|| schema::DELIVERIES.insert(&[], OnConflict::Fail));
-
     static DELIVERY_KEYS: Sql = made(|| schema::DELIVERY_KEYS.insert(&[], OnConflict::Skip));
 
     // A sender without a proof left to check is authenticated, so its address is removed.
@@ -43,13 +37,9 @@ where d.workspace_id = each.workspace_id
 and d.id = each.id");
 
     static NEW_ITEMS: Sql = made(|| schema::ITEMS.insert(&[], OnConflict::Fail));
-
     static ITEMS: Sql = made(|| schema::ITEMS.insert(&[], OnConflict::Update));
-
     static REMOVED_ITEMS: Sql = made(|| schema::ITEMS.remove());
-
     static FETCHES: Sql = made(|| schema::FETCHES.insert(&[], OnConflict::Update));
-
     static REMOVED_FETCHES: Sql = made(|| schema::FETCHES.remove());
 
     // An item that is fetched again gets a new number with its new answer.

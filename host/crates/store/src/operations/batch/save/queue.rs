@@ -16,7 +16,6 @@ use leadhost_domain::time::Micros;
 statements! {
     // The size of a delivery is kept as it was on arrival.
     static WAITS: Sql = made(|| schema::QUEUE.insert(&[], OnConflict::Update));
-
     static IS_DONE: Sql = made(|| schema::QUEUE.remove());
 }
 

@@ -10,7 +10,6 @@ use crate::sql::{Arg, Sql, Tx, args, made, sql, statements};
 
 statements! {
     static REMOVED_KEYS: Sql = made(|| schema::CONTACT_KEYS.remove());
-
     static REMOVED_SHARED_KEYS: Sql = made(|| schema::SHARED_KEYS.remove());
 
     // It becomes the own key of the first contact that shares it.
@@ -40,7 +39,6 @@ where (workspace_id, key, contact_id) in (
     and own.key = each.key)");
 
     static MARKS: Sql = made(|| schema::REPAIR_CHANGES.update(&["undone"]));
-
     static MOVED_ITEMS: Sql = made(|| schema::ITEMS.update(&["contact_id"]));
 
     // The configuration stays that of the repair: the one before is not known any more. Such a delivery is
