@@ -11,10 +11,9 @@ use super::{ConversationRecord, TicketRecord, all};
 use super::{DealRecord, MessageRecord};
 use crate::change::RowChange;
 use crate::{
-    ByPartner, Channel, CreatedDeal, DealCreated, DealPatch, DealPatched, Elapse, Event,
-    IdempotencyClaim, IdempotencyKey, Lease, NewDeal, NewEvent, NewMessage, Notification,
-    NotificationDetails, Notified, SendOutcome, SendSettlement, StoredAnswer, TicketPatch,
-    TicketPatched, Write, WriteOutcome,
+    ByPartner, Channel, CreatedDeal, DealCreated, DealPatch, DealPatched, Elapse, Event, Lease,
+    NewDeal, NewEvent, NewMessage, Notification, NotificationDetails, Notified, SendOutcome,
+    SendSettlement, StoredAnswer, TicketPatch, TicketPatched, Write, WriteOutcome,
 };
 use leadhost_domain::channel::{Category, ChannelError};
 use leadhost_domain::contact;
@@ -221,20 +220,6 @@ pub fn by() -> ByPartner {
         workspace: channel().workspace,
         partner: PartnerId(uuid::Uuid::from_u128(2)),
         key: KeyId(uuid::Uuid::from_u128(3)),
-    }
-}
-
-/// Returns the claim of the idempotency key `k-1` for a request with this fingerprint.
-pub fn claim(route: &str, fingerprint: &str) -> IdempotencyClaim {
-    IdempotencyClaim {
-        key: IdempotencyKey {
-            workspace: by().workspace,
-            partner: by().partner,
-            route: route.to_owned(),
-            key: "k-1".to_owned(),
-        },
-        fingerprint: fingerprint.to_owned(),
-        retention: Duration::from_hours(72),
     }
 }
 
