@@ -9,18 +9,15 @@ use std::collections::BTreeMap;
 use crate::StoreError;
 use crate::database::Database;
 use crate::operations::stamp;
-use crate::sql::{Sql, Tx, args, sql, statements, steps};
+use crate::schema::{self, table::OnConflict};
+use crate::sql::{Sql, Tx, args, made, sql, statements, steps};
 use crate::sqlite::threads::End;
 use crate::tombstones::{Removal, StampedRow};
 use leadhost_domain::id::WorkspaceId;
 use leadhost_domain::time::Micros;
 
 statements! {
-    static BURY: Sql = sql("
-each (workspace_id uuid, entity number, cursor_us number, id uuid)
-insert into tombstones (workspace_id, entity, cursor_us, id)
-select workspace_id, entity, cursor_us, id
-from each");
+    static BURY: Sql = made(|| schema::TOMBSTONES.insert(&[], OnConflict::Fail));
 
     static OLD: Sql = sql("
 delete from tombstones

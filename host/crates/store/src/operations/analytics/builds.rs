@@ -8,6 +8,27 @@ use crate::{Build, StoreError};
 use leadhost_domain::analytics::MetricSet;
 use leadhost_domain::id::WorkspaceId;
 
+macro_rules! begin {
+    ($condition:literal) => {
+        sql(concat!(
+            "
+each (workspace_id uuid, metric_set number, entity number)
+insert into rollup_builds (workspace_id, metric_set, state, after_us, began_us, step, version)
+select w.id, each.metric_set, 'making', 0, coalesce(clock.last_us, 0), 0, 0
+from each
+join workspaces as w on w.id = each.workspace_id
+left join feed_clock as clock
+  on clock.workspace_id = w.id
+  and clock.entity = each.entity
+where ",
+            $condition,
+            "
+order by w.id
+on conflict do nothing"
+        ))
+    };
+}
+
 statements! {
     // `offset 0` makes PostgreSQL look builds up by workspace. Without it, PostgreSQL would read the
     // builds of all workspaces.
@@ -24,37 +45,14 @@ where not exists (
 )");
 
     // If another host has begun a build in the meantime, that one is used.
-    static FIRST: Sql = sql("
-each (workspace_id uuid, metric_set number, entity number)
-insert into rollup_builds (workspace_id, metric_set, state, after_us, began_us, step, version)
-select w.id, each.metric_set, 'making', 0, coalesce(clock.last_us, 0), 0, 0
-from each
-join workspaces as w on w.id = each.workspace_id
-left join feed_clock as clock
-  on clock.workspace_id = w.id
-  and clock.entity = each.entity
-where not exists (
+    static FIRST: Sql = begin!("not exists (
   select 1 from rollup_builds as there
   where there.workspace_id = each.workspace_id
   and there.metric_set = each.metric_set
   and there.state in ('making', 'serving')
   offset 0 -- postgres
-)
-order by w.id
-on conflict do nothing");
-
-    static REBUILD: Sql = sql("
-each (workspace_id uuid, metric_set number, entity number)
-insert into rollup_builds (workspace_id, metric_set, state, after_us, began_us, step, version)
-select w.id, each.metric_set, 'making', 0, coalesce(clock.last_us, 0), 0, 0
-from each
-join workspaces as w on w.id = each.workspace_id
-left join feed_clock as clock
-  on clock.workspace_id = w.id
-  and clock.entity = each.entity
-where true
-order by w.id
-on conflict do nothing");
+)");
+    static REBUILD: Sql = begin!("true");
 
     static LOCK: Sql = sql("
 select build, state, step

@@ -9,7 +9,8 @@ use crate::decide::cubes::{self as decide, CubeRow, DueCubes, is_unused};
 use crate::decide::rollup::{BuildState, DayCells};
 use crate::operations::agents::workspace_ids;
 use crate::row::FromRow as _;
-use crate::sql::{Sql, Tx, args, sql, statements, steps};
+use crate::schema::{self, table::OnConflict};
+use crate::sql::{Sql, Tx, args, made, sql, statements, steps};
 use crate::sqlite::threads::End;
 use crate::{Build, Cube, Slots, Store, StoreError, ZoneUse};
 use leadhost_domain::analytics::TimeSlot;
@@ -72,13 +73,7 @@ where build = :build
 and zone = :zone");
 
     // If another host has begun the cube in the meantime, that one is used.
-    static BEGIN: Sql = sql("
-each (workspace_id uuid, build number, zone text, tzdata text, filled_slot number)
-insert into rollup_cubes (workspace_id, build, zone, tzdata, filled_slot)
-select workspace_id, build, zone, tzdata, filled_slot
-from each
-where true
-on conflict do nothing");
+    static BEGIN: Sql = made(|| schema::ROLLUP_CUBES.insert(&[], OnConflict::Skip));
 
     static STEPPED: Sql = sql("
 update rollup_builds
@@ -116,14 +111,7 @@ fenced join rollup_days as there
   and there.day = each.day
 ");
 
-    static WRITE: Sql = sql("
-each (workspace_id uuid, build number, zone text, day number, cells text)
-insert into rollup_days (workspace_id, build, zone, day, cells)
-select workspace_id, build, zone, day, cells
-from each
-where true
-on conflict (build, zone, day) do update
-set cells = excluded.cells");
+    static WRITE: Sql = made(|| schema::ROLLUP_DAYS.insert(&[], OnConflict::Update));
 
     // Looks rows up one by one. Otherwise PostgreSQL would read a young table as a whole.
     static REMOVE_EMPTY: Sql = sql("
@@ -359,7 +347,6 @@ async fn stepped(tx: &mut Tx, build: i64) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Returns the cubes of a build.
 pub async fn cubes_for_build(tx: &mut Tx, build: i64) -> Result<Vec<CubeRow>, StoreError> {
     tx.rows(&CUBES_FOR_BUILD, &args! { build }, CubeRow::from_row)
         .await

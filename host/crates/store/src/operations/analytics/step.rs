@@ -15,7 +15,8 @@ use crate::decide::rollup::{
     facts, new_keys,
 };
 use crate::row::analytics::{change, fact, key};
-use crate::sql::{Arg, Sql, Tx, args, sql, statements, steps};
+use crate::schema::{self, table::OnConflict};
+use crate::sql::{Arg, Sql, Tx, args, made, sql, statements, steps};
 use crate::sqlite::threads::End;
 use crate::{Build, Stepped, Store, StoreError};
 use leadhost_domain::analytics::{CountKey, MetricSet};
@@ -154,14 +155,7 @@ from each
 where true
 on conflict do nothing");
 
-    static WRITE_FACTS: Sql = sql("
-each (workspace_id uuid, build number, id uuid, slot number, key number, measured number)
-insert into rollup_facts (workspace_id, build, id, slot, key, measured)
-select workspace_id, build, id, slot, key, measured
-from each
-where true
-on conflict (build, id) do update
-set slot = excluded.slot, key = excluded.key, measured = excluded.measured");
+    static WRITE_FACTS: Sql = made(|| schema::ROLLUP_FACTS.insert(&[], OnConflict::Update));
 
     // Looks rows up one by one. Otherwise PostgreSQL would read a young table as a whole.
     static REMOVE_FACTS: Sql = sql("

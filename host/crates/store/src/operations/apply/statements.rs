@@ -128,14 +128,10 @@ pub async fn alone(tx: &mut Tx) -> Result<(), StoreError> {
     tx.run(&LOCK, &args! { number: APPLY_LOCK }).await?;
     Ok(())
 }
-
-/// Returns the id of the workspace with this slug, or `None` if there is none.
 pub async fn workspace(tx: &mut Tx, slug: &str) -> Result<Option<WorkspaceId>, StoreError> {
     tx.row(&WORKSPACE, &args! { slug }, |row| row.get("id"))
         .await
 }
-
-/// Creates the workspace of a plan under this id.
 pub async fn new_workspace(
     tx: &mut Tx,
     id: WorkspaceId,
@@ -184,14 +180,10 @@ impl<'t> Declare<'t> {
         tx.name(&[workspace]).await?;
         Ok(Self { tx, workspace })
     }
-
-    /// Returns the id of the partner with this name, or `None` if there is none.
     pub async fn partner(&mut self, name: &str) -> Result<Option<PartnerId>, StoreError> {
         let args = args! { workspace: self.workspace, name };
         self.tx.row(&PARTNER, &args, |row| row.get("id")).await
     }
-
-    /// Creates a partner.
     pub async fn new_partner(
         &mut self,
         id: PartnerId,
@@ -202,8 +194,6 @@ impl<'t> Declare<'t> {
         self.tx.run(&NEW_PARTNER, &args).await?;
         Ok(())
     }
-
-    /// Returns the id of the agent with this name, or `None` if there is none.
     pub async fn agent(&mut self, name: &str) -> Result<Option<AgentId>, StoreError> {
         let args = args! { workspace: self.workspace, name };
         self.tx.row(&AGENT, &args, |row| row.get("id")).await
@@ -231,14 +221,10 @@ impl<'t> Declare<'t> {
         };
         self.tx.run(&CHANGE_AGENT, &args).await
     }
-
-    /// Returns the id of the owner with this e-mail address, or `None` if there is none.
     pub async fn owner(&mut self, email: &str) -> Result<Option<OwnerId>, StoreError> {
         let args = args! { workspace: self.workspace, email };
         self.tx.row(&OWNER, &args, |row| row.get("id")).await
     }
-
-    /// Creates an owner of deals.
     pub async fn new_owner(&mut self, id: OwnerId, owner: &PlannedOwner) -> Result<(), StoreError> {
         let args = args! {
             workspace: self.workspace,
