@@ -316,8 +316,7 @@ impl Store {
         now: Micros,
         until: Micros,
     ) -> Result<Vec<HeldDelivery>, StoreError> {
-        let (plugin, digest) = (plugin.to_owned(), not_with.clone());
-        let not_with = digest;
+        let (plugin, not_with) = (plugin.to_owned(), not_with.clone());
         steps!(self.database.write_or_undo(Exempt), |tx| {
             let lease = next_lease(tx).await?;
             let args = args! {

@@ -353,9 +353,7 @@ impl Store {
         before: Option<DealLogId>,
         limit: u32,
     ) -> Result<Option<Vec<DealLog>>, StoreError> {
-        let (filter, page) = (filter.clone(), (before, limit));
-        let workspace = scope.workspace();
-        let (before, limit) = page;
+        let (filter, workspace) = (filter.clone(), scope.workspace());
         steps!(self.database.read(Of(&[workspace])), |tx| {
             let args = arguments(workspace, &filter, 1);
             let found = tx.row(leading(&filter), &args, |row| row.get("id")).await?;

@@ -578,8 +578,7 @@ impl Store {
         change: &EndedChange,
         rows: u32,
     ) -> Result<LeftDeliveries, StoreError> {
-        let (workspace, id) = (connection.workspace, connection.id.clone());
-        let connection = id;
+        let (workspace, connection) = (connection.workspace, connection.id.clone());
         let change = change.clone();
         steps!(self.database.read_many(Of(&[workspace])), |tx| {
             let [lead, name, phone, email, external_id, listing] = change.fields;

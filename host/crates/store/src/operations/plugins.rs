@@ -178,8 +178,7 @@ impl Store {
         changed: (&Rollout, &Act),
         now: Micros,
     ) -> Result<Option<(Activation, Rollout)>, StoreError> {
-        let (digest, changed) = (digest.clone(), (changed.0.clone(), changed.1.clone()));
-        let (changed, act) = changed;
+        let (digest, changed, act) = (digest.clone(), changed.0.clone(), changed.1.clone());
         steps!(self.database.write(Exempt), |tx| {
             let name = changed.name.clone();
             let in_rollout = Some((changed, act));

@@ -218,8 +218,7 @@ impl Store {
         import: ImportId,
         products: &[PlannedProduct],
     ) -> Result<Imported, StoreError> {
-        let (planned, now) = (products.to_vec(), self.clock.now());
-        let products = planned;
+        let (products, now) = (products.to_vec(), self.clock.now());
         steps!(self.database.write(Of(&[workspace])), |tx| {
             let sorted =
                 write(tx, workspace, ProductWriter::Import(import), &products, now).await?;

@@ -3,10 +3,12 @@
 //! Parameters are named (`:id`). A line that ends in `-- sqlite` applies to SQLite only, and one
 //! that ends in `-- postgres` to PostgreSQL only, for example where rows are locked. A statement
 //! that runs for many rows begins with their columns, `each (id uuid, at time)`, and reads the rows
-//! from the table `each`. An `ordered join` looks up the rows of the joined table for each row before it on
-//! SQLite, and a `fenced join` on PostgreSQL too: otherwise PostgreSQL would read a young table as a whole. Its
-//! conditions are on the lines below it that are further to the right. A PostgreSQL cast (`:id::uuid`), needed where PostgreSQL cannot infer the
+//! from the table `each`. A PostgreSQL cast (`:id::uuid`), needed where PostgreSQL cannot infer the
 //! type, is dropped for SQLite.
+//!
+//! An `ordered join` looks the rows of its table up for each row before it on SQLite, and a `fenced join` (or
+//! `fenced left join`) on PostgreSQL too, which would otherwise read a young table as a whole. The conditions of
+//! a fenced join are the lines below it that are further to the right.
 
 use std::borrow::Cow;
 use std::sync::OnceLock;
@@ -364,6 +366,26 @@ mod tests {
             statement.text(Dialect::Postgres).sql,
             "select greatest(a)\nfrom t"
         );
+    }
+
+    #[test]
+    fn joins_are_spelled_for_each_database() {
+        let statement = sql("
+select p.id, q.name
+from each_of as e
+ordered join parts as p
+  on p.id = e.id
+fenced left join names as q
+  on q.id = p.id
+  and q.kind = 1 -- postgres
+where true");
+        let sqlite = "select p.id, q.name\nfrom each_of as e\ncross join parts as p\n  on p.id = e.id\n\
+             left join names as q\n  on q.id = p.id\nwhere true";
+        assert_eq!(statement.text(Dialect::Sqlite).sql, sqlite);
+        let postgres = "select p.id, q.name\nfrom each_of as e\njoin parts as p\n  on p.id = e.id\n\
+             left join lateral (\nselect q.*\nfrom names as q\nwhere q.id = p.id\nand q.kind = 1\n\
+             offset 0\n) as q on true\nwhere true";
+        assert_eq!(statement.text(Dialect::Postgres).sql, postgres);
     }
 
     #[test]

@@ -11,6 +11,7 @@ use crate::{Person, StoreError};
 use leadhost_domain::time::Micros;
 
 statements! {
+    // The work of deliveries and of messages. A message is in the queue under its own id.
     pub static LOCK_WORK: Sql = sql("
 each (workspace_id uuid, id uuid)                                          -- postgres
 select delivery_id                                                         -- postgres

@@ -235,8 +235,6 @@ async fn next(work: &mut ErasureTx<'_>) -> Result<Option<Erased>, StoreError> {
     raw::linked(work).await
 }
 
-// Locks the work of deliveries and of messages. A message is in the queue under its own id.
-
 async fn deals(work: &mut ErasureTx<'_>) -> Result<Option<Erased>, StoreError> {
     let found = work
         .ids_of_contact(&DEALS, limits::ERASED_WHOLE_AT_ONCE)
