@@ -244,6 +244,13 @@ pub async fn a_repeated_request_gets_the_same_answer_and_creates_nothing(world: 
     world.advance(3 * 86_400).await;
     let created_again = world.commit(&[request(1)]).await;
     assert!(matches!(created(&created_again[0]), DealCreated::Done(_)));
+    // On another route the same key is a different one.
+    let mut elsewhere = with_message(world, by);
+    elsewhere.idempotency = Some(claim(world, "elsewhere", "a").await);
+    assert!(matches!(
+        create(world, elsewhere).await,
+        DealCreated::Done(_)
+    ));
 }
 
 pub async fn two_requests_with_one_key_at_once_make_one_deal(world: &World) {

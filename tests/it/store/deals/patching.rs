@@ -107,7 +107,11 @@ pub async fn another_partners_deal_is_as_unknown_as_a_missing_one(world: &World)
     let elsewhere = |workspace: WorkspaceId| ByPartner { workspace, ..own };
     let unknown = DealId(Uuid::from_u128(9));
     for (by, deal) in [(other, id), (elsewhere(foreign), id), (own, unknown)] {
-        let wish = to_status(by, deal, DealStatus::Won);
+        let wish = DealPatch {
+            // The refusal does not reveal which names exist.
+            owner_email: Some(Some("nobody@example.com".to_owned())),
+            ..to_status(by, deal, DealStatus::Won)
+        };
         assert_eq!(patch(world, wish).await, DealPatched::NoDeal);
     }
     let past = world.deal_past(foreign, id, 10).await;

@@ -25,6 +25,19 @@ use leadhost_domain::time::Micros;
 /// A channel's id of a message, within its instance's connection.
 pub type ReferenceKey = (ConnectionId, String);
 
+/// Marks a row as changed. It gets a stamp after those that changed before it.
+macro_rules! touch {
+    ($rows:expr, $changed:expr, $id:ident) => {
+        if let Some(row) = $rows.get_mut(&$id) {
+            if row.change == RowChange::None {
+                $changed.push($id);
+            }
+            row.change.touch();
+        }
+    };
+}
+pub(super) use touch;
+
 #[derive(Debug, Default)]
 pub struct Dialogue {
     /// `ReadSet::conversations_of`, `ReadSet::contact_conversations_of`, and the open conversations of
@@ -203,15 +216,8 @@ impl Dialogue {
         conversations
     }
 
-    /// Marks the conversation as changed. It gets a stamp after those that changed before
-    /// it.
     pub fn touch_conversation(&mut self, id: ConversationId) {
-        if let Some(conversation) = self.conversations.get_mut(&id) {
-            if conversation.change == RowChange::None {
-                self.changed_conversations.push(id);
-            }
-            conversation.change.touch();
-        }
+        touch!(self.conversations, self.changed_conversations, id);
     }
 
     /// Marks what analytics counts of a deal as changed: its conversations and its
@@ -232,25 +238,12 @@ impl Dialogue {
         }
     }
 
-    /// Marks the message as changed. It gets a stamp after those that changed before it.
     pub fn touch_message(&mut self, id: MessageId) {
-        if let Some(message) = self.messages.get_mut(&id) {
-            if message.change == RowChange::None {
-                self.changed_messages.push(id);
-            }
-            message.change.touch();
-        }
+        touch!(self.messages, self.changed_messages, id);
     }
 
-    /// Marks the row of the report as changed. It gets a stamp after those that changed
-    /// before it.
     pub fn touch_error(&mut self, id: MessageErrorId) {
-        if let Some(error) = self.errors.get_mut(&id) {
-            if error.change == RowChange::None {
-                self.changed_errors.push(id);
-            }
-            error.change.touch();
-        }
+        touch!(self.errors, self.changed_errors, id);
     }
 
     /// Adds a new conversation, which gets a stamp.
@@ -288,14 +281,8 @@ impl Dialogue {
         self.changed_tickets.push(id);
     }
 
-    /// Marks the ticket as changed. It gets a stamp after those that changed before it.
     pub fn touch_ticket(&mut self, id: TicketId) {
-        if let Some(ticket) = self.tickets.get_mut(&id) {
-            if ticket.change == RowChange::None {
-                self.changed_tickets.push(id);
-            }
-            ticket.change.touch();
-        }
+        touch!(self.tickets, self.changed_tickets, id);
     }
 
     /// Adds a new row of the report, which gets a stamp.

@@ -28,7 +28,6 @@ pub(super) struct ItemContext<'a> {
 }
 
 impl<'a> ItemContext<'a> {
-    /// Returns that of a replay of this delivery.
     pub fn from_replay(new: &'a Reconversion, delivery: &DeliveryRecord) -> Self {
         let part = new.part.as_ref();
         Self {

@@ -11,10 +11,9 @@ use super::{ConversationRecord, TicketRecord, all};
 use super::{DealRecord, MessageRecord};
 use crate::change::RowChange;
 use crate::{
-    ByPartner, Channel, CreatedDeal, DealCreated, DealPatch, DealPatched, Elapse, Event,
-    IdempotencyClaim, IdempotencyKey, Lease, NewDeal, NewEvent, NewMessage, Notification,
-    NotificationDetails, Notified, SendOutcome, SendSettlement, StoredAnswer, TicketPatch,
-    TicketPatched, Write, WriteOutcome,
+    ByPartner, Channel, CreatedDeal, DealCreated, DealPatch, DealPatched, Elapse, Event, Lease,
+    NewDeal, NewEvent, NewMessage, Notification, NotificationDetails, Notified, SendOutcome,
+    SendSettlement, StoredAnswer, TicketPatch, TicketPatched, Write, WriteOutcome,
 };
 use leadhost_domain::channel::{Category, ChannelError};
 use leadhost_domain::contact;
@@ -33,8 +32,6 @@ pub const NOW: Micros = Micros(1_750_000_000_000_000);
 pub fn time(seconds: i64) -> Micros {
     NOW.plus_seconds(seconds)
 }
-
-/// Returns a working set without rows.
 pub fn working_set() -> WorkingSet {
     WorkingSet {
         now: NOW,
@@ -55,8 +52,6 @@ pub fn channel() -> Channel {
         idle_after: Duration::from_hours(30 * 24),
     }
 }
-
-/// Returns a phone that was sent as E.164.
 pub fn phone(e164: &str) -> Phone {
     Phone {
         raw: e164.to_owned(),
@@ -181,12 +176,10 @@ pub fn status(
     }
 }
 
-/// Returns a message.
 pub fn message(set: &WorkingSet, id: MessageId) -> &MessageRecord {
     &set.dialogue.messages[&id]
 }
 
-/// Returns the conversation of a message.
 pub fn conversation(set: &WorkingSet, id: MessageId) -> &ConversationRecord {
     &set.dialogue.conversations[&message(set, id).conversation]
 }
@@ -214,27 +207,11 @@ pub fn saved(set: &mut WorkingSet) {
     dialogue.changed_messages.clear();
     dialogue.changed_tickets.clear();
 }
-
-/// Returns the partner that calls.
 pub fn by() -> ByPartner {
     ByPartner {
         workspace: channel().workspace,
         partner: PartnerId(uuid::Uuid::from_u128(2)),
         key: KeyId(uuid::Uuid::from_u128(3)),
-    }
-}
-
-/// Returns the claim of the idempotency key `k-1` for a request with this fingerprint.
-pub fn claim(route: &str, fingerprint: &str) -> IdempotencyClaim {
-    IdempotencyClaim {
-        key: IdempotencyKey {
-            workspace: by().workspace,
-            partner: by().partner,
-            route: route.to_owned(),
-            key: "k-1".to_owned(),
-        },
-        fingerprint: fingerprint.to_owned(),
-        retention: Duration::from_hours(72),
     }
 }
 
@@ -271,7 +248,6 @@ pub fn deal_answer(created: &CreatedDeal) -> StoredAnswer {
     }
 }
 
-/// Creates a deal.
 pub fn make(set: &mut WorkingSet, new: NewDeal) -> DealCreated {
     match decide(set, Write::CreateDeal(Box::new(new))) {
         WriteOutcome::DealCreated(created) => created,
@@ -295,18 +271,12 @@ pub fn stored_deal(set: &mut WorkingSet) -> DealId {
 }
 
 pub const OLGA: &str = "olga@example.com";
-
-/// Returns the id of the owner Olga.
 pub fn owner() -> OwnerId {
     OwnerId(uuid::Uuid::from_u128(4))
 }
-
-/// Returns the id of the product `P-1`.
 pub fn product() -> ProductId {
     ProductId(uuid::Uuid::from_u128(5))
 }
-
-/// A patch without changes.
 pub fn wish(deal: DealId) -> DealPatch {
     DealPatch {
         by: by(),
@@ -317,8 +287,6 @@ pub fn wish(deal: DealId) -> DealPatch {
         owner_email: None,
     }
 }
-
-/// Changes a deal.
 pub fn change(set: &mut WorkingSet, patch: DealPatch) -> DealPatched {
     match decide(set, Write::PatchDeal(Box::new(patch))) {
         WriteOutcome::DealPatched(patched) => patched,
@@ -326,7 +294,6 @@ pub fn change(set: &mut WorkingSet, patch: DealPatch) -> DealPatched {
     }
 }
 
-/// Returns a deal.
 pub fn deal(set: &WorkingSet, id: DealId) -> &DealRecord {
     &set.deals[&id]
 }
@@ -346,8 +313,6 @@ pub fn conversation_about(
     saved(set);
     message(set, message_id).conversation
 }
-
-/// Returns a conversation by its own id.
 pub fn conversation_by_id(set: &WorkingSet, id: ConversationId) -> &ConversationRecord {
     &set.dialogue.conversations[&id]
 }
@@ -363,16 +328,12 @@ pub fn elapse(set: &mut WorkingSet, conversation: ConversationId) -> bool {
         other => panic!("no time passed: {other:?}"),
     }
 }
-
-/// Returns the only ticket.
 pub fn ticket(set: &WorkingSet) -> (TicketId, &TicketRecord) {
     let tickets = &set.dialogue.tickets;
     assert_eq!(tickets.len(), 1, "{tickets:?}");
     let (id, ticket) = tickets.iter().next().expect("one");
     (*id, ticket)
 }
-
-/// A patch without changes.
 pub fn ticket_wish(ticket: TicketId) -> TicketPatch {
     TicketPatch {
         workspace: channel().workspace,
@@ -381,8 +342,6 @@ pub fn ticket_wish(ticket: TicketId) -> TicketPatch {
         owner_email: None,
     }
 }
-
-/// Changes a ticket.
 pub fn patch_ticket(set: &mut WorkingSet, patch: TicketPatch) -> TicketPatched {
     match decide(set, Write::PatchTicket(Box::new(patch))) {
         WriteOutcome::TicketPatched(patched) => patched,

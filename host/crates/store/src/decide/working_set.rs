@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use super::dialogue::Dialogue;
+use super::dialogue::touch;
 use super::quarantine::Quarantine;
 use super::{Claim, ContactRecord, DealRecord, DeliveryRecord, FetchRecord, ItemRecord};
 use crate::change::RowChange;
@@ -419,22 +420,12 @@ impl WorkingSet {
 
     /// Marks the contact as changed. It gets a stamp after those that changed before it.
     pub fn touch_contact(&mut self, id: ContactId) {
-        if let Some(contact) = self.contacts.get_mut(&id) {
-            if contact.change == RowChange::None {
-                self.changed_contacts.push(id);
-            }
-            contact.change.touch();
-        }
+        touch!(self.contacts, self.changed_contacts, id);
     }
 
     /// Marks the deal as changed. It gets a stamp after those that changed before it.
     pub fn touch_deal(&mut self, id: DealId) {
-        if let Some(deal) = self.deals.get_mut(&id) {
-            if deal.change == RowChange::None {
-                self.changed_deals.push(id);
-            }
-            deal.change.touch();
-        }
+        touch!(self.deals, self.changed_deals, id);
     }
 
     /// Updates the contact's newest open deal, which the contact's next message is about: this

@@ -190,7 +190,6 @@ async fn compare(
     target.checked(table, &found).await
 }
 
-/// Sums a table of the source.
 async fn sum(
     source: &MoveSource,
     table: &'static TableSchema,

@@ -105,7 +105,6 @@ impl MoveSource {
         sqlite::leave(&self.file, to)
     }
 
-    /// Returns the counters of the store.
     pub async fn counters(&self) -> Result<Counters, StoreError> {
         self.ask(|connection| {
             let counters = connection.query_row(COUNTERS, [], |row| {

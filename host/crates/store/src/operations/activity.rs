@@ -1,17 +1,17 @@
 //! Counts deliveries and messages in slots of time, through the indexes by connection and by instance.
 //! Ids sort by time, so a range of ids is a range of time.
 
-use crate::Store;
 use uuid::Uuid;
 
-use crate::postgres::VisibleRows;
-use crate::sql::{Sql, SqlRow, args, sql, steps};
-use crate::{ActivityOf, ActivitySlot, StoreError};
+use crate::row::{FromRow as _, from_row};
+use crate::sql::{Sql, args, sql, statements, steps};
+use crate::{ActivityOf, ActivitySlot, Store, StoreError};
 use leadhost_domain::limits;
 use leadhost_domain::time::Micros;
 
-// One seek into the index by connection, and the rows of the range. Past the limit, the newest count.
-static DELIVERIES: Sql = sql("
+statements! {
+    // One seek into the index by connection, and the rows of the range. Past the limit, the newest count.
+    static DELIVERIES: Sql = sql("
 select page.slot, count(*) as taken, sum(page.leads)::bigint as leads, sum(page.failed)::bigint as failed,
   sum(page.rejected)::bigint as rejected
 from (
@@ -32,8 +32,8 @@ from (
 group by page.slot
 order by page.slot");
 
-// A message that an operator gave up counts as no failure: it needs no attention.
-static MESSAGES: Sql = sql("
+    // A message that an operator gave up counts as no failure: it needs no attention.
+    static MESSAGES: Sql = sql("
 select page.slot, count(*) as taken, 0::bigint as leads, sum(page.failed)::bigint as failed,
   0::bigint as rejected
 from (
@@ -55,6 +55,11 @@ from (
 ) as page
 group by page.slot
 order by page.slot");
+}
+
+from_row! {
+    ActivitySlot |row| { slot, taken, leads, failed, rejected }
+}
 
 impl Store {
     /// Returns what a connection or an instance took, by slots of five minutes, for hosts that keep
@@ -68,34 +73,20 @@ impl Store {
         let of = of.clone();
         let (workspace, first, until) = (of.workspace(), least_id(from), least_id(until));
         let limit = limits::ACTIVITY_ROWS;
-        self.database
-            .read_many(
-                VisibleRows::Of(&[workspace]),
-                steps!(|tx| {
-                    match &of {
-                        ActivityOf::Connection(_, connection) => {
-                            let args = args! { connection, workspace, first, until, limit };
-                            tx.rows(&DELIVERIES, &args, slot).await
-                        }
-                        ActivityOf::Instance(_, agent) => {
-                            let args = args! { agent: agent.0, workspace, first, until, limit };
-                            tx.rows(&MESSAGES, &args, slot).await
-                        }
-                    }
-                }),
-            )
-            .await
+        steps!(self.database.read_many(Of(&[workspace])), |tx| {
+            match &of {
+                ActivityOf::Connection(_, connection) => {
+                    let args = args! { connection, workspace, first, until, limit };
+                    tx.rows(&DELIVERIES, &args, ActivitySlot::from_row).await
+                }
+                ActivityOf::Instance(_, agent) => {
+                    let args = args! { agent: agent.0, workspace, first, until, limit };
+                    tx.rows(&MESSAGES, &args, ActivitySlot::from_row).await
+                }
+            }
+        })
+        .await
     }
-}
-
-fn slot(row: &SqlRow<'_>) -> Result<ActivitySlot, StoreError> {
-    Ok(ActivitySlot {
-        slot: row.get("slot")?,
-        taken: row.get("taken")?,
-        leads: row.get("leads")?,
-        failed: row.get("failed")?,
-        rejected: row.get("rejected")?,
-    })
 }
 
 /// Returns the least id that an event at this time can have.
@@ -103,8 +94,6 @@ fn least_id(at: Micros) -> Uuid {
     let millis = u64::try_from(at.0).unwrap_or(0) / 1_000;
     Uuid::from_u128(u128::from(millis) << 80)
 }
-
-pub const SQL: &[&Sql] = &[&DELIVERIES, &MESSAGES];
 
 #[cfg(test)]
 mod tests {

@@ -1,17 +1,42 @@
 //! Workspaces, their partners, their agents and the owners of their deals.
 
-use crate::Store;
-use crate::StoreError;
 use crate::postgres::VisibleRows;
 use crate::row::FromRow as _;
-use crate::sql::{Sql, Tx, args, sql};
+use crate::sql::{Sql, Tx, args, sql, statements};
+use crate::{Store, StoreError};
 use leadhost_domain::id::WorkspaceId;
+use leadhost_domain::limits;
 use leadhost_domain::workspace::{Agent, Owner, Partner, Workspace};
 
-static WORKSPACES: Sql = sql("
+statements! {
+    static WORKSPACES: Sql = sql("
 select id, slug, name, region, time_zone, rate_limit
 from workspaces
 order by slug collate \"C\"");
+
+    static WORKSPACE_IDS: Sql = sql("
+select id
+from workspaces
+order by id");
+
+    static PARTNERS: Sql = sql("
+select id, workspace_id, name
+from partners
+where workspace_id = :workspace
+order by name collate \"C\"");
+
+    static AGENTS: Sql = sql("
+select id, workspace_id, name, number, kind, channel, adapter, internal
+from agents
+where workspace_id = :workspace
+order by id");
+
+    static OWNERS: Sql = sql("
+select id, workspace_id, name, email
+from owners
+where workspace_id = :workspace
+order by name collate \"C\", email collate \"C\"");
+}
 
 impl Store {
     /// Returns all workspaces, by slug.
@@ -20,25 +45,7 @@ impl Store {
             .rows(VisibleRows::Exempt, &WORKSPACES, [], Workspace::from_row)
             .await
     }
-}
 
-static WORKSPACE_IDS: Sql = sql("
-select id
-from workspaces
-order by id");
-
-/// Returns the ids of all workspaces, for callers that name them in parts.
-pub async fn workspace_ids(tx: &mut Tx) -> Result<Vec<WorkspaceId>, StoreError> {
-    tx.rows(&WORKSPACE_IDS, &[], |row| row.get("id")).await
-}
-
-static PARTNERS: Sql = sql("
-select id, workspace_id, name
-from partners
-where workspace_id = :workspace
-order by name collate \"C\"");
-
-impl Store {
     /// Returns the partners of a workspace, by name.
     pub async fn partners(&self, workspace: WorkspaceId) -> Result<Vec<Partner>, StoreError> {
         let args = args! { workspace };
@@ -46,15 +53,7 @@ impl Store {
             .rows(VisibleRows::Exempt, &PARTNERS, args, Partner::from_row)
             .await
     }
-}
 
-static AGENTS: Sql = sql("
-select id, workspace_id, name, number, kind, channel, adapter, internal
-from agents
-where workspace_id = :workspace
-order by id");
-
-impl Store {
     /// Returns the agents of a workspace, by id.
     pub async fn agents(&self, workspace: WorkspaceId) -> Result<Vec<Agent>, StoreError> {
         let args = args! { workspace };
@@ -67,15 +66,7 @@ impl Store {
             )
             .await
     }
-}
 
-static OWNERS: Sql = sql("
-select id, workspace_id, name, email
-from owners
-where workspace_id = :workspace
-order by name collate \"C\", email collate \"C\"");
-
-impl Store {
     /// Returns the owners of a workspace, by name, then e-mail address.
     pub async fn owners(&self, workspace: WorkspaceId) -> Result<Vec<Owner>, StoreError> {
         let args = args! { workspace };
@@ -90,4 +81,15 @@ impl Store {
     }
 }
 
-pub const SQL: &[&Sql] = &[&WORKSPACES, &WORKSPACE_IDS, &PARTNERS, &AGENTS, &OWNERS];
+/// Returns sorted workspaces in parts, each with all workspaces between its first and its last.
+pub fn parts(
+    workspaces: &[WorkspaceId],
+) -> impl Iterator<Item = (&[WorkspaceId], WorkspaceId, WorkspaceId)> {
+    let parts = workspaces.chunks(limits::WORKSPACES_AT_ONCE);
+    parts.filter_map(|some| Some((some, *some.first()?, *some.last()?)))
+}
+
+/// Returns the ids of all workspaces, for callers that name them in parts.
+pub async fn workspace_ids(tx: &mut Tx) -> Result<Vec<WorkspaceId>, StoreError> {
+    tx.rows(&WORKSPACE_IDS, &[], |row| row.get("id")).await
+}

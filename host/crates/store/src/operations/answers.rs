@@ -1,14 +1,14 @@
 //! Answers of sources to settled fetches, and the fetches that are still to be made.
 
-use crate::Store;
 use crate::postgres::VisibleRows;
 use crate::row::{FromRow as _, from_row};
-use crate::sql::{Sql, args, sql};
-use crate::{KeptAnswer, StoreError, WaitingFetch};
+use crate::sql::{Sql, args, sql, statements};
+use crate::{KeptAnswer, Store, StoreError, WaitingFetch};
 use leadhost_domain::id::{DeliveryId, WorkspaceId};
 
-// Selects the numbers first, so that the sort does not carry the bodies along.
-static LIST: Sql = sql("
+statements! {
+    // Selects the numbers first, so that the sort does not carry the bodies along.
+    static LIST: Sql = sql("
 select a.number, a.item, a.hop, a.external_id, a.request, a.response_head, a.response_body
 from (
   select number from answers
@@ -19,6 +19,15 @@ from (
 ) as wanted
 join answers as a on a.number = wanted.number
 order by a.number");
+
+    static WAITING: Sql = sql("
+select f.item, f.hop, f.external_id, f.request, f.attempts, f.due_at, f.until_at
+from fetches as f
+where f.workspace_id = :workspace
+and f.delivery_id = :delivery
+order by f.item
+limit :limit");
+}
 
 impl Store {
     /// Returns the answers of sources to the settled fetches of a delivery, in the order in which
@@ -35,23 +44,7 @@ impl Store {
             .many_rows(VisibleRows::All, &LIST, args, KeptAnswer::from_row)
             .await
     }
-}
 
-from_row! {
-    WaitingFetch |row| {
-        index: "item", hop, external_id, request, attempts, due_at, until: "until_at",
-    }
-}
-
-static WAITING: Sql = sql("
-select f.item, f.hop, f.external_id, f.request, f.attempts, f.due_at, f.until_at
-from fetches as f
-where f.workspace_id = :workspace
-and f.delivery_id = :delivery
-order by f.item
-limit :limit");
-
-impl Store {
     /// Returns the fetches of a delivery that are still to be made, in the order of its items, at most
     /// `limit`.
     pub async fn waiting_fetches(
@@ -72,4 +65,8 @@ impl Store {
     }
 }
 
-pub const SQL: &[&Sql] = &[&LIST, &WAITING];
+from_row! {
+    WaitingFetch |row| {
+        index: "item", hop, external_id, request, attempts, due_at, until: "until_at",
+    }
+}

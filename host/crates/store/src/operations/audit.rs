@@ -1,54 +1,32 @@
 //! The audit: rows are added and read, never changed. The first ones are removed after their retention.
 
-use crate::Store;
 use std::time::Duration;
 
 use serde_json::json;
 
 use crate::postgres::VisibleRows;
-use crate::row::FromRow as _;
-use crate::sql::{Sql, Tx, args, sql, steps};
-use crate::{AuditExtent, AuditFilter, StoreError};
+use crate::row::{FromRow as _, from_row, read};
+use crate::sql::{Sql, Tx, args, sql, statements, steps};
+use crate::{AuditExtent, AuditFilter, Store, StoreError};
 use leadhost_domain::audit::{Act, AuditActor, AuditCheckpoint, AuditRow, OperatorAct, SERVICE};
 use leadhost_domain::time::Micros;
 
-// One host at a time: two that read the last row at once would both follow it. Readers are not
-// blocked.
-static ONE_AT_A_TIME: Sql = sql("
+statements! {
+    // One host at a time: two that read the last row at once would both follow it. Readers are not
+    // blocked.
+    static ONE_AT_A_TIME: Sql = sql("
 lock table audit in share row exclusive mode -- postgres");
 
-static LAST: Sql = sql("
+    static LAST: Sql = sql("
 select number, at, key_id, label, role, address, act, target, outcome, begun, detail, hash
 from audit
 where number = (select max(number) from audit)");
 
-static ADD: Sql = sql("
+    static ADD: Sql = sql("
 insert into audit (number, at, key_id, label, role, address, act, target, outcome, begun, detail, hash)
 values (:number, :at, :key_id, :label, :role, :address, :act, :target, :outcome, :begun, :detail, :hash)");
 
-impl Store {
-    /// Adds an act to the audit, after its last row.
-    pub async fn add_audit(&self, act: Act) -> Result<AuditRow, StoreError> {
-        self.database
-            .write(VisibleRows::Exempt, steps!(|tx| add_in(tx, act).await))
-            .await
-    }
-}
-
-/// Adds an act like [`add`], in a transaction that changes more.
-pub async fn add_in(tx: &mut Tx, act: Act) -> Result<AuditRow, StoreError> {
-    tx.run(&ONE_AT_A_TIME, &[]).await?;
-    let last = tx.row(&LAST, &[], AuditRow::from_row).await?;
-    let row = AuditRow::new(last.as_ref(), act);
-    let args = args! {
-        from row: number, at, key_id, label, role, address, act, target, outcome, begun, detail,
-        hash,
-    };
-    tx.run(&ADD, &args).await?;
-    Ok(row)
-}
-
-static NEWEST: Sql = sql("
+    static NEWEST: Sql = sql("
 select number, at, key_id, label, role, address, act, target, outcome, begun, detail, hash
 from audit
 where number < :before
@@ -66,7 +44,41 @@ and (
 order by number desc
 limit :limit");
 
+    static AFTER: Sql = sql("
+select number, at, key_id, label, role, address, act, target, outcome, begun, detail, hash
+from audit
+where number > :after
+order by number
+limit :limit");
+
+    static REMOVE: Sql = sql("
+delete from audit
+where number <= :number");
+
+    static CHECKPOINT: Sql = sql("
+insert into audit_checkpoint (id, number, hash)
+values (1, :number, :hash)
+on conflict (id) do update set number = excluded.number, hash = excluded.hash");
+
+    static EXTENT: Sql = sql("
+select coalesce((select max(number) from audit), 0) as newest, coalesce(max(number), 0) as removed,
+  coalesce(max(hash), '') as hash
+from audit_checkpoint
+where id = 1");
+}
+
+from_row! {
+    AuditExtent |row| {
+        newest, removed = read!(row => AuditCheckpoint { number: "removed", hash }),
+    }
+}
+
 impl Store {
+    /// Adds an act to the audit, after its last row.
+    pub async fn add_audit(&self, act: Act) -> Result<AuditRow, StoreError> {
+        steps!(self.database.write(Exempt), |tx| add_in(tx, act).await).await
+    }
+
     /// Returns rows of the audit, newest first.
     pub async fn audit(&self, filter: &AuditFilter) -> Result<Vec<AuditRow>, StoreError> {
         let args = args! {
@@ -77,16 +89,7 @@ impl Store {
             .rows(VisibleRows::Exempt, &NEWEST, args, AuditRow::from_row)
             .await
     }
-}
 
-static AFTER: Sql = sql("
-select number, at, key_id, label, role, address, act, target, outcome, begun, detail, hash
-from audit
-where number > :after
-order by number
-limit :limit");
-
-impl Store {
     /// Returns the rows of the audit after a number, oldest first, at most `limit`.
     pub async fn audit_after(&self, after: i64, limit: u32) -> Result<Vec<AuditRow>, StoreError> {
         let args = args! { after, limit };
@@ -94,21 +97,7 @@ impl Store {
             .rows(VisibleRows::Exempt, &AFTER, args, AuditRow::from_row)
             .await
     }
-}
 
-/// Old rows are removed once a day, so that the rows about it stay few.
-const DAY: Duration = Duration::from_hours(24);
-
-static REMOVE: Sql = sql("
-delete from audit
-where number <= :number");
-
-static CHECKPOINT: Sql = sql("
-insert into audit_checkpoint (id, number, hash)
-values (1, :number, :hash)
-on conflict (id) do update set number = excluded.number, hash = excluded.hash");
-
-impl Store {
     /// Removes the first rows of the audit, at most `limit`, from before this time, once a day. Records their
     /// removal and where the chain begins from then on. Returns how many it removed.
     pub async fn remove_audit(
@@ -117,67 +106,49 @@ impl Store {
         now: Micros,
         limit: u32,
     ) -> Result<u64, StoreError> {
-        self.database
-            .write(
-                VisibleRows::Exempt,
-                steps!(|tx| {
-                    tx.run(&ONE_AT_A_TIME, &[]).await?;
-                    let args = args! { after: 0_i64, limit };
-                    let oldest = tx.rows(&AFTER, &args, AuditRow::from_row).await?;
-                    let is_due = oldest.first().is_some_and(|row| row.at < before.minus(DAY));
-                    // Clocks of hosts differ: the chain ends at the first row that is kept.
-                    let past = oldest.iter().take_while(|row| is_due && row.at < before);
-                    let Some(last) = past.clone().last() else {
-                        return Ok(0);
-                    };
-                    let rows = past.count();
-                    let detail = json!({"number": last.number, "hash": last.hash, "rows": rows});
-                    let by = AuditActor::service(SERVICE);
-                    let act = (OperatorAct::RemoveAudit, "");
-                    add_in(tx, Act::done(by, now, act, &detail)).await?;
-                    let args = args! { number: last.number, hash: &last.hash };
-                    tx.run(&CHECKPOINT, &args).await?;
-                    tx.run(&REMOVE, &args! { number: last.number }).await
-                }),
-            )
-            .await
+        steps!(self.database.write(Exempt), |tx| {
+            tx.run(&ONE_AT_A_TIME, &[]).await?;
+            let args = args! { after: 0_i64, limit };
+            let oldest = tx.rows(&AFTER, &args, AuditRow::from_row).await?;
+            let is_due = oldest.first().is_some_and(|row| row.at < before.minus(DAY));
+            // Clocks of hosts differ: the chain ends at the first row that is kept.
+            let past = oldest.iter().take_while(|row| is_due && row.at < before);
+            let Some(last) = past.clone().last() else {
+                return Ok(0);
+            };
+            let rows = past.count();
+            let detail = json!({"number": last.number, "hash": last.hash, "rows": rows});
+            let by = AuditActor::service(SERVICE);
+            let act = (OperatorAct::RemoveAudit, "");
+            add_in(tx, Act::done(by, now, act, &detail)).await?;
+            let args = args! { number: last.number, hash: &last.hash };
+            tx.run(&CHECKPOINT, &args).await?;
+            tx.run(&REMOVE, &args! { number: last.number }).await
+        })
+        .await
     }
-}
 
-static EXTENT: Sql = sql("
-select coalesce((select max(number) from audit), 0) as newest, coalesce(max(number), 0) as removed,
-  coalesce(max(hash), '') as hash
-from audit_checkpoint
-where id = 1");
-
-impl Store {
     /// Returns which rows the audit has.
     pub async fn audit_extent(&self) -> Result<AuditExtent, StoreError> {
-        self.database
-            .read(
-                VisibleRows::Exempt,
-                steps!(|tx| {
-                    tx.only(&EXTENT, &[], |row| {
-                        let (number, hash) = (row.get("removed")?, row.get("hash")?);
-                        Ok(AuditExtent {
-                            newest: row.get("newest")?,
-                            removed: AuditCheckpoint { number, hash },
-                        })
-                    })
-                    .await
-                }),
-            )
-            .await
+        steps!(self.database.read(Exempt), |tx| {
+            tx.only(&EXTENT, &[], AuditExtent::from_row).await
+        })
+        .await
     }
 }
 
-pub const SQL: &[&Sql] = &[
-    &ONE_AT_A_TIME,
-    &LAST,
-    &ADD,
-    &NEWEST,
-    &AFTER,
-    &REMOVE,
-    &CHECKPOINT,
-    &EXTENT,
-];
+/// Adds an act like [`add`], in a transaction that changes more.
+pub async fn add_in(tx: &mut Tx, act: Act) -> Result<AuditRow, StoreError> {
+    tx.run(&ONE_AT_A_TIME, &[]).await?;
+    let last = tx.row(&LAST, &[], AuditRow::from_row).await?;
+    let row = AuditRow::new(last.as_ref(), act);
+    let args = args! {
+        from row: number, at, key_id, label, role, address, act, target, outcome, begun, detail,
+        hash,
+    };
+    tx.run(&ADD, &args).await?;
+    Ok(row)
+}
+
+/// Old rows are removed once a day, so that the rows about it stay few.
+const DAY: Duration = Duration::from_hours(24);

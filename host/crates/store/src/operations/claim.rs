@@ -5,7 +5,6 @@
 //! Hosts take work from the same queue and never wait for each other: a host skips the rows that
 //! another one is about to take.
 
-use crate::Store;
 use std::collections::{BTreeMap, BTreeSet};
 
 use uuid::Uuid;
@@ -14,18 +13,14 @@ use crate::claim_turns::{ClaimCandidate, ClaimTurns};
 use crate::database::Database;
 use crate::decide::SendState;
 use crate::operations::batch::load::locked::{SEND, WHOLE};
-use crate::postgres::VisibleRows;
 use crate::row::{FromRow as _, from_row, read};
 use crate::schema::response;
-use crate::sql::{Json, Sql, Tx, args, sql, steps};
+use crate::sql::{Json, Sql, Tx, args, sql, statements, steps};
 use crate::sqlite::threads::End;
-use crate::{HeldDelivery, HeldFetch, HeldSend, Job, Lease, NewDelivery, StoreError};
+use crate::{HeldDelivery, HeldFetch, HeldSend, Job, Lease, NewDelivery, Store, StoreError};
 use leadhost_domain::id::{DeliveryId, MessageId, WorkspaceId};
 use leadhost_domain::plugin::Digest;
 use leadhost_domain::time::Micros;
-
-/// A piece of work in the queue: the id of a delivery or of a message, and its place.
-type Piece = (Uuid, i32);
 
 // Finds, for each kind, the oldest work of each connection that no other host is about to take.
 // Connections with work are found one after the other in an index, regardless of how much work each
@@ -33,23 +28,34 @@ type Piece = (Uuid, i32);
 // from end to end. Only work that may be claimed automatically has a time: deliveries that are
 // queued or failed, fetches, and sends that wait or whose holder may have died in the middle of the
 // call.
-static CONVERSIONS: Sql = sql("
+macro_rules! due {
+    ($index:literal, $kind:literal, $also:literal) => {
+        sql(concat!(
+            "
 with recursive waiting (connection_id) as (
   select (
-    select connection_id
-    from queue
-    indexed by queue_conversions                         -- sqlite
-    where item = -1
-    and due_at is not null
-    and connection_id > ''
-    order by connection_id
+    select q.connection_id
+    from queue as q
+    indexed by ",
+            $index,
+            " -- sqlite
+    where q.item ",
+            $kind,
+            "
+    and q.due_at is not null
+    and q.connection_id > ''
+    order by q.connection_id
     limit 1)
   union all
   select (
     select q.connection_id
     from queue as q
-    indexed by queue_conversions                         -- sqlite
-    where q.item = -1
+    indexed by ",
+            $index,
+            " -- sqlite
+    where q.item ",
+            $kind,
+            "
     and q.due_at is not null
     and q.connection_id > waiting.connection_id
     order by q.connection_id
@@ -65,57 +71,34 @@ cross join queue as due                                  -- sqlite
   on (due.delivery_id, due.item) in (                    -- sqlite
   select q.delivery_id, q.item                           -- sqlite
   from queue as q
-  indexed by queue_conversions                           -- sqlite
+  indexed by ",
+            $index,
+            " -- sqlite
   where q.connection_id = waiting.connection_id
-  and q.item = -1
+  and q.item ",
+            $kind,
+            "
   and q.due_at <= :now
   and (q.lease_until_at is null or q.lease_until_at <= :now)
+",
+            $also,
+            "
   order by q.due_at
   limit :most
   for update skip locked                                 -- postgres
 ) as due                                                 -- postgres
 )                                                        -- sqlite
-");
+"
+        ))
+    };
+}
 
-// Pauses and holds do not apply to a send that was being sent, because it makes no further call,
-// nor to work that has waited too long and is given up.
-static CALLS: Sql = sql("
-with recursive waiting (connection_id) as (
-  select (
-    select connection_id
-    from queue
-    indexed by queue_calls                               -- sqlite
-    where item <> -1
-    and due_at is not null
-    and connection_id > ''
-    order by connection_id
-    limit 1)
-  union all
-  select (
-    select q.connection_id
-    from queue as q
-    indexed by queue_calls                               -- sqlite
-    where q.item <> -1
-    and q.due_at is not null
-    and q.connection_id > waiting.connection_id
-    order by q.connection_id
-    limit 1)
-  from waiting
-  where waiting.connection_id is not null
-)
-select waiting.connection_id, due.delivery_id, due.item, due.due_at
-from waiting
-cross join lateral (                                     -- postgres
-  select q.delivery_id, q.item, q.due_at                 -- postgres
-cross join queue as due                                  -- sqlite
-  on (due.delivery_id, due.item) in (                    -- sqlite
-  select q.delivery_id, q.item                           -- sqlite
-  from queue as q
-  indexed by queue_calls                                 -- sqlite
-  where q.connection_id = waiting.connection_id
-  and q.item <> -1
-  and q.due_at <= :now
-  and (q.lease_until_at is null or q.lease_until_at <= :now)
+statements! {
+    static CONVERSIONS: Sql = due!("queue_conversions", "= -1", "");
+
+    // Pauses and holds do not apply to a send that was being sent, because it makes no further call,
+    // nor to work that has waited too long and is given up.
+    static CALLS: Sql = due!("queue_calls", "<> -1", "\
   and (q.status = 'sending' or q.until_at <= :now or q.connection_id not in (
     select id from connections where paused_at is not null))
   and (q.item <> -2 or q.status = 'sending' or q.until_at <= :now
@@ -127,15 +110,9 @@ cross join queue as due                                  -- sqlite
       select 1 from holds as h                                        -- sqlite
       where h.connection_id = q.connection_id                         -- sqlite
       and h.contact_id = x'00000000000000000000000000000000'          -- sqlite
-      and h.until_at > :now))                                         -- sqlite
-  order by q.due_at
-  limit :most
-  for update skip locked                                 -- postgres
-) as due                                                 -- postgres
-)                                                        -- sqlite
-");
+      and h.until_at > :now))                                         -- sqlite");
 
-static ANY_DUE: Sql = sql("
+    static ANY_DUE: Sql = sql("
 select 1                                                 -- postgres
 from queue                                               -- postgres
 where due_at <= :now                                     -- postgres
@@ -143,8 +120,8 @@ and (lease_until_at is null or lease_until_at <= :now)   -- postgres
 limit 1                                                  -- postgres
 ");
 
-// Work that was found without a lock may have been taken by another host.
-static TAKE: Sql = sql("
+    // Work that was found without a lock may have been taken by another host.
+    static TAKE: Sql = sql("
 each (id uuid, place number, lease number, now time, held_until_at time)
 update queue
 set lease = each.lease, lease_until_at = each.held_until_at,
@@ -155,6 +132,107 @@ and queue.item = each.place
 and queue.due_at <= each.now
 and (queue.lease_until_at is null or queue.lease_until_at <= each.now)
 returning workspace_id, delivery_id, item");
+
+    static NEXT_LEASE: Sql = sql("
+select nextval('leases') as lease     -- postgres
+update store                          -- sqlite
+set last_lease = last_lease + 1       -- sqlite
+returning last_lease as lease         -- sqlite
+");
+
+    static TAKE_WAITING: Sql = sql("
+update queue
+set lease = :lease, lease_until_at = :until
+where delivery_id = :id
+and item = -1
+and (lease_until_at is null or lease_until_at <= :now)
+returning workspace_id, delivery_id, item");
+
+    // A finished delivery has no place in the queue until it is claimed. If another host has just
+    // finished it, that host still has it at this moment. The lock keeps the delivery from being
+    // removed for its age in the meantime.
+    static TAKE_FINISHED: Sql = sql("
+insert into queue (workspace_id, delivery_id, item, connection_id, status, digest, body_bytes,
+  lease, lease_until_at)
+select workspace_id, id, -1, connection_id, status, ran ->> 'digest', body_bytes,
+  :lease::bigint, :until::timestamptz
+from deliveries
+where id = :id
+and status in ('converted', 'duplicate', 'rejected', 'ignored')
+for share -- postgres
+on conflict do nothing
+returning workspace_id, delivery_id, item");
+
+    static TAKE_FAILED: Sql = sql("
+with found (id, place) as materialized (
+  select delivery_id, item
+  from queue
+  where connection_id = any (array(select id from connections where plugin = :plugin)) -- postgres
+  where connection_id in (select id from connections where plugin = :plugin)           -- sqlite
+  and status in ('failed', 'parked')
+  and item = -1
+  and (:after::uuid is null or delivery_id > :after::uuid)
+  and (digest is null or digest <> :not_with)
+  and (lease_until_at is null or lease_until_at <= :now)
+  order by delivery_id
+  limit :limit
+  for update skip locked -- postgres
+)
+update queue
+set lease = :lease, lease_until_at = :until
+from found
+where queue.delivery_id = found.id
+and queue.item = found.place
+returning workspace_id, delivery_id, item");
+
+    static HELD_DELIVERIES: Sql = sql("
+each (workspace_id uuid, id uuid)
+select d.workspace_id, d.id, d.connection_id, d.received_at, d.method, d.path, d.query, d.headers,
+  d.status, d.ran, d.attempts, d.presented, d.body
+from each
+ordered join deliveries as d
+  on d.workspace_id = each.workspace_id
+  and d.id = each.id");
+
+    static HELD_FETCHES: Sql = sql("
+each (workspace_id uuid, delivery_id uuid, item number)
+select f.workspace_id, f.delivery_id, f.item, f.connection_id, f.external_id, f.hop, f.until_at,
+  f.attempts, f.ran, f.request, f.state, f.response_head, f.response_body,
+  d.received_at, d.connection_id as received_by
+from each
+fenced join fetches as f
+  on f.workspace_id = each.workspace_id
+  and f.delivery_id = each.delivery_id
+  and f.item = each.item
+ordered join deliveries as d
+  on d.workspace_id = each.workspace_id
+  and d.id = each.delivery_id");
+
+    static HELD_SENDS: Sql = sql("
+each (workspace_id uuid, message_id uuid, now time)
+select s.workspace_id, s.message_id, s.conversation_id, s.contact_id, s.connection_id, s.recipient,
+  s.payload::text as payload, s.attempts, s.until_at, q.status as state,
+  h.until_at as held_until_at,
+  exists (
+    select 1 from contacts as c
+    where c.workspace_id = s.workspace_id
+    and c.id = s.contact_id
+    and c.banned_at is not null) as banned
+from each
+fenced join sends as s
+  on s.workspace_id = each.workspace_id
+  and s.message_id = each.message_id
+ordered join queue as q
+  on q.delivery_id = s.message_id
+  and q.item = -2
+left join holds as h
+  on h.connection_id = s.connection_id
+  and h.contact_id = s.contact_id
+  and h.until_at > each.now");
+}
+
+/// A piece of work in the queue: the id of a delivery or of a message, and its place.
+type Piece = (Uuid, i32);
 
 impl Store {
     /// Claims due work: deliveries to convert, fetches and sends to make. Connections take turns,
@@ -171,49 +249,95 @@ impl Store {
             // The search runs on a reader. The writer is held only to take what was found, and takes
             // what is still due and free.
             Database::Sqlite(_) => {
-                let found = self
-                    .database
-                    .read(
-                        VisibleRows::Exempt,
-                        steps!(|tx| find(tx, &turns, now).await),
-                    )
-                    .await?;
+                let found =
+                    steps!(self.database.read(Exempt), |tx| find(tx, &turns, now).await).await?;
                 if found.is_empty() {
                     return Ok(Vec::new());
                 }
-                self.database
-                    .write_or_undo(
-                        VisibleRows::Exempt,
-                        steps!(|tx| take(tx, &found, now, until).await),
-                    )
-                    .await
+                steps!(self.database.write_or_undo(Exempt), |tx| take(
+                    tx, &found, now, until
+                )
+                .await)
+                .await
             }
             // If hosts searched at once without a lock, they would find the same work, and all but one
             // of them would get nothing although there is work. So rows are locked as they are found.
             // Only whether anything is due at all is checked without a lock, because most polls find
             // nothing.
             Database::Postgres(_) => {
-                let any = self
-                    .database
-                    .read(
-                        VisibleRows::Exempt,
-                        steps!(|tx| tx.row(&ANY_DUE, &args! { now }, |_| Ok(())).await),
-                    )
-                    .await?;
+                let any = steps!(self.database.read(Exempt), |tx| tx
+                    .row(&ANY_DUE, &args! { now }, |_| Ok(()))
+                    .await)
+                .await?;
                 if any.is_none() {
                     return Ok(Vec::new());
                 }
-                self.database
-                    .write_or_undo(
-                        VisibleRows::Exempt,
-                        steps!(|tx| {
-                            let found = find(tx, &turns, now).await?;
-                            take(tx, &found, now, until).await
-                        }),
-                    )
-                    .await
+                steps!(self.database.write_or_undo(Exempt), |tx| {
+                    let found = find(tx, &turns, now).await?;
+                    take(tx, &found, now, until).await
+                })
+                .await
             }
         }
+    }
+
+    /// Claims one delivery for a replay, in any state. Returns `None` if it does not exist or is
+    /// leased.
+    pub async fn claim_delivery(
+        &self,
+        id: DeliveryId,
+        now: Micros,
+        until: Micros,
+    ) -> Result<Option<HeldDelivery>, StoreError> {
+        steps!(self.database.write_or_undo(All), |tx| {
+            let lease = next_lease(tx).await?;
+            let args = args! { id, lease: lease.0, now, until };
+            let mut taken = tx.row(&TAKE_WAITING, &args, ClaimedRow::from_row).await?;
+            if taken.is_none() {
+                taken = tx.row(&TAKE_FINISHED, &args, ClaimedRow::from_row).await?;
+            }
+            let Some(taken) = taken else {
+                return Ok((None, End::Undo));
+            };
+            let mut held = held_deliveries(tx, &[taken], lease).await?;
+            Ok((held.remove(&id), End::Commit))
+        })
+        .await
+    }
+
+    /// Claims the oldest failed and parked deliveries of a plugin's connections whose last attempt
+    /// ran another version than `not_with`, or was left out: those after this one.
+    pub async fn claim_failed(
+        &self,
+        plugin: &str,
+        not_with: &Digest,
+        after: Option<DeliveryId>,
+        limit: u32,
+        now: Micros,
+        until: Micros,
+    ) -> Result<Vec<HeldDelivery>, StoreError> {
+        let (plugin, not_with) = (plugin.to_owned(), not_with.clone());
+        steps!(self.database.write_or_undo(Exempt), |tx| {
+            let lease = next_lease(tx).await?;
+            let args = args! {
+                plugin: &plugin,
+                not_with: &not_with,
+                after: after,
+                limit,
+                now,
+                until,
+                lease: lease.0,
+            };
+            let taken = tx.rows(&TAKE_FAILED, &args, ClaimedRow::from_row).await?;
+            if taken.is_empty() {
+                return Ok((Vec::new(), End::Undo));
+            }
+            name(tx, &taken).await?;
+            let held = held_deliveries(tx, &taken, lease).await?;
+            // Sorted by id, which is by age.
+            Ok((held.into_values().collect(), End::Commit))
+        })
+        .await
     }
 }
 
@@ -233,12 +357,10 @@ async fn candidates(
     let sql = if conversions { &CONVERSIONS } else { &CALLS };
     let args = args! { now, most: turns.looked_at(conversions) };
     tx.rows(sql, &args, |row| {
-        Ok(ClaimCandidate {
-            connection: row.get("connection_id")?,
-            is_conversion: conversions,
-            due: row.get("due_at")?,
-            piece: (row.get("delivery_id")?, row.get("item")?),
-        })
+        Ok(read!(row => ClaimCandidate {
+            connection: "connection_id", is_conversion = conversions, due: "due_at",
+            piece = (row.get("delivery_id")?, row.get("item")?),
+        }))
     })
     .await
 }
@@ -289,13 +411,6 @@ async fn take(
     Ok((jobs, End::Commit))
 }
 
-static NEXT_LEASE: Sql = sql("
-select nextval('leases') as lease     -- postgres
-update store                          -- sqlite
-set last_lease = last_lease + 1       -- sqlite
-returning last_lease as lease         -- sqlite
-");
-
 async fn next_lease(tx: &mut Tx) -> Result<Lease, StoreError> {
     tx.only(&NEXT_LEASE, &[], |row| Ok(Lease(row.get("lease")?)))
         .await
@@ -322,133 +437,6 @@ async fn name(tx: &mut Tx, taken: &[ClaimedRow]) -> Result<(), StoreError> {
     tx.name(&workspaces).await
 }
 
-static TAKE_WAITING: Sql = sql("
-update queue
-set lease = :lease, lease_until_at = :until
-where delivery_id = :id
-and item = -1
-and (lease_until_at is null or lease_until_at <= :now)
-returning workspace_id, delivery_id, item");
-
-// A finished delivery has no place in the queue until it is claimed. If another host has just
-// finished it, that host still has it at this moment. The lock keeps the delivery from being
-// removed for its age in the meantime.
-static TAKE_FINISHED: Sql = sql("
-insert into queue (workspace_id, delivery_id, item, connection_id, status, digest, body_bytes,
-  lease, lease_until_at)
-select workspace_id, id, -1, connection_id, status, ran ->> 'digest', body_bytes,
-  :lease::bigint, :until::timestamptz
-from deliveries
-where id = :id
-and status in ('converted', 'duplicate', 'rejected', 'ignored')
-for share -- postgres
-on conflict do nothing
-returning workspace_id, delivery_id, item");
-
-impl Store {
-    /// Claims one delivery for a replay, in any state. Returns `None` if it does not exist or is
-    /// leased.
-    pub async fn claim_delivery(
-        &self,
-        id: DeliveryId,
-        now: Micros,
-        until: Micros,
-    ) -> Result<Option<HeldDelivery>, StoreError> {
-        self.database
-            .write_or_undo(
-                VisibleRows::All,
-                steps!(|tx| {
-                    let lease = next_lease(tx).await?;
-                    let args = args! { id, lease: lease.0, now, until };
-                    let mut taken = tx.row(&TAKE_WAITING, &args, ClaimedRow::from_row).await?;
-                    if taken.is_none() {
-                        taken = tx.row(&TAKE_FINISHED, &args, ClaimedRow::from_row).await?;
-                    }
-                    let Some(taken) = taken else {
-                        return Ok((None, End::Undo));
-                    };
-                    let mut held = held_deliveries(tx, &[taken], lease).await?;
-                    Ok((held.remove(&id), End::Commit))
-                }),
-            )
-            .await
-    }
-}
-
-static TAKE_FAILED: Sql = sql("
-with found (id, place) as materialized (
-  select delivery_id, item
-  from queue
-  where connection_id = any (array(select id from connections where plugin = :plugin)) -- postgres
-  where connection_id in (select id from connections where plugin = :plugin)           -- sqlite
-  and status in ('failed', 'parked')
-  and item = -1
-  and (:after::uuid is null or delivery_id > :after::uuid)
-  and (digest is null or digest <> :not_with)
-  and (lease_until_at is null or lease_until_at <= :now)
-  order by delivery_id
-  limit :limit
-  for update skip locked -- postgres
-)
-update queue
-set lease = :lease, lease_until_at = :until
-from found
-where queue.delivery_id = found.id
-and queue.item = found.place
-returning workspace_id, delivery_id, item");
-
-impl Store {
-    /// Claims the oldest failed and parked deliveries of a plugin's connections whose last attempt
-    /// ran another version than `not_with`, or was left out: those after this one.
-    pub async fn claim_failed(
-        &self,
-        plugin: &str,
-        not_with: &Digest,
-        after: Option<DeliveryId>,
-        limit: u32,
-        now: Micros,
-        until: Micros,
-    ) -> Result<Vec<HeldDelivery>, StoreError> {
-        let (plugin, digest) = (plugin.to_owned(), not_with.clone());
-        let not_with = digest;
-        self.database
-            .write_or_undo(
-                VisibleRows::Exempt,
-                steps!(|tx| {
-                    let lease = next_lease(tx).await?;
-                    let args = args! {
-                        plugin: &plugin,
-                        not_with: &not_with,
-                        after: after,
-                        limit,
-                        now,
-                        until,
-                        lease: lease.0,
-                    };
-                    let taken = tx.rows(&TAKE_FAILED, &args, ClaimedRow::from_row).await?;
-                    if taken.is_empty() {
-                        return Ok((Vec::new(), End::Undo));
-                    }
-                    name(tx, &taken).await?;
-                    let held = held_deliveries(tx, &taken, lease).await?;
-                    // Sorted by id, which is by age.
-                    Ok((held.into_values().collect(), End::Commit))
-                }),
-            )
-            .await
-    }
-}
-
-static HELD_DELIVERIES: Sql = sql("
-each (workspace_id uuid, id uuid)
-select d.workspace_id, d.id, d.connection_id, d.received_at, d.method, d.path, d.query, d.headers,
-  d.status, d.ran, d.attempts, d.presented, d.body
-from each
-cross join deliveries as d -- sqlite
-join deliveries as d -- postgres
-  on d.workspace_id = each.workspace_id
-  and d.id = each.id");
-
 async fn held_deliveries(
     tx: &mut Tx,
     taken: &[ClaimedRow],
@@ -469,29 +457,6 @@ async fn held_deliveries(
         .await?;
     Ok(held.into_iter().collect())
 }
-
-static HELD_FETCHES: Sql = sql("
-each (workspace_id uuid, delivery_id uuid, item number)
-select f.workspace_id, f.delivery_id, f.item, f.connection_id, f.external_id, f.hop, f.until_at,
-  f.attempts, f.ran, f.request, f.state, f.response_head, f.response_body,
-  d.received_at, d.connection_id as received_by
-from each
-cross join lateral (                              -- postgres
-  select *                                        -- postgres
-  from fetches                                    -- postgres
-  where workspace_id = each.workspace_id          -- postgres
-  and delivery_id = each.delivery_id              -- postgres
-  and item = each.item                            -- postgres
-  offset 0                                        -- postgres
-) as f                                            -- postgres
-cross join fetches as f                           -- sqlite
-  on f.workspace_id = each.workspace_id           -- sqlite
-  and f.delivery_id = each.delivery_id            -- sqlite
-  and f.item = each.item                          -- sqlite
-cross join deliveries as d -- sqlite
-join deliveries as d -- postgres
-  on d.workspace_id = each.workspace_id
-  and d.id = each.delivery_id");
 
 async fn held_fetches(
     tx: &mut Tx,
@@ -517,36 +482,6 @@ async fn held_fetches(
         .await?;
     Ok(held.into_iter().collect())
 }
-
-static HELD_SENDS: Sql = sql("
-each (workspace_id uuid, message_id uuid, now time)
-select s.workspace_id, s.message_id, s.conversation_id, s.contact_id, s.connection_id, s.recipient,
-  s.payload::text as payload, s.attempts, s.until_at, q.status as state,
-  h.until_at as held_until_at,
-  exists (
-    select 1 from contacts as c
-    where c.workspace_id = s.workspace_id
-    and c.id = s.contact_id
-    and c.banned_at is not null) as banned
-from each
-cross join lateral (                              -- postgres
-  select *                                        -- postgres
-  from sends                                      -- postgres
-  where workspace_id = each.workspace_id          -- postgres
-  and message_id = each.message_id                -- postgres
-  offset 0                                        -- postgres
-) as s                                            -- postgres
-cross join sends as s                             -- sqlite
-  on s.workspace_id = each.workspace_id           -- sqlite
-  and s.message_id = each.message_id              -- sqlite
-cross join queue as q -- sqlite
-join queue as q -- postgres
-  on q.delivery_id = s.message_id
-  and q.item = -2
-left join holds as h
-  on h.connection_id = s.connection_id
-  and h.contact_id = s.contact_id
-  and h.until_at > each.now");
 
 /// Reads the taken sends, with a hold on the contact if there is one. A hold on the whole number
 /// would have prevented the claim.
@@ -576,17 +511,3 @@ async fn held_sends(
         .await?;
     Ok(held.into_iter().collect())
 }
-
-pub const SQL: &[&Sql] = &[
-    &CONVERSIONS,
-    &CALLS,
-    &ANY_DUE,
-    &TAKE,
-    &NEXT_LEASE,
-    &TAKE_WAITING,
-    &TAKE_FINISHED,
-    &TAKE_FAILED,
-    &HELD_DELIVERIES,
-    &HELD_FETCHES,
-    &HELD_SENDS,
-];

@@ -1,13 +1,12 @@
 //! Connections: by id for the intake, by name for operators. They contain nothing about a person,
 //! and are read before a workspace is known.
 
-use crate::Store;
 use std::collections::HashSet;
 
-use crate::StoreError;
 use crate::postgres::VisibleRows;
 use crate::row::FromRow as _;
-use crate::sql::{Sql, args, sql, steps};
+use crate::sql::{Sql, args, sql, statements, steps};
+use crate::{Store, StoreError};
 use leadhost_domain::connection::{Connection, ConnectionPause};
 use leadhost_domain::id::{ConnectionId, WorkspaceId};
 
@@ -25,11 +24,21 @@ from connections
     };
 }
 
-static ONE: Sql = connections_where!("where id = :id");
-static LIST: Sql = connections_where!(
-    "where :workspace::uuid is null or workspace_id = :workspace
+statements! {
+    static ONE: Sql = connections_where!("where id = :id");
+
+    static LIST: Sql = connections_where!(
+        "where :workspace::uuid is null or workspace_id = :workspace
 order by name collate \"C\", id collate \"C\""
-);
+    );
+
+    static IDS: Sql = sql("select id from connections");
+
+    static PAUSE: Sql = sql("
+update connections
+set paused_at = :since, paused_reason = :reason
+where id = :id");
+}
 
 impl Store {
     /// Returns a source or channel. `None` if there is no such connection.
@@ -39,20 +48,13 @@ impl Store {
             .row(VisibleRows::Exempt, &ONE, args, Connection::from_row)
             .await
     }
-}
 
-static IDS: Sql = sql("select id from connections");
-
-impl Store {
     /// Returns the ids of the connections of all workspaces.
     pub async fn connection_ids(&self) -> Result<HashSet<ConnectionId>, StoreError> {
-        let ids = self
-            .database
-            .read(
-                VisibleRows::Exempt,
-                steps!(|tx| tx.rows(&IDS, &[], |row| row.get("id")).await),
-            )
-            .await?;
+        let ids = steps!(self.database.read(Exempt), |tx| tx
+            .rows(&IDS, &[], |row| row.get("id"))
+            .await)
+        .await?;
         Ok(ids.into_iter().collect())
     }
 
@@ -66,14 +68,7 @@ impl Store {
             .rows(VisibleRows::Exempt, &LIST, args, Connection::from_row)
             .await
     }
-}
 
-static PAUSE: Sql = sql("
-update connections
-set paused_at = :since, paused_reason = :reason
-where id = :id");
-
-impl Store {
     /// Pauses the fetches of a connection, or resumes them.
     pub async fn pause_connection(
         &self,
@@ -82,18 +77,15 @@ impl Store {
     ) -> Result<(), StoreError> {
         let id = id.clone();
         let pause = pause.cloned();
-        self.database
-            .write_alone(steps!(|tx| {
-                let args = args! {
-                    id: &id,
-                    since: pause.as_ref().map(|pause| pause.since),
-                    reason: pause.as_ref().map(|pause| pause.reason.as_str()),
-                };
-                tx.run(&PAUSE, &args).await?;
-                Ok(())
-            }))
-            .await
+        steps!(self.database.write_alone(), |tx| {
+            let args = args! {
+                id: &id,
+                since: pause.as_ref().map(|pause| pause.since),
+                reason: pause.as_ref().map(|pause| pause.reason.as_str()),
+            };
+            tx.run(&PAUSE, &args).await?;
+            Ok(())
+        })
+        .await
     }
 }
-
-pub const SQL: &[&Sql] = &[&ONE, &IDS, &LIST, &PAUSE];

@@ -3,8 +3,6 @@
 //! Filters are combined with AND. One filter that an index supports leads each query. The others,
 //! if given, are applied to what it found.
 
-use crate::Store;
-use crate::{DealChange, Scope};
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
@@ -13,12 +11,12 @@ use uuid::Uuid;
 use crate::database::Database;
 use crate::operations::agents;
 use crate::operations::said;
-use crate::postgres::VisibleRows;
-use crate::row::FromRow as _;
 use crate::row::deals::{Looked, phone_key_of};
-use crate::sql::{Arg, Sql, args, sql, steps};
+use crate::row::{FromRow as _, cells, from_row};
+use crate::sql::{Arg, Sql, args, sql, statements, steps};
 use crate::{
-    DealFilter, DealItem, DealLog, DealPage, DealPast, FoundDeal, NewestDeals, StoreError,
+    DealChange, DealFilter, DealItem, DealLog, DealPage, DealPast, FoundDeal, NewestDeals, Scope,
+    Store, StoreError,
 };
 use leadhost_domain::contact::{SAID, email_key};
 use leadhost_domain::deal::DealView;
@@ -77,16 +75,9 @@ macro_rules! deals_where {
             having!($key),
             "
     ) as found
-    cross join lateral (                         -- postgres
-      select *                                   -- postgres
-      from deals                                 -- postgres
-      where workspace_id = :workspace            -- postgres
-      and person_id = found.contact_id           -- postgres
-      offset 0                                   -- postgres
-    ) as own                                     -- postgres
-    cross join deals as own                      -- sqlite
-      on own.person_id = found.contact_id        -- sqlite
-      and own.workspace_id = :workspace          -- sqlite
+    fenced join deals as own
+      on own.person_id = found.contact_id
+      and own.workspace_id = :workspace
 "
         ))
     };
@@ -132,12 +123,83 @@ macro_rules! deals_where {
     };
 }
 
-static BY_ID: Sql = deals_where!("id = :deal");
-static BY_PERSON: Sql = deals_where!("person_id = :person", "offset 0 -- postgres");
-static BY_PHONE: Sql = deals_where!(having, ":phone");
-static BY_EMAIL: Sql = deals_where!(having, ":email");
-static BY_EXTERNAL_ID: Sql = deals_where!("external_id = :external_id", "offset 0 -- postgres");
-static ALL: Sql = deals_where!("true");
+statements! {
+    static BY_ID: Sql = deals_where!("id = :deal");
+    static BY_PERSON: Sql = deals_where!("person_id = :person", "offset 0 -- postgres");
+    static BY_PHONE: Sql = deals_where!(having, ":phone");
+    static BY_EMAIL: Sql = deals_where!(having, ":email");
+    static BY_EXTERNAL_ID: Sql = deals_where!("external_id = :external_id", "offset 0 -- postgres");
+    static ALL: Sql = deals_where!("true");
+
+    // The newest of each workspace, because the key of deals begins with the workspace in PostgreSQL.
+    static NEWEST: Sql = shown!(
+        "
+  select own.*                                            -- postgres
+  from workspaces as w                                    -- postgres
+  cross join lateral (                                    -- postgres
+    select *
+    from deals
+    where workspace_id = w.id                             -- postgres
+    where (workspace_id between :first and :last) is true -- sqlite
+    and id >= :floor
+    and id < :before
+    order by id desc
+    limit :limit
+  ) as own                                                -- postgres
+  where w.id between :first and :last                     -- postgres
+  order by own.id desc                                    -- postgres
+  limit :limit                                            -- postgres"
+    );
+
+    // In SQLite, no index leads to the newest deals of one workspace.
+    static FLOOR: Sql = sql("
+select id                                                 -- sqlite
+from deals                                                -- sqlite
+where id < :before                                        -- sqlite
+order by id desc                                          -- sqlite
+limit 1 offset :rows                                      -- sqlite
+");
+
+    // Through the items of the contact, which are few.
+    static ITEMS: Sql = sql("
+select delivery_id, status
+from (
+  select delivery_id, status, deal_id
+  from items
+  where contact_id = :contact
+  and (workspace_id = :workspace) is true
+  order by delivery_id desc
+  limit :items
+) as own
+where deal_id = :deal
+order by delivery_id desc
+limit :limit");
+
+    static MADE: Sql = sql("
+select created_at, delivery_id
+from deals
+where workspace_id = :workspace
+and id = :deal");
+
+    static HISTORY: Sql = sql("
+select at as changed_at, who, changes
+from deal_history
+where deal_id = :deal
+order by number desc
+limit :limit");
+
+    static LOGS: Sql = sql("
+select id, created_at, partner_id, key_id, kind, subject, description, metadata
+from deal_logs
+where deal_id = :deal
+and (:before::uuid is null or id < :before)
+order by id desc
+limit :limit");
+}
+
+from_row! {
+    DealItem |row| { delivery: "delivery_id", status }
+}
 
 impl Store {
     /// Returns deals, newest first: at most `limit`, and fewer if they are large.
@@ -149,35 +211,159 @@ impl Store {
     ) -> Result<DealPage, StoreError> {
         let workspace = scope.workspace();
         let filter = filter.clone();
-        self.database
-            .read(
-                VisibleRows::Of(&[workspace]),
-                steps!(|tx| {
-                    let mut filter = filter;
-                    let limited = said::limited(tx, workspace, filter.partner).await?;
-                    loop {
-                        let args = arguments(workspace, &filter, i64::from(limit) + 1);
-                        let mut found = Looked::new(limit);
-                        tx.rows_while(leading(&filter), &args, |row| {
-                            Ok(found.add(DealView::from_row(row)?))
-                        })
-                        .await?;
-                        let mut page = found.page;
-                        let last = page.deals.last().and_then(|deal| deal.deal.id.parse().ok());
-                        if let Some(partner) = limited {
-                            let persons = page.deals.iter().map(|deal| &*deal.person.id);
-                            let said = said::of(tx, workspace, partner, persons).await?;
-                            limit_to_own(&said, &filter, &mut page.deals);
-                        }
-                        // A page on which all deals are left out would look like the last one.
-                        if !page.deals.is_empty() || !page.more {
-                            return Ok(page);
-                        }
-                        filter.before = last;
-                    }
-                }),
-            )
-            .await
+        steps!(self.database.read(Of(&[workspace])), |tx| {
+            let mut filter = filter;
+            let limited = said::limited(tx, workspace, filter.partner).await?;
+            loop {
+                let args = arguments(workspace, &filter, i64::from(limit) + 1);
+                let mut found = Looked::new(limit);
+                tx.rows_while(leading(&filter), &args, |row| {
+                    Ok(found.add(DealView::from_row(row)?))
+                })
+                .await?;
+                let mut page = found.page;
+                let last = page.deals.last().and_then(|deal| deal.deal.id.parse().ok());
+                if let Some(partner) = limited {
+                    let persons = page.deals.iter().map(|deal| &*deal.person.id);
+                    let said = said::of(tx, workspace, partner, persons).await?;
+                    limit_to_own(&said, &filter, &mut page.deals);
+                }
+                // A page on which all deals are left out would look like the last one.
+                if !page.deals.is_empty() || !page.more {
+                    return Ok(page);
+                }
+                filter.before = last;
+            }
+        })
+        .await
+    }
+
+    /// Returns the deals of a workspace that match the filter as operators find them, newest first: at
+    /// most `limit`.
+    pub async fn search_deals(
+        &self,
+        workspace: WorkspaceId,
+        filter: &DealFilter,
+        limit: u32,
+    ) -> Result<Vec<FoundDeal>, StoreError> {
+        let filter = filter.clone();
+        steps!(self.database.read_many(Of(&[workspace])), |tx| {
+            let args = arguments(workspace, &filter, limit.into());
+            tx.rows(leading(&filter), &args, FoundDeal::from_row).await
+        })
+        .await
+    }
+
+    /// Returns the newest deals of one workspace or of all, at most `limit`, and how far back they were
+    /// looked for.
+    pub async fn newest_deals(
+        &self,
+        workspace: Option<WorkspaceId>,
+        before: Option<DealId>,
+        limit: u32,
+    ) -> Result<NewestDeals, StoreError> {
+        let in_order = matches!(&self.database, Database::Postgres(_));
+        steps!(self.database.read_many(Of(&[])), |tx| {
+            // Without a given id, up to the greatest one, so that the index is walked as a range.
+            let before = before.map_or(Uuid::max(), |id| id.0);
+            let floor: Option<DealId> = if in_order {
+                None
+            } else {
+                let args = args! { before, rows: limits::DEALS_LOOKED_THROUGH };
+                tx.row(&FLOOR, &args, |row| row.get("id")).await?
+            };
+            let wanted = match workspace {
+                Some(workspace) => vec![workspace],
+                None => agents::workspace_ids(tx).await?,
+            };
+            let mut deals: Vec<FoundDeal> = Vec::new();
+            for (some, first, last) in agents::parts(&wanted) {
+                tx.name(some).await?;
+                let args = args! {
+                    first,
+                    last,
+                    floor: floor.map_or(Uuid::nil(), |id| id.0),
+                    before,
+                    limit,
+                };
+                deals.extend(tx.rows(&NEWEST, &args, FoundDeal::from_row).await?);
+            }
+            deals.sort_by_key(|deal| Reverse(deal.id));
+            deals.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
+            Ok(NewestDeals { deals, floor })
+        })
+        .await
+    }
+
+    /// Returns the deliveries with items that led to this deal of the contact, newest first: at most
+    /// `limit`.
+    pub async fn deal_items(
+        &self,
+        workspace: WorkspaceId,
+        contact: ContactId,
+        deal: DealId,
+        limit: u32,
+    ) -> Result<Vec<DealItem>, StoreError> {
+        steps!(self.database.read(Of(&[workspace])), |tx| {
+            let items = limits::SEARCHED_ITEMS;
+            let args = args! { workspace, contact, deal, items, limit };
+            tx.rows(&ITEMS, &args, DealItem::from_row).await
+        })
+        .await
+    }
+
+    /// Returns a deal's history and notes, or `None` if the workspace has no such deal.
+    pub async fn deal_past(
+        &self,
+        workspace: WorkspaceId,
+        deal: DealId,
+        limit: u32,
+    ) -> Result<Option<DealPast>, StoreError> {
+        steps!(self.database.read(Of(&[workspace])), |tx| {
+            let made = tx
+                .row(
+                    &MADE,
+                    &args! { workspace, deal },
+                    cells!("created_at", "delivery_id"),
+                )
+                .await?;
+            let Some((created_at, delivery_id)) = made else {
+                return Ok(None);
+            };
+            let before = None::<DealLogId>;
+            let args = args! { deal, before, limit };
+            Ok(Some(DealPast {
+                created_at,
+                delivery_id,
+                history: tx
+                    .rows(&HISTORY, &args! { deal, limit }, DealChange::from_row)
+                    .await?,
+                logs: tx.rows(&LOGS, &args, DealLog::from_row).await?,
+            }))
+        })
+        .await
+    }
+
+    /// Returns notes of the deal that the filter names, newest first: at most `limit` of those before
+    /// the given one. Returns `None` if no deal matches.
+    pub async fn deal_logs(
+        &self,
+        scope: &Scope,
+        filter: &DealFilter,
+        before: Option<DealLogId>,
+        limit: u32,
+    ) -> Result<Option<Vec<DealLog>>, StoreError> {
+        let (filter, workspace) = (filter.clone(), scope.workspace());
+        steps!(self.database.read(Of(&[workspace])), |tx| {
+            let args = arguments(workspace, &filter, 1);
+            let found = tx.row(leading(&filter), &args, |row| row.get("id")).await?;
+            let Some(deal): Option<DealId> = found else {
+                return Ok(None);
+            };
+            let args = args! { deal, before, limit };
+            Ok(Some(tx.rows(&LOGS, &args, DealLog::from_row).await?))
+        })
+        .await
     }
 }
 
@@ -228,251 +414,6 @@ fn arguments(workspace: WorkspaceId, filter: &DealFilter, limit: i64) -> Vec<Arg
     .to_vec()
 }
 
-impl Store {
-    /// Returns the deals of a workspace that match the filter as operators find them, newest first: at
-    /// most `limit`.
-    pub async fn search_deals(
-        &self,
-        workspace: WorkspaceId,
-        filter: &DealFilter,
-        limit: u32,
-    ) -> Result<Vec<FoundDeal>, StoreError> {
-        let filter = filter.clone();
-        self.database
-            .read_many(
-                VisibleRows::Of(&[workspace]),
-                steps!(|tx| {
-                    let args = arguments(workspace, &filter, limit.into());
-                    tx.rows(leading(&filter), &args, FoundDeal::from_row).await
-                }),
-            )
-            .await
-    }
-}
-
-// The newest of each workspace, because the key of deals begins with the workspace in PostgreSQL.
-static NEWEST: Sql = shown!(
-    "
-  select own.*                                            -- postgres
-  from workspaces as w                                    -- postgres
-  cross join lateral (                                    -- postgres
-    select *
-    from deals
-    where workspace_id = w.id                             -- postgres
-    where (workspace_id between :first and :last) is true -- sqlite
-    and id >= :floor
-    and id < :before
-    order by id desc
-    limit :limit
-  ) as own                                                -- postgres
-  where w.id between :first and :last                     -- postgres
-  order by own.id desc                                    -- postgres
-  limit :limit                                            -- postgres"
-);
-
-// In SQLite, no index leads to the newest deals of one workspace.
-static FLOOR: Sql = sql("
-select id                                                 -- sqlite
-from deals                                                -- sqlite
-where id < :before                                        -- sqlite
-order by id desc                                          -- sqlite
-limit 1 offset :rows                                      -- sqlite
-");
-
-impl Store {
-    /// Returns the newest deals of one workspace or of all, at most `limit`, and how far back they were
-    /// looked for.
-    pub async fn newest_deals(
-        &self,
-        workspace: Option<WorkspaceId>,
-        before: Option<DealId>,
-        limit: u32,
-    ) -> Result<NewestDeals, StoreError> {
-        let in_order = matches!(&self.database, Database::Postgres(_));
-        self.database
-            .read_many(
-                VisibleRows::Of(&[]),
-                steps!(|tx| {
-                    // Without a given id, up to the greatest one, so that the index is walked as a range.
-                    let before = before.map_or(Uuid::max(), |id| id.0);
-                    let floor: Option<DealId> = if in_order {
-                        None
-                    } else {
-                        let args = args! { before, rows: limits::DEALS_LOOKED_THROUGH };
-                        tx.row(&FLOOR, &args, |row| row.get("id")).await?
-                    };
-                    // Sorted, so that a chunk contains all workspaces between its first and its last.
-                    let wanted = match workspace {
-                        Some(workspace) => vec![workspace],
-                        None => agents::workspace_ids(tx).await?,
-                    };
-                    let mut deals: Vec<FoundDeal> = Vec::new();
-                    for some in wanted.chunks(limits::WORKSPACES_AT_ONCE) {
-                        let (Some(first), Some(last)) = (some.first(), some.last()) else {
-                            continue;
-                        };
-                        tx.name(some).await?;
-                        let args = args! {
-                            first: *first,
-                            last: *last,
-                            floor: floor.map_or(Uuid::nil(), |id| id.0),
-                            before,
-                            limit,
-                        };
-                        deals.extend(tx.rows(&NEWEST, &args, FoundDeal::from_row).await?);
-                    }
-                    deals.sort_by_key(|deal| Reverse(deal.id));
-                    deals.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
-                    Ok(NewestDeals { deals, floor })
-                }),
-            )
-            .await
-    }
-}
-
-// Through the items of the contact, which are few.
-static ITEMS: Sql = sql("
-select delivery_id, status
-from (
-  select delivery_id, status, deal_id
-  from items
-  where contact_id = :contact
-  and (workspace_id = :workspace) is true
-  order by delivery_id desc
-  limit :items
-) as own
-where deal_id = :deal
-order by delivery_id desc
-limit :limit");
-
-impl Store {
-    /// Returns the deliveries with items that led to this deal of the contact, newest first: at most
-    /// `limit`.
-    pub async fn deal_items(
-        &self,
-        workspace: WorkspaceId,
-        contact: ContactId,
-        deal: DealId,
-        limit: u32,
-    ) -> Result<Vec<DealItem>, StoreError> {
-        self.database
-            .read(
-                VisibleRows::Of(&[workspace]),
-                steps!(|tx| {
-                    let items = limits::SEARCHED_ITEMS;
-                    let args = args! { workspace, contact, deal, items, limit };
-                    tx.rows(&ITEMS, &args, |row| {
-                        Ok(DealItem {
-                            delivery: row.get("delivery_id")?,
-                            status: row.get("status")?,
-                        })
-                    })
-                    .await
-                }),
-            )
-            .await
-    }
-}
-
-static MADE: Sql = sql("
-select created_at, delivery_id
-from deals
-where workspace_id = :workspace
-and id = :deal");
-
-static HISTORY: Sql = sql("
-select at as changed_at, who, changes
-from deal_history
-where deal_id = :deal
-order by number desc
-limit :limit");
-
-static LOGS: Sql = sql("
-select id, created_at, partner_id, key_id, kind, subject, description, metadata
-from deal_logs
-where deal_id = :deal
-and (:before::uuid is null or id < :before)
-order by id desc
-limit :limit");
-
-impl Store {
-    /// Returns a deal's history and notes, or `None` if the workspace has no such deal.
-    pub async fn deal_past(
-        &self,
-        workspace: WorkspaceId,
-        deal: DealId,
-        limit: u32,
-    ) -> Result<Option<DealPast>, StoreError> {
-        self.database
-            .read(
-                VisibleRows::Of(&[workspace]),
-                steps!(|tx| {
-                    let made = tx
-                        .row(&MADE, &args! { workspace, deal }, |row| {
-                            Ok((row.get("created_at")?, row.get("delivery_id")?))
-                        })
-                        .await?;
-                    let Some((created_at, delivery_id)) = made else {
-                        return Ok(None);
-                    };
-                    let before = None::<DealLogId>;
-                    let args = args! { deal, before, limit };
-                    Ok(Some(DealPast {
-                        created_at,
-                        delivery_id,
-                        history: tx
-                            .rows(&HISTORY, &args! { deal, limit }, DealChange::from_row)
-                            .await?,
-                        logs: tx.rows(&LOGS, &args, DealLog::from_row).await?,
-                    }))
-                }),
-            )
-            .await
-    }
-
-    /// Returns notes of the deal that the filter names, newest first: at most `limit` of those before
-    /// the given one. Returns `None` if no deal matches.
-    pub async fn deal_logs(
-        &self,
-        scope: &Scope,
-        filter: &DealFilter,
-        before: Option<DealLogId>,
-        limit: u32,
-    ) -> Result<Option<Vec<DealLog>>, StoreError> {
-        let (filter, page) = (filter.clone(), (before, limit));
-        let workspace = scope.workspace();
-        let (before, limit) = page;
-        self.database
-            .read(
-                VisibleRows::Of(&[workspace]),
-                steps!(|tx| {
-                    let args = arguments(workspace, &filter, 1);
-                    let found = tx.row(leading(&filter), &args, |row| row.get("id")).await?;
-                    let Some(deal): Option<DealId> = found else {
-                        return Ok(None);
-                    };
-                    let args = args! { deal, before, limit };
-                    Ok(Some(tx.rows(&LOGS, &args, DealLog::from_row).await?))
-                }),
-            )
-            .await
-    }
-}
-
-pub const SQL: &[&Sql] = &[
-    &BY_ID,
-    &BY_PERSON,
-    &BY_PHONE,
-    &BY_EMAIL,
-    &BY_EXTERNAL_ID,
-    &ALL,
-    &NEWEST,
-    &FLOOR,
-    &ITEMS,
-    &MADE,
-    &HISTORY,
-    &LOGS,
-];
 /// Without a leading filter, it reads a workspace's deals from the newest on.
 #[cfg(test)]
 pub const WHOLE: &[&Sql] = &[&ALL];

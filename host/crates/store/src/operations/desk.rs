@@ -1,15 +1,13 @@
 //! Tickets as the desk and operators find them, newest first.
 
 use crate::Scope;
-use crate::Store;
 use serde_json::Value;
 use uuid::Uuid;
 
 use crate::operations::said;
-use crate::postgres::VisibleRows;
 use crate::row::{FromRow as _, from_row, read};
-use crate::sql::{Sql, args, sql, steps};
-use crate::{StoreError, TicketFilter};
+use crate::sql::{Sql, args, sql, statements, steps};
+use crate::{Store, StoreError, TicketFilter};
 use leadhost_domain::deal::PersonPart;
 use leadhost_domain::id::WorkspaceId;
 use leadhost_domain::said::Said;
@@ -79,14 +77,19 @@ order by page.id desc"
     };
 }
 
-static ALL: Sql = tickets_where!("tickets\n  where workspace_id = :workspace");
-static BY_ID: Sql =
-    tickets_where!("tickets\n  where (workspace_id = :workspace) is true\n  and id = :ticket");
-static BY_STATUS: Sql =
-    tickets_where!("tickets\n  where workspace_id = :workspace\n  and status = :status");
-// `offset 0` is a fence: walking the tickets in their order would look cheap while there are few.
-static BY_CONTACT: Sql = tickets_where!(few, "contact_id = :contact");
-static BY_DEAL: Sql = tickets_where!(few, "deal_id = :deal");
+statements! {
+    static ALL: Sql = tickets_where!("tickets\n  where workspace_id = :workspace");
+
+    static BY_ID: Sql =
+        tickets_where!("tickets\n  where (workspace_id = :workspace) is true\n  and id = :ticket");
+
+    static BY_STATUS: Sql =
+        tickets_where!("tickets\n  where workspace_id = :workspace\n  and status = :status");
+
+    // `offset 0` is a fence: walking the tickets in their order would look cheap while there are few.
+    static BY_CONTACT: Sql = tickets_where!(few, "contact_id = :contact");
+    static BY_DEAL: Sql = tickets_where!(few, "deal_id = :deal");
+}
 
 from_row! {
     TicketView |row| {
@@ -127,43 +130,37 @@ impl Store {
         } else {
             &ALL
         };
-        self.database
-            .read(
-                VisibleRows::Of(&[workspace]),
-                steps!(|tx| {
-                    let partner = said::limited(tx, workspace, filter.partner).await?;
-                    let key = partner.map(|partner| partner.to_string());
-                    let args = args! {
-                        workspace,
-                        partner,
-                        key: key.as_deref(),
-                        ticket: filter.ticket,
-                        contact: filter.contact,
-                        deal: filter.deal,
-                        status: filter.status.map(|status| status.as_str()),
-                        // Without a given id, up to the greatest one, so that the index is walked as a
-                        // range.
-                        before: filter.before.map_or(Uuid::max(), |id| id.0),
-                        limit: filter.limit,
-                    };
-                    let mut found = tx.rows(sql, &args, TicketView::from_row).await?;
-                    if let Some(partner) = partner {
-                        let persons = found.iter().map(|ticket| &*ticket.person.id);
-                        let own = said::of(tx, workspace, partner, persons).await?;
-                        let nothing = Said::default();
-                        for ticket in &mut found {
-                            let said = own.get(&ticket.person.id).unwrap_or(&nothing);
-                            said.limit(&Value::Null, &mut ticket.person);
-                            let instructions = ticket.special_instructions.take();
-                            ticket.special_instructions =
-                                instructions.filter(|text| said.has_instructions(text));
-                        }
-                    }
-                    Ok(found)
-                }),
-            )
-            .await
+        steps!(self.database.read(Of(&[workspace])), |tx| {
+            let partner = said::limited(tx, workspace, filter.partner).await?;
+            let key = partner.map(|partner| partner.to_string());
+            let args = args! {
+                workspace,
+                partner,
+                key: key.as_deref(),
+                ticket: filter.ticket,
+                contact: filter.contact,
+                deal: filter.deal,
+                status: filter.status.map(|status| status.as_str()),
+                // Without a given id, up to the greatest one, so that the index is walked as a
+                // range.
+                before: filter.before.map_or(Uuid::max(), |id| id.0),
+                limit: filter.limit,
+            };
+            let mut found = tx.rows(sql, &args, TicketView::from_row).await?;
+            if let Some(partner) = partner {
+                let persons = found.iter().map(|ticket| &*ticket.person.id);
+                let own = said::of(tx, workspace, partner, persons).await?;
+                let nothing = Said::default();
+                for ticket in &mut found {
+                    let said = own.get(&ticket.person.id).unwrap_or(&nothing);
+                    said.limit(&Value::Null, &mut ticket.person);
+                    let instructions = ticket.special_instructions.take();
+                    ticket.special_instructions =
+                        instructions.filter(|text| said.has_instructions(text));
+                }
+            }
+            Ok(found)
+        })
+        .await
     }
 }
-
-pub const SQL: &[&Sql] = &[&ALL, &BY_ID, &BY_STATUS, &BY_CONTACT, &BY_DEAL];

@@ -2,22 +2,39 @@
 //! depth, because the index leads to its first row. Each row is written into the page as it is
 //! read, and when the page is full the rest is not read, so long rows are never all in memory.
 
-use crate::Store;
-use crate::database::Database;
-use crate::postgres::VisibleRows;
 use crate::row::export::{
     self, ExportField, ExportFields, ExportPageBuilder, columns, not_exported,
 };
 use crate::schema::{self, table::TableSchema};
-use crate::sql::{Sql, args, made, sql, steps};
-use crate::{ExportPage, MessageErrorFilter, Scope, StoreError};
+use crate::sql::{Sql, args, made, sql, statements, steps};
+use crate::{ExportPage, MessageErrorFilter, Scope, Store, StoreError};
 use leadhost_domain::row::Entity;
 
-static CLOCK: Sql = sql("
+statements! {
+    static CLOCK: Sql = sql("
 select coalesce(max(last_us), 0) as clock
 from feed_clock
 where workspace_id = :workspace
 and entity = :entity");
+
+    static CONTACTS: Sql = made(|| page_of(&schema::CONTACTS, &export::CONTACT, ALL));
+    static DEALS: Sql = made(|| page_of(&schema::DEALS, &export::DEAL, ALL));
+    static MESSAGES: Sql = made(|| page_of(&schema::MESSAGES, &export::MESSAGE, ALL));
+    static CONVERSATIONS: Sql = made(|| page_of(&schema::CONVERSATIONS, &export::CONVERSATION, ALL));
+
+    // Only the id of a row is exported.
+    static CONTACT_IDS: Sql = made(|| page_of(&schema::CONTACTS, &export::ID, ALL));
+    static DEAL_IDS: Sql = made(|| page_of(&schema::DEALS, &export::ID, ALL));
+    static MESSAGE_IDS: Sql = made(|| page_of(&schema::MESSAGES, &export::ID, ALL));
+    static CONVERSATION_IDS: Sql = made(|| page_of(&schema::CONVERSATIONS, &export::ID, ALL));
+    static ERRORS: Sql = made(|| errors_of(ALL));
+
+    static ERRORS_OF_CONVERSATION: Sql =
+        made(|| errors_of("conversation_id = :conversation and (workspace_id = :workspace) is true"));
+
+    static ERRORS_OF_DEAL: Sql =
+        made(|| errors_of("deal_id = :deal and (workspace_id = :workspace) is true"));
+}
 
 fn page_of(table: &TableSchema, fields: &[ExportField], filter: &str) -> String {
     format!(
@@ -36,17 +53,6 @@ limit :rows",
 
 const ALL: &str = "workspace_id = :workspace";
 
-static CONTACTS: Sql = made(|| page_of(&schema::CONTACTS, &export::CONTACT, ALL));
-static DEALS: Sql = made(|| page_of(&schema::DEALS, &export::DEAL, ALL));
-static MESSAGES: Sql = made(|| page_of(&schema::MESSAGES, &export::MESSAGE, ALL));
-static CONVERSATIONS: Sql = made(|| page_of(&schema::CONVERSATIONS, &export::CONVERSATION, ALL));
-
-// Only the id of a row is exported.
-static CONTACT_IDS: Sql = made(|| page_of(&schema::CONTACTS, &export::ID, ALL));
-static DEAL_IDS: Sql = made(|| page_of(&schema::DEALS, &export::ID, ALL));
-static MESSAGE_IDS: Sql = made(|| page_of(&schema::MESSAGES, &export::ID, ALL));
-static CONVERSATION_IDS: Sql = made(|| page_of(&schema::CONVERSATIONS, &export::ID, ALL));
-
 // An index leads to the rows of a conversation or of a deal, in the same order. The other filters
 // are applied to those rows. `is true` keeps the index of the workspace from being used instead.
 fn errors_of(by: &str) -> String {
@@ -61,29 +67,6 @@ and (:code::text is null or code = :code)"
     page_of(&schema::MESSAGE_ERRORS, &export::MESSAGE_ERROR, &filter)
 }
 
-static ERRORS: Sql = made(|| errors_of(ALL));
-static ERRORS_OF_CONVERSATION: Sql =
-    made(|| errors_of("conversation_id = :conversation and (workspace_id = :workspace) is true"));
-static ERRORS_OF_DEAL: Sql =
-    made(|| errors_of("deal_id = :deal and (workspace_id = :workspace) is true"));
-
-/// A feed, its statement, and the fields that are written of each row.
-#[derive(Clone, Copy)]
-struct Feed {
-    entity: Entity,
-    sql: &'static Sql,
-    fields: ExportFields,
-}
-
-/// The bounds of a page.
-#[derive(Clone, Copy)]
-struct Bounds {
-    after: i64,
-    /// `None` reads the feed up to its clock.
-    upper: Option<i64>,
-    limit: u32,
-}
-
 impl Store {
     /// Returns rows with `after < stamp <= upper` in stamp order. Without `upper`, the feed clock
     /// in the same snapshot as the rows is used.
@@ -95,7 +78,7 @@ impl Store {
         upper: Option<i64>,
         limit: u32,
     ) -> Result<ExportPage, StoreError> {
-        let (sql, fields) = match entity {
+        let (sql, fields): (&'static Sql, ExportFields) = match entity {
             Entity::Contacts => (&CONTACTS, &*export::CONTACT),
             Entity::Deals => (&DEALS, &*export::DEAL),
             Entity::Messages => (&MESSAGES, &*export::MESSAGE),
@@ -103,24 +86,9 @@ impl Store {
             Entity::MessageErrors => (&ERRORS, &*export::MESSAGE_ERROR),
             Entity::Tickets | Entity::Products => return Err(not_exported(entity)),
         };
-        let feed = Feed {
-            entity,
-            sql,
-            fields,
-        };
-        let bounds = Bounds {
-            after,
-            upper,
-            limit,
-        };
-        read(
-            &self.database,
-            scope,
-            feed,
-            bounds,
-            MessageErrorFilter::default(),
-        )
-        .await
+        let (feed, bounds) = ((entity, sql, fields), (after, upper, limit));
+        self.page(scope, feed, bounds, MessageErrorFilter::default())
+            .await
     }
 
     /// Returns only the ids of such rows.
@@ -141,24 +109,10 @@ impl Store {
                 return Err(not_exported(entity));
             }
         };
-        let feed = Feed {
-            entity,
-            sql,
-            fields: &export::ID,
-        };
-        let bounds = Bounds {
-            after,
-            upper,
-            limit,
-        };
-        read(
-            &self.database,
-            scope,
-            feed,
-            bounds,
-            MessageErrorFilter::default(),
-        )
-        .await
+        let fields: ExportFields = &export::ID;
+        let (feed, bounds) = ((entity, sql, fields), (after, upper, limit));
+        self.page(scope, feed, bounds, MessageErrorFilter::default())
+            .await
     }
 
     /// Returns rows of the report with `after < stamp <= upper` in stamp order, as
@@ -176,67 +130,42 @@ impl Store {
             (None, Some(_)) => &ERRORS_OF_DEAL,
             (None, None) => &ERRORS,
         };
-        let feed = Feed {
-            entity: Entity::MessageErrors,
-            sql,
-            fields: &export::MESSAGE_ERROR,
-        };
-        let bounds = Bounds {
-            after,
-            upper,
-            limit,
-        };
-        read(&self.database, scope, feed, bounds, filter.clone()).await
+        let fields: ExportFields = &export::MESSAGE_ERROR;
+        let feed = (Entity::MessageErrors, sql, fields);
+        self.page(scope, feed, (after, upper, limit), filter.clone())
+            .await
+    }
+
+    /// Reads a page between its bounds, of which the upper one may be the feed's clock. Only the statements
+    /// of the report use the filter.
+    async fn page(
+        &self,
+        scope: &Scope,
+        (entity, sql, fields): (Entity, &'static Sql, ExportFields),
+        (after, upper, limit): (i64, Option<i64>, u32),
+        filter: MessageErrorFilter,
+    ) -> Result<ExportPage, StoreError> {
+        let workspace = scope.workspace();
+        steps!(self.database.read_many(Of(&[workspace])), |tx| {
+            let args = args! { workspace, entity: entity.code() };
+            let clock: i64 = tx.only(&CLOCK, &args, |row| row.get("clock")).await?;
+            let upper = upper.unwrap_or(clock);
+            let args = args! {
+                workspace,
+                after,
+                upper,
+                // One row more than asked for shows whether rows remain.
+                rows: i64::from(limit) + 1,
+                conversation: filter.conversation,
+                deal: filter.deal,
+                agent: filter.agent,
+                external_id: filter.external_id.as_deref(),
+                code: filter.error_code.as_deref(),
+            };
+            let mut page = ExportPageBuilder::new(fields, limit);
+            tx.rows_while(sql, &args, |row| page.add(row)).await?;
+            Ok(page.done(upper, clock))
+        })
+        .await
     }
 }
-
-/// Reads a page. Only the statements of the report use the filter.
-async fn read(
-    database: &Database,
-    scope: &Scope,
-    feed: Feed,
-    bounds: Bounds,
-    filter: MessageErrorFilter,
-) -> Result<ExportPage, StoreError> {
-    let workspace = scope.workspace();
-    database
-        .read_many(
-            VisibleRows::Of(&[workspace]),
-            steps!(|tx| {
-                let args = args! { workspace, entity: feed.entity.code() };
-                let clock: i64 = tx.only(&CLOCK, &args, |row| row.get("clock")).await?;
-                let upper = bounds.upper.unwrap_or(clock);
-                let args = args! {
-                    workspace,
-                    after: bounds.after,
-                    upper,
-                    // One row more than asked for shows whether rows remain.
-                    rows: i64::from(bounds.limit) + 1,
-                    conversation: filter.conversation,
-                    deal: filter.deal,
-                    agent: filter.agent,
-                    external_id: filter.external_id.as_deref(),
-                    code: filter.error_code.as_deref(),
-                };
-                let mut page = ExportPageBuilder::new(feed.fields, bounds.limit);
-                tx.rows_while(feed.sql, &args, |row| page.add(row)).await?;
-                Ok(page.done(upper, clock))
-            }),
-        )
-        .await
-}
-
-pub const SQL: &[&Sql] = &[
-    &CLOCK,
-    &CONTACTS,
-    &DEALS,
-    &MESSAGES,
-    &CONVERSATIONS,
-    &CONTACT_IDS,
-    &DEAL_IDS,
-    &MESSAGE_IDS,
-    &CONVERSATION_IDS,
-    &ERRORS,
-    &ERRORS_OF_CONVERSATION,
-    &ERRORS_OF_DEAL,
-];

@@ -5,16 +5,30 @@ use std::time::Duration;
 
 use tokio::sync::broadcast;
 
-use crate::Store;
 use crate::database::{self, Database};
-use crate::operations::{plugins, sealing};
+use crate::operations::plugins;
 use crate::postgres::{hosts, rate};
-use crate::{Activation, Announcement, Beat, Debt, Fence, Price, Proposal, SeenHost, StoreError};
+use crate::{
+    Activation, Announcement, Beat, Debt, Fence, Price, Proposal, SeenHost, Store, StoreError,
+};
 use leadhost_domain::audit::Act;
 use leadhost_domain::id::{HostId, WorkspaceId};
 use leadhost_domain::plugin::Digest;
 use leadhost_domain::rollout::Rollout;
 use leadhost_domain::time::Micros;
+
+/// Runs an operation in memory for the one host of a file, or on the connections that hosts have to themselves.
+macro_rules! of_hosts {
+    ($self:ident, |$alone:ident| $of_file:expr, |$db:ident| $shared:expr) => {
+        match &$self.database {
+            Database::Sqlite(db) => {
+                let $alone = db.alone();
+                Ok($of_file)
+            }
+            Database::Postgres($db) => database::aside($db.health(), $shared).await,
+        }
+    };
+}
 
 /// Host messages use connections of their own, so they do not wait behind requests.
 impl Store {
@@ -29,47 +43,34 @@ impl Store {
 
     /// Announces a change to every host. Only for operators' actions.
     pub async fn announce(&self, what: Announcement) -> Result<(), StoreError> {
-        match &self.database {
-            Database::Sqlite(db) => {
-                db.alone().announce(what);
-                Ok(())
-            }
-            Database::Postgres(db) => database::aside(db.health(), hosts::announce(db, what)).await,
-        }
+        of_hosts!(self, |host| host.announce(what), |db| hosts::announce(
+            db, what
+        ))
     }
 
     /// Sends a heartbeat with the versions that the host serves and has prepared. Forgets hosts
     /// that are long dead. Returns the time of the database, if it has a clock of its own.
     pub async fn beat(&self, beat: &Beat) -> Result<Option<Micros>, StoreError> {
-        match &self.database {
-            Database::Sqlite(db) => {
-                db.alone().beat(beat, self.clock.now());
-                Ok(None)
-            }
-            Database::Postgres(db) => {
-                let now = database::aside(db.health(), hosts::beat(db, beat)).await?;
-                Ok(Some(now))
-            }
-        }
+        let now = self.clock.now();
+        of_hosts!(
+            self,
+            |host| {
+                host.beat(beat, now);
+                None
+            },
+            |db| async move { Ok(Some(hosts::beat(db, beat).await?)) }
+        )
     }
 
     /// Removes a host that stops, and releases its jobs and proposals.
     pub async fn leave(&self, host: HostId) -> Result<(), StoreError> {
-        match &self.database {
-            Database::Sqlite(db) => {
-                db.alone().leave(host);
-                Ok(())
-            }
-            Database::Postgres(db) => database::aside(db.health(), hosts::leave(db, host)).await,
-        }
+        of_hosts!(self, |alone| alone.leave(host), |db| hosts::leave(db, host))
     }
 
     /// Returns the hosts by name, then id.
     pub async fn hosts(&self) -> Result<Vec<SeenHost>, StoreError> {
-        match &self.database {
-            Database::Sqlite(db) => Ok(db.alone().hosts(self.clock.now())),
-            Database::Postgres(db) => database::aside(db.health(), hosts::hosts(db)).await,
-        }
+        let now = self.clock.now();
+        of_hosts!(self, |host| host.hosts(now), |db| hosts::hosts(db))
     }
 
     /// Asks every host to prepare a stored version, for at most this long. Returns `None` while the
@@ -82,37 +83,30 @@ impl Store {
         digest: &Digest,
         within: Duration,
     ) -> Result<Option<Proposal>, StoreError> {
-        match &self.database {
-            Database::Sqlite(db) => {
-                Ok(db
-                    .alone()
-                    .propose(by, name, digest, within, self.clock.now()))
-            }
-            Database::Postgres(db) => {
-                database::aside(db.health(), hosts::propose(db, by, name, digest, within)).await
-            }
-        }
+        let now = self.clock.now();
+        of_hosts!(
+            self,
+            |host| host.propose(by, name, digest, within, now),
+            |db| hosts::propose(db, by, name, digest, within)
+        )
     }
 
     /// Returns the standing proposals, by name.
     pub async fn proposals(&self) -> Result<Vec<Proposal>, StoreError> {
-        match &self.database {
-            Database::Sqlite(db) => Ok(db.alone().proposals(self.clock.now())),
-            Database::Postgres(db) => database::aside(db.health(), hosts::proposals(db)).await,
-        }
+        let now = self.clock.now();
+        of_hosts!(self, |host| host.proposals(now), |db| hosts::proposals(db))
     }
 
     /// Withdraws a proposal. Has no effect if another one has replaced it.
     pub async fn withdraw(&self, proposal: &Proposal) -> Result<(), StoreError> {
-        match &self.database {
-            Database::Sqlite(db) => {
-                db.alone().withdraw(proposal, self.clock.now());
-                Ok(())
-            }
-            Database::Postgres(db) => {
-                database::aside(db.health(), hosts::withdraw(db, proposal)).await
-            }
-        }
+        let now = self.clock.now();
+        of_hosts!(
+            self,
+            |host| {
+                host.withdraw(proposal, now);
+            },
+            |db| hosts::withdraw(db, proposal)
+        )
     }
 
     /// Activates the proposed version, as
@@ -176,47 +170,17 @@ impl Store {
         by: HostId,
         within: Duration,
     ) -> Result<Option<Fence>, StoreError> {
-        match &self.database {
-            Database::Sqlite(db) => Ok(db.alone().hold_job(job, by, within, self.clock.now())),
-            Database::Postgres(db) => {
-                database::aside(db.health(), hosts::hold_job(db, job, by, within)).await
-            }
-        }
+        let now = self.clock.now();
+        of_hosts!(self, |host| host.hold_job(job, by, within, now), |db| {
+            hosts::hold_job(db, job, by, within)
+        })
     }
 
     /// Releases the job, so that another host can take it at once.
     pub async fn leave_job(&self, job: &str, by: HostId) -> Result<(), StoreError> {
-        match &self.database {
-            Database::Sqlite(db) => {
-                db.alone().leave_job(job, by);
-                Ok(())
-            }
-            Database::Postgres(db) => {
-                database::aside(db.health(), hosts::leave_job(db, job, by)).await
-            }
-        }
-    }
-
-    /// Returns the id of the key that seals secrets, or `None` if none was ever set. The key of a
-    /// store in a file is kept in the folder of the file, so it is set only in place of a lost one.
-    pub async fn sealing_key(&self) -> Result<Option<String>, StoreError> {
-        match &self.database {
-            Database::Sqlite(_) => sealing::key(&self.database).await,
-            Database::Postgres(db) => database::aside(db.health(), hosts::sealing_key(db)).await,
-        }
-    }
-
-    /// Seals secrets with this key from now on, if no key is set yet or the current one is among
-    /// the older keys, which this host has too. Returns the key in effect.
-    pub async fn seal_with(&self, key: &str, older: &[String]) -> Result<String, StoreError> {
-        match &self.database {
-            Database::Sqlite(_) => {
-                sealing::seal_with(&self.database, key.to_owned(), older.to_vec()).await
-            }
-            Database::Postgres(db) => {
-                database::aside(db.health(), hosts::seal_with(db, key, older)).await
-            }
-        }
+        of_hosts!(self, |host| host.leave_job(job, by), |db| hosts::leave_job(
+            db, job, by
+        ))
     }
 
     /// Charges a request to a workspace, across all hosts. A refused request costs nothing.

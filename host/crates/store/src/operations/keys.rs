@@ -1,17 +1,17 @@
 //! Keys, by the digest of their text. The text itself never reaches the store.
 
-use crate::Store;
 use crate::postgres::VisibleRows;
 use crate::row::{FromRow as _, from_row};
-use crate::sql::{Sql, SqlRow, args, sql, steps};
-use crate::{Caller, StoreError};
+use crate::sql::{Sql, SqlRow, args, sql, statements, steps};
+use crate::{Caller, Store, StoreError};
 use leadhost_domain::id::{KeyId, WorkspaceId};
 use leadhost_domain::key::KeyRecord;
 use leadhost_domain::time::Micros;
 use leadhost_domain::workspace::{Partner, Workspace};
 use std::collections::BTreeMap;
 
-static AUTHENTICATE: Sql = sql("
+statements! {
+    static AUTHENTICATE: Sql = sql("
 select k.id as key_id, k.kind, k.workspace_id as key_workspace_id, k.partner_id, k.role, k.label,
   k.hint, k.created_at, k.expires_at, k.revoked_at, k.last_used_at, w.id, w.slug, w.name, w.region,
   w.time_zone, w.rate_limit, p.name as partner_name, p.workspace_id as partner_workspace_id
@@ -19,6 +19,39 @@ from keys as k
 left join workspaces as w on w.id = k.workspace_id
 left join partners as p on p.id = k.partner_id
 where k.digest = :digest");
+
+    static CREATE: Sql = sql("
+insert into keys (id, digest, kind, workspace_id, partner_id, role, label, hint, created_at,
+  expires_at, revoked_at, last_used_at)
+values (:id, :digest, :kind, :workspace_id, :partner_id, :role, :label, :hint, :created_at,
+  :expires_at, :revoked_at, :last_used_at)
+on conflict do nothing");
+
+    static LIST: Sql = sql("
+select id as key_id, kind, workspace_id as key_workspace_id, partner_id, role, label, hint,
+  created_at, expires_at, revoked_at, last_used_at
+from keys
+where :workspace::uuid is null or workspace_id = :workspace
+order by id");
+
+    static REVOKE: Sql = sql("
+update keys
+set revoked_at = :now
+where id = :id
+and revoked_at is null");
+
+    // Hosts may record uses of the same keys at once. Each locks the rows in the same order, and skips
+    // those that another one has updated this minute.
+    static TOUCH: Sql = sql("
+each (id uuid, used_at time)
+update keys
+set last_used_at = each.used_at
+from each
+where keys.id = each.id
+and (keys.last_used_at is null or keys.last_used_at < each.used_at)
+and keys.id in (select id from keys where id in (select id from each) order by id for update) -- postgres
+");
+}
 
 from_row! {
     KeyRecord |row| {
@@ -54,47 +87,28 @@ impl Store {
             .row(VisibleRows::Exempt, &AUTHENTICATE, args, caller)
             .await
     }
-}
 
-static CREATE: Sql = sql("
-insert into keys (id, digest, kind, workspace_id, partner_id, role, label, hint, created_at,
-  expires_at, revoked_at, last_used_at)
-values (:id, :digest, :kind, :workspace_id, :partner_id, :role, :label, :hint, :created_at,
-  :expires_at, :revoked_at, :last_used_at)
-on conflict do nothing");
-
-impl Store {
     /// Stores a new key with the SHA-256 digest of its text. The text itself is not stored.
     pub async fn create_key(&self, key: &KeyRecord, digest: &[u8; 32]) -> Result<(), StoreError> {
         let key = key.clone();
         let digest = *digest;
-        self.database
-            .write_alone(steps!(|tx| {
-                let args = args! {
-                    from key: id, kind, workspace_id = workspace, partner_id = partner, role,
-                    label, hint, created_at, expires_at, revoked_at, last_used_at;
-                    digest: &digest,
-                };
-                if tx.run(&CREATE, &args).await? == 0 {
-                    return Err(StoreError::Refused(format!(
-                        "Key {} is not stored: there is a key with this id or this text already.",
-                        key.id
-                    )));
-                }
-                Ok(())
-            }))
-            .await
+        steps!(self.database.write_alone(), |tx| {
+            let args = args! {
+                from key: id, kind, workspace_id = workspace, partner_id = partner, role,
+                label, hint, created_at, expires_at, revoked_at, last_used_at;
+                digest: &digest,
+            };
+            if tx.run(&CREATE, &args).await? == 0 {
+                return Err(StoreError::Refused(format!(
+                    "Key {} is not stored: there is a key with this id or this text already.",
+                    key.id
+                )));
+            }
+            Ok(())
+        })
+        .await
     }
-}
 
-static LIST: Sql = sql("
-select id as key_id, kind, workspace_id as key_workspace_id, partner_id, role, label, hint,
-  created_at, expires_at, revoked_at, last_used_at
-from keys
-where :workspace::uuid is null or workspace_id = :workspace
-order by id");
-
-impl Store {
     /// Returns the keys of one workspace, or all keys, by id. Revoked and expired keys are
     /// included.
     pub async fn keys(&self, workspace: Option<WorkspaceId>) -> Result<Vec<KeyRecord>, StoreError> {
@@ -103,54 +117,31 @@ impl Store {
             .rows(VisibleRows::Exempt, &LIST, args, KeyRecord::from_row)
             .await
     }
-}
 
-static REVOKE: Sql = sql("
-update keys
-set revoked_at = :now
-where id = :id
-and revoked_at is null");
-
-impl Store {
     /// Revokes a key. Returns false if there is no such live key.
     pub async fn revoke_key(&self, id: KeyId, now: Micros) -> Result<bool, StoreError> {
-        self.database
-            .write_alone(steps!(|tx| Ok(
-                tx.run(&REVOKE, &args! { id, now }).await? > 0
-            )))
-            .await
+        steps!(self.database.write_alone(), |tx| Ok(tx
+            .run(&REVOKE, &args! { id, now })
+            .await?
+            > 0))
+        .await
     }
-}
 
-// Hosts may record uses of the same keys at once. Each locks the rows in the same order, and skips
-// those that another one has updated this minute.
-static TOUCH: Sql = sql("
-each (id uuid, used_at time)
-update keys
-set last_used_at = each.used_at
-from each
-where keys.id = each.id
-and (keys.last_used_at is null or keys.last_used_at < each.used_at)
-and keys.id in (select id from keys where id in (select id from each) order by id for update) -- postgres
-");
-
-impl Store {
     /// Records when keys were last used.
     pub async fn touch_keys(&self, used: &[(KeyId, Micros)]) -> Result<(), StoreError> {
         if used.is_empty() {
             return Ok(());
         }
         let latest = latest(used);
-        self.database
-            .write_alone(steps!(|tx| {
-                let rows: Vec<_> = latest
-                    .into_iter()
-                    .map(|(id, used_at)| args! { id, used_at })
-                    .collect();
-                tx.run_each(&TOUCH, &rows).await?;
-                Ok(())
-            }))
-            .await
+        steps!(self.database.write_alone(), |tx| {
+            let rows: Vec<_> = latest
+                .into_iter()
+                .map(|(id, used_at)| args! { id, used_at })
+                .collect();
+            tx.run_each(&TOUCH, &rows).await?;
+            Ok(())
+        })
+        .await
     }
 }
 
@@ -167,7 +158,6 @@ fn latest(used: &[(KeyId, Micros)]) -> BTreeMap<KeyId, Micros> {
     latest
 }
 
-pub const SQL: &[&Sql] = &[&AUTHENTICATE, &CREATE, &LIST, &REVOKE, &TOUCH];
 /// There are few keys.
 #[cfg(test)]
 pub const WHOLE: &[&Sql] = &[&LIST];

@@ -1,25 +1,24 @@
 //! Merges a contact whose last deal moved to another contact into that one.
 
-use crate::Store;
-use crate::row::FromRow as _;
+use crate::row::{FromRow as _, cells};
 use serde_json::{Value, json};
 
 use crate::decide::ContactRecord;
 use crate::operations::batch::load::locked::place;
 use crate::operations::repairs::NEW_CHANGES;
 use crate::operations::tombstones;
-use crate::postgres::VisibleRows;
-use crate::sql::{Sql, Tx, args, json, sql, steps};
+use crate::sql::{Sql, Tx, args, json, sql, statements, steps};
 use crate::sqlite::threads::End;
 use crate::tombstones::Removal;
-use crate::{ContactMerge, RepairPlace, StoreError};
+use crate::{ContactMerge, RepairPlace, Store, StoreError};
 use leadhost_domain::id::{ContactId, RepairId, WorkspaceId};
 use leadhost_domain::repair::{LOST_KEYS, LOST_SHARED_KEYS, MERGED, RepairedKind, TAKEN_KEYS};
 use leadhost_domain::row::Entity;
 
-// As in a batch of the repair, the lock delays a change of its state until this transaction has
-// ended.
-static RUNS: Sql = sql("
+statements! {
+    // As in a batch of the repair, the lock delays a change of its state until this transaction has
+    // ended.
+    static RUNS: Sql = sql("
 select id
 from repairs
 where id = :repair
@@ -28,8 +27,8 @@ and state = 'running'
 for share -- postgres
 ");
 
-// Nothing can be attached to the contact until this transaction ends.
-static LOCK: Sql = sql("
+    // Nothing can be attached to the contact until this transaction ends.
+    static LOCK: Sql = sql("
 select id                          -- postgres
 from contacts                      -- postgres
 where workspace_id = :workspace    -- postgres
@@ -38,7 +37,7 @@ order by id                        -- postgres
 for update                         -- postgres
 ");
 
-static IS_EMPTY: Sql = sql("
+    static IS_EMPTY: Sql = sql("
 select count(*) = 2
   and not exists (select 1 from deals where workspace_id = :workspace and person_id = :gone)
   and not exists (select 1 from conversations where contact_id = :gone)
@@ -48,13 +47,13 @@ where workspace_id = :workspace
 and id in (:stays, :gone)
 and (id = :stays or edited = '[]' and banned_at is null)");
 
-static GONE: Sql = sql("
+    static GONE: Sql = sql("
 select workspace_id, name, email, phone_number, banned_at, props, edited
 from contacts
 where workspace_id = :workspace
 and id = :gone");
 
-static TAKEN: Sql = sql("
+    static TAKEN: Sql = sql("
 select key, true as own
 from contact_keys
 where contact_id = :gone
@@ -66,13 +65,13 @@ where contact_id = :gone
 and (workspace_id = :workspace) is true
 order by key");
 
-static KEYS: Sql = sql("
+    static KEYS: Sql = sql("
 update contact_keys
 set contact_id = :stays
 where contact_id = :gone
 and (workspace_id = :workspace) is true");
 
-static SHARED_KEYS: Sql = sql("
+    static SHARED_KEYS: Sql = sql("
 insert into shared_keys (workspace_id, key, contact_id)
 select workspace_id, key, :stays
 from shared_keys
@@ -80,13 +79,13 @@ where contact_id = :gone
 and (workspace_id = :workspace) is true
 on conflict do nothing");
 
-static SHARED_BEFORE: Sql = sql("
+    static SHARED_BEFORE: Sql = sql("
 delete from shared_keys
 where contact_id = :gone
 and (workspace_id = :workspace) is true");
 
-// A contact does not share a key that it owns.
-static SHARED_WITH_ITSELF: Sql = sql("
+    // A contact does not share a key that it owns.
+    static SHARED_WITH_ITSELF: Sql = sql("
 delete from shared_keys
 where contact_id = :stays
 and (workspace_id = :workspace) is true
@@ -96,22 +95,23 @@ and exists (
   and own.key = shared_keys.key
   and own.contact_id = :stays)");
 
-static ITEMS: Sql = sql("
+    static ITEMS: Sql = sql("
 update items
 set contact_id = :stays
 where contact_id = :gone");
 
-// Receipts of repairs are about the other contact now: its erasure removes their values.
-static RECEIPTS: Sql = sql("
+    // Receipts of repairs are about the other contact now: its erasure removes their values.
+    static RECEIPTS: Sql = sql("
 update repair_changes
 set contact_id = :stays
 where contact_id = :gone
 and (workspace_id = :workspace) is true");
 
-static CONTACT: Sql = sql("
+    static CONTACT: Sql = sql("
 delete from contacts
 where id = :gone
 and workspace_id = :workspace");
+}
 
 impl Store {
     /// Removes a contact whose last deal moved to another contact, which gets its keys. If the deal
@@ -123,47 +123,40 @@ impl Store {
         into: ContactId,
         repair: Option<RepairPlace>,
     ) -> Result<ContactMerge, StoreError> {
-        self.database
-            .write_or_undo(
-                VisibleRows::Of(&[workspace]),
-                steps!(|tx| {
-                    if let Some(repair) = repair
-                        && !runs(tx, repair).await?
-                    {
-                        return Ok((ContactMerge::Stale, End::Undo));
-                    }
-                    let args = args! { workspace, gone: from, stays: into };
-                    tx.run(&LOCK, &args).await?;
-                    let is_empty: bool =
-                        tx.only(&IS_EMPTY, &args, |row| row.get("is_empty")).await?;
-                    if !is_empty || from == into {
-                        return Ok((ContactMerge::Kept, End::Undo));
-                    }
-                    if let Some(repair) = repair {
-                        let gone = tx.only(&GONE, &args, ContactRecord::from_row).await?;
-                        let taken = tx
-                            .rows(&TAKEN, &args, |row| Ok((row.get("key")?, row.get("own")?)))
-                            .await?;
-                        note(tx, (from, gone), into, repair, &taken).await?;
-                    }
-                    for sql in [
-                        &KEYS,
-                        &SHARED_KEYS,
-                        &SHARED_BEFORE,
-                        &SHARED_WITH_ITSELF,
-                        &ITEMS,
-                        &RECEIPTS,
-                        &CONTACT,
-                    ] {
-                        tx.run(sql, &args).await?;
-                    }
-                    let mut gone = Removal::default();
-                    gone.remove(Entity::Contacts, &[from.0]);
-                    tombstones::bury(tx, workspace, &gone).await?;
-                    Ok((ContactMerge::Merged, End::Commit))
-                }),
-            )
-            .await
+        steps!(self.database.write_or_undo(Of(&[workspace])), |tx| {
+            if let Some(repair) = repair
+                && !runs(tx, repair).await?
+            {
+                return Ok((ContactMerge::Stale, End::Undo));
+            }
+            let args = args! { workspace, gone: from, stays: into };
+            tx.run(&LOCK, &args).await?;
+            let is_empty: bool = tx.only(&IS_EMPTY, &args, |row| row.get("is_empty")).await?;
+            if !is_empty || from == into {
+                return Ok((ContactMerge::Kept, End::Undo));
+            }
+            if let Some(repair) = repair {
+                let gone = tx.only(&GONE, &args, ContactRecord::from_row).await?;
+                let taken = tx.rows(&TAKEN, &args, cells!("key", "own")).await?;
+                note(tx, (from, gone), into, repair, &taken).await?;
+            }
+            for sql in [
+                &KEYS,
+                &SHARED_KEYS,
+                &SHARED_BEFORE,
+                &SHARED_WITH_ITSELF,
+                &ITEMS,
+                &RECEIPTS,
+                &CONTACT,
+            ] {
+                tx.run(sql, &args).await?;
+            }
+            let mut gone = Removal::default();
+            gone.remove(Entity::Contacts, &[from.0]);
+            tombstones::bury(tx, workspace, &gone).await?;
+            Ok((ContactMerge::Merged, End::Commit))
+        })
+        .await
     }
 }
 
@@ -215,18 +208,3 @@ async fn note(
     tx.run_each(&NEW_CHANGES, &rows).await?;
     Ok(())
 }
-
-pub const SQL: &[&Sql] = &[
-    &RUNS,
-    &LOCK,
-    &IS_EMPTY,
-    &GONE,
-    &TAKEN,
-    &KEYS,
-    &SHARED_KEYS,
-    &SHARED_BEFORE,
-    &SHARED_WITH_ITSELF,
-    &ITEMS,
-    &RECEIPTS,
-    &CONTACT,
-];

@@ -1,59 +1,15 @@
 //! Messages as operators see them, and conversations that are due because of the time.
 
-use crate::Store;
 use std::cmp::Reverse;
 
 use uuid::Uuid;
 
 use crate::operations::agents;
-use crate::postgres::VisibleRows;
 use crate::row::{FromRow as _, from_row};
-use crate::sql::{Sql, args, sql, steps};
-use crate::{Elapse, OutboxFilter, OutboxMessage, StoreError};
-use leadhost_domain::limits;
+use crate::sql::{Sql, args, sql, statements, steps};
+use crate::{Elapse, OutboxFilter, OutboxMessage, Store, StoreError};
 use leadhost_domain::message::MessageState;
 use leadhost_domain::time::Micros;
-
-// The index by time covers all workspaces, and nearly none of them has anything due.
-static DUE: Sql = sql("
-select workspace_id, id
-from conversations
-where due_at <= :now
-order by due_at
-limit :limit");
-
-from_row! {
-    OutboxMessage |row| {
-        id, workspace_id, conversation_id, contact_id, contact_name, phone_number,
-        instance_id: "agent_id", created_at, actor, kind, content, metadata, delivered_at, read_at, ran,
-        next_attempt_at: "due_at",
-    }
-}
-
-impl Store {
-    /// Returns conversations that are due because they were unanswered or idle for too long, the
-    /// longest overdue first.
-    pub async fn conversations_due(
-        &self,
-        now: Micros,
-        limit: u32,
-    ) -> Result<Vec<Elapse>, StoreError> {
-        self.database
-            .read(
-                VisibleRows::All,
-                steps!(|tx| {
-                    tx.rows(&DUE, &args! { now, limit }, |row| {
-                        Ok(Elapse {
-                            workspace: row.get("workspace_id")?,
-                            conversation: row.get("id")?,
-                        })
-                    })
-                    .await
-                }),
-            )
-            .await
-    }
-}
 
 // All filters apply to the inner query; the remaining columns are looked up only for its rows.
 macro_rules! messages_of {
@@ -81,9 +37,18 @@ order by page.id desc"
     };
 }
 
-// Takes the newest messages of each instance, and then the newest of these.
-static LIST: Sql = messages_of!(
-    "
+statements! {
+    // The index by time covers all workspaces, and nearly none of them has anything due.
+    static DUE: Sql = sql("
+select workspace_id, id
+from conversations
+where due_at <= :now
+order by due_at
+limit :limit");
+
+    // Takes the newest messages of each instance, and then the newest of these.
+    static LIST: Sql = messages_of!(
+        "
   select m.*
   from agents as a
   cross join lateral (                                -- postgres
@@ -106,30 +71,25 @@ static LIST: Sql = messages_of!(
       limit :limit)                                   -- sqlite
   where a.workspace_id between :first and :last
   and (:agent::bigint is null or a.id = :agent)"
-);
+    );
 
-// Unsent messages are found through the queue, which is short.
-static LIST_WAITING: Sql = messages_of!(
-    "
+    // Unsent messages are found through the queue, which is short.
+    static LIST_WAITING: Sql = messages_of!(
+        "
   select m.*
   from queue as q
-  cross join lateral (                                -- postgres
-    select *                                          -- postgres
-    from messages                                     -- postgres
-    where id = q.delivery_id                          -- postgres
-  ) as m                                              -- postgres
-  cross join messages as m                            -- sqlite
-    on m.id = q.delivery_id                           -- sqlite
+  ordered join messages as m
+    on m.id = q.delivery_id
   where q.item = -2
   and q.status = :state
   and q.delivery_id < :before
   and q.workspace_id between :first and :last
   and m.state = :state
   and (:agent::bigint is null or m.agent_id = :agent)"
-);
+    );
 
-static LIST_CONVERSATION: Sql = messages_of!(
-    "
+    static LIST_CONVERSATION: Sql = messages_of!(
+        "
   select m.*
   from messages as m
   where m.conversation_id = :conversation
@@ -138,14 +98,13 @@ static LIST_CONVERSATION: Sql = messages_of!(
   and (:state::text is null or m.state = :state)      -- postgres
   and (:state is null or m.state = :state)            -- sqlite
   and (:agent::bigint is null or m.agent_id = :agent)"
-);
+    );
 
-static LIST_CONTACT: Sql = messages_of!(
-    "
+    static LIST_CONTACT: Sql = messages_of!(
+        "
   select m.*
   from conversations as c
-  cross join messages as m                            -- sqlite
-  join messages as m                                  -- postgres
+  ordered join messages as m
     on m.conversation_id = c.id
   where c.contact_id = :contact
   and c.workspace_id between :first and :last
@@ -153,9 +112,33 @@ static LIST_CONTACT: Sql = messages_of!(
   and (:state::text is null or m.state = :state)      -- postgres
   and (:state is null or m.state = :state)            -- sqlite
   and (:agent::bigint is null or m.agent_id = :agent)"
-);
+    );
+}
+
+from_row! {
+    Elapse |row| { workspace: "workspace_id", conversation: "id" }
+
+    OutboxMessage |row| {
+        id, workspace_id, conversation_id, contact_id, contact_name, phone_number,
+        instance_id: "agent_id", created_at, actor, kind, content, metadata, delivered_at, read_at, ran,
+        next_attempt_at: "due_at",
+    }
+}
 
 impl Store {
+    /// Returns conversations that are due because they were unanswered or idle for too long, the
+    /// longest overdue first.
+    pub async fn conversations_due(
+        &self,
+        now: Micros,
+        limit: u32,
+    ) -> Result<Vec<Elapse>, StoreError> {
+        steps!(self.database.read(All), |tx| {
+            tx.rows(&DUE, &args! { now, limit }, Elapse::from_row).await
+        })
+        .await
+    }
+
     /// Returns outbox messages for operators, newest first.
     pub async fn outbox(&self, filter: &OutboxFilter) -> Result<Vec<OutboxMessage>, StoreError> {
         let filter = filter.clone();
@@ -166,58 +149,40 @@ impl Store {
             }
             (None, _) => &LIST,
         };
-        self.database
-            .read_many(
-                VisibleRows::Of(&[]),
-                steps!(|tx| {
-                    // Sorted, so that a chunk contains all workspaces between its first and its last.
-                    let wanted = match filter.workspace {
-                        Some(workspace) => vec![workspace],
-                        None => agents::workspace_ids(tx).await?,
-                    };
-                    let mut found: Vec<OutboxMessage> = Vec::new();
-                    for some in wanted.chunks(limits::WORKSPACES_AT_ONCE) {
-                        let (Some(first), Some(last)) = (some.first(), some.last()) else {
-                            continue;
-                        };
-                        tx.name(some).await?;
-                        // Without a given id, up to the greatest one, so that the index is walked as a
-                        // range.
-                        let before = filter.before.map_or(Uuid::max(), |id| id.0);
-                        let state = filter.state.map(MessageState::as_str);
-                        let (first, last) = (*first, *last);
-                        let (agent, limit) = (filter.agent, filter.limit);
-                        if let Some(contacts) = &filter.contacts {
-                            for contact in contacts {
-                                let args =
-                                    args! { first, last, agent, state, contact: *contact, before, limit };
-                                let of = tx.rows(&LIST_CONTACT, &args, OutboxMessage::from_row);
-                                found.extend(of.await?);
-                            }
-                            continue;
-                        }
-                        let args = match filter.conversation {
-                            Some(conversation) => {
-                                args! { first, last, agent, state, conversation, before, limit }
-                                    .to_vec()
-                            }
-                            None => args! { first, last, agent, state, before, limit }.to_vec(),
-                        };
-                        found.extend(tx.rows(sql, &args, OutboxMessage::from_row).await?);
+        steps!(self.database.read_many(Of(&[])), |tx| {
+            let wanted = match filter.workspace {
+                Some(workspace) => vec![workspace],
+                None => agents::workspace_ids(tx).await?,
+            };
+            let mut found: Vec<OutboxMessage> = Vec::new();
+            for (some, first, last) in agents::parts(&wanted) {
+                tx.name(some).await?;
+                // Without a given id, up to the greatest one, so that the index is walked as a
+                // range.
+                let before = filter.before.map_or(Uuid::max(), |id| id.0);
+                let state = filter.state.map(MessageState::as_str);
+                let (agent, limit) = (filter.agent, filter.limit);
+                if let Some(contacts) = &filter.contacts {
+                    for contact in contacts {
+                        let args =
+                            args! { first, last, agent, state, contact: *contact, before, limit };
+                        let of = tx.rows(&LIST_CONTACT, &args, OutboxMessage::from_row);
+                        found.extend(of.await?);
                     }
-                    found.sort_by_key(|message| Reverse(message.id));
-                    found.truncate(usize::try_from(filter.limit).unwrap_or(usize::MAX));
-                    Ok(found)
-                }),
-            )
-            .await
+                    continue;
+                }
+                let args = match filter.conversation {
+                    Some(conversation) => {
+                        args! { first, last, agent, state, conversation, before, limit }.to_vec()
+                    }
+                    None => args! { first, last, agent, state, before, limit }.to_vec(),
+                };
+                found.extend(tx.rows(sql, &args, OutboxMessage::from_row).await?);
+            }
+            found.sort_by_key(|message| Reverse(message.id));
+            found.truncate(usize::try_from(filter.limit).unwrap_or(usize::MAX));
+            Ok(found)
+        })
+        .await
     }
 }
-
-pub const SQL: &[&Sql] = &[
-    &DUE,
-    &LIST,
-    &LIST_WAITING,
-    &LIST_CONVERSATION,
-    &LIST_CONTACT,
-];

@@ -37,52 +37,61 @@ pub mod tombstones;
 
 use super::sql::{Dialect, Sql};
 
+macro_rules! areas {
+    ($($($area:ident)::+),+ $(,)?) => {
+        [$((stringify!($($area)::+), $($area)::+::SQL.to_vec())),+]
+    };
+}
+
 fn areas() -> Vec<(&'static str, Vec<&'static Sql>)> {
-    vec![
-        ("activity", activity::SQL.to_vec()),
-        ("agents", agents::SQL.to_vec()),
-        ("probe", probe::SQL.to_vec()),
-        ("analytics", analytics::builds::SQL.to_vec()),
-        ("analytics", analytics::cells::SQL.to_vec()),
-        ("analytics", analytics::remove::SQL.to_vec()),
-        ("analytics", analytics::cubes::SQL.to_vec()),
-        ("analytics", analytics::run::SQL.to_vec()),
-        ("analytics", analytics::status::SQL.to_vec()),
-        ("analytics", analytics::step::SQL.to_vec()),
-        ("answers", answers::SQL.to_vec()),
-        ("apply", apply::SQL.to_vec()),
-        ("audit", audit::SQL.to_vec()),
-        ("claim", claim::SQL.to_vec()),
-        ("connections", connections::SQL.to_vec()),
-        ("deals", deals::SQL.to_vec()),
-        ("deliveries", deliveries::SQL.to_vec()),
-        ("desk", desk::SQL.to_vec()),
-        ("erase", erase::SQL.concat()),
-        ("export", export::SQL.to_vec()),
-        ("keys", keys::SQL.to_vec()),
-        ("load", batch::load::SQL.to_vec()),
-        ("load", batch::load::leads::SQL.to_vec()),
-        ("load", batch::load::dialogue::SQL.to_vec()),
-        ("load", batch::load::desk::SQL.to_vec()),
-        ("load", batch::load::repairs::SQL.to_vec()),
-        ("merge", merge::SQL.to_vec()),
-        ("messages", messages::SQL.to_vec()),
-        ("people", people::SQL.to_vec()),
-        ("plugin_removal", plugin_removal::SQL.to_vec()),
-        ("plugins", plugins::SQL.to_vec()),
-        ("products", products::SQL.to_vec()),
-        ("remove", remove::SQL.to_vec()),
-        ("repairs", repairs::SQL.to_vec()),
-        ("rollouts", rollouts::SQL.to_vec()),
-        ("said", said::SQL.to_vec()),
+    let written = areas![
+        activity,
+        agents,
+        probe,
+        analytics::builds,
+        analytics::cells,
+        analytics::remove,
+        analytics::cubes,
+        analytics::run,
+        analytics::status,
+        analytics::step,
+        answers,
+        apply,
+        audit,
+        claim,
+        connections,
+        deals,
+        deliveries,
+        desk,
+        export,
+        keys,
+        batch::load,
+        batch::load::leads,
+        batch::load::dialogue,
+        batch::load::desk,
+        batch::load::repairs,
+        merge,
+        messages,
+        people,
+        plugin_removal,
+        plugins,
+        products,
+        remove,
+        repairs,
+        rollouts,
+        said,
+        sealing,
+        sketches,
+        stamp,
+        templates,
+        tombstones,
+    ];
+    let gathered = [
+        ("erase", erase::statements()),
         ("save", batch::save::statements()),
-        ("sealing", sealing::SQL.to_vec()),
-        ("sketches", sketches::SQL.to_vec()),
-        ("stamp", stamp::SQL.to_vec()),
         ("sweep", sweep::statements()),
-        ("templates", templates::SQL.to_vec()),
-        ("tombstones", tombstones::SQL.to_vec()),
-    ]
+    ];
+    written.into_iter().chain(gathered).collect()
 }
 
 /// Returns every statement for a database with its area, for tests that examine the query plans.

@@ -1,65 +1,9 @@
 //! Contacts and their conversations, as operators find them.
 
-use crate::Store;
-use crate::postgres::VisibleRows;
-use crate::sql::{Sql, args, sql, steps};
-use crate::{ConversationsOf, FoundContact, FoundConversation, StoreError};
+use crate::row::{FromRow as _, from_row};
+use crate::sql::{Sql, args, sql, statements, steps};
+use crate::{ConversationsOf, FoundContact, FoundConversation, Store, StoreError};
 use leadhost_domain::id::{ContactId, WorkspaceId};
-
-static CONTACT: Sql = sql("
-select id, name, email, phone_number, banned_at, created_at, updated_at
-from contacts
-where workspace_id = :workspace
-and id = :contact");
-
-static KEYS: Sql = sql("
-select key
-from contact_keys
-where contact_id = :contact
-and (workspace_id = :workspace) is true
-union
-select key
-from shared_keys
-where contact_id = :contact
-and (workspace_id = :workspace) is true");
-
-impl Store {
-    /// Returns a contact, or `None` if the workspace has no such contact.
-    pub async fn contact(
-        &self,
-        workspace: WorkspaceId,
-        contact: ContactId,
-    ) -> Result<Option<FoundContact>, StoreError> {
-        self.database
-            .read(
-                VisibleRows::Of(&[workspace]),
-                steps!(|tx| {
-                    let args = args! { workspace, contact };
-                    let found = tx
-                        .row(&CONTACT, &args, |row| {
-                            Ok(FoundContact {
-                                id: row.get("id")?,
-                                name: row.get("name")?,
-                                email: row.get("email")?,
-                                phone_number: row.get("phone_number")?,
-                                banned_at: row.get("banned_at")?,
-                                created_at: row.get("created_at")?,
-                                updated_at: row.get("updated_at")?,
-                                keys: Vec::new(),
-                            })
-                        })
-                        .await?;
-                    let Some(mut found) = found else {
-                        return Ok(None);
-                    };
-                    found.keys = tx.rows(&KEYS, &args, |row| row.get("key")).await?;
-                    found.keys.sort();
-                    Ok(Some(found))
-                }),
-            )
-            .await
-    }
-}
 
 // `offset 0` is a fence: walking the conversations in their order would look cheap while there are few.
 macro_rules! conversations_of {
@@ -82,10 +26,59 @@ limit :limit"
     };
 }
 
-static OF_CONTACT: Sql = conversations_of!("contact_id = :of");
-static OF_DEAL: Sql = conversations_of!("deal_id = :of");
+statements! {
+    static CONTACT: Sql = sql("
+select id, name, email, phone_number, banned_at, created_at, updated_at
+from contacts
+where workspace_id = :workspace
+and id = :contact");
+
+    static KEYS: Sql = sql("
+select key
+from contact_keys
+where contact_id = :contact
+and (workspace_id = :workspace) is true
+union
+select key
+from shared_keys
+where contact_id = :contact
+and (workspace_id = :workspace) is true");
+
+    static OF_CONTACT: Sql = conversations_of!("contact_id = :of");
+    static OF_DEAL: Sql = conversations_of!("deal_id = :of");
+}
+
+from_row! {
+    FoundContact |row| {
+        id, name, email, phone_number, banned_at, created_at, updated_at, keys = Vec::new(),
+    }
+
+    FoundConversation |row| {
+        id, contact: "contact_id", deal: "deal_id", agent: "agent_id", status, source, created_at,
+        last_message_at,
+    }
+}
 
 impl Store {
+    /// Returns a contact, or `None` if the workspace has no such contact.
+    pub async fn contact(
+        &self,
+        workspace: WorkspaceId,
+        contact: ContactId,
+    ) -> Result<Option<FoundContact>, StoreError> {
+        steps!(self.database.read(Of(&[workspace])), |tx| {
+            let args = args! { workspace, contact };
+            let found = tx.row(&CONTACT, &args, FoundContact::from_row).await?;
+            let Some(mut found) = found else {
+                return Ok(None);
+            };
+            found.keys = tx.rows(&KEYS, &args, |row| row.get("key")).await?;
+            found.keys.sort();
+            Ok(Some(found))
+        })
+        .await
+    }
+
     /// Returns the conversations of a contact or a deal, newest first: at most `limit`.
     pub async fn conversations(
         &self,
@@ -93,31 +86,14 @@ impl Store {
         of: ConversationsOf,
         limit: u32,
     ) -> Result<Vec<FoundConversation>, StoreError> {
-        self.database
-            .read(
-                VisibleRows::Of(&[workspace]),
-                steps!(|tx| {
-                    let (sql, of): (&'static Sql, _) = match of {
-                        ConversationsOf::Contact(id) => (&OF_CONTACT, id.0),
-                        ConversationsOf::Deal(id) => (&OF_DEAL, id.0),
-                    };
-                    tx.rows(sql, &args! { workspace, of, limit }, |row| {
-                        Ok(FoundConversation {
-                            id: row.get("id")?,
-                            contact: row.get("contact_id")?,
-                            deal: row.get("deal_id")?,
-                            agent: row.get("agent_id")?,
-                            status: row.get("status")?,
-                            source: row.get("source")?,
-                            created_at: row.get("created_at")?,
-                            last_message_at: row.get("last_message_at")?,
-                        })
-                    })
-                    .await
-                }),
-            )
-            .await
+        steps!(self.database.read(Of(&[workspace])), |tx| {
+            let (sql, of): (&'static Sql, _) = match of {
+                ConversationsOf::Contact(id) => (&OF_CONTACT, id.0),
+                ConversationsOf::Deal(id) => (&OF_DEAL, id.0),
+            };
+            let args = args! { workspace, of, limit };
+            tx.rows(sql, &args, FoundConversation::from_row).await
+        })
+        .await
     }
 }
-
-pub const SQL: &[&Sql] = &[&CONTACT, &KEYS, &OF_CONTACT, &OF_DEAL];

@@ -2,17 +2,16 @@
 //! cleared, and the rows that held them are stamped again. Rows are locked in the same order as by
 //! a batch of leads.
 
-use crate::Store;
 use std::collections::BTreeMap;
 
 use uuid::Uuid;
 
 use crate::operations::{repairs, tombstones};
-use crate::postgres::VisibleRows;
+use crate::row::cells;
 use crate::schema;
-use crate::sql::{Arg, Sql, Tx, args, made, sql, steps};
+use crate::sql::{Arg, Sql, Tx, args, made, sql, statements, steps};
 use crate::tombstones::Removal;
-use crate::{Erased, StoreError};
+use crate::{Erased, Store, StoreError};
 use leadhost_domain::id::{DealId, WorkspaceId};
 use leadhost_domain::row::Entity;
 use leadhost_domain::time::Micros;
@@ -28,12 +27,9 @@ select ",
             $columns,
             "
 from each
-cross join ",
+ordered join ",
             $table,
-            " as t                               -- sqlite
-join ",
-            $table,
-            " as t                               -- postgres
+            " as t
   on t.",
             $by,
             " = each.id
@@ -50,28 +46,8 @@ for update of t                                  -- postgres
 
 pub(super) use locked;
 
-impl Store {
-    /// Removes a deal with its history and notes, and clears references to it. Returns false if
-    /// there is no such deal.
-    pub async fn remove_deal(
-        &self,
-        workspace: WorkspaceId,
-        deal: DealId,
-    ) -> Result<bool, StoreError> {
-        let now = self.clock.now();
-        self.database
-            .write(
-                VisibleRows::Of(&[workspace]),
-                steps!(|tx| {
-                    let gone = deals(tx, workspace, &[deal.0], now).await?;
-                    Ok(gone.deals > 0)
-                }),
-            )
-            .await
-    }
-}
-
-static LOCK_DEALS: Sql = sql("
+statements! {
+    static LOCK_DEALS: Sql = sql("
 each (workspace_id uuid, id uuid)
 select d.id
 from each
@@ -85,19 +61,18 @@ order by d.id
 for update of d                                          -- postgres
 ");
 
-static LOCK_CONVERSATIONS: Sql = sql(locked!("conversations", "deal_id", "t.id"));
+    static LOCK_CONVERSATIONS: Sql = sql(locked!("conversations", "deal_id", "t.id"));
+    static LOCK_ERRORS: Sql = sql(locked!("message_errors", "deal_id", "t.id"));
 
-static LOCK_ERRORS: Sql = sql(locked!("message_errors", "deal_id", "t.id"));
+    static LOCK_TICKETS: Sql = sql(locked!(
+        "tickets",
+        "deal_id",
+        "t.id, t.conversation_id is null as whole"
+    ));
 
-static LOCK_TICKETS: Sql = sql(locked!(
-    "tickets",
-    "deal_id",
-    "t.id, t.conversation_id is null as whole"
-));
-
-// Conversations about a test lead must not count after its removal, when nothing else shows that it
-// was a test.
-static TRIALS: Sql = sql("
+    // Conversations about a test lead must not count after its removal, when nothing else shows that it
+    // was a test.
+    static TRIALS: Sql = sql("
 each (workspace_id uuid, id uuid)
 update conversations as c
 set props = json_set(c.props, '$.test', json('true'))            -- sqlite
@@ -111,35 +86,51 @@ where c.deal_id = each.id
 and c.deal_id is not null
 and (d.props -> 'test')::text = 'true'");
 
-static HISTORY: Sql = made(|| schema::DEAL_HISTORY.remove_with("deal_id"));
+    static HISTORY: Sql = made(|| schema::DEAL_HISTORY.remove_with("deal_id"));
+    static LOGS: Sql = made(|| schema::DEAL_LOGS.remove_with("deal_id"));
+    static DEALS: Sql = made(|| schema::DEALS.remove_with("id"));
 
-static LOGS: Sql = made(|| schema::DEAL_LOGS.remove_with("deal_id"));
+    /// Removes tickets by their ids.
+    pub static REMOVE_TICKETS: Sql = made(|| schema::TICKETS.remove_with("id"));
 
-static DEALS: Sql = made(|| schema::DEALS.remove_with("id"));
-
-/// Removes tickets by their ids.
-pub static REMOVE_TICKETS: Sql = made(|| schema::TICKETS.remove_with("id"));
-
-static UNLINK_CONVERSATIONS: Sql = sql("
+    static UNLINK_CONVERSATIONS: Sql = sql("
 each (id uuid, cursor_us number, updated_at time)
 update conversations as c
 set deal_id = null, cursor_us = each.cursor_us, updated_at = each.updated_at
 from each
 where c.id = each.id");
 
-static UNLINK_ERRORS: Sql = sql("
+    static UNLINK_ERRORS: Sql = sql("
 each (id uuid, cursor_us number)
 update message_errors as e
 set deal_id = null, cursor_us = each.cursor_us
 from each
 where e.id = each.id");
 
-static UNLINK_TICKETS: Sql = sql("
+    static UNLINK_TICKETS: Sql = sql("
 each (id uuid, cursor_us number, updated_at time)
 update tickets as t
 set deal_id = null, cursor_us = each.cursor_us, updated_at = each.updated_at
 from each
 where t.id = each.id");
+}
+
+impl Store {
+    /// Removes a deal with its history and notes, and clears references to it. Returns false if
+    /// there is no such deal.
+    pub async fn remove_deal(
+        &self,
+        workspace: WorkspaceId,
+        deal: DealId,
+    ) -> Result<bool, StoreError> {
+        let now = self.clock.now();
+        steps!(self.database.write(Of(&[workspace])), |tx| {
+            let gone = deals(tx, workspace, &[deal.0], now).await?;
+            Ok(gone.deals > 0)
+        })
+        .await
+    }
+}
 
 /// Removes these deals of the workspace, in a transaction that names it and holds no lock yet that
 /// a batch of leads takes after deals.
@@ -164,9 +155,7 @@ pub async fn deals(
         .rows_each(&LOCK_ERRORS, &locked, |row| row.get("id"))
         .await?;
     let tickets: Vec<(Uuid, bool)> = tx
-        .rows_each(&LOCK_TICKETS, &locked, |row| {
-            Ok((row.get("id")?, row.get("whole")?))
-        })
+        .rows_each(&LOCK_TICKETS, &locked, cells!("id", "whole"))
         .await?;
     let (mut whole, mut of_talks) = (Vec::new(), Vec::new());
     for (id, is_whole) in tickets {
@@ -216,18 +205,3 @@ pub async fn deals(
 pub fn rows_of(workspace_id: WorkspaceId, ids: &[Uuid]) -> Vec<[Arg<'static>; 2]> {
     ids.iter().map(|&id| args! { workspace_id, id }).collect()
 }
-
-pub const SQL: &[&Sql] = &[
-    &LOCK_DEALS,
-    &LOCK_CONVERSATIONS,
-    &LOCK_ERRORS,
-    &LOCK_TICKETS,
-    &TRIALS,
-    &HISTORY,
-    &LOGS,
-    &DEALS,
-    &REMOVE_TICKETS,
-    &UNLINK_CONVERSATIONS,
-    &UNLINK_ERRORS,
-    &UNLINK_TICKETS,
-];

@@ -3,16 +3,44 @@
 use std::collections::{BTreeSet, HashMap};
 
 use crate::StoreError;
-use crate::sql::{Sql, Tx, args, sql};
+use crate::sql::{Sql, Tx, args, sql, statements};
 use leadhost_domain::id::{ContactId, PartnerId, WorkspaceId};
 use leadhost_domain::said::Said;
 
-static OTHERS: Sql = sql("
+statements! {
+    static OTHERS: Sql = sql("
 select id
 from partners
 where workspace_id = :workspace
 and id <> :partner
 limit 1");
+
+    static SAID: Sql = sql("
+each (workspace_id uuid, partner uuid, key text, person uuid)
+select person, said
+from (
+  select each.person, d.id, d.props -> 'contact' as said,
+    row_number() over (partition by each.person order by d.id desc) as place
+  from each
+  ordered join deals as d
+    on d.person_id = each.person
+    and (d.workspace_id = each.workspace_id) is true         -- sqlite
+    and d.workspace_id = each.workspace_id                   -- postgres
+  left join connections as s
+    on s.id = d.connection_id
+  where coalesce(d.partner_id, s.partner_id) = each.partner
+  union all
+  select each.person, c.id, c.said -> each.key,
+    row_number() over (partition by each.person order by c.id desc)
+  from each
+  ordered join conversations as c
+    on c.contact_id = each.person
+    and (c.workspace_id = each.workspace_id) is true
+) as own
+where said is not null
+and place <= 200
+order by person, id desc");
+}
 
 /// Returns the partner that asks, if it must not see what others said: the workspace has other
 /// partners, too.
@@ -28,34 +56,6 @@ pub async fn limited(
     let other = tx.row(&OTHERS, &args, |row| row.get::<PartnerId>("id"));
     Ok(other.await?.map(|_| partner))
 }
-
-static SAID: Sql = sql("
-each (workspace_id uuid, partner uuid, key text, person uuid)
-select person, said
-from (
-  select each.person, d.id, d.props -> 'contact' as said,
-    row_number() over (partition by each.person order by d.id desc) as place
-  from each
-  cross join deals as d                                      -- sqlite
-  join deals as d                                            -- postgres
-    on d.person_id = each.person
-    and (d.workspace_id = each.workspace_id) is true         -- sqlite
-    and d.workspace_id = each.workspace_id                   -- postgres
-  left join connections as s
-    on s.id = d.connection_id
-  where coalesce(d.partner_id, s.partner_id) = each.partner
-  union all
-  select each.person, c.id, c.said -> each.key,
-    row_number() over (partition by each.person order by c.id desc)
-  from each
-  cross join conversations as c                              -- sqlite
-  join conversations as c                                    -- postgres
-    on c.contact_id = each.person
-    and (c.workspace_id = each.workspace_id) is true
-) as own
-where said is not null
-and place <= 200
-order by person, id desc");
 
 /// Returns what the partner said of each of these persons, by their ids: of the newest 200 deals and
 /// the newest 200 conversations of each.
@@ -78,5 +78,3 @@ pub async fn of(
     }
     Ok(said)
 }
-
-pub const SQL: &[&Sql] = &[&OTHERS, &SAID];

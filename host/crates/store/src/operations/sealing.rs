@@ -1,49 +1,43 @@
-//! The id of the key that seals secrets, in a store of one file. A shared store has its own
-//! statements, on the connections of its hosts.
+//! The id of the key that seals secrets. Hosts ask for it when they start, not behind requests.
 
-use crate::StoreError;
-use crate::database::Database;
-use crate::postgres::VisibleRows;
-use crate::sql::{Sql, args, sql, steps};
+use crate::sql::{Sql, args, json, sql, statements, steps};
+use crate::sqlite::threads::End;
+use crate::{Store, StoreError};
 
-static KEY: Sql = sql("
+statements! {
+    static KEY: Sql = sql("
 select sealing_key
 from store");
 
-/// Returns the id of the key, or `None` if none was ever set.
-pub async fn key(database: &Database) -> Result<Option<String>, StoreError> {
-    database
-        .read(
-            VisibleRows::Exempt,
-            steps!(|tx| tx.only(&KEY, &[], |row| row.get("sealing_key")).await),
-        )
-        .await
-}
-
-static SET: Sql = sql("
+    // One statement, so that of two hosts that set a key at once, the second keeps that of the first.
+    static SET: Sql = sql("
 update store
-set sealing_key = :key");
-
-/// Sets the key if none is set yet or the current one is among `older`. Returns the one that counts.
-pub async fn seal_with(
-    database: &Database,
-    key: String,
-    older: Vec<String>,
-) -> Result<String, StoreError> {
-    database
-        .write(
-            VisibleRows::Exempt,
-            steps!(|tx| {
-                let current: Option<String> =
-                    tx.only(&KEY, &[], |row| row.get("sealing_key")).await?;
-                if let Some(current) = current.filter(|current| !older.contains(current)) {
-                    return Ok(current);
-                }
-                tx.run(&SET, &args! { key: &key }).await?;
-                Ok(key)
-            }),
-        )
-        .await
+set sealing_key = :key
+where sealing_key is null
+or sealing_key in (select value from json_each(:older))                       -- sqlite
+or sealing_key = any (array(select json_array_elements_text(:older)))         -- postgres
+");
 }
 
-pub const SQL: &[&Sql] = &[&KEY, &SET];
+impl Store {
+    /// Returns the id of the key that seals secrets, or `None` if none was ever set. The key of a
+    /// store in a file is kept in the folder of the file, so it is set only in place of a lost one.
+    pub async fn sealing_key(&self) -> Result<Option<String>, StoreError> {
+        steps!(self.database.aside(), |tx| {
+            tx.only(&KEY, &[], |row| row.get("sealing_key")).await
+        })
+        .await
+    }
+
+    /// Seals secrets with this key from now on, if no key is set yet or the current one is among
+    /// the older keys, which this host has too. Returns the key in effect.
+    pub async fn seal_with(&self, key: &str, older: &[String]) -> Result<String, StoreError> {
+        let (key, older) = (key.to_owned(), json(older)?);
+        steps!(self.database.write_or_undo_aside(), |tx| {
+            tx.run(&SET, &args! { key: &key, older }).await?;
+            let now: Option<String> = tx.only(&KEY, &[], |row| row.get("sealing_key")).await?;
+            Ok((now.unwrap_or(key), End::Commit))
+        })
+        .await
+    }
+}

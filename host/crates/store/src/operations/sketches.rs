@@ -1,19 +1,32 @@
 //! Sketches of connections' deliveries. They contain names of fields and nothing about a person.
 
-use crate::Store;
 use std::collections::HashMap;
 
-use crate::StoreError;
 use crate::postgres::VisibleRows;
 use crate::row::{FromRow as _, read};
-use crate::sql::{Sql, args, sql, steps};
+use crate::sql::{Sql, args, sql, statements, steps};
+use crate::{Store, StoreError};
 use leadhost_domain::connection::{ConnectionSketch, SourceShape};
 use leadhost_domain::id::ConnectionId;
 
-static ONE: Sql = sql("
+statements! {
+    static ONE: Sql = sql("
 select connection_id, generation, sketch, change, lead_fields, updated_at
 from connection_sketches
 where connection_id = :id");
+
+    static SHAPES: Sql = sql("
+select connection_id, change, lead_fields, sketch -> 'ended' as ended
+from connection_sketches");
+
+    static WRITE: Sql = sql("
+insert into connection_sketches (connection_id, generation, sketch, change, updated_at, lead_fields)
+values (:connection_id, :next, :sketch, :change, :updated_at, :lead_fields)
+on conflict (connection_id) do update
+set generation = excluded.generation, sketch = excluded.sketch, change = excluded.change,
+  updated_at = excluded.updated_at, lead_fields = excluded.lead_fields
+where connection_sketches.generation = :generation");
+}
 
 impl Store {
     /// Returns the sketch of a connection's deliveries. `None` if none was stored.
@@ -26,43 +39,22 @@ impl Store {
             .row(VisibleRows::Exempt, &ONE, args, ConnectionSketch::from_row)
             .await
     }
-}
 
-static SHAPES: Sql = sql("
-select connection_id, change, lead_fields, sketch -> 'ended' as ended
-from connection_sketches");
-
-impl Store {
     /// Returns what the deliveries of the sources look like. A source without deliveries is left out.
     pub async fn source_shapes(&self) -> Result<HashMap<ConnectionId, SourceShape>, StoreError> {
-        let shapes = self
-            .database
-            .read(
-                VisibleRows::Exempt,
-                steps!(|tx| tx
-                    .rows(&SHAPES, &[], |row| {
-                        let shape = read!(row => SourceShape {
-                            change, fields: "lead_fields",
-                            ended = row.get::<Option<_>>("ended")?.unwrap_or_default(),
-                        });
-                        Ok((row.get("connection_id")?, shape))
-                    })
-                    .await),
-            )
-            .await?;
+        let shapes = steps!(self.database.read(Exempt), |tx| tx
+            .rows(&SHAPES, &[], |row| {
+                let shape = read!(row => SourceShape {
+                    change, fields: "lead_fields",
+                    ended = row.get::<Option<_>>("ended")?.unwrap_or_default(),
+                });
+                Ok((row.get("connection_id")?, shape))
+            })
+            .await)
+        .await?;
         Ok(shapes.into_iter().collect())
     }
-}
 
-static WRITE: Sql = sql("
-insert into connection_sketches (connection_id, generation, sketch, change, updated_at, lead_fields)
-values (:connection_id, :next, :sketch, :change, :updated_at, :lead_fields)
-on conflict (connection_id) do update
-set generation = excluded.generation, sketch = excluded.sketch, change = excluded.change,
-  updated_at = excluded.updated_at, lead_fields = excluded.lead_fields
-where connection_sketches.generation = :generation");
-
-impl Store {
     /// Stores a sketch with the next generation, unless it was written since its generation was
     /// read (0: there was none): then returns false.
     pub async fn write_connection_sketch(
@@ -70,17 +62,14 @@ impl Store {
         sketch: &ConnectionSketch,
     ) -> Result<bool, StoreError> {
         let sketch = sketch.clone();
-        self.database
-            .write_alone(steps!(|tx| {
-                let args = args! {
-                    from sketch: connection_id = connection, generation, sketch, change,
-                    updated_at = at, lead_fields = fields;
-                    next: sketch.generation + 1,
-                };
-                Ok(tx.run(&WRITE, &args).await? == 1)
-            }))
-            .await
+        steps!(self.database.write_alone(), |tx| {
+            let args = args! {
+                from sketch: connection_id = connection, generation, sketch, change,
+                updated_at = at, lead_fields = fields;
+                next: sketch.generation + 1,
+            };
+            Ok(tx.run(&WRITE, &args).await? == 1)
+        })
+        .await
     }
 }
-
-pub const SQL: &[&Sql] = &[&ONE, &SHAPES, &WRITE];

@@ -9,18 +9,16 @@ use std::collections::BTreeMap;
 use uuid::Uuid;
 
 use crate::StoreError;
-use crate::sql::{Sql, Tx, args, sql};
+use crate::sql::{Sql, Tx, args, sql, statements};
 use leadhost_domain::id::WorkspaceId;
 use leadhost_domain::row::Entity;
 
-/// The next stamp of each changed feed.
-pub type Stamps = BTreeMap<(WorkspaceId, Entity), i64>;
-
-// Rows are updated one after the other, in the same order on every host, and the new value is
-// computed when the row is locked. The count is added to the last stamp, not to the wall clock: a
-// clock that took the time first and added n would run ahead of real time by the size of each
-// batch.
-static ALLOCATE: Sql = sql("
+statements! {
+    // Rows are updated one after the other, in the same order on every host, and the new value is
+    // computed when the row is locked. The count is added to the last stamp, not to the wall clock: a
+    // clock that took the time first and added n would run ahead of real time by the size of each
+    // batch.
+    static ALLOCATE: Sql = sql("
 each (workspace_id uuid, entity number, changes number)
 insert into feed_clock as clock (workspace_id, entity, last_us)
 select workspace_id, entity, greatest(changes, feed_now())
@@ -37,6 +35,10 @@ set last_us = greatest(
   feed_now()
 )
 returning workspace_id, entity, last_us");
+}
+
+/// The next stamp of each changed feed.
+pub type Stamps = BTreeMap<(WorkspaceId, Entity), i64>;
 
 /// Returns the first stamp of each feed; the others follow one by one.
 pub async fn allocate(
@@ -71,5 +73,3 @@ pub async fn allocate(
         })
         .collect()
 }
-
-pub const SQL: &[&Sql] = &[&ALLOCATE];

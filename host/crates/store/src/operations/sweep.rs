@@ -6,7 +6,6 @@
 //! time, so it cannot be part of a deadlock. A delivery and its place in the queue are locked first
 //! and checked afterwards, so that a claim in between is noticed.
 
-use crate::Store;
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
@@ -14,16 +13,16 @@ use uuid::Uuid;
 
 use crate::database::Database;
 use crate::operations::{agents, repairs, rollouts, tombstones};
-use crate::postgres::VisibleRows;
 use crate::schema;
-use crate::sql::{Sql, SqlRow, Tx, args, made, sql, steps};
-use crate::{RetentionPeriods, StoreError};
+use crate::sql::{Sql, SqlRow, Tx, args, made, sql, statements, steps};
+use crate::{RetentionPeriods, Store, StoreError};
 use leadhost_domain::id::{DeliveryId, WorkspaceId};
 use leadhost_domain::limits;
 use leadhost_domain::time::Micros;
 
-// An id sorts by its creation time, so it bounds the range of the index.
-static FINISHED: Sql = sql("
+statements! {
+    // An id sorts by its creation time, so it bounds the range of the index.
+    static FINISHED: Sql = sql("
 select old.workspace_id, old.id                               -- postgres
 from workspaces as w                                          -- postgres
 cross join lateral (                                          -- postgres
@@ -42,7 +41,7 @@ order by old.id                                               -- postgres
 limit :limit                                                  -- postgres
 ");
 
-static QUARANTINED: Sql = sql("
+    static QUARANTINED: Sql = sql("
 select q.workspace_id, q.delivery_id as id
 from queue as q
 where q.item = -1
@@ -57,7 +56,7 @@ and exists (
 order by q.delivery_id
 limit :limit");
 
-static LOCK_QUEUE: Sql = sql("
+    static LOCK_QUEUE: Sql = sql("
 each (id uuid)
 select q.delivery_id
 from queue as q
@@ -67,19 +66,18 @@ and q.item = -1
 for update skip locked                                        -- postgres
 ");
 
-static LOCK: Sql = sql("
+    static LOCK: Sql = sql("
 each (workspace_id uuid, id uuid)
 select d.workspace_id, d.id
 from each
-cross join deliveries as d -- sqlite
-join deliveries as d -- postgres
+ordered join deliveries as d
   on d.workspace_id = each.workspace_id
   and d.id = each.id
 for update of d skip locked -- postgres
 ");
 
-// A row in the queue that is not locked by now belongs to another transaction.
-static FREE: Sql = sql("
+    // A row in the queue that is not locked by now belongs to another transaction.
+    static FREE: Sql = sql("
 each (workspace_id uuid, id uuid, queued truth, now time)
 select each.workspace_id, each.id
 from each
@@ -89,23 +87,18 @@ left join queue as q
 where q.delivery_id is null
 or (each.queued and (q.lease_until_at is null or q.lease_until_at <= each.now))");
 
-static DELIVERIES: Sql = made(|| schema::DELIVERIES.remove_with("id"));
+    static DELIVERIES: Sql = made(|| schema::DELIVERIES.remove_with("id"));
+    static REFERENCES: Sql = made(|| schema::CHANNEL_REFS.remove_past("until_at"));
 
-static OF_DELIVERIES: LazyLock<Vec<Sql>> = LazyLock::new(|| schema::removed_with("delivery_id"));
-
-static PAST: LazyLock<Vec<Sql>> = LazyLock::new(schema::removed_past);
-
-static REFERENCES: Sql = made(|| schema::CHANNEL_REFS.remove_past("until_at"));
-
-// There may be many. They are only counted, which reads nothing but the index.
-static UNKNOWN: Sql = sql("
+    // There may be many. They are only counted, which reads nothing but the index.
+    static UNKNOWN: Sql = sql("
 select count(*) as count
 from channel_refs
 where until_at is not null");
 
-// Hosts that ask for the marker of a batch have long given up by then. The age is measured with the
-// database's clock, which also set the marker's time.
-static MARKERS: Sql = sql("
+    // Hosts that ask for the marker of a batch have long given up by then. The age is measured with the
+    // database's clock, which also set the marker's time.
+    static MARKERS: Sql = sql("
 delete from commit_markers                                    -- postgres
 where batch_id in (                                           -- postgres
   select batch_id from commit_markers                         -- postgres
@@ -115,6 +108,11 @@ where batch_id in (                                           -- postgres
   for update skip locked                                      -- postgres
 )                                                             -- postgres
 ");
+}
+
+static OF_DELIVERIES: LazyLock<Vec<Sql>> = LazyLock::new(|| schema::removed_with("delivery_id"));
+
+static PAST: LazyLock<Vec<Sql>> = LazyLock::new(schema::removed_past);
 
 impl Store {
     /// Removes rows past their retention, at most `limit` of each kind. Returns the number removed.
@@ -126,13 +124,9 @@ impl Store {
     ) -> Result<u64, StoreError> {
         let finished = now.minus(retention.deliveries);
         let quarantined = now.minus(retention.quarantine);
-        let workspaces = self
-            .database
-            .read(
-                VisibleRows::Exempt,
-                steps!(|tx| agents::workspace_ids(tx).await),
-            )
-            .await?;
+        let workspaces = steps!(self.database.read(Exempt), |tx| agents::workspace_ids(tx)
+            .await)
+        .await?;
         let mut removed = 0;
         for some in workspaces.chunks(limits::WORKSPACES_AT_ONCE) {
             for (sql, before) in [(&FINISHED, finished), (&QUARANTINED, quarantined)] {
@@ -143,20 +137,15 @@ impl Store {
                 break;
             }
         }
-        removed += self
-            .database
-            .write(
-                VisibleRows::All,
-                steps!(|tx| {
-                    let args = args! { before: now, limit };
-                    let mut ended = 0;
-                    for sql in PAST.iter().chain([&MARKERS]) {
-                        ended += tx.run(sql, &args).await?;
-                    }
-                    Ok(ended)
-                }),
-            )
-            .await?;
+        removed += steps!(self.database.write(All), |tx| {
+            let args = args! { before: now, limit };
+            let mut ended = 0;
+            for sql in PAST.iter().chain([&MARKERS]) {
+                ended += tx.run(sql, &args).await?;
+            }
+            Ok(ended)
+        })
+        .await?;
         removed += too_many_references(&self.database, limit).await?;
         let forgotten = now.minus(limits::TOMBSTONE_RETENTION);
         removed += tombstones::forget(&self.database, forgotten, limit).await?;
@@ -171,26 +160,20 @@ impl Store {
 /// Removes the oldest references to unknown messages before their time is over, if there are more
 /// than are kept. They are counted on a reader, because they may be many.
 async fn too_many_references(database: &Database, limit: u32) -> Result<u64, StoreError> {
-    let unknown = database
-        .read_many(
-            VisibleRows::All,
-            steps!(|tx| tx.only(&UNKNOWN, &[], |row| row.get::<i64>("count")).await),
-        )
-        .await?;
+    let unknown = steps!(database.read_many(All), |tx| tx
+        .only(&UNKNOWN, &[], |row| row.get::<i64>("count"))
+        .await)
+    .await?;
     let too_many = unknown - i64::from(limits::REFERENCES_UNKNOWN);
     if too_many <= 0 {
         return Ok(0);
     }
     let some = too_many.min(i64::from(limit));
-    database
-        .write(
-            VisibleRows::All,
-            steps!(|tx| {
-                let args = args! { before: Micros(i64::MAX), limit: some };
-                tx.run(&REFERENCES, &args).await
-            }),
-        )
-        .await
+    steps!(database.write(All), |tx| {
+        let args = args! { before: Micros(i64::MAX), limit: some };
+        tx.run(&REFERENCES, &args).await
+    })
+    .await
 }
 
 /// Sweeps the deliveries of some workspaces in a transaction of its own. The workspaces are sorted
@@ -206,16 +189,12 @@ async fn deliveries(
     let (Some(&first), Some(&last)) = (workspaces.first(), workspaces.last()) else {
         return Ok(0);
     };
-    database
-        .write(
-            VisibleRows::Of(workspaces),
-            steps!(|tx| {
-                let args = args! { first, last, past: first_id_after(before), before, limit };
-                let old = tx.rows(sql, &args, delivery).await?;
-                remove(tx, &old, now).await
-            }),
-        )
-        .await
+    steps!(database.write(Of(workspaces)), |tx| {
+        let args = args! { first, last, past: first_id_after(before), before, limit };
+        let old = tx.rows(sql, &args, delivery).await?;
+        remove(tx, &old, now).await
+    })
+    .await
 }
 
 /// Removes deliveries with the rows that belong to them, and returns how many. Deliveries that are
@@ -267,15 +246,6 @@ fn first_id_after(time: Micros) -> Uuid {
 
 /// Returns the statements of this file, including those generated from the descriptions.
 pub fn statements() -> Vec<&'static Sql> {
-    let own = [
-        &FINISHED,
-        &QUARANTINED,
-        &LOCK_QUEUE,
-        &LOCK,
-        &FREE,
-        &UNKNOWN,
-        &MARKERS,
-    ];
     let made = OF_DELIVERIES.iter().chain(PAST.iter());
-    own.into_iter().chain([&DELIVERIES]).chain(made).collect()
+    SQL.iter().copied().chain(made).collect()
 }

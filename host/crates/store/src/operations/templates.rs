@@ -2,18 +2,26 @@
 //! read and replaced as a whole. Lists belong to a connection and name no person, so they are read
 //! before a workspace is named.
 
-use crate::Store;
 use crate::postgres::VisibleRows;
 use crate::row::FromRow as _;
-use crate::sql::{Sql, args, sql, steps};
-use crate::{StoreError, TemplateList};
+use crate::sql::{Sql, args, sql, statements, steps};
+use crate::{Store, StoreError, TemplateList};
 use leadhost_domain::connection::Connection;
 
-static ONE: Sql = sql("
+statements! {
+    static ONE: Sql = sql("
 select synced_at, error, unlisted, templates
 from template_lists
 where connection_id = :id
 and workspace_id = :workspace");
+
+    static PUT: Sql = sql("
+insert into template_lists (workspace_id, connection_id, synced_at, error, unlisted, templates)
+values (:workspace, :id, :synced_at, :error, :unlisted, :templates)
+on conflict (connection_id) do update
+set synced_at = excluded.synced_at, error = excluded.error, unlisted = excluded.unlisted,
+  templates = excluded.templates");
+}
 
 impl Store {
     /// Returns an instance's templates, or `None` if its provider was never asked for them.
@@ -26,16 +34,7 @@ impl Store {
             .row(VisibleRows::Exempt, &ONE, args, TemplateList::from_row)
             .await
     }
-}
 
-static PUT: Sql = sql("
-insert into template_lists (workspace_id, connection_id, synced_at, error, unlisted, templates)
-values (:workspace, :id, :synced_at, :error, :unlisted, :templates)
-on conflict (connection_id) do update
-set synced_at = excluded.synced_at, error = excluded.error, unlisted = excluded.unlisted,
-  templates = excluded.templates");
-
-impl Store {
     /// Replaces the stored templates with the provider's list.
     pub async fn put_templates(
         &self,
@@ -45,17 +44,14 @@ impl Store {
         let id = channel.id.clone();
         let workspace = channel.workspace;
         let list = list.clone();
-        self.database
-            .write_alone(steps!(|tx| {
-                let args = args! {
-                    from list: synced_at, error, unlisted = is_unlisted, templates;
-                    id: &id, workspace,
-                };
-                tx.run(&PUT, &args).await?;
-                Ok(())
-            }))
-            .await
+        steps!(self.database.write_alone(), |tx| {
+            let args = args! {
+                from list: synced_at, error, unlisted = is_unlisted, templates;
+                id: &id, workspace,
+            };
+            tx.run(&PUT, &args).await?;
+            Ok(())
+        })
+        .await
     }
 }
-
-pub const SQL: &[&Sql] = &[&ONE, &PUT];

@@ -18,8 +18,6 @@ use leadhost_domain::plugin::Digest;
 use leadhost_domain::time::Micros;
 
 const ANNOUNCE: &str = "select pg_notify($1, $2)";
-
-/// Announces a change to all hosts.
 pub async fn announce(db: &Db, what: Announcement) -> Result<(), StoreError> {
     sqlx::query(ANNOUNCE)
         .bind(CHANNEL)
@@ -61,8 +59,6 @@ with no_jobs as (
 )
 delete from hosts
 where id = $1";
-
-/// Removes a host, with its jobs and proposals.
 pub async fn leave(db: &Db, host: HostId) -> Result<(), StoreError> {
     sqlx::query(LEAVE).bind(host.0).execute(db.aside()).await?;
     Ok(())
@@ -73,8 +69,6 @@ select id, name, version, started_at, seen_at, report,
   seen_at > clock_timestamp() - make_interval(secs => $1) as alive
 from hosts
 order by name collate \"C\", id";
-
-/// Returns all known hosts, ordered by name.
 pub async fn hosts(db: &Db) -> Result<Vec<SeenHost>, StoreError> {
     sqlx::query(HOSTS)
         .bind(limits::HOST_DEAD.as_secs_f64())
@@ -103,8 +97,6 @@ or not exists (
   where h.id = p.host_id and h.seen_at > clock_timestamp() - make_interval(secs => $5)
 )
 returning number";
-
-/// Proposes a version to all hosts. `None`: another live host has a proposal for this plugin.
 pub async fn propose(
     db: &Db,
     by: HostId,
@@ -138,8 +130,6 @@ select name, digest, number
 from proposals
 where until_at > clock_timestamp()
 order by name collate \"C\"";
-
-/// Returns the proposals that have not expired.
 pub async fn proposals(db: &Db) -> Result<Vec<Proposal>, StoreError> {
     sqlx::query(PROPOSALS)
         .fetch_all(db.aside())
@@ -159,7 +149,6 @@ const WITHDRAW: &str = "
 delete from proposals
 where name = $1 and number = $2";
 
-/// Withdraws a proposal.
 pub async fn withdraw(db: &Db, proposal: &Proposal) -> Result<(), StoreError> {
     sqlx::query(WITHDRAW)
         .bind(columns::text(&proposal.name))
@@ -181,8 +170,6 @@ set fence = case
   host_id = excluded.host_id, until_at = excluded.until_at
 where j.host_id = excluded.host_id or j.until_at <= clock_timestamp()
 returning fence";
-
-/// Claims a job or renews its lease. `None`: another host holds it.
 pub async fn hold_job(
     db: &Db,
     job: &str,
@@ -201,8 +188,6 @@ pub async fn hold_job(
 const LEAVE_JOB: &str = "
 delete from jobs
 where name = $1 and host_id = $2";
-
-/// Releases a job if this host holds it.
 pub async fn leave_job(db: &Db, job: &str, by: HostId) -> Result<(), StoreError> {
     sqlx::query(LEAVE_JOB)
         .bind(job)
@@ -210,30 +195,6 @@ pub async fn leave_job(db: &Db, job: &str, by: HostId) -> Result<(), StoreError>
         .execute(db.aside())
         .await?;
     Ok(())
-}
-
-const SEALING_KEY: &str = "select sealing_key from store";
-
-/// Returns the id of the sealing key of the store, if it has one.
-pub async fn sealing_key(db: &Db) -> Result<Option<String>, StoreError> {
-    let row = sqlx::query(SEALING_KEY).fetch_one(db.aside()).await?;
-    Ok(row.try_get(0)?)
-}
-
-const SEAL_WITH: &str = "
-update store
-set sealing_key = $1
-where sealing_key is null or sealing_key = any ($2)";
-
-/// Names the sealing key of the store if it has none or one of `older`. Returns the id of the
-/// key that the store has now.
-pub async fn seal_with(db: &Db, key: &str, older: &[String]) -> Result<String, StoreError> {
-    sqlx::query(SEAL_WITH)
-        .bind(key)
-        .bind(older)
-        .execute(db.aside())
-        .await?;
-    Ok(sealing_key(db).await?.unwrap_or_else(|| key.to_owned()))
 }
 
 pub const SQL: &[&str] = &[

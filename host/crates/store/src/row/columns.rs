@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 use crate::StoreError;
 use crate::error::{UNKNOWN_TABLE, odd};
-use crate::sql::SqlRow;
+use crate::sql::{SqlRow, Stored};
 use leadhost_domain::time::Micros;
 
 /// The position of a column: its name, or its index if many rows are read.
@@ -71,6 +71,11 @@ pub trait FromRow: Sized {
     fn from_row(row: &SqlRow<'_>) -> Result<Self, StoreError>;
 }
 
+/// Reads a record with its `id`.
+pub fn with_id<I: Stored, R: FromRow>(row: &SqlRow<'_>) -> Result<(I, R), StoreError> {
+    Ok((row.get("id")?, R::from_row(row)?))
+}
+
 /// Reads a row into a struct, `read!(row => Part { id, name: "owner_name", more = false })`: a field without
 /// more has the name of its column, and one with `=` is no column.
 macro_rules! read {
@@ -82,6 +87,14 @@ macro_rules! read {
     (@field $row:ident $field:ident = $value:expr) => { $value };
 }
 pub(crate) use read;
+
+/// Reads columns of a row into a tuple, `cells!("id", "status")`.
+macro_rules! cells {
+    ($($column:literal),+) => {
+        |row: &$crate::sql::SqlRow<'_>| Ok(($(row.get($column)?,)+))
+    };
+}
+pub(crate) use cells;
 
 /// Implements [`FromRow`] for structs as [`read!`](read) reads them.
 macro_rules! from_row {

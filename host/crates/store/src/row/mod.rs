@@ -10,4 +10,4 @@ pub mod deliveries;
 pub mod export;
 
 pub use self::columns::{ColumnRef, json, unread};
-pub(crate) use self::columns::{FromRow, RowColumns, from_row, read};
+pub(crate) use self::columns::{FromRow, RowColumns, cells, from_row, read, with_id};

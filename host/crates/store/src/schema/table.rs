@@ -309,6 +309,14 @@ impl TableSchema {
     }
 }
 
+/// A statement that reads records of a table: `{columns}` are those of `TABLE as "alias"`.
+macro_rules! reading {
+    ($table:ident as $alias:literal, $text:expr) => {
+        $crate::sql::made(|| format!($text, columns = $crate::schema::$table.read($alias, &[])))
+    };
+}
+pub(crate) use reading;
+
 pub const WORKSPACE: &str = "workspace_id";
 
 fn each(columns: &[&ColumnSchema]) -> String {

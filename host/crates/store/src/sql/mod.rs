@@ -9,6 +9,7 @@ mod stored;
 mod transaction;
 mod value;
 
+pub(crate) use self::statement::statements;
 pub use self::statement::{Dialect, Sql, Text, Together, for_dialect, listed, made, sql};
 pub use self::stored::Stored;
 pub(crate) use self::transaction::steps;

@@ -5,6 +5,10 @@
 //! that runs for many rows begins with their columns, `each (id uuid, at time)`, and reads the rows
 //! from the table `each`. A PostgreSQL cast (`:id::uuid`), needed where PostgreSQL cannot infer the
 //! type, is dropped for SQLite.
+//!
+//! An `ordered join` looks the rows of its table up for each row before it on SQLite, and a `fenced join` (or
+//! `fenced left join`) on PostgreSQL too, which would otherwise read a young table as a whole. The conditions of
+//! a fenced join are the lines below it that are further to the right.
 
 use std::borrow::Cow;
 use std::sync::OnceLock;
@@ -65,6 +69,15 @@ pub const fn sql(text: &'static str) -> Sql {
 pub const fn made(text: fn() -> String) -> Sql {
     Sql::new(Source::Made(text))
 }
+
+/// Defines the statements of a file, and `SQL`, which lists them for tests that examine every statement.
+macro_rules! statements {
+    ($($(#[$about:meta])* $vis:vis static $name:ident: $of:ty = $text:expr;)+) => {
+        $($(#[$about])* $vis static $name: $of = $text;)+
+        pub const SQL: &[&$crate::sql::Sql] = &[$(&$name),+];
+    };
+}
+pub(crate) use statements;
 
 impl Sql {
     /// Returns a statement with this text, for statements whose number is only known at run time.
@@ -165,7 +178,7 @@ fn owned(columns: &[(&str, SqlType)]) -> Vec<(String, SqlType)> {
 const FOR_SQLITE: &str = "-- sqlite";
 const FOR_POSTGRES: &str = "-- postgres";
 
-/// Removes the lines of the other database.
+/// Removes the lines of the other database, and spells the joins for this one.
 pub fn for_dialect(text: &str, dialect: Dialect) -> String {
     let (own, other) = match dialect {
         Dialect::Sqlite => (FOR_SQLITE, FOR_POSTGRES),
@@ -173,7 +186,57 @@ pub fn for_dialect(text: &str, dialect: Dialect) -> String {
     };
     let lines = text.lines().filter(|line| !line.ends_with(other));
     let lines = lines.map(|line| line.strip_suffix(own).unwrap_or(line).trim_end());
-    lines.collect::<Vec<_>>().join("\n").trim().to_owned()
+    let mut lines = lines.peekable();
+    let mut spelled: Vec<String> = Vec::new();
+    while let Some(line) = lines.next() {
+        let mut conditions = Vec::new();
+        if dialect == Dialect::Postgres && fenced(line).is_some() {
+            while let Some(next) = lines.next_if(|next| depth(next) > depth(line)) {
+                conditions.push(next.trim_start());
+            }
+        }
+        spelled.push(with_joins(line, dialect, &conditions));
+    }
+    spelled.join("\n").trim().to_owned()
+}
+
+fn depth(line: &str) -> usize {
+    line.len() - line.trim_start().len()
+}
+
+/// Returns the kind, the table and the alias of a fenced join.
+fn fenced(line: &str) -> Option<(&str, &str, &str)> {
+    let (kind, joined) = line
+        .trim_start()
+        .strip_prefix("fenced ")?
+        .split_once("join ")?;
+    let (table, alias) = joined.split_once(" as ")?;
+    Some((kind, table, alias))
+}
+
+fn with_joins(line: &str, dialect: Dialect, conditions: &[&str]) -> String {
+    let Some((kind, table, alias)) = fenced(line) else {
+        let join = match dialect {
+            Dialect::Sqlite => "cross join",
+            Dialect::Postgres => "join",
+        };
+        return line.replace("ordered join", join);
+    };
+    let (kind, end) = match kind {
+        "left " => ("left", " on true"),
+        _ => ("cross", ""),
+    };
+    match dialect {
+        Dialect::Sqlite => format!("{kind} join {table} as {alias}"),
+        Dialect::Postgres => {
+            let conditions = conditions.join("\n");
+            let conditions = conditions.strip_prefix("on ").unwrap_or(&conditions);
+            format!(
+                "{kind} join lateral (\nselect {alias}.*\nfrom {table} as {alias}\n\
+                 where {conditions}\noffset 0\n) as {alias}{end}"
+            )
+        }
+    }
 }
 
 /// Returns the columns of `each` and the text after them, or `None` if the text has no `each`.
@@ -303,6 +366,26 @@ mod tests {
             statement.text(Dialect::Postgres).sql,
             "select greatest(a)\nfrom t"
         );
+    }
+
+    #[test]
+    fn joins_are_spelled_for_each_database() {
+        let statement = sql("
+select p.id, q.name
+from each_of as e
+ordered join parts as p
+  on p.id = e.id
+fenced left join names as q
+  on q.id = p.id
+  and q.kind = 1 -- postgres
+where true");
+        let sqlite = "select p.id, q.name\nfrom each_of as e\ncross join parts as p\n  on p.id = e.id\n\
+             left join names as q\n  on q.id = p.id\nwhere true";
+        assert_eq!(statement.text(Dialect::Sqlite).sql, sqlite);
+        let postgres = "select p.id, q.name\nfrom each_of as e\njoin parts as p\n  on p.id = e.id\n\
+             left join lateral (\nselect q.*\nfrom names as q\nwhere q.id = p.id\nand q.kind = 1\n\
+             offset 0\n) as q on true\nwhere true";
+        assert_eq!(statement.text(Dialect::Postgres).sql, postgres);
     }
 
     #[test]

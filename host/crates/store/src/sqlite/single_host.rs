@@ -64,13 +64,9 @@ impl SingleHost {
     fn state(&self) -> MutexGuard<'_, CoordinationState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
-
-    /// Returns a receiver of the announcements from now on.
     pub fn announcements(&self) -> broadcast::Receiver<Announcement> {
         self.announced.subscribe()
     }
-
-    /// Announces a change to this process.
     pub fn announce(&self, what: Announcement) {
         // There may be no receiver.
         let _ = self.announced.send(what);
@@ -97,16 +93,12 @@ impl SingleHost {
             None => state.hosts.push(seen),
         }
     }
-
-    /// Removes a host, with its jobs and proposals.
     pub fn leave(&self, host: HostId) {
         let mut state = self.state();
         state.hosts.retain(|one| one.id != host);
         state.jobs.retain(|_, held| held.by != host);
         state.proposals.retain(|_, held| held.by != host);
     }
-
-    /// Returns the hosts by name, then id.
     pub fn hosts(&self, now: Micros) -> Vec<SeenHost> {
         let mut hosts = self.state().hosts.clone();
         for host in &mut hosts {
@@ -147,8 +139,6 @@ impl SingleHost {
         state.proposals.insert(name.to_owned(), held);
         Some(proposal)
     }
-
-    /// Returns the proposals that have not expired, by name.
     pub fn proposals(&self, now: Micros) -> Vec<Proposal> {
         let state = self.state();
         let mut proposals: Vec<Proposal> = state
@@ -192,8 +182,6 @@ impl SingleHost {
         state.jobs.insert(job.to_owned(), held);
         Some(fence)
     }
-
-    /// Releases a job if this host holds it.
     pub fn leave_job(&self, job: &str, by: HostId) {
         let mut state = self.state();
         if state.jobs.get(job).is_some_and(|held| held.by == by) {

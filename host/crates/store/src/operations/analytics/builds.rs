@@ -3,10 +3,66 @@
 use std::collections::BTreeMap;
 
 use crate::decide::rollup::BuildState;
-use crate::sql::{Arg, Sql, Tx, args, sql};
+use crate::sql::{Arg, Sql, Tx, args, sql, statements};
 use crate::{Build, StoreError};
 use leadhost_domain::analytics::MetricSet;
 use leadhost_domain::id::WorkspaceId;
+
+macro_rules! begin {
+    ($condition:literal) => {
+        sql(concat!(
+            "
+each (workspace_id uuid, metric_set number, entity number)
+insert into rollup_builds (workspace_id, metric_set, state, after_us, began_us, step, version)
+select w.id, each.metric_set, 'making', 0, coalesce(clock.last_us, 0), 0, 0
+from each
+join workspaces as w on w.id = each.workspace_id
+left join feed_clock as clock
+  on clock.workspace_id = w.id
+  and clock.entity = each.entity
+where ",
+            $condition,
+            "
+order by w.id
+on conflict do nothing"
+        ))
+    };
+}
+
+statements! {
+    // `offset 0` makes PostgreSQL look builds up by workspace. Without it, PostgreSQL would read the
+    // builds of all workspaces.
+    static WITHOUT: Sql = sql("
+each (workspace_id uuid, metric_set number)
+select each.workspace_id
+from each
+where not exists (
+  select 1 from rollup_builds as there
+  where there.workspace_id = each.workspace_id
+  and there.metric_set = each.metric_set
+  and there.state in ('making', 'serving')
+  offset 0 -- postgres
+)");
+
+    // If another host has begun a build in the meantime, that one is used.
+    static FIRST: Sql = begin!("not exists (
+  select 1 from rollup_builds as there
+  where there.workspace_id = each.workspace_id
+  and there.metric_set = each.metric_set
+  and there.state in ('making', 'serving')
+  offset 0 -- postgres
+)");
+    static REBUILD: Sql = begin!("true");
+
+    static LOCK: Sql = sql("
+select build, state, step
+from rollup_builds
+where workspace_id = :workspace
+and metric_set = :metric_set
+order by build
+for update -- postgres
+");
+}
 
 /// A workspace, a metric set, and the feed that the set follows: the parameters of statements about
 /// all builds of these.
@@ -23,78 +79,22 @@ pub fn feeds(set: MetricSet, workspaces: &[WorkspaceId]) -> Vec<BuildFeed> {
         .collect()
 }
 
-// `offset 0` makes PostgreSQL look builds up by workspace. Without it, PostgreSQL would read the
-// builds of all workspaces.
-static WITHOUT: Sql = sql("
-each (workspace_id uuid, metric_set number)
-select each.workspace_id
-from each
-where not exists (
-  select 1 from rollup_builds as there
-  where there.workspace_id = each.workspace_id
-  and there.metric_set = each.metric_set
-  and there.state in ('making', 'serving')
-  offset 0 -- postgres
-)");
-
 /// Returns whether one of the workspaces has no build.
 pub async fn is_one_without(tx: &mut Tx, feeds: &[BuildFeed]) -> Result<bool, StoreError> {
     let without = tx.rows_each(&WITHOUT, feeds, |_| Ok(())).await?;
     Ok(!without.is_empty())
 }
 
-// If another host has begun a build in the meantime, that one is used.
-static FIRST: Sql = sql("
-each (workspace_id uuid, metric_set number, entity number)
-insert into rollup_builds (workspace_id, metric_set, state, after_us, began_us, step, version)
-select w.id, each.metric_set, 'making', 0, coalesce(clock.last_us, 0), 0, 0
-from each
-join workspaces as w on w.id = each.workspace_id
-left join feed_clock as clock
-  on clock.workspace_id = w.id
-  and clock.entity = each.entity
-where not exists (
-  select 1 from rollup_builds as there
-  where there.workspace_id = each.workspace_id
-  and there.metric_set = each.metric_set
-  and there.state in ('making', 'serving')
-  offset 0 -- postgres
-)
-order by w.id
-on conflict do nothing");
-
 /// Begins the first build of each of the workspaces that has none. Returns how many it began.
 pub async fn begin_first(tx: &mut Tx, feeds: &[BuildFeed]) -> Result<u64, StoreError> {
     tx.run_each(&FIRST, feeds).await
 }
-
-static REBUILD: Sql = sql("
-each (workspace_id uuid, metric_set number, entity number)
-insert into rollup_builds (workspace_id, metric_set, state, after_us, began_us, step, version)
-select w.id, each.metric_set, 'making', 0, coalesce(clock.last_us, 0), 0, 0
-from each
-join workspaces as w on w.id = each.workspace_id
-left join feed_clock as clock
-  on clock.workspace_id = w.id
-  and clock.entity = each.entity
-where true
-order by w.id
-on conflict do nothing");
 
 /// Begins a build for each of the workspaces in which none is being made. Returns how many it
 /// began.
 pub async fn begin_rebuild(tx: &mut Tx, feeds: &[BuildFeed]) -> Result<u64, StoreError> {
     tx.run_each(&REBUILD, feeds).await
 }
-
-static LOCK: Sql = sql("
-select build, state, step
-from rollup_builds
-where workspace_id = :workspace
-and metric_set = :metric_set
-order by build
-for update -- postgres
-");
 
 /// The builds of a workspace and set, locked until the end of the transaction.
 pub struct LockedBuilds(BTreeMap<i64, (BuildState, i64)>);
@@ -124,5 +124,3 @@ impl LockedBuilds {
         serving.map(|(number, _)| *number)
     }
 }
-
-pub const SQL: &[&Sql] = &[&WITHOUT, &FIRST, &REBUILD, &LOCK];

@@ -1,20 +1,19 @@
 //! The counts that answers are made of, each from one snapshot: days of a cube if the zone has one,
 //! otherwise sums over slots.
 
-use crate::Store;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::decide::rollup::{DayCells, portions};
-use crate::postgres::VisibleRows;
 use crate::row::analytics;
-use crate::sql::{Sql, Tx, args, sql, steps};
-use crate::{CellQuery, RollupCell, RollupCells, RollupState, Scope, Slots, StoreError};
+use crate::sql::{Sql, Tx, args, sql, statements, steps};
+use crate::{CellQuery, RollupCell, RollupCells, RollupState, Scope, Slots, Store, StoreError};
 use leadhost_domain::analytics::{MEASURES, MeasureCounts, MetricSet, TimeSlot, add};
 use leadhost_domain::id::WorkspaceId;
 use leadhost_domain::limits;
 use leadhost_domain::zone::Day;
 
-static STATE: Sql = sql("
+statements! {
+    static STATE: Sql = sql("
 select b.build, b.version, case when b.held then b.held_at else run.as_of end as as_of,
   (
     select json_group_array(id order by id)            -- sqlite
@@ -30,6 +29,63 @@ left join rollup_builds as b
   and b.state = 'serving'
 left join rollup_runs as run on run.metric_set = :metric_set");
 
+    static CUBE: Sql = sql("
+select zone
+from rollup_cubes
+where build = :build
+and zone = :zone
+and tzdata = :tzdata
+and filled_slot = :whole");
+
+    static KEYS: Sql = sql("
+each (workspace_id uuid, key number)
+select k.key, k.agent_type, k.agent_id, k.source
+from each
+fenced join rollup_keys as k
+  on k.key = each.key
+  and (k.workspace_id = each.workspace_id) is true
+order by k.key");
+
+    static DAYS: Sql = sql("
+select day, cells
+from rollup_days
+where build = :build
+and zone = :zone
+and day >= :first
+and day < :end
+order by day
+limit :limit");
+
+    static BOUNDS: Sql = sql("
+select
+  (select slot from rollup_slots where build = :build order by slot limit 1) as first,
+  (select slot from rollup_slots where build = :build order by slot desc limit 1) as last");
+
+    static SUMS: Sql = sql("
+each (build number, day number, from_slot number, to_slot number)
+select each.day, s.key, s.count_1, s.count_2, s.count_3, s.count_4, s.count_5   -- postgres
+select each.day, s.key, sum(s.count_1) as count_1, sum(s.count_2) as count_2,   -- sqlite
+  sum(s.count_3) as count_3, sum(s.count_4) as count_4,                         -- sqlite
+  sum(s.count_5) as count_5                                                     -- sqlite
+from each
+cross join lateral (                                                            -- postgres
+  select key, sum(count_1)::bigint as count_1, sum(count_2)::bigint as count_2, -- postgres
+    sum(count_3)::bigint as count_3, sum(count_4)::bigint as count_4,           -- postgres
+    sum(count_5)::bigint as count_5                                             -- postgres
+  from rollup_slots                                                             -- postgres
+  where build = each.build                                                      -- postgres
+  and slot >= each.from_slot                                                    -- postgres
+  and slot < each.to_slot                                                       -- postgres
+  group by key                                                                  -- postgres
+) as s                                                                          -- postgres
+cross join rollup_slots as s                                                    -- sqlite
+  on s.build = each.build                                                       -- sqlite
+  and s.slot >= each.from_slot                                                  -- sqlite
+  and s.slot < each.to_slot                                                     -- sqlite
+group by each.day, s.key                                                        -- sqlite
+");
+}
+
 impl Store {
     /// Returns the state of the rollups without reading the counts.
     pub async fn rollup_state(
@@ -38,49 +94,13 @@ impl Store {
         set: MetricSet,
     ) -> Result<RollupState, StoreError> {
         let workspace = scope.workspace();
-        self.database
-            .read(
-                VisibleRows::Of(&[workspace]),
-                steps!(|tx| state_of(tx, workspace, set).await),
-            )
-            .await
+        steps!(self.database.read(Of(&[workspace])), |tx| state_of(
+            tx, workspace, set
+        )
+        .await)
+        .await
     }
-}
 
-async fn state_of(
-    tx: &mut Tx,
-    workspace: WorkspaceId,
-    set: MetricSet,
-) -> Result<RollupState, StoreError> {
-    let args = args! { workspace, metric_set: set.code() };
-    tx.only(&STATE, &args, analytics::state).await
-}
-
-static CUBE: Sql = sql("
-select zone
-from rollup_cubes
-where build = :build
-and zone = :zone
-and tzdata = :tzdata
-and filled_slot = :whole");
-
-static KEYS: Sql = sql("
-each (workspace_id uuid, key number)
-select k.key, k.agent_type, k.agent_id, k.source
-from each
-cross join lateral (                                -- postgres
-  select key, agent_type, agent_id, source          -- postgres
-  from rollup_keys                                  -- postgres
-  where key = each.key                              -- postgres
-  and (workspace_id = each.workspace_id) is true    -- postgres
-  offset 0                                          -- postgres
-) as k                                              -- postgres
-cross join rollup_keys as k                         -- sqlite
-  on k.key = each.key                               -- sqlite
-  and (k.workspace_id = each.workspace_id) is true  -- sqlite
-order by k.key");
-
-impl Store {
     /// Returns the counts that an answer needs, with their keys and the state of the rollups,
     /// from one snapshot. They are incomplete if [`RollupCells::too_many`] is set.
     pub async fn rollup_cells(
@@ -100,23 +120,28 @@ impl Store {
         let (set, days) = (query.set, query.days);
         let (zone, tzdata) = (query.zone.to_owned(), query.tzdata.to_owned());
         let (edges, buckets) = (query.edges.clone(), query.buckets.clone());
-        self.database
-            .read_many(
-                VisibleRows::Of(&[workspace]),
-                steps!(|tx| {
-                    let query = CellQuery {
-                        set,
-                        zone: &zone,
-                        tzdata: &tzdata,
-                        days,
-                        edges,
-                        buckets,
-                    };
-                    cells_of(tx, workspace, &query).await
-                }),
-            )
-            .await
+        steps!(self.database.read_many(Of(&[workspace])), |tx| {
+            let query = CellQuery {
+                set,
+                zone: &zone,
+                tzdata: &tzdata,
+                days,
+                edges,
+                buckets,
+            };
+            cells_of(tx, workspace, &query).await
+        })
+        .await
     }
+}
+
+async fn state_of(
+    tx: &mut Tx,
+    workspace: WorkspaceId,
+    set: MetricSet,
+) -> Result<RollupState, StoreError> {
+    let args = args! { workspace, metric_set: set.code() };
+    tx.only(&STATE, &args, analytics::state).await
 }
 
 async fn cells_of(
@@ -165,16 +190,6 @@ async fn cells_of(
     })
 }
 
-static DAYS: Sql = sql("
-select day, cells
-from rollup_days
-where build = :build
-and zone = :zone
-and day >= :first
-and day < :end
-order by day
-limit :limit");
-
 /// Reads whole days, a few at a time, because a day may have many cells.
 async fn days(
     tx: &mut Tx,
@@ -205,35 +220,6 @@ async fn days(
     }
     Ok(cells)
 }
-
-static BOUNDS: Sql = sql("
-select
-  (select slot from rollup_slots where build = :build order by slot limit 1) as first,
-  (select slot from rollup_slots where build = :build order by slot desc limit 1) as last");
-
-static SUMS: Sql = sql("
-each (build number, day number, from_slot number, to_slot number)
-select each.day, s.key, s.count_1, s.count_2, s.count_3, s.count_4, s.count_5   -- postgres
-select each.day, s.key, sum(s.count_1) as count_1, sum(s.count_2) as count_2,   -- sqlite
-  sum(s.count_3) as count_3, sum(s.count_4) as count_4,                         -- sqlite
-  sum(s.count_5) as count_5                                                     -- sqlite
-from each
-cross join lateral (                                                            -- postgres
-  select key, sum(count_1)::bigint as count_1, sum(count_2)::bigint as count_2, -- postgres
-    sum(count_3)::bigint as count_3, sum(count_4)::bigint as count_4,           -- postgres
-    sum(count_5)::bigint as count_5                                             -- postgres
-  from rollup_slots                                                             -- postgres
-  where build = each.build                                                      -- postgres
-  and slot >= each.from_slot                                                    -- postgres
-  and slot < each.to_slot                                                       -- postgres
-  group by key                                                                  -- postgres
-) as s                                                                          -- postgres
-cross join rollup_slots as s                                                    -- sqlite
-  on s.build = each.build                                                       -- sqlite
-  and s.slot >= each.from_slot                                                  -- sqlite
-  and s.slot < each.to_slot                                                     -- sqlite
-group by each.day, s.key                                                        -- sqlite
-");
 
 const COUNTS: [&str; MEASURES] = ["count_1", "count_2", "count_3", "count_4", "count_5"];
 
@@ -290,5 +276,3 @@ pub async fn sums(
     }
     Ok(())
 }
-
-pub const SQL: &[&Sql] = &[&STATE, &CUBE, &KEYS, &DAYS, &BOUNDS, &SUMS];

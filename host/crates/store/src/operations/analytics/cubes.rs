@@ -1,6 +1,5 @@
 //! Cubes of local days: which cubes exist, how they are filled, and what steps add to them.
 
-use crate::Store;
 use std::collections::BTreeMap;
 
 use super::builds::LockedBuilds;
@@ -9,18 +8,19 @@ use crate::database::Database;
 use crate::decide::cubes::{self as decide, CubeRow, DueCubes, is_unused};
 use crate::decide::rollup::{BuildState, DayCells};
 use crate::operations::agents::workspace_ids;
-use crate::postgres::VisibleRows;
 use crate::row::FromRow as _;
-use crate::sql::{Sql, Tx, args, sql, steps};
+use crate::schema::{self, table::OnConflict};
+use crate::sql::{Sql, Tx, args, made, sql, statements, steps};
 use crate::sqlite::threads::End;
-use crate::{Build, Cube, Slots, StoreError, ZoneUse};
+use crate::{Build, Cube, Slots, Store, StoreError, ZoneUse};
 use leadhost_domain::analytics::TimeSlot;
 use leadhost_domain::id::WorkspaceId;
 use leadhost_domain::limits;
 use leadhost_domain::time::Micros;
 use leadhost_domain::zone::{self, Day, Zone};
 
-static NOTE: Sql = sql("
+statements! {
+    static NOTE: Sql = sql("
 each (workspace_id uuid, zone text, requests number, used_at time)
 insert into rollup_zones as z (workspace_id, zone, requests, used_at)
 select workspace_id, zone, requests, used_at
@@ -28,6 +28,109 @@ from each
 where true
 on conflict (workspace_id, zone) do update
 set requests = z.requests + excluded.requests, used_at = greatest(z.used_at, excluded.used_at)");
+
+    static ZONES: Sql = sql("
+each (workspace_id uuid)
+select z.workspace_id, z.zone, z.requests, z.used_at
+from each
+join rollup_zones as z
+  on z.workspace_id = each.workspace_id
+order by z.workspace_id, z.zone");
+
+    static BUILDS: Sql = sql("
+each (workspace_id uuid)
+select b.workspace_id, b.metric_set, b.build, c.zone, c.tzdata, c.filled_slot
+from each
+join rollup_builds as b
+  on b.workspace_id = each.workspace_id
+left join rollup_cubes as c
+  on c.build = b.build
+where b.state in ('making', 'serving')
+order by b.build, c.zone");
+
+    // A row that another host is updating is in use, so it is skipped.
+    static FORGET_ZONES: Sql = sql("
+each (workspace_id uuid, zone text, unused_since time)
+delete from rollup_zones
+where (workspace_id, zone) in (
+  select z.workspace_id, z.zone
+  from each
+  join rollup_zones as z
+    on z.workspace_id = each.workspace_id
+    and z.zone = each.zone
+    and z.used_at <= each.unused_since
+  for update of z skip locked -- postgres
+)");
+
+    static REMOVE_DAYS: Sql = sql("
+delete from rollup_days
+where build = :build
+and zone = :zone");
+
+    static REMOVE: Sql = sql("
+delete from rollup_cubes
+where build = :build
+and zone = :zone");
+
+    // If another host has begun the cube in the meantime, that one is used.
+    static BEGIN: Sql = made(|| schema::ROLLUP_CUBES.insert(&[], OnConflict::Skip));
+
+    static STEPPED: Sql = sql("
+update rollup_builds
+set step = step + 1
+where build = :build");
+
+    static CUBES_FOR_BUILD: Sql = sql("
+select zone, tzdata, filled_slot
+from rollup_cubes
+where build = :build
+order by zone");
+
+    // Slots in which nothing began are skipped.
+    static NEXT: Sql = sql("
+select slot
+from rollup_slots
+where build = :build
+and slot >= :filled
+order by slot
+limit 1");
+
+    static FILLED: Sql = sql("
+update rollup_cubes
+set filled_slot = :filled
+where build = :build
+and zone = :zone");
+
+    static FOUND: Sql = sql("
+each (build number, zone text, day number)
+select there.zone, there.day, there.cells
+from each
+fenced join rollup_days as there
+  on there.build = each.build
+  and there.zone = each.zone
+  and there.day = each.day
+");
+
+    static WRITE: Sql = made(|| schema::ROLLUP_DAYS.insert(&[], OnConflict::Update));
+
+    // Looks rows up one by one. Otherwise PostgreSQL would read a young table as a whole.
+    static REMOVE_EMPTY: Sql = sql("
+each (build number, zone text, day number)
+delete from rollup_days
+where (build, zone, day) in (select build, zone, day from each) -- sqlite
+where ctid = any (array(                                        -- postgres
+  select there.ctid                                             -- postgres
+  from each                                                     -- postgres
+  cross join lateral (                                          -- postgres
+    select ctid                                                 -- postgres
+    from rollup_days                                            -- postgres
+    where build = each.build                                    -- postgres
+    and zone = each.zone                                        -- postgres
+    and day = each.day                                          -- postgres
+    offset 0                                                    -- postgres
+  ) as there))                                                  -- postgres
+");
+}
 
 impl Store {
     /// Adds these uses to the record of requested zones.
@@ -56,62 +159,20 @@ impl Store {
                     }
                 })
                 .collect();
-            self.database
-                .write(
-                    VisibleRows::Of(&workspaces),
-                    steps!(|tx| {
-                        tx.run_each(&NOTE, &rows).await?;
-                        Ok(())
-                    }),
-                )
-                .await?;
+            steps!(self.database.write(Of(&workspaces)), |tx| {
+                tx.run_each(&NOTE, &rows).await?;
+                Ok(())
+            })
+            .await?;
         }
         Ok(())
     }
-}
 
-static ZONES: Sql = sql("
-each (workspace_id uuid)
-select z.workspace_id, z.zone, z.requests, z.used_at
-from each
-join rollup_zones as z
-  on z.workspace_id = each.workspace_id
-order by z.workspace_id, z.zone");
-
-static BUILDS: Sql = sql("
-each (workspace_id uuid)
-select b.workspace_id, b.metric_set, b.build, c.zone, c.tzdata, c.filled_slot
-from each
-join rollup_builds as b
-  on b.workspace_id = each.workspace_id
-left join rollup_cubes as c
-  on c.build = b.build
-where b.state in ('making', 'serving')
-order by b.build, c.zone");
-
-// A row that another host is updating is in use, so it is skipped.
-static FORGET_ZONES: Sql = sql("
-each (workspace_id uuid, zone text, unused_since time)
-delete from rollup_zones
-where (workspace_id, zone) in (
-  select z.workspace_id, z.zone
-  from each
-  join rollup_zones as z
-    on z.workspace_id = each.workspace_id
-    and z.zone = each.zone
-    and z.used_at <= each.unused_since
-  for update of z skip locked -- postgres
-)");
-
-impl Store {
     /// Gives each build the cubes that its workspace needs, within bounds: that of the default
     /// zone, and those of zones that are requested often and recently. Removes cubes that are not
     /// needed or follow rules other than `tzdata`. Returns the cubes that are incomplete.
     pub async fn cubes_due(&self, tzdata: &str, now: Micros) -> Result<Vec<Cube>, StoreError> {
-        let workspaces = self
-            .database
-            .read(VisibleRows::Exempt, steps!(|tx| workspace_ids(tx).await))
-            .await?;
+        let workspaces = steps!(self.database.read(Exempt), |tx| workspace_ids(tx).await).await?;
         let mut making: Vec<Cube> = Vec::new();
         for some in workspaces.chunks(limits::WORKSPACES_AT_ONCE) {
             let due = due_of(&self.database, some, tzdata, now).await?;
@@ -130,6 +191,41 @@ impl Store {
         making.sort_by(|a, b| (a.build.number, &a.zone).cmp(&(b.build.number, &b.zone)));
         Ok(making)
     }
+
+    /// Adds some days to a cube. Returns false if the cube is complete.
+    pub async fn cube_step(&self, cube: &Cube) -> Result<bool, StoreError> {
+        let build = cube.build;
+        let zone = cube.zone.clone();
+        steps!(self.database.write_or_undo(Of(&[build.workspace])), |tx| {
+            if !is_there(tx, &build).await? {
+                return Ok((false, End::Undo));
+            }
+            let cubes = cubes_for_build(tx, build.number).await?;
+            let row = cubes.into_iter().find(|row| row.zone == zone);
+            let row = row.filter(|row| !row.is_whole());
+            let Some((row, rules)) = row.and_then(|row| rules(&row).map(|rules| (row, rules)))
+            else {
+                return Ok((false, End::Undo));
+            };
+            let args = args! { build: build.number, filled: row.filled.0 };
+            let next = tx
+                .row(&NEXT, &args, |row| Ok(TimeSlot(row.get("slot")?)))
+                .await?;
+            let filled = match next {
+                Some(from) => {
+                    let to = TimeSlot(from.0.saturating_add(limits::CUBE_SLOTS));
+                    fill(tx, &build, &rules, Slots { from, to }).await?;
+                    to
+                }
+                None => TimeSlot::END,
+            };
+            let args = args! { build: build.number, zone: &zone, filled: filled.0 };
+            tx.run(&FILLED, &args).await?;
+            stepped(tx, build.number).await?;
+            Ok((filled != TimeSlot::END, End::Commit))
+        })
+        .await
+    }
 }
 
 /// Returns the work that is due in some workspaces. Zones are rarely forgotten. If there is none to
@@ -144,22 +240,18 @@ async fn due_of(
         .iter()
         .map(|&workspace_id| args! { workspace_id })
         .collect();
-    let (uses, listed) = database
-        .read_many(
-            VisibleRows::Of(workspaces),
-            steps!(|tx| {
-                let uses = tx.rows_each(&ZONES, &rows, ZoneUse::from_row).await?;
-                let listed = tx
-                    .rows_each(&BUILDS, &rows, |row| {
-                        let has_one = row.get::<Option<String>>("zone")?.is_some();
-                        let cube = has_one.then(|| CubeRow::from_row(row)).transpose()?;
-                        Ok((Build::from_row(row)?, cube))
-                    })
-                    .await?;
-                Ok((uses, listed))
-            }),
-        )
-        .await?;
+    let (uses, listed) = steps!(database.read_many(Of(workspaces)), |tx| {
+        let uses = tx.rows_each(&ZONES, &rows, ZoneUse::from_row).await?;
+        let listed = tx
+            .rows_each(&BUILDS, &rows, |row| {
+                let has_one = row.get::<Option<String>>("zone")?.is_some();
+                let cube = has_one.then(|| CubeRow::from_row(row)).transpose()?;
+                Ok((Build::from_row(row)?, cube))
+            })
+            .await?;
+        Ok((uses, listed))
+    })
+    .await?;
     let unused: Vec<_> = uses
         .iter()
         .filter(|used| is_unused(used, now))
@@ -172,15 +264,11 @@ async fn due_of(
         })
         .collect();
     if !unused.is_empty() {
-        database
-            .write(
-                VisibleRows::Of(workspaces),
-                steps!(|tx| {
-                    tx.run_each(&FORGET_ZONES, &unused).await?;
-                    Ok(())
-                }),
-            )
-            .await?;
+        steps!(database.write(Of(workspaces)), |tx| {
+            tx.run_each(&FORGET_ZONES, &unused).await?;
+            Ok(())
+        })
+        .await?;
     }
     let mut builds: Vec<(Build, Vec<CubeRow>)> = Vec::new();
     for (build, cube) in listed {
@@ -201,25 +289,6 @@ struct ChangedCells {
     new: Vec<String>,
 }
 
-static REMOVE_DAYS: Sql = sql("
-delete from rollup_days
-where build = :build
-and zone = :zone");
-
-static REMOVE: Sql = sql("
-delete from rollup_cubes
-where build = :build
-and zone = :zone");
-
-// If another host has begun the cube in the meantime, that one is used.
-static BEGIN: Sql = sql("
-each (workspace_id uuid, build number, zone text, tzdata text, filled_slot number)
-insert into rollup_cubes (workspace_id, build, zone, tzdata, filled_slot)
-select workspace_id, build, zone, tzdata, filled_slot
-from each
-where true
-on conflict do nothing");
-
 async fn change(
     database: &Database,
     build: Build,
@@ -227,33 +296,29 @@ async fn change(
     tzdata: &str,
 ) -> Result<(), StoreError> {
     let tzdata = tzdata.to_owned();
-    database
-        .write_or_undo(
-            VisibleRows::Of(&[build.workspace]),
-            steps!(|tx| {
-                if !is_there(tx, &build).await? {
-                    return Ok(((), End::Undo));
+    steps!(database.write_or_undo(Of(&[build.workspace])), |tx| {
+        if !is_there(tx, &build).await? {
+            return Ok(((), End::Undo));
+        }
+        remove(tx, build.number, &changed.gone).await?;
+        let new: Vec<_> = changed
+            .new
+            .iter()
+            .map(|zone| {
+                args! {
+                    workspace_id: build.workspace,
+                    build: build.number,
+                    zone,
+                    tzdata: &tzdata,
+                    filled_slot: TimeSlot::BEGINNING.0,
                 }
-                remove(tx, build.number, &changed.gone).await?;
-                let new: Vec<_> = changed
-                    .new
-                    .iter()
-                    .map(|zone| {
-                        args! {
-                            workspace_id: build.workspace,
-                            build: build.number,
-                            zone,
-                            tzdata: &tzdata,
-                            filled_slot: TimeSlot::BEGINNING.0,
-                        }
-                    })
-                    .collect();
-                tx.run_each(&BEGIN, &new).await?;
-                stepped(tx, build.number).await?;
-                Ok(((), End::Commit))
-            }),
-        )
-        .await
+            })
+            .collect();
+        tx.run_each(&BEGIN, &new).await?;
+        stepped(tx, build.number).await?;
+        Ok(((), End::Commit))
+    })
+    .await
 }
 
 /// Removes cubes and their days. The caller holds the lock of the build.
@@ -277,23 +342,11 @@ async fn is_there(tx: &mut Tx, build: &Build) -> Result<bool, StoreError> {
     ))
 }
 
-static STEPPED: Sql = sql("
-update rollup_builds
-set step = step + 1
-where build = :build");
-
 async fn stepped(tx: &mut Tx, build: i64) -> Result<(), StoreError> {
     tx.run(&STEPPED, &args! { build }).await?;
     Ok(())
 }
 
-static CUBES_FOR_BUILD: Sql = sql("
-select zone, tzdata, filled_slot
-from rollup_cubes
-where build = :build
-order by zone");
-
-/// Returns the cubes of a build.
 pub async fn cubes_for_build(tx: &mut Tx, build: i64) -> Result<Vec<CubeRow>, StoreError> {
     tx.rows(&CUBES_FOR_BUILD, &args! { build }, CubeRow::from_row)
         .await
@@ -302,63 +355,6 @@ pub async fn cubes_for_build(tx: &mut Tx, build: i64) -> Result<Vec<CubeRow>, St
 /// Returns the zone of a cube, or `None` if the cube follows other rules than this program's.
 pub fn rules(cube: &CubeRow) -> Option<Zone> {
     Zone::named(&cube.zone).filter(|_| cube.tzdata == zone::tzdata())
-}
-
-// Slots in which nothing began are skipped.
-static NEXT: Sql = sql("
-select slot
-from rollup_slots
-where build = :build
-and slot >= :filled
-order by slot
-limit 1");
-
-static FILLED: Sql = sql("
-update rollup_cubes
-set filled_slot = :filled
-where build = :build
-and zone = :zone");
-
-impl Store {
-    /// Adds some days to a cube. Returns false if the cube is complete.
-    pub async fn cube_step(&self, cube: &Cube) -> Result<bool, StoreError> {
-        let build = cube.build;
-        let zone = cube.zone.clone();
-        self.database
-            .write_or_undo(
-                VisibleRows::Of(&[build.workspace]),
-                steps!(|tx| {
-                    if !is_there(tx, &build).await? {
-                        return Ok((false, End::Undo));
-                    }
-                    let cubes = cubes_for_build(tx, build.number).await?;
-                    let row = cubes.into_iter().find(|row| row.zone == zone);
-                    let row = row.filter(|row| !row.is_whole());
-                    let Some((row, rules)) =
-                        row.and_then(|row| rules(&row).map(|rules| (row, rules)))
-                    else {
-                        return Ok((false, End::Undo));
-                    };
-                    let args = args! { build: build.number, filled: row.filled.0 };
-                    let next = tx
-                        .row(&NEXT, &args, |row| Ok(TimeSlot(row.get("slot")?)))
-                        .await?;
-                    let filled = match next {
-                        Some(from) => {
-                            let to = TimeSlot(from.0.saturating_add(limits::CUBE_SLOTS));
-                            fill(tx, &build, &rules, Slots { from, to }).await?;
-                            to
-                        }
-                        None => TimeSlot::END,
-                    };
-                    let args = args! { build: build.number, zone: &zone, filled: filled.0 };
-                    tx.run(&FILLED, &args).await?;
-                    stepped(tx, build.number).await?;
-                    Ok((filled != TimeSlot::END, End::Commit))
-                }),
-            )
-            .await
-    }
 }
 
 /// Adds everything that began in these slots to their days.
@@ -380,51 +376,6 @@ async fn fill(tx: &mut Tx, build: &Build, zone: &Zone, slots: Slots) -> Result<(
     }
     add(tx, build, vec![(zone.name().to_owned(), days)]).await
 }
-
-static FOUND: Sql = sql("
-each (build number, zone text, day number)
-select there.zone, there.day, there.cells
-from each
-cross join lateral (                    -- postgres
-  select zone, day, cells               -- postgres
-  from rollup_days                      -- postgres
-  where build = each.build              -- postgres
-  and zone = each.zone                  -- postgres
-  and day = each.day                    -- postgres
-  offset 0                              -- postgres
-) as there                              -- postgres
-cross join rollup_days as there         -- sqlite
-  on there.build = each.build           -- sqlite
-  and there.zone = each.zone            -- sqlite
-  and there.day = each.day              -- sqlite
-");
-
-static WRITE: Sql = sql("
-each (workspace_id uuid, build number, zone text, day number, cells text)
-insert into rollup_days (workspace_id, build, zone, day, cells)
-select workspace_id, build, zone, day, cells
-from each
-where true
-on conflict (build, zone, day) do update
-set cells = excluded.cells");
-
-// Looks rows up one by one. Otherwise PostgreSQL would read a young table as a whole.
-static REMOVE_EMPTY: Sql = sql("
-each (build number, zone text, day number)
-delete from rollup_days
-where (build, zone, day) in (select build, zone, day from each) -- sqlite
-where ctid = any (array(                                        -- postgres
-  select there.ctid                                             -- postgres
-  from each                                                     -- postgres
-  cross join lateral (                                          -- postgres
-    select ctid                                                 -- postgres
-    from rollup_days                                            -- postgres
-    where build = each.build                                    -- postgres
-    and zone = each.zone                                        -- postgres
-    and day = each.day                                          -- postgres
-    offset 0                                                    -- postgres
-  ) as there))                                                  -- postgres
-");
 
 /// Adds to the days of cubes. The caller holds the lock of the build. An empty day has no row.
 pub async fn add(
@@ -478,20 +429,3 @@ async fn known(
     })
     .await
 }
-
-pub const SQL: &[&Sql] = &[
-    &NOTE,
-    &ZONES,
-    &BUILDS,
-    &FORGET_ZONES,
-    &REMOVE_DAYS,
-    &REMOVE,
-    &BEGIN,
-    &STEPPED,
-    &CUBES_FOR_BUILD,
-    &NEXT,
-    &FILLED,
-    &FOUND,
-    &WRITE,
-    &REMOVE_EMPTY,
-];

@@ -3,13 +3,13 @@
 use crate::database::Database;
 use crate::decide::rollup::BuildState;
 use crate::operations::analytics::builds::LockedBuilds;
-use crate::postgres::VisibleRows;
-use crate::sql::{Sql, args, sql, steps};
+use crate::sql::{Sql, args, sql, statements, steps};
 use crate::sqlite::threads::End;
 use crate::{Build, Stepped, StoreError};
 
-// Deletes up to the last of the first `:limit` keys. The index of the key finds it without a join.
-static FACTS: Sql = sql("
+statements! {
+    // Deletes up to the last of the first `:limit` keys. The index of the key finds it without a join.
+    static FACTS: Sql = sql("
 delete from rollup_facts
 where build = :build
 and id <= (
@@ -24,7 +24,7 @@ and id <= (
   order by id desc
   limit 1)");
 
-static SLOTS: Sql = sql("
+    static SLOTS: Sql = sql("
 delete from rollup_slots
 where build = :build
 and (slot, key) <= (
@@ -39,7 +39,7 @@ and (slot, key) <= (
   order by slot desc, key desc
   limit 1)");
 
-static DAYS: Sql = sql("
+    static DAYS: Sql = sql("
 delete from rollup_days
 where build = :build
 and (zone, day) <= (
@@ -54,41 +54,36 @@ and (zone, day) <= (
   order by zone desc, day desc
   limit 1)");
 
-static CUBES: Sql = sql("
+    static CUBES: Sql = sql("
 delete from rollup_cubes
 where build = :build");
 
-static BUILD: Sql = sql("
+    static BUILD: Sql = sql("
 delete from rollup_builds
 where build = :build");
+}
 
 /// Removes at most `limit` rows of each kind, and finally the build.
 pub async fn step(database: &Database, build: &Build, limit: u32) -> Result<Stepped, StoreError> {
     let build = *build;
     let limit = limit.max(1);
-    database
-        .write_or_undo(
-            VisibleRows::Of(&[build.workspace]),
-            steps!(|tx| {
-                let locked = LockedBuilds::lock(tx, &build).await?;
-                if !matches!(locked.get(&build), Some((BuildState::Retired, _))) {
-                    return Ok((Stepped::Passed, End::Undo));
-                }
-                let args = args! { build: build.number, limit };
-                let mut is_more = false;
-                for kind in [&FACTS, &SLOTS, &DAYS] {
-                    is_more |= tx.run(kind, &args).await? >= u64::from(limit);
-                }
-                if is_more {
-                    return Ok((Stepped::More(0), End::Commit));
-                }
-                for last in [&CUBES, &BUILD] {
-                    tx.run(last, &args).await?;
-                }
-                Ok((Stepped::Done(0), End::Commit))
-            }),
-        )
-        .await
+    steps!(database.write_or_undo(Of(&[build.workspace])), |tx| {
+        let locked = LockedBuilds::lock(tx, &build).await?;
+        if !matches!(locked.get(&build), Some((BuildState::Retired, _))) {
+            return Ok((Stepped::Passed, End::Undo));
+        }
+        let args = args! { build: build.number, limit };
+        let mut is_more = false;
+        for kind in [&FACTS, &SLOTS, &DAYS] {
+            is_more |= tx.run(kind, &args).await? >= u64::from(limit);
+        }
+        if is_more {
+            return Ok((Stepped::More(0), End::Commit));
+        }
+        for last in [&CUBES, &BUILD] {
+            tx.run(last, &args).await?;
+        }
+        Ok((Stepped::Done(0), End::Commit))
+    })
+    .await
 }
-
-pub const SQL: &[&Sql] = &[&FACTS, &SLOTS, &DAYS, &CUBES, &BUILD];

@@ -2,22 +2,21 @@
 
 use super::builds;
 use crate::operations::agents::workspace_ids;
-use crate::postgres::VisibleRows;
-use crate::row::FromRow as _;
-use crate::sql::{Sql, Tx, args, sql, steps};
-use crate::{Build, Store};
-use crate::{RollupStatus, StoreError};
+use crate::row::{FromRow as _, cells};
+use crate::sql::{Sql, Tx, args, sql, statements, steps};
+use crate::{Build, RollupStatus, Store, StoreError};
 use leadhost_domain::analytics::{MetricSet, TimeSlot};
 use leadhost_domain::id::WorkspaceId;
 use leadhost_domain::limits;
 use leadhost_domain::time::Micros;
 
-static RUN: Sql = sql("
+statements! {
+    static RUN: Sql = sql("
 select as_of, finished_at, changes
 from rollup_runs
 where metric_set = :metric_set");
 
-static BEHIND: Sql = sql("
+    static BEHIND: Sql = sql("
 each (workspace_id uuid, metric_set number)
 select b.workspace_id, b.held_at
 from each
@@ -28,7 +27,7 @@ where b.state = 'serving'
 and b.held
 order by b.workspace_id");
 
-static MAKING: Sql = sql("
+    static MAKING: Sql = sql("
 each (workspace_id uuid, metric_set number)
 select b.workspace_id, b.metric_set, b.build, b.after_us
 from each
@@ -37,7 +36,7 @@ join rollup_builds as b
   and b.metric_set = each.metric_set
 where b.state = 'making'");
 
-static CUBES: Sql = sql("
+    static CUBES: Sql = sql("
 each (workspace_id uuid, metric_set number, whole number)
 select count(*) as cubes, count(*) filter (where c.filled_slot <> each.whole) as making
 from each
@@ -47,35 +46,32 @@ join rollup_builds as b
 join rollup_cubes as c
   on c.build = b.build
 where b.state in ('making', 'serving')");
+}
 
 impl Store {
     /// Returns the state of the rollups of each metric set, over all workspaces.
     pub async fn rollup_status(&self) -> Result<Vec<RollupStatus>, StoreError> {
-        self.database
-            .read_many(
-                // No workspace at first: they are named in parts below.
-                VisibleRows::Of(&[]),
-                steps!(|tx| {
-                    let mut all = Vec::new();
-                    for set in MetricSet::ALL {
-                        all.push(last_run(tx, set).await?);
-                    }
-                    let workspaces = workspace_ids(tx).await?;
-                    for some in workspaces.chunks(limits::WORKSPACES_AT_ONCE) {
-                        tx.name(some).await?;
-                        for status in &mut all {
-                            add(tx, some, status).await?;
-                        }
-                    }
-                    for status in &mut all {
-                        status
-                            .making
-                            .sort_unstable_by_key(|(build, _)| build.number);
-                    }
-                    Ok(all)
-                }),
-            )
-            .await
+        // No workspace at first: they are named in parts below.
+        steps!(self.database.read_many(Of(&[])), |tx| {
+            let mut all = Vec::new();
+            for set in MetricSet::ALL {
+                all.push(last_run(tx, set).await?);
+            }
+            let workspaces = workspace_ids(tx).await?;
+            for some in workspaces.chunks(limits::WORKSPACES_AT_ONCE) {
+                tx.name(some).await?;
+                for status in &mut all {
+                    add(tx, some, status).await?;
+                }
+            }
+            for status in &mut all {
+                status
+                    .making
+                    .sort_unstable_by_key(|(build, _)| build.number);
+            }
+            Ok(all)
+        })
+        .await
     }
 }
 
@@ -114,9 +110,7 @@ async fn add(
 ) -> Result<(), StoreError> {
     let feeds = builds::feeds(status.set, some);
     let behind: Vec<(WorkspaceId, Option<Micros>)> = tx
-        .rows_each(&BEHIND, &feeds, |row| {
-            Ok((row.get("workspace_id")?, row.get("held_at")?))
-        })
+        .rows_each(&BEHIND, &feeds, cells!("workspace_id", "held_at"))
         .await?;
     status.behind.extend(behind);
     let making = tx
@@ -134,9 +128,7 @@ async fn add(
         .collect();
     // One count for all workspaces, or one for each.
     let counts: Vec<(u64, u64)> = tx
-        .rows_each(&CUBES, &counted, |row| {
-            Ok((row.get("cubes")?, row.get("making")?))
-        })
+        .rows_each(&CUBES, &counted, cells!("cubes", "making"))
         .await?;
     for (cubes, making) in counts {
         status.cubes += cubes;
@@ -144,5 +136,3 @@ async fn add(
     }
     Ok(())
 }
-
-pub const SQL: &[&Sql] = &[&RUN, &BEHIND, &MAKING, &CUBES];

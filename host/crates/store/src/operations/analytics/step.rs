@@ -1,7 +1,6 @@
 //! Steps: a step reads changes from one snapshot, and commits counts, facts and place together,
 //! unless another step was faster.
 
-use crate::Store;
 use crate::row::FromRow as _;
 use std::collections::{HashMap, HashSet};
 
@@ -15,102 +14,18 @@ use crate::decide::rollup::{
     BuildPosition, BuildState, Deltas, Fact, FeedChange, Reached, SlotDeltas, by_day, deltas,
     facts, new_keys,
 };
-use crate::postgres::VisibleRows;
 use crate::row::analytics::{change, fact, key};
-use crate::sql::{Arg, Sql, Tx, args, sql, steps};
+use crate::schema::{self, table::OnConflict};
+use crate::sql::{Arg, Sql, Tx, args, made, sql, statements, steps};
 use crate::sqlite::threads::End;
-use crate::{Build, Stepped, StoreError};
+use crate::{Build, Stepped, Store, StoreError};
 use leadhost_domain::analytics::{CountKey, MetricSet};
 use leadhost_domain::id::WorkspaceId;
 use leadhost_domain::limits;
 use leadhost_domain::time::Micros;
 
-impl Store {
-    /// Reads at most `limit` changes of the feed into the build, including its cubes. A build that
-    /// reaches the feed's clock serves from then on, and earlier builds retire. A build that has
-    /// missed removals is built again. If the build is retired, a step removes at most `limit` of
-    /// its rows of each kind, and finally the build itself.
-    pub async fn rollup_step(&self, build: &Build, limit: u32) -> Result<Stepped, StoreError> {
-        let build = *build;
-        let limit = match &self.database {
-            // Other writers wait for the step.
-            Database::Sqlite(_) => limit.clamp(1, limits::ROLLUP_CHANGES_ALONE),
-            Database::Postgres(_) => limit.max(1),
-        };
-        let Some(mut read) = read(&self.database, build, limit).await? else {
-            return Ok(Stepped::Done(0));
-        };
-        let place = read.place;
-        if place.state == BuildState::Retired {
-            return remove::step(&self.database, &build, limit).await;
-        }
-        if place.is_idle() {
-            return Ok(Stepped::Done(0));
-        }
-        let new: Vec<CountKey> = new_keys(&read.page, &read.keys)
-            .into_iter()
-            .cloned()
-            .collect();
-        if !new.is_empty() {
-            let made = make_keys(&self.database, build.workspace, new).await?;
-            read.keys.extend(made);
-        }
-        let deltas = deltas(&read.facts, &facts(&read.page, &read.keys)?);
-        let reached = place.reached(&read.page, limit);
-        let changes = u64::try_from(read.page.len()).unwrap_or(u64::MAX);
-        let seen_at = read.seen_at;
-        self.database
-            .write_or_undo(
-                VisibleRows::Of(&[build.workspace]),
-                steps!(|tx| {
-                    let locked = LockedBuilds::lock(tx, &build).await?;
-                    if locked.get(&build) != Some((place.state, place.step)) {
-                        return Ok((Stepped::Passed, End::Undo));
-                    }
-                    if place.missed_removals() {
-                        let is_making = place.state == BuildState::Making;
-                        if is_making {
-                            // It has never served, so a new build replaces it.
-                            retire(tx, build.number).await?;
-                        }
-                        let feeds = builds::feeds(build.set, &[build.workspace]);
-                        builds::begin_rebuild(tx, &feeds).await?;
-                        if is_making {
-                            return Ok((Stepped::Done(0), End::Commit));
-                        }
-                    }
-                    count(tx, &build, &deltas).await?;
-                    advance(tx, &build, &deltas, reached).await?;
-                    let mut is_all = reached.is_all;
-                    if place.state == BuildState::Making && is_all {
-                        // The serving counts never go back: a step that was too slow has to read again.
-                        is_all = !is_outdated(tx, build.set, seen_at).await?;
-                        if is_all {
-                            take_over(tx, &build, locked.serving()).await?;
-                        }
-                    }
-                    let stepped = match is_all {
-                        true => Stepped::Done(changes),
-                        false => Stepped::More(changes),
-                    };
-                    Ok((stepped, End::Commit))
-                }),
-            )
-            .await
-    }
-}
-
-/// A page of the feed with its known facts and keys, from one snapshot.
-struct PageSnapshot {
-    place: BuildPosition,
-    /// By the store's clock. The snapshot contains everything that was committed before.
-    seen_at: Micros,
-    page: Vec<FeedChange>,
-    facts: HashMap<Uuid, Fact>,
-    keys: HashMap<CountKey, i64>,
-}
-
-static PLACE: Sql = sql("
+statements! {
+    static PLACE: Sql = sql("
 select b.state, b.after_us, b.began_us, b.step, coalesce(clock.last_us, 0) as last_us,
   coalesce(clock.forgotten_us, 0) as forgotten_us, feed_now() as now_us
 from rollup_builds as b
@@ -120,12 +35,12 @@ left join feed_clock as clock
 where b.build = :build
 and (b.workspace_id = :workspace) is true");
 
-// Conversations of test leads do not count, and neither do their tickets. On PostgreSQL a deal is
-// the first one whose id is not less than `deal_id`, because only the index in that order supports
-// this. With a lookup by id alone, PostgreSQL might use the index by person for a young table and
-// pass every deal of the workspace. Columns are read by index: their order is that of
-// `row::analytics`.
-static CONVERSATIONS: Sql = sql("
+    // Conversations of test leads do not count, and neither do their tickets. On PostgreSQL a deal is
+    // the first one whose id is not less than `deal_id`, because only the index in that order supports
+    // this. With a lookup by id alone, PostgreSQL might use the index by person for a young table and
+    // pass every deal of the workspace. Columns are read by index: their order is that of
+    // `row::analytics`.
+    static CONVERSATIONS: Sql = sql("
 select stamp, id, counts, first_message_at, agent_type, agent_id, source, answered_at,
   no_response_at, appointment_at, transferred_at
 from (
@@ -168,7 +83,7 @@ from (
 order by stamp
 limit :limit");
 
-static TICKETS: Sql = sql("
+    static TICKETS: Sql = sql("
 select stamp, id, counts, opened_at, agent_type, agent_id, source, answered_at, resolved_at
 from (
   select t.cursor_us as stamp, t.id,
@@ -187,15 +102,10 @@ from (
     order by id                                                     -- postgres
     limit 1                                                         -- postgres
   ) as deal on deal.id = t.deal_id                                  -- postgres
-  left join lateral (                                               -- postgres
-    select props                                                    -- postgres
-    from conversations                                              -- postgres
-    where id = t.conversation_id                                    -- postgres
-    and (workspace_id = :workspace) is true                         -- postgres
-    offset 0                                                        -- postgres
-  ) as talk on true                                                 -- postgres
   left join deals as deal on deal.id = t.deal_id                    -- sqlite
-  left join conversations as talk on talk.id = t.conversation_id    -- sqlite
+  fenced left join conversations as talk
+    on talk.id = t.conversation_id
+    and (talk.workspace_id = :workspace) is true                    -- postgres
   where t.workspace_id = :workspace
   and t.cursor_us > :after
   and t.cursor_us <= :clock
@@ -217,21 +127,188 @@ from (
 order by stamp
 limit :limit");
 
-static FACTS: Sql = sql("
+    static FACTS: Sql = sql("
 each (build number, id uuid)
 select fact.id, fact.slot, fact.key, fact.measured
 from each
-cross join lateral (                  -- postgres
-  select id, slot, key, measured      -- postgres
-  from rollup_facts                   -- postgres
-  where build = each.build            -- postgres
-  and id = each.id                    -- postgres
-  offset 0                            -- postgres
-) as fact                             -- postgres
-cross join rollup_facts as fact       -- sqlite
-  on fact.build = each.build          -- sqlite
-  and fact.id = each.id               -- sqlite
+fenced join rollup_facts as fact
+  on fact.build = each.build
+  and fact.id = each.id
 ");
+
+    static KEYS: Sql = sql("
+each (workspace_id uuid, agent_type text, agent_id number, source text)
+select k.key, k.agent_type, k.agent_id, k.source
+from each
+fenced join rollup_keys as k
+  on k.workspace_id = each.workspace_id
+  and k.agent_type = each.agent_type
+  and k.agent_id = each.agent_id
+  and k.source = each.source
+");
+
+    static NEW_KEYS: Sql = sql("
+each (workspace_id uuid, agent_type text, agent_id number, source text)
+insert into rollup_keys (workspace_id, agent_type, agent_id, source)
+select workspace_id, agent_type, agent_id, source
+from each
+where true
+on conflict do nothing");
+
+    static WRITE_FACTS: Sql = made(|| schema::ROLLUP_FACTS.insert(&[], OnConflict::Update));
+
+    // Looks rows up one by one. Otherwise PostgreSQL would read a young table as a whole.
+    static REMOVE_FACTS: Sql = sql("
+each (build number, id uuid)
+delete from rollup_facts
+where (build, id) in (select build, id from each)   -- sqlite
+where ctid = any (array(                            -- postgres
+  select fact.ctid                                  -- postgres
+  from each                                         -- postgres
+  cross join lateral (                              -- postgres
+    select ctid                                     -- postgres
+    from rollup_facts                               -- postgres
+    where build = each.build                        -- postgres
+    and id = each.id                                -- postgres
+    offset 0                                        -- postgres
+  ) as fact))                                       -- postgres
+");
+
+    static ADD: Sql = sql("
+each (workspace_id uuid, build number, slot number, key number, count_1 number, count_2 number,
+  count_3 number, count_4 number, count_5 number)
+insert into rollup_slots as s (workspace_id, build, slot, key, count_1, count_2, count_3, count_4,
+  count_5)
+select workspace_id, build, slot, key, count_1, count_2, count_3, count_4, count_5
+from each
+where true
+on conflict (build, slot, key) do update
+set count_1 = s.count_1 + excluded.count_1, count_2 = s.count_2 + excluded.count_2,
+  count_3 = s.count_3 + excluded.count_3, count_4 = s.count_4 + excluded.count_4,
+  count_5 = s.count_5 + excluded.count_5");
+
+    // Looks rows up one by one. Otherwise PostgreSQL would read a young table as a whole.
+    static REMOVE_EMPTY: Sql = sql("
+each (build number, slot number, key number)
+delete from rollup_slots
+where (build, slot, key) in (select build, slot, key from each)         -- sqlite
+and (count_1, count_2, count_3, count_4, count_5) = (0, 0, 0, 0, 0)     -- sqlite
+where ctid = any (array(                                                -- postgres
+  select there.ctid                                                     -- postgres
+  from each                                                             -- postgres
+  cross join lateral (                                                  -- postgres
+    select ctid                                                         -- postgres
+    from rollup_slots                                                   -- postgres
+    where build = each.build                                            -- postgres
+    and slot = each.slot                                                -- postgres
+    and key = each.key                                                  -- postgres
+    and (count_1, count_2, count_3, count_4, count_5) = (0, 0, 0, 0, 0) -- postgres
+    offset 0                                                            -- postgres
+  ) as there))                                                          -- postgres
+");
+
+    static ADVANCE: Sql = sql("
+update rollup_builds
+set after_us = :after, step = step + 1, version = version + :changed
+where build = :build");
+
+    static RETIRE: Sql = sql("
+update rollup_builds
+set state = 'retired', step = step + 1, held = false, held_at = null
+where build = :build");
+
+    static SINCE: Sql = sql("
+select as_of
+from rollup_runs
+where metric_set = :metric_set
+and as_of > :seen_at");
+
+    static SERVE: Sql = sql("
+update rollup_builds
+set state = 'serving'
+where build = :build");
+}
+
+impl Store {
+    /// Reads at most `limit` changes of the feed into the build, including its cubes. A build that
+    /// reaches the feed's clock serves from then on, and earlier builds retire. A build that has
+    /// missed removals is built again. If the build is retired, a step removes at most `limit` of
+    /// its rows of each kind, and finally the build itself.
+    pub async fn rollup_step(&self, build: &Build, limit: u32) -> Result<Stepped, StoreError> {
+        let build = *build;
+        let limit = match &self.database {
+            // Other writers wait for the step.
+            Database::Sqlite(_) => limit.clamp(1, limits::ROLLUP_CHANGES_ALONE),
+            Database::Postgres(_) => limit.max(1),
+        };
+        let Some(mut read) = read(&self.database, build, limit).await? else {
+            return Ok(Stepped::Done(0));
+        };
+        let place = read.place;
+        if place.state == BuildState::Retired {
+            return remove::step(&self.database, &build, limit).await;
+        }
+        if place.is_idle() {
+            return Ok(Stepped::Done(0));
+        }
+        let new: Vec<CountKey> = new_keys(&read.page, &read.keys)
+            .into_iter()
+            .cloned()
+            .collect();
+        if !new.is_empty() {
+            let made = make_keys(&self.database, build.workspace, new).await?;
+            read.keys.extend(made);
+        }
+        let deltas = deltas(&read.facts, &facts(&read.page, &read.keys)?);
+        let reached = place.reached(&read.page, limit);
+        let changes = u64::try_from(read.page.len()).unwrap_or(u64::MAX);
+        let seen_at = read.seen_at;
+        steps!(self.database.write_or_undo(Of(&[build.workspace])), |tx| {
+            let locked = LockedBuilds::lock(tx, &build).await?;
+            if locked.get(&build) != Some((place.state, place.step)) {
+                return Ok((Stepped::Passed, End::Undo));
+            }
+            if place.missed_removals() {
+                let is_making = place.state == BuildState::Making;
+                if is_making {
+                    // It has never served, so a new build replaces it.
+                    retire(tx, build.number).await?;
+                }
+                let feeds = builds::feeds(build.set, &[build.workspace]);
+                builds::begin_rebuild(tx, &feeds).await?;
+                if is_making {
+                    return Ok((Stepped::Done(0), End::Commit));
+                }
+            }
+            count(tx, &build, &deltas).await?;
+            advance(tx, &build, &deltas, reached).await?;
+            let mut is_all = reached.is_all;
+            if place.state == BuildState::Making && is_all {
+                // The serving counts never go back: a step that was too slow has to read again.
+                is_all = !is_outdated(tx, build.set, seen_at).await?;
+                if is_all {
+                    take_over(tx, &build, locked.serving()).await?;
+                }
+            }
+            let stepped = match is_all {
+                true => Stepped::Done(changes),
+                false => Stepped::More(changes),
+            };
+            Ok((stepped, End::Commit))
+        })
+        .await
+    }
+}
+
+/// A page of the feed with its known facts and keys, from one snapshot.
+struct PageSnapshot {
+    place: BuildPosition,
+    /// By the store's clock. The snapshot contains everything that was committed before.
+    seen_at: Micros,
+    page: Vec<FeedChange>,
+    facts: HashMap<Uuid, Fact>,
+    keys: HashMap<CountKey, i64>,
+}
 
 /// Returns `None` if the build is gone.
 async fn read(
@@ -239,46 +316,42 @@ async fn read(
     build: Build,
     limit: u32,
 ) -> Result<Option<PageSnapshot>, StoreError> {
-    database
-        .read_many(
-            VisibleRows::Of(&[build.workspace]),
-            steps!(|tx| {
-                let args = args! {
-                    build: build.number,
-                    workspace: build.workspace,
-                    entity: build.set.entity().code(),
-                };
-                let found = tx
-                    .row(&PLACE, &args, |row| {
-                        Ok((BuildPosition::from_row(row)?, Micros(row.get("now_us")?)))
-                    })
-                    .await?;
-                let Some((place, seen_at)) = found else {
-                    return Ok(None);
-                };
-                let mut read = PageSnapshot {
-                    place,
-                    seen_at,
-                    page: Vec::new(),
-                    facts: HashMap::new(),
-                    keys: HashMap::new(),
-                };
-                if place.state != BuildState::Retired && place.after < place.clock {
-                    read.page = page(tx, build, place, limit).await?;
-                    read.facts = known_facts(tx, build, &read.page).await?;
-                    let counted = read
-                        .page
-                        .iter()
-                        .filter_map(|change| change.counted.as_ref());
-                    let named: HashSet<&CountKey> = counted.map(|counted| &counted.key).collect();
-                    let mut named: Vec<&CountKey> = named.into_iter().collect();
-                    named.sort_unstable();
-                    read.keys = keys(tx, &by_key(build.workspace, named)).await?;
-                }
-                Ok(Some(read))
-            }),
-        )
-        .await
+    steps!(database.read_many(Of(&[build.workspace])), |tx| {
+        let args = args! {
+            build: build.number,
+            workspace: build.workspace,
+            entity: build.set.entity().code(),
+        };
+        let found = tx
+            .row(&PLACE, &args, |row| {
+                Ok((BuildPosition::from_row(row)?, Micros(row.get("now_us")?)))
+            })
+            .await?;
+        let Some((place, seen_at)) = found else {
+            return Ok(None);
+        };
+        let mut read = PageSnapshot {
+            place,
+            seen_at,
+            page: Vec::new(),
+            facts: HashMap::new(),
+            keys: HashMap::new(),
+        };
+        if place.state != BuildState::Retired && place.after < place.clock {
+            read.page = page(tx, build, place, limit).await?;
+            read.facts = known_facts(tx, build, &read.page).await?;
+            let counted = read
+                .page
+                .iter()
+                .filter_map(|change| change.counted.as_ref());
+            let named: HashSet<&CountKey> = counted.map(|counted| &counted.key).collect();
+            let mut named: Vec<&CountKey> = named.into_iter().collect();
+            named.sort_unstable();
+            read.keys = keys(tx, &by_key(build.workspace, named)).await?;
+        }
+        Ok(Some(read))
+    })
+    .await
 }
 
 async fn page(
@@ -314,26 +387,6 @@ async fn known_facts(
     Ok(known.into_iter().collect())
 }
 
-static KEYS: Sql = sql("
-each (workspace_id uuid, agent_type text, agent_id number, source text)
-select k.key, k.agent_type, k.agent_id, k.source
-from each
-cross join lateral (                          -- postgres
-  select key, agent_type, agent_id, source    -- postgres
-  from rollup_keys                            -- postgres
-  where workspace_id = each.workspace_id      -- postgres
-  and agent_type = each.agent_type            -- postgres
-  and agent_id = each.agent_id                -- postgres
-  and source = each.source                    -- postgres
-  offset 0                                    -- postgres
-) as k                                        -- postgres
-cross join rollup_keys as k                   -- sqlite
-  on k.workspace_id = each.workspace_id       -- sqlite
-  and k.agent_type = each.agent_type          -- sqlite
-  and k.agent_id = each.agent_id              -- sqlite
-  and k.source = each.source                  -- sqlite
-");
-
 /// Returns the numbers of those keys that have one.
 async fn keys(tx: &mut Tx, wanted: &[[Arg<'_>; 4]]) -> Result<HashMap<CountKey, i64>, StoreError> {
     let known = tx
@@ -345,14 +398,6 @@ async fn keys(tx: &mut Tx, wanted: &[[Arg<'_>; 4]]) -> Result<HashMap<CountKey, 
     Ok(known.into_iter().collect())
 }
 
-static NEW_KEYS: Sql = sql("
-each (workspace_id uuid, agent_type text, agent_id number, source text)
-insert into rollup_keys (workspace_id, agent_type, agent_id, source)
-select workspace_id, agent_type, agent_id, source
-from each
-where true
-on conflict do nothing");
-
 /// Creates keys in a transaction of its own, which has locked nothing else. Both sets of a
 /// workspace may create the same keys at once. Because the keys are sorted, one only waits for the
 /// other. A key that no step uses later is harmless.
@@ -362,16 +407,12 @@ async fn make_keys(
     mut new: Vec<CountKey>,
 ) -> Result<HashMap<CountKey, i64>, StoreError> {
     new.sort_unstable();
-    database
-        .write(
-            VisibleRows::Of(&[workspace]),
-            steps!(|tx| {
-                let new = by_key(workspace, &new);
-                tx.run_each(&NEW_KEYS, &new).await?;
-                keys(tx, &new).await
-            }),
-        )
-        .await
+    steps!(database.write(Of(&[workspace])), |tx| {
+        let new = by_key(workspace, &new);
+        tx.run_each(&NEW_KEYS, &new).await?;
+        keys(tx, &new).await
+    })
+    .await
 }
 
 fn by_key<'k>(
@@ -384,32 +425,6 @@ fn by_key<'k>(
     };
     keys.into_iter().map(row).collect()
 }
-
-static WRITE_FACTS: Sql = sql("
-each (workspace_id uuid, build number, id uuid, slot number, key number, measured number)
-insert into rollup_facts (workspace_id, build, id, slot, key, measured)
-select workspace_id, build, id, slot, key, measured
-from each
-where true
-on conflict (build, id) do update
-set slot = excluded.slot, key = excluded.key, measured = excluded.measured");
-
-// Looks rows up one by one. Otherwise PostgreSQL would read a young table as a whole.
-static REMOVE_FACTS: Sql = sql("
-each (build number, id uuid)
-delete from rollup_facts
-where (build, id) in (select build, id from each)   -- sqlite
-where ctid = any (array(                            -- postgres
-  select fact.ctid                                  -- postgres
-  from each                                         -- postgres
-  cross join lateral (                              -- postgres
-    select ctid                                     -- postgres
-    from rollup_facts                               -- postgres
-    where build = each.build                        -- postgres
-    and id = each.id                                -- postgres
-    offset 0                                        -- postgres
-  ) as fact))                                       -- postgres
-");
 
 /// Writes facts, slots, and the days of every cube that covers those slots.
 async fn count(tx: &mut Tx, build: &Build, deltas: &Deltas) -> Result<(), StoreError> {
@@ -449,39 +464,6 @@ async fn count(tx: &mut Tx, build: &Build, deltas: &Deltas) -> Result<(), StoreE
     cubes::add(tx, build, days).await
 }
 
-static ADD: Sql = sql("
-each (workspace_id uuid, build number, slot number, key number, count_1 number, count_2 number,
-  count_3 number, count_4 number, count_5 number)
-insert into rollup_slots as s (workspace_id, build, slot, key, count_1, count_2, count_3, count_4,
-  count_5)
-select workspace_id, build, slot, key, count_1, count_2, count_3, count_4, count_5
-from each
-where true
-on conflict (build, slot, key) do update
-set count_1 = s.count_1 + excluded.count_1, count_2 = s.count_2 + excluded.count_2,
-  count_3 = s.count_3 + excluded.count_3, count_4 = s.count_4 + excluded.count_4,
-  count_5 = s.count_5 + excluded.count_5");
-
-// Looks rows up one by one. Otherwise PostgreSQL would read a young table as a whole.
-static REMOVE_EMPTY: Sql = sql("
-each (build number, slot number, key number)
-delete from rollup_slots
-where (build, slot, key) in (select build, slot, key from each)         -- sqlite
-and (count_1, count_2, count_3, count_4, count_5) = (0, 0, 0, 0, 0)     -- sqlite
-where ctid = any (array(                                                -- postgres
-  select there.ctid                                                     -- postgres
-  from each                                                             -- postgres
-  cross join lateral (                                                  -- postgres
-    select ctid                                                         -- postgres
-    from rollup_slots                                                   -- postgres
-    where build = each.build                                            -- postgres
-    and slot = each.slot                                                -- postgres
-    and key = each.key                                                  -- postgres
-    and (count_1, count_2, count_3, count_4, count_5) = (0, 0, 0, 0, 0) -- postgres
-    offset 0                                                            -- postgres
-  ) as there))                                                          -- postgres
-");
-
 async fn add_slots(tx: &mut Tx, build: &Build, deltas: &SlotDeltas) -> Result<(), StoreError> {
     let (mut added, mut less) = (Vec::new(), Vec::new());
     for ((slot, key), counts) in deltas {
@@ -507,11 +489,6 @@ async fn add_slots(tx: &mut Tx, build: &Build, deltas: &SlotDeltas) -> Result<()
     Ok(())
 }
 
-static ADVANCE: Sql = sql("
-update rollup_builds
-set after_us = :after, step = step + 1, version = version + :changed
-where build = :build");
-
 async fn advance(
     tx: &mut Tx,
     build: &Build,
@@ -527,21 +504,10 @@ async fn advance(
     Ok(())
 }
 
-static RETIRE: Sql = sql("
-update rollup_builds
-set state = 'retired', step = step + 1, held = false, held_at = null
-where build = :build");
-
 async fn retire(tx: &mut Tx, build: i64) -> Result<(), StoreError> {
     tx.run(&RETIRE, &args! { build }).await?;
     Ok(())
 }
-
-static SINCE: Sql = sql("
-select as_of
-from rollup_runs
-where metric_set = :metric_set
-and as_of > :seen_at");
 
 /// Returns whether a run has ended whose as-of is later than this snapshot.
 async fn is_outdated(tx: &mut Tx, set: MetricSet, seen_at: Micros) -> Result<bool, StoreError> {
@@ -549,11 +515,6 @@ async fn is_outdated(tx: &mut Tx, set: MetricSet, seen_at: Micros) -> Result<boo
     let since = tx.row(&SINCE, &args, |_| Ok(())).await?;
     Ok(since.is_some())
 }
-
-static SERVE: Sql = sql("
-update rollup_builds
-set state = 'serving'
-where build = :build");
 
 /// Replaces the serving build, if this one has the cubes of that one.
 async fn take_over(tx: &mut Tx, build: &Build, serving: Option<i64>) -> Result<(), StoreError> {
@@ -567,20 +528,3 @@ async fn take_over(tx: &mut Tx, build: &Build, serving: Option<i64>) -> Result<(
     tx.run(&SERVE, &args! { build: build.number }).await?;
     Ok(())
 }
-
-pub const SQL: &[&Sql] = &[
-    &PLACE,
-    &CONVERSATIONS,
-    &TICKETS,
-    &FACTS,
-    &KEYS,
-    &NEW_KEYS,
-    &WRITE_FACTS,
-    &REMOVE_FACTS,
-    &ADD,
-    &REMOVE_EMPTY,
-    &ADVANCE,
-    &RETIRE,
-    &SINCE,
-    &SERVE,
-];

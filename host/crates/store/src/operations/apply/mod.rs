@@ -4,18 +4,16 @@
 pub mod resolved;
 mod statements;
 
-use crate::Store;
 use std::collections::BTreeMap;
 
 use self::resolved::ResolvedConnection;
 use self::statements::Declare;
 pub use self::statements::SQL;
 use crate::plan::RowEffect;
-use crate::postgres::VisibleRows;
 use crate::sql::{Tx, steps};
 use crate::sqlite::threads::End;
 use crate::{
-    Applied, AppliedChange, Plan, PlannedAgent, PlannedConnection, PlannedOwner, StoreError,
+    Applied, AppliedChange, Plan, PlannedAgent, PlannedConnection, PlannedOwner, Store, StoreError,
 };
 use leadhost_domain::connection::ConnectionKind;
 use leadhost_domain::id::{AgentId, ConnectionId, OwnerId, PartnerId, WorkspaceId};
@@ -33,16 +31,12 @@ impl Store {
         dry_run: bool,
     ) -> Result<Applied, StoreError> {
         let plan = plan.clone();
-        self.database
-            .write_or_undo(
-                VisibleRows::Exempt,
-                steps!(|tx| {
-                    let applied = in_transaction(tx, &plan, now).await?;
-                    let end = if dry_run { End::Undo } else { End::Commit };
-                    Ok((applied, end))
-                }),
-            )
-            .await
+        steps!(self.database.write_or_undo(Exempt), |tx| {
+            let applied = in_transaction(tx, &plan, now).await?;
+            let end = if dry_run { End::Undo } else { End::Commit };
+            Ok((applied, end))
+        })
+        .await
     }
 }
 

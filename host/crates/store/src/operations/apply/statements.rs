@@ -5,53 +5,52 @@ use super::resolved::ResolvedConnection;
 use crate::operations::product_plan::ProductWriter;
 use crate::operations::products;
 use crate::plan::RowEffect;
-use crate::sql::{Json, Sql, Tx, args, sql};
+use crate::row::cells;
+use crate::sql::{Json, Sql, Tx, args, sql, statements};
 use crate::{Plan, PlannedAgent, PlannedOwner, PlannedProduct, StoreError};
 use leadhost_domain::connection::ConnectionKind;
 use leadhost_domain::id::{AgentId, ConnectionId, OwnerId, PartnerId, WorkspaceId};
 use leadhost_domain::time::Micros;
 
-/// Serializes hosts that apply plans at once. Any number that no other lock uses.
-const APPLY_LOCK: i64 = 0x6c65_6164_6170_706c;
-
-// Waiting for another plan may take longer than waiting for a row.
-static LOCK: Sql = sql("
+statements! {
+    // Waiting for another plan may take longer than waiting for a row.
+    static LOCK: Sql = sql("
 select set_config('lock_timeout', '4s', true), pg_advisory_xact_lock(:number) -- postgres
 ");
 
-static WORKSPACE: Sql = sql("
+    static WORKSPACE: Sql = sql("
 select id
 from workspaces
 where slug = :slug");
 
-static NEW_WORKSPACE: Sql = sql("
+    static NEW_WORKSPACE: Sql = sql("
 insert into workspaces (id, slug, name, region, time_zone, rate_limit, created_at)
 values (:id, :slug, :name, :region, :time_zone, :rate_limit, :now)");
 
-static CHANGE_WORKSPACE: Sql = sql("
+    static CHANGE_WORKSPACE: Sql = sql("
 update workspaces
 set name = :name, region = :region, time_zone = :time_zone, rate_limit = :rate_limit
 where id = :id
 and (name <> :name or region <> :region or time_zone <> :time_zone or rate_limit <> :rate_limit)");
 
-static PARTNER: Sql = sql("
+    static PARTNER: Sql = sql("
 select id
 from partners
 where workspace_id = :workspace
 and name = :name");
 
-static NEW_PARTNER: Sql = sql("
+    static NEW_PARTNER: Sql = sql("
 insert into partners (workspace_id, id, name, created_at)
 values (:workspace, :id, :name, :now)");
 
-static AGENT: Sql = sql("
+    static AGENT: Sql = sql("
 select id
 from agents
 where workspace_id = :workspace
 and name = :name");
 
-// Numbered without gaps, which a PostgreSQL sequence cannot guarantee.
-static NEW_AGENT: Sql = sql("
+    // Numbered without gaps, which a PostgreSQL sequence cannot guarantee.
+    static NEW_AGENT: Sql = sql("
 with next as (                                                                     -- postgres
   update store set last_agent = last_agent + 1 returning last_agent                -- postgres
 )                                                                                  -- postgres
@@ -62,37 +61,37 @@ from next                                                                       
 values (:workspace, null, :name, :number, :kind, :channel, :adapter, :internal)    -- sqlite
 returning id");
 
-static CHANGE_AGENT: Sql = sql("
+    static CHANGE_AGENT: Sql = sql("
 update agents
 set number = :number, kind = :kind, channel = :channel, adapter = :adapter, internal = :internal
 where id = :id
 and (number is distinct from :number or kind <> :kind or channel is distinct from :channel
   or adapter is distinct from :adapter or internal <> :internal)");
 
-static OWNER: Sql = sql("
+    static OWNER: Sql = sql("
 select id
 from owners
 where workspace_id = :workspace
 and email = :email");
 
-static NEW_OWNER: Sql = sql("
+    static NEW_OWNER: Sql = sql("
 insert into owners (workspace_id, id, name, email)
 values (:workspace, :id, :name, :email)");
 
-static CHANGE_OWNER: Sql = sql("
+    static CHANGE_OWNER: Sql = sql("
 update owners
 set name = :name
 where id = :id
 and name <> :name");
 
-static CONNECTION: Sql = sql("
+    static CONNECTION: Sql = sql("
 select id, config_version
 from connections
 where workspace_id = :workspace
 and name = :name
 and kind = :kind");
 
-static NEW_CONNECTION: Sql = sql("
+    static NEW_CONNECTION: Sql = sql("
 insert into connections (workspace_id, id, partner_id, name, plugin, config, config_version,
   agent_id, allow, checks, routes, secrets, sealed, fingerprint, region, time_zone,
   dedupe_by_content, kind, settings, secret_times, secret_times_version)
@@ -100,7 +99,7 @@ values (:workspace, :id, :partner, :name, :plugin, :config, 1, :agent, :allow, :
   :secrets, :sealed, :fingerprint, :region, :time_zone, :dedupe_by_content, :kind, :settings,
   :secret_times, 1)");
 
-static CHANGE_CONNECTION: Sql = sql("
+    static CHANGE_CONNECTION: Sql = sql("
 update connections
 set partner_id = :partner, plugin = :plugin, agent_id = :agent, allow = :allow::jsonb,
   checks = :checks::jsonb, routes = :routes::jsonb, region = :region, time_zone = :time_zone,
@@ -111,28 +110,28 @@ and (partner_id is distinct from :partner or plugin <> :plugin
   or routes <> :routes::jsonb or region <> :region or time_zone <> :time_zone
   or dedupe_by_content <> :dedupe_by_content or settings <> :settings::jsonb)");
 
-// Sealing the same secrets twice yields different bytes, so the fingerprints are compared.
-static CHANGE_CONFIGURATION: Sql = sql("
+    // Sealing the same secrets twice yields different bytes, so the fingerprints are compared.
+    static CHANGE_CONFIGURATION: Sql = sql("
 update connections
 set config = :config, secrets = :secrets, sealed = :sealed, fingerprint = :fingerprint,
   config_version = config_version + 1, secret_times = :secret_times,
   secret_times_version = config_version + 1
 where id = :id
 and fingerprint <> :fingerprint");
+}
+
+/// Serializes hosts that apply plans at once. Any number that no other lock uses.
+const APPLY_LOCK: i64 = 0x6c65_6164_6170_706c;
 
 /// Waits until no other host applies a plan, so that a plan sees what an equal one has created.
 pub async fn alone(tx: &mut Tx) -> Result<(), StoreError> {
     tx.run(&LOCK, &args! { number: APPLY_LOCK }).await?;
     Ok(())
 }
-
-/// Returns the id of the workspace with this slug, or `None` if there is none.
 pub async fn workspace(tx: &mut Tx, slug: &str) -> Result<Option<WorkspaceId>, StoreError> {
     tx.row(&WORKSPACE, &args! { slug }, |row| row.get("id"))
         .await
 }
-
-/// Creates the workspace of a plan under this id.
 pub async fn new_workspace(
     tx: &mut Tx,
     id: WorkspaceId,
@@ -181,14 +180,10 @@ impl<'t> Declare<'t> {
         tx.name(&[workspace]).await?;
         Ok(Self { tx, workspace })
     }
-
-    /// Returns the id of the partner with this name, or `None` if there is none.
     pub async fn partner(&mut self, name: &str) -> Result<Option<PartnerId>, StoreError> {
         let args = args! { workspace: self.workspace, name };
         self.tx.row(&PARTNER, &args, |row| row.get("id")).await
     }
-
-    /// Creates a partner.
     pub async fn new_partner(
         &mut self,
         id: PartnerId,
@@ -199,8 +194,6 @@ impl<'t> Declare<'t> {
         self.tx.run(&NEW_PARTNER, &args).await?;
         Ok(())
     }
-
-    /// Returns the id of the agent with this name, or `None` if there is none.
     pub async fn agent(&mut self, name: &str) -> Result<Option<AgentId>, StoreError> {
         let args = args! { workspace: self.workspace, name };
         self.tx.row(&AGENT, &args, |row| row.get("id")).await
@@ -228,14 +221,10 @@ impl<'t> Declare<'t> {
         };
         self.tx.run(&CHANGE_AGENT, &args).await
     }
-
-    /// Returns the id of the owner with this e-mail address, or `None` if there is none.
     pub async fn owner(&mut self, email: &str) -> Result<Option<OwnerId>, StoreError> {
         let args = args! { workspace: self.workspace, email };
         self.tx.row(&OWNER, &args, |row| row.get("id")).await
     }
-
-    /// Creates an owner of deals.
     pub async fn new_owner(&mut self, id: OwnerId, owner: &PlannedOwner) -> Result<(), StoreError> {
         let args = args! {
             workspace: self.workspace,
@@ -280,9 +269,7 @@ impl<'t> Declare<'t> {
     ) -> Result<Option<(ConnectionId, i64)>, StoreError> {
         let args = args! { workspace: self.workspace, name, kind: kind.as_str() };
         self.tx
-            .row(&CONNECTION, &args, |row| {
-                Ok((row.get("id")?, row.get("config_version")?))
-            })
+            .row(&CONNECTION, &args, cells!("id", "config_version"))
             .await
     }
 
@@ -326,22 +313,3 @@ impl<'t> Declare<'t> {
         Ok(changed + self.tx.run(&CHANGE_CONFIGURATION, &args).await?)
     }
 }
-
-pub const SQL: &[&Sql] = &[
-    &LOCK,
-    &WORKSPACE,
-    &NEW_WORKSPACE,
-    &CHANGE_WORKSPACE,
-    &PARTNER,
-    &NEW_PARTNER,
-    &AGENT,
-    &NEW_AGENT,
-    &CHANGE_AGENT,
-    &OWNER,
-    &NEW_OWNER,
-    &CHANGE_OWNER,
-    &CONNECTION,
-    &NEW_CONNECTION,
-    &CHANGE_CONNECTION,
-    &CHANGE_CONFIGURATION,
-];

@@ -1,17 +1,16 @@
 //! Counts what erasing a person would remove, without doing it.
 
 use super::raw;
-use crate::Store;
 use crate::operations::repairs::changes_about;
-use crate::postgres::VisibleRows;
 use crate::row::read;
-use crate::sql::{Sql, args, json, sql, steps};
-use crate::{Erased, Person, StoreError};
+use crate::sql::{Sql, args, json, sql, statements, steps};
+use crate::{Erased, Person, Store, StoreError};
 
-// Errors and channels' ids of messages are found in two ways: through the person's conversations,
-// and by the names that channels use for the person. Each is counted once.
-static COUNTS: Sql = sql(concat!(
-    "
+statements! {
+    // Errors and channels' ids of messages are found in two ways: through the person's conversations,
+    // and by the names that channels use for the person. Each is counted once.
+    static COUNTS: Sql = sql(concat!(
+        "
 select
   (select count(*) from contacts where workspace_id = :workspace and id = :contact) as contacts,
   (select count(*) from contact_keys where contact_id = :contact)
@@ -48,24 +47,16 @@ select
   ) as found) as message_errors,
   (select count(*) from conversations as c
     join messages as m on m.conversation_id = c.id
-    cross join sends as s on s.message_id = m.id                           -- sqlite
-    cross join lateral (                                                   -- postgres
-      select 1 from sends                                                  -- postgres
-      where workspace_id = :workspace                                      -- postgres
-      and message_id = m.id                                                -- postgres
-      offset 0                                                             -- postgres
-    ) as s                                                                 -- postgres
+    fenced join sends as s
+      on s.message_id = m.id
+      and s.workspace_id = :workspace                                      -- postgres
     where c.contact_id = :contact) as sends,
   (select count(*) from conversations as c
     join messages as m on m.conversation_id = c.id
-    cross join idempotency as i on i.message_id = m.id                     -- sqlite
-    cross join lateral (                                                   -- postgres
-      select answer from idempotency                                       -- postgres
-      where message_id = m.id                                              -- postgres
-      and message_id is not null                                           -- postgres
-      and (workspace_id = :workspace) is true                              -- postgres
-      offset 0                                                             -- postgres
-    ) as i                                                                 -- postgres
+    fenced join idempotency as i
+      on i.message_id = m.id
+      and i.message_id is not null                                         -- postgres
+      and (i.workspace_id = :workspace) is true                            -- postgres
     where c.contact_id = :contact
     and (i.answer is null or (i.answer ->> 'status')::int >= 400)) as idempotency_answers,
   (select count(*) from (
@@ -73,26 +64,17 @@ select
     from conversations as c
     join messages as m on m.conversation_id = c.id
     cross join json_each(m.metadata, '$.externalIds') as wanted            -- sqlite
-    cross join connections as k on k.workspace_id = :workspace             -- sqlite
-    cross join channel_refs as r                                           -- sqlite
-      on r.connection_id = k.id                                            -- sqlite
-      and r.external_id = wanted.value                                     -- sqlite
-      and r.message_id = m.id                                              -- sqlite
     cross join lateral json_array_elements_text(                           -- postgres
       case json_typeof(m.metadata -> 'externalIds')                        -- postgres
         when 'array' then m.metadata -> 'externalIds'                      -- postgres
       end                                                                  -- postgres
-    ) as wanted (external_id)                                              -- postgres
-    cross join lateral (                                                   -- postgres
-      select id from connections where workspace_id = :workspace offset 0  -- postgres
-    ) as k                                                                 -- postgres
-    cross join lateral (                                                   -- postgres
-      select connection_id, external_id from channel_refs                  -- postgres
-      where connection_id = k.id                                           -- postgres
-      and external_id = wanted.external_id                                 -- postgres
-      and message_id = m.id                                                -- postgres
-      offset 0                                                             -- postgres
-    ) as r                                                                 -- postgres
+    ) as wanted (value)                                                    -- postgres
+    fenced join connections as k
+      on k.workspace_id = :workspace
+    fenced join channel_refs as r
+      on r.connection_id = k.id
+      and r.external_id = wanted.value
+      and r.message_id = m.id
     where c.contact_id = :contact
     union
     select connection_id, external_id
@@ -104,19 +86,13 @@ select
     and (workspace_id = :workspace) is true
   ) as found) as channel_refs,
   (select count(*) from connections as k
-    cross join holds as h                                                  -- sqlite
-      on h.connection_id = k.id                                            -- sqlite
-      and h.contact_id = :contact                                          -- sqlite
-    cross join lateral (                                                   -- postgres
-      select 1 from holds                                                  -- postgres
-      where connection_id = k.id                                           -- postgres
-      and contact_id = :contact                                            -- postgres
-      offset 0                                                             -- postgres
-    ) as h                                                                 -- postgres
+    fenced join holds as h
+      on h.connection_id = k.id
+      and h.contact_id = :contact
     where k.workspace_id = :workspace) as holds,
   (select count(*) from repair_changes where value_before is not null and number in (",
-    changes_about!(),
-    "
+        changes_about!(),
+        "
     union
     select c.number
     from deals as d
@@ -125,16 +101,14 @@ select
     and d.workspace_id = :workspace                                        -- postgres
   )) as repair_changes,
   (select count(*) from tickets where contact_id = :contact) as tickets"
-));
+    ));
+}
 
 impl Store {
     /// Returns what erasing a person would remove, as far as it can be counted.
     pub async fn count_person(&self, person: &Person) -> Result<Erased, StoreError> {
         let person = person.clone();
-        self.database
-            .read_many(
-                VisibleRows::Of(&[person.workspace]),
-                steps!(|tx| {
+        steps!(self.database.read_many(Of(&[person.workspace])), |tx| {
                     let args = args! {
                         workspace: person.workspace,
                         contact: person.id,
@@ -149,10 +123,7 @@ impl Store {
                     }).await?;
                     counted.add(&raw::count(tx, &person).await?);
                     Ok(counted)
-                }),
-            )
+                })
             .await
     }
 }
-
-pub const SQL: &[&Sql] = &[&COUNTS];

@@ -9,23 +9,23 @@ use super::erasing::{ErasureTx, LOCK_WORK, WORK};
 use crate::erase::ERASED_ANSWER;
 use crate::operations::remove::{REMOVE_TICKETS, locked, rows_of};
 use crate::schema;
-use crate::sql::{Json, Sql, SqlRow, args, json, made, sql};
+use crate::sql::{Json, Sql, SqlRow, args, json, made, sql, statements};
 use crate::tombstones::Removal;
 use crate::{Erased, StoreError};
 use leadhost_domain::limits;
 use leadhost_domain::row::Entity;
 
-static MESSAGES: Sql = sql("
+statements! {
+    static MESSAGES: Sql = sql("
 select m.id, m.metadata -> 'externalIds' as external_ids
 from conversations as c
-cross join messages as m                                 -- sqlite
-join messages as m                                       -- postgres
+ordered join messages as m
   on m.conversation_id = c.id
 where c.contact_id = :contact
 and (c.workspace_id = :workspace) is true
 limit :limit");
 
-static LOCK_REQUESTS: Sql = sql("
+    static LOCK_REQUESTS: Sql = sql("
 each (workspace_id uuid, id uuid)                                          -- postgres
 select message_id                                                          -- postgres
 from idempotency                                                           -- postgres
@@ -36,15 +36,13 @@ order by partner_id, route, key                                            -- po
 for update                                                                 -- postgres
 ");
 
-static LOCK_REFERENCES: Sql = sql("
+    static LOCK_REFERENCES: Sql = sql("
 each (workspace_id uuid, message_id uuid, external_id text)
 select r.connection_id, r.external_id
 from each
-cross join connections as c                              -- sqlite
-join connections as c                                    -- postgres
+ordered join connections as c
   on c.workspace_id = each.workspace_id
-cross join channel_refs as r                             -- sqlite
-join channel_refs as r                                   -- postgres
+ordered join channel_refs as r
   on r.connection_id = c.id
   and r.external_id = each.external_id
   and r.message_id = each.message_id
@@ -52,20 +50,20 @@ order by r.connection_id, r.external_id
 for update of r                                          -- postgres
 ");
 
-static LOCK_MESSAGES: Sql = sql(locked!(
-    "messages",
-    "id",
-    "t.id, t.metadata -> 'externalIds' as external_ids"
-));
+    static LOCK_MESSAGES: Sql = sql(locked!(
+        "messages",
+        "id",
+        "t.id, t.metadata -> 'externalIds' as external_ids"
+    ));
 
-static SENDS: Sql = made(|| schema::SENDS.remove_with("message_id"));
+    static SENDS: Sql = made(|| schema::SENDS.remove_with("message_id"));
 
-// The sends of these messages that a host of the former release has kept.
-static KEPT_SENDS: Sql = made(|| schema::KEPT_SENDS.remove_with("message_id"));
+    // The sends of these messages that a host of the former release has kept.
+    static KEPT_SENDS: Sql = made(|| schema::KEPT_SENDS.remove_with("message_id"));
 
-// The stored answer for a sent message contains only ids. A refusal quotes the provider, whose
-// words may name the person.
-static ANSWERS: Sql = sql("
+    // The stored answer for a sent message contains only ids. A refusal quotes the provider, whose
+    // words may name the person.
+    static ANSWERS: Sql = sql("
 each (workspace_id uuid, id uuid, answer json)
 update idempotency as i
 set message_id = null, answer = each.answer
@@ -75,7 +73,7 @@ and i.message_id is not null
 and (i.workspace_id = each.workspace_id) is true
 and (i.answer is null or (i.answer ->> 'status')::int >= 400)");
 
-static REFERENCES: Sql = sql("
+    static REFERENCES: Sql = sql("
 each (connection_id text, external_id text)
 delete from channel_refs as gone
 using each                                               -- postgres
@@ -85,7 +83,93 @@ where connection_id = :connection_id                     -- sqlite
 and external_id = :external_id                           -- sqlite
 ");
 
-static REMOVE_MESSAGES: Sql = made(|| schema::MESSAGES.remove_with("id"));
+    static REMOVE_MESSAGES: Sql = made(|| schema::MESSAGES.remove_with("id"));
+
+    static ERRORS: Sql = sql("
+select e.id
+from conversations as c
+ordered join message_errors as e
+  on e.conversation_id = c.id
+where c.contact_id = :contact
+and (c.workspace_id = :workspace) is true
+limit :limit");
+
+    // Errors of unknown messages, which another system sent.
+    static STRAY_ERRORS: Sql = sql("
+select id
+from message_errors
+where recipient_id in (select value from json_each(:names))                        -- sqlite
+where recipient_id = any (array(select json_array_elements_text(:names)))          -- postgres
+and recipient_id is not null
+and message_id is null
+and (workspace_id = :workspace) is true
+limit :limit");
+
+    static LOCK_ERRORS: Sql = sql(locked!("message_errors", "id", "t.id"));
+    static REMOVE_ERRORS: Sql = made(|| schema::MESSAGE_ERRORS.remove_with("id"));
+
+    static STRAY_REFERENCES: Sql = sql("
+select connection_id, external_id
+from channel_refs
+where recipient_id in (select value from json_each(:names))                        -- sqlite
+where recipient_id = any (array(select json_array_elements_text(:names)))          -- postgres
+and recipient_id is not null
+and (workspace_id = :workspace) is true
+order by connection_id, external_id                                                -- postgres
+limit :limit
+for update                                                                         -- postgres
+");
+
+    static CONVERSATIONS: Sql = sql("
+select id
+from conversations
+where contact_id = :contact
+and (workspace_id = :workspace) is true
+limit :limit");
+
+    static LOCK_CONVERSATIONS: Sql = sql(locked!("conversations", "id", "t.id"));
+
+    // Every writer locks the conversation before adding to it, so what is found now is complete.
+    static FILLED: Sql = sql("
+each (workspace_id uuid, id uuid)
+select each.id
+from each
+where exists (
+  select 1
+  from messages
+  where conversation_id = each.id
+  offset 0                                               -- postgres
+)
+or exists (
+  select 1
+  from message_errors
+  where conversation_id = each.id
+  offset 0                                               -- postgres
+)");
+
+    static LOCK_TICKETS_OF: Sql = sql("
+each (workspace_id uuid, id uuid, contact_id uuid)
+select t.id
+from each
+ordered join tickets as t
+  on t.contact_id = each.contact_id
+  and t.conversation_id = each.id
+  and (t.workspace_id = each.workspace_id) is true
+order by t.id
+for update of t                                          -- postgres
+");
+
+    static REMOVE_CONVERSATIONS: Sql = made(|| schema::CONVERSATIONS.remove_with("id"));
+
+    static TICKETS: Sql = sql("
+select id
+from tickets
+where contact_id = :contact
+and (workspace_id = :workspace) is true
+limit :limit");
+
+    static LOCK_TICKETS: Sql = sql(locked!("tickets", "id", "t.id"));
+}
 
 /// A message, and the ids that channels use for it.
 type Named = (Uuid, Vec<String>);
@@ -180,43 +264,6 @@ async fn remove_references(
     work.tx.run_each(&REFERENCES, &rows).await
 }
 
-static ERRORS: Sql = sql("
-select e.id
-from conversations as c
-cross join message_errors as e                           -- sqlite
-join message_errors as e                                 -- postgres
-  on e.conversation_id = c.id
-where c.contact_id = :contact
-and (c.workspace_id = :workspace) is true
-limit :limit");
-
-// Errors of unknown messages, which another system sent.
-static STRAY_ERRORS: Sql = sql("
-select id
-from message_errors
-where recipient_id in (select value from json_each(:names))                        -- sqlite
-where recipient_id = any (array(select json_array_elements_text(:names)))          -- postgres
-and recipient_id is not null
-and message_id is null
-and (workspace_id = :workspace) is true
-limit :limit");
-
-static LOCK_ERRORS: Sql = sql(locked!("message_errors", "id", "t.id"));
-
-static REMOVE_ERRORS: Sql = made(|| schema::MESSAGE_ERRORS.remove_with("id"));
-
-static STRAY_REFERENCES: Sql = sql("
-select connection_id, external_id
-from channel_refs
-where recipient_id in (select value from json_each(:names))                        -- sqlite
-where recipient_id = any (array(select json_array_elements_text(:names)))          -- postgres
-and recipient_id is not null
-and (workspace_id = :workspace) is true
-order by connection_id, external_id                                                -- postgres
-limit :limit
-for update                                                                         -- postgres
-");
-
 /// Removes message errors of the person's conversations, or else those of unknown messages to
 /// the person, and channels' ids that name the person: at most `limits::ERASED_AT_ONCE` of
 /// each. Returns `None` if there are none.
@@ -249,48 +296,6 @@ pub async fn errors(work: &mut ErasureTx<'_>) -> Result<Option<Erased>, StoreErr
         ..Erased::default()
     }))
 }
-
-static CONVERSATIONS: Sql = sql("
-select id
-from conversations
-where contact_id = :contact
-and (workspace_id = :workspace) is true
-limit :limit");
-
-static LOCK_CONVERSATIONS: Sql = sql(locked!("conversations", "id", "t.id"));
-
-// Every writer locks the conversation before adding to it, so what is found now is complete.
-static FILLED: Sql = sql("
-each (workspace_id uuid, id uuid)
-select each.id
-from each
-where exists (
-  select 1
-  from messages
-  where conversation_id = each.id
-  offset 0                                               -- postgres
-)
-or exists (
-  select 1
-  from message_errors
-  where conversation_id = each.id
-  offset 0                                               -- postgres
-)");
-
-static LOCK_TICKETS_OF: Sql = sql("
-each (workspace_id uuid, id uuid, contact_id uuid)
-select t.id
-from each
-cross join tickets as t                                  -- sqlite
-join tickets as t                                        -- postgres
-  on t.contact_id = each.contact_id
-  and t.conversation_id = each.id
-  and (t.workspace_id = each.workspace_id) is true
-order by t.id
-for update of t                                          -- postgres
-");
-
-static REMOVE_CONVERSATIONS: Sql = made(|| schema::CONVERSATIONS.remove_with("id"));
 
 /// Removes conversations whose messages and errors are gone. One that got new ones in the meantime
 /// stays for now.
@@ -325,15 +330,6 @@ pub async fn conversations(work: &mut ErasureTx<'_>) -> Result<Option<Erased>, S
     }))
 }
 
-static TICKETS: Sql = sql("
-select id
-from tickets
-where contact_id = :contact
-and (workspace_id = :workspace) is true
-limit :limit");
-
-static LOCK_TICKETS: Sql = sql(locked!("tickets", "id", "t.id"));
-
 /// Removes the remaining tickets.
 pub async fn tickets(work: &mut ErasureTx<'_>) -> Result<Option<Erased>, StoreError> {
     let found = work
@@ -356,27 +352,3 @@ pub async fn tickets(work: &mut ErasureTx<'_>) -> Result<Option<Erased>, StoreEr
 fn count(ids: &[Uuid]) -> u64 {
     u64::try_from(ids.len()).unwrap_or(u64::MAX)
 }
-
-pub const SQL: &[&Sql] = &[
-    &MESSAGES,
-    &LOCK_REQUESTS,
-    &LOCK_REFERENCES,
-    &LOCK_MESSAGES,
-    &SENDS,
-    &KEPT_SENDS,
-    &ANSWERS,
-    &REFERENCES,
-    &REMOVE_MESSAGES,
-    &ERRORS,
-    &STRAY_ERRORS,
-    &LOCK_ERRORS,
-    &REMOVE_ERRORS,
-    &STRAY_REFERENCES,
-    &CONVERSATIONS,
-    &LOCK_CONVERSATIONS,
-    &FILLED,
-    &LOCK_TICKETS_OF,
-    &REMOVE_CONVERSATIONS,
-    &TICKETS,
-    &LOCK_TICKETS,
-];

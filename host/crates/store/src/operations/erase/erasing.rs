@@ -5,10 +5,33 @@ use uuid::Uuid;
 use super::super::remove::rows_of;
 use super::super::tombstones;
 use crate::schema;
-use crate::sql::{Sql, Tx, args, made, sql};
+use crate::sql::{Sql, Tx, args, made, sql, statements};
 use crate::tombstones::Removal;
 use crate::{Person, StoreError};
 use leadhost_domain::time::Micros;
+
+statements! {
+    // The work of deliveries and of messages. A message is in the queue under its own id.
+    pub static LOCK_WORK: Sql = sql("
+each (workspace_id uuid, id uuid)                                          -- postgres
+select delivery_id                                                         -- postgres
+from queue                                                                 -- postgres
+where delivery_id in (select id from each)                                 -- postgres
+and (workspace_id in (select workspace_id from each)) is true              -- postgres
+order by delivery_id, item                                                 -- postgres
+for update                                                                 -- postgres
+");
+
+    pub static WORK: Sql = made(|| schema::QUEUE.remove_with("delivery_id"));
+
+    pub static LOCK_CONTACT: Sql = sql("
+select id                              -- postgres
+from contacts                          -- postgres
+where workspace_id = :workspace        -- postgres
+and id = :contact                      -- postgres
+for update                             -- postgres
+");
+}
 
 /// A transaction that erases, and the person.
 pub struct ErasureTx<'a> {
@@ -54,23 +77,3 @@ impl ErasureTx<'_> {
         Ok(())
     }
 }
-
-pub static LOCK_WORK: Sql = sql("
-each (workspace_id uuid, id uuid)                                          -- postgres
-select delivery_id                                                         -- postgres
-from queue                                                                 -- postgres
-where delivery_id in (select id from each)                                 -- postgres
-and (workspace_id in (select workspace_id from each)) is true              -- postgres
-order by delivery_id, item                                                 -- postgres
-for update                                                                 -- postgres
-");
-
-pub static WORK: Sql = made(|| schema::QUEUE.remove_with("delivery_id"));
-
-pub static LOCK_CONTACT: Sql = sql("
-select id                              -- postgres
-from contacts                          -- postgres
-where workspace_id = :workspace        -- postgres
-and id = :contact                      -- postgres
-for update                             -- postgres
-");

@@ -97,16 +97,67 @@ mod raw;
 mod record;
 mod standing;
 
-use self::erasing::{ErasureTx, LOCK_CONTACT, LOCK_WORK, WORK};
+use self::erasing::{ErasureTx, LOCK_CONTACT};
 use super::remove::{self};
 use super::repairs;
-use crate::postgres::VisibleRows;
-use crate::sql::{Sql, args, sql, steps};
+use crate::sql::{Sql, args, sql, statements, steps};
 use crate::tombstones::Removal;
 use crate::{EraseStep, Erased, Extent, Person, Store, StoreError};
 use leadhost_domain::id::ErasureId;
 use leadhost_domain::limits;
 use leadhost_domain::row::Entity;
+
+statements! {
+    static DEALS: Sql = sql("
+select id
+from deals
+where person_id = :contact
+and workspace_id = :workspace                            -- postgres
+and (workspace_id = :workspace) is true                  -- sqlite
+order by id
+limit :limit");
+
+    // One row of any kind is enough.
+    static LEFT: Sql = sql(concat!(
+        "
+select
+  exists (
+    select 1
+    from deals
+    where person_id = :contact
+    and workspace_id = :workspace      -- postgres
+  )
+  or exists (select 1 from conversations where contact_id = :contact)
+  or exists (select 1 from tickets where contact_id = :contact)
+  or exists (
+    select 1
+    from items as i
+    where i.contact_id = :contact
+    and not ",
+        is_pending!(":workspace", "i.delivery_id"),
+        ") as is_left"
+    ));
+
+    static HOLDS: Sql = sql("
+delete from holds
+where contact_id = :contact
+and connection_id in (select id from connections where workspace_id = :workspace)");
+
+    static KEYS: Sql = sql("
+delete from contact_keys
+where contact_id = :contact
+and (workspace_id = :workspace) is true");
+
+    static SHARED_KEYS: Sql = sql("
+delete from shared_keys
+where contact_id = :contact
+and (workspace_id = :workspace) is true");
+
+    static CONTACT: Sql = sql("
+delete from contacts
+where id = :contact
+and workspace_id = :workspace");
+}
 
 impl Store {
     /// Runs the next step of an erasure, a bounded transaction. The erasure is done when a step
@@ -125,37 +176,32 @@ impl Store {
             Extent::ButContact => None,
             Extent::Whole(remaining) => Some(remaining.clone()),
         };
-        let step: EraseStep = self
-            .database
-            .write(
-                VisibleRows::Of(&[person.workspace]),
-                steps!(|tx| {
-                    let noted = record::lock(tx, erasure).await?;
-                    let mut work = ErasureTx {
-                        tx,
-                        person: &person,
-                        now,
-                    };
-                    let (erased, done) = match (next(&mut work).await?, &remaining) {
-                        (Some(erased), _) => (erased, false),
-                        (None, None) => (Erased::default(), true),
-                        (None, Some(remaining)) => match contact(&mut work).await? {
-                            Some(erased) => {
-                                record::end(work.tx, erasure, now, remaining).await?;
-                                (erased, true)
-                            }
-                            None => (Erased::default(), false),
-                        },
-                    };
-                    record::note(work.tx, erasure, noted, &erased).await?;
-                    Ok(EraseStep {
-                        erased,
-                        done,
-                        at: now,
-                    })
-                }),
-            )
-            .await?;
+        let step: EraseStep = steps!(self.database.write(Of(&[person.workspace])), |tx| {
+            let noted = record::lock(tx, erasure).await?;
+            let mut work = ErasureTx {
+                tx,
+                person: &person,
+                now,
+            };
+            let (erased, done) = match (next(&mut work).await?, &remaining) {
+                (Some(erased), _) => (erased, false),
+                (None, None) => (Erased::default(), true),
+                (None, Some(remaining)) => match contact(&mut work).await? {
+                    Some(erased) => {
+                        record::end(work.tx, erasure, now, remaining).await?;
+                        (erased, true)
+                    }
+                    None => (Erased::default(), false),
+                },
+            };
+            record::note(work.tx, erasure, noted, &erased).await?;
+            Ok(EraseStep {
+                erased,
+                done,
+                at: now,
+            })
+        })
+        .await?;
         if step.done && matches!(extent, Extent::Whole(_)) {
             // It still contains the removed rows.
             self.database.empty_log().await?;
@@ -189,17 +235,6 @@ async fn next(work: &mut ErasureTx<'_>) -> Result<Option<Erased>, StoreError> {
     raw::linked(work).await
 }
 
-// Locks the work of deliveries and of messages. A message is in the queue under its own id.
-
-static DEALS: Sql = sql("
-select id
-from deals
-where person_id = :contact
-and workspace_id = :workspace                            -- postgres
-and (workspace_id = :workspace) is true                  -- sqlite
-order by id
-limit :limit");
-
 async fn deals(work: &mut ErasureTx<'_>) -> Result<Option<Erased>, StoreError> {
     let found = work
         .ids_of_contact(&DEALS, limits::ERASED_WHOLE_AT_ONCE)
@@ -211,47 +246,6 @@ async fn deals(work: &mut ErasureTx<'_>) -> Result<Option<Erased>, StoreError> {
     let removed = remove::deals(work.tx, workspace, &found, work.now).await?;
     Ok(Some(removed))
 }
-
-// One row of any kind is enough.
-static LEFT: Sql = sql(concat!(
-    "
-select
-  exists (
-    select 1
-    from deals
-    where person_id = :contact
-    and workspace_id = :workspace      -- postgres
-  )
-  or exists (select 1 from conversations where contact_id = :contact)
-  or exists (select 1 from tickets where contact_id = :contact)
-  or exists (
-    select 1
-    from items as i
-    where i.contact_id = :contact
-    and not ",
-    is_pending!(":workspace", "i.delivery_id"),
-    ") as is_left"
-));
-
-static HOLDS: Sql = sql("
-delete from holds
-where contact_id = :contact
-and connection_id in (select id from connections where workspace_id = :workspace)");
-
-static KEYS: Sql = sql("
-delete from contact_keys
-where contact_id = :contact
-and (workspace_id = :workspace) is true");
-
-static SHARED_KEYS: Sql = sql("
-delete from shared_keys
-where contact_id = :contact
-and (workspace_id = :workspace) is true");
-
-static CONTACT: Sql = sql("
-delete from contacts
-where id = :contact
-and workspace_id = :workspace");
 
 /// Removes the contact itself. Returns `None` if something is attached to it again.
 async fn contact(work: &mut ErasureTx<'_>) -> Result<Option<Erased>, StoreError> {
@@ -282,25 +276,17 @@ async fn contact(work: &mut ErasureTx<'_>) -> Result<Option<Erased>, StoreError>
     }))
 }
 
-const OWN: &[&Sql] = &[
-    &LOCK_WORK,
-    &WORK,
-    &DEALS,
-    &LOCK_CONTACT,
-    &LEFT,
-    &HOLDS,
-    &KEYS,
-    &SHARED_KEYS,
-    &CONTACT,
-];
-
-/// One list per file.
-pub const SQL: [&[&Sql]; 7] = [
-    OWN,
-    count::SQL,
-    person::SQL,
-    raw::SQL,
-    record::SQL,
-    standing::SQL,
-    dialogue::SQL,
-];
+/// Returns the statements of all files.
+pub fn statements() -> Vec<&'static Sql> {
+    [
+        SQL,
+        erasing::SQL,
+        count::SQL,
+        person::SQL,
+        raw::SQL,
+        record::SQL,
+        standing::SQL,
+        dialogue::SQL,
+    ]
+    .concat()
+}

@@ -1,17 +1,17 @@
 //! Finds the person to erase: an existing contact, or one that an earlier erasure names, because
 //! its traces may have appeared again.
 
-use crate::Store;
 use uuid::Uuid;
 
-use crate::postgres::VisibleRows;
-use crate::sql::{Sql, args, sql, steps};
-use crate::{Person, PersonBy, StoreError};
+use crate::row::cells;
+use crate::sql::{Sql, args, sql, statements, steps};
+use crate::{Person, PersonBy, Store, StoreError};
 use leadhost_domain::id::{ContactId, WorkspaceId};
 use leadhost_domain::limits;
 
-// Among the contacts that share the key, its first owner comes first.
-static BY_KEY: Sql = sql("
+statements! {
+    // Among the contacts that share the key, its first owner comes first.
+    static BY_KEY: Sql = sql("
 select contact_id, 0 as turn
 from contact_keys
 where workspace_id = :workspace
@@ -24,26 +24,27 @@ and key = :key
 order by turn, contact_id
 limit :limit");
 
-static CONTACT: Sql = sql("
+    static CONTACT: Sql = sql("
 select email, phone_number
 from contacts
 where workspace_id = :workspace
 and id = :contact");
 
-static KEYS: Sql = sql("
+    static KEYS: Sql = sql("
 select key
 from contact_keys
 where contact_id = :contact
 and (workspace_id = :workspace) is true
 order by key collate \"C\"");
 
-static KNOWN: Sql = sql("
+    static KNOWN: Sql = sql("
 select id
 from erasures
 where contact_id = :contact
 and (workspace_id = :workspace) is true
 order by id
 limit 1");
+}
 
 impl Store {
     /// Returns the person that an operator means. `None` if nothing is known of such a person.
@@ -53,45 +54,37 @@ impl Store {
         by: &PersonBy,
     ) -> Result<Option<Person>, StoreError> {
         let by = by.clone();
-        self.database
-            .read(
-                VisibleRows::Of(&[workspace]),
-                steps!(|tx| {
-                    let found: Vec<ContactId> = match by {
-                        PersonBy::Id(id) => vec![id],
-                        PersonBy::Key(key) => {
-                            let limit = i64::from(limits::OTHERS_NAMED) + 1;
-                            let args = args! { workspace, key: &key, limit };
-                            tx.rows(&BY_KEY, &args, |row| row.get("contact_id")).await?
-                        }
-                    };
-                    let Some((&id, others)) = found.split_first() else {
-                        return Ok(None);
-                    };
-                    let args = args! { workspace, contact: id };
-                    let contact = tx
-                        .row(&CONTACT, &args, |row| {
-                            Ok((row.get("email")?, row.get("phone_number")?))
-                        })
-                        .await?;
-                    let keys = tx.rows(&KEYS, &args, |row| row.get("key")).await?;
-                    let known = tx.row(&KNOWN, &args, |row| row.get::<Uuid>("id")).await?;
-                    if contact.is_none() && known.is_none() {
-                        return Ok(None);
-                    }
-                    let (email, phone_number) = contact.unwrap_or_default();
-                    Ok(Some(Person {
-                        workspace,
-                        id,
-                        keys,
-                        email,
-                        phone_number,
-                        others: others.to_vec(),
-                    }))
-                }),
-            )
-            .await
+        steps!(self.database.read(Of(&[workspace])), |tx| {
+            let found: Vec<ContactId> = match by {
+                PersonBy::Id(id) => vec![id],
+                PersonBy::Key(key) => {
+                    let limit = i64::from(limits::OTHERS_NAMED) + 1;
+                    let args = args! { workspace, key: &key, limit };
+                    tx.rows(&BY_KEY, &args, |row| row.get("contact_id")).await?
+                }
+            };
+            let Some((&id, others)) = found.split_first() else {
+                return Ok(None);
+            };
+            let args = args! { workspace, contact: id };
+            let contact = tx
+                .row(&CONTACT, &args, cells!("email", "phone_number"))
+                .await?;
+            let keys = tx.rows(&KEYS, &args, |row| row.get("key")).await?;
+            let known = tx.row(&KNOWN, &args, |row| row.get::<Uuid>("id")).await?;
+            if contact.is_none() && known.is_none() {
+                return Ok(None);
+            }
+            let (email, phone_number) = contact.unwrap_or_default();
+            Ok(Some(Person {
+                workspace,
+                id,
+                keys,
+                email,
+                phone_number,
+                others: others.to_vec(),
+            }))
+        })
+        .await
     }
 }
-
-pub const SQL: &[&Sql] = &[&BY_KEY, &CONTACT, &KEYS, &KNOWN];

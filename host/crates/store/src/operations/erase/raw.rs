@@ -1,7 +1,6 @@
 //! Raw deliveries about a person. A delivery that also led to others is emptied rather than
 //! removed, so that its results for the others remain visible.
 
-use crate::{StandingDelivery, Store, UnlinkedDelivery};
 use uuid::Uuid;
 
 use super::{
@@ -10,47 +9,12 @@ use super::{
 };
 use crate::erase::EMPTIED;
 use crate::operations::remove::rows_of;
-use crate::postgres::VisibleRows;
 use crate::row::{FromRow as _, from_row};
 use crate::schema;
-use crate::sql::{Json, Sql, Tx, args, json, made, sql, steps};
-use crate::{Erased, Person, StoreError, UnlinkedPage};
+use crate::sql::{Json, Sql, Tx, args, json, made, sql, statements, steps};
+use crate::{Erased, Person, StandingDelivery, Store, StoreError, UnlinkedDelivery, UnlinkedPage};
 use leadhost_domain::id::{ContactId, DeliveryId, ErasureId, WorkspaceId};
 use leadhost_domain::limits;
-
-static LINKED: Sql = sql(concat!(
-    "
-select distinct i.delivery_id as id
-from items as i
-where i.contact_id = :contact
-and (i.workspace_id = :workspace) is true
-and not ",
-    is_pending!(":workspace", "i.delivery_id"),
-    "
-order by i.delivery_id
-limit :limit"
-));
-
-// A delivery may have become pending since it was found.
-static PENDING: Sql = sql(concat!(
-    "
-each (workspace_id uuid, id uuid)
-select each.id
-from each
-where ",
-    is_pending!("each.workspace_id", "each.id")
-));
-
-static LOCK: Sql = sql("
-each (workspace_id uuid, id uuid)                        -- postgres
-select d.id                                              -- postgres
-from each                                                -- postgres
-join deliveries as d                                     -- postgres
-  on d.workspace_id = each.workspace_id                  -- postgres
-  and d.id = each.id                                     -- postgres
-order by d.id                                            -- postgres
-for update of d                                          -- postgres
-");
 
 // Whether a delivery also led to another contact, or has an item whose contact is not known yet.
 macro_rules! is_shared {
@@ -65,39 +29,69 @@ macro_rules! is_shared {
     };
 }
 
-static SHARED: Sql = sql(concat!(
-    "
+statements! {
+    static LINKED: Sql = sql(concat!(
+        "
+select distinct i.delivery_id as id
+from items as i
+where i.contact_id = :contact
+and (i.workspace_id = :workspace) is true
+and not ",
+        is_pending!(":workspace", "i.delivery_id"),
+        "
+order by i.delivery_id
+limit :limit"
+    ));
+
+    // A delivery may have become pending since it was found.
+    static PENDING: Sql = sql(concat!(
+        "
+each (workspace_id uuid, id uuid)
+select each.id
+from each
+where ",
+        is_pending!("each.workspace_id", "each.id")
+    ));
+
+    static LOCK: Sql = sql("
+each (workspace_id uuid, id uuid)                        -- postgres
+select d.id                                              -- postgres
+from each                                                -- postgres
+join deliveries as d                                     -- postgres
+  on d.workspace_id = each.workspace_id                  -- postgres
+  and d.id = each.id                                     -- postgres
+order by d.id                                            -- postgres
+for update of d                                          -- postgres
+");
+
+    static SHARED: Sql = sql(concat!(
+        "
 each (workspace_id uuid, id uuid, contact_id uuid)
 select each.id
 from each
 where ",
-    is_shared!("each.workspace_id", "each.id", "each.contact_id")
-));
+        is_shared!("each.workspace_id", "each.id", "each.contact_id")
+    ));
 
-static COUNT: Sql = sql(concat!(
-    "
+    static COUNT: Sql = sql(concat!(
+        "
 with own as (
   select distinct i.delivery_id as id
   from items as i
   where i.contact_id = :contact
   and (i.workspace_id = :workspace) is true
   and not ",
-    is_pending!(":workspace", "i.delivery_id"),
-    "
+        is_pending!(":workspace", "i.delivery_id"),
+        "
 )
 select (select count(*) from own) as linked,
   (select count(*) from own where ",
-    is_shared!(":workspace", "own.id", ":contact"),
-    ") as shared,
+        is_shared!(":workspace", "own.id", ":contact"),
+        ") as shared,
   (select count(*) from own
-    cross join answers as a                              -- sqlite
-      on a.delivery_id = own.id                          -- sqlite
-    cross join lateral (                                 -- postgres
-      select item from answers                           -- postgres
-      where workspace_id = :workspace                    -- postgres
-      and delivery_id = own.id                           -- postgres
-      offset 0                                           -- postgres
-    ) as a                                               -- postgres
+    fenced join answers as a
+      on a.delivery_id = own.id
+      and a.workspace_id = :workspace                    -- postgres
     where a.item in (
       select i.item
       from items as i
@@ -107,26 +101,11 @@ select (select count(*) from own) as linked,
       offset 0                                           -- postgres
     )
     or not ",
-    is_shared!(":workspace", "own.id", ":contact"),
-    ") as answers"
-));
+        is_shared!(":workspace", "own.id", ":contact"),
+        ") as answers"
+    ));
 
-/// Counts deliveries that led to the person.
-pub async fn count(tx: &mut Tx, person: &Person) -> Result<Erased, StoreError> {
-    let args = args! { workspace: person.workspace, contact: person.id };
-    tx.only(&COUNT, &args, |row| {
-        let (linked, shared): (u64, u64) = (row.get("linked")?, row.get("shared")?);
-        Ok(Erased {
-            deliveries: linked.saturating_sub(shared),
-            shared_deliveries: shared,
-            fetch_answers: row.get("answers")?,
-            ..Erased::default()
-        })
-    })
-    .await
-}
-
-static ANSWERS_OF_ITEMS: Sql = sql("
+    static ANSWERS_OF_ITEMS: Sql = sql("
 each (workspace_id uuid, id uuid, contact_id uuid)
 delete from answers as gone
 using each                                                         -- postgres
@@ -146,7 +125,7 @@ and item in (                                                      -- sqlite
   and i.contact_id is not distinct from :contact_id)               -- sqlite
 ");
 
-static ITEMS_OF: Sql = sql("
+    static ITEMS_OF: Sql = sql("
 each (workspace_id uuid, id uuid, contact_id uuid)
 delete from items as gone
 using each                                                         -- postgres
@@ -158,7 +137,7 @@ and workspace_id = :workspace_id                                   -- sqlite
 and contact_id is not distinct from :contact_id                    -- sqlite
 ");
 
-static EMPTY: Sql = sql("
+    static EMPTY: Sql = sql("
 each (workspace_id uuid, id uuid, notes json)
 update deliveries as d
 set query = '[]', headers = '[]', body_bytes = 0, presented = null, peer = null, error = null,
@@ -168,6 +147,86 @@ from each
 where d.workspace_id = each.workspace_id
 and d.id = each.id
 and (d.body_bytes > 0 or d.query::text <> '[]' or d.headers::text <> '[]')");
+
+    static ITEMS: Sql = made(|| schema::ITEMS.remove_with("delivery_id"));
+    static KEYS: Sql = made(|| schema::DELIVERY_KEYS.remove_with("delivery_id"));
+    static FETCHES: Sql = made(|| schema::FETCHES.remove_with("delivery_id"));
+    static ANSWERS: Sql = made(|| schema::ANSWERS.remove_with("delivery_id"));
+    static DELIVERIES: Sql = made(|| schema::DELIVERIES.remove_with("id"));
+
+    // The contacts of an unfinished delivery are not known yet.
+    static LED: Sql = sql(concat!(
+        "
+each (workspace_id uuid, id uuid)
+select d.id
+from each
+ordered join deliveries as d
+  on d.workspace_id = each.workspace_id
+  and d.id = each.id
+where d.status in ('converted', 'duplicate', 'rejected', 'ignored')
+and ",
+        has_led!()
+    ));
+
+    // On SQLite the page covers all workspaces, so that it follows the order of ids and is bounded.
+    // Deliveries of other workspaces are skipped.
+    static PAGE: Sql = sql(concat!(
+        "
+select d.id, d.body_bytes,
+  d.workspace_id = :workspace and (
+  ",
+        is_pending!(d),
+        "
+  or (
+    select min(case when i.contact_id is null then 0 else 1 end) = 1
+      or max(case when i.contact_id = :contact then 1 else 0 end) = 1
+    from items as i
+    where i.workspace_id = d.workspace_id
+    and i.delivery_id = d.id
+  ) is not true) as wanted
+from deliveries as d
+where d.id > :after
+and d.workspace_id = :workspace                          -- postgres
+order by d.id
+limit :limit"
+    ));
+
+    static RAW: Sql = sql(concat!(
+        "
+each (workspace_id uuid, id uuid, contact_id uuid)
+select d.id, d.status, d.query::text as query, d.headers::text as headers,
+  ",
+        has_led!(),
+        " as shared,
+  ",
+        is_pending!(d),
+        " as pending,
+  ",
+        has_item!("d.workspace_id", "d.id", "one.contact_id = each.contact_id"),
+        " as own,
+  d.body
+from each
+ordered join deliveries as d
+  on d.workspace_id = each.workspace_id
+  and d.id = each.id
+order by d.id"
+    ));
+}
+
+/// Counts deliveries that led to the person.
+pub async fn count(tx: &mut Tx, person: &Person) -> Result<Erased, StoreError> {
+    let args = args! { workspace: person.workspace, contact: person.id };
+    tx.only(&COUNT, &args, |row| {
+        let (linked, shared): (u64, u64) = (row.get("linked")?, row.get("shared")?);
+        Ok(Erased {
+            deliveries: linked.saturating_sub(shared),
+            shared_deliveries: shared,
+            fetch_answers: row.get("answers")?,
+            ..Erased::default()
+        })
+    })
+    .await
+}
 
 /// Removes or empties deliveries that led to the person.
 pub async fn linked(work: &mut ErasureTx<'_>) -> Result<Option<Erased>, StoreError> {
@@ -228,16 +287,6 @@ async fn lock(tx: &mut Tx, workspace: WorkspaceId, deliveries: &[Uuid]) -> Resul
     Ok(())
 }
 
-static ITEMS: Sql = made(|| schema::ITEMS.remove_with("delivery_id"));
-
-static KEYS: Sql = made(|| schema::DELIVERY_KEYS.remove_with("delivery_id"));
-
-static FETCHES: Sql = made(|| schema::FETCHES.remove_with("delivery_id"));
-
-static ANSWERS: Sql = made(|| schema::ANSWERS.remove_with("delivery_id"));
-
-static DELIVERIES: Sql = made(|| schema::DELIVERIES.remove_with("id"));
-
 /// Removes whole deliveries with all rows that belong to them.
 async fn remove(
     tx: &mut Tx,
@@ -258,21 +307,6 @@ async fn remove(
     })
 }
 
-// The contacts of an unfinished delivery are not known yet.
-static LED: Sql = sql(concat!(
-    "
-each (workspace_id uuid, id uuid)
-select d.id
-from each
-cross join deliveries as d                               -- sqlite
-join deliveries as d                                     -- postgres
-  on d.workspace_id = each.workspace_id
-  and d.id = each.id
-where d.status in ('converted', 'duplicate', 'rejected', 'ignored')
-and ",
-    has_led!()
-));
-
 impl Store {
     /// Removes whole deliveries, in any state, as part of an erasure. Finished deliveries that led
     /// to a contact are emptied instead.
@@ -283,81 +317,23 @@ impl Store {
         ids: &[DeliveryId],
     ) -> Result<Erased, StoreError> {
         let ids = ids.to_vec();
-        self.database
-            .write(
-                VisibleRows::Of(&[workspace]),
-                steps!(|tx| {
-                    let noted = record::lock(tx, erasure).await?;
-                    let mut ids: Vec<Uuid> = ids.into_iter().map(|id| id.0).collect();
-                    ids.sort_unstable();
-                    lock(tx, workspace, &ids).await?;
-                    let led: Vec<Uuid> = tx
-                        .rows_each(&LED, &rows_of(workspace, &ids), |row| row.get("id"))
-                        .await?;
-                    ids.retain(|id| !led.contains(id));
-                    let mut erased = remove(tx, workspace, &ids).await?;
-                    erased.add(&empty(tx, workspace, &led, None).await?);
-                    record::note(tx, erasure, noted, &erased).await?;
-                    Ok(erased)
-                }),
-            )
-            .await
+        steps!(self.database.write(Of(&[workspace])), |tx| {
+            let noted = record::lock(tx, erasure).await?;
+            let mut ids: Vec<Uuid> = ids.into_iter().map(|id| id.0).collect();
+            ids.sort_unstable();
+            lock(tx, workspace, &ids).await?;
+            let led: Vec<Uuid> = tx
+                .rows_each(&LED, &rows_of(workspace, &ids), |row| row.get("id"))
+                .await?;
+            ids.retain(|id| !led.contains(id));
+            let mut erased = remove(tx, workspace, &ids).await?;
+            erased.add(&empty(tx, workspace, &led, None).await?);
+            record::note(tx, erasure, noted, &erased).await?;
+            Ok(erased)
+        })
+        .await
     }
-}
 
-// On SQLite the page covers all workspaces, so that it follows the order of ids and is bounded.
-// Deliveries of other workspaces are skipped.
-static PAGE: Sql = sql(concat!(
-    "
-select d.id, d.body_bytes,
-  d.workspace_id = :workspace and (
-  ",
-    is_pending!(d),
-    "
-  or (
-    select min(case when i.contact_id is null then 0 else 1 end) = 1
-      or max(case when i.contact_id = :contact then 1 else 0 end) = 1
-    from items as i
-    where i.workspace_id = d.workspace_id
-    and i.delivery_id = d.id
-  ) is not true) as wanted
-from deliveries as d
-where d.id > :after
-and d.workspace_id = :workspace                          -- postgres
-order by d.id
-limit :limit"
-));
-
-from_row! {
-    UnlinkedDelivery |row| {
-        standing = StandingDelivery::from_row(row)?, is_own: "own", query = row.get::<Json>("query")?.0,
-        headers = row.get::<Json>("headers")?.0, body,
-    }
-}
-
-static RAW: Sql = sql(concat!(
-    "
-each (workspace_id uuid, id uuid, contact_id uuid)
-select d.id, d.status, d.query::text as query, d.headers::text as headers,
-  ",
-    has_led!(),
-    " as shared,
-  ",
-    is_pending!(d),
-    " as pending,
-  ",
-    has_item!("d.workspace_id", "d.id", "one.contact_id = each.contact_id"),
-    " as own,
-  d.body
-from each
-cross join deliveries as d                               -- sqlite
-join deliveries as d                                     -- postgres
-  on d.workspace_id = each.workspace_id
-  and d.id = each.id
-order by d.id"
-));
-
-impl Store {
     /// Returns the next deliveries of a workspace, by id, that led to no contact, or partly to
     /// contacts other than this one.
     pub async fn unlinked_deliveries(
@@ -366,62 +342,46 @@ impl Store {
         contact: ContactId,
         after: Option<DeliveryId>,
     ) -> Result<UnlinkedPage, StoreError> {
-        self.database
-            .read_many(
-                VisibleRows::Of(&[workspace]),
-                steps!(|tx| {
-                    let args = args! {
-                        workspace,
-                        contact,
-                        after: after.map_or(Uuid::nil(), |id| id.0),
-                        limit: limits::SEARCHED_AT_ONCE,
-                    };
-                    let page: Vec<(Uuid, u64, bool)> = tx
-                        .rows(&PAGE, &args, |row| {
-                            let bytes = row.get("body_bytes")?;
-                            Ok((row.get("id")?, bytes, row.get("wanted")?))
-                        })
-                        .await?;
-                    let full = page.len() == limits::SEARCHED_AT_ONCE as usize;
-                    let (mut wanted, mut bytes, mut next) = (Vec::new(), 0, None);
-                    for &(id, of_body, is_wanted) in &page {
-                        if bytes > limits::SEARCHED_BYTES {
-                            break;
-                        }
-                        next = Some(id);
-                        if is_wanted {
-                            bytes += of_body;
-                            wanted.push(args! { workspace_id: workspace, id, contact_id: contact });
-                        }
-                    }
-                    let is_last = !full && next == page.last().map(|(id, ..)| *id);
-                    Ok(UnlinkedPage {
-                        deliveries: tx
-                            .rows_each(&RAW, &wanted, UnlinkedDelivery::from_row)
-                            .await?,
-                        next: next.filter(|_| !is_last).map(DeliveryId),
-                    })
-                }),
-            )
-            .await
+        steps!(self.database.read_many(Of(&[workspace])), |tx| {
+            let args = args! {
+                workspace,
+                contact,
+                after: after.map_or(Uuid::nil(), |id| id.0),
+                limit: limits::SEARCHED_AT_ONCE,
+            };
+            let page: Vec<(Uuid, u64, bool)> = tx
+                .rows(&PAGE, &args, |row| {
+                    let bytes = row.get("body_bytes")?;
+                    Ok((row.get("id")?, bytes, row.get("wanted")?))
+                })
+                .await?;
+            let full = page.len() == limits::SEARCHED_AT_ONCE as usize;
+            let (mut wanted, mut bytes, mut next) = (Vec::new(), 0, None);
+            for &(id, of_body, is_wanted) in &page {
+                if bytes > limits::SEARCHED_BYTES {
+                    break;
+                }
+                next = Some(id);
+                if is_wanted {
+                    bytes += of_body;
+                    wanted.push(args! { workspace_id: workspace, id, contact_id: contact });
+                }
+            }
+            let is_last = !full && next == page.last().map(|(id, ..)| *id);
+            Ok(UnlinkedPage {
+                deliveries: tx
+                    .rows_each(&RAW, &wanted, UnlinkedDelivery::from_row)
+                    .await?,
+                next: next.filter(|_| !is_last).map(DeliveryId),
+            })
+        })
+        .await
     }
 }
 
-pub const SQL: &[&Sql] = &[
-    &LINKED,
-    &PENDING,
-    &LOCK,
-    &SHARED,
-    &COUNT,
-    &ANSWERS_OF_ITEMS,
-    &ITEMS_OF,
-    &EMPTY,
-    &ITEMS,
-    &KEYS,
-    &FETCHES,
-    &ANSWERS,
-    &DELIVERIES,
-    &LED,
-    &PAGE,
-    &RAW,
-];
+from_row! {
+    UnlinkedDelivery |row| {
+        standing = StandingDelivery::from_row(row)?, is_own: "own", query = row.get::<Json>("query")?.0,
+        headers = row.get::<Json>("headers")?.0, body,
+    }
+}

@@ -3,24 +3,24 @@
 use std::collections::BTreeSet;
 
 use crate::row::{FromRow as _, from_row};
-use crate::sql::{Sql, Tx, args, sql};
+use crate::sql::{Sql, Tx, args, sql, statements};
 use crate::{StandingDelivery, StoreError};
 use leadhost_domain::id::{DeliveryId, WorkspaceId};
 
-// Emptied deliveries, and those that became other contacts', no longer belong to the person.
-static STANDING: Sql = sql(concat!(
-    "
+statements! {
+    // Emptied deliveries, and those that became other contacts', no longer belong to the person.
+    static STANDING: Sql = sql(concat!(
+        "
 each (workspace_id uuid, id uuid)
 select d.id, d.status,
   ",
-    has_led!(),
-    " as shared,
+        has_led!(),
+        " as shared,
   ",
-    is_pending!(d),
-    " as pending
+        is_pending!(d),
+        " as pending
 from each
-cross join deliveries as d                               -- sqlite
-join deliveries as d                                     -- postgres
+ordered join deliveries as d
   on d.workspace_id = each.workspace_id
   and d.id = each.id
 where (d.body_bytes > 0 or d.query::text <> '[]' or d.headers::text <> '[]')
@@ -31,7 +31,8 @@ and (d.next_attempt_at is not null or (
   and i.delivery_id = d.id
 ) is not true)
 order by d.id"
-));
+    ));
+}
 
 from_row! {
     StandingDelivery |row| { id, status, is_shared: "shared", is_pending: "pending" }
@@ -51,5 +52,3 @@ pub async fn find(
     tx.rows_each(&STANDING, &left, StandingDelivery::from_row)
         .await
 }
-
-pub const SQL: &[&Sql] = &[&STANDING];

@@ -10,9 +10,9 @@ use super::links::Links;
 use super::locked::ids;
 use crate::StoreError;
 use crate::decide::{ReadSet, TicketRecord, WorkingSet};
-use crate::row::FromRow as _;
+use crate::row::with_id;
 use crate::schema;
-use crate::sql::{Arg, Sql, Tx, args, made};
+use crate::sql::{Arg, Sql, Tx, args, made, statements};
 use leadhost_domain::id::{ConversationId, DealId, TicketId, WorkspaceId};
 
 macro_rules! tickets_of {
@@ -25,8 +25,7 @@ macro_rules! tickets_of {
 each ({each})
 select {columns}
 from {wanted}
-cross join tickets as t -- sqlite
-join tickets as t -- postgres
+ordered join tickets as t
   on t.id = wanted.id
   and (t.workspace_id = wanted.workspace_id) is true{order}"
             )
@@ -34,7 +33,36 @@ join tickets as t -- postgres
     };
 }
 
-static FIND: Sql = tickets_of!("workspace_id uuid, id uuid", "each as wanted", "");
+statements! {
+    static FIND: Sql = tickets_of!("workspace_id uuid, id uuid", "each as wanted", "");
+
+    // One statement returns all wanted tickets, so that they are locked in one order.
+    static LOCK: Sql = tickets_of!(
+        "workspace_id uuid, id uuid, conversation_id uuid, deal_id uuid, closed_too truth",
+        "(
+  select workspace_id, id
+  from each
+  where id is not null
+  union
+  select each.workspace_id, live.id
+  from each
+  fenced join tickets as live
+    on live.conversation_id = each.conversation_id
+    and live.resolved_at is null
+  union
+  select each.workspace_id, about.id
+  from each
+  fenced join tickets as about
+    on about.deal_id = each.deal_id
+    and (each.closed_too
+      or about.conversation_id is null
+      and about.resolved_at is null)
+) as wanted",
+        "
+order by t.id -- postgres
+for update of t -- postgres"
+    );
+}
 
 /// Returns which of the named tickets exist, without a lock, to find what they lead to.
 pub async fn follow(
@@ -43,9 +71,7 @@ pub async fn follow(
     read_set: &ReadSet,
 ) -> Result<BTreeSet<(WorkspaceId, TicketId)>, StoreError> {
     let named: Vec<(TicketId, TicketRecord)> = tx
-        .rows_each(&FIND, &ids(&read_set.tickets), |row| {
-            Ok((row.get("id")?, TicketRecord::from_row(row)?))
-        })
+        .rows_each(&FIND, &ids(&read_set.tickets), with_id)
         .await?;
     let mut found = BTreeSet::new();
     for (id, ticket) in named {
@@ -54,49 +80,6 @@ pub async fn follow(
     }
     Ok(found)
 }
-
-// One statement returns all wanted tickets, so that they are locked in one order.
-static LOCK: Sql = tickets_of!(
-    "workspace_id uuid, id uuid, conversation_id uuid, deal_id uuid, closed_too truth",
-    "(
-  select workspace_id, id
-  from each
-  where id is not null
-  union
-  select each.workspace_id, live.id
-  from each
-  cross join lateral (                                 -- postgres
-    select id                                          -- postgres
-    from tickets                                       -- postgres
-    where conversation_id = each.conversation_id       -- postgres
-    and resolved_at is null                            -- postgres
-    offset 0                                           -- postgres
-  ) as live                                            -- postgres
-  cross join tickets as live                           -- sqlite
-    on live.conversation_id = each.conversation_id     -- sqlite
-    and live.resolved_at is null                       -- sqlite
-  union
-  select each.workspace_id, about.id
-  from each
-  cross join lateral (                                 -- postgres
-    select id                                          -- postgres
-    from tickets                                       -- postgres
-    where deal_id = each.deal_id                       -- postgres
-    and (each.closed_too                               -- postgres
-      or conversation_id is null                       -- postgres
-      and resolved_at is null)                         -- postgres
-    offset 0                                           -- postgres
-  ) as about                                           -- postgres
-  cross join tickets as about                          -- sqlite
-    on about.deal_id = each.deal_id                    -- sqlite
-    and (each.closed_too                               -- sqlite
-      or about.conversation_id is null                 -- sqlite
-      and about.resolved_at is null)                   -- sqlite
-) as wanted",
-    "
-order by t.id -- postgres
-for update of t -- postgres"
-);
 
 /// The key by which tickets are looked up.
 enum TicketLookup {
@@ -152,11 +135,7 @@ pub async fn tickets(
     for (workspace, deal) in read_set.wholly_of(set) {
         wanted.push(TicketLookup::AllOfDeal(deal).row(workspace));
     }
-    let found: Vec<(TicketId, TicketRecord)> = tx
-        .rows_each(&LOCK, &wanted, |row| {
-            Ok((row.get("id")?, TicketRecord::from_row(row)?))
-        })
-        .await?;
+    let found: Vec<(TicketId, TicketRecord)> = tx.rows_each(&LOCK, &wanted, with_id).await?;
     for (id, ticket) in found {
         let is_locked = |id| links.conversations.contains(&(ticket.workspace, id));
         let is_named = links.tickets.contains(&(ticket.workspace, id));
@@ -167,5 +146,3 @@ pub async fn tickets(
     }
     Ok(())
 }
-
-pub const SQL: &[&Sql] = &[&FIND, &LOCK];

@@ -14,9 +14,9 @@ use crate::decide::{
     ConversationRecord, IdempotencyRecord, MessageErrorRecord, MessageRecord, ReadSet, Reference,
     ReferenceKey, SendRecord, WorkingSet,
 };
-use crate::row::FromRow as _;
-use crate::schema;
-use crate::sql::{Arg, Sql, Tx, args, made, sql};
+use crate::row::{FromRow as _, with_id};
+use crate::schema::{self, table::reading};
+use crate::sql::{Arg, Sql, Tx, args, made, sql, statements};
 use crate::{IdempotencyKey, StoreError};
 use leadhost_domain::id::{
     AgentId, ConnectionId, ContactId, ConversationId, DealId, MessageErrorId, MessageId,
@@ -24,12 +24,125 @@ use leadhost_domain::id::{
 };
 use leadhost_domain::time::Micros;
 
-/// A statement that finds rows, and its variant that locks them in order.
-macro_rules! find_and_lock {
-    ($find:ident, $lock:ident, $sql:literal, $order:literal) => {
-        static $find: Sql = sql($sql);
-        static $lock: Sql = sql(concat!($sql, $order));
+macro_rules! requests {
+    ($order:literal) => {
+        sql(concat!(
+            "
+each (place number, partner_id uuid, route text, key text)
+select each.place, i.fingerprint, i.message_id, i.answer, i.until_at
+from each
+ordered join idempotency as i
+  on i.partner_id = each.partner_id
+  and i.route = each.route
+  and i.key = each.key",
+            $order
+        ))
     };
+}
+
+macro_rules! references {
+    ($order:literal) => {
+        sql(concat!(
+            "
+each (place number, connection_id text, external_id text)
+select each.place, r.workspace_id, r.message_id, r.progress, r.recipient_id, r.until_at
+from each
+ordered join channel_refs as r
+  on r.connection_id = each.connection_id
+  and r.external_id = each.external_id",
+            $order
+        ))
+    };
+}
+
+statements! {
+    static FIND_REQUESTS: Sql = requests!("");
+    static LOCK_REQUESTS: Sql = requests!("
+order by i.partner_id, i.route, i.key -- postgres
+for update of i -- postgres");
+
+    static FIND_REFERENCES: Sql = references!("");
+    static LOCK_REFERENCES: Sql = references!("
+order by r.connection_id, r.external_id -- postgres
+for update of r -- postgres");
+
+    static FIND_MESSAGES: Sql = made(found_messages);
+
+    static LOCK_MESSAGES: Sql = made(|| {
+        let found = found_messages();
+        format!(
+            "{found}
+order by m.id -- postgres
+for update of m -- postgres"
+        )
+    });
+
+    // The lock of the row in the queue covers the send.
+    static SENDS: Sql = sql("
+each (workspace_id uuid, id uuid)
+select s.workspace_id, s.message_id, s.conversation_id, s.contact_id, s.connection_id, s.recipient,
+  s.payload::text as payload, q.status as state, s.attempts, q.due_at, s.until_at, q.lease,
+  q.lease_until_at
+from each
+fenced join sends as s
+  on s.workspace_id = each.workspace_id
+  and s.message_id = each.id
+ordered join queue as q
+  on q.delivery_id = s.message_id
+  and q.item = -2");
+
+    // A contact is locked before its open conversation is looked up, and every host that opens one
+    // locks the contact first, so the one found is the only one. One statement returns all wanted
+    // conversations, so that they are locked in one order.
+    static CONVERSATIONS: Sql = reading!(CONVERSATIONS as "c", "
+each (workspace_id uuid, id uuid, contact_id uuid, agent_id number, deal_id uuid, closed_too truth)
+select {columns}
+from (
+  select workspace_id, id
+  from each
+  where id is not null
+  union
+  select each.workspace_id, open.id
+  from each
+  fenced join conversations as open
+    on open.contact_id = each.contact_id
+    and (each.agent_id is null
+      or open.agent_id = each.agent_id)
+    and open.closed_at is null
+  union
+  select each.workspace_id, about.id
+  from each
+  fenced join conversations as about
+    on about.deal_id = each.deal_id
+    and (each.closed_too or about.closed_at is null)
+) as wanted
+ordered join conversations as c
+  on c.id = wanted.id
+  and (c.workspace_id = wanted.workspace_id) is true
+order by c.id -- postgres
+for update of c -- postgres
+");
+
+    static ERRORS: Sql = reading!(MESSAGE_ERRORS as "e", "
+each (workspace_id uuid, id uuid)
+select {columns}
+from each
+ordered join message_errors as e
+  on e.id = each.id
+  and (e.workspace_id = each.workspace_id) is true
+order by e.id -- postgres
+for update of e -- postgres
+");
+
+    // Read without a lock: a hold may change a moment later, and also by the time the message is sent.
+    static HOLDS: Sql = sql("
+each (place number, connection_id text, contact_id uuid)
+select each.place, h.until_at
+from each
+fenced join holds as h
+  on h.connection_id = each.connection_id
+  and h.contact_id = each.contact_id
+");
 }
 
 /// Finds the messages, sends, tickets, conversations and contacts that the batch leads to,
@@ -109,23 +222,6 @@ pub async fn lock_conversations(
     errors(tx, set, read_set).await
 }
 
-find_and_lock!(
-    FIND_REQUESTS,
-    LOCK_REQUESTS,
-    "
-each (place number, partner_id uuid, route text, key text)
-select each.place, i.fingerprint, i.message_id, i.answer, i.until_at
-from each
-cross join idempotency as i -- sqlite
-join idempotency as i -- postgres
-  on i.partner_id = each.partner_id
-  and i.route = each.route
-  and i.key = each.key",
-    "
-order by i.partner_id, i.route, i.key -- postgres
-for update of i -- postgres"
-);
-
 async fn requests(
     tx: &mut Tx,
     sql: &'static Sql,
@@ -148,22 +244,6 @@ async fn requests(
     .await
 }
 
-find_and_lock!(
-    FIND_REFERENCES,
-    LOCK_REFERENCES,
-    "
-each (place number, connection_id text, external_id text)
-select each.place, r.workspace_id, r.message_id, r.progress, r.recipient_id, r.until_at
-from each
-cross join channel_refs as r -- sqlite
-join channel_refs as r -- postgres
-  on r.connection_id = each.connection_id
-  and r.external_id = each.external_id",
-    "
-order by r.connection_id, r.external_id -- postgres
-for update of r -- postgres"
-);
-
 async fn references(
     tx: &mut Tx,
     sql: &'static Sql,
@@ -183,16 +263,6 @@ async fn references(
     .await
 }
 
-static FIND_MESSAGES: Sql = made(found_messages);
-static LOCK_MESSAGES: Sql = made(|| {
-    let found = found_messages();
-    format!(
-        "{found}
-order by m.id -- postgres
-for update of m -- postgres"
-    )
-});
-
 fn found_messages() -> String {
     let columns = schema::MESSAGES.read("m", &[]);
     format!(
@@ -200,8 +270,7 @@ fn found_messages() -> String {
 each (workspace_id uuid, id uuid)
 select {columns}
 from each
-cross join messages as m -- sqlite
-join messages as m -- postgres
+ordered join messages as m
   on m.id = each.id
   and (m.workspace_id = each.workspace_id) is true"
     )
@@ -213,36 +282,10 @@ async fn messages(
     sql: &'static Sql,
     wanted: &BTreeSet<(WorkspaceId, MessageId)>,
 ) -> Result<(), StoreError> {
-    let found: Vec<(MessageId, MessageRecord)> = tx
-        .rows_each(sql, &ids(wanted), |row| {
-            Ok((row.get("id")?, MessageRecord::from_row(row)?))
-        })
-        .await?;
+    let found: Vec<(MessageId, MessageRecord)> = tx.rows_each(sql, &ids(wanted), with_id).await?;
     set.dialogue.messages.extend(found);
     Ok(())
 }
-
-// The lock of the row in the queue covers the send.
-static SENDS: Sql = sql("
-each (workspace_id uuid, id uuid)
-select s.workspace_id, s.message_id, s.conversation_id, s.contact_id, s.connection_id, s.recipient,
-  s.payload::text as payload, q.status as state, s.attempts, q.due_at, s.until_at, q.lease,
-  q.lease_until_at
-from each
-cross join lateral (                              -- postgres
-  select *                                        -- postgres
-  from sends                                      -- postgres
-  where workspace_id = each.workspace_id          -- postgres
-  and message_id = each.id                        -- postgres
-  offset 0                                        -- postgres
-) as s                                            -- postgres
-join queue as q                                   -- postgres
-cross join sends as s                             -- sqlite
-  on s.workspace_id = each.workspace_id           -- sqlite
-  and s.message_id = each.id                      -- sqlite
-cross join queue as q                             -- sqlite
-  on q.delivery_id = s.message_id
-  and q.item = -2");
 
 async fn sends(
     tx: &mut Tx,
@@ -257,60 +300,6 @@ async fn sends(
     set.dialogue.sends.extend(found);
     Ok(())
 }
-
-// A contact is locked before its open conversation is looked up, and every host that opens one
-// locks the contact first, so the one found is the only one. One statement returns all wanted
-// conversations, so that they are locked in one order.
-static CONVERSATIONS: Sql = made(|| {
-    let columns = schema::CONVERSATIONS.read("c", &[]);
-    format!(
-        "
-each (workspace_id uuid, id uuid, contact_id uuid, agent_id number, deal_id uuid, closed_too truth)
-select {columns}
-from (
-  select workspace_id, id
-  from each
-  where id is not null
-  union
-  select each.workspace_id, open.id
-  from each
-  cross join lateral (                                   -- postgres
-    select id                                            -- postgres
-    from conversations                                   -- postgres
-    where contact_id = each.contact_id                   -- postgres
-    and (each.agent_id is null                           -- postgres
-      or agent_id = each.agent_id)                       -- postgres
-    and closed_at is null                                -- postgres
-    offset 0                                             -- postgres
-  ) as open                                              -- postgres
-  cross join conversations as open                       -- sqlite
-    on open.contact_id = each.contact_id                 -- sqlite
-    and (each.agent_id is null                           -- sqlite
-      or open.agent_id = each.agent_id)                  -- sqlite
-    and open.closed_at is null                           -- sqlite
-  union
-  select each.workspace_id, about.id
-  from each
-  cross join lateral (                                   -- postgres
-    select id                                            -- postgres
-    from conversations                                   -- postgres
-    where deal_id = each.deal_id                         -- postgres
-    and (each.closed_too or closed_at is null)           -- postgres
-    offset 0                                             -- postgres
-  ) as about                                             -- postgres
-  cross join conversations as about                      -- sqlite
-    on about.deal_id = each.deal_id                      -- sqlite
-    and (each.closed_too or about.closed_at is null)     -- sqlite
-) as wanted
-cross join conversations as c -- sqlite
-join conversations as c -- postgres
-  on c.id = wanted.id
-  and (c.workspace_id = wanted.workspace_id) is true
-order by c.id -- postgres
-for update of c -- postgres
-"
-    )
-});
 
 /// The key by which conversations are looked up.
 enum ConversationLookup {
@@ -368,61 +357,21 @@ async fn conversations(
     for (workspace, deal) in read_set.wholly_of(set) {
         wanted.push(ConversationLookup::AllOfDeal(deal).row(workspace));
     }
-    let found: Vec<(ConversationId, ConversationRecord)> = tx
-        .rows_each(&CONVERSATIONS, &wanted, |row| {
-            Ok((row.get("id")?, ConversationRecord::from_row(row)?))
-        })
-        .await?;
+    let found: Vec<(ConversationId, ConversationRecord)> =
+        tx.rows_each(&CONVERSATIONS, &wanted, with_id).await?;
     for (id, conversation) in found {
         set.dialogue.know_conversation(id, conversation);
     }
     Ok(())
 }
 
-static ERRORS: Sql = made(|| {
-    let columns = schema::MESSAGE_ERRORS.read("e", &[]);
-    format!(
-        "
-each (workspace_id uuid, id uuid)
-select {columns}
-from each
-cross join message_errors as e -- sqlite
-join message_errors as e -- postgres
-  on e.id = each.id
-  and (e.workspace_id = each.workspace_id) is true
-order by e.id -- postgres
-for update of e -- postgres
-"
-    )
-});
-
 async fn errors(tx: &mut Tx, set: &mut WorkingSet, read_set: &ReadSet) -> Result<(), StoreError> {
     let wanted = read_set.errors_of(set);
-    let found: Vec<(MessageErrorId, MessageErrorRecord)> = tx
-        .rows_each(&ERRORS, &ids(&wanted), |row| {
-            Ok((row.get("id")?, MessageErrorRecord::from_row(row)?))
-        })
-        .await?;
+    let found: Vec<(MessageErrorId, MessageErrorRecord)> =
+        tx.rows_each(&ERRORS, &ids(&wanted), with_id).await?;
     set.dialogue.errors.extend(found);
     Ok(())
 }
-
-// Read without a lock: a hold may change a moment later, and also by the time the message is sent.
-static HOLDS: Sql = sql("
-each (place number, connection_id text, contact_id uuid)
-select each.place, h.until_at
-from each
-cross join lateral (                              -- postgres
-  select *                                        -- postgres
-  from holds                                      -- postgres
-  where connection_id = each.connection_id        -- postgres
-  and contact_id = each.contact_id                -- postgres
-  offset 0                                        -- postgres
-) as h                                            -- postgres
-cross join holds as h                             -- sqlite
-  on h.connection_id = each.connection_id         -- sqlite
-  and h.contact_id = each.contact_id              -- sqlite
-");
 
 /// Loads the holds on messages to the contacts that the batch addresses.
 pub async fn holds(
@@ -453,16 +402,3 @@ pub async fn holds(
 pub fn contact_of(hold: Option<ContactId>) -> Uuid {
     hold.map_or(Uuid::nil(), |contact| contact.0)
 }
-
-pub const SQL: &[&Sql] = &[
-    &FIND_REQUESTS,
-    &LOCK_REQUESTS,
-    &FIND_REFERENCES,
-    &LOCK_REFERENCES,
-    &FIND_MESSAGES,
-    &LOCK_MESSAGES,
-    &SENDS,
-    &CONVERSATIONS,
-    &ERRORS,
-    &HOLDS,
-];

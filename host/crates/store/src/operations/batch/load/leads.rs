@@ -9,9 +9,9 @@ use crate::decide::{
     Arriving, Claim, ClaimKey, ContactRecord, DealRecord, DeliveryRecord, FetchRecord, ItemPlaces,
     ItemRecord, Quarantined, ReadSet, WorkingSet,
 };
-use crate::row::{FromRow as _, read};
-use crate::schema;
-use crate::sql::{Arg, Sql, Tx, args, made, sql};
+use crate::row::{FromRow as _, cells, read, with_id};
+use crate::schema::{self, table::reading};
+use crate::sql::{Arg, Sql, Tx, args, made, sql, statements};
 use leadhost_domain::deal::DealStatus;
 use leadhost_domain::delivery::ItemStatus;
 use leadhost_domain::id::{
@@ -20,44 +20,26 @@ use leadhost_domain::id::{
 use leadhost_domain::limits;
 use leadhost_domain::time::Micros;
 
-static DELIVERIES: Sql = made(|| {
-    let columns = schema::DELIVERIES.read("d", &[]);
-    format!(
-        "
+statements! {
+    static DELIVERIES: Sql = reading!(DELIVERIES as "d", "
 each (workspace_id uuid, id uuid)
 select {columns}
 from each
-cross join deliveries as d -- sqlite
-join deliveries as d -- postgres
+ordered join deliveries as d
   on d.workspace_id = each.workspace_id
-  and d.id = each.id"
-    )
-});
+  and d.id = each.id");
 
-static ITEMS: Sql = made(|| {
-    let columns = schema::ITEMS.read("i", &[]);
-    format!(
-        "
+    static ITEMS: Sql = reading!(ITEMS as "i", "
 each (workspace_id uuid, id uuid, first number, last number)
 select {columns}
 from each
-cross join lateral (                              -- postgres
-  select *                                        -- postgres
-  from items                                      -- postgres
-  where workspace_id = each.workspace_id          -- postgres
-  and delivery_id = each.id                       -- postgres
-  and item between each.first and each.last       -- postgres
-  offset 0                                        -- postgres
-) as i                                            -- postgres
-cross join items as i                             -- sqlite
-  on i.workspace_id = each.workspace_id           -- sqlite
-  and i.delivery_id = each.id                     -- sqlite
-  and i.item between each.first and each.last     -- sqlite
-"
-    )
-});
+fenced join items as i
+  on i.workspace_id = each.workspace_id
+  and i.delivery_id = each.id
+  and i.item between each.first and each.last
+");
 
-static LAST_ITEMS: Sql = sql("
+    static LAST_ITEMS: Sql = sql("
 each (workspace_id uuid, id uuid)
 select each.id as delivery_id, (
     select max(i.item)
@@ -67,42 +49,180 @@ select each.id as delivery_id, (
   ) as last
 from each");
 
-static ALL_ITEMS: Sql = sql("
+    static ALL_ITEMS: Sql = sql("
 each (workspace_id uuid, id uuid)
 select i.delivery_id, i.status, count(*) as count, max(i.item) as last
 from each
-cross join lateral (                              -- postgres
-  select delivery_id, item, status                -- postgres
-  from items                                      -- postgres
-  where workspace_id = each.workspace_id          -- postgres
-  and delivery_id = each.id                       -- postgres
-  offset 0                                        -- postgres
-) as i                                            -- postgres
-cross join items as i                             -- sqlite
-  on i.workspace_id = each.workspace_id           -- sqlite
-  and i.delivery_id = each.id                     -- sqlite
+fenced join items as i
+  on i.workspace_id = each.workspace_id
+  and i.delivery_id = each.id
 group by i.delivery_id, i.status");
 
-// `offset 0` keeps PostgreSQL from scanning this table, which is usually empty, from end to end.
-static FETCHES: Sql = sql("
+    // `offset 0` keeps PostgreSQL from scanning this table, which is usually empty, from end to end.
+    static FETCHES: Sql = sql("
 each (workspace_id uuid, id uuid, first number, last number)
 select f.workspace_id, f.delivery_id, f.item, f.connection_id, f.dedupe_key, f.external_id, f.hop,
   f.due_at, f.until_at, f.attempts, f.ran, f.request::text as request, f.state, f.response_head,
   f.response_body
 from each
-cross join lateral (                              -- postgres
-  select *                                        -- postgres
-  from fetches                                    -- postgres
-  where workspace_id = each.workspace_id          -- postgres
-  and delivery_id = each.id                       -- postgres
-  and item between each.first and each.last       -- postgres
-  offset 0                                        -- postgres
-) as f                                            -- postgres
-cross join fetches as f                           -- sqlite
-  on f.workspace_id = each.workspace_id           -- sqlite
-  and f.delivery_id = each.id                     -- sqlite
-  and f.item between each.first and each.last     -- sqlite
+fenced join fetches as f
+  on f.workspace_id = each.workspace_id
+  and f.delivery_id = each.id
+  and f.item between each.first and each.last
 ");
+
+    // Looks up all keys of leads at once: a dedupe key by its connection, a contact's key by its
+    // workspace, a product by its external id. Each lead needs three or four lookups, and SQLite would
+    // build a table `each` for every one, so its text uses the parameters directly. Products are looked
+    // up one by one, because PostgreSQL would read a young table by its workspace instead.
+    static KEYS: Sql = sql("
+each (place number, connection_id text, workspace_id uuid, key text, external_id text)
+with claimed as (                                      -- postgres
+  select each.place, d.*                               -- postgres
+  from each                                            -- postgres
+  join dedupe as d                                     -- postgres
+    on d.connection_id = each.connection_id            -- postgres
+    and d.key = each.key                               -- postgres
+  order by d.connection_id, d.key                      -- postgres
+  for update of d                                      -- postgres
+)                                                      -- postgres
+select place, workspace_id, delivery_id, item, until_at, deal_id, contact_id, -- postgres
+  null::uuid as product_id                             -- postgres
+from claimed                                           -- postgres
+union all                                              -- postgres
+select each.place, k.workspace_id, null, null, null, null, k.contact_id, null -- postgres
+from each                                              -- postgres
+join contact_keys as k                                 -- postgres
+  on k.workspace_id = each.workspace_id                -- postgres
+  and k.key = each.key                                 -- postgres
+union all                                              -- postgres
+select each.place, p.workspace_id, null, null, null, null, null, p.id -- postgres
+from each                                              -- postgres
+cross join lateral (                                   -- postgres
+  select workspace_id, id                              -- postgres
+  from products                                        -- postgres
+  where workspace_id = each.workspace_id               -- postgres
+  and external_id = each.external_id                   -- postgres
+  offset 0                                             -- postgres
+) as p                                                 -- postgres
+select :place as place, workspace_id, delivery_id, item, until_at, deal_id, contact_id, -- sqlite
+  null as product_id                                   -- sqlite
+from dedupe                                            -- sqlite
+where connection_id = :connection_id                   -- sqlite
+and key = :key                                         -- sqlite
+union all                                              -- sqlite
+select :place, workspace_id, null, null, null, null, contact_id, null -- sqlite
+from contact_keys                                      -- sqlite
+where workspace_id = :workspace_id                     -- sqlite
+and key = :key                                         -- sqlite
+union all                                              -- sqlite
+select :place, workspace_id, null, null, null, null, null, id -- sqlite
+from products                                          -- sqlite
+where workspace_id = :workspace_id                     -- sqlite
+and external_id = :external_id                         -- sqlite
+");
+
+    // A conversation may be linked to the newest open deal of its contact.
+    static DEALS: Sql = made(|| {
+        // The partner of a deal is the one that created it, or whose connection it came through.
+        let columns = schema::DEALS.read("d", &["partner_id"]);
+        format!(
+            "
+each (workspace_id uuid, id uuid, contact_id uuid)
+select {columns},
+  coalesce(d.partner_id, s.partner_id) as partner_id, wanted.newest
+from (
+  select workspace_id, id, false as newest
+  from each
+  where id is not null
+  union
+  select each.workspace_id, (
+      select own.id
+      from deals as own
+      where own.person_id = each.contact_id
+      and own.workspace_id = each.workspace_id -- postgres
+      and own.status = 'open'
+      order by own.id desc
+      limit 1
+    ), true
+  from each
+  where each.contact_id is not null
+) as wanted
+ordered join deals as d
+  on d.workspace_id = wanted.workspace_id
+  and d.id = wanted.id
+left join connections as s
+  on s.id = d.connection_id
+order by d.id -- postgres
+for update of d -- postgres
+"
+        )
+    });
+
+    static CONTACTS: Sql = reading!(CONTACTS as "c", "
+each (workspace_id uuid, id uuid)
+select {columns}
+from each
+ordered join contacts as c
+  on c.workspace_id = each.workspace_id
+  and c.id = each.id
+order by c.id -- postgres
+for update of c -- postgres
+");
+
+    static FIRST_AGENTS: Sql = sql("
+each (workspace_id uuid)
+select a.workspace_id, min(a.id) as id
+from each
+ordered join agents as a
+  on a.workspace_id = each.workspace_id
+group by a.workspace_id");
+
+    static PRODUCT_IDS: Sql = sql("
+each (workspace_id uuid, id uuid)
+select p.workspace_id, p.id, p.external_id
+from each
+ordered join products as p
+  on p.id = each.id
+  and (p.workspace_id = each.workspace_id) is true");
+
+    static OWNERS: Sql = sql("
+each (workspace_id uuid, email text)
+select o.workspace_id, o.email, o.id
+from each
+ordered join owners as o
+  on o.workspace_id = each.workspace_id
+  and o.email = each.email");
+
+    // Only a quarantine that the batch may fill is read row by row; the usual batch only pays for a
+    // sum. A quarantine holds at most a thousand rows. None is locked: a delivery to evict is checked
+    // again when it is removed.
+    static QUARANTINE: Sql = sql("
+each (connection_id text, arriving number, arriving_bytes number, most number, most_bytes number)
+select q.connection_id, q.delivery_id as id, q.body_bytes, q.lease_until_at, d.peer
+from each
+cross join lateral (                                                             -- postgres
+  select count(*) as count, sum(body_bytes) as bytes                             -- postgres
+  from queue                                                                     -- postgres
+  where connection_id = each.connection_id                                       -- postgres
+  and status = 'quarantined'                                                     -- postgres
+) as kept                                                                        -- postgres
+fenced join queue as q
+  on q.connection_id = each.connection_id
+  and q.status = 'quarantined'
+fenced join deliveries as d
+  on d.workspace_id = q.workspace_id
+  and d.id = q.delivery_id
+where kept.count + each.arriving > each.most                                     -- postgres
+or kept.bytes + each.arriving_bytes > each.most_bytes                            -- postgres
+where (                                                                          -- sqlite
+  select count(*) + each.arriving > each.most                                    -- sqlite
+    or sum(kept.body_bytes) + each.arriving_bytes > each.most_bytes              -- sqlite
+  from queue as kept                                                             -- sqlite
+  where kept.connection_id = each.connection_id                                  -- sqlite
+  and kept.status = 'quarantined')                                               -- sqlite
+order by q.connection_id, d.received_at, q.delivery_id");
+}
 
 /// A range of a delivery's items.
 type Stretch = (WorkspaceId, DeliveryId, (u32, u32));
@@ -206,9 +326,7 @@ pub async fn others(
     items(tx, set, &owners).await?;
     let some = in_part(set, read_set, false);
     let found: Vec<(DeliveryId, Option<u32>)> = tx
-        .rows_each(&LAST_ITEMS, &ids(&some), |row| {
-            Ok((row.get("delivery_id")?, row.get("last")?))
-        })
+        .rows_each(&LAST_ITEMS, &ids(&some), cells!("delivery_id", "last"))
         .await?;
     for (id, last) in found {
         if let Some(delivery) = set.deliveries.get_mut(&id)
@@ -244,57 +362,6 @@ fn in_part(
     ids.filter_map(|id| Some((set.deliveries.get(&id)?.workspace, id)))
         .collect()
 }
-
-// Looks up all keys of leads at once: a dedupe key by its connection, a contact's key by its
-// workspace, a product by its external id. Each lead needs three or four lookups, and SQLite would
-// build a table `each` for every one, so its text uses the parameters directly. Products are looked
-// up one by one, because PostgreSQL would read a young table by its workspace instead.
-static KEYS: Sql = sql("
-each (place number, connection_id text, workspace_id uuid, key text, external_id text)
-with claimed as (                                      -- postgres
-  select each.place, d.*                               -- postgres
-  from each                                            -- postgres
-  join dedupe as d                                     -- postgres
-    on d.connection_id = each.connection_id            -- postgres
-    and d.key = each.key                               -- postgres
-  order by d.connection_id, d.key                      -- postgres
-  for update of d                                      -- postgres
-)                                                      -- postgres
-select place, workspace_id, delivery_id, item, until_at, deal_id, contact_id, -- postgres
-  null::uuid as product_id                             -- postgres
-from claimed                                           -- postgres
-union all                                              -- postgres
-select each.place, k.workspace_id, null, null, null, null, k.contact_id, null -- postgres
-from each                                              -- postgres
-join contact_keys as k                                 -- postgres
-  on k.workspace_id = each.workspace_id                -- postgres
-  and k.key = each.key                                 -- postgres
-union all                                              -- postgres
-select each.place, p.workspace_id, null, null, null, null, null, p.id -- postgres
-from each                                              -- postgres
-cross join lateral (                                   -- postgres
-  select workspace_id, id                              -- postgres
-  from products                                        -- postgres
-  where workspace_id = each.workspace_id               -- postgres
-  and external_id = each.external_id                   -- postgres
-  offset 0                                             -- postgres
-) as p                                                 -- postgres
-select :place as place, workspace_id, delivery_id, item, until_at, deal_id, contact_id, -- sqlite
-  null as product_id                                   -- sqlite
-from dedupe                                            -- sqlite
-where connection_id = :connection_id                   -- sqlite
-and key = :key                                         -- sqlite
-union all                                              -- sqlite
-select :place, workspace_id, null, null, null, null, contact_id, null -- sqlite
-from contact_keys                                      -- sqlite
-where workspace_id = :workspace_id                     -- sqlite
-and key = :key                                         -- sqlite
-union all                                              -- sqlite
-select :place, workspace_id, null, null, null, null, null, id -- sqlite
-from products                                          -- sqlite
-where workspace_id = :workspace_id                     -- sqlite
-and external_id = :external_id                         -- sqlite
-");
 
 /// A key that [`KEYS`] looks up.
 enum LookupKey<'a> {
@@ -357,44 +424,6 @@ pub async fn keys(
     Ok(people)
 }
 
-// A conversation may be linked to the newest open deal of its contact.
-static DEALS: Sql = made(|| {
-    // The partner of a deal is the one that created it, or whose connection it came through.
-    let columns = schema::DEALS.read("d", &["partner_id"]);
-    format!(
-        "
-each (workspace_id uuid, id uuid, contact_id uuid)
-select {columns},
-  coalesce(d.partner_id, s.partner_id) as partner_id, wanted.newest
-from (
-  select workspace_id, id, false as newest
-  from each
-  where id is not null
-  union
-  select each.workspace_id, (
-      select own.id
-      from deals as own
-      where own.person_id = each.contact_id
-      and own.workspace_id = each.workspace_id -- postgres
-      and own.status = 'open'
-      order by own.id desc
-      limit 1
-    ), true
-  from each
-  where each.contact_id is not null
-) as wanted
-cross join deals as d -- sqlite
-join deals as d -- postgres
-  on d.workspace_id = wanted.workspace_id
-  and d.id = wanted.id
-left join connections as s
-  on s.id = d.connection_id
-order by d.id -- postgres
-for update of d -- postgres
-"
-    )
-});
-
 /// Loads the deals that may change, and the newest open deals of the contacts that are talked to.
 /// Returns the contacts of all of them.
 /// Fails with [`StoreError::Contended`] if the newest deal of a contact was closed while the
@@ -449,23 +478,6 @@ fn one_deal(
     args! { workspace_id, id, contact_id }
 }
 
-static CONTACTS: Sql = made(|| {
-    let columns = schema::CONTACTS.read("c", &[]);
-    format!(
-        "
-each (workspace_id uuid, id uuid)
-select {columns}
-from each
-cross join contacts as c -- sqlite
-join contacts as c -- postgres
-  on c.workspace_id = each.workspace_id
-  and c.id = each.id
-order by c.id -- postgres
-for update of c -- postgres
-"
-    )
-});
-
 /// Locks and loads the contacts that something led to, and those of the named ones that exist.
 /// Fails with [`StoreError::Contended`] if one of the former was erased in the meantime.
 pub async fn contacts(
@@ -475,11 +487,8 @@ pub async fn contacts(
     named: &BTreeSet<(WorkspaceId, ContactId)>,
 ) -> Result<(), StoreError> {
     let all = wanted.union(named).copied().collect();
-    let found: Vec<(ContactId, ContactRecord)> = tx
-        .rows_each(&CONTACTS, &ids(&all), |row| {
-            Ok((row.get("id")?, ContactRecord::from_row(row)?))
-        })
-        .await?;
+    let found: Vec<(ContactId, ContactRecord)> =
+        tx.rows_each(&CONTACTS, &ids(&all), with_id).await?;
     set.contacts.extend(found);
     if wanted.iter().any(|(_, id)| !set.contacts.contains_key(id)) {
         // A contact was erased after a key, a deal or a message led to it.
@@ -487,15 +496,6 @@ pub async fn contacts(
     }
     Ok(())
 }
-
-static FIRST_AGENTS: Sql = sql("
-each (workspace_id uuid)
-select a.workspace_id, min(a.id) as id
-from each
-cross join agents as a -- sqlite
-join agents as a -- postgres
-  on a.workspace_id = each.workspace_id
-group by a.workspace_id");
 
 /// Loads the agent with the lowest id of each of these workspaces. A workspace without agents
 /// is left out.
@@ -509,22 +509,11 @@ pub async fn first_agents(
         .map(|workspace| args! { workspace_id: *workspace })
         .collect();
     let found: Vec<(WorkspaceId, AgentId)> = tx
-        .rows_each(&FIRST_AGENTS, &rows, |row| {
-            Ok((row.get("workspace_id")?, row.get("id")?))
-        })
+        .rows_each(&FIRST_AGENTS, &rows, cells!("workspace_id", "id"))
         .await?;
     set.first_agents.extend(found);
     Ok(())
 }
-
-static PRODUCT_IDS: Sql = sql("
-each (workspace_id uuid, id uuid)
-select p.workspace_id, p.id, p.external_id
-from each
-cross join products as p -- sqlite
-join products as p -- postgres
-  on p.id = each.id
-  and (p.workspace_id = each.workspace_id) is true");
 
 /// Loads products that partners name by their ids.
 pub async fn product_ids(
@@ -541,15 +530,6 @@ pub async fn product_ids(
     set.product_ids.extend(found);
     Ok(())
 }
-
-static OWNERS: Sql = sql("
-each (workspace_id uuid, email text)
-select o.workspace_id, o.email, o.id
-from each
-cross join owners as o -- sqlite
-join owners as o -- postgres
-  on o.workspace_id = each.workspace_id
-  and o.email = each.email");
 
 /// Loads owners that partners name by their e-mail addresses. They are keyed by the stored address,
 /// so an address that cannot be stored belongs to no owner.
@@ -571,49 +551,6 @@ pub async fn owners(
     set.owners.extend(found);
     Ok(())
 }
-
-// Only a quarantine that the batch may fill is read row by row; the usual batch only pays for a
-// sum. A quarantine holds at most a thousand rows. None is locked: a delivery to evict is checked
-// again when it is removed.
-static QUARANTINE: Sql = sql("
-each (connection_id text, arriving number, arriving_bytes number, most number, most_bytes number)
-select q.connection_id, q.delivery_id as id, q.body_bytes, q.lease_until_at, d.peer
-from each
-cross join lateral (                                                             -- postgres
-  select count(*) as count, sum(body_bytes) as bytes                             -- postgres
-  from queue                                                                     -- postgres
-  where connection_id = each.connection_id                                       -- postgres
-  and status = 'quarantined'                                                     -- postgres
-) as kept                                                                        -- postgres
-cross join lateral (                                                             -- postgres
-  select workspace_id, connection_id, delivery_id, body_bytes, lease_until_at    -- postgres
-  from queue                                                                     -- postgres
-  where connection_id = each.connection_id                                       -- postgres
-  and status = 'quarantined'                                                     -- postgres
-  offset 0                                                                       -- postgres
-) as q                                                                           -- postgres
-cross join lateral (                                                             -- postgres
-  select received_at, peer                                                       -- postgres
-  from deliveries                                                                -- postgres
-  where workspace_id = q.workspace_id                                            -- postgres
-  and id = q.delivery_id                                                         -- postgres
-  offset 0                                                                       -- postgres
-) as d                                                                           -- postgres
-where kept.count + each.arriving > each.most                                     -- postgres
-or kept.bytes + each.arriving_bytes > each.most_bytes                            -- postgres
-cross join queue as q                                                            -- sqlite
-  on q.connection_id = each.connection_id                                        -- sqlite
-  and q.status = 'quarantined'                                                   -- sqlite
-cross join deliveries as d                                                       -- sqlite
-  on d.workspace_id = q.workspace_id                                             -- sqlite
-  and d.id = q.delivery_id                                                       -- sqlite
-where (                                                                          -- sqlite
-  select count(*) + each.arriving > each.most                                    -- sqlite
-    or sum(kept.body_bytes) + each.arriving_bytes > each.most_bytes              -- sqlite
-  from queue as kept                                                             -- sqlite
-  where kept.connection_id = each.connection_id                                  -- sqlite
-  and kept.status = 'quarantined')                                               -- sqlite
-order by q.connection_id, d.received_at, q.delivery_id");
 
 /// Loads the quarantined deliveries of those connections whose quarantine the arriving
 /// deliveries would fill beyond its bounds. Locks none of them.
@@ -649,18 +586,3 @@ pub async fn quarantine(
     }
     Ok(())
 }
-
-pub const SQL: &[&Sql] = &[
-    &DELIVERIES,
-    &ITEMS,
-    &LAST_ITEMS,
-    &ALL_ITEMS,
-    &FETCHES,
-    &KEYS,
-    &DEALS,
-    &CONTACTS,
-    &FIRST_AGENTS,
-    &PRODUCT_IDS,
-    &OWNERS,
-    &QUARANTINE,
-];

@@ -32,12 +32,13 @@ use uuid::Uuid;
 
 use self::locked::{LockedRows, QueueRow, SEND, WHOLE, place};
 use crate::decide::{self, ItemPlaces, ReadSet, WorkingSet};
-use crate::sql::{Arg, Sql, Tx, args, sql};
+use crate::sql::{Arg, Sql, Tx, args, sql, statements};
 use crate::{StoreError, Write};
 use leadhost_domain::id::{DealId, DeliveryId, WorkspaceId};
 
-// The wanted rows are sorted, and are processed in that order.
-static WORK: Sql = sql("
+statements! {
+    // The wanted rows are sorted, and are processed in that order.
+    static WORK: Sql = sql("
 each (id uuid, first number, last number)
 select q.workspace_id, q.delivery_id, q.item, q.lease, q.lease_until_at
 from each
@@ -53,6 +54,7 @@ cross join queue as q                                              -- sqlite
   on q.delivery_id = each.id                                       -- sqlite
   and (q.item < 0 or q.item between each.first and each.last)      -- sqlite
 ");
+}
 
 /// Locks the work that the batch names. A delivery without work is finished and not leased, so a
 /// settlement of it is stale.
@@ -166,5 +168,3 @@ fn deals_that_may_change(set: &WorkingSet, read_set: &ReadSet) -> BTreeSet<(Work
     let named = read_set.deals.iter().copied();
     of_claims.chain(of_items).chain(named).collect()
 }
-
-pub const SQL: &[&Sql] = &[&WORK];

@@ -6,23 +6,77 @@ use serde_json::Value;
 
 use crate::StoreError;
 use crate::decide::{Talk, WorkingSet};
-use crate::sql::{Arg, Sql, SqlRow, Tx, args, sql};
+use crate::row::cells;
+use crate::sql::{Arg, Sql, SqlRow, Tx, args, sql, statements};
 use leadhost_domain::id::{ContactId, ConversationId, DealId, RepairId, WorkspaceId, time_of};
 use leadhost_domain::repair::RepairState;
 use leadhost_domain::time::Micros;
 
-// A change of the state waits until the batch has ended, so nothing is committed for a repair that
-// has ended.
-static STATES: Sql = sql("
+statements! {
+    // A change of the state waits until the batch has ended, so nothing is committed for a repair that
+    // has ended.
+    static STATES: Sql = sql("
 each (id uuid)
 select r.id, r.state, r.generation
 from each
-cross join repairs as r -- sqlite
-join repairs as r -- postgres
+ordered join repairs as r
   on r.id = each.id
 order by r.id
 for share of r -- postgres
 ");
+
+    static SHARED_KEYS: Sql = sql("
+each (workspace_id uuid, key text, contact_id uuid)
+select s.workspace_id, s.key, s.contact_id
+from each
+ordered join shared_keys as s
+  on s.workspace_id = each.workspace_id
+  and s.key = each.key
+  and s.contact_id = each.contact_id");
+
+    static HEIRS: Sql = sql("
+each (workspace_id uuid, key text, contact_id uuid)
+select each.workspace_id, (
+  select s.contact_id from shared_keys as s
+  where s.workspace_id = each.workspace_id
+  and s.key = each.key
+  and s.contact_id <> each.contact_id
+  order by s.contact_id
+  limit 1) as contact_id
+from each");
+
+    static SAID: Sql = sql("
+each (workspace_id uuid, contact_id uuid)
+select d.person_id, d.id, d.props -> 'contact' as said
+from each
+ordered join deals as d
+  on d.person_id = each.contact_id
+  and d.workspace_id = each.workspace_id                    -- postgres
+  and (d.workspace_id = each.workspace_id) is true          -- sqlite
+");
+
+    static HELD: Sql = sql("
+each (workspace_id uuid, contact_id uuid)
+select k.workspace_id, k.contact_id, k.key, true as own
+from each
+ordered join contact_keys as k
+  on k.contact_id = each.contact_id
+  and (k.workspace_id = each.workspace_id) is true
+union all
+select s.workspace_id, s.contact_id, s.key, false
+from each
+ordered join shared_keys as s
+  on s.contact_id = each.contact_id
+  and (s.workspace_id = each.workspace_id) is true");
+
+    static TALKS: Sql = sql("
+each (workspace_id uuid, contact_id uuid)
+select c.contact_id, c.id, c.deal_id, c.first_message_at, c.answered_at, c.messaged_at
+from each
+ordered join conversations as c
+  on c.contact_id = each.contact_id
+  and (c.workspace_id = each.workspace_id) is true");
+}
 
 /// Loads the states of these repairs, which stay as they are until the batch has ended.
 pub async fn states(
@@ -40,16 +94,6 @@ pub async fn states(
     set.repairs.extend(found);
     Ok(())
 }
-
-static SHARED_KEYS: Sql = sql("
-each (workspace_id uuid, key text, contact_id uuid)
-select s.workspace_id, s.key, s.contact_id
-from each
-cross join shared_keys as s -- sqlite
-join shared_keys as s -- postgres
-  on s.workspace_id = each.workspace_id
-  and s.key = each.key
-  and s.contact_id = each.contact_id");
 
 /// Loads which of these keys the loaded contacts share already. A key may have thousands of contacts,
 /// such as the address of a portal, so only those of the batch are looked up.
@@ -72,28 +116,15 @@ pub async fn shared_keys(
         }
     }
     let found: Vec<(WorkspaceId, String, ContactId)> = tx
-        .rows_each(&SHARED_KEYS, &rows, |row| {
-            Ok((
-                row.get("workspace_id")?,
-                row.get("key")?,
-                row.get("contact_id")?,
-            ))
-        })
+        .rows_each(
+            &SHARED_KEYS,
+            &rows,
+            cells!("workspace_id", "key", "contact_id"),
+        )
         .await?;
     set.known_shared_keys.extend(found);
     Ok(())
 }
-
-static HEIRS: Sql = sql("
-each (workspace_id uuid, key text, contact_id uuid)
-select each.workspace_id, (
-  select s.contact_id from shared_keys as s
-  where s.workspace_id = each.workspace_id
-  and s.key = each.key
-  and s.contact_id <> each.contact_id
-  order by s.contact_id
-  limit 1) as contact_id
-from each");
 
 /// Returns the first contacts that share these keys, each without the contact that is named.
 pub async fn heirs(
@@ -107,26 +138,13 @@ pub async fn heirs(
         })
         .collect();
     let found: Vec<(WorkspaceId, Option<ContactId>)> = tx
-        .rows_each(&HEIRS, &rows, |row| {
-            Ok((row.get("workspace_id")?, row.get("contact_id")?))
-        })
+        .rows_each(&HEIRS, &rows, cells!("workspace_id", "contact_id"))
         .await?;
     let found = found.into_iter();
     Ok(found
         .filter_map(|(workspace, id)| Some((workspace, id?)))
         .collect())
 }
-
-static SAID: Sql = sql("
-each (workspace_id uuid, contact_id uuid)
-select d.person_id, d.id, d.props -> 'contact' as said
-from each
-cross join deals as d -- sqlite
-join deals as d -- postgres
-  on d.person_id = each.contact_id
-  and d.workspace_id = each.workspace_id                    -- postgres
-  and (d.workspace_id = each.workspace_id) is true          -- sqlite
-");
 
 /// Loads what the leads of these contacts say of the person. A new lead needs the lock of its contact,
 /// which this transaction holds, so none is missed.
@@ -147,31 +165,6 @@ pub async fn said(
     }
     Ok(())
 }
-
-static HELD: Sql = sql("
-each (workspace_id uuid, contact_id uuid)
-select k.workspace_id, k.contact_id, k.key, true as own
-from each
-cross join contact_keys as k -- sqlite
-join contact_keys as k -- postgres
-  on k.contact_id = each.contact_id
-  and (k.workspace_id = each.workspace_id) is true
-union all
-select s.workspace_id, s.contact_id, s.key, false
-from each
-cross join shared_keys as s -- sqlite
-join shared_keys as s -- postgres
-  on s.contact_id = each.contact_id
-  and (s.workspace_id = each.workspace_id) is true");
-
-static TALKS: Sql = sql("
-each (workspace_id uuid, contact_id uuid)
-select c.contact_id, c.id, c.deal_id, c.first_message_at, c.answered_at, c.messaged_at
-from each
-cross join conversations as c -- sqlite
-join conversations as c -- postgres
-  on c.contact_id = each.contact_id
-  and (c.workspace_id = each.workspace_id) is true");
 
 /// Loads the match keys of these contacts, and their conversations.
 pub async fn held(
@@ -222,5 +215,3 @@ fn talk(row: &SqlRow<'_>) -> Result<Talk, StoreError> {
 fn contact((workspace_id, contact_id): (WorkspaceId, ContactId)) -> [Arg<'static>; 2] {
     args! { workspace_id, contact_id }
 }
-
-pub const SQL: &[&Sql] = &[&STATES, &SHARED_KEYS, &HEIRS, &SAID, &HELD, &TALKS];

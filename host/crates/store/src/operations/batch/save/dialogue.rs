@@ -6,8 +6,9 @@ use std::collections::BTreeMap;
 use crate::decide::{IdempotencyRecord, Reference, ReferenceKey, TemplateState, WorkingSet};
 use crate::operations::batch::load::dialogue::contact_of;
 use crate::operations::batch::load::locked::LockedRows;
+use crate::row::cells;
 use crate::schema::{self, table::OnConflict};
-use crate::sql::{Arg, Sql, Tx, args, json, made, sql};
+use crate::sql::{Arg, Sql, Tx, args, json, made, sql, statements};
 use crate::{IdempotencyKey, StoreError};
 use leadhost_domain::channel::Template;
 use leadhost_domain::id::{ConnectionId, ContactId};
@@ -16,8 +17,43 @@ use leadhost_domain::time::Micros;
 use super::made::all_made;
 use crate::change::RowChange;
 
-static NEW_REQUESTS: Sql = made(|| schema::IDEMPOTENCY.insert(&[], OnConflict::Skip));
-static CHANGED_REQUESTS: Sql = made(|| schema::IDEMPOTENCY.update(&schema::IDEMPOTENCY.changed()));
+statements! {
+    static NEW_REQUESTS: Sql = made(|| schema::IDEMPOTENCY.insert(&[], OnConflict::Skip));
+    static CHANGED_REQUESTS: Sql = made(|| schema::IDEMPOTENCY.update(&schema::IDEMPOTENCY.changed()));
+    static NEW_REFERENCES: Sql = made(|| schema::CHANNEL_REFS.insert(&[], OnConflict::Skip));
+
+    static CHANGED_REFERENCES: Sql =
+        made(|| schema::CHANNEL_REFS.update(&schema::CHANNEL_REFS.changed()));
+
+    static SENDS: Sql = made(|| schema::SENDS.insert(&[], OnConflict::Update));
+    static REMOVED_SENDS: Sql = made(|| schema::SENDS.remove());
+
+    // Holds are not locked beforehand: if two hosts set one, the later end is kept.
+    static HOLDS: Sql = sql("
+each (workspace_id uuid, connection_id text, contact_id uuid, until_at time)
+insert into holds as h (workspace_id, connection_id, contact_id, until_at)
+select workspace_id, connection_id, contact_id, until_at
+from each
+where true
+on conflict (connection_id, contact_id) do update
+set until_at = greatest(h.until_at, excluded.until_at)");
+
+    static LISTS: Sql = sql("
+each (connection_id text)
+select connection_id, templates
+from template_lists
+where connection_id in (select connection_id from each)
+order by connection_id
+for update -- postgres
+");
+
+    static CHANGED_LISTS: Sql = sql("
+each (connection_id text, templates json)
+update template_lists as l
+set templates = each.templates
+from each
+where l.connection_id = each.connection_id");
+}
 
 /// Sorted, because every host inserts them in this order.
 fn requests(
@@ -33,10 +69,6 @@ fn requests(
         .map(|(key, row)| row.args(key))
         .collect()
 }
-
-static NEW_REFERENCES: Sql = made(|| schema::CHANNEL_REFS.insert(&[], OnConflict::Skip));
-static CHANGED_REFERENCES: Sql =
-    made(|| schema::CHANNEL_REFS.update(&schema::CHANNEL_REFS.changed()));
 
 /// Sorted, because every host inserts them in this order.
 fn references(
@@ -75,9 +107,6 @@ pub async fn changes(tx: &mut Tx, set: &WorkingSet, locked: &LockedRows) -> Resu
     templates(tx, &set.dialogue.template_changes).await
 }
 
-static SENDS: Sql = made(|| schema::SENDS.insert(&[], OnConflict::Update));
-static REMOVED_SENDS: Sql = made(|| schema::SENDS.remove());
-
 async fn sends(tx: &mut Tx, set: &WorkingSet) -> Result<(), StoreError> {
     let (mut written, mut removed) = (Vec::new(), Vec::new());
     for (id, send) in &set.dialogue.sends {
@@ -93,16 +122,6 @@ async fn sends(tx: &mut Tx, set: &WorkingSet) -> Result<(), StoreError> {
     tx.run_each(&SENDS, &written).await?;
     Ok(())
 }
-
-// Holds are not locked beforehand: if two hosts set one, the later end is kept.
-static HOLDS: Sql = sql("
-each (workspace_id uuid, connection_id text, contact_id uuid, until_at time)
-insert into holds as h (workspace_id, connection_id, contact_id, until_at)
-select workspace_id, connection_id, contact_id, until_at
-from each
-where true
-on conflict (connection_id, contact_id) do update
-set until_at = greatest(h.until_at, excluded.until_at)");
 
 async fn holds(tx: &mut Tx, set: &WorkingSet) -> Result<(), StoreError> {
     // Sorted and deduplicated, because one statement must not change a row twice.
@@ -125,22 +144,6 @@ async fn holds(tx: &mut Tx, set: &WorkingSet) -> Result<(), StoreError> {
     Ok(())
 }
 
-static LISTS: Sql = sql("
-each (connection_id text)
-select connection_id, templates
-from template_lists
-where connection_id in (select connection_id from each)
-order by connection_id
-for update -- postgres
-");
-
-static CHANGED_LISTS: Sql = sql("
-each (connection_id text, templates json)
-update template_lists as l
-set templates = each.templates
-from each
-where l.connection_id = each.connection_id");
-
 async fn templates(tx: &mut Tx, changes: &[TemplateState]) -> Result<(), StoreError> {
     let of: BTreeMap<&ConnectionId, ()> = changes
         .iter()
@@ -151,9 +154,7 @@ async fn templates(tx: &mut Tx, changes: &[TemplateState]) -> Result<(), StoreEr
         .map(|connection_id| args! { connection_id })
         .collect();
     let lists: Vec<(ConnectionId, Vec<Template>)> = tx
-        .rows_each(&LISTS, &wanted, |row| {
-            Ok((row.get("connection_id")?, row.get("templates")?))
-        })
+        .rows_each(&LISTS, &wanted, cells!("connection_id", "templates"))
         .await?;
     let mut rows = Vec::new();
     for (id, mut list) in lists {
@@ -168,19 +169,4 @@ async fn templates(tx: &mut Tx, changes: &[TemplateState]) -> Result<(), StoreEr
     }
     tx.run_each(&CHANGED_LISTS, &rows).await?;
     Ok(())
-}
-
-/// Returns the statements of this file.
-pub fn statements() -> Vec<&'static Sql> {
-    vec![
-        &NEW_REQUESTS,
-        &CHANGED_REQUESTS,
-        &NEW_REFERENCES,
-        &CHANGED_REFERENCES,
-        &SENDS,
-        &REMOVED_SENDS,
-        &HOLDS,
-        &LISTS,
-        &CHANGED_LISTS,
-    ]
 }

@@ -8,16 +8,72 @@ use std::sync::LazyLock;
 use crate::decide::{Claim, DeliveryRecord, ItemRecord, WorkingSet};
 use crate::operations::batch::load::locked::LockedRows;
 use crate::schema::{self, head, table::OnConflict};
-use crate::sql::{Arg, Sql, Together, Tx, args, json, listed, made, sql};
+use crate::sql::{Arg, Sql, Together, Tx, args, json, listed, made, sql, statements};
 use crate::{Acceptance, StoreError, Write};
 use leadhost_domain::id::ConnectionId;
 
 use super::made::all_made;
 use crate::change::RowChange;
 
-static NEW_CLAIMS: Sql = made(|| schema::DEDUPE.insert(&[], OnConflict::Skip));
-static CHANGED_CLAIMS: Sql = made(|| schema::DEDUPE.update(&schema::DEDUPE.changed()));
-static REMOVED_CLAIMS: Sql = made(|| schema::DEDUPE.remove());
+statements! {
+    static NEW_CLAIMS: Sql = made(|| schema::DEDUPE.insert(&[], OnConflict::Skip));
+    static CHANGED_CLAIMS: Sql = made(|| schema::DEDUPE.update(&schema::DEDUPE.changed()));
+    static REMOVED_CLAIMS: Sql = made(|| schema::DEDUPE.remove());
+    static CONTACT_KEYS: Sql = made(|| schema::CONTACT_KEYS.insert(&[], OnConflict::Skip));
+    static SHARED_KEYS: Sql = made(|| schema::SHARED_KEYS.insert(&[], OnConflict::Skip));
+    static NEW_DELIVERIES: Sql = made(|| schema::DELIVERIES.insert(&[], OnConflict::Fail));
+    static DELIVERY_KEYS: Sql = made(|| schema::DELIVERY_KEYS.insert(&[], OnConflict::Skip));
+
+    // A sender without a proof left to check is authenticated, so its address is removed.
+    static CHANGED_DELIVERIES: Sql = sql("
+each (workspace_id uuid, id uuid, status text, error text, notes json, ran json, attempts number,
+  next_attempt_at time, presented bytes)
+update deliveries as d
+set status = each.status, error = each.error, notes = each.notes, ran = each.ran::jsonb,
+  attempts = each.attempts, next_attempt_at = each.next_attempt_at, presented = each.presented,
+  peer = case when each.presented is null then null else d.peer end
+from each
+where d.workspace_id = each.workspace_id
+and d.id = each.id");
+
+    static NEW_ITEMS: Sql = made(|| schema::ITEMS.insert(&[], OnConflict::Fail));
+    static ITEMS: Sql = made(|| schema::ITEMS.insert(&[], OnConflict::Update));
+    static REMOVED_ITEMS: Sql = made(|| schema::ITEMS.remove());
+    static FETCHES: Sql = made(|| schema::FETCHES.insert(&[], OnConflict::Update));
+    static REMOVED_FETCHES: Sql = made(|| schema::FETCHES.remove());
+
+    // An item that is fetched again gets a new number with its new answer.
+    static ANSWERS: Sql = sql("
+each (workspace_id uuid, delivery_id uuid, item number, hop number, external_id text, request json,
+  response_head json, response_body bytes)
+insert into answers (workspace_id, delivery_id, item, hop, external_id, request, response_head,
+  response_body)
+select workspace_id, delivery_id, item, hop, external_id, request, response_head, response_body
+from each
+where true
+on conflict (workspace_id, delivery_id, item, hop) do update -- postgres
+on conflict (delivery_id, item, hop) do update -- sqlite
+set number = default, -- postgres
+set number = (select max(number) + 1 from answers), -- sqlite
+  external_id = excluded.external_id, request = excluded.request,
+  response_head = excluded.response_head, response_body = excluded.response_body");
+
+    // The first pause is kept: its reason is what an operator has to look into.
+    static PAUSES: Sql = sql("
+each (id text, paused_at time, paused_reason text)
+update connections
+set paused_at = each.paused_at, paused_reason = each.paused_reason
+from each
+where connections.id = each.id
+and connections.paused_at is null");
+
+    static HISTORY: Sql = made(|| {
+        let columns = ["workspace_id", "deal_id", "at", "who", "changes"];
+        schema::DEAL_HISTORY.insert(&columns, OnConflict::Fail)
+    });
+
+    static LOGS: Sql = made(|| schema::DEAL_LOGS.insert(&[], OnConflict::Fail));
+}
 
 /// Returns dedupe keys that were not claimed before.
 fn new_claims<'a>(
@@ -56,9 +112,6 @@ pub async fn changed_claims(
     Ok(())
 }
 
-static CONTACT_KEYS: Sql = made(|| schema::CONTACT_KEYS.insert(&[], OnConflict::Skip));
-static SHARED_KEYS: Sql = made(|| schema::SHARED_KEYS.insert(&[], OnConflict::Skip));
-
 fn contact_keys(set: &WorkingSet) -> Vec<[Arg<'_>; 3]> {
     let new: BTreeMap<_, _> = set
         .new_contact_keys
@@ -78,8 +131,6 @@ fn shared_keys(set: &WorkingSet) -> Vec<[Arg<'_>; 3]> {
         })
         .collect()
 }
-
-static NEW_DELIVERIES: Sql = made(|| schema::DELIVERIES.insert(&[], OnConflict::Fail));
 
 /// Returns the deliveries that the batch brings, in the order of the writes, so that rows are stored in
 /// the order of arrival.
@@ -105,8 +156,6 @@ fn new_deliveries<'a>(
         .collect()
 }
 
-static DELIVERY_KEYS: Sql = made(|| schema::DELIVERY_KEYS.insert(&[], OnConflict::Skip));
-
 /// Returns the search keys of new deliveries.
 fn delivery_keys(set: &WorkingSet, writes: &[Write]) -> Vec<[Arg<'static>; 3]> {
     let mut rows = Vec::new();
@@ -117,18 +166,6 @@ fn delivery_keys(set: &WorkingSet, writes: &[Write]) -> Vec<[Arg<'static>; 3]> {
     }
     rows
 }
-
-// A sender without a proof left to check is authenticated, so its address is removed.
-static CHANGED_DELIVERIES: Sql = sql("
-each (workspace_id uuid, id uuid, status text, error text, notes json, ran json, attempts number,
-  next_attempt_at time, presented bytes)
-update deliveries as d
-set status = each.status, error = each.error, notes = each.notes, ran = each.ran::jsonb,
-  attempts = each.attempts, next_attempt_at = each.next_attempt_at, presented = each.presented,
-  peer = case when each.presented is null then null else d.peer end
-from each
-where d.workspace_id = each.workspace_id
-and d.id = each.id");
 
 /// Saves changes of existing deliveries. The raw request stays as it is.
 pub async fn changed_deliveries(tx: &mut Tx, set: &WorkingSet) -> Result<(), StoreError> {
@@ -151,10 +188,6 @@ pub async fn changed_deliveries(tx: &mut Tx, set: &WorkingSet) -> Result<(), Sto
     tx.run_each(&CHANGED_DELIVERIES, &rows).await?;
     Ok(())
 }
-
-static NEW_ITEMS: Sql = made(|| schema::ITEMS.insert(&[], OnConflict::Fail));
-static ITEMS: Sql = made(|| schema::ITEMS.insert(&[], OnConflict::Update));
-static REMOVED_ITEMS: Sql = made(|| schema::ITEMS.remove());
 
 fn items(
     set: &WorkingSet,
@@ -185,9 +218,6 @@ fn is_written(change: RowChange) -> bool {
     matches!(change, RowChange::New | RowChange::Changed)
 }
 
-static FETCHES: Sql = made(|| schema::FETCHES.insert(&[], OnConflict::Update));
-static REMOVED_FETCHES: Sql = made(|| schema::FETCHES.remove());
-
 /// Saves new and changed fetches, and deletes removed ones.
 pub async fn fetches(tx: &mut Tx, set: &WorkingSet) -> Result<(), StoreError> {
     let (mut written, mut removed) = (Vec::new(), Vec::new());
@@ -207,22 +237,6 @@ pub async fn fetches(tx: &mut Tx, set: &WorkingSet) -> Result<(), StoreError> {
     Ok(())
 }
 
-// An item that is fetched again gets a new number with its new answer.
-static ANSWERS: Sql = sql("
-each (workspace_id uuid, delivery_id uuid, item number, hop number, external_id text, request json,
-  response_head json, response_body bytes)
-insert into answers (workspace_id, delivery_id, item, hop, external_id, request, response_head,
-  response_body)
-select workspace_id, delivery_id, item, hop, external_id, request, response_head, response_body
-from each
-where true
-on conflict (workspace_id, delivery_id, item, hop) do update -- postgres
-on conflict (delivery_id, item, hop) do update -- sqlite
-set number = default, -- postgres
-set number = (select max(number) + 1 from answers), -- sqlite
-  external_id = excluded.external_id, request = excluded.request,
-  response_head = excluded.response_head, response_body = excluded.response_body");
-
 /// Stores the answers of sources. An answer to the same fetch replaces the earlier one and gets
 /// a new number.
 pub async fn answers(tx: &mut Tx, set: &WorkingSet) -> Result<(), StoreError> {
@@ -241,15 +255,6 @@ pub async fn answers(tx: &mut Tx, set: &WorkingSet) -> Result<(), StoreError> {
     Ok(())
 }
 
-// The first pause is kept: its reason is what an operator has to look into.
-static PAUSES: Sql = sql("
-each (id text, paused_at time, paused_reason text)
-update connections
-set paused_at = each.paused_at, paused_reason = each.paused_reason
-from each
-where connections.id = each.id
-and connections.paused_at is null");
-
 /// Pauses connections. A connection that is already paused keeps its first pause.
 pub async fn pauses(tx: &mut Tx, set: &WorkingSet) -> Result<(), StoreError> {
     let mut first: BTreeMap<&ConnectionId, _> = BTreeMap::new();
@@ -263,12 +268,6 @@ pub async fn pauses(tx: &mut Tx, set: &WorkingSet) -> Result<(), StoreError> {
     tx.run_each(&PAUSES, &rows).await?;
     Ok(())
 }
-
-static HISTORY: Sql = made(|| {
-    let columns = ["workspace_id", "deal_id", "at", "who", "changes"];
-    schema::DEAL_HISTORY.insert(&columns, OnConflict::Fail)
-});
-static LOGS: Sql = made(|| schema::DEAL_LOGS.insert(&[], OnConflict::Fail));
 
 /// Returns the history of deals: who changed what. Every writer has locked the deal, so a deal's
 /// rows are in the order in which they were decided.
@@ -354,27 +353,4 @@ pub async fn new(
         .await?;
     all_made(claims.len(), claims_made)?;
     all_made(keys.len(), keys_made)
-}
-
-/// Returns the statements of this file.
-pub fn statements() -> Vec<&'static Sql> {
-    vec![
-        &NEW_CLAIMS,
-        &CHANGED_CLAIMS,
-        &REMOVED_CLAIMS,
-        &CONTACT_KEYS,
-        &SHARED_KEYS,
-        &NEW_DELIVERIES,
-        &DELIVERY_KEYS,
-        &CHANGED_DELIVERIES,
-        &NEW_ITEMS,
-        &ITEMS,
-        &REMOVED_ITEMS,
-        &FETCHES,
-        &REMOVED_FETCHES,
-        &ANSWERS,
-        &PAUSES,
-        &HISTORY,
-        &LOGS,
-    ]
 }

@@ -47,12 +47,6 @@ pub async fn all(
 
 /// Returns every statement, including those generated from the descriptions.
 pub fn statements() -> Vec<&'static Sql> {
-    [
-        dialogue::statements(),
-        feeds::statements(),
-        leads::statements(),
-        queue::statements(),
-        repairs::statements(),
-    ]
-    .concat()
+    let feeds = feeds::statements();
+    [dialogue::SQL, &feeds, leads::SQL, queue::SQL, repairs::SQL].concat()
 }

@@ -8,10 +8,16 @@ use crate::change::RowChange;
 use crate::decide::{DeliveryRecord, WorkingSet};
 use crate::operations::batch::load::locked::{LockedRows, SEND, WHOLE, place};
 use crate::schema::{self, table::OnConflict};
-use crate::sql::{Arg, Sql, SqlValue, Tx, args, made};
+use crate::sql::{Arg, Sql, SqlValue, Tx, args, made, statements};
 use crate::{StoreError, Write};
 use leadhost_domain::delivery::DeliveryStatus;
 use leadhost_domain::time::Micros;
+
+statements! {
+    // The size of a delivery is kept as it was on arrival.
+    static WAITS: Sql = made(|| schema::QUEUE.insert(&[], OnConflict::Update));
+    static IS_DONE: Sql = made(|| schema::QUEUE.remove());
+}
 
 /// Returns whether a delivery in this state has a place in the queue even if it is not leased.
 fn waits(status: DeliveryStatus) -> bool {
@@ -27,10 +33,6 @@ fn waits(status: DeliveryStatus) -> bool {
         | DeliveryStatus::Ignored => false,
     }
 }
-
-// The size of a delivery is kept as it was on arrival.
-static WAITS: Sql = made(|| schema::QUEUE.insert(&[], OnConflict::Update));
-static IS_DONE: Sql = made(|| schema::QUEUE.remove());
 
 /// Saves the places in the queue of changed deliveries, fetches and sends, and removes the
 /// places of finished work.
@@ -136,9 +138,4 @@ fn size(delivery: &DeliveryRecord, writes: &[Write]) -> i64 {
         }
         _ => 0,
     }
-}
-
-/// Returns the statements of this file.
-pub fn statements() -> Vec<&'static Sql> {
-    vec![&WAITS, &IS_DONE]
 }
