@@ -27,7 +27,6 @@ pub struct Apply {
 }
 
 impl Apply {
-    /// Sends the workspace file and prints the changes.
     pub async fn run(self) -> Result<(), CommandFailure> {
         let file = workspace_file::read(&self.file)?;
         let client = self.service.client()?;
@@ -39,7 +38,6 @@ impl Apply {
     }
 }
 
-/// Returns a failure with every problem of the file, one per line.
 fn explain(file: &Path, refusal: ServiceRefusal) -> CommandFailure {
     if refusal.status != StatusCode::UNPROCESSABLE_ENTITY {
         return refusal.into();
@@ -122,7 +120,6 @@ fn show(report: &ApplyReport, flags: &ServiceFlags) {
     }
 }
 
-/// Prints rows with a title, if there are any.
 fn section(title: &str, headings: &[&str], rows: impl Iterator<Item = Vec<String>>) {
     let rows: Vec<Vec<String>> = rows.collect();
     if !rows.is_empty() {

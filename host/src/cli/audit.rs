@@ -58,7 +58,6 @@ impl ServiceCommand for ShowAudit {
 }
 
 impl ShowAudit {
-    /// Returns whether an export prints the row.
     fn has(&self, row: &AuditRow, since: Option<Micros>) -> bool {
         let is_equal = |asked: &Option<String>, value: &str| {
             asked.as_ref().is_none_or(|asked| asked.as_str() == value)

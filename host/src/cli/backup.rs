@@ -41,7 +41,6 @@ pub struct Backup {
 }
 
 impl Backup {
-    /// Copies the store and prints what the copy contains.
     pub async fn run(self) -> Result<(), CommandFailure> {
         let overrides = self.overrides();
         let file = self.config.as_deref();
@@ -116,7 +115,6 @@ impl Backup {
         Ok(())
     }
 
-    /// Returns the keys of the configuration that the command line sets.
     fn overrides(&self) -> Vec<(String, String)> {
         let mut overrides = Vec::new();
         for (key, value) in [

@@ -1,6 +1,3 @@
-//! Captured deliveries as the admin API gives them, for `leadhost delivery export` and `leadhost plugin
-//! replay`.
-
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
@@ -27,7 +24,6 @@ pub async fn fetch(
     Ok(answer.content)
 }
 
-/// Returns a body that an answer has as text or in base64.
 pub fn body(text: Option<&str>, base64: Option<&str>) -> Result<Vec<u8>, CommandFailure> {
     match (text, base64) {
         (Some(text), _) => Ok(text.as_bytes().to_vec()),
@@ -40,7 +36,6 @@ pub fn body(text: Option<&str>, base64: Option<&str>) -> Result<Vec<u8>, Command
     }
 }
 
-/// Returns how many bytes a captured delivery has.
 pub fn bytes(capture: &CaptureView) -> u64 {
     let answers = capture.answers.iter().map(|answer| {
         let body = answer.body.as_ref().or(answer.body_base64.as_ref());

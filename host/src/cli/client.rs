@@ -113,7 +113,6 @@ pub struct AdminClient {
     component_bytes: usize,
 }
 
-/// Runs an asynchronous command on the current thread.
 pub fn block_on<T>(
     command: impl Future<Output = Result<T, CommandFailure>>,
 ) -> Result<T, CommandFailure> {
@@ -242,22 +241,18 @@ impl ServiceAddress {
         Ok(Some(content.admin))
     }
 
-    /// Returns the service's data folder, if one is given.
     pub fn data_dir(&self) -> Option<&Path> {
         self.data_dir.as_deref()
     }
 
-    /// Returns the service's configuration file, if one is given.
     pub fn config_file(&self) -> Option<&Path> {
         self.config.as_deref()
     }
 
-    /// Returns whether the command prints JSON.
     pub fn json(&self) -> bool {
         self.json
     }
 
-    /// Returns the flags with which a command reaches the same service.
     pub fn flags(&self) -> ServiceFlags {
         ServiceFlags::new(
             self.data_dir.as_deref(),
@@ -421,12 +416,10 @@ fn as_typed(message: &str) -> String {
 }
 
 impl AdminClient {
-    /// Returns whether the command prints JSON.
     pub fn json(&self) -> bool {
         self.json
     }
 
-    /// Returns the flags with which a command reaches the same service.
     pub fn flags(&self) -> &ServiceFlags {
         &self.flags
     }
@@ -445,7 +438,6 @@ impl AdminClient {
         }
     }
 
-    /// Reads a resource and prints it.
     pub async fn show<T: DeserializeOwned>(
         &self,
         path: &str,
@@ -455,7 +447,6 @@ impl AdminClient {
         Ok(())
     }
 
-    /// Sends a JSON body and prints the answer.
     pub async fn act<T: DeserializeOwned>(
         &self,
         path: &str,
@@ -466,7 +457,6 @@ impl AdminClient {
         Ok(())
     }
 
-    /// Reads a resource.
     pub async fn get<T: DeserializeOwned>(
         &self,
         path: &str,
@@ -474,7 +464,6 @@ impl AdminClient {
         self.try_get(path).await?.map_err(CommandFailure::from)
     }
 
-    /// Like `get`, but returns the service's refusal to the caller.
     pub async fn try_get<T: DeserializeOwned>(
         &self,
         path: &str,
@@ -483,7 +472,6 @@ impl AdminClient {
             .await
     }
 
-    /// Sends a JSON body.
     pub async fn post<T: DeserializeOwned>(
         &self,
         path: &str,
@@ -494,7 +482,6 @@ impl AdminClient {
             .map_err(CommandFailure::from)
     }
 
-    /// Like `post`, but returns the service's refusal to the caller.
     pub async fn try_post<T: DeserializeOwned>(
         &self,
         path: &str,
@@ -504,7 +491,6 @@ impl AdminClient {
             .await
     }
 
-    /// Changes a resource with a JSON body.
     pub async fn patch<T: DeserializeOwned>(
         &self,
         path: &str,
@@ -525,7 +511,6 @@ impl AdminClient {
             .await
     }
 
-    /// Sends a component file.
     pub async fn post_wasm<T: DeserializeOwned>(
         &self,
         path: &str,
@@ -549,7 +534,6 @@ impl AdminClient {
         Box::pin(self.exchange(Method::PUT, path, content_type, body)).await
     }
 
-    /// Removes a resource.
     pub async fn delete<T: DeserializeOwned>(
         &self,
         path: &str,
@@ -557,7 +541,6 @@ impl AdminClient {
         self.try_delete(path).await?.map_err(CommandFailure::from)
     }
 
-    /// Like `delete`, but returns the service's refusal to the caller.
     pub async fn try_delete<T: DeserializeOwned>(
         &self,
         path: &str,
@@ -683,7 +666,6 @@ impl AdminClient {
     }
 }
 
-/// Sends the only request of a connection.
 async fn send<S, B>(stream: S, request: Request<B>) -> Result<Response<Incoming>, hyper::Error>
 where
     S: AsyncRead + AsyncWrite + Send + Unpin + 'static,

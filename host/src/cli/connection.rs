@@ -1,5 +1,3 @@
-//! `leadhost connection`.
-
 use clap::Args;
 
 use crate::cli::client::AdminClient;

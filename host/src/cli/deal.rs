@@ -1,5 +1,3 @@
-//! `leadhost deal`.
-
 use clap::Args;
 
 use crate::cli::client::{AdminClient, encoded, query};

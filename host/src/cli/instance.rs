@@ -1,5 +1,3 @@
-//! `leadhost instance`.
-
 use clap::Args;
 use serde_json::json;
 

@@ -33,7 +33,6 @@ pub enum MappingCommand {
 }
 
 impl MappingCommand {
-    /// Runs the subcommand.
     pub async fn run(self) -> Result<(), CommandFailure> {
         match self {
             Self::Try(command) => command.run().await,
@@ -139,7 +138,6 @@ impl TryMapping {
     }
 }
 
-/// Returns the body of a stored delivery, and gives its other parts to the call.
 fn take_delivery(text: &[u8], call: &mut Run) -> Result<Vec<u8>, CommandFailure> {
     let refused = |what: &dyn std::fmt::Display| {
         CommandFailure::new(format!(

@@ -44,7 +44,6 @@ pub struct Migrate {
 }
 
 impl Migrate {
-    /// Moves the store and prints the comparison of both sides.
     pub async fn run(self) -> Result<(), CommandFailure> {
         let from = self.file()?;
         let to = StoreUrl::new(self.to.clone());

@@ -1,5 +1,3 @@
-//! The open rollouts, as `leadhost status` and `leadhost plugin list` show them.
-
 use super::output::say;
 use super::table::{optional, rounded, table};
 use leadhost_admin_api::open_rollouts::OpenRollout;

@@ -22,7 +22,6 @@ pub struct Openapi {
 }
 
 impl Openapi {
-    /// Prints what the flags ask for.
     pub fn run(&self) -> Result<(), CommandFailure> {
         if self.digest {
             say(openapi::digest().trim_end());

@@ -1,6 +1,3 @@
-//! The state that a running service reports: the answers of the admin API that `leadhost status` and
-//! `leadhost doctor` judge.
-
 use hyper::StatusCode;
 use serde::Deserialize;
 
@@ -17,7 +14,6 @@ pub struct Readiness {
     pub reasons: Vec<String>,
 }
 
-/// Reads the lists that complete this state of the service.
 pub async fn read(
     client: &AdminClient,
     status: AdminAnswer<ServiceStatus>,

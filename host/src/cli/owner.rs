@@ -1,5 +1,3 @@
-//! `leadhost owner`. The e-mail address identifies an owner.
-
 use clap::Args;
 use hyper::StatusCode;
 use serde::Deserialize as _;

@@ -1,5 +1,3 @@
-//! Arguments for paged lists, newest first, and the hint for the next page.
-
 use std::fmt::Display;
 
 use clap::Args;

@@ -1,5 +1,3 @@
-//! `pause` and `resume` of connections and instances.
-
 use serde::de::IgnoredAny;
 use serde_json::json;
 
@@ -8,7 +6,6 @@ use super::failure::CommandFailure;
 use super::output::say;
 use leadhost_admin_api::connections::PauseRequest;
 
-/// Pauses a thing of a list, and says what that means.
 pub async fn pause(
     client: &AdminClient,
     (list, name): (&str, &str),
@@ -20,7 +17,6 @@ pub async fn pause(
     client.act(&path, &PauseRequest { reason }, show).await
 }
 
-/// Resumes a thing of a list.
 pub async fn resume(
     client: &AdminClient,
     (list, name): (&str, &str),

@@ -234,7 +234,6 @@ impl TailFollower {
         Ok((rows, skipped_before))
     }
 
-    /// Keeps the rows that are new.
     fn take(&mut self, rows: Vec<DeliveryView>, skipped_before: Option<DeliveryId>) -> News {
         let is_silent = self.polls < SILENT_POLLS;
         self.polls = self.polls.saturating_add(1);

@@ -1,5 +1,3 @@
-//! `leadhost workspace`.
-
 use clap::Args;
 
 use crate::cli::client::AdminClient;

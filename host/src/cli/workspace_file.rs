@@ -9,7 +9,6 @@ use serde_json::{Map, Value, json};
 use super::failure::CommandFailure;
 use leadhost_admin_api::apply;
 
-/// Returns the file as JSON, with its secrets resolved.
 pub fn read(path: &Path) -> Result<Value, CommandFailure> {
     let mut file = read_toml(path).map_err(|failure| match path.exists() {
         true => failure,

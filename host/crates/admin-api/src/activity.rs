@@ -1,5 +1,3 @@
-//! Counts of deliveries, leads, messages and failures, by connection and instance.
-
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -44,7 +42,6 @@ pub enum ActivityPeriod {
 impl ActivityPeriod {
     pub const ALL: [Self; 3] = [Self::Hour, Self::Day, Self::Week];
 
-    /// Returns the word of the interface.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Hour => "hour",

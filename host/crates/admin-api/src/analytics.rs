@@ -1,5 +1,3 @@
-//! The counts of a workspace's conversations and tickets.
-
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};

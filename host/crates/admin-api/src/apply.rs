@@ -1,5 +1,3 @@
-//! Workspace files: their application.
-
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
@@ -13,7 +11,6 @@ use leadhost_domain::workspace::{ChangeKind, PartKind};
 /// The prefix of the text of a secret that the service shall make. A prefix of the secret may follow.
 pub const GENERATED: &str = "generate:";
 
-/// Returns such a secret as the admin API takes it, or `None` if the text is another one.
 pub fn to_generate(text: &str) -> Option<Value> {
     let prefix = text.strip_prefix(GENERATED)?;
     Some(json!({ "generate": prefix }))

@@ -1,5 +1,3 @@
-//! The audit.
-
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 

@@ -1,5 +1,3 @@
-//! The configuration in force.
-
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 

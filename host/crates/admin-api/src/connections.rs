@@ -1,5 +1,3 @@
-//! Connections of sources, to which leads are posted.
-
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
@@ -24,7 +22,6 @@ pub struct Connections {
 }
 
 impl Connections {
-    /// Returns the connections that are not retired.
     pub fn in_use(&self) -> impl Iterator<Item = &ConnectionView> {
         self.connections.iter().filter(|one| !one.retired)
     }
@@ -289,7 +286,6 @@ columns! {
 }
 
 impl Bound {
-    /// Returns the values of each route.
     pub fn routes_in_words(&self) -> Option<String> {
         let routes = self.routes.iter();
         let routes = routes.map(|(name, values)| format!("{name} {}", values.join(", ")));
@@ -335,7 +331,6 @@ fn shares(fields: &LeadFields) -> String {
     )
 }
 
-/// Returns a change with the state before and after it.
 pub fn change_in_words(change: &SourceChange) -> String {
     let SourceChange {
         what,

@@ -1,5 +1,3 @@
-//! Persons: found and shown, their erasure on request, and the record of it.
-
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 

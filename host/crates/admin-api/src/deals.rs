@@ -1,5 +1,3 @@
-//! Deals: found by the persons and ids that lead to them, shown with their history, and removed.
-
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
@@ -258,7 +256,6 @@ pub struct FieldOfChange<'a> {
 }
 
 impl DealChangeView {
-    /// Returns the changed fields.
     pub fn fields(&self) -> Vec<FieldOfChange<'_>> {
         let fields = self.changes.iter();
         let fields = fields.map(|field| FieldOfChange {
@@ -294,7 +291,6 @@ fn partner(partner: String, key: String) -> String {
     format!("{partner} (key {key})")
 }
 
-/// Returns the name of what a value is the id of, or the value.
 fn named_value(value: &Value, name: Option<&String>) -> Cell {
     match name {
         Some(name) => Cell::from(name).note(Some(plain(value))),
@@ -303,7 +299,6 @@ fn named_value(value: &Value, name: Option<&String>) -> Cell {
 }
 
 impl ProductName {
-    /// Returns the name, with the id in the catalogue.
     pub fn cell(&self) -> Cell {
         Cell::from(self.name.as_deref().unwrap_or_default()).note(self.external_id.as_ref())
     }

@@ -1,5 +1,3 @@
-//! Deliveries: the requests of senders, and their results.
-
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -176,7 +174,6 @@ impl Replayed {
         error.filter(|_| has_made)
     }
 
-    /// Returns what became of it, for people.
     pub fn sentence(&self) -> String {
         let (id, status) = (self.id, self.status.as_str());
         match (self.stays(), &self.error) {
@@ -261,7 +258,6 @@ pub struct ItemDifference<'a> {
     diff: &'a FieldDiff,
 }
 
-/// Returns the fields of an item that would change, or did.
 pub fn differences(item: &ItemOutcome) -> Vec<ItemDifference<'_>> {
     let all = item.diff.iter();
     all.map(|diff| ItemDifference { item, diff }).collect()

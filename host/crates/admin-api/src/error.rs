@@ -1,5 +1,3 @@
-//! Refusals of the admin API.
-
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 

@@ -1,5 +1,3 @@
-//! The jobs that count analytics.
-
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};

@@ -1,5 +1,3 @@
-//! The hosts that share a store.
-
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 

@@ -1,5 +1,3 @@
-//! Instances: messaging bots, and the channels of those that have an adapter.
-
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
@@ -104,7 +102,6 @@ impl InstanceView {
         value(self.settings.as_ref()?)
     }
 
-    /// Returns the state of its list of templates.
     pub fn templates(&self) -> Option<&Templates> {
         self.settings.as_ref()?.templates.as_ref()
     }
@@ -119,7 +116,6 @@ fn span(seconds: u64) -> String {
 }
 
 impl Templates {
-    /// Returns the number of approved templates, such as `2 of 3`.
     pub fn in_words(&self) -> Option<String> {
         if self.unlisted {
             return Some("not listed".to_owned());
@@ -129,7 +125,6 @@ impl Templates {
         Some(format!("{} of {}{stale}", self.approved, self.count))
     }
 
-    /// Returns the templates themselves, none in a list of instances.
     pub fn listed(&self) -> &[Template] {
         self.list.as_deref().unwrap_or_default()
     }

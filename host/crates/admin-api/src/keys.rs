@@ -1,5 +1,3 @@
-//! Keys of partners, data clients and operators.
-
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::ToSchema;

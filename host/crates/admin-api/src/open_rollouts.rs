@@ -1,5 +1,3 @@
-//! Open rollouts in short, as lists of plugins and the status of the service show them.
-
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 

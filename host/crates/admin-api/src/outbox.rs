@@ -1,5 +1,3 @@
-//! Messages: sent, waiting, with an unknown outcome, and received.
-
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
@@ -61,7 +59,6 @@ impl MessageView {
         self.metadata.status == MessageState::Unknown.as_str()
     }
 
-    /// Returns whether the message waits for its instance, and not for a reason of its own.
     pub fn waits_for_instance(&self) -> bool {
         let metadata = &self.metadata;
         metadata.status == MessageState::Waiting.as_str()
@@ -191,7 +188,6 @@ pub struct RefusedMessage {
 }
 
 impl ResolvedMany {
-    /// Adds the outcome of another request.
     pub fn add(&mut self, other: Self) {
         for (state, number) in other.states {
             *self.states.entry(state).or_default() += number;
@@ -201,7 +197,6 @@ impl ResolvedMany {
         self.left += other.left;
     }
 
-    /// Returns what became of the messages, as sentences.
     pub fn summary(&self) -> String {
         let resolved = self.states.values().sum::<u64>();
         let mut text = match resolved {
@@ -267,14 +262,12 @@ impl ListedMessage<'_> {
         self.message.why(self.instances)
     }
 
-    /// Returns `workspace/name` of its instance.
     pub fn instance(&self) -> Option<String> {
         let mut all = self.instances.iter().flat_map(|all| &all.instances);
         let own = all.find(|instance| Some(instance.id) == self.message.instance_id)?;
         Some(name_in_workspace(&own.workspace, &own.name))
     }
 
-    /// Returns the recipient or the sender.
     fn direction(&self) -> String {
         let MessageView {
             metadata,

@@ -1,5 +1,3 @@
-//! The outcomes and costs of calls, over time and by version of a plugin.
-
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};

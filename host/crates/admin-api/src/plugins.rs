@@ -1,5 +1,3 @@
-//! Plugins and their versions.
-
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -326,7 +324,6 @@ pub struct VerifiedPlugin {
 }
 
 impl VerifiedPlugin {
-    /// Returns whether there are deliveries that were not chosen.
     pub fn is_part(&self) -> bool {
         self.coverage.total_is_least || self.coverage.chosen < self.coverage.total
     }

@@ -1,5 +1,3 @@
-//! Repairs: replays of all deliveries that a version converted, with a receipt of their changes.
-
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
@@ -153,7 +151,6 @@ pub struct RepairedDeliveries {
 pub const FAILED: &str = "failed";
 
 impl RepairedDeliveries {
-    /// Returns how many there are.
     pub fn sum(&self) -> u64 {
         let others = self.others().map(|(count, _)| count);
         self.replayed + others.sum::<u64>()
@@ -313,7 +310,6 @@ columns! {
 }
 
 impl RepairFacts {
-    /// Returns the version whose deliveries are replayed.
     pub fn version_named(&self) -> String {
         let version = self.version.as_deref().unwrap_or("-");
         format!("{} {version} ({})", self.plugin, self.converted_by.short())

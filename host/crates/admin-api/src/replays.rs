@@ -104,7 +104,6 @@ pub struct ChangedRows {
 }
 
 impl ReplayedMany {
-    /// Counts a delivery that became something.
     pub fn count(&mut self, status: DeliveryStatus, items: &[ItemOutcome]) {
         *self.statuses.entry(status.as_str().to_owned()).or_default() += 1;
         self.changes.add(items);
@@ -118,14 +117,12 @@ impl ReplayedMany {
         }
     }
 
-    /// Returns the number of deliveries of all connections.
     pub fn found(&self) -> u64 {
         self.connections.iter().map(|one| one.deliveries).sum()
     }
 }
 
 impl ReplayChanges {
-    /// Adds those of the items of a delivery.
     pub fn add(&mut self, items: &[ItemOutcome]) {
         for item in items {
             for diff in &item.diff {
@@ -153,7 +150,6 @@ impl ReplayChanges {
         }
     }
 
-    /// Returns whether no row changes.
     pub fn is_empty(&self) -> bool {
         self.deals.rows + self.contacts.rows + self.messages == 0
     }

@@ -1,5 +1,3 @@
-//! Rollouts of plugin versions.
-
 use std::cmp::Reverse;
 
 use serde::{Deserialize, Serialize};
@@ -52,7 +50,6 @@ pub struct RolloutRequest {
 }
 
 impl RolloutRequest {
-    /// Returns what is wrong with the plan, or `None`.
     pub fn fault(&self) -> Option<String> {
         let most = match self.mode {
             RolloutMode::Shadow => 1,
@@ -233,7 +230,6 @@ impl RolloutView {
         }
     }
 
-    /// Returns the seconds that are left of the stage or step, or `None` if it has no end.
     fn seconds_left(&self) -> Option<u64> {
         let lasts = self.plan.step(self.stage, 0)?.lasts?;
         Some(lasts.as_secs().saturating_sub(self.spent_seconds))

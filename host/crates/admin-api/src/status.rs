@@ -1,5 +1,3 @@
-//! The state of the service.
-
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use uuid::Uuid;
@@ -73,7 +71,6 @@ impl ServiceStatus {
         self.disk.as_ref()?.free_bytes
     }
 
-    /// Returns how many hosts are live.
     pub fn live_hosts(&self) -> usize {
         self.hosts.iter().filter(|host| host.alive).count()
     }
@@ -135,7 +132,6 @@ pub struct RefusedDeliveriesView {
 }
 
 impl RefusedWritesView {
-    /// Returns how many requests were no deliveries of senders.
     pub fn other_requests(&self) -> u64 {
         let named: u64 = self.deliveries.iter().map(|one| one.deliveries).sum();
         self.requests

@@ -169,7 +169,6 @@ pub fn refusal(output: &Value) -> Option<String> {
     Some(format!("{}{place}", text("message")))
 }
 
-/// Returns the items of a conversion with their explanations.
 pub fn items(answer: &Value, explanations: &[Value]) -> Vec<TriedItem> {
     let items = answer["items"].as_array().into_iter().flatten();
     items
@@ -230,7 +229,6 @@ fn fields(lead: &Value, explanations: &[&Value], unexplained: ReadHow) -> Vec<Tr
     fields
 }
 
-/// Returns the phones with those that name their country as the service reads them.
 fn read_phones(phones: &Value) -> Value {
     let phones = phones.as_array().into_iter().flatten();
     let read = phones.map(|phone| {
@@ -243,13 +241,11 @@ fn read_phones(phones: &Value) -> Value {
     read.collect()
 }
 
-/// Whether a field has the value that a lead has without any.
 fn is_default(field: &str, value: &Value) -> bool {
     matches!((field, value), ("isTest", Value::Bool(false)))
         || field == "action" && value == "create"
 }
 
-/// Returns a value in a cell, cut to its bound.
 fn shown(value: &Value) -> String {
     bounded(text_of(value), VALUE_CHARACTERS)
 }

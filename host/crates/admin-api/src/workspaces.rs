@@ -1,5 +1,3 @@
-//! Workspaces, their owners, agents and products.
-
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 

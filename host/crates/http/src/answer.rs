@@ -193,7 +193,6 @@ fn traced(
     span
 }
 
-/// Returns the method, or what the conventions say for one that is not known.
 fn method(head: &Parts) -> &'static str {
     match head.method {
         Method::GET => "GET",
@@ -207,7 +206,6 @@ fn method(head: &Parts) -> &'static str {
     }
 }
 
-/// Notes the answer in the trace, and the trace in the log lines that follow.
 fn end(traced: &Span, status: u16) {
     if traced.is_on() {
         traced.set("http.response.status_code", status);
@@ -356,7 +354,6 @@ fn count_unread(call: &Call<'_>, reply: ApiResponse) -> ApiResponse {
     }
 }
 
-/// Adds the headers that every answer has.
 fn carried_by_all(head: &Parts, id: &RequestId, reply: &mut ApiResponse) {
     let headers = reply.headers_mut();
     headers.insert(HeaderName::from_static(request_id::HEADER), id.header());

@@ -16,7 +16,6 @@ pub struct Asset {
 }
 
 impl Asset {
-    /// Compresses the text.
     pub fn new(content_type: &'static str, text: &'static str) -> Self {
         Self {
             content_type,

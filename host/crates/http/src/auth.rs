@@ -32,17 +32,14 @@ pub struct WorkspaceCaller {
 }
 
 impl WorkspaceCaller {
-    /// Returns the scope of the queries that this caller may make.
     pub fn scope(&self) -> &Scope {
         &self.scope
     }
 
-    /// Returns the workspace that the key reads.
     pub fn workspace(&self) -> &Workspace {
         &self.workspace
     }
 
-    /// Returns the id of the key.
     pub fn key(&self) -> KeyId {
         self.key
     }
@@ -58,22 +55,18 @@ pub struct PartnerCaller {
 }
 
 impl PartnerCaller {
-    /// Returns the scope of the queries and commits that this caller may make.
     pub fn scope(&self) -> &Scope {
         &self.scope
     }
 
-    /// Returns the workspace that the partner works in.
     pub fn workspace(&self) -> &Workspace {
         &self.workspace
     }
 
-    /// Returns the partner that the key or access token belongs to.
     pub fn partner(&self) -> &Partner {
         &self.partner
     }
 
-    /// Returns the id of the key or access token.
     pub fn key(&self) -> KeyId {
         self.key
     }
@@ -95,17 +88,14 @@ pub struct AdminCaller {
 }
 
 impl AdminCaller {
-    /// Returns the id of the admin key.
     pub fn key(&self) -> KeyId {
         self.caller.key.id
     }
 
-    /// Returns the role of the admin key.
     pub fn role(&self) -> Role {
         self.caller.key.role.unwrap_or(Role::Viewer)
     }
 
-    /// Returns the label of the admin key, or its id if it has none.
     pub fn label(&self) -> String {
         self.caller.key.shown()
     }
@@ -137,7 +127,6 @@ pub async fn partner(call: &Call<'_>) -> Result<PartnerCaller, ApiError> {
     partner_caller(&caller)
 }
 
-/// Authenticates a partner's access token, sent as a bearer token.
 pub async fn access_token(call: &Call<'_>) -> Result<PartnerCaller, ApiError> {
     let caller = bearer_grant(call, KeyKind::AccessToken).await?;
     partner_caller(&caller)
@@ -185,7 +174,6 @@ pub async fn signed_in(call: &Call<'_>, digest: &[u8; 32]) -> Result<AdminCaller
     within_rate(call, caller)
 }
 
-/// Returns whether the admin key of a session is still valid.
 pub async fn is_signed_in(http: &Http, digest: &[u8; 32]) -> Result<bool, StoreError> {
     Ok(live(http, digest, KeyKind::Admin).await?.is_some())
 }

@@ -81,7 +81,6 @@ impl UnreadBody {
         }
     }
 
-    /// Returns a body that is there already.
     pub fn whole(bytes: impl Into<Bytes>, share: BudgetShare) -> Self {
         let given = bytes.into();
         Self {
@@ -106,7 +105,6 @@ impl UnreadBody {
         }
     }
 
-    /// Counts the body for this connection too.
     pub fn going_to(mut self, connection: &ConnectionId) -> Self {
         if let Some(share) = self.share.as_mut() {
             share.goes_to(connection);
@@ -231,7 +229,6 @@ impl From<ApiError> for ReadError {
     }
 }
 
-/// Counts a body for which there is no room, and returns its refusal.
 pub fn shed(http: &Http, short: Short) -> ApiError {
     http.core.metrics.http.shed(match short {
         Short::All => Shed::Bodies,

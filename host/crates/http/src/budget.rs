@@ -134,7 +134,6 @@ impl BudgetShare {
         self.connection = Some(connection.clone());
     }
 
-    /// Returns the bytes that the share holds.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
@@ -154,7 +153,6 @@ impl BudgetShare {
         self.take(bytes.min(self.budget.bounds.peer))
     }
 
-    /// Takes this many bytes more, or none.
     pub fn take(&mut self, bytes: usize) -> Result<(), Short> {
         let BudgetBounds {
             all,

@@ -183,7 +183,6 @@ impl ConnectionPlaces {
 }
 
 impl Seat {
-    /// Returns when this connection has to close.
     pub async fn asked_to_close(&self) {
         self.go.notified().await;
     }
@@ -222,7 +221,6 @@ mod tests {
         [192, 0, 2, number].into()
     }
 
-    /// Returns the progress of an idle connection.
     fn idle() -> ConnectionProgress {
         let progress = ConnectionProgress::new();
         progress.mark_received();

@@ -77,7 +77,6 @@ fn of_page(call: &Call<'_>, asset: &Asset) -> ApiResponse {
 
 const PAGE: &str = include_str!("docs/page.html");
 
-/// Returns the page with the title of the admin API.
 fn admin_page() -> &'static str {
     static TEXT: OnceLock<String> = OnceLock::new();
     TEXT.get_or_init(|| PAGE.replace("Leadhost API", "Leadhost admin API"))

@@ -160,29 +160,24 @@ pub enum UnprocessableDetails {
 }
 
 impl ApiError {
-    /// Returns an [`Self::Internal`] with this cause.
     pub fn internal(source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         Self::Internal(source.into())
     }
 
-    /// Returns a refusal with a code of its own.
     pub fn coded(code: ErrorCode, message: impl Into<String>) -> Self {
         let message = message.into();
         Self::Coded { code, message }
     }
 
-    /// Returns the refusal of a parameter of the query.
     pub fn parameter(message: impl Into<String>) -> Self {
         Self::coded(ErrorCode::InvalidParameter, message)
     }
 
-    /// Returns the [`Self::NotFound`] of an unknown metric set of analytics.
     pub fn no_metric_set() -> Self {
         let known = MetricSet::ALL.map(MetricSet::as_str).join(", ");
         Self::NotFound(format!("There is no such metric set; use one of {known}."))
     }
 
-    /// Returns a [`Self::Conflict`] without details.
     pub fn conflict(message: impl Into<String>) -> Self {
         Self::Conflict {
             message: message.into(),
@@ -190,7 +185,6 @@ impl ApiError {
         }
     }
 
-    /// Returns an [`Self::Unprocessable`] without details.
     pub fn unprocessable(message: impl Into<String>) -> Self {
         Self::Unprocessable {
             message: message.into(),
@@ -198,12 +192,10 @@ impl ApiError {
         }
     }
 
-    /// Returns the status and the message for the client.
     pub fn outside(&self) -> (StatusCode, Cow<'_, str>) {
         (status_of(self.code()), self.message())
     }
 
-    /// Returns the word for the cause.
     pub fn code(&self) -> ErrorCode {
         use ErrorCode as C;
         match self {
@@ -246,7 +238,6 @@ impl ApiError {
         }
     }
 
-    /// Returns the message for the client.
     fn message(&self) -> Cow<'_, str> {
         match self {
             Self::BadRequest(message) => message.into(),
@@ -310,7 +301,6 @@ impl ApiError {
         }
     }
 
-    /// Returns the time after which a retry makes sense.
     pub fn retry_after(&self) -> Option<Duration> {
         match self {
             Self::TooManyRequests { retry_after }
@@ -364,7 +354,6 @@ impl ApiError {
         }
     }
 
-    /// Returns the body in the family's shape.
     pub fn body(&self, family: Family) -> Value {
         let (status, message) = self.outside();
         let (message, code) = (&*message, self.code());
@@ -461,7 +450,6 @@ impl ApiError {
 
 pub const PROBLEM: &str = "application/problem+json";
 
-/// Returns the status of the errors with this code.
 fn status_of(code: ErrorCode) -> StatusCode {
     use ErrorCode as C;
     use StatusCode as S;
@@ -508,7 +496,6 @@ fn status_of(code: ErrorCode) -> StatusCode {
 /// Header lines that hyper's HTTP/1.1 parser accepts by default.
 const HEADER_LINES: usize = 100;
 
-/// Returns the name of this kind of key in messages.
 fn name_of(kind: KeyKind) -> &'static str {
     match kind {
         KeyKind::Partner => "partner key",
@@ -678,7 +665,6 @@ mod tests {
         }
     }
 
-    /// Returns whether only the admin API has this code.
     fn is_of_operators(code: ErrorCode) -> bool {
         let guide = include_str!("../../../../docs/partners.md");
         let told = guide.split("The admin API also has").nth(1);

@@ -34,7 +34,6 @@ use leadhost_store::{ExportPage, Store};
 pub const ANSWERED: &str = "A page of rows. With `application/x-ndjson` in `Accept`: one row per line, \
      then a line `{\"next_cursor\":..,\"count\":..}`.";
 
-/// Describes the parameters of a page.
 pub fn paged(operation: Operation<'_>) -> Operation<'_> {
     operation
         .query("cursor", pattern("^([0-9A-Za-z_-]{75,})?$", ""), "The `next_cursor` of the previous page; empty or absent for the first. It is valid for its workspace, feed and filters, and across restarts.")
@@ -50,7 +49,6 @@ pub enum FeedKind {
 }
 
 impl FeedKind {
-    /// Returns the feed's number in cursors.
     fn code(self) -> u8 {
         const IDS: u8 = 0x80;
         match self {
@@ -74,7 +72,6 @@ pub struct Pull {
 }
 
 impl Pull {
-    /// Returns a pull that does not continue from a cursor.
     pub fn new(feed: FeedKind, after: i64, upper: Option<i64>, filter: String) -> Self {
         Self {
             feed,
@@ -117,7 +114,6 @@ impl Pull {
         }))
     }
 
-    /// Returns the answer with a page of the pull.
     pub fn answer(
         self,
         call: &Call<'_>,
@@ -254,7 +250,6 @@ mod tests {
     use super::*;
     use leadhost_domain::row::ExportRow;
 
-    /// Returns a page in which each row is a piece.
     fn page(rows: &[&str]) -> ExportPage {
         let of = |json: &&str| ExportRow {
             stamp: 1,

@@ -78,7 +78,6 @@ fn fingerprint(subject: &str, body: &Value) -> String {
     hex::encode(&Sha256::digest(format!("{subject}{body}")))
 }
 
-/// Returns the error for a key that was used with another request before.
 pub fn reused() -> ApiError {
     ApiError::coded(
         ErrorCode::IdempotencyKeyReused,
@@ -86,7 +85,6 @@ pub fn reused() -> ApiError {
     )
 }
 
-/// Returns a stored answer as a reply, for the first time or as a replay.
 pub fn stored_reply(
     call: &Call<'_>,
     answer: StoredAnswer,
@@ -132,7 +130,6 @@ fn refusal(answer: &StoredAnswer) -> ApiError {
     ApiError::coded(code.unwrap_or(otherwise), message)
 }
 
-/// Returns whether the text is a key, as the expression in the document says.
 fn is_key(text: &str) -> bool {
     (1..=limits::IDEMPOTENCY_KEY_CHARACTERS).contains(&text.len())
         && text.bytes().all(|byte| byte.is_ascii_graphic())

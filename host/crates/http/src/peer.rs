@@ -8,7 +8,6 @@ use hyper::HeaderMap;
 
 use leadhost_domain::network::Networks;
 
-/// Returns the nearest address that is not of a trusted proxy.
 pub fn address(trusted: &Networks, peer_address: IpAddr, headers: &HeaderMap) -> IpAddr {
     let mut peer = peer_address.to_canonical();
     // Each proxy appends the address of its own client.

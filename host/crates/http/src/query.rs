@@ -50,14 +50,12 @@ impl<'a> Query<'a> {
         Some(value)
     }
 
-    /// Returns all names and values, in order.
     pub fn pairs(&self) -> impl Iterator<Item = (&str, &str)> {
         self.0
             .iter()
             .map(|(name, value)| (name.as_ref(), value.as_ref()))
     }
 
-    /// Returns the values of a name that may be repeated.
     pub fn all<'q>(&'q self, name: &'q str) -> impl Iterator<Item = &'q str> {
         let named = self.0.iter().filter(move |(key, _)| key == name);
         named.map(|(_, value)| value.as_ref())
@@ -137,7 +135,6 @@ impl<'a> Query<'a> {
         })
     }
 
-    /// Lists the names other than these in a header of the answer.
     pub fn name_ignored(&self, known: &[String], headers: &mut HeaderMap) {
         let mut ignored: Vec<&str> = Vec::new();
         for (name, _) in self.pairs() {

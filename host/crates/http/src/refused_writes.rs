@@ -110,12 +110,10 @@ impl RefusedWriteCounter {
         counted.entry(sender.clone()).or_default().add(now);
     }
 
-    /// Returns the refused deliveries of the last week, by connection.
     pub fn over_time(&self) -> BTreeMap<ConnectionId, RefusedSlots> {
         lock(&self.over_time).clone()
     }
 
-    /// Returns the count while operators should know of it.
     pub fn recent(&self, now: Micros) -> Option<RefusedWrites> {
         let counted = lock(&self.last_outage);
         let recent = counted.as_ref();

@@ -43,12 +43,10 @@ impl RequestId {
         self.0.to_str().expect("visible ASCII by construction")
     }
 
-    /// Returns the id as that of a trace, if it is one, otherwise a new one.
     pub fn trace(&self) -> TraceId {
         TraceId::parse(self.as_str()).unwrap_or_else(TraceId::random)
     }
 
-    /// Returns the id as the value of a header.
     pub fn header(&self) -> HeaderValue {
         self.0.clone()
     }

@@ -18,7 +18,6 @@ pub const CARRIED_BY_ALL: [(&str, &str); 2] = [
     ("x-content-type-options", "nosniff"),
 ];
 
-/// Returns an answer of plain text in UTF-8.
 pub fn text(status: StatusCode, body: impl Into<Bytes>) -> ApiResponse {
     bytes_of(status, "text/plain; charset=utf-8", body)
 }
@@ -44,7 +43,6 @@ pub fn bytes_of(
     with_payload(status, content_type, Payload::whole(body))
 }
 
-/// Returns an answer with this payload and this content type.
 pub fn with_payload(
     status: StatusCode,
     content_type: &'static str,

@@ -34,7 +34,6 @@ fn can_serve(http: &Http) -> Result<(), ApiError> {
     Ok(())
 }
 
-/// Refuses the request if its partner is past its rate.
 fn within_rate(call: &Call<'_>, caller: &PartnerCaller) -> Result<(), ApiError> {
     let http = call.http;
     let asked = http
@@ -59,7 +58,6 @@ pub fn name_ignored(call: &Call<'_>, route: &Route, reply: &mut ApiResponse) {
     }
 }
 
-/// Authenticates the caller as the route requires, and runs its handler.
 pub async fn run(
     call: &Call<'_>,
     found: Found<'_>,

@@ -21,7 +21,6 @@ pub enum NoRoute {
 /// The methods of all routes, in the order in which `Allow` lists them.
 const METHODS: [&str; 5] = ["GET", "POST", "PUT", "PATCH", "DELETE"];
 
-/// Returns the routes of a surface.
 pub fn tables(surface: Surface) -> &'static [&'static [Route]] {
     static TABLES: [&[&[Route]]; Surface::ALL.len()] = [
         &[SENDERS, PARTNERS, TOKENS, SERVICE],
@@ -32,7 +31,6 @@ pub fn tables(surface: Surface) -> &'static [&'static [Route]] {
     TABLES[surface.place()]
 }
 
-/// Returns the route of a request.
 pub fn of_request<'p>(
     surface: Surface,
     method: &Method,

@@ -135,7 +135,6 @@ impl Acceptor<'_> {
         }
     }
 
-    /// Gives a new connection a place and serves it in a task.
     async fn enter(&self, stream: TcpStream, peer: SocketAddr) {
         if self.http.core.shutdown.has_begun()
             && let Err(error) = closing::receive_packets(&stream)
@@ -353,7 +352,6 @@ impl ServedConnection {
         .await
     }
 
-    /// Answers one request after the other, over HTTP/1.1.
     async fn requests<S>(&self, stream: S, refusing: Refusing) -> Result<(), hyper::Error>
     where
         S: AsyncRead + AsyncWrite + Unpin,

@@ -51,7 +51,6 @@ pub enum TlsError {
     Pair(rustls::Error),
 }
 
-/// Returns why a certificate and a key are no pair.
 fn unfit(error: &rustls::Error) -> String {
     match error {
         rustls::Error::InconsistentKeys(InconsistentKeys::KeyMismatch) => {

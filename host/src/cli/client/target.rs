@@ -48,13 +48,11 @@ impl AdminTarget {
         Ok(target)
     }
 
-    /// Returns the host without the port.
     fn host(&self) -> &str {
         let (host, _) = split(&self.authority);
         host.trim_matches(['[', ']'])
     }
 
-    /// Returns host and port to connect to.
     pub fn address(&self) -> String {
         match (split(&self.authority).1, &self.tls) {
             (Some(_), _) => self.authority.clone(),

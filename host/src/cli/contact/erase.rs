@@ -1,6 +1,3 @@
-//! `leadhost contact erase`: erases a person. It shows what would be removed, asks, and prints the
-//! receipt. After an interruption the same command continues.
-
 use clap::{ArgGroup, Args};
 
 use crate::cli::client::AdminClient;
@@ -140,7 +137,6 @@ fn in_words(receipt: &EraseReceipt, key: Option<&str>, flags: &ServiceFlags) -> 
     lines.join("\n")
 }
 
-/// Returns the commands that erase the other contacts with the same address or number.
 fn others(others: &[ContactId], flags: &ServiceFlags) -> Vec<String> {
     let mut commands: Vec<_> = others
         .iter()

@@ -1,5 +1,3 @@
-//! `leadhost contact`. `erase.rs` has the erasure.
-
 mod erase;
 
 use clap::Args;

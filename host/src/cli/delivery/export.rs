@@ -1,6 +1,3 @@
-//! `leadhost delivery export`: a stored delivery becomes a golden case, and each answer to its fetches
-//! another one. `golden_export/` makes them.
-
 use std::path::{Path, PathBuf};
 
 use clap::Args;

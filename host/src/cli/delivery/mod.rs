@@ -1,6 +1,3 @@
-//! `leadhost delivery`. `replay.rs` has the replay, `release.rs` the release of many from quarantine,
-//! `export.rs` writes golden cases, `origin.rs` names senders.
-
 mod export;
 pub mod origin;
 mod release;

@@ -118,7 +118,6 @@ impl ServiceCommand for ReleaseDeliveries {
     }
 }
 
-/// Returns how many deliveries were released, as a sentence.
 fn released(released: u64, refused: u64) -> String {
     let number = count(released, "delivery", "deliveries");
     match (released, refused) {

@@ -174,7 +174,6 @@ impl ReplayDeliveries {
         Ok(())
     }
 
-    /// Returns the ids of the deliveries to replay, oldest first.
     async fn find(&self, client: &AdminClient) -> Result<Vec<DeliveryId>, CommandFailure> {
         let states: &[Option<DeliveryStatus>] = if self.failed {
             &[Some(DeliveryStatus::Failed), Some(DeliveryStatus::Parked)]
@@ -211,7 +210,6 @@ impl ReplayDeliveries {
     }
 }
 
-/// Returns the changes that a replay of many deliveries made, or would make, as a sentence.
 pub(super) fn summary(changes: &ReplayChanges, applied: bool) -> String {
     let kept = match changes.kept {
         0 => String::new(),
@@ -272,7 +270,6 @@ fn is_finished(status: DeliveryStatus) -> bool {
     }
 }
 
-/// Returns whether a replay left every item as it was, and found no difference.
 fn are_unchanged(before: &[ItemOutcome], after: &[ItemOutcome]) -> bool {
     let result = |item: &ItemOutcome| {
         (

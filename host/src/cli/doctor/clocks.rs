@@ -40,7 +40,6 @@ fn judge_system(answer: &str, findings: &mut Findings) {
     }
 }
 
-/// Compares another clock, which was read between `before` and `after`, with that of this machine.
 pub fn compare(whose: &str, now: Micros, before: Micros, after: Micros, findings: &mut Findings) {
     // The difference that the duration of the request cannot explain.
     let apart = if now < before {

@@ -1,6 +1,3 @@
-//! Checks what the configuration names outside the data folder: the inbox of plugins, and the collector of
-//! traces.
-
 use std::path::Path;
 
 use tokio::net::TcpStream;

@@ -78,7 +78,6 @@ pub fn check(folder: &Path, keeps_days: i64, findings: &mut Findings) -> bool {
     true
 }
 
-/// Checks that the next start finds the key with which the secrets are sealed.
 pub fn check_sealing_key(folder: &Path, findings: &mut Findings) {
     let environment = Environment::read();
     if let Err(error) = seal::check_key(folder, &environment) {
@@ -177,7 +176,6 @@ fn takes(folder: &Path, keeps_days: i64) -> String {
     )
 }
 
-/// Returns the size of the files in a folder, those of its folders left out.
 fn size_of_files(folder: &Path) -> u64 {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let files = entries.filter_map(|entry| entry.metadata().ok());

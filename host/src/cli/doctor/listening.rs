@@ -1,5 +1,3 @@
-//! The listening addresses: free, or served by a Leadhost.
-
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs as _};
 use std::time::Duration;
@@ -69,7 +67,6 @@ pub async fn check(server: &ServerSection, running: Option<&ServiceFile>, findin
     }
 }
 
-/// Returns whether a Leadhost answers at an address with plain HTTP.
 fn is_leadhost(address: &str) -> bool {
     let Some(address) = address
         .to_socket_addrs()

@@ -52,7 +52,6 @@ struct Report<'a> {
 }
 
 impl Doctor {
-    /// Prints the findings.
     pub async fn run(self) -> Result<(), CommandFailure> {
         let mut findings = Findings::default();
         if self.to.is_some() {
@@ -70,7 +69,6 @@ impl Doctor {
         }
     }
 
-    /// Checks the deployment on this machine, and its service if it runs.
     async fn check_machine(&self, findings: &mut Findings) -> Result<(), CommandFailure> {
         let config = match Config::load(self.service.config_file(), &self.overrides()) {
             Ok(config) => config,

@@ -1,5 +1,3 @@
-//! A running service: whether it is ready, its hosts and their clocks, and missing secrets.
-
 use super::clocks;
 use super::finding::Findings;
 use super::remote_servers;
@@ -11,7 +9,6 @@ use leadhost_domain::clock::{Clock as _, SystemClock};
 
 const ABOUT: &str = "service";
 
-/// Checks a running service through its admin API.
 pub async fn check(client: &AdminClient, findings: &mut Findings) -> Result<(), CommandFailure> {
     match overview::readiness(client).await? {
         Some(ready) if ready.reasons.is_empty() => {

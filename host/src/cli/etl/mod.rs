@@ -1,5 +1,3 @@
-//! `leadhost etl`. `rebuild.rs` has the rebuild.
-
 mod rebuild;
 
 use std::time::Duration;

@@ -107,7 +107,6 @@ struct ServingRebuilds<'a> {
     serves: bool,
 }
 
-/// Returns the builds in progress among those that the request covers.
 fn making(status: &EtlStatus, answer: &Rebuilds) -> RebuildInProgress {
     let mut making = RebuildInProgress::new();
     for set in &status.metric_sets {

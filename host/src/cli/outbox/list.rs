@@ -1,5 +1,3 @@
-//! `leadhost outbox`.
-
 use clap::Args;
 use serde::Serialize;
 

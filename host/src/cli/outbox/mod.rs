@@ -1,6 +1,3 @@
-//! `leadhost outbox`. Without a subcommand it lists messages. `list.rs` has the list,
-//! `resolve.rs` the decisions about messages.
-
 mod list;
 mod resolve;
 
@@ -88,7 +85,6 @@ impl ServiceCommand for ReportStatus {
     }
 }
 
-/// Prints the result of a simulated webhook.
 fn simulated(answer: &SimulatedEvent) {
     say(&format!(
         "Received as delivery {}: {}.",

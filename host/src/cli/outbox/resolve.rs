@@ -1,6 +1,3 @@
-//! `leadhost outbox resolve`: an operator decides about one message, or about all whose outcome is
-//! unknown.
-
 use clap::{ArgGroup, Args};
 
 use crate::cli::client::{AdminClient, encoded, query};
@@ -57,7 +54,6 @@ impl ServiceCommand for ResolveMessages {
     }
 }
 
-/// Resolves all messages with an unknown outcome that exist now.
 async fn resolve_all(
     client: &AdminClient,
     instance: Option<String>,
@@ -101,7 +97,6 @@ async fn resolve_all(
     Ok(())
 }
 
-/// Returns the messages with an unknown outcome, the newest first.
 async fn unknown(
     client: &AdminClient,
     instance: Option<String>,

@@ -1,5 +1,3 @@
-//! The answers of the service, as the commands of plugins print them.
-
 use hyper::StatusCode;
 use serde::Deserialize as _;
 
@@ -12,7 +10,6 @@ use crate::cli::table::{optional, safe};
 use leadhost_admin_api::plugins::{DeployedPlugin, RefusedActivation};
 use leadhost_domain::accept::AcceptWord;
 
-/// Returns the words as a request has them.
 pub fn texts(words: &[AcceptWord]) -> Vec<String> {
     words.iter().map(ToString::to_string).collect()
 }
@@ -39,7 +36,6 @@ pub fn explain(refusal: ServiceRefusal, json: bool) -> CommandFailure {
     }
 }
 
-/// Prints the version that an activation made active.
 pub fn say_deployed(deployed: &DeployedPlugin, flags: &ServiceFlags) {
     if let Some(verification) = &deployed.verification {
         verify::show(verification);

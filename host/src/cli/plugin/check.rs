@@ -91,7 +91,6 @@ impl Check {
     }
 }
 
-/// Says that a version has passed its trial on this machine.
 pub fn tried(prepared: &PreparedVersion) -> String {
     let loaded = &prepared.loaded;
     usable(&TriedVersion {
@@ -103,7 +102,6 @@ pub fn tried(prepared: &PreparedVersion) -> String {
     })
 }
 
-/// Prints what the trial in the service shows.
 pub fn show(report: &CheckedPlugin) {
     say(&usable(&TriedVersion {
         name: &report.name,

@@ -107,7 +107,6 @@ fn read_with(
     })
 }
 
-/// Refuses an address in a registry, where only a file can be read.
 fn refuse_registry(path: &Path) -> Result<(), CommandFailure> {
     let address = path.to_string_lossy();
     if !RegistryAddress::is_meant(&address) || path.exists() {
@@ -122,7 +121,6 @@ fn refuse_registry(path: &Path) -> Result<(), CommandFailure> {
     )))
 }
 
-/// Reads a file as it is.
 pub fn read_bytes(path: &Path) -> Result<Vec<u8>, CommandFailure> {
     std::fs::read(path)
         .map_err(|error| CommandFailure::new(format!("cannot read {}: {error}", path.display())))
@@ -138,7 +136,6 @@ impl ComponentFile {
         }
     }
 
-    /// Returns the component with the golden cases of a folder, and their number.
     pub fn with_cases(&self, folder: &Path) -> Result<(Vec<u8>, usize), CommandFailure> {
         let failed = |error: &dyn std::fmt::Display| CommandFailure::new(error.to_string());
         let cases = load_dir(folder).map_err(|error| failed(&error))?;
@@ -160,7 +157,6 @@ impl ComponentFile {
         Ok((whole, cases.len()))
     }
 
-    /// Returns the component with these golden cases.
     pub fn with(&self, cases: &[Case]) -> Result<Vec<u8>, CommandFailure> {
         let packed = pack(cases).map_err(|error| file_failure(&self.file, &error))?;
         append_section(&self.component, &packed).map_err(|error| file_failure(&self.file, &error))
@@ -182,7 +178,6 @@ impl ComponentFile {
         cases.map_err(|error| failed(&error))
     }
 
-    /// Returns the component as it is in the file, or as it was made of the core module.
     pub fn component(&self) -> &[u8] {
         &self.component
     }
@@ -199,7 +194,6 @@ pub fn without_broken_signature(component: Vec<u8>) -> (Vec<u8>, bool) {
     }
 }
 
-/// Returns the command that tests a plugin, with the folder of its cases if that was named.
 pub fn test_command(file: &Path, golden: Option<&Path>) -> String {
     let text = |path: &Path| quoted(&path.to_string_lossy());
     let golden = golden.map(|folder| format!(" --golden {}", text(folder)));

@@ -1,5 +1,3 @@
-//! `leadhost plugin impact`: the effect of a version on the leads that it converted.
-
 use clap::Args;
 
 use super::verify::GivenOptions;
@@ -156,7 +154,6 @@ fn again(digest: &str, since: Option<&str>, flags: &ServiceFlags) -> String {
     )
 }
 
-/// Returns what a repair has done with the deliveries of the version, and the command that shows it.
 fn repaired(repair: &RepairFacts, flags: &ServiceFlags) -> String {
     let (id, progress) = (repair.id, repair.progress());
     let show = flags.command(&format!("repair show {id}"));

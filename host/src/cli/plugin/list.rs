@@ -1,5 +1,3 @@
-//! `leadhost plugin list`.
-
 use std::collections::BTreeMap;
 
 use clap::Args;
@@ -21,7 +19,6 @@ pub struct List {
 }
 
 impl List {
-    /// Prints all stored versions.
     pub async fn run(self) -> Result<(), CommandFailure> {
         let client = self.service.client()?;
         let answer = client.get::<PluginList>("/admin/v1/plugins").await?;
@@ -94,7 +91,6 @@ fn show(answer: &PluginList, keys: &[KeyView], flags: &ServiceFlags) {
     }
 }
 
-/// Returns a row for each version.
 fn versions(plugin: &PluginView, keys: &[KeyView]) -> Vec<Vec<String>> {
     plugin
         .versions

@@ -61,7 +61,6 @@ impl EngineFlags {
         })
     }
 
-    /// Prints the fingerprint, if it is asked for.
     pub fn show(&self, engine: &LocalEngine) {
         if self.engine {
             complain(&format!("engine {}", engine.fingerprint()));
@@ -153,7 +152,6 @@ impl LocalEngine {
         counted.ok_or_else(|| CommandFailure::new("the call did not end in time"))
     }
 
-    /// Returns the first characters of the engine's fingerprint.
     pub fn fingerprint(&self) -> &str {
         self.plugins.short_fingerprint()
     }
@@ -165,7 +163,6 @@ fn not_started(error: &EngineError) -> CommandFailure {
         .hint("choose another folder for compiled code with --cache-dir")
 }
 
-/// Shows what the plugin wrote in its trial, and returns why it is refused.
 pub fn refused(error: &LoadError) -> CommandFailure {
     let LoadError::Tried { function, source } = error else {
         return CommandFailure::new(safe(&error.to_string()));

@@ -100,7 +100,6 @@ pub enum Plugin {
 }
 
 impl Plugin {
-    /// Runs the subcommand.
     pub fn run(self) -> Result<(), CommandFailure> {
         match self {
             Self::New(command) => command.run(),

@@ -1,5 +1,3 @@
-//! The name of a stored version, as commands take it: NAME@DIGEST.
-
 use std::path::Path;
 
 use super::registry::RegistryAddress;

@@ -1,5 +1,3 @@
-//! `leadhost plugin new`: writes the project of a plugin from a template of this program.
-
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
@@ -73,7 +71,6 @@ impl KindChoice {
 }
 
 impl New {
-    /// Writes the project into a new folder, and prints the commands that follow.
     pub fn run(self) -> Result<(), CommandFailure> {
         check_name(&self.name)?;
         self.refuse_sample_of_adapter()?;
@@ -160,7 +157,6 @@ struct ExampleRun {
 }
 
 impl ExampleRun {
-    /// Finds the example of the project, and writes the configuration that it needs to a file of it.
     fn find(kind: PluginKind, project: &mut NewProject) -> Option<Self> {
         let case = match kind {
             PluginKind::Converter => SAMPLE_CASE.to_owned(),
@@ -256,7 +252,6 @@ const USUAL_SECRETS: [&str; 20] = [
     "senha",
 ];
 
-/// Masks the credentials in a body, as the service does before a converter reads it.
 fn without_credentials(body: Vec<u8>) -> Vec<u8> {
     let places = USUAL_SECRETS.map(|name| ValueLocation {
         place: Place::Json,
@@ -313,7 +308,6 @@ fn put_sample(project: &mut NewProject, sample: &Path, is_raw: bool) -> Result<(
     Ok(())
 }
 
-/// Returns the name of the body's file in a golden case.
 fn body_of_case<'a>(project: &'a NewProject, case: &str) -> &'a str {
     let mut in_case = project.files.keys().filter_map(|path| {
         let name = path.strip_prefix(case)?.strip_prefix('/')?;

@@ -41,13 +41,11 @@ pub struct ProjectFile {
 }
 
 impl ProjectFile {
-    /// Returns the text of the file.
     pub fn text(&self) -> String {
         let fields = toml::to_string(self).expect("texts and lists of texts are TOML");
         format!("{HEAD}{fields}")
     }
 
-    /// Returns the language, if it is one of the templates.
     pub fn language(&self) -> Option<Language> {
         Language::from_str(&self.language, false).ok()
     }
@@ -89,7 +87,6 @@ impl ProjectFile {
     }
 }
 
-/// Returns whether a path is the folder of a project.
 pub fn is_project(path: &Path) -> bool {
     path.join(PROJECT_FILE).is_file()
 }
@@ -101,7 +98,6 @@ pub fn check_built(path: &Path, loaded: &Loaded) -> Result<(), CommandFailure> {
     check_described(path, loaded.kind, &loaded.contract, name)
 }
 
-/// Compares like [`check_built`], with what a service says of the plugin.
 pub fn check_described(
     path: &Path,
     kind: PluginKind,
@@ -127,7 +123,6 @@ pub fn check_described(
     Ok(())
 }
 
-/// Returns the contracts whose files are in the folder `wit` of a project.
 fn contracts_beside(folder: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(folder.join("wit"));
     let names = entries.into_iter().flatten().flatten();
@@ -143,7 +138,6 @@ fn contracts_beside(folder: &Path) -> Vec<String> {
     contracts
 }
 
-/// Returns the failure of a key whose value is not that of the project.
 fn wrong(folder: &Path, key: &str, says: &str, should: &str, of: &str) -> CommandFailure {
     CommandFailure::new(safe(&format!(
         "{}: `{key}` is {says:?}, but {of} has {should:?}",

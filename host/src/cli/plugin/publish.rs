@@ -203,7 +203,6 @@ impl Publish {
     }
 }
 
-/// Returns whether another version was active before.
 fn can_be_rolled_back(deployed: &DeployedPlugin) -> bool {
     let before = deployed.previous.as_ref();
     before.is_some_and(|before| *before != deployed.digest)

@@ -1,5 +1,3 @@
-//! `leadhost plugin pull`: writes a component of a registry to a file.
-
 use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
@@ -25,7 +23,6 @@ pub struct Pull {
 }
 
 impl Pull {
-    /// Writes the component to the file and prints its address with the digest.
     pub fn run(self) -> Result<(), CommandFailure> {
         let limit = component_limit(self.config.as_deref())?;
         let pulled = block_on(async {

@@ -1,5 +1,3 @@
-//! `leadhost plugin push`: puts a component into a registry.
-
 use std::path::PathBuf;
 
 use clap::Args;

@@ -1,5 +1,3 @@
-//! `leadhost plugin remove`: removes a stored version that nothing names.
-
 use clap::Args;
 
 use super::named::stored_only;

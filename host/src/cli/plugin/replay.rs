@@ -140,7 +140,6 @@ impl Replay {
         Duration::from_secs(self.seconds)
     }
 
-    /// Returns the ids of the deliveries, newest first.
     async fn find(&self, client: &AdminClient) -> Result<Vec<DeliveryId>, CommandFailure> {
         if !self.deliveries.is_empty() {
             let ids = self.deliveries.iter().map(|text| {
@@ -392,7 +391,6 @@ impl<'a> ReplayedHere<'a> {
         }
     }
 
-    /// Prints what the report does not have.
     fn remark(&self) {
         let name = &self.loaded.description.name;
         let of_another_plugin = format!("of another plugin than {name}");
@@ -421,7 +419,6 @@ impl<'a> ReplayedHere<'a> {
         }
     }
 
-    /// Returns the report, as the service gives it of a verification.
     fn report(self, drift: Vec<String>) -> VerifiedPlugin {
         let Self { loaded, tally, .. } = self;
         let served = self.serving.into_values().max_by_key(|(_, many)| *many);
@@ -459,7 +456,6 @@ impl<'a> ReplayedHere<'a> {
     }
 }
 
-/// Prints what the active version makes of the deliveries on this machine.
 fn show_active(verified: &VerifiedPlugin, results: &[(DeliveryId, String)], flags: &ServiceFlags) {
     let name = format!("{} {}", verified.name, verified.version);
     say(&safe(&format!(
@@ -524,7 +520,6 @@ fn digest_as_published(read: ComponentFile) -> Option<Digest> {
     }
 }
 
-/// Returns a connection as conversions use it.
 fn captured_live(view: CapturedConnection) -> CapturedLive {
     let kind = match view.instance_id {
         None => ConnectionKind::Source,
@@ -560,7 +555,6 @@ fn captured_live(view: CapturedConnection) -> CapturedLive {
     }
 }
 
-/// Returns the delivery as its plugin gets it.
 fn delivery(
     capture: &CaptureView,
     received_by: &Arc<Live>,
@@ -598,7 +592,6 @@ fn delivery(
     })
 }
 
-/// Returns an outcome for comparison.
 fn outcome(view: &OutcomeView) -> Option<VersionOutcome> {
     if let Some(items) = &view.items {
         let items = items.iter().map(|item| {

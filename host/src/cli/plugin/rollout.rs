@@ -1,6 +1,3 @@
-//! `leadhost plugin shadow` and `leadhost plugin rollout`: a stored version beside the active one,
-//! on live deliveries.
-
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
@@ -378,7 +375,6 @@ fn names(rollout: &RolloutView) -> (&str, &str) {
     }
 }
 
-/// Returns when and why a guard rolled the same version back before.
 fn rolled_back(last: &RolledBack) -> String {
     let at = seconds(last.at);
     let why = last.why.as_ref().map(|why| format!(": {why}"));
@@ -388,7 +384,6 @@ fn rolled_back(last: &RolledBack) -> String {
     )
 }
 
-/// Returns the stage, and how far it is.
 fn stage(rollout: &RolloutView) -> String {
     let stage = match rollout.paused {
         true => format!("{} (paused)", rollout.stage),
@@ -423,7 +418,6 @@ fn failures(rollout: &RolloutView) -> Vec<String> {
     lines.collect()
 }
 
-/// Prints the connections on which the candidate does harm.
 fn show_harmed(connections: &[&RolloutConnection]) {
     let rows: Vec<Vec<String>> = connections
         .iter()

@@ -59,7 +59,6 @@ pub struct Run {
     pub engine: EngineFlags,
 }
 
-/// Reads a header as people write it.
 pub fn header(text: &str) -> Result<(String, String), String> {
     let (name, value) = text
         .split_once(':')
@@ -69,7 +68,6 @@ pub fn header(text: &str) -> Result<(String, String), String> {
     Ok((name.trim().to_ascii_lowercase(), value.trim().to_owned()))
 }
 
-/// Reads a field of a query as people write it.
 pub fn field(text: &str) -> Result<(String, String), String> {
     let (name, value) = text
         .split_once('=')
@@ -143,7 +141,6 @@ impl Run {
             .ok()
     }
 
-    /// Calls the plugin with this body and this configuration.
     pub async fn call(&self, body: Vec<u8>, config: Value) -> Result<PluginCall, CommandFailure> {
         let component = component_file::read(&self.file)?.without_cases()?;
         let engine = self.engine.start(self.service_config.as_deref())?;
@@ -252,7 +249,6 @@ impl Run {
 
 const CONTENT_TYPE: &str = "content-type";
 
-/// Reads a body as large and as deep as the service takes it.
 pub fn read_body(path: &Path) -> Result<Vec<u8>, CommandFailure> {
     let body = if path == Path::new("-") {
         let mut body = Vec::new();

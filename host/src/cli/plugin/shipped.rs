@@ -1,5 +1,3 @@
-//! The plugins that come with the program.
-
 use std::path::{Path, PathBuf};
 
 use crate::cli::failure::CommandFailure;
@@ -7,7 +5,6 @@ use crate::cli::failure::CommandFailure;
 /// The folder of plugins of the image.
 const SHARED: &str = "/usr/share/leadhost/plugins";
 
-/// Returns the file of a plugin that came with the program.
 pub fn find(file: &str) -> Option<PathBuf> {
     let files = folders().into_iter().map(|folder| folder.join(file));
     files.into_iter().find(|file| file.is_file())

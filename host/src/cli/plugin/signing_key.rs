@@ -14,7 +14,6 @@ const END: &str = "-----END PRIVATE KEY-----";
 /// Characters per line.
 const LINE: usize = 64;
 
-/// Returns the file of a key in PKCS #8, as PEM.
 pub fn to_pem(key: &[u8]) -> Zeroizing<String> {
     let text = Zeroizing::new(STANDARD.encode(key));
     let mut pem = Zeroizing::new(format!("{BEGIN}\n"));

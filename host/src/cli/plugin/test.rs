@@ -43,7 +43,6 @@ pub struct Test {
 }
 
 impl Test {
-    /// Runs the golden cases, and prints those that fail.
     pub async fn run(self) -> Result<(), CommandFailure> {
         // What is written must be what the sources do.
         let stale = self.stale || !(self.write || self.renew);
@@ -82,7 +81,6 @@ impl Test {
         tally.conclude(&chosen.origin, &command)
     }
 
-    /// Returns the cases to run.
     fn choose(&self, component: &ComponentFile) -> Result<ChosenCases, CommandFailure> {
         let here = || Some(PathBuf::from(GOLDEN)).filter(|folder| folder.is_dir());
         let named = self.golden.clone();
@@ -115,7 +113,6 @@ impl Test {
         })
     }
 
-    /// Runs one case, shows how it fails, and writes its expectation if that is wanted.
     async fn try_case(
         &self,
         engine: &LocalEngine,
@@ -293,7 +290,6 @@ struct Crash {
 }
 
 impl Crashes {
-    /// Notes a crash, and shows it if there was none like it.
     fn add(&mut self, name: &str, log: Vec<String>, what: String) {
         let mut known = self.0.iter_mut();
         let known = known.find(|crash| is_alike((&crash.log, &crash.what), (&log, &what)));

@@ -1,5 +1,3 @@
-//! `leadhost plugin verify`: compares a version with the one that serves, on stored deliveries.
-
 use clap::Args;
 
 use super::{check, named::stored, unstored, verifying};
@@ -238,7 +236,6 @@ fn more_of(verified: &VerifiedPlugin) -> Option<u64> {
     (verified.is_part() && verified.coverage.chosen < more).then_some(more)
 }
 
-/// Returns why there is nothing to compare.
 fn why_none(name: &str, connections: usize, asked: &GivenOptions<'_>) -> String {
     if connections == 0 {
         return "no connection uses the plugin".to_owned();
@@ -281,7 +278,6 @@ fn distinguished(other: (&str, &str), candidate: (&str, &str)) -> (String, Strin
     (name(other), name(candidate))
 }
 
-/// Returns how far both versions agree on sends.
 pub fn agreement(sends: &SendDifferences) -> String {
     format!(
         "Compared on {}: {} the same, {} with another request.",
@@ -291,7 +287,6 @@ pub fn agreement(sends: &SendDifferences) -> String {
     )
 }
 
-/// Prints a table of the differences of sends, if there are any.
 pub fn show_send_differences(sends: &SendDifferences, other: &str, candidate: &str) {
     let groups = [
         ("send fails", &sends.newly_failing),

@@ -1,5 +1,3 @@
-//! Shows the progress of a verification while the request that makes it is under way.
-
 use std::convert::Infallible;
 use std::time::Duration;
 

@@ -1,6 +1,3 @@
-//! `leadhost products import`: streams a catalogue to the service. Refused lines do not stop the
-//! others; they are listed at the end, and the command fails.
-
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -105,7 +102,6 @@ impl ServiceCommand for ImportProducts {
 }
 
 impl ImportProducts {
-    /// Returns a failure unless the whole import succeeded.
     fn judge(&self, report: &ImportReport, written: Option<u64>) -> Result<(), CommandFailure> {
         let refused = report.refused;
         let kept = self.replace && !report.replaced;

@@ -1,5 +1,3 @@
-//! `leadhost products`. `import.rs` has the import.
-
 mod import;
 mod send;
 

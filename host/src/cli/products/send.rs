@@ -31,7 +31,6 @@ pub struct SentFile {
 }
 
 impl SentFile {
-    /// Opens a file, or standard input for `-`.
     pub fn open(path: &Path, format: Option<ImportFormat>) -> Result<Self, CommandFailure> {
         let is_input = path == Path::new("-");
         let name = if is_input {

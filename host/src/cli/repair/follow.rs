@@ -16,7 +16,6 @@ const PERIOD: Duration = Duration::from_millis(300);
 /// The exit code of a program that Ctrl-C ended.
 const INTERRUPTED: u8 = 130;
 
-/// Shows the progress of a repair until it has ended, and returns it.
 pub async fn to_its_end(
     client: &AdminClient,
     repair: AdminAnswer<RepairView>,
@@ -60,7 +59,6 @@ pub async fn to_its_end(
     })
 }
 
-/// Returns the text of the progress line.
 fn progress_text(repair: &RepairView) -> String {
     let facts = &repair.facts;
     match (facts.state, &repair.undo) {

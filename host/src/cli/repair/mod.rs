@@ -1,6 +1,3 @@
-//! `leadhost repair`: replays of all deliveries that a version converted. `leadhost delivery replay
-//! --converted-by` starts one.
-
 mod follow;
 pub mod path;
 mod receipt;
@@ -33,7 +30,6 @@ verbs! {
     }
 }
 
-/// Starts a repair and, unless detached, follows it to its end.
 pub async fn start(
     client: &AdminClient,
     request: &RepairRequest,

@@ -13,7 +13,6 @@ use leadhost_pipeline::apply::{KeyRequest, mint};
 
 use super::local_files::write_private;
 
-/// Creates an admin key if there is no valid one, or if `another` is set.
 pub async fn ensure(
     pipeline: &Arc<Pipeline>,
     folder: &Path,

@@ -18,7 +18,6 @@ pub struct AddressesFile {
 }
 
 impl AddressesFile {
-    /// Writes the addresses and the id of the process to `service.json` in the folder.
     pub fn write(
         folder: &Path,
         addresses: &Addresses,

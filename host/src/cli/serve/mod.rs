@@ -102,7 +102,6 @@ impl Serve {
         served
     }
 
-    /// Returns the keys of the configuration that the command line sets.
     fn overrides(&self) -> Result<Vec<(String, String)>, CommandFailure> {
         let mut overrides = Vec::new();
         for text in &self.set {
@@ -228,7 +227,6 @@ impl Serve {
     }
 }
 
-/// Loads the active versions, and joins the other hosts.
 async fn load(pipeline: &Arc<Pipeline>) -> Result<(), CommandFailure> {
     deploy::load_active(pipeline)
         .await

@@ -79,7 +79,6 @@ pub async fn sealer(
     Ok(sealer)
 }
 
-/// Returns the ids of the keys that the secrets of the store's connections are sealed with.
 async fn keys_of_secrets(store: &Store) -> Result<BTreeSet<String>, StoreError> {
     let connections = store.connections(None).await?;
     let sealed = connections.iter().map(|connection| &connection.sealed);

@@ -1,5 +1,3 @@
-//! `leadhost status`: shows the state of the running service, and what is wrong with it.
-
 use clap::Args;
 use hyper::StatusCode;
 
@@ -80,7 +78,6 @@ async fn unavailable(client: &AdminClient, refusal: ServiceRefusal) -> CommandFa
     }
 }
 
-/// Returns a problem on one line, with the command that fixes or shows it.
 fn line(problem: &ServiceProblem, flags: &ServiceFlags) -> String {
     let command = flags.command(&problem.command);
     safe(&format!("- {}: `{command}`", problem.what))
@@ -164,7 +161,6 @@ fn analytics(status: &ServiceStatus) -> String {
     format!("{}; time zones {}", sets.join(", "), status.tzdata)
 }
 
-/// Prints the hosts of a fleet.
 fn show_hosts(status: &ServiceStatus) {
     let all = &status.hosts;
     // Hide the old entry of a host that was restarted.

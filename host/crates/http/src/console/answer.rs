@@ -1,5 +1,3 @@
-//! The responses of the console: pages, redirects, and the cookie of a session.
-
 use std::time::Duration;
 
 use super::api::ApiRefusal;
@@ -36,7 +34,6 @@ impl FormOutcome {
     }
 }
 
-/// Returns the answer that shows a template.
 pub fn page(status: StatusCode, template: &impl Template) -> Result<ApiResponse, ApiRefusal> {
     let text = template.render().map_err(ApiError::internal)?;
     Ok(reply::bytes_of(status, HTML, readable(text)))
@@ -83,7 +80,6 @@ fn readable(html: String) -> String {
     out
 }
 
-/// Returns a redirect to a page.
 pub fn see_other(to: &str) -> ApiResponse {
     let mut reply = reply::empty(StatusCode::SEE_OTHER);
     let to = HeaderValue::from_str(to).unwrap_or(HeaderValue::from_static("/console"));
@@ -113,7 +109,6 @@ pub fn with_cookie(
     reply
 }
 
-/// Returns the token that the browser sends.
 pub fn cookie<'a>(call: &'a Call<'_>) -> Option<&'a str> {
     let lines = call.head.headers.get_all(COOKIE).iter();
     let pairs = lines

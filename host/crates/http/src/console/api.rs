@@ -38,7 +38,6 @@ pub struct ApiRefusal {
 }
 
 impl ApiRefusal {
-    /// Returns a refusal of the console itself.
     pub fn new(status: StatusCode, message: impl Into<String>) -> Self {
         Self {
             status,
@@ -67,7 +66,6 @@ impl AdminApi<'_> {
         self.ask(Method::GET, path, Vec::new()).await
     }
 
-    /// Asks `POST path` with a JSON body.
     pub async fn post<T: DeserializeOwned>(
         &self,
         path: &str,
@@ -76,7 +74,6 @@ impl AdminApi<'_> {
         self.ask(Method::POST, path, json(body)?).await
     }
 
-    /// Asks `POST path` with bytes.
     pub async fn post_bytes<T: DeserializeOwned>(
         &self,
         path: &str,
@@ -85,7 +82,6 @@ impl AdminApi<'_> {
         self.ask(Method::POST, path, body).await
     }
 
-    /// Asks `PATCH path` with a JSON body.
     pub async fn patch<T: DeserializeOwned>(
         &self,
         path: &str,
@@ -94,7 +90,6 @@ impl AdminApi<'_> {
         self.ask(Method::PATCH, path, json(body)?).await
     }
 
-    /// Asks `DELETE path`.
     pub async fn delete<T: DeserializeOwned>(&self, path: &str) -> Result<T, ApiRefusal> {
         self.ask(Method::DELETE, path, Vec::new()).await
     }

@@ -127,7 +127,6 @@ impl Chart {
         self
     }
 
-    /// Returns what the chart says if it has no numbers.
     fn nothing(&self) -> &'static str {
         match self.is_pending {
             true => "Being counted.",
@@ -139,7 +138,6 @@ impl Chart {
         self.series.iter().map(ChartSeries::sum).sum()
     }
 
-    /// Returns the chart in a sentence, for those who do not see it.
     fn description(&self) -> String {
         let parts: Vec<String> = self.series.iter().map(|one| self.in_words(one)).collect();
         match (self.slots.first(), self.slots.last()) {

@@ -6,7 +6,6 @@ use crate::asset::Asset;
 use crate::call::Call;
 use crate::reply::ApiResponse;
 
-/// Returns the style of all pages.
 pub fn style(call: &Call<'_>) -> ApiResponse {
     static CACHED: OnceLock<Asset> = OnceLock::new();
     let text = include_str!("../../templates/console/style.css");
@@ -14,7 +13,6 @@ pub fn style(call: &Call<'_>) -> ApiResponse {
     asset.answer(call)
 }
 
-/// Returns the script, which only adds comfort.
 pub fn script(call: &Call<'_>) -> ApiResponse {
     static CACHED: OnceLock<Asset> = OnceLock::new();
     let text = include_str!("../../templates/console/script.js");

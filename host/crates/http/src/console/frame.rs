@@ -53,12 +53,10 @@ const fn section(path: &'static str, label: &'static str) -> Section {
 }
 
 impl Frame {
-    /// Returns the links of the navigation.
     pub fn sections(&self) -> &'static [Section] {
         &SECTIONS
     }
 
-    /// Returns the name of the field with the session's token.
     pub fn token_name(&self) -> &'static str {
         form::TOKEN
     }
@@ -79,7 +77,6 @@ impl Frame {
         format!("{}{path}", self.public_url)
     }
 
-    /// Returns the address to which the source of a connection sends.
     pub fn source_address(&self, id: &ConnectionId) -> String {
         self.address(format_args!("/ingest-lead/{id}"))
     }
@@ -96,7 +93,6 @@ impl Frame {
         }
     }
 
-    /// Returns a time in UTC, to the second.
     pub fn time(&self, at: &Micros) -> String {
         let text = at.text();
         let second = text.get(..19).unwrap_or(&text);

@@ -1,7 +1,3 @@
-//! Live pages: a stream of server-sent events with an event when there is something new, so that the
-//! page reads itself again. It carries no data. It ends with its session, its key, the page, and
-//! when the service stops.
-
 use std::sync::Arc;
 
 use hyper::StatusCode;

@@ -120,7 +120,6 @@ fn live_session(call: &Call<'_>) -> Option<Session> {
     cookie(call).and_then(|token| call.http.sessions.find(token, now))
 }
 
-/// Adds the headers of every answer of the console.
 fn with_policy(mut reply: ApiResponse) -> ApiResponse {
     let headers = reply.headers_mut();
     headers.insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));

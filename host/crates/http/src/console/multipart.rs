@@ -57,7 +57,6 @@ pub fn parts(body: &Bytes, boundary: &str) -> Option<Vec<FormPart>> {
     Some(parts)
 }
 
-/// Returns the name of a part, and whether it is a file.
 fn disposition(head: &str) -> Option<(String, bool)> {
     let mut lines = head.split("\r\n").filter_map(|line| line.split_once(':'));
     let (_, value) = lines.find(|(name, _)| name.eq_ignore_ascii_case("content-disposition"))?;

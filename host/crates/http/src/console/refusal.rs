@@ -1,5 +1,3 @@
-//! The pages of a refusal, with the frame of a session and without it.
-
 use askama::Template;
 use hyper::StatusCode;
 
@@ -20,7 +18,6 @@ pub struct RefusalPage {
 }
 
 impl RefusalPage {
-    /// Returns the page of a refusal.
     pub fn new(visit: &Visit<'_>, refusal: &ApiRefusal) -> Self {
         let title = match refusal.status {
             StatusCode::NOT_FOUND => "Not found",
@@ -48,7 +45,6 @@ pub struct UnavailablePage {
 }
 
 impl UnavailablePage {
-    /// Returns the page of a refusal.
     pub fn new(
         call: &Call<'_>,
         handler: &ConsoleHandler,

@@ -64,7 +64,6 @@ impl Sessions {
         token
     }
 
-    /// Returns the live session of a token, and notes its use.
     pub fn find(&self, token: &str, now: Micros) -> Option<Session> {
         let id = id_of(token);
         let mut sessions = self.lock();
@@ -88,7 +87,6 @@ impl Sessions {
         entry.is_some_and(|entry| entry.is_live(now))
     }
 
-    /// Ends a session.
     pub fn end(&self, session: &Session) {
         self.lock().remove(&session.id);
     }
@@ -100,7 +98,6 @@ impl Sessions {
         }
     }
 
-    /// Takes the notice for a page that is being shown.
     pub fn take_notice(&self, session: &Session) -> Option<Notice> {
         self.lock().get_mut(&session.id)?.notice.take()
     }

@@ -45,12 +45,10 @@ pub struct RowButton {
 }
 
 impl Table {
-    /// Returns the table of these rows.
     pub fn of<T: Described>(rows: &[T], empty: &'static str) -> Self {
         Self::with_forms(rows, empty, |_| None)
     }
 
-    /// Returns the table with what may be done with each row.
     pub fn with_forms<T: Described>(
         rows: &[T],
         empty: &'static str,
@@ -82,7 +80,6 @@ impl Table {
         }
     }
 
-    /// Returns the cells of a row with their headings.
     pub fn cells<'a>(&'a self, row: &'a Row) -> impl Iterator<Item = (&'a Heading, &'a Cell)> {
         self.headings.iter().zip(&row.cells)
     }
@@ -92,7 +89,6 @@ impl Table {
 pub struct Facts(pub Vec<(String, Cell)>);
 
 impl Facts {
-    /// Returns what is known of a row.
     pub fn of<T: Described>(row: &T) -> Self {
         let columns = T::columns().into_iter();
         let shown =

@@ -21,7 +21,6 @@ use crate::terms::time;
 use leadhost_domain::limits;
 use leadhost_domain::row::{ContactRow, ConversationRow, DealRow, Entity, IdRow, MessageRow};
 
-/// Describes the parameters of a pull.
 fn pull(operation: Operation<'_>) -> Operation<'_> {
     let since = "Only rows that changed at this time or later. Default: all rows.";
     feed::paged(operation.query("updated_since", time(""), since))

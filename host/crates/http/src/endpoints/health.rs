@@ -59,7 +59,7 @@ describe!(ready, |operation| {
 pub async fn ready(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
     let reasons = reasons(call).await;
     if reasons.is_empty() {
-        return reply::json(StatusCode::OK, &json!({"status": "ready"}));
+        return reply::ok(&json!({"status": "ready"}));
     }
     let mut reply = reply::json(
         StatusCode::SERVICE_UNAVAILABLE,

@@ -8,7 +8,6 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use hyper::StatusCode;
 use serde::Serialize;
 use serde_json::json;
 use utoipa::ToSchema;
@@ -114,12 +113,11 @@ pub async fn search(call: &Call<'_>, caller: &PartnerCaller) -> Result<ApiRespon
     } else {
         call.http.core.store.products(caller.scope(), &ids).await?
     };
-    let body = ProductsPage {
+    reply::ok(&ProductsPage {
         term: &text,
         products: rows(&found, products),
         pagination: pagination(page, size as u64, found.total),
-    };
-    reply::json(StatusCode::OK, &body)
+    })
 }
 
 impl From<SearchError> for ApiError {

@@ -168,7 +168,6 @@ fn window(query: &Query<'_>, now: Micros) -> Result<(i64, Option<i64>), ApiError
 struct ReportFilters(BTreeMap<String, String>);
 
 impl ReportFilters {
-    /// Reads the filters among `names` that the query has.
     fn from_query(query: &Query<'_>, names: &[&str]) -> Self {
         let given = names.iter().filter_map(|name| {
             let value = query.get(name).filter(|value| !value.is_empty())?;

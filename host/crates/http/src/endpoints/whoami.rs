@@ -1,6 +1,3 @@
-//! `GET /v1/whoami`: the workspace of a key.
-
-use hyper::StatusCode;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -23,9 +20,8 @@ describe!(show, |operation| operation
     .answers::<Whoami<'_>>(200, "The workspace."));
 pub async fn show(_: &Call<'_>, caller: &WorkspaceCaller) -> Result<ApiResponse, ApiError> {
     let workspace = caller.workspace();
-    let body = Whoami {
+    reply::ok(&Whoami {
         workspace: workspace.id,
         workspace_name: &workspace.name,
-    };
-    reply::json(StatusCode::OK, &body)
+    })
 }

@@ -24,7 +24,6 @@ pub fn agree(schema: &Value, bodies: &[Value], takes: impl Fn(&Value) -> bool) {
     }
 }
 
-/// Returns the body and its mutations, each with a description of the change.
 fn mutations(body: &Value) -> Vec<(String, Value)> {
     let mut all = vec![("as it is".to_owned(), body.clone())];
     let mut places = Vec::new();

@@ -13,7 +13,6 @@ use leadhost_domain::row::{
     ContactRow, ConversationRow, DealRow, IdRow, MessageErrorRow, MessageRow,
 };
 
-/// Returns the schemas by the names of their rows.
 pub fn rows() -> Map<String, Value> {
     let rows = [
         schema::<ConversationRow>("conversation", "A conversation of the export"),

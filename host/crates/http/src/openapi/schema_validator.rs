@@ -1,5 +1,3 @@
-//! Checks values against the schemas of the document.
-
 use serde_json::Value;
 
 use leadhost_input::{Issue, Schema};
@@ -17,7 +15,6 @@ impl SchemaValidator {
         Self(Schema::within(document, schema).expect("a schema of the document"))
     }
 
-    /// Returns what is wrong with the value, or `None` if it fits.
     pub fn complaint(&self, value: &Value) -> Option<String> {
         let issues = self.0.issues(value);
         let complaints = issues.iter().flat_map(Issue::told);

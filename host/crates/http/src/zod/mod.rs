@@ -23,7 +23,6 @@ pub fn read<T>(body: &Value, read: impl FnOnce(Node<'_>) -> Option<T>) -> (Optio
     (found, issues.into_vec())
 }
 
-/// Reads a body that must have no issues.
 pub fn whole<T>(body: &Value, reader: impl FnOnce(Node<'_>) -> Option<T>) -> Result<T, ApiError> {
     match read(body, reader) {
         (Some(found), issues) if issues.is_empty() => Ok(found),

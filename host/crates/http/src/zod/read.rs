@@ -24,7 +24,6 @@ impl Issues {
         }
     }
 
-    /// Returns the issues in the order in which they were found.
     pub fn into_vec(self) -> Vec<Issue> {
         self.0.into_inner()
     }
@@ -74,7 +73,6 @@ impl<'a> Node<'a> {
         self.path.clone()
     }
 
-    /// Adds an issue at this path.
     pub fn wrong(&self, issue: impl FnOnce(Vec<PathStep>) -> Issue) {
         self.issues.add(issue(self.path()));
     }
@@ -99,12 +97,10 @@ impl<'a> Node<'a> {
         self.value.is_some()
     }
 
-    /// Returns whether it is present and null.
     pub fn is_null(&self) -> bool {
         self.value == Some(&Value::Null)
     }
 
-    /// Returns itself if it is present, for optional fields.
     pub fn optional(self) -> Option<Self> {
         self.is_there().then_some(self)
     }

@@ -101,7 +101,6 @@ pub async fn run(
     })
 }
 
-/// Returns one pipe for both streams, so that their lines stay in order.
 fn output_pipe() -> io::Result<(pipe::Receiver, OwnedFd)> {
     let (reader, writer) = io::pipe()?;
     Ok((pipe::Receiver::from_owned_fd(reader.into())?, writer.into()))

@@ -319,7 +319,6 @@ fn other_fields(lead: &Lead) -> Vec<(&'static str, String)> {
     fields
 }
 
-/// Returns the lines of a list of templates.
 fn template_lines(page: &TemplatePage) -> Vec<String> {
     if page.templates.is_empty() {
         return vec![line("templates", "none")];
@@ -365,7 +364,6 @@ pub fn line(label: &str, text: &str) -> String {
     line_within(CHARACTERS, label, text)
 }
 
-/// Returns the first lines, and the number of the others.
 fn bounded(mut lines: impl Iterator<Item = String>) -> Vec<String> {
     let mut shown: Vec<String> = lines.by_ref().take(ITEMS).collect();
     let more = lines.count();

@@ -55,7 +55,6 @@ pub fn show(failing: &[FailingCase]) {
     }
 }
 
-/// Reads what the build of a project wrote.
 pub fn read(folder: &Path) -> Result<DevCandidate, CommandFailure> {
     let file = component_file::read(folder)?;
     let golden = folder.join(GOLDEN);
@@ -86,7 +85,6 @@ impl DevCandidate {
         })
     }
 
-    /// Returns the cases that fail.
     pub async fn failing(&self, plugins: &Plugins) -> Result<Vec<FailingCase>, CommandFailure> {
         let prepared = plugins.prepare(self.file.without_cases()?).await;
         let loaded = prepared
@@ -110,7 +108,6 @@ impl DevCandidate {
         Ok(failing)
     }
 
-    /// Leaves cases out.
     pub fn without(self, failing: &[FailingCase]) -> Result<Self, CommandFailure> {
         let stays = |case: &&Arc<Case>| failing.iter().all(|one| one.name != case.name);
         let cases = self.cases.iter().filter(stays);
@@ -142,7 +139,6 @@ pub fn counts(failing: &[FailingCase], total: usize, folder: &str) -> String {
     said
 }
 
-/// Returns whether all differences are of notes.
 fn is_of_notes(difference: &str) -> bool {
     difference.lines().all(|line| line.starts_with("ok.notes"))
 }

@@ -43,7 +43,6 @@ pub struct ProjectFiles {
 }
 
 impl ProjectFiles {
-    /// Watches the files of a project.
     pub fn watch(root: &Path) -> Self {
         let notice = Arc::new(Notify::new());
         let noticed = Arc::clone(&notice);

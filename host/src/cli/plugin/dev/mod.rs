@@ -133,14 +133,12 @@ impl Dev {
         ended
     }
 
-    /// Returns the file with the fields of the connection, if the author has one.
     fn connection_file(&self) -> Option<PathBuf> {
         let usual = || self.folder.join(CONNECTION_FILE);
         let named = self.connection.clone();
         named.or_else(|| Some(usual()).filter(|file| file.is_file()))
     }
 
-    /// Returns the fields of the connection that the author gives.
     fn connection(&self, kind: PluginKind) -> Result<Map<String, Value>, CommandFailure> {
         let Some(file) = self.connection_file() else {
             return Ok(Map::new());
@@ -340,7 +338,6 @@ impl DevSession<'_> {
         ));
     }
 
-    /// Returns the version of a build that was swapped in.
     fn loaded(&self, candidate: &DevCandidate) -> Result<Arc<Loaded>, CommandFailure> {
         let digest = Digest::compute(&candidate.wasm);
         let loaded = self.service.app.core.plugins.by_digest(&digest);
@@ -475,7 +472,6 @@ impl DevSession<'_> {
         }
     }
 
-    /// Says after a failure which version serves.
     fn say_what_serves(&self) {
         complain(&match &self.served {
             Some(served) => safe(&format!("{served} is still active. Waiting for a change.")),
@@ -506,7 +502,6 @@ async fn say_missing(language: Language) {
     }
 }
 
-/// Formats a time to the tenth of a second.
 fn seconds(time: Duration) -> String {
     format!("{:.1} s", time.as_secs_f64())
 }

@@ -140,7 +140,6 @@ fn header(check: &SenderCheck, secrets: &Secrets, body: &str) -> Option<String> 
     Some(format!("{}\"$({sign})\"", quoted(&begin)))
 }
 
-/// Returns the file that a case names as its body.
 fn body_file(case: &Path) -> Option<PathBuf> {
     let text = std::fs::read(case.join("case.json")).ok()?;
     let value: Value = serde_json::from_slice(&text).ok()?;

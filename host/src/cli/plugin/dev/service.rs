@@ -111,7 +111,6 @@ impl PrivateService {
         })
     }
 
-    /// Returns the data folder, by which other commands find the service.
     pub fn data_dir(&self) -> &Path {
         self.folder.path()
     }
@@ -134,12 +133,10 @@ impl PrivateService {
         Ok(())
     }
 
-    /// Returns whether this version serves.
     pub fn is_serving(&self, wasm: &[u8]) -> bool {
         self.serving.as_ref() == Some(&Digest::compute(wasm))
     }
 
-    /// Makes the workspace as the file declares it.
     pub async fn declare(&self, file: &Value) -> Result<ApplyOutcome, CommandFailure> {
         let applied = apply(&self.app.pipeline, file, FileExtent::Whole, false).await;
         applied.map_err(|error| match error {
@@ -157,7 +154,6 @@ impl PrivateService {
         })
     }
 
-    /// Stops it, and removes its folder.
     pub async fn stop(self) {
         stop(&self.app, self.tasks).await;
         drop(self.addresses_file);

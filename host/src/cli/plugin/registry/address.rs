@@ -25,7 +25,6 @@ impl RegistryAddress {
         text.starts_with(SCHEME)
     }
 
-    /// Reads an address.
     pub fn parse(text: &str) -> Result<Self, String> {
         let wrong = |why: &str| {
             format!(
@@ -58,7 +57,6 @@ impl RegistryAddress {
         })
     }
 
-    /// Reads the address of a push.
     pub fn parse_target(text: &str) -> Result<Self, String> {
         let address = Self::parse(text)?;
         match address.reference.digest() {
@@ -69,7 +67,6 @@ impl RegistryAddress {
         }
     }
 
-    /// Returns the same component by the digest of its manifest.
     pub fn pinned(&self, digest: &str) -> Self {
         Self {
             reference: self.reference.clone_with_digest(digest.to_owned()),
@@ -77,17 +74,14 @@ impl RegistryAddress {
         }
     }
 
-    /// The form of the client.
     pub fn reference(&self) -> &Reference {
         &self.reference
     }
 
-    /// Host and port of the registry, as the user wrote them.
     pub fn registry(&self) -> &str {
         self.reference.registry()
     }
 
-    /// Host and port that serve the registry.
     pub fn resolved(&self) -> &str {
         self.reference.resolve_registry()
     }
@@ -106,7 +100,6 @@ impl RegistryAddress {
         name.rsplit_once('/').map_or(name, |(_, last)| last)
     }
 
-    /// Returns whether the registry is on this machine.
     pub fn is_loopback(&self) -> bool {
         let registry = self.registry();
         let host = match registry.rsplit_once(':') {
@@ -140,7 +133,6 @@ impl fmt::Display for RegistryAddress {
     }
 }
 
-/// Returns what is wrong with an address that is no reference.
 fn form_fault(name: &str) -> &'static str {
     let repository = name.split_once([':', '@']).map_or(name, |(first, _)| first);
     let is_allowed = |one: char| {

@@ -37,7 +37,6 @@ enum Cause {
 }
 
 impl Exchange<'_> {
-    /// Returns the failure of an exchange that did not end in its time.
     pub fn too_slow(&self, time: Duration) -> CommandFailure {
         CommandFailure::new(format!(
             "the registry {} is too slow: {} for {} did not end within {} s",
@@ -49,7 +48,6 @@ impl Exchange<'_> {
         .hint("try again, or contact the operator of the registry")
     }
 
-    /// Returns the failure for an error of the client.
     pub fn failed(&self, error: &OciDistributionError) -> CommandFailure {
         let (address, what, registry) = (self.address, self.what, self.address.registry());
         let said = shown(error);

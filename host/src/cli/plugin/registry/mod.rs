@@ -93,7 +93,6 @@ impl RegistryClient {
         })
     }
 
-    /// Returns the component of at most `limit` bytes at the address.
     pub async fn pull(&self, limit: usize) -> Result<PulledComponent, CommandFailure> {
         let reference = self.address.reference();
         let manifest = self
@@ -165,7 +164,6 @@ impl RegistryClient {
         Ok(self.address.pinned(&digest))
     }
 
-    /// Waits for an exchange with the registry, and no longer than its time.
     async fn within<T>(
         &self,
         time: Duration,

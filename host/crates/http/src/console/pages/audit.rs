@@ -1,5 +1,3 @@
-//! The page of the audit: the operations of operators.
-
 use askama::Template;
 use serde_json::Value;
 
@@ -38,7 +36,6 @@ const FACTS: usize = 30;
 const FACT_CHARACTERS: usize = 400;
 
 impl ShownAct {
-    /// Returns it with its sentence.
     pub fn new(row: AuditRow) -> Self {
         let mut detail: Value = serde_json::from_str(&row.detail).unwrap_or_default();
         if let Some(detail) = detail.as_object_mut() {
@@ -104,7 +101,6 @@ fn collect(name: &str, value: &Value, facts: &mut Vec<(String, Cell)>) {
     }
 }
 
-/// Shows the list.
 pub async fn list(visit: &Visit<'_>) -> Result<ApiResponse, ApiRefusal> {
     let filters = Filters::read(visit, &["actor", "act", "since", "before"]);
     let path = format!("/audit{}", filters.query_with(&[("folded", "true")]));

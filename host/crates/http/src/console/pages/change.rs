@@ -40,7 +40,6 @@ impl Kind {
         }
     }
 
-    /// The filter of deliveries that names one.
     fn filter(self) -> &'static str {
         match self {
             Self::Connection => "connection",
@@ -105,7 +104,6 @@ impl ChangeForms {
         })
     }
 
-    /// Shows what was typed, and why it was refused.
     pub fn refused(&mut self, form: &Form, refusal: ApiRefusal) {
         self.typed(form);
         self.problems = match RefusedFile::deserialize(&refusal.body) {
@@ -127,7 +125,6 @@ impl ChangeForms {
     }
 }
 
-/// Returns a problem as a line.
 pub fn line(problem: FileProblem) -> String {
     match problem.path {
         Some(path) => format!("{path}: {}", problem.message),
@@ -179,7 +176,6 @@ struct QuarantinedDeliveries {
     until: String,
 }
 
-/// Sets a secret.
 pub async fn secret(
     visit: &Visit<'_>,
     kind: Kind,
@@ -229,7 +225,6 @@ async fn resume(visit: &Visit<'_>, kind: Kind, which: &str) -> bool {
     }
 }
 
-/// Changes the configuration.
 pub async fn config(
     visit: &Visit<'_>,
     kind: Kind,
@@ -249,7 +244,6 @@ pub async fn config(
     shown(visit, kind, which, changed, declaration, what).await
 }
 
-/// Shows that the entry of a connection was applied.
 pub async fn shown_entry(
     visit: &Visit<'_>,
     which: &str,
@@ -261,7 +255,6 @@ pub async fn shown_entry(
     shown(visit, Kind::Connection, which, changed, declaration, what).await
 }
 
-/// Returns the lines of a workspace file with an entry.
 fn lines(kind: Kind, entry: &Value) -> String {
     toml::to_string(&json!({ kind.list(): [entry] })).unwrap_or_default()
 }
@@ -286,7 +279,6 @@ async fn quarantined(visit: &Visit<'_>, kind: Kind, which: &str) -> Option<Quara
     })
 }
 
-/// Returns the configuration that was typed.
 pub fn typed_config(form: &Form) -> Result<Value, ApiRefusal> {
     let found: Result<serde_json::Map<String, Value>, _> =
         serde_json::from_str(form.text("config"));
@@ -296,7 +288,6 @@ pub fn typed_config(form: &Form) -> Result<Value, ApiRefusal> {
     })
 }
 
-/// Returns the version of the configuration that the form shows.
 fn version(form: &Form) -> Result<Option<i64>, ApiRefusal> {
     form.get("version").parse().map(Some).map_err(|_| {
         ApiRefusal::new(
@@ -316,7 +307,6 @@ async fn send(
     visit.api().patch(&path, request).await
 }
 
-/// Returns whether the connection or the instance is paused.
 async fn is_paused(visit: &Visit<'_>, kind: Kind, which: &str) -> Result<bool, ApiRefusal> {
     match kind {
         Kind::Connection => {
@@ -374,7 +364,6 @@ async fn shown(
     Ok(FormOutcome::Page(page(StatusCode::OK, &shown)?))
 }
 
-/// Returns a name in the environment for a secret.
 pub fn variable(secret: &str) -> String {
     let plain = |one: char| match one.is_ascii_alphanumeric() {
         true => one.to_ascii_uppercase(),

@@ -1,5 +1,3 @@
-//! The connections of sources: their state, pause and resume.
-
 use std::collections::BTreeMap;
 
 use askama::Template;
@@ -33,7 +31,6 @@ pub struct ConnectionsPage {
     has_workspace: bool,
 }
 
-/// Returns the list.
 pub async fn list(visit: &Visit<'_>) -> Result<ConnectionsPage, ApiRefusal> {
     let list: Connections = visit.api().get("/connections").await?;
     Ok(ConnectionsPage {
@@ -56,7 +53,6 @@ pub struct ConnectionPage {
     tried: Option<TriedBody>,
 }
 
-/// Returns the connection with this id.
 pub async fn named(visit: &Visit<'_>, which: &str) -> Result<ConnectionView, ApiRefusal> {
     let list: Connections = visit.api().get("/connections").await?;
     let mut all = list.connections.into_iter();
@@ -68,7 +64,6 @@ pub async fn named(visit: &Visit<'_>, which: &str) -> Result<ConnectionView, Api
     })
 }
 
-/// Returns the page of a connection.
 pub async fn show(visit: &Visit<'_>, which: &str) -> Result<ConnectionPage, ApiRefusal> {
     let connection = named(visit, which).await?;
     let page = format!("/connections/{}", connection.id);
@@ -175,7 +170,6 @@ async fn tried(visit: &Visit<'_>, plugin: &str, form: &Form) -> Result<TriedBody
     visit.api().post("/connections/try", &request).await
 }
 
-/// Pauses the fetches of a connection.
 pub async fn pause(visit: &Visit<'_>, which: &str, form: &Form) -> Result<FormOutcome, ApiRefusal> {
     let reason = form
         .filled("reason")
@@ -188,7 +182,6 @@ pub async fn pause(visit: &Visit<'_>, which: &str, form: &Form) -> Result<FormOu
     ))
 }
 
-/// Resumes a connection.
 pub async fn resume(visit: &Visit<'_>, which: &str) -> Result<FormOutcome, ApiRefusal> {
     let path = format!("/connections/{}/resume", encoded(which));
     let _: ConnectionPaused = visit.api().post(&path, &serde_json::json!({})).await?;

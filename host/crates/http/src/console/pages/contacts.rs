@@ -1,5 +1,3 @@
-//! Contacts: found, shown and erased, and the record of erasures.
-
 use askama::Template;
 use hyper::StatusCode;
 
@@ -103,7 +101,6 @@ pub struct ContactPage {
     found_by: FoundBy,
 }
 
-/// Returns the page of a contact.
 pub async fn show(visit: &Visit<'_>, id: &str) -> Result<ContactPage, ApiRefusal> {
     let path = format!("/contacts/{}", encoded(id));
     let contact: ContactDetail = visit.api().get(&path).await?;
@@ -130,7 +127,6 @@ pub struct ErasurePage {
     record: ErasureRecord,
 }
 
-/// Returns the receipt of an erasure.
 pub async fn receipt(visit: &Visit<'_>, id: &str) -> Result<ErasurePage, ApiRefusal> {
     let path = format!("/erasures/{}", encoded(id));
     Ok(ErasurePage {

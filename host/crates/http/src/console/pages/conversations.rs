@@ -1,5 +1,3 @@
-//! A conversation as people read it: its messages in their order, with their states and times.
-
 use askama::Template;
 use hyper::StatusCode;
 
@@ -28,7 +26,6 @@ pub struct ConversationPage {
     older: Option<String>,
 }
 
-/// Returns the page.
 pub async fn show(visit: &Visit<'_>, id: &str) -> Result<ConversationPage, ApiRefusal> {
     let filters = Filters::read(visit, &["before"]);
     let api = visit.api();

@@ -1,5 +1,3 @@
-//! Deals: found by what leads to them, and one with all that belongs to it.
-
 use askama::Template;
 use hyper::StatusCode;
 use serde_json::{Map, Value};
@@ -69,7 +67,6 @@ pub struct OneDealPage {
     props: Vec<(String, String)>,
 }
 
-/// Returns the page of a deal.
 pub async fn show(visit: &Visit<'_>, id: &str) -> Result<OneDealPage, ApiRefusal> {
     let path = format!("/deals/{}", encoded(id));
     let deal: DealDetail = visit.api().get(&path).await?;

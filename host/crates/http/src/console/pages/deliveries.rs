@@ -1,5 +1,3 @@
-//! Deliveries: the list with its filters, one delivery, and its replay.
-
 use std::borrow::Cow;
 use std::iter::Peekable;
 use std::str::Chars;
@@ -60,7 +58,6 @@ pub struct DeliveriesPage {
     problem: Option<ApiRefusal>,
 }
 
-/// Returns the table of deliveries with the names of their senders.
 pub fn table(deliveries: &[DeliveryView], senders: &WorkspacesOfSenders) -> Table {
     let listed = deliveries.iter().map(|delivery| ListedDelivery {
         delivery,
@@ -138,7 +135,6 @@ struct ShownBody {
 }
 
 impl DeliveryPage {
-    /// Returns whether `apply` would do anything.
     fn would_change(&self, replayed: &Replayed) -> bool {
         let changes = |item: &ItemOutcome| {
             item.is_fetched() || item.diff.iter().any(|diff| !diff.edited_by_person)
@@ -147,7 +143,6 @@ impl DeliveryPage {
     }
 }
 
-/// Returns the page of a delivery.
 pub async fn show(visit: &Visit<'_>, id: &str) -> Result<DeliveryPage, ApiRefusal> {
     with_replay(visit, id, None).await
 }
@@ -246,7 +241,6 @@ const NOT_UTF8: &str = "The body is not UTF-8. A � stands for bytes that are n
 /// The note of a body that is no text.
 const NO_TEXT: &str = "The body is no text. These are its bytes in Base64.";
 
-/// Returns the text of a body, and how that differs from the body.
 fn text_of<'a>(body: Option<&'a str>, base64: Option<&'a str>) -> (Cow<'a, str>, &'static str) {
     let (None, Some(base64)) = (body, base64) else {
         return (body.unwrap_or_default().into(), "");

@@ -83,7 +83,6 @@ impl EditConnectionPage {
         self.typed.get(name).map_or("", String::as_str)
     }
 
-    /// Returns whether the chosen converter is an active one.
     fn is_active(&self) -> bool {
         let chosen = self.typed("plugin");
         self.converters.iter().any(|one| one == chosen)
@@ -156,7 +155,6 @@ impl Known {
         entry
     }
 
-    /// Returns what stands for this state of the connection.
     fn seen(&self) -> String {
         let entry = json!([self.entry(), self.connection.bound.config_version]);
         Digest::compute(entry.to_string().as_bytes()).to_string()
@@ -168,7 +166,6 @@ fn unchanged_secret(name: &str) -> (String, Value) {
     (name.to_owned(), json!({"generate": ""}))
 }
 
-/// Returns a sender check as a workspace file declares it.
 fn declared(check: &SenderCheck) -> Value {
     let SenderCheck {
         secret,
@@ -219,7 +216,6 @@ fn greeted(greeting: &GreetingView) -> Value {
     entry
 }
 
-/// Returns the form with the present values.
 pub async fn show(visit: &Visit<'_>, which: &str) -> Result<EditConnectionPage, ApiRefusal> {
     let known = Known::read(visit, which).await?;
     with(visit, &known).await
@@ -297,7 +293,6 @@ async fn with(visit: &Visit<'_>, known: &Known) -> Result<EditConnectionPage, Ap
     })
 }
 
-/// Returns the form with what was typed.
 async fn filled(
     visit: &Visit<'_>,
     known: &Known,
@@ -372,7 +367,6 @@ async fn saved(
     done.map(Some).map_err(refused)
 }
 
-/// Shows what an apply has changed.
 async fn done(
     visit: &Visit<'_>,
     known: &Known,
@@ -418,7 +412,6 @@ fn input_of(key: &str) -> &str {
     }
 }
 
-/// Returns the entry that was typed.
 fn typed(known: &Known, form: &Form) -> Result<Value, Faults> {
     let mut faults = Faults::default();
     let mut entry = Map::new();
@@ -497,7 +490,6 @@ fn list(form: &Form, field: &str, what: &str) -> Result<Option<Value>, ApiRefusa
     Ok(Some(all.into()))
 }
 
-/// Returns the secrets that stay, and those that were typed.
 fn secrets(known: &Known, form: &Form) -> Result<Value, ApiRefusal> {
     let keep = form.all("keep");
     let had = known.connection.bound.secrets.iter();
@@ -543,7 +535,6 @@ pub struct RetirementPage {
     problems: Vec<String>,
 }
 
-/// Returns the page that says what a retirement does, and asks.
 pub async fn retirement(visit: &Visit<'_>, which: &str) -> Result<RetirementPage, ApiRefusal> {
     let connection = connections::named(visit, which).await?;
     let name = name_in_workspace(&connection.workspace, &connection.name);

@@ -39,12 +39,10 @@ impl Faults {
         }
     }
 
-    /// Returns whether there is no fault.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Returns the faults that are shown below a field.
     pub fn below(&self, field: &str) -> &[String] {
         self.0.get(field).map_or(&[], Vec::as_slice)
     }
@@ -57,7 +55,6 @@ impl Faults {
         }
     }
 
-    /// Returns the faults of all fields.
     pub fn all(self) -> Vec<String> {
         self.0.into_values().flatten().collect()
     }

@@ -57,7 +57,6 @@ fn is_of_filters(refusal: &ApiRefusal) -> bool {
     of_filters.contains(&refusal.status)
 }
 
-/// Returns the status of a page that says why its filters were refused.
 pub fn status_of(problem: Option<&ApiRefusal>) -> StatusCode {
     problem.map_or(StatusCode::OK, |problem| problem.status)
 }
@@ -66,14 +65,12 @@ pub fn status_of(problem: Option<&ApiRefusal>) -> StatusCode {
 pub struct Filters(pub Vec<(&'static str, String)>);
 
 impl Filters {
-    /// Reads the named values of the page's address.
     pub fn read(visit: &Visit<'_>, names: &[&'static str]) -> Self {
         let query = visit.call.query();
         let value = |name: &&'static str| Some((*name, query.filled(&[name])?.trim().to_owned()));
         Self(names.iter().filter_map(value).collect())
     }
 
-    /// Reads the named values of a form.
     pub fn from_form(form: &Form, names: &[&'static str]) -> Self {
         let value = |name: &&'static str| Some((*name, form.filled(name)?));
         Self(names.iter().filter_map(value).collect())
@@ -86,7 +83,6 @@ impl Filters {
         all.filter(|(name, _)| *name != "before")
     }
 
-    /// Sets a value, in the place of the one that it has.
     pub fn put(&mut self, name: &'static str, value: String) {
         self.0.retain(|(key, _)| *key != name);
         self.0.push((name, value));
@@ -98,7 +94,6 @@ impl Filters {
         found.map_or("", |(_, value)| value)
     }
 
-    /// Sets a value that the address left out.
     pub fn default(&mut self, name: &'static str, value: &str) {
         if self.get(name).is_empty() {
             self.0.push((name, value.to_owned()));
@@ -116,7 +111,6 @@ impl Filters {
         Some(format!("{path}{}", self.query_with(&[("before", &before)])))
     }
 
-    /// Returns the query with these values and others.
     pub fn query_with(&self, others: &[(&str, &str)]) -> String {
         let own = self.0.iter().map(|(name, value)| (*name, value.as_str()));
         let others = others.iter().copied();

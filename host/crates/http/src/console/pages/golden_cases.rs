@@ -1,5 +1,3 @@
-//! The golden cases that a version carries.
-
 use askama::Template;
 
 use super::super::api::ApiRefusal;
@@ -44,7 +42,6 @@ pub async fn show(
 }
 
 impl GoldenCasesPage {
-    /// Returns the expected answer, indented.
     fn expected(&self, expect: &serde_json::Value) -> String {
         serde_json::to_string_pretty(expect).unwrap_or_default()
     }

@@ -1,5 +1,3 @@
-//! Instances: their channels and templates, pause and resume.
-
 use askama::Template;
 
 use super::super::api::ApiRefusal;
@@ -23,7 +21,6 @@ pub struct InstancesPage {
     has_workspace: bool,
 }
 
-/// Returns the list.
 pub async fn list(visit: &Visit<'_>) -> Result<InstancesPage, ApiRefusal> {
     let list: Instances = visit.api().get("/instances").await?;
     Ok(InstancesPage {
@@ -43,7 +40,6 @@ pub struct InstancePage {
     change: Option<ChangeForms>,
 }
 
-/// Returns the page of an instance, with its templates.
 pub async fn show(visit: &Visit<'_>, which: &str) -> Result<InstancePage, ApiRefusal> {
     let path = format!("/instances/{}", encoded(which));
     let mut instance: InstanceView = visit.api().get(&path).await?;
@@ -79,14 +75,12 @@ pub async fn pause(visit: &Visit<'_>, which: &str, form: &Form) -> Result<FormOu
     ))
 }
 
-/// Resumes an instance.
 pub async fn resume(visit: &Visit<'_>, which: &str) -> Result<FormOutcome, ApiRefusal> {
     let path = format!("/instances/{}/resume", encoded(which));
     let _: InstancePaused = visit.api().post(&path, &serde_json::json!({})).await?;
     Ok(FormOutcome::done("/instances", "The instance is resumed."))
 }
 
-/// Reads the templates of an instance from its provider now.
 pub async fn sync_templates(visit: &Visit<'_>, which: &str) -> Result<FormOutcome, ApiRefusal> {
     let path = format!("/instances/{}/sync-templates", encoded(which));
     let _: serde_json::Value = visit.api().post(&path, &serde_json::json!({})).await?;

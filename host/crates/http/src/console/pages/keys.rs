@@ -1,5 +1,3 @@
-//! Keys: the list, a new key, and revocation; and the partners for whom keys are made.
-
 use std::collections::BTreeSet;
 
 use askama::Template;
@@ -75,7 +73,6 @@ impl KeysPage {
     }
 }
 
-/// Returns the list.
 pub async fn list(visit: &Visit<'_>) -> Result<KeysPage, ApiRefusal> {
     let api = visit.api();
     let list: Keys = api.get("/keys").await?;
@@ -163,7 +160,6 @@ pub async fn make_partner(visit: &Visit<'_>, form: &Form) -> Result<FormOutcome,
     Ok(FormOutcome::Page(page(status, &shown)?))
 }
 
-/// Returns the partner as lines of the workspace file.
 async fn partner_made(visit: &Visit<'_>, form: &Form) -> Result<String, ApiRefusal> {
     let (slug, name) = (form.get("workspace"), form.get("partner"));
     let workspace = part::workspace(visit, slug).await?;
@@ -176,7 +172,6 @@ async fn partner_made(visit: &Visit<'_>, form: &Form) -> Result<String, ApiRefus
     Ok(part::partner_as_file(name))
 }
 
-/// Revokes a key.
 pub async fn revoke(visit: &Visit<'_>, id: &str) -> Result<FormOutcome, ApiRefusal> {
     let _: KeyRevoked = visit
         .api()

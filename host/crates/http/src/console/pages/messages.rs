@@ -1,5 +1,3 @@
-//! Messages: sent, waiting, of unknown outcome, and received.
-
 use std::collections::BTreeMap;
 
 use askama::Template;
@@ -41,7 +39,6 @@ pub struct MessagesPage {
     problem: Option<ApiRefusal>,
 }
 
-/// Shows the list.
 pub async fn list(visit: &Visit<'_>) -> Result<ApiResponse, ApiRefusal> {
     let filters = Filters::read(visit, &[&FILTERS[..], &["before"]].concat());
     let instances: Instances = visit.api().get("/instances").await?;
@@ -60,7 +57,6 @@ pub async fn list(visit: &Visit<'_>) -> Result<ApiResponse, ApiRefusal> {
 }
 
 impl MessagesPage {
-    /// Returns whether the messages of the list are resolved together.
     fn may_resolve_all(&self) -> bool {
         let is_unknown = self.filters.get("state") == MessageState::Unknown.as_str();
         is_unknown && !self.messages.is_empty()
@@ -99,7 +95,6 @@ impl MessagesPage {
     }
 }
 
-/// Simulates a contact of the sandbox who writes.
 pub async fn reply(visit: &Visit<'_>, form: &Form) -> Result<FormOutcome, ApiRefusal> {
     let request = ReplyRequest {
         to: form.get("to").to_owned(),
@@ -131,13 +126,11 @@ pub fn origin_of_reply(form: &Form) -> String {
     conversation_of(form).unwrap_or_else(|| "/messages".to_owned())
 }
 
-/// Returns the page of the conversation on which the form stands.
 fn conversation_of(form: &Form) -> Option<String> {
     let id: ConversationId = form.get("conversation").parse().ok()?;
     Some(format!("/conversations/{id}"))
 }
 
-/// Resolves a message whose outcome is unknown.
 pub async fn resolve(visit: &Visit<'_>, id: &str, form: &Form) -> Result<FormOutcome, ApiRefusal> {
     let verdict = verdict_of(form);
     let path = format!("/outbox/{}/resolve", encoded(id));

@@ -1,5 +1,3 @@
-//! The pages, one file for each section with its forms.
-
 mod analytics;
 mod audit;
 mod change;

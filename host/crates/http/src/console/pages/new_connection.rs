@@ -80,7 +80,6 @@ pub struct Choices {
 }
 
 impl Choices {
-    /// Reads them from the service.
     pub async fn read(visit: &Visit<'_>) -> Result<Self, ApiRefusal> {
         let api = visit.api();
         let Connections { connections } = api.get("/connections").await?;
@@ -105,7 +104,6 @@ impl Choices {
     }
 }
 
-/// Returns the empty form.
 pub async fn show(visit: &Visit<'_>) -> Result<NewConnectionPage, ApiRefusal> {
     let Workspaces { workspaces } = visit.api().get("/workspaces").await?;
     let Choices {
@@ -127,7 +125,6 @@ pub async fn show(visit: &Visit<'_>) -> Result<NewConnectionPage, ApiRefusal> {
     })
 }
 
-/// Returns the form with what was typed.
 async fn filled(visit: &Visit<'_>, form: &Form) -> Result<NewConnectionPage, ApiRefusal> {
     let own = [
         "workspace",
@@ -317,7 +314,6 @@ async fn made(visit: &Visit<'_>, form: &Form) -> Result<Option<MadeConnectionPag
     }))
 }
 
-/// Returns the entry of the workspace file that the form describes.
 fn declaration(form: &Form) -> Result<Value, ApiRefusal> {
     let mut entry = match form.filled("more") {
         None => Map::new(),

@@ -13,7 +13,6 @@ use leadhost_admin_api::workspaces::Workspaces;
 use leadhost_domain::workspace::Workspace;
 use leadhost_domain::workspace::{ChangeKind, PartKind};
 
-/// Returns the workspace of this name.
 pub async fn workspace(visit: &Visit<'_>, slug: &str) -> Result<Workspace, ApiRefusal> {
     let Workspaces { workspaces } = visit.api().get("/workspaces").await?;
     let mut workspaces = workspaces.into_iter();
@@ -27,7 +26,6 @@ pub async fn workspace(visit: &Visit<'_>, slug: &str) -> Result<Workspace, ApiRe
         })
 }
 
-/// Returns the file that declares a partner, and its connection if there is one.
 pub fn file(workspace: &Workspace, partner: &str, connection: Option<Value>) -> Value {
     // The workspace stays as it is: what its entry leaves out would get its default.
     let mut file = json!({
@@ -46,7 +44,6 @@ pub fn file(workspace: &Workspace, partner: &str, connection: Option<Value>) -> 
     file
 }
 
-/// Applies a part.
 pub async fn apply(visit: &Visit<'_>, file: &Value) -> Result<ApplyReport, ApiRefusal> {
     visit.api().post("/apply?part=true", file).await
 }
@@ -60,13 +57,11 @@ pub async fn would_make_partner(visit: &Visit<'_>, file: &Value) -> Result<bool,
     Ok(makes_partner(&report))
 }
 
-/// Returns whether an apply has made a partner.
 pub fn makes_partner(report: &ApplyReport) -> bool {
     let mut changes = report.changes.iter();
     changes.any(|one| one.kind == PartKind::Partner && one.what == ChangeKind::Created)
 }
 
-/// Returns the name of the instance that was chosen as `workspace/name`.
 pub fn instance_of<'a>(workspace: &str, chosen: &'a str) -> Result<&'a str, ApiRefusal> {
     match chosen.split_once('/') {
         Some((of, name)) if of == workspace => Ok(name),
@@ -76,7 +71,6 @@ pub fn instance_of<'a>(workspace: &str, chosen: &'a str) -> Result<&'a str, ApiR
     }
 }
 
-/// Returns the secrets that were typed, one a line.
 pub fn secrets(form: &Form) -> Result<Map<String, Value>, ApiRefusal> {
     let mut secrets = Map::new();
     for line in form.text("secrets").lines().map(str::trim) {
@@ -119,13 +113,11 @@ fn resolved(mut entry: Value) -> Value {
     entry
 }
 
-/// Reads a JSON object that was typed.
 pub fn object(what: &str, text: &str) -> Result<Map<String, Value>, ApiRefusal> {
     serde_json::from_str(text)
         .map_err(|error| refused(format!("{what}: this is not a JSON object ({error}).")))
 }
 
-/// Returns the refusal of a form whose fields are wrong.
 pub fn refused(message: String) -> ApiRefusal {
     ApiRefusal::new(StatusCode::BAD_REQUEST, message)
 }
@@ -149,7 +141,6 @@ pub fn as_file(mut entry: Value, new_partner: Option<&str>) -> String {
     toml::to_string(&file).unwrap_or_default()
 }
 
-/// Returns a partner as TOML.
 pub fn partner_as_file(partner: &str) -> String {
     toml::to_string(&json!({"partners": partners(partner)})).unwrap_or_default()
 }

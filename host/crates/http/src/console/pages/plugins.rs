@@ -1,5 +1,3 @@
-//! Plugins: their versions, activation, comparison, rollout and rollback.
-
 use std::cmp::Reverse;
 
 use askama::Template;
@@ -59,7 +57,6 @@ impl PluginsPage {
     }
 }
 
-/// Returns the list.
 pub async fn list(visit: &Visit<'_>) -> Result<PluginsPage, ApiRefusal> {
     let list: PluginList = visit.api().get("/plugins").await?;
     Ok(PluginsPage {
@@ -125,7 +122,6 @@ impl PluginPage {
         open.is_some_and(|open| matches!(open.stage, RolloutStage::Verified | RolloutStage::Canary))
     }
 
-    /// Returns the refused form of a rollout of this version.
     fn wrong(&self, version: &PluginVersion) -> Option<&WrongRollout> {
         let wrong = self.wrong.as_ref();
         wrong.filter(|wrong| wrong.digest == version.digest.0)
@@ -146,7 +142,6 @@ impl PluginPage {
         }
     }
 
-    /// Returns the operations on it, as sentences.
     fn acts(&self) -> Vec<ShownAct> {
         self.timeline.iter().cloned().map(ShownAct::new).collect()
     }
@@ -167,12 +162,10 @@ impl PluginPage {
             })
     }
 
-    /// Returns whether a rollback to this version is offered.
     fn is_way_back(&self, version: &PluginVersion) -> bool {
         self.plugin.way_back.as_ref() == Some(&version.digest)
     }
 
-    /// Returns the version to which a rollback is offered.
     fn way_back(&self) -> Option<&PluginVersion> {
         let mut versions = self.plugin.versions.iter();
         versions.find(|version| self.is_way_back(version))
@@ -188,7 +181,6 @@ impl PluginPage {
         is_of_active || !self.failing.is_empty()
     }
 
-    /// Returns how a version is named in sentences.
     fn version_of(&self, digest: &Digest) -> String {
         let mut versions = self.plugin.versions.iter();
         let found = versions.find(|version| version.digest == *digest);
@@ -248,13 +240,11 @@ struct RefusedDeploy {
 }
 
 impl RefusedDeploy {
-    /// Returns whether only an admin may accept this, and the caller is none.
     fn awaits_admin(&self, frame: &Frame) -> bool {
         let mut words = self.details.accept.iter();
         !frame.may_administer() && words.any(|word| word.is_for_admins())
     }
 
-    /// Says what an admin has to accept, and what that admin does.
     fn for_admin(&self, page: &PluginPage) -> String {
         let words = self
             .details
@@ -298,7 +288,6 @@ impl RefusedDeploy {
         }
     }
 
-    /// Returns the concerns about it, except those of the comparison.
     fn concerns(&self) -> impl Iterator<Item = &str> {
         let drift = self.details.verification.as_ref();
         let drift = drift.map_or(&[][..], |verified| &verified.drift);
@@ -308,13 +297,11 @@ impl RefusedDeploy {
     }
 }
 
-/// Shows the page of a plugin, for the period of its address.
 pub async fn find(visit: &Visit<'_>, name: &str) -> Result<ApiResponse, ApiRefusal> {
     let shown = show(visit, name).await?;
     page(status_of(shown.problem.as_ref()), &shown)
 }
 
-/// Returns the page of a plugin.
 async fn show(visit: &Visit<'_>, name: &str) -> Result<PluginPage, ApiRefusal> {
     let api = visit.api();
     let list: PluginList = api.get("/plugins").await?;
@@ -357,7 +344,6 @@ async fn show(visit: &Visit<'_>, name: &str) -> Result<PluginPage, ApiRefusal> {
     })
 }
 
-/// Returns the ids of the connections that keep failing because of what their sources send.
 fn failing_sources(connections: &Connections) -> Vec<String> {
     let connections = connections.connections.iter();
     let failing = connections.filter(|one| {
@@ -403,7 +389,6 @@ fn name(version: &VersionCallHistory) -> String {
     format!("{} ({digest})", version.version)
 }
 
-/// Returns the operations on a plugin, newest first.
 async fn timeline(visit: &Visit<'_>, name: &str) -> Result<Vec<AuditRow>, ApiRefusal> {
     let mut done: Vec<AuditRow> = Vec::new();
     for act in TIMELINE {
@@ -495,7 +480,6 @@ pub async fn activate(
     Ok(FormOutcome::done(format!("/plugins/{name}"), notice))
 }
 
-/// Shows the page with why a deploy was refused, if it can be accepted.
 async fn refused(
     visit: &Visit<'_>,
     name: &str,
@@ -529,7 +513,6 @@ pub async fn verify(visit: &Visit<'_>, name: &str, form: &Form) -> Result<FormOu
     Ok(FormOutcome::Page(page(StatusCode::OK, &shown)?))
 }
 
-/// Compares a version with another one on the deliveries that it converted.
 pub async fn impact(visit: &Visit<'_>, name: &str, form: &Form) -> Result<FormOutcome, ApiRefusal> {
     let request = ImpactRequest {
         digest: form.get("digest").to_owned(),
@@ -550,7 +533,6 @@ pub async fn impact(visit: &Visit<'_>, name: &str, form: &Form) -> Result<FormOu
     Ok(FormOutcome::Page(page(StatusCode::OK, &shown)?))
 }
 
-/// Activates the version before.
 pub async fn roll_back(
     visit: &Visit<'_>,
     name: &str,

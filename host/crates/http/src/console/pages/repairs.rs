@@ -1,5 +1,3 @@
-//! Repairs: replays of all deliveries that a version converted, with their receipts.
-
 use askama::Template;
 use hyper::StatusCode;
 use serde_json::{Value, json};
@@ -47,7 +45,6 @@ impl RepairsPage {
     }
 }
 
-/// Returns the page, below `/console`, on which the form of a repair stands.
 pub fn origin(form: &Form) -> String {
     match form.filled("plugin") {
         Some(plugin) => format!("/plugins/{}", encoded(&plugin)),
@@ -55,7 +52,6 @@ pub fn origin(form: &Form) -> String {
     }
 }
 
-/// Returns the list.
 pub async fn list(visit: &Visit<'_>) -> Result<RepairsPage, ApiRefusal> {
     let filters = Filters::read(visit, &["before"]);
     let list: RepairList = visit
@@ -84,7 +80,6 @@ pub struct RepairPage {
     asks: bool,
 }
 
-/// Returns the page of a repair.
 pub async fn show(visit: &Visit<'_>, id: &str) -> Result<RepairPage, ApiRefusal> {
     let api = visit.api();
     let filters = Filters::read(visit, &["after"]);
@@ -130,18 +125,15 @@ impl RepairPage {
         )
     }
 
-    /// Returns whether a host works on it.
     fn is_open(&self) -> bool {
         self.repair.facts.state.is_open()
     }
 
-    /// Returns whether there is something that it changed, or would change.
     fn is_any(&self) -> bool {
         let repair = &self.repair;
         repair.deals.rows + repair.contacts.rows + repair.created > 0
     }
 
-    /// Returns whether it has ended and was not undone.
     fn has_ended(&self) -> bool {
         has_ended(&self.repair.facts)
     }
@@ -150,7 +142,6 @@ impl RepairPage {
         self.repair.facts.apply && self.has_ended() && self.is_any()
     }
 
-    /// Returns whether it only counted, so that the same may be written now.
     fn may_be_written(&self) -> bool {
         !self.repair.facts.apply && self.has_ended() && self.is_any()
     }
@@ -197,7 +188,6 @@ impl RepairPage {
     }
 }
 
-/// Returns whether a repair has ended and was not undone.
 fn has_ended(repair: &RepairFacts) -> bool {
     repair.state.stands()
 }
@@ -225,7 +215,6 @@ pub async fn start(visit: &Visit<'_>, form: &Form) -> Result<FormOutcome, ApiRef
     ))
 }
 
-/// Ends a running repair, or an undo.
 pub async fn cancel(visit: &Visit<'_>, id: &str) -> Result<FormOutcome, ApiRefusal> {
     let path = format!("/repairs/{}/cancel", encoded(id));
     let _: Value = visit.api().post(&path, &json!({})).await?;

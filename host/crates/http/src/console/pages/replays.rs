@@ -41,7 +41,6 @@ pub struct ReplaysPage {
 }
 
 impl ReplaysPage {
-    /// Returns how many deliveries of which connections are meant.
     fn which(&self) -> String {
         let number = counted(self.replayed.found(), "delivery", "deliveries");
         match self.replayed.connections.as_slice() {
@@ -56,7 +55,6 @@ impl ReplaysPage {
         }
     }
 
-    /// Returns what came of the deliveries that were handled.
     fn outcome(&self) -> Notice {
         let (statuses, refused) = (&self.replayed.statuses, self.replayed.refused);
         let mut parts: Vec<(u64, &str, Tone)> = statuses
@@ -89,12 +87,10 @@ impl ReplaysPage {
             .collect()
     }
 
-    /// Returns how many more stay as they are than have a reason here.
     fn more_refused(&self) -> u64 {
         self.replayed.refused - self.replayed.refusals.len() as u64
     }
 
-    /// Returns what a click does now, or `None` if nothing is left to do.
     fn next(&self) -> Option<String> {
         let (replayed, left) = (&self.replayed, self.replayed.left);
         match (self.release, self.applied) {
@@ -114,7 +110,6 @@ impl ReplaysPage {
         from_here.map(|id| id.to_string())
     }
 
-    /// Returns the fields that change, each with how often.
     fn fields(&self) -> Vec<(&'static str, &str, u64)> {
         let changes = &self.replayed.changes;
         let rows = [("deal", &changes.deals), ("contact", &changes.contacts)];

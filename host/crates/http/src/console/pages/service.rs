@@ -1,5 +1,3 @@
-//! The service: its hosts, its backlog, how far analytics are counted, and the configuration in force.
-
 use std::time::Duration;
 
 use askama::Template;
@@ -34,7 +32,6 @@ impl ServicePage {
         Table::of(&hosts.collect::<Vec<_>>(), "")
     }
 
-    /// Returns what to do about a disk that runs full, or `None` if it has room.
     fn disk_advice(&self) -> Option<String> {
         let disk = self.status.disk.as_ref()?;
         let free = disk.free_bytes?;
@@ -52,7 +49,6 @@ impl ServicePage {
     }
 }
 
-/// Returns the page.
 pub async fn show(visit: &Visit<'_>) -> Result<ServicePage, ApiRefusal> {
     let api = visit.api();
     let status = api.get("/status").await?;

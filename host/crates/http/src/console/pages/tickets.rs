@@ -1,5 +1,3 @@
-//! Tickets: the list with its filters, and one with its messages.
-
 use askama::Template;
 
 use super::super::api::ApiRefusal;
@@ -28,7 +26,6 @@ pub struct TicketListPage {
     problem: Option<ApiRefusal>,
 }
 
-/// Shows the list.
 pub async fn list(visit: &Visit<'_>) -> Result<ApiResponse, ApiRefusal> {
     let filters = Filters::read(visit, &["status", "contact", "deal", "workspace", "before"]);
     let workspaces: Workspaces = visit.api().get("/workspaces").await?;
@@ -58,7 +55,6 @@ pub struct TicketPage {
     messages: Vec<MessageView>,
 }
 
-/// Returns the page of a ticket.
 pub async fn show(visit: &Visit<'_>, id: &str) -> Result<TicketPage, ApiRefusal> {
     let api = visit.api();
     let ticket: TicketSummary = api.get(&format!("/tickets/{}", encoded(id))).await?;

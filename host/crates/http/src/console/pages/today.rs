@@ -1,5 +1,3 @@
-//! The first page: what is wrong, what waits, and the last deliveries.
-
 use askama::Template;
 
 use super::super::api::ApiRefusal;
@@ -41,7 +39,6 @@ pub struct TodayPage {
     problem: Option<ApiRefusal>,
 }
 
-/// Shows the page.
 pub async fn show(visit: &Visit<'_>) -> Result<ApiResponse, ApiRefusal> {
     let api = visit.api();
     let overview = overview(visit).await?;

@@ -6,7 +6,6 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use hyper::StatusCode;
 
 use crate::call::Call;
 use crate::error::ApiError;
@@ -51,16 +50,14 @@ pub async fn show(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
         .iter()
         .filter_map(|(id, series)| slots.row(series, refused.get(id.as_str()).copied()));
     let series = rows.collect();
-    let answer = Activity {
+    reply::ok(&Activity {
         counted_at,
         period,
         slots: slots.starts(),
         series,
-    };
-    reply::json(StatusCode::OK, &answer)
+    })
 }
 
-/// Reads the period that a request asks for.
 pub(super) fn period(query: &Query<'_>) -> Result<ActivityPeriod, ApiError> {
     let Some(word) = query.filled(&["period"]) else {
         return Ok(ActivityPeriod::default());
@@ -83,7 +80,6 @@ pub(super) struct PeriodSlots {
 }
 
 impl PeriodSlots {
-    /// Returns the slots of a period that ends now.
     pub(super) fn ending_at(period: ActivityPeriod, now: Micros) -> Self {
         let (of_hours, units, count) = match period {
             ActivityPeriod::Hour => (false, 1, SLOTS_PER_HOUR),
@@ -99,12 +95,10 @@ impl PeriodSlots {
         }
     }
 
-    /// Returns how many there are.
     pub(super) fn len(&self) -> usize {
         usize::try_from(self.count).unwrap_or_default()
     }
 
-    /// Returns the counts within the period, each with the place of its slot.
     pub(super) fn within<'a, T>(
         &self,
         counts: &'a BTreeMap<i64, T>,
@@ -115,7 +109,6 @@ impl PeriodSlots {
         within.filter_map(move |(at, one)| Some((usize::try_from((at - begin) / units).ok()?, one)))
     }
 
-    /// Returns when each slot begins.
     pub(super) fn starts(&self) -> Vec<Micros> {
         let length = unit(self.of_hours) * self.units;
         let slots = self.first..self.first + self.count;

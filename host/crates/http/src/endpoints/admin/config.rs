@@ -1,7 +1,3 @@
-//! `GET /admin/v1/config`: the configuration in force on this host.
-
-use hyper::StatusCode;
-
 use crate::call::Call;
 use crate::error::ApiError;
 use crate::openapi::operation::describe;
@@ -15,9 +11,8 @@ describe!(show, |operation| {
         .answers::<EffectiveConfig>(200, "Every key with its value and where it is set.")
 });
 pub async fn show(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
-    let config = EffectiveConfig {
+    reply::ok(&EffectiveConfig {
         host: call.http.pipeline.fleet.name().to_owned(),
         settings: call.http.core.config.settings.clone(),
-    };
-    reply::json(StatusCode::OK, &config)
+    })
 }

@@ -1,8 +1,5 @@
-//! Connections: where sources post to. Channels are shown with their instances.
-
 use std::time::Duration;
 
-use hyper::StatusCode;
 use serde_json::json;
 use tokio::time::{Instant, timeout_at};
 
@@ -77,7 +74,6 @@ pub async fn set_pause(
     Ok(())
 }
 
-/// Returns the pause that an operator requests.
 pub fn requested(request: PauseRequest, now: Micros) -> Result<ConnectionPause, ApiError> {
     check_length("reason", &request.reason)?;
     Ok(ConnectionPause {
@@ -185,10 +181,9 @@ pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
             connections.push(to_view(&connection, slug, partner, senders, shape, at));
         }
     }
-    reply::json(StatusCode::OK, &Connections { connections })
+    reply::ok(&Connections { connections })
 }
 
-/// Returns the deliveries that ended changes have left.
 async fn left_deliveries(
     store: &Store,
     connection: &Connection,
@@ -226,11 +221,10 @@ pub async fn pause(
     let connection = find(&call.http.core.store, which).await?;
     let pause = requested(request, call.http.core.clock.now())?;
     set_pause(call, &connection, Some(&pause)).await?;
-    let answer = ConnectionPaused {
+    reply::ok(&ConnectionPaused {
         id: connection.id,
         paused: true,
-    };
-    reply::json(StatusCode::OK, &answer)
+    })
 }
 
 describe!(resume, |operation| operation
@@ -240,9 +234,8 @@ describe!(resume, |operation| operation
 pub async fn resume(call: &Call<'_>, which: &str) -> Result<ApiResponse, ApiError> {
     let connection = find(&call.http.core.store, which).await?;
     set_pause(call, &connection, None).await?;
-    let answer = ConnectionPaused {
+    reply::ok(&ConnectionPaused {
         id: connection.id,
         paused: false,
-    };
-    reply::json(StatusCode::OK, &answer)
+    })
 }

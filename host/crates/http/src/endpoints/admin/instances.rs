@@ -1,9 +1,5 @@
-//! Instances: messaging bots, and the channels of those that have an adapter.
-
 use std::collections::HashMap;
-use std::sync::Arc;
 
-use hyper::StatusCode;
 use serde_json::json;
 
 use super::connections::{bound, requested, set_pause};
@@ -35,7 +31,6 @@ pub struct InstanceRecord {
 }
 
 impl InstanceRecord {
-    /// Returns the provider's list of templates as it was last read.
     async fn templates(&self, store: &Store) -> Result<Option<TemplateList>, StoreError> {
         match &self.channel {
             Some(channel) => store.templates(channel).await,
@@ -43,7 +38,6 @@ impl InstanceRecord {
         }
     }
 
-    /// Returns its channel.
     pub fn channel(&self) -> Result<&Connection, ApiError> {
         self.channel.as_ref().ok_or_else(|| {
             ApiError::conflict(format!(
@@ -54,7 +48,6 @@ impl InstanceRecord {
     }
 }
 
-/// Returns all instances, by workspace and number.
 pub async fn all(store: &Store) -> Result<Vec<InstanceRecord>, StoreError> {
     let mut instances = Vec::new();
     for workspace in store.workspaces().await? {
@@ -111,7 +104,6 @@ impl Webhooks {
     }
 }
 
-/// Returns an instance as operators see it, with the state of its template list.
 fn to_view(
     instance: InstanceRecord,
     templates: Option<Templates>,
@@ -124,17 +116,11 @@ fn to_view(
     } = instance;
     let adapter = channel.as_ref().map(|channel| channel.plugin.clone());
     let webhook = channel.as_ref();
-    InstanceView {
+    view! { InstanceView from agent: id, name, number, kind, channel, internal;
         webhook: webhook.map(|channel| webhook_path(agent.id, &channel.id)),
-        id: agent.id,
-        name: agent.name,
         workspace,
-        number: agent.number,
-        kind: agent.kind,
-        channel: agent.channel,
         plugin: adapter.clone(),
         adapter,
-        internal: agent.internal,
         paused: channel.as_ref().and_then(|channel| channel.paused.clone()),
         settings: channel.map(|channel| ChannelSettings {
             bound: bound(&channel),
@@ -145,11 +131,10 @@ fn to_view(
             last_delivery_at: webhooks.last.get(&channel.id).copied(),
             source_change: webhooks.change(&channel.id),
             templates,
-        }),
+        })
     }
 }
 
-/// Returns the state of a template list, without the templates.
 fn summary(list: &TemplateList) -> Templates {
     let approved = list.templates.iter().filter(|one| one.is_approved());
     Templates {
@@ -177,7 +162,7 @@ pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
         let templates = templates.map(|list| summary(&list));
         instances.push(to_view(instance, templates, &webhooks));
     }
-    reply::json(StatusCode::OK, &Instances { instances })
+    reply::ok(&Instances { instances })
 }
 
 describe!(show, |operation| operation
@@ -197,7 +182,7 @@ pub async fn show(call: &Call<'_>, which: &str) -> Result<ApiResponse, ApiError>
     });
     let webhooks = Webhooks::read(store).await?;
     let view = to_view(instance, templates, &webhooks);
-    reply::json(StatusCode::OK, &view)
+    reply::ok(&view)
 }
 
 describe!(pause, |operation| operation
@@ -215,11 +200,10 @@ pub async fn pause(
     let instance = find(&call.http.core.store, which).await?;
     let pause = requested(request, call.http.core.clock.now())?;
     set_pause(call, instance.channel()?, Some(&pause)).await?;
-    let answer = InstancePaused {
+    reply::ok(&InstancePaused {
         id: instance.agent.id,
         paused: true,
-    };
-    reply::json(StatusCode::OK, &answer)
+    })
 }
 
 describe!(resume, |operation| operation
@@ -229,11 +213,10 @@ describe!(resume, |operation| operation
 pub async fn resume(call: &Call<'_>, which: &str) -> Result<ApiResponse, ApiError> {
     let instance = find(&call.http.core.store, which).await?;
     set_pause(call, instance.channel()?, None).await?;
-    let answer = InstancePaused {
+    reply::ok(&InstancePaused {
         id: instance.agent.id,
         paused: false,
-    };
-    reply::json(StatusCode::OK, &answer)
+    })
 }
 
 describe!(sync_templates, |operation| operation
@@ -247,17 +230,13 @@ pub async fn sync_templates(call: &Call<'_>, which: &str) -> Result<ApiResponse,
     let live = live.map_err(ApiError::internal)?.ok_or_else(|| {
         ApiError::NotFound(format!("Instance `{}` no longer exists.", channel.name))
     })?;
-    let http = Arc::clone(call.http);
-    let asked = call
-        .http
-        .core
-        .spawn(async move { templates::sync(&http.pipeline, &live).await });
-    let list = asked.await.map_err(ApiError::internal)??;
+    let asked = call.to_end(|http| async move { templates::sync(&http.pipeline, &live).await });
+    let list = asked.await??;
     if let Some(error) = &list.error {
         return Err(ApiError::unprocessable(format!(
             "The templates of `{}` cannot be listed: {error}",
             channel.name
         )));
     }
-    reply::json(StatusCode::OK, &summary(&list))
+    reply::ok(&summary(&list))
 }

@@ -159,7 +159,6 @@ pub static ROUTES: &[Route] = routes! {
     }
 };
 
-/// Runs an operation and records it in the audit.
 pub async fn run(
     call: &Call<'_>,
     caller: &AdminCaller,

@@ -1,8 +1,5 @@
-//! `GET /admin/v1/status`: what is running and what is waiting.
-
 use std::cmp::Reverse;
 
-use hyper::StatusCode;
 
 use super::etl;
 use super::plugins::rollout;
@@ -81,7 +78,7 @@ pub async fn show(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
         Some(refused) => Some(refused_view(&http.core.store, refused).await?),
         None => None,
     };
-    let status = ServiceStatus {
+    reply::ok(&ServiceStatus {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         engine: http.core.plugins.short_fingerprint().to_owned(),
         now,
@@ -101,11 +98,9 @@ pub async fn show(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
         plugin_calls: PluginCalls { waiting, running },
         disk: Some(disk_view(http)),
         refused_writes: refused,
-    };
-    reply::json(StatusCode::OK, &status)
+    })
 }
 
-/// Returns the refused requests with the names of the connections.
 async fn refused_view(
     store: &Store,
     refused: RefusedWrites,
@@ -173,22 +168,7 @@ async fn analytics(http: &Http) -> Vec<MetricSetFreshness> {
 }
 
 pub fn host_view(host: SeenHost) -> HostView {
-    let SeenHost {
-        id,
-        name,
-        version,
-        started_at,
-        seen_at,
-        alive,
-        report,
-    } = host;
-    HostView {
-        id,
-        name,
-        version,
-        started_at,
-        seen_at,
-        alive,
-        clock_ahead_minutes: report.clock_ahead_minutes,
+    view! { HostView from host: id, name, version, started_at, seen_at, alive;
+        clock_ahead_minutes: host.report.clock_ahead_minutes
     }
 }

@@ -1,9 +1,5 @@
-//! `GET /admin/v1/tickets?status=&contact=&deal=&workspace=&before=&limit=`, newest first: what the desk has
-//! to do and has done. `contact` is the id, the phone or the e-mail address of the person to answer.
-
 use std::cmp::Reverse;
 
-use hyper::StatusCode;
 use serde_json::json;
 
 use super::people::WorkspaceNames;
@@ -67,7 +63,7 @@ pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
     tickets.dedup_by_key(|ticket| ticket.id);
     tickets.truncate(usize::try_from(filter.limit).unwrap_or(usize::MAX));
     let next = last_of_full(&tickets, filter.limit).map(|ticket| ticket.id);
-    reply::json(StatusCode::OK, &Tickets { tickets, next })
+    reply::ok(&Tickets { tickets, next })
 }
 
 describe!(show, |operation| operation
@@ -89,7 +85,7 @@ pub async fn show(call: &Call<'_>, id: &str) -> Result<ApiResponse, ApiError> {
         let found = store.search_tickets(workspace.id, &filter).await?.pop();
         if let Some(found) = found {
             let names = WorkspaceNames::load(store, &workspace).await?;
-            return reply::json(StatusCode::OK, &names.ticket(found));
+            return reply::ok(&names.ticket(found));
         }
     }
     Err(unknown())

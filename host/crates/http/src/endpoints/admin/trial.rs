@@ -1,10 +1,5 @@
-//! `POST /admin/v1/connections/try {plugin, config, body}`: what a converter reads in a body, without any
-//! effect. `POST /admin/v1/connections/{id or name}/test {body}`: a delivery that an operator sends in
-//! place of the source; it is processed like every delivery, except for the sender checks.
-
 use std::sync::Arc;
 
-use hyper::StatusCode;
 use leadhost_golden::{Call as GoldenCall, Case, Delivery};
 use serde_json::{Value, json};
 
@@ -79,15 +74,14 @@ pub async fn body(call: &Call<'_>, body: UnreadBody) -> Result<ApiResponse, ApiE
         ApiError::unprocessable(format!("The converter gave no answer: {error}"))
     })?;
     let (explanations, notes) = tried::explained(&output["ok"]);
-    let tried = TriedBody {
+    reply::ok(&TriedBody {
         plugin: loaded.description.name.clone(),
         version: loaded.description.version.clone(),
         problem: tried::refusal(&output),
         items: tried::items(&output["ok"], &explanations),
         notes: notes.into_iter().map(str::to_owned).collect(),
         log: answer.usage.log,
-    };
-    reply::json(StatusCode::OK, &tried)
+    })
 }
 
 describe!(delivery, |operation| {
@@ -104,7 +98,7 @@ pub async fn delivery(
     body: UnreadBody,
 ) -> Result<ApiResponse, ApiError> {
     let request: TestDeliveryRequest = read_json(call, body).await?;
-    let http = Arc::clone(call.http);
+    let http = call.http;
     let connection = find(&http.core.store, which).await?;
     if http.core.plugins.active(&connection.plugin).is_none() {
         return Err(ApiError::conflict(format!(
@@ -129,11 +123,8 @@ pub async fn delivery(
         sent: None,
         by_operator: true,
     };
-    let work = call
-        .http
-        .core
-        .spawn(async move { intake::receive(&http.pipeline, inbound).await });
-    let tested = match work.await.map_err(ApiError::internal)?? {
+    let work = call.to_end(|http| async move { intake::receive(&http.pipeline, inbound).await });
+    let tested = match work.await?? {
         Received::Stored { outcome, reply } => {
             let is_open = connection.settings.reply_secrets.is_empty();
             TestedDelivery {
@@ -159,7 +150,7 @@ pub async fn delivery(
         }
     };
     call.audit(json!({"delivery": tested.delivery, "status": tested.status}));
-    reply::json(StatusCode::OK, &tested)
+    reply::ok(&tested)
 }
 
 /// Returns the converter's answer to its source. An operator sees no secret, so that of a connection whose

@@ -115,7 +115,6 @@ fn describe_counts<'s>(
     .refuses(&[400, 404])
 }
 
-/// Describes an answer in both formats.
 fn answered<'s>(operation: Operation<'s>, schema: &Value, description: &str) -> Operation<'s> {
     let description = format!(
         "{description} With `{NDJSON}` in `Accept`: one row per line, then a line with the other members."
@@ -175,7 +174,6 @@ fn described_answer(row: &Value) -> Value {
     })
 }
 
-/// Returns the counts of a metric set.
 async fn counts(
     call: &Call<'_>,
     caller: &WorkspaceCaller,
@@ -219,7 +217,6 @@ async fn counts(
     Ok(marked(reply, tag, fresh.as_of))
 }
 
-/// Reads the length of a period.
 pub fn granularity(text: &str) -> Result<Granularity, ApiError> {
     Granularity::from_text(text).ok_or_else(|| {
         let known = Granularity::ALL.map(Granularity::as_str).join(", ");
@@ -241,7 +238,6 @@ pub async fn combined<T: Send + 'static>(
     }
 }
 
-/// Adds counts up to the rows of an answer.
 pub fn added_up(question: &AnalyticsQuery, cells: RollupCells) -> Result<AnalyticsTable, ApiError> {
     if cells.too_many {
         return Err(ApiError::parameter(
@@ -251,7 +247,6 @@ pub fn added_up(question: &AnalyticsQuery, cells: RollupCells) -> Result<Analyti
     table::rows(question, cells, limits::ANALYTICS_ROWS).map_err(|table::TooMany| too_many_rows())
 }
 
-/// Returns the refusal of an answer with too many rows.
 pub fn too_many_rows() -> ApiError {
     ApiError::parameter(format!(
         "The answer has more than {} rows: ask for a shorter range, longer periods, fewer dimensions, or some \
@@ -275,7 +270,6 @@ fn tag(
     conditional::tag(&text.expect("texts and numbers are JSON"))
 }
 
-/// Returns the reply with the headers by which a copy of it is kept.
 fn marked(mut reply: ApiResponse, tag: HeaderValue, as_of: Option<Micros>) -> ApiResponse {
     let headers = reply.headers_mut();
     headers.insert(ETAG, tag);

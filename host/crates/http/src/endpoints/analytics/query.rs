@@ -22,7 +22,6 @@ const DAYS_BACK: i32 = 30;
 /// The last quarter of an hour whose times can be written.
 const LAST: TimeSlot = TimeSlot(281_558_111);
 
-/// Describes the parameters of a question.
 pub fn described(operation: Operation<'_>) -> Operation<'_> {
     let types = AgentKind::ALL.map(AgentKind::as_str).join("|");
     operation
@@ -83,7 +82,6 @@ pub enum Dimension {
 impl Dimension {
     pub const ALL: [Self; 3] = [Self::AgentType, Self::AgentId, Self::Source];
 
-    /// Returns the name that the query and the answer use.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::AgentType => "agent_type",
@@ -116,7 +114,6 @@ pub struct Filter {
 }
 
 impl AnalyticsQuery {
-    /// Reads the parameters of a request.
     pub fn read(
         query: &Query<'_>,
         set: MetricSet,
@@ -136,7 +133,6 @@ impl AnalyticsQuery {
         })
     }
 
-    /// Returns all that the question says, for its tag.
     pub fn words(&self) -> impl Serialize {
         let names: Vec<_> = self.group_by.iter().map(|one| one.as_str()).collect();
         (
@@ -255,7 +251,6 @@ fn first_day() -> Day {
     Day::parse(&text).expect("a day")
 }
 
-/// Reads the start of a local day, or an instant.
 fn bound(
     query: &Query<'_>,
     name: &str,

@@ -20,7 +20,6 @@ pub struct SplitRange {
 }
 
 impl SplitRange {
-    /// Returns a range without pieces.
     pub fn nothing() -> Self {
         Self {
             days: (Day(0), Day(0)),
@@ -29,7 +28,6 @@ impl SplitRange {
         }
     }
 
-    /// Returns the first day of each bucket, in order.
     pub fn periods(&self) -> Vec<Day> {
         self.buckets.iter().map(|(period, _)| *period).collect()
     }
@@ -64,7 +62,6 @@ pub fn pieces(question: &AnalyticsQuery, now: Micros) -> Option<SplitRange> {
     })
 }
 
-/// The days and the edges of a range.
 fn whole(zone: &Zone, range: Slots) -> SplitRange {
     let start = |day: Day| TimeSlot::containing(zone.start_of(day));
     let mut first = zone.day_of(range.from.start());

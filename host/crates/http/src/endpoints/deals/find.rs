@@ -118,7 +118,6 @@ fn value(text: &str) -> Result<HeaderValue, ApiError> {
     HeaderValue::from_str(text).map_err(ApiError::internal)
 }
 
-/// Reads the last deal of the previous page.
 fn before(query: &Query<'_>) -> Result<Option<DealId>, ApiError> {
     let Some(text) = query.cursor()? else {
         return Ok(None);
@@ -132,7 +131,6 @@ fn before(query: &Query<'_>) -> Result<Option<DealId>, ApiError> {
     Ok(Some(id))
 }
 
-/// Returns the address of the same question for the next page.
 fn address(query: &Query<'_>, next: &str) -> String {
     let asked = query.pairs().filter(|(name, _)| *name != "cursor");
     let path = "/deal?";

@@ -1,5 +1,3 @@
-//! The id of a deal in a path.
-
 use crate::error::ApiError;
 use leadhost_domain::error_code::ErrorCode;
 use leadhost_domain::id::DealId;
@@ -9,7 +7,6 @@ pub fn parse_id(text: &str) -> Result<DealId, ApiError> {
     text.parse().map_err(|_| not_found())
 }
 
-/// Returns the refusal of an unknown id.
 pub fn not_found() -> ApiError {
     ApiError::coded(
         ErrorCode::DealNotFound,

@@ -1,7 +1,6 @@
 //! `GET /api/v1/deals/{dealId}/log`: the notes of a deal, newest first, in pages. A cursor names
 //! the last note of its page and is valid for its deal.
 
-use hyper::StatusCode;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
@@ -92,21 +91,13 @@ pub async fn list(
         };
         cursor.encode()
     });
-    let page = DealLogsPage {
+    reply::ok(&DealLogsPage {
         next_cursor,
         count: found.len(),
         logs: found.into_iter().map(note).collect(),
-    };
-    reply::json(StatusCode::OK, &page)
+    })
 }
 
 fn note(log: DealLog) -> DealNote {
-    DealNote {
-        id: log.id,
-        kind: log.kind,
-        subject: log.subject,
-        description: log.description,
-        metadata: log.metadata,
-        created_at: log.created_at,
-    }
+    view! { DealNote from log: id, kind, subject, description, metadata, created_at }
 }

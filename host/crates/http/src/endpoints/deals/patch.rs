@@ -139,7 +139,6 @@ pub(super) fn read(body: Node<'_>) -> Option<DealPatchBody> {
     })
 }
 
-/// Adds an issue at the stage if stage and status contradict each other.
 fn agree(node: &Node<'_>, status: DealStatus, stage: DealStage) {
     if !deal::contradict(status, stage) {
         return;

@@ -60,7 +60,6 @@ fn new_deal(description: &str) -> Value {
     })
 }
 
-/// Returns the schema of `PATCH /deal/{dealId}`.
 pub fn patch() -> Value {
     let property = || {
         trimmed(
@@ -104,7 +103,6 @@ pub fn patch() -> Value {
     })
 }
 
-/// Returns the schema of `POST /api/v1/deals/{dealId}/log`.
 pub fn log() -> Value {
     let most = limits::LOG_METADATA_BYTES;
     json!({

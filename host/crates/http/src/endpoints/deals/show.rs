@@ -1,7 +1,3 @@
-//! `GET /deal/{dealId}`: one of the partner's deals.
-
-use hyper::StatusCode;
-
 use super::id::{not_found, parse_id};
 use crate::auth::PartnerCaller;
 use crate::call::Call;
@@ -33,5 +29,5 @@ pub async fn show(
         .deals(caller.scope(), &filter, 1)
         .await?;
     let deal = found.deals.pop().ok_or_else(not_found)?;
-    reply::json(StatusCode::OK, &deal)
+    reply::ok(&deal)
 }

@@ -1,5 +1,3 @@
-//! `GET /ingest-lead/{connection}`: answers a source's handshake.
-
 use std::time::Duration;
 
 use hyper::body::Bytes;
@@ -12,7 +10,6 @@ use crate::reply::ApiResponse;
 use crate::terms::word;
 use leadhost_pipeline::intake::{self, Address, Handshake};
 
-/// Describes the parameters of a handshake of Meta, and the answer.
 pub fn with_meta<'s>(operation: Operation<'s>, asker: &str, of: &str) -> Operation<'s> {
     operation
         .query("hub.mode", word(), "`subscribe`.")

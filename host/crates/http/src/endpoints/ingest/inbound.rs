@@ -19,7 +19,6 @@ pub fn address(connection: &str) -> Result<Address, ApiError> {
     Ok(Address::Source(id))
 }
 
-/// Returns the request as the pipeline takes it.
 pub fn inbound(call: &Call<'_>, address: Address, body: Bytes) -> InboundRequest {
     let (http, head) = (call.http, call.head);
     let query = head.uri.query().unwrap_or_default();
@@ -78,7 +77,6 @@ fn unknown_source() -> ApiError {
     )
 }
 
-/// Returns the refusal for an address that no instance has.
 pub fn unknown_channel() -> ApiError {
     ApiError::NotFound("There is no instance with this address; `leadhost instance list` shows the addresses for providers.".to_owned())
 }

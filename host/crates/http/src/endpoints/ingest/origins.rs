@@ -64,7 +64,6 @@ pub async fn share(call: &Call<'_>, address: &Address, reply: &mut ApiResponse) 
     }
 }
 
-/// Returns the request's origin if the connection allows it.
 async fn allowed(
     call: &Call<'_>,
     address: &Address,

@@ -1,5 +1,3 @@
-//! `POST /ingest-lead/{connection}`: takes a delivery in.
-
 use std::sync::Arc;
 
 use hyper::StatusCode;
@@ -64,7 +62,6 @@ struct ProblemAnswer {
     message: String,
 }
 
-/// The statuses of a delivery that a sender can get.
 fn answered() -> ObjectBuilder {
     let mut words: Vec<_> = DeliveryStatus::ALL
         .iter()
@@ -172,7 +169,7 @@ pub async fn receive(
     let address = super::inbound::address(connection)?;
     let answered = match take(call, address.clone(), body).await {
         Ok((_, Some(reply))) => Ok(filled(reply)),
-        Ok((outcome, None)) => reply::json(StatusCode::OK, &answer(outcome)),
+        Ok((outcome, None)) => reply::ok(&answer(outcome)),
         Err(error) => Err(error),
     };
     // A page may read a refusal too.

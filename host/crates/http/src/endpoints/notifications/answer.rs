@@ -22,7 +22,6 @@ pub struct NotificationAnswer {
     conversation_id: ConversationId,
 }
 
-/// Returns the answer in the form that is stored under its idempotency key.
 pub fn stored(answer: &NotificationResult) -> StoredAnswer {
     let (status, body, message) = match answer {
         NotificationResult::Taken {

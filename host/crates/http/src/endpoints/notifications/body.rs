@@ -50,7 +50,6 @@ pub(super) fn impossible_phone() -> Issue {
     Issue::unreadable(path, "Invalid phone number")
 }
 
-/// Returns the refusal for a contact that opted out or was banned.
 pub fn banned() -> ApiError {
     ApiError::coded(
         ErrorCode::ContactOptedOut,
@@ -293,7 +292,6 @@ fn link(link: &Node<'_>) -> Option<String> {
     })
 }
 
-/// Returns the mismatches with the template's placeholders as issues of this body.
 pub fn misfits(body: &Value, misfits: &[Misfit]) -> Vec<Issue> {
     let is_legacy = body.get("messageTemplate").is_some();
     misfits

@@ -34,7 +34,6 @@ pub async fn addressed(
     Ok((live, phone))
 }
 
-/// Returns the instance's channel, if it has one.
 async fn channel_of(
     call: &Call<'_>,
     caller: &PartnerCaller,

@@ -2,7 +2,6 @@
 //! tickets that open meanwhile shift nothing: they belong before the first page. A cursor is
 //! valid for its workspace and its status.
 
-use hyper::StatusCode;
 use serde::Serialize;
 use serde_json::json;
 use utoipa::ToSchema;
@@ -98,9 +97,7 @@ pub async fn list(call: &Call<'_>, caller: &PartnerCaller) -> Result<ApiResponse
         cursor.encode()
     });
     let count = tickets.len();
-    reply::json(
-        StatusCode::OK,
-        &TicketsPage {
+    reply::ok(&TicketsPage {
             tickets,
             next_cursor,
             count,
@@ -108,7 +105,6 @@ pub async fn list(call: &Call<'_>, caller: &PartnerCaller) -> Result<ApiResponse
     )
 }
 
-/// Returns the status as cursors contain it.
 fn word(status: Option<TicketStatus>) -> &'static str {
     status.map_or("", TicketStatus::as_str)
 }

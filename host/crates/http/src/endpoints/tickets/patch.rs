@@ -2,7 +2,6 @@
 //! is refused, so that a misspelled one is not lost. A change that is already in effect is a
 //! no-op. The answer is the ticket after the change.
 
-use hyper::StatusCode;
 
 use super::schema;
 use super::view::{not_found, parse_id, view};
@@ -60,7 +59,7 @@ pub async fn patch(
     match desk::patch(&call.http.pipeline, patch).await? {
         TicketPatched::Done { .. } => {
             let ticket = view(call, caller, ticket).await?;
-            reply::json(StatusCode::OK, &ticket)
+            reply::ok(&ticket)
         }
         TicketPatched::NoTicket => Err(not_found()),
         TicketPatched::NoOwner => Err(ApiError::coded(

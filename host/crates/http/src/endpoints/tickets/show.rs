@@ -1,7 +1,3 @@
-//! `GET /tickets/{id}`: shows one ticket.
-
-use hyper::StatusCode;
-
 use super::view::{parse_id, view};
 use crate::auth::PartnerCaller;
 use crate::call::Call;
@@ -20,5 +16,5 @@ pub async fn show(
     ticket: &str,
 ) -> Result<ApiResponse, ApiError> {
     let ticket = view(call, caller, parse_id(ticket)?).await?;
-    reply::json(StatusCode::OK, &ticket)
+    reply::ok(&ticket)
 }

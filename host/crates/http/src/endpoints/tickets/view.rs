@@ -1,5 +1,3 @@
-//! A ticket as the desk shows it, and its id in a path.
-
 use crate::auth::PartnerCaller;
 use crate::call::Call;
 use crate::error::ApiError;
@@ -13,7 +11,6 @@ pub fn parse_id(text: &str) -> Result<TicketId, ApiError> {
     text.parse().map_err(|_| not_found())
 }
 
-/// Returns the refusal of an unknown id.
 pub fn not_found() -> ApiError {
     ApiError::coded(
         ErrorCode::TicketNotFound,
@@ -21,7 +18,6 @@ pub fn not_found() -> ApiError {
     )
 }
 
-/// Returns the ticket as it is now.
 pub async fn view(
     call: &Call<'_>,
     caller: &PartnerCaller,

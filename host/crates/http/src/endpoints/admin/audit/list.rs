@@ -1,7 +1,3 @@
-//! `GET /admin/v1/audit?actor=&act=&since=&before=&folded=&limit=`, newest first; with `after`, the rows
-//! after that number, oldest first, for an export.
-
-use hyper::StatusCode;
 use serde_json::json;
 
 use crate::call::Call;
@@ -60,12 +56,11 @@ pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
         }
     };
     let next = last_of_full(&rows, limit).map(|row| row.number);
-    let audit = Audit {
+    reply::ok(&Audit {
         rows,
         next,
         checkpoint,
-    };
-    reply::json(StatusCode::OK, &audit)
+    })
 }
 
 fn act(query: &Query<'_>) -> Result<Option<String>, ApiError> {

@@ -90,7 +90,6 @@ pub async fn recorded(
     result
 }
 
-/// Returns the caller as rows name it.
 pub fn actor(call: &Call<'_>, caller: &AdminCaller) -> AuditActor {
     AuditActor {
         key: Some(caller.key()),
@@ -100,7 +99,6 @@ pub fn actor(call: &Call<'_>, caller: &AdminCaller) -> AuditActor {
     }
 }
 
-/// Returns the outcome of a failed operation, and adds its status and the reason to the detail.
 fn refused(error: &ApiError, is_confidential: bool, detail: &mut Map<String, Value>) -> ActOutcome {
     let (status, message) = error.outside();
     detail.insert("status".to_owned(), json!(status.as_u16()));

@@ -5,10 +5,8 @@
 //! The answer is the receipt. The request takes as long as it needs, even if the operator
 //! disconnects. After an interruption, the same request continues the erasure.
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use hyper::StatusCode;
 use serde_json::json;
 
 use super::{counts, remaining};
@@ -83,16 +81,13 @@ pub async fn run(
             others: person.others,
             not_reached: Vec::new(),
         };
-        return reply::json(StatusCode::OK, &answer);
+        return reply::ok(&answer);
     }
-    let http = Arc::clone(call.http);
     let others = person.others.clone();
-    let erased = call
-        .http
-        .core
-        .spawn(async move { erase::erase(&http.pipeline, &person, &order).await });
-    let erasure = erased.await.map_err(ApiError::internal)?.map_err(refused)?;
-    let answer = EraseReceipt {
+    let erased =
+        call.to_end(|http| async move { erase::erase(&http.pipeline, &person, &order).await });
+    let erasure = erased.await?.map_err(refused)?;
+    reply::ok(&EraseReceipt {
         dry_run: false,
         id: Some(erasure.id),
         workspace: workspace.slug,
@@ -106,8 +101,7 @@ pub async fn run(
         remaining: remaining(erasure.remaining),
         others,
         not_reached: NOT_REACHED.map(str::to_owned).to_vec(),
-    };
-    reply::json(StatusCode::OK, &answer)
+    })
 }
 
 async fn find(

@@ -1,10 +1,5 @@
-//! `GET /admin/v1/erasures?workspace=&before=&limit=`, newest first: the erased persons by ids
-//! alone, what was removed, and which of the remaining parts still exist. An erasure without
-//! `doneAt` was interrupted or is still running. `GET /admin/v1/erasures/{id}` is one as a receipt.
-
 use std::collections::BTreeMap;
 
-use hyper::StatusCode;
 
 use super::erase::NOT_REACHED;
 use super::{counts, remaining};
@@ -49,7 +44,7 @@ pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
     let next = last_of_full(&erasures, filter.limit).map(|erasure| erasure.id);
     let names = ErasureNames::load(&call.http.core.store).await?;
     let erasures = erasures.into_iter().map(|one| names.view(one)).collect();
-    reply::json(StatusCode::OK, &Erasures { erasures, next })
+    reply::ok(&Erasures { erasures, next })
 }
 
 describe!(show, |operation| operation
@@ -67,11 +62,10 @@ pub async fn show(call: &Call<'_>, id: &str) -> Result<ApiResponse, ApiError> {
     let store = &call.http.core.store;
     let erasure = store.erasure(erasure).await?.ok_or_else(unknown)?;
     let names = ErasureNames::load(store).await?;
-    let answer = ErasureRecord {
+    reply::ok(&ErasureRecord {
         erasure: names.view(erasure),
         not_reached: NOT_REACHED.map(str::to_owned).to_vec(),
-    };
-    reply::json(StatusCode::OK, &answer)
+    })
 }
 
 /// The names of workspaces and keys.
@@ -100,17 +94,11 @@ impl ErasureNames {
 }
 
 fn to_view(workspace: Option<String>, key: Option<String>, erasure: Erasure) -> ErasureView {
-    ErasureView {
-        id: erasure.id,
+    view! { ErasureView from erasure: id, workspace_id, contact_id, found_by, key_id, began_at,
+        done_at;
         workspace,
         key,
-        workspace_id: erasure.workspace_id,
-        contact_id: erasure.contact_id,
-        found_by: erasure.found_by,
-        key_id: erasure.key_id,
-        began_at: erasure.began_at,
-        done_at: erasure.done_at,
         erased: counts(erasure.erased),
-        remaining: remaining(erasure.remaining.for_display()),
+        remaining: remaining(erasure.remaining.for_display())
     }
 }

@@ -1,8 +1,3 @@
-//! `GET /admin/v1/contacts?q=&workspace=`: the contacts that a phone, an e-mail address or an id names, and
-//! `GET /admin/v1/contacts/{id}?workspace=`: one with its deals, conversations and tickets.
-
-use hyper::StatusCode;
-
 use super::named_by;
 use crate::call::Call;
 use crate::endpoints::admin::people::{WorkspaceNames, conversations, tickets};
@@ -45,7 +40,7 @@ pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
             contacts.extend(found.map(|one| summary(&workspace, &one, found_by)));
         }
     }
-    reply::json(StatusCode::OK, &Contacts { contacts })
+    reply::ok(&Contacts { contacts })
 }
 
 describe!(show, |operation| operation
@@ -88,7 +83,7 @@ pub async fn show(call: &Call<'_>, id: &str) -> Result<ApiResponse, ApiError> {
             tickets: tickets(store, &names, of_contact).await?,
             keys: found.keys,
         };
-        return reply::json(StatusCode::OK, &answer);
+        return reply::ok(&answer);
     }
     Err(unknown())
 }

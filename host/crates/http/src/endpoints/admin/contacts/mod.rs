@@ -1,5 +1,3 @@
-//! Persons: found and shown, their erasure on request, and the record of it.
-
 pub mod erase;
 pub mod erasures;
 pub mod find;
@@ -11,7 +9,6 @@ use leadhost_domain::workspace::Workspace;
 use leadhost_domain::{contact, phone};
 use leadhost_store::{self as store, PersonBy, Store, StoreError};
 
-/// Returns the contacts of a workspace that a phone or an e-mail address names.
 pub async fn named(
     store: &Store,
     workspace: &Workspace,

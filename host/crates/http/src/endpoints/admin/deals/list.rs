@@ -1,10 +1,6 @@
-//! `GET /admin/v1/deals?q=&workspace=&before=&limit=`, newest first. `q` is what leads to a deal: its id or
-//! external id, or the phone, e-mail address or id of its contact.
-
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use hyper::StatusCode;
 
 use super::among;
 use crate::call::Call;
@@ -55,18 +51,16 @@ pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
         }
     };
     let last = last_of_full(&found.deals, limit).map(|deal| deal.id);
-    let answer = Deals {
+    reply::ok(&Deals {
         next: last.or(found.floor),
         searched_until: match (last, found.floor) {
             (None, Some(floor)) => Some(time_of(floor.0)),
             _ => None,
         },
         deals: named(store, &among, found.deals).await?,
-    };
-    reply::json(StatusCode::OK, &answer)
+    })
 }
 
-/// Returns the deals with their names.
 async fn named(
     store: &Store,
     among: &[Workspace],
@@ -83,7 +77,6 @@ async fn named(
     Ok(deals.into_iter().filter_map(view).collect())
 }
 
-/// Finds deals by any of what leads to them.
 async fn search(
     store: &Store,
     among: &[Workspace],
@@ -105,7 +98,6 @@ async fn search(
     Ok(found)
 }
 
-/// Returns what a text may stand for.
 fn readings(text: &str, region: &str) -> Vec<DealFilter> {
     let none = DealFilter::default;
     let mut all = Vec::new();

@@ -1,9 +1,6 @@
-//! Deals: found, shown with their history, and removed.
-
 pub mod list;
 pub mod show;
 
-use hyper::StatusCode;
 
 use super::workspaces;
 use crate::call::Call;
@@ -32,7 +29,7 @@ pub async fn remove(call: &Call<'_>, id: &str) -> Result<ApiResponse, ApiError> 
                 workspace: workspace.slug,
                 removed: true,
             };
-            return reply::json(StatusCode::OK, &answer);
+            return reply::ok(&answer);
         }
     }
     Err(unknown(id))
@@ -48,7 +45,6 @@ fn parse_id(text: &str) -> Result<DealId, ApiError> {
     text.parse().map_err(|_| unknown(text))
 }
 
-/// Returns the workspace that the request names, or all.
 async fn among(call: &Call<'_>) -> Result<Vec<Workspace>, ApiError> {
     workspaces::among(call, call.query().filled(&["workspace"])).await
 }

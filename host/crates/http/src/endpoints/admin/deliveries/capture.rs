@@ -9,7 +9,6 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use hyper::StatusCode;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
@@ -58,10 +57,9 @@ pub async fn capture(call: &Call<'_>, body: UnreadBody) -> Result<ApiResponse, A
     }
     let answer = captured(call, request).await?;
     call.audit(json!({ "deliveries": answer.deliveries.len() }));
-    reply::json(StatusCode::OK, &answer)
+    reply::ok(&answer)
 }
 
-/// Returns the named deliveries, as many as there is room and time for.
 pub(super) async fn captured(
     call: &Call<'_>,
     request: CaptureRequest,

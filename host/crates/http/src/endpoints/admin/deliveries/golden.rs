@@ -1,7 +1,6 @@
 //! `POST /admin/v1/deliveries/{id}/golden`: a delivery as golden cases, with masked persons. Nothing is
 //! changed, but the audit has it, as it has captures: what a text says of a person may still be in them.
 
-use hyper::StatusCode;
 use leadhost_golden::{Case, case_files};
 use serde_json::json;
 
@@ -55,12 +54,11 @@ pub async fn export(call: &Call<'_>, id: &str) -> Result<ApiResponse, ApiError> 
     let (cases, notes, plugin) = exported.await.map_err(refusal)?;
     call.audit(json!({ "cases": cases.len() }));
     let cases = cases.iter().map(|(case, body)| view(case, body));
-    let answer = GoldenExport {
+    reply::ok(&GoldenExport {
         plugin,
         cases: cases.collect::<Result<_, _>>()?,
         notes,
-    };
-    reply::json(StatusCode::OK, &answer)
+    })
 }
 
 fn view(case: &Case, body: &str) -> Result<ExportedCase, ApiError> {

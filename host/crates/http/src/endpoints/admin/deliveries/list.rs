@@ -1,8 +1,5 @@
-//! `GET /admin/v1/deliveries?status=&connection=&instance=&since=&until=&version=&q=&before=&limit=`, newest first.
-
 use std::cmp::Reverse;
 
-use hyper::StatusCode;
 
 use super::{Channels, parse_id};
 use super::{with_filters, with_version};
@@ -60,9 +57,7 @@ pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
             facts: channels.facts(delivery),
         })
         .collect();
-    reply::json(
-        StatusCode::OK,
-        &Deliveries {
+    reply::ok(&Deliveries {
             deliveries,
             next,
             searched_until,
@@ -139,7 +134,6 @@ async fn search(
     Ok((found, keyed_from.filter(|from| from.plus(kept) > now)))
 }
 
-/// Reads the filters of a list.
 pub(super) async fn filter(call: &Call<'_>) -> Result<DeliveryFilter, ApiError> {
     let query = call.query();
     let mut filter = DeliveryFilter {
@@ -172,7 +166,6 @@ pub(super) async fn filter(call: &Call<'_>) -> Result<DeliveryFilter, ApiError> 
     Ok(filter)
 }
 
-/// Returns a version, or the beginning of a digest.
 fn version(query: &Query<'_>) -> Result<Option<String>, ApiError> {
     let Some(text) = query.filled(&["version"]) else {
         return Ok(None);

@@ -2,9 +2,6 @@
 //! the active version. Callers replay many deliveries one by one, so that they see the progress
 //! and can stop at any time without losing anything.
 
-use std::sync::Arc;
-
-use hyper::StatusCode;
 use serde_json::json;
 
 use super::parse_id;
@@ -35,27 +32,20 @@ pub async fn run(call: &Call<'_>, id: &str, body: UnreadBody) -> Result<ApiRespo
         release: request.release,
         expected: request.expected,
     };
-    let http = Arc::clone(call.http);
-    let replayed = call
-        .http
-        .core
-        .spawn(async move { replay::one(&http.pipeline, id, options).await });
-    let outcome = replayed
-        .await
-        .map_err(ApiError::internal)?
-        .map_err(refusal)?;
+    let replayed =
+        call.to_end(|http| async move { replay::one(&http.pipeline, id, options).await });
+    let outcome = replayed.await?.map_err(refusal)?;
     call.audit(json!({
         "apply": request.apply,
         "release": request.release,
         "status": outcome.status,
     }));
-    let answer = Replayed {
+    reply::ok(&Replayed {
         id: outcome.delivery,
         status: outcome.status,
         error: outcome.error,
         items: outcome.items,
-    };
-    reply::json(StatusCode::OK, &answer)
+    })
 }
 
 fn refusal(error: ReplayError) -> ApiError {

@@ -1,12 +1,6 @@
-//! `POST /admin/v1/deliveries/replay?status=&connection=&since=… {apply, release, after}`: converts the
-//! deliveries of a list again, or releases them from quarantine, oldest first. A request handles a
-//! bounded number in a bounded time, and says what is left.
-
 use std::collections::{BTreeMap, HashSet};
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use hyper::StatusCode;
 use serde_json::json;
 
 use super::list;
@@ -95,22 +89,20 @@ pub async fn run(call: &Call<'_>, body: UnreadBody) -> Result<ApiResponse, ApiEr
     if release && !apply {
         answer.left = named.len() as u64;
         call.audit(json!({ "handled": 0, "left": answer.left }));
-        return reply::json(StatusCode::OK, &answer);
+        return reply::ok(&answer);
     }
-    let http = Arc::clone(call.http);
-    let running = call.http.core.spawn(async move {
-        replay(&http, &named, &request, &mut answer)
-            .await
-            .map(|()| answer)
+    let running = call.to_end(|http| async move {
+        let done = replay(&http, &named, &request, &mut answer).await;
+        done.map(|()| answer)
     });
-    let answer = running.await.map_err(ApiError::internal)??;
+    let answer = running.await??;
     call.audit(json!({
         "handled": answer.handled,
         "statuses": answer.statuses,
         "refused": answer.refused,
         "left": answer.left,
     }));
-    reply::json(StatusCode::OK, &answer)
+    reply::ok(&answer)
 }
 
 /// Handles deliveries one by one until the bounds of a request are reached.
@@ -171,7 +163,6 @@ async fn replay(
     Ok(())
 }
 
-/// Returns the deliveries of the filters after `after`, the oldest first.
 async fn find(
     store: &Store,
     mut filter: DeliveryFilter,

@@ -1,8 +1,3 @@
-//! `GET /admin/v1/deliveries/{id}`: the request as it is stored, with its secrets redacted, and
-//! the outcome of each item.
-
-use hyper::StatusCode;
-
 use super::{Channels, parse_id, request_view, text_or_base64, unknown};
 use crate::call::Call;
 use crate::error::ApiError;
@@ -51,7 +46,7 @@ pub async fn show(call: &Call<'_>, id: &str) -> Result<ApiResponse, ApiError> {
             body_base64,
         });
     }
-    reply::json(StatusCode::OK, &view)
+    reply::ok(&view)
 }
 
 fn fetch(fetch: WaitingFetch) -> FetchView {

@@ -1,5 +1,3 @@
-//! The counting of analytics, for operators.
-
 pub mod names;
 pub mod run;
 
@@ -58,12 +56,11 @@ pub async fn show(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
             cubes_making: status.cubes_making,
         });
     }
-    let answer = EtlStatus {
+    reply::ok(&EtlStatus {
         tzdata: zone::tzdata().to_owned(),
         refresh_seconds: http.core.config.analytics.refresh_seconds,
         metric_sets,
-    };
-    reply::json(StatusCode::OK, &answer)
+    })
 }
 
 describe!(rebuild, |operation| {
@@ -106,7 +103,6 @@ fn unknown(text: &str) -> ApiError {
     ))
 }
 
-/// Returns only the freshness of a metric set.
 pub fn freshness(http: &Http, status: &RollupStatus) -> MetricSetFreshness {
     MetricSetFreshness {
         metric_set: status.set,

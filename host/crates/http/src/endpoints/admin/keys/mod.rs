@@ -1,10 +1,7 @@
-//! Keys of partners, workspaces and operators.
-
 pub mod create;
 
 use std::collections::BTreeMap;
 
-use hyper::StatusCode;
 
 use crate::auth::AdminCaller;
 use crate::call::Call;
@@ -68,7 +65,7 @@ pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
             to_view(key, workspace, partner, now)
         })
         .collect();
-    reply::json(StatusCode::OK, &Keys { keys })
+    reply::ok(&Keys { keys })
 }
 
 describe!(revoke, |operation| {
@@ -106,11 +103,10 @@ pub async fn revoke(
         return Err(missing());
     }
     fleet::announce(&call.http.pipeline, Announcement::Keys).await;
-    let answer = KeyRevoked {
+    reply::ok(&KeyRevoked {
         id: key,
         revoked: true,
-    };
-    reply::json(StatusCode::OK, &answer)
+    })
 }
 
 /// Returns a key as operators see it: everything but its text.
@@ -127,18 +123,10 @@ fn to_view(
     } else {
         KeyState::Expired
     };
-    KeyView {
-        id: key.id,
-        kind: key.kind,
+    view! { KeyView from key: id, kind, role, label, hint, created_at, expires_at, revoked_at,
+        last_used_at;
         workspace,
         partner,
-        role: key.role,
-        label: key.label,
-        hint: key.hint,
-        state,
-        created_at: key.created_at,
-        expires_at: key.expires_at,
-        revoked_at: key.revoked_at,
-        last_used_at: key.last_used_at,
+        state
     }
 }

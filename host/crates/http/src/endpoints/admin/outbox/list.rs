@@ -1,7 +1,3 @@
-//! `GET /admin/v1/outbox?instance=&conversation=&contact=&state=&before=&limit=`, newest first: outgoing
-//! and incoming messages.
-
-use hyper::StatusCode;
 use serde_json::json;
 
 use super::parse_id;
@@ -51,28 +47,13 @@ pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
     let messages = call.http.core.store.outbox(&filter).await?;
     let next = last_of_full(&messages, filter.limit).map(|message| message.id);
     let messages = messages.into_iter().map(to_view).collect();
-    reply::json(StatusCode::OK, &Messages { messages, next })
+    reply::ok(&Messages { messages, next })
 }
 
 fn to_view(message: OutboxMessage) -> MessageView {
-    MessageView {
-        id: message.id,
-        workspace_id: message.workspace_id,
-        conversation_id: message.conversation_id,
-        contact_id: message.contact_id,
-        contact_name: message.contact_name,
-        phone_number: message.phone_number,
-        instance_id: message.instance_id,
-        created_at: message.created_at,
-        actor: message.actor,
-        kind: message.kind,
-        content: message.content,
-        metadata: message.metadata,
-        delivered_at: message.delivered_at,
-        read_at: message.read_at,
-        ran: message.ran,
-        next_attempt_at: message.next_attempt_at,
-    }
+    view! { MessageView from message: id, workspace_id, conversation_id, contact_id, contact_name,
+        phone_number, instance_id, created_at, actor, kind, content, metadata, delivered_at,
+        read_at, ran, next_attempt_at }
 }
 
 async fn filter(call: &Call<'_>) -> Result<OutboxFilter, ApiError> {

@@ -8,8 +8,6 @@ pub mod resolve;
 pub mod resolve_many;
 pub mod status;
 
-use std::sync::Arc;
-
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -38,7 +36,6 @@ fn unknown(text: &str) -> ApiError {
     ))
 }
 
-/// Finds one message by its id.
 async fn find(store: &Store, id: MessageId) -> Result<OutboxMessage, ApiError> {
     // The newest message below the next id is the one with this id, if it exists.
     let next = Uuid::from_u128(id.0.as_u128().saturating_add(1));
@@ -54,7 +51,6 @@ async fn find(store: &Store, id: MessageId) -> Result<OutboxMessage, ApiError> {
         .ok_or_else(|| unknown(&id.to_string()))
 }
 
-/// Returns the channel that a message went through.
 async fn channel_of(store: &Store, message: &OutboxMessage) -> Result<Connection, ApiError> {
     let connections = store.connections(Some(message.workspace_id)).await?;
     connections
@@ -68,7 +64,6 @@ async fn channel_of(store: &Store, message: &OutboxMessage) -> Result<Connection
         })
 }
 
-/// Returns the sandbox that a message went through.
 async fn sandbox_of(store: &Store, message: &OutboxMessage) -> Result<Connection, ApiError> {
     let channel = channel_of(store, message).await?;
     if channel.plugin == SANDBOX {
@@ -114,12 +109,8 @@ async fn play(
         sent: None,
         by_operator: false,
     };
-    let http = Arc::clone(call.http);
-    let work = call
-        .http
-        .core
-        .spawn(async move { intake::receive(&http.pipeline, inbound).await });
-    match work.await.map_err(ApiError::internal)?? {
+    let work = call.to_end(|http| async move { intake::receive(&http.pipeline, inbound).await });
+    match work.await?? {
         Received::Stored { outcome, .. } => Ok(outcome),
         Received::Rejected { delivery, message } => Err(ApiError::unprocessable(format!(
             "The sandbox refuses the event: {message}. It is stored as delivery {delivery}."
@@ -131,7 +122,6 @@ async fn play(
     }
 }
 
-/// Returns the outcome of a simulated event.
 fn simulated(outcome: DeliveryOutcome) -> SimulatedEvent {
     SimulatedEvent {
         delivery: outcome.delivery,

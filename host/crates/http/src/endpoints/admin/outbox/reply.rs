@@ -1,7 +1,6 @@
 //! `POST /admin/v1/outbox/reply {to, text, instance}`: simulates a contact of a sandbox who writes.
 //! `to` is a message of the conversation, or the contact's phone.
 
-use hyper::StatusCode;
 use serde_json::{Value, json};
 
 use super::{SANDBOX, find, not_simulated, play, sandbox_of, simulated};
@@ -53,7 +52,7 @@ pub async fn run(call: &Call<'_>, body: UnreadBody) -> Result<ApiResponse, ApiEr
         }
     };
     let outcome = play(call, &channel, event).await?;
-    reply::json(StatusCode::OK, &simulated(outcome))
+    reply::ok(&simulated(outcome))
 }
 
 async fn to_message(

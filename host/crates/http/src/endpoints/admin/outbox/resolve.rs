@@ -1,7 +1,3 @@
-//! `POST /admin/v1/outbox/{message}/resolve {verdict}`: an operator decides about a message that
-//! waits or whose outcome is unknown: `send-again` (it was not sent) or `give-up`.
-
-use hyper::StatusCode;
 use serde_json::json;
 
 use super::{channel_of, find, parse_id};
@@ -33,10 +29,9 @@ pub async fn resolve(call: &Call<'_>, id: &str, body: UnreadBody) -> Result<ApiR
     let resolved = settle(http, &message, request.verdict).await?;
     http.pipeline.wake();
     call.audit(json!({ "state": resolved.state }));
-    reply::json(StatusCode::OK, &resolved)
+    reply::ok(&resolved)
 }
 
-/// Writes a decision about a message.
 pub async fn settle(
     http: &Http,
     message: &OutboxMessage,

@@ -2,10 +2,8 @@
 //! outcome is unknown. The request names each of them, so it resolves what the operator saw and
 //! nothing that came since.
 
-use std::sync::Arc;
 use std::time::Instant;
 
-use hyper::StatusCode;
 use serde_json::json;
 
 use super::find;
@@ -50,13 +48,8 @@ pub async fn resolve(call: &Call<'_>, body: UnreadBody) -> Result<ApiResponse, A
         )));
     }
     // Goes on to its end even if the operator hangs up.
-    let http = Arc::clone(call.http);
     let verdict = request.verdict;
-    let running = call
-        .http
-        .core
-        .spawn(async move { run(&http, &request).await });
-    let run = running.await.map_err(ApiError::internal)?;
+    let run = call.to_end(|http| async move { run(&http, &request).await }).await?;
     call.audit(json!({
         "verdict": verdict,
         "messages": run.resolved,
@@ -68,7 +61,7 @@ pub async fn resolve(call: &Call<'_>, body: UnreadBody) -> Result<ApiResponse, A
         call.audit_partly_done();
         return Err(error.into());
     }
-    reply::json(StatusCode::OK, &run.answer)
+    reply::ok(&run.answer)
 }
 
 /// The work that a request had done when it ended.
@@ -114,7 +107,6 @@ async fn run(http: &Http, request: &ResolveManyRequest) -> ResolveRun {
     run
 }
 
-/// Resolves one message whose outcome is unknown.
 async fn unknown_one(http: &Http, id: MessageId, verdict: Verdict) -> Result<Resolved, ApiError> {
     let message = find(&http.core.store, id).await?;
     if message.metadata.status != MessageState::Unknown.as_str() {

@@ -1,7 +1,3 @@
-//! `POST /admin/v1/outbox/{message}/status {status}`: simulates a status report of a sandbox's
-//! message.
-
-use hyper::StatusCode;
 use serde_json::{Value, json};
 
 use super::{find, parse_id, play, sandbox_of, simulated};
@@ -33,7 +29,7 @@ pub async fn status(call: &Call<'_>, id: &str, body: UnreadBody) -> Result<ApiRe
     let message = find(store, parse_id(id)?).await?;
     let channel = sandbox_of(store, &message).await?;
     let outcome = play(call, &channel, event(&message, &request.status)).await?;
-    reply::json(StatusCode::OK, &simulated(outcome))
+    reply::ok(&simulated(outcome))
 }
 
 fn event(message: &OutboxMessage, status: &str) -> Value {

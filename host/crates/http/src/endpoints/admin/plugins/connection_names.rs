@@ -1,5 +1,3 @@
-//! The names of connections, beside which a plugin's circuits and comparisons are shown.
-
 use std::collections::HashMap;
 
 use crate::error::ApiError;

@@ -46,14 +46,12 @@ pub async fn whole(http: &Http, name: &str, start: &str) -> Result<PluginRecord,
     }
 }
 
-/// Reads the bytes of a component.
 pub async fn component(call: &Call<'_>, body: UnreadBody) -> Result<Vec<u8>, ApiError> {
     let limit = call.http.core.config.plugins.component_mib << 20;
     let body = body.read(call.http, limit).await?;
     Ok(body.bytes.to_vec())
 }
 
-/// Describes the body that [`component`] reads.
 pub fn takes_component(operation: Operation<'_>) -> Operation<'_> {
     refuses_component(
         operation.takes_content(&json!({"application/wasm": {"schema": {
@@ -115,7 +113,6 @@ pub fn refuses_concerns<'s>(
     )
 }
 
-/// Describes the refusals of an activation.
 pub fn refuses_activation(operation: Operation<'_>) -> Operation<'_> {
     refuses_concerns(
         refuses_component(operation),

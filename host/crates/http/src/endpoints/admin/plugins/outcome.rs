@@ -1,5 +1,3 @@
-//! The answers to an activation: the version that serves now, or why it is refused.
-
 use std::time::Duration;
 
 use super::comparison;
@@ -12,13 +10,11 @@ use leadhost_pipeline::fleet::FleetError;
 use leadhost_plugin::LoadError;
 use leadhost_store::PluginRecord;
 
-/// Returns the answer to an activation.
 pub async fn activated(http: &Http, activated: Activated) -> Result<DeployedPlugin, ApiError> {
     let record = http.core.store.plugin(&activated.activation.digest).await?;
     Ok(to_view(activated, record))
 }
 
-/// Returns an activation as the response shows it.
 pub fn to_view(activated: Activated, record: Option<PluginRecord>) -> DeployedPlugin {
     let Activated {
         activation,

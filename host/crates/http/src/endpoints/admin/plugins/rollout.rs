@@ -1,6 +1,3 @@
-//! `POST /admin/v1/plugins/{name}/rollout` starts a rollout of a stored version, `GET` shows the
-//! last one, `GET /admin/v1/rollouts` that of each plugin, and `PATCH` with `{change}` pauses, resumes, promotes or aborts it.
-
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -139,7 +136,7 @@ pub async fn show(call: &Call<'_>, name: &str) -> Result<ApiResponse, ApiError> 
             "There was no rollout of `{name}`; `leadhost plugin list` shows the plugins."
         ))
     })?;
-    reply::json(StatusCode::OK, &to_view(call, status, None).await?)
+    reply::ok(&to_view(call, status, None).await?)
 }
 
 describe!(list, |operation| operation
@@ -155,7 +152,7 @@ pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
         let status = rollout::status::load(&call.http.pipeline, last).await?;
         rollouts.push(to_view(call, status, None).await?);
     }
-    reply::json(StatusCode::OK, &RolloutList { rollouts })
+    reply::ok(&RolloutList { rollouts })
 }
 
 describe!(change, |operation| {
@@ -181,18 +178,13 @@ pub async fn change(
     if let Some(before) = rollouts.iter().find(|one| one.name == name) {
         call.audit(json!({ "candidate": before.candidate, "before": audited_state(before) }));
     }
-    let (http, name, by) = (Arc::clone(call.http), name.to_owned(), actor(call, caller));
-    let changed =
-        async move { rollout::operate::change(&http.pipeline, &name, request.change, &by).await };
-    let status = call
-        .http
-        .core
-        .spawn(changed)
-        .await
-        .map_err(ApiError::internal)?
-        .map_err(refusal)?;
+    let (name, by) = (name.to_owned(), actor(call, caller));
+    let changed = call.to_end(|http| async move {
+        rollout::operate::change(&http.pipeline, &name, request.change, &by).await
+    });
+    let status = changed.await?.map_err(refusal)?;
     call.audit(json!({ "after": audited_state(&status.rollout) }));
-    reply::json(StatusCode::OK, &to_view(call, status, None).await?)
+    reply::ok(&to_view(call, status, None).await?)
 }
 
 /// Returns what an operator's change can change, for the audit.
@@ -200,7 +192,6 @@ fn audited_state(rollout: &Rollout) -> Value {
     json!({ "stage": rollout.stage, "percent": rollout.share(), "paused": rollout.paused })
 }
 
-/// Returns the open rollouts, by plugin.
 pub async fn open(call: &Call<'_>) -> Result<HashMap<String, OpenRollout>, ApiError> {
     let core = &call.http.core;
     let now = core.clock.now();
@@ -224,7 +215,6 @@ pub async fn open(call: &Call<'_>) -> Result<HashMap<String, OpenRollout>, ApiEr
     Ok(open)
 }
 
-/// Reads the plan, with its defaults.
 fn plan(request: &RolloutRequest) -> Result<RolloutPlan, ApiError> {
     if let Some(fault) = request.fault() {
         return Err(ApiError::BadRequest(format!("{fault}.")));
@@ -278,7 +268,8 @@ async fn to_view(
         false => connection_names(core.store.as_ref()).await?,
     };
     let connections = tally.connections.into_iter();
-    Ok(RolloutView {
+    Ok(view! { RolloutView from rollout: name, stage, paused, plan, generation, started_by,
+        started_at, stage_at, why;
         rolled_back: None,
         percent: match rollout.stage {
             RolloutStage::Verified => 0,
@@ -288,17 +279,8 @@ async fn to_view(
         step_compared,
         waits_for,
         warning,
-        name: rollout.name,
         candidate,
         stable,
-        stage: rollout.stage,
-        paused: rollout.paused,
-        plan: rollout.plan,
-        generation: rollout.generation,
-        started_by: rollout.started_by,
-        started_at: rollout.started_at,
-        stage_at: rollout.stage_at,
-        why: rollout.why,
         deliveries: tally.differences,
         served: seen.served,
         saved: seen.saved,
@@ -323,7 +305,7 @@ async fn to_view(
         drift,
         hosts,
         behind,
-        verification: verified.map(|verified| comparison::to_view(*verified)),
+        verification: verified.map(|verified| comparison::to_view(*verified))
     })
 }
 

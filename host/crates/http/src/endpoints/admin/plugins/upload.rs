@@ -1,7 +1,5 @@
 //! The operations whose body is a component: it is checked without a trace, or stored and activated.
 
-use std::sync::Arc;
-
 use hyper::StatusCode;
 use serde_json::json;
 
@@ -33,20 +31,13 @@ pub async fn check(
     body: UnreadBody,
 ) -> Result<ApiResponse, ApiError> {
     let wasm = component(call, body).await?;
-    let http = Arc::clone(call.http);
     let origin = ComponentOrigin::upload(caller.key());
-    let report = while_wanted(call, deploy::check(&http.pipeline, wasm, origin)).await?;
-    let checked = CheckedPlugin {
+    let report = while_wanted(call, deploy::check(&call.http.pipeline, wasm, origin)).await?;
+    reply::ok(&view! { CheckedPlugin from report: digest, kind, contract, golden, publisher,
+        concerns;
         name: report.description.name,
-        version: report.description.version,
-        digest: report.digest,
-        kind: report.kind,
-        contract: report.contract,
-        golden: report.golden,
-        publisher: report.publisher,
-        concerns: report.concerns,
-    };
-    reply::json(StatusCode::OK, &checked)
+        version: report.description.version
+    })
 }
 
 describe!(upload, |operation| {
@@ -69,9 +60,8 @@ pub async fn upload(
     let accept = accepted(call, caller, query.all("accept"))?;
     let source = source(&query)?;
     let wasm = component(call, body).await?;
-    let http = Arc::clone(call.http);
     let origin = ComponentOrigin::upload(caller.key()).from_registry(source);
-    let tried = deploy::try_out(&http.pipeline, wasm.clone(), activate);
+    let tried = deploy::try_out(&call.http.pipeline, wasm.clone(), activate);
     let tried = while_wanted(call, tried)
         .await
         .inspect_err(|_| call.audit(json!({ "digest": Digest::compute(&wasm) })))?;
@@ -84,14 +74,10 @@ pub async fn upload(
     if let Some(source) = source {
         call.audit(json!({ "source": source }));
     }
-    let deployed = call
-        .http
-        .core
-        .spawn(async move { deploy::admit(&http.pipeline, tried, wasm, origin, &accept).await });
-    let deployed = deployed
-        .await
-        .map_err(ApiError::internal)?
-        .map_err(refusal)?;
+    let deployed = call.to_end(|http| async move {
+        deploy::admit(&http.pipeline, tried, wasm, origin, &accept).await
+    });
+    let deployed = deployed.await?.map_err(refusal)?;
     let record = deployed.record;
     let activation = deployed.activation.as_ref();
     call.audit(json!({

@@ -9,7 +9,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use hyper::StatusCode;
 use serde_json::json;
 
 use super::comparison::to_view;
@@ -34,7 +33,6 @@ use leadhost_pipeline::deploy::rolled_back::is_discarded;
 use leadhost_pipeline::deploy::{self, ComponentOrigin};
 use leadhost_pipeline::verify::Choice;
 
-/// Describes what all comparisons read and answer.
 fn verification(operation: Operation<'_>) -> Operation<'_> {
     let whole = |most: u64, default: u64| json!({"type": "integer", "minimum": 1, "maximum": most, "default": default});
     operation
@@ -73,7 +71,7 @@ pub async fn upload(
     let origin = ComponentOrigin::upload(caller.key());
     let verified = deploy::verify::component(&http.pipeline, wasm, origin, choice, budget);
     let verified = while_wanted(call, verified).await?;
-    reply::json(StatusCode::OK, &to_view(verified))
+    reply::ok(&to_view(verified))
 }
 
 describe!(stored, |operation| {
@@ -97,7 +95,7 @@ pub async fn stored(
     let http = Arc::clone(call.http);
     let verified = deploy::verify::stored(&http.pipeline, &digest, choice, budget);
     let verified = while_wanted(call, verified).await?;
-    reply::json(StatusCode::OK, &to_view(verified))
+    reply::ok(&to_view(verified))
 }
 
 describe!(impact, |operation| {
@@ -131,7 +129,7 @@ pub async fn impact(
         other.previous = of_name.any(|one| one.previous.as_ref() == Some(&other.digest));
         other.discarded = is_discarded(&call.http.pipeline, &other.digest).await?;
     }
-    reply::json(StatusCode::OK, &view)
+    reply::ok(&view)
 }
 
 describe!(running, |operation| operation
@@ -151,10 +149,9 @@ pub async fn running(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
         seconds_left: one.left().as_secs(),
     });
     let verifications = views.collect();
-    reply::json(StatusCode::OK, &RunningVerifications { verifications })
+    reply::ok(&RunningVerifications { verifications })
 }
 
-/// Reads which deliveries are converted, and for how long.
 fn bounds(call: &Call<'_>) -> Result<(Choice, Duration), ApiError> {
     let query = call.query();
     let number = |name: &str, least: u64, most: u64, default: u64| {

@@ -2,9 +2,6 @@
 //! remove one, and show the golden cases that one carries. A digest may be shortened as long as it names
 //! one version.
 
-use std::sync::Arc;
-
-use hyper::StatusCode;
 use leadhost_golden::Case;
 use serde_json::json;
 
@@ -49,22 +46,16 @@ pub async fn activate(
     let digest = whole(call.http, name, &request.digest).await?.digest;
     call.audit(json!({ "digest": digest }));
     let accept = accepted(call, caller, request.accept.iter().map(String::as_str))?;
-    let http = Arc::clone(call.http);
-    let tried = deploy::try_stored(&http.pipeline, name, &digest);
+    let tried = deploy::try_stored(&call.http.pipeline, name, &digest);
     let tried = while_wanted(call, tried).await?;
-    let swapped = call
-        .http
-        .core
-        .spawn(async move { deploy::activate(&http.pipeline, tried, &accept).await });
-    let swapped = swapped
-        .await
-        .map_err(ApiError::internal)?
-        .map_err(refusal)?;
+    let swapped =
+        call.to_end(|http| async move { deploy::activate(&http.pipeline, tried, &accept).await });
+    let swapped = swapped.await?.map_err(refusal)?;
     call.audit(json!({ "previous": swapped.before }));
     audit_accepted(call, &swapped.accepted);
     let answer = activated(call.http, swapped).await?;
     call.audit(json!({ "version": answer.version }));
-    reply::json(StatusCode::OK, &answer)
+    reply::ok(&answer)
 }
 
 describe!(roll_back, |operation| {
@@ -89,21 +80,18 @@ pub async fn roll_back(
     let accept = accepted(call, caller, request.accept.iter().map(String::as_str))?;
     let begun = call.audited().begun;
     let may_widen = caller.role() == Role::Admin;
-    let (http, name) = (Arc::clone(call.http), name.to_owned());
-    let swapped = call.http.core.spawn(async move {
+    let name = name.to_owned();
+    let swapped = call.to_end(|http| async move {
         deploy::rollback(&http.pipeline, &name, may_widen, &accept, begun).await
     });
-    let swapped = swapped
-        .await
-        .map_err(ApiError::internal)?
-        .map_err(refusal)?;
+    let swapped = swapped.await?.map_err(refusal)?;
     call.audit(json!({
         "digest": swapped.activation.digest,
         "previous": swapped.before,
     }));
     let answer = activated(call.http, swapped).await?;
     call.audit(json!({ "version": answer.version }));
-    reply::json(StatusCode::OK, &answer)
+    reply::ok(&answer)
 }
 
 describe!(remove, |operation| {
@@ -123,13 +111,9 @@ pub async fn remove(call: &Call<'_>, name: &str, digest: &str) -> Result<ApiResp
         digest: version.digest.clone(),
         removed: true,
     };
-    let http = Arc::clone(call.http);
-    let work = call
-        .http
-        .core
-        .spawn(async move { deploy::remove(&http.pipeline, &version).await });
-    work.await.map_err(ApiError::internal)?.map_err(refusal)?;
-    reply::json(StatusCode::OK, &removed)
+    let work = call.to_end(|http| async move { deploy::remove(&http.pipeline, &version).await });
+    work.await?.map_err(refusal)?;
+    reply::ok(&removed)
 }
 
 describe!(golden_cases, |operation| operation
@@ -170,12 +154,11 @@ pub async fn golden_cases(
             vec![view(found, true)]
         }
     };
-    let answer = CarriedCases {
+    reply::ok(&CarriedCases {
         version: record.description.version,
         digest: record.digest,
         cases,
-    };
-    reply::json(StatusCode::OK, &answer)
+    })
 }
 
 fn view(case: &Case, with_content: bool) -> CarriedCase {

@@ -1,7 +1,3 @@
-//! `GET /admin/v1/repairs/{id}/changes?after=&limit=`: the receipt of a repair, in the order of the
-//! changes.
-
-use hyper::StatusCode;
 use serde_json::{Value, json};
 
 use super::view::find;
@@ -37,11 +33,10 @@ pub async fn list(call: &Call<'_>, id: &str) -> Result<ApiResponse, ApiError> {
         .repair_changes(id, after, limit)
         .await?;
     let next = last_of_full(&changes, limit).map(|change| change.number);
-    let answer = RepairChanges {
+    reply::ok(&RepairChanges {
         changes: changes.into_iter().map(repair_change_view).collect(),
         next,
-    };
-    reply::json(StatusCode::OK, &answer)
+    })
 }
 
 fn after(query: &Query<'_>) -> Result<i64, ApiError> {
@@ -56,17 +51,12 @@ fn after(query: &Query<'_>) -> Result<i64, ApiError> {
 fn repair_change_view(change: RepairChange) -> RepairChangeView {
     let erased = change.values.is_none();
     let (before, after) = change.values.unwrap_or((Value::Null, Value::Null));
-    RepairChangeView {
-        number: change.number,
+    view! { RepairChangeView from change: number, item, kind, field, undone;
         workspace_id: change.workspace,
         delivery_id: change.delivery,
-        item: change.item,
-        kind: change.kind,
         row_id: change.row,
-        field: change.field,
         before,
         after,
-        erased,
-        undone: change.undone,
+        erased
     }
 }

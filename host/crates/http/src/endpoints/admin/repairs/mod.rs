@@ -1,12 +1,6 @@
-//! Repairs: replays of all deliveries that a version converted, with their receipts.
-
 pub mod changes;
 pub mod start;
 pub mod view;
-
-use std::sync::Arc;
-
-use hyper::StatusCode;
 
 use self::view::{Versions, find, parse_id, refusal, to_view};
 use crate::call::Call;
@@ -34,11 +28,10 @@ pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
     let next = last_of_full(&repairs, limit).map(|repair| repair.id);
     let versions = Versions::load(store).await?;
     let repairs = repairs.into_iter().map(|repair| versions.facts(repair));
-    let answer = RepairList {
+    reply::ok(&RepairList {
         repairs: repairs.collect(),
         next,
-    };
-    reply::json(StatusCode::OK, &answer)
+    })
 }
 
 describe!(show, |operation| operation
@@ -47,7 +40,7 @@ describe!(show, |operation| operation
     .refuses(&[404]));
 pub async fn show(call: &Call<'_>, id: &str) -> Result<ApiResponse, ApiError> {
     let repair = find(call, id).await?;
-    reply::json(StatusCode::OK, &to_view(call, repair).await?)
+    reply::ok(&to_view(call, repair).await?)
 }
 
 describe!(cancel, |operation| {
@@ -60,11 +53,9 @@ describe!(cancel, |operation| {
 });
 pub async fn cancel(call: &Call<'_>, id: &str) -> Result<ApiResponse, ApiError> {
     let id = parse_id(id)?;
-    let http = Arc::clone(call.http);
-    let cancelled = async move { operate::cancel(&http.pipeline, id).await };
-    let cancelled = call.http.core.spawn(cancelled).await;
-    let repair = cancelled.map_err(ApiError::internal)?.map_err(refusal)?;
-    reply::json(StatusCode::OK, &to_view(call, repair).await?)
+    let cancelled = call.to_end(|http| async move { operate::cancel(&http.pipeline, id).await });
+    let repair = cancelled.await?.map_err(refusal)?;
+    reply::ok(&to_view(call, repair).await?)
 }
 
 describe!(undo, |operation| {
@@ -79,11 +70,9 @@ describe!(undo, |operation| {
 });
 pub async fn undo(call: &Call<'_>, id: &str) -> Result<ApiResponse, ApiError> {
     let id = parse_id(id)?;
-    let http = Arc::clone(call.http);
-    let begun = async move { operate::undo(&http.pipeline, id).await };
-    let begun = call.http.core.spawn(begun).await;
-    let repair = begun.map_err(ApiError::internal)?.map_err(refusal)?;
-    reply::json(StatusCode::OK, &to_view(call, repair).await?)
+    let begun = call.to_end(|http| async move { operate::undo(&http.pipeline, id).await });
+    let repair = begun.await?.map_err(refusal)?;
+    reply::ok(&to_view(call, repair).await?)
 }
 
 /// Returns the newest repairs of a version that are running, are being undone, or wrote changes that are not

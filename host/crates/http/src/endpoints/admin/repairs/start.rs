@@ -1,9 +1,3 @@
-//! `POST /admin/v1/repairs {convertedBy, plugin, connection, since, until, field, apply}`: replays
-//! all deliveries that a version converted, in the background. The answer is the repair at its
-//! beginning; if the version converted nothing, it has ended already.
-
-use std::sync::Arc;
-
 use hyper::StatusCode;
 use serde_json::json;
 
@@ -75,10 +69,9 @@ pub async fn start(
         plan,
         started_by: caller.label(),
     };
-    let http = Arc::clone(call.http);
-    let begun = async move { operate::begin(&http.pipeline, &version, order).await };
-    let begun = call.http.core.spawn(begun).await;
-    let repair = begun.map_err(ApiError::internal)?.map_err(refusal)?;
+    let begun =
+        call.to_end(|http| async move { operate::begin(&http.pipeline, &version, order).await });
+    let repair = begun.await?.map_err(refusal)?;
     call.audit(json!({ "repair": repair.id }));
     reply::json(StatusCode::CREATED, &to_view(call, repair).await?)
 }

@@ -1,6 +1,3 @@
-//! `GET /admin/v1/workspaces/{workspace}/analytics/{metricSet}/{granularity}`: the counts of a workspace,
-//! by the question that its own data clients may ask.
-
 use hyper::StatusCode;
 
 use crate::call::Call;

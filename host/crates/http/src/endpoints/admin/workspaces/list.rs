@@ -1,7 +1,3 @@
-//! `GET /admin/v1/workspaces`, by slug.
-
-use hyper::StatusCode;
-
 use crate::call::Call;
 use crate::error::ApiError;
 use crate::openapi::operation::describe;
@@ -17,5 +13,5 @@ describe!(list, |operation| operation
 pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
     let mut workspaces = call.http.core.store.workspaces().await?;
     workspaces.sort_by(|one, other| one.slug.cmp(&other.slug));
-    reply::json(StatusCode::OK, &Workspaces { workspaces })
+    reply::ok(&Workspaces { workspaces })
 }

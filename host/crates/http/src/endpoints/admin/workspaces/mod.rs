@@ -1,6 +1,3 @@
-//! Workspaces, and the parts of them that operators may change without the workspace's whole
-//! file.
-
 pub mod analytics;
 pub mod list;
 pub mod parts;
@@ -26,7 +23,6 @@ pub async fn find(store: &Store, text: &str) -> Result<Workspace, ApiError> {
         })
 }
 
-/// Returns the workspace that a request names, or all.
 pub async fn among(call: &Call<'_>, named: Option<&str>) -> Result<Vec<Workspace>, ApiError> {
     let store = &call.http.core.store;
     match named {

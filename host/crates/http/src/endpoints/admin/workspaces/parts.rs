@@ -4,9 +4,7 @@
 //! problem, and then nothing is changed.
 
 use crate::endpoints::admin::apply::change_view;
-use std::sync::Arc;
 
-use hyper::StatusCode;
 use serde_json::{Value, json};
 use utoipa::ToSchema;
 
@@ -34,11 +32,10 @@ pub async fn owners(call: &Call<'_>, which: &str) -> Result<ApiResponse, ApiErro
     let store = &call.http.core.store;
     let workspace = find(store, which).await?;
     let owners = store.owners(workspace.id).await?;
-    let answer = Owners {
+    reply::ok(&Owners {
         workspace: workspace.slug,
         owners: owners.into_iter().map(owner).collect(),
-    };
-    reply::json(StatusCode::OK, &answer)
+    })
 }
 
 describe!(agents, |operation| operation
@@ -49,11 +46,10 @@ pub async fn agents(call: &Call<'_>, which: &str) -> Result<ApiResponse, ApiErro
     let store = &call.http.core.store;
     let workspace = find(store, which).await?;
     let agents = store.agents(workspace.id).await?;
-    let answer = Agents {
+    reply::ok(&Agents {
         workspace: workspace.slug,
         agents: agents.into_iter().map(agent).collect(),
-    };
-    reply::json(StatusCode::OK, &answer)
+    })
 }
 
 describe!(put_owners, |operation| {
@@ -92,7 +88,6 @@ pub async fn put_agents(
     put(call, which, DeclarationPart::Agents, body).await
 }
 
-/// Describes what both lists take and answer.
 fn applied<'s, T: ToSchema>(
     mut operation: Operation<'s>,
     kind: &str,
@@ -126,24 +121,19 @@ async fn put(
     call.audit(json!({ "workspace": workspace.slug, "dryRun": dry_run }));
     let wanted: Value = read_json(call, body).await?;
     let slug = workspace.slug.clone();
-    let http = Arc::clone(call.http);
     // Runs to its end even if the operator hangs up: the other hosts are notified after the
     // commit.
-    let applied = call
-        .http
-        .core
-        .spawn(async move { apply_part(&http.pipeline, &workspace, part, &wanted, dry_run).await });
-    let changes = applied
-        .await
-        .map_err(ApiError::internal)?
-        .map_err(apply::refused)?;
+    let applied = call.to_end(|http| async move {
+        apply_part(&http.pipeline, &workspace, part, &wanted, dry_run).await
+    });
+    let changes = applied.await?.map_err(apply::refused)?;
     let answer = PartApplied {
         workspace: slug,
         dry_run,
         changes: changes.into_iter().map(change_view).collect(),
     };
     call.audit(audited(&answer));
-    reply::json(StatusCode::OK, &answer)
+    reply::ok(&answer)
 }
 
 /// Returns what the audit shows of the changes. Owners and agents may be persons: only their numbers
@@ -168,13 +158,5 @@ fn owner(owner: Owner) -> OwnerView {
 }
 
 fn agent(agent: Agent) -> AgentView {
-    AgentView {
-        id: agent.id,
-        name: agent.name,
-        number: agent.number,
-        kind: agent.kind,
-        channel: agent.channel,
-        adapter: agent.adapter,
-        internal: agent.internal,
-    }
+    view! { AgentView from agent: id, name, number, kind, channel, adapter, internal }
 }

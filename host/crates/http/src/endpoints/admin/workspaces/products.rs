@@ -5,7 +5,6 @@
 //! removes the products that the catalogue does not name, if every line was accepted;
 //! `?replace=force` removes them in any case.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use hyper::header::{CONTENT_TYPE, HeaderValue};
@@ -57,18 +56,15 @@ pub async fn import(
     let replace = replace(call)?;
     let workspace = find(&call.http.core.store, which).await?;
     call.audit(json!({ "workspace": workspace.slug, "format": word(format) }));
-    let http = Arc::clone(call.http);
     // If the operator hangs up, the body ends early, and so does the import.
-    let import = call
-        .http
-        .core
-        .spawn(async move { run(&http, &workspace, format, replace, body).await });
-    let (report, read) = import.await.map_err(ApiError::internal)?;
+    let import =
+        call.to_end(|http| async move { run(&http, &workspace, format, replace, body).await });
+    let (report, read) = import.await?;
     call.audit(audited(&report));
     match read {
         Ok(file) => {
             call.audit(json!({ "bytes": file.bytes, "sha256": file.sha256 }));
-            reply::json(StatusCode::OK, &import_report(report))
+            reply::ok(&import_report(report))
         }
         Err(error) => {
             if report.has_changed() {
@@ -79,7 +75,6 @@ pub async fn import(
     }
 }
 
-/// Returns what the audit shows of an import, also of one that failed.
 fn audited(report: &ImportOutcome) -> Value {
     json!({
         "created": report.created,
@@ -112,12 +107,11 @@ pub async fn remove(
             workspace.slug
         )));
     }
-    let answer = ProductRemoved {
+    reply::ok(&ProductRemoved {
         workspace: workspace.slug,
         external_id: external_id.to_owned(),
         removed: true,
-    };
-    reply::json(StatusCode::OK, &answer)
+    })
 }
 
 fn import_report(report: ImportOutcome) -> ImportReport {
@@ -125,16 +119,9 @@ fn import_report(report: ImportOutcome) -> ImportReport {
         line: problem.line,
         message: problem.message,
     });
-    ImportReport {
-        created: report.created,
-        changed: report.changed,
-        kept: report.kept,
-        removed: report.removed,
-        refused: report.refused,
+    view! { ImportReport from report: created, changed, kept, removed, refused, ignored, replaced;
         problems: problems.collect(),
-        ignored: report.ignored,
-        replaced: report.replaced,
-        note: report.note.map(str::to_owned),
+        note: report.note.map(str::to_owned)
     }
 }
 
