@@ -3,16 +3,13 @@
 
 use std::path::{Path, PathBuf};
 
-use clap::Args;
 use hyper::StatusCode;
 use serde::Deserialize as _;
 
-use super::client::{ServiceAddress, ServiceRefusal};
-use super::command::ServiceFlags;
-use super::failure::CommandFailure;
-use super::output::{complain, say};
-use super::table::{list, optional, safe, table};
+use super::client::ServiceRefusal;
+use super::table::list;
 use super::workspace_file;
+use crate::cli::prelude::*;
 use leadhost_admin_api::apply::{ApplyReport, ChangeView, RefusedFile};
 
 #[derive(Args)]
@@ -27,7 +24,7 @@ pub struct Apply {
 }
 
 impl Apply {
-    pub async fn run(self) -> Result<(), CommandFailure> {
+    pub async fn run(self) -> CommandResult {
         let file = workspace_file::read(&self.file)?;
         let client = self.service.client()?;
         let path = format!("/admin/v1/apply?dryRun={}", self.dry_run);

@@ -1,19 +1,16 @@
 //! `leadhost audit`: the acts of operators. With `--export` it reads all rows, checks that none was changed,
 //! or removed but after its retention, and prints those that were asked for.
 
-use clap::Args;
 use serde::Serialize;
 
-use crate::cli::client::{AdminClient, query, query_of};
-use crate::cli::failure::CommandFailure;
-use crate::cli::output::{complain, count, is_closed, say};
+use crate::cli::client::query_of;
+use crate::cli::output::is_closed;
 use crate::cli::page::{PageFlags, show_next_page};
-use crate::cli::table::say_rows;
+use crate::cli::prelude::*;
 use crate::cli::verbs::ServiceCommand;
 use leadhost_admin_api::audit::Audit as Listed;
 use leadhost_domain::audit::{AuditCheckpoint, AuditRow};
 use leadhost_domain::clock::{Clock as _, SystemClock};
-use leadhost_domain::limits;
 use leadhost_domain::time::{Micros, parse_moment};
 
 #[derive(Args, Serialize)]
@@ -39,7 +36,7 @@ pub struct ShowAudit {
 }
 
 impl ServiceCommand for ShowAudit {
-    async fn run(mut self, client: AdminClient) -> Result<(), CommandFailure> {
+    async fn run(mut self, client: AdminClient) -> CommandResult {
         if self.export {
             self.page.limit = 1;
         }
@@ -73,7 +70,7 @@ const BREAKS: usize = 10;
 
 /// Prints the rows of an export, oldest first. Reads all rows unless nothing reads its output any more, and
 /// fails at the end if one does not follow the row before it.
-async fn export(client: &AdminClient, exported: &ShowAudit) -> Result<(), CommandFailure> {
+async fn export(client: &AdminClient, exported: &ShowAudit) -> CommandResult {
     let since = exported.since.as_ref();
     let since = since.and_then(|since| parse_moment(since, SystemClock.now()));
     let mut last = AuditCheckpoint::default();

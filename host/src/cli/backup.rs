@@ -2,15 +2,10 @@
 //! itself instead of calling the service, so it needs no key and works on a machine whose
 //! service no longer starts.
 
+use crate::cli::prelude::*;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use clap::Args;
-use serde_json::json;
-
-use super::failure::CommandFailure;
-use super::output::{count, say, say_json};
-use super::progress::ProgressLine;
 use leadhost_config::Config;
 use leadhost_domain::clock::{Clock as _, SystemClock};
 use leadhost_domain::size;
@@ -41,7 +36,7 @@ pub struct Backup {
 }
 
 impl Backup {
-    pub async fn run(self) -> Result<(), CommandFailure> {
+    pub async fn run(self) -> CommandResult {
         let overrides = self.overrides();
         let file = self.config.as_deref();
         let config = Config::load(file, &overrides)?;
@@ -129,7 +124,7 @@ impl Backup {
     }
 
     /// Returns the path of the copy. Its folder is never created.
-    fn name(&self) -> Result<PathBuf, CommandFailure> {
+    fn name(&self) -> CommandResult<PathBuf> {
         if !self.to.is_dir() {
             let is_folder = self.to.as_os_str().as_encoded_bytes().ends_with(b"/");
             let folder = match is_folder {

@@ -1,18 +1,17 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use super::client::{AdminAnswer, AdminClient};
-use super::failure::CommandFailure;
+use super::client::AdminAnswer;
+use crate::cli::prelude::*;
 use leadhost_admin_api::captures::{CaptureRequest, CaptureView, CapturedDeliveries};
 use leadhost_domain::id::DeliveryId;
-use leadhost_domain::limits;
 
 /// Asks for the deliveries, as many as fit into one answer. `plugin`: only deliveries of this one.
 pub async fn fetch(
     client: &AdminClient,
     deliveries: &[DeliveryId],
     plugin: Option<&str>,
-) -> Result<CapturedDeliveries, CommandFailure> {
+) -> CommandResult<CapturedDeliveries> {
     let most = deliveries.len().min(limits::CAPTURES);
     let request = CaptureRequest {
         deliveries: deliveries[..most].to_vec(),
@@ -24,7 +23,7 @@ pub async fn fetch(
     Ok(answer.content)
 }
 
-pub fn body(text: Option<&str>, base64: Option<&str>) -> Result<Vec<u8>, CommandFailure> {
+pub fn body(text: Option<&str>, base64: Option<&str>) -> CommandResult<Vec<u8>> {
     match (text, base64) {
         (Some(text), _) => Ok(text.as_bytes().to_vec()),
         (None, Some(encoded)) => STANDARD.decode(encoded).map_err(|error| {

@@ -2,12 +2,11 @@
 //! service starts it as a child process for each new plugin. Before it reads a byte of the
 //! component it limits its own memory and processor time, and lowers its own priority.
 
+use crate::cli::prelude::*;
 use std::path::PathBuf;
 
-use clap::Args;
 use rustix::process::{Resource, Rlimit, setrlimit};
 
-use super::failure::CommandFailure;
 use leadhost_plugin::{COMPILE_EXIT_INVALID, CodeUse, compile_component, lower_priority};
 
 #[derive(Args)]
@@ -29,7 +28,7 @@ pub struct Compile {
 
 impl Compile {
     /// Compiles the component and writes its machine code to the output file.
-    pub fn run(self) -> Result<(), CommandFailure> {
+    pub fn run(self) -> CommandResult {
         self.bound()?;
         let wasm = std::fs::read(&self.input).map_err(|error| {
             CommandFailure::new(format!("cannot read {}: {error}", self.input.display()))
@@ -45,7 +44,7 @@ impl Compile {
         })
     }
 
-    fn bound(&self) -> Result<(), CommandFailure> {
+    fn bound(&self) -> CommandResult {
         // The compiler's threads inherit the priority.
         lower_priority();
         if self.memory_mib > 0 {
@@ -60,7 +59,7 @@ impl Compile {
 
 /// Limits a resource of this process to `most`, in the unit of the resource. The limit cannot
 /// be raised again.
-pub(super) fn bound(resource: Resource, most: u64) -> Result<(), CommandFailure> {
+pub(super) fn bound(resource: Resource, most: u64) -> CommandResult {
     let limit = Rlimit {
         current: Some(most),
         maximum: Some(most),

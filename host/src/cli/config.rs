@@ -1,7 +1,6 @@
-use super::failure::CommandFailure;
-use super::output::say;
+use crate::cli::prelude::*;
 
-pub fn run() -> Result<(), CommandFailure> {
+pub fn run() -> CommandResult {
     say(leadhost_config::DEFAULTS.trim_end());
     Ok(())
 }

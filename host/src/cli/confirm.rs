@@ -1,12 +1,10 @@
 //! A confirmation before an action that cannot be undone.
 
+use crate::cli::prelude::*;
 use std::io::{self, BufRead as _, IsTerminal as _};
 
-use super::failure::CommandFailure;
-use super::output::complain;
-
 /// Asks at the terminal, and fails unless the answer is yes.
-pub fn confirm(question: &str) -> Result<(), CommandFailure> {
+pub fn confirm(question: &str) -> CommandResult {
     if !io::stdin().is_terminal() {
         return Err(CommandFailure::usage(
             "standard input is not a terminal, so nothing was confirmed: check what the command would do, then pass --yes",

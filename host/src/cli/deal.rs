@@ -1,10 +1,5 @@
-use clap::Args;
-
-use crate::cli::client::{AdminClient, encoded, query};
 use crate::cli::confirm::confirm;
-use crate::cli::failure::CommandFailure;
-use crate::cli::output::say;
-use crate::cli::table::{safe, say_facts, say_more_rows};
+use crate::cli::prelude::*;
 use crate::cli::verbs::{ServiceCommand, verbs};
 use leadhost_admin_api::deals::{DealChangeView, DealDetail, DealRemoved};
 
@@ -41,7 +36,7 @@ pub struct ShowDeal {
 }
 
 impl ServiceCommand for ShowDeal {
-    async fn run(self, client: AdminClient) -> Result<(), CommandFailure> {
+    async fn run(self, client: AdminClient) -> CommandResult {
         client.show(&self.deal.path(), show).await
     }
 }
@@ -68,7 +63,7 @@ pub struct RemoveDeal {
 
 impl ServiceCommand for RemoveDeal {
     /// Removes the deal after a confirmation. Rows that refer to the deal keep no reference to it.
-    async fn run(self, client: AdminClient) -> Result<(), CommandFailure> {
+    async fn run(self, client: AdminClient) -> CommandResult {
         let id = safe(&self.deal.id);
         if !self.yes {
             confirm(&format!(

@@ -6,16 +6,12 @@ use std::path::{Path, PathBuf};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use clap::{Args, Subcommand};
 use serde::Serialize;
-use serde_json::Value;
 
-use crate::cli::failure::CommandFailure;
-use crate::cli::output::{complain, say, say_json};
 use crate::cli::plugin::local::EngineFlags;
 use crate::cli::plugin::run::{Run, field, header, read_body};
 use crate::cli::plugin::shipped;
-use crate::cli::table::{safe, say_rows};
+use crate::cli::prelude::*;
 use leadhost_admin_api::deliveries::DeliveryDetailView;
 use leadhost_admin_api::tried::{self, TriedItem};
 
@@ -33,7 +29,7 @@ pub enum MappingCommand {
 }
 
 impl MappingCommand {
-    pub async fn run(self) -> Result<(), CommandFailure> {
+    pub async fn run(self) -> CommandResult {
         match self {
             Self::Try(command) => command.run().await,
         }
@@ -75,7 +71,7 @@ pub struct TryMapping {
 impl TryMapping {
     /// Converts the body, and shows each field with its value, its place and whether it was guessed,
     /// and the values that are not used by any field.
-    pub async fn run(self) -> Result<(), CommandFailure> {
+    pub async fn run(self) -> CommandResult {
         let component = self.component()?;
         let mut body = read_body(&self.body)?;
         let mut call = Run {
@@ -123,7 +119,7 @@ impl TryMapping {
         })
     }
 
-    fn component(&self) -> Result<PathBuf, CommandFailure> {
+    fn component(&self) -> CommandResult<PathBuf> {
         if let Some(named) = &self.component {
             return Ok(named.clone());
         }
@@ -138,7 +134,7 @@ impl TryMapping {
     }
 }
 
-fn take_delivery(text: &[u8], call: &mut Run) -> Result<Vec<u8>, CommandFailure> {
+fn take_delivery(text: &[u8], call: &mut Run) -> CommandResult<Vec<u8>> {
     let refused = |what: &dyn std::fmt::Display| {
         CommandFailure::new(format!(
             "{} is not a stored delivery: {what}",

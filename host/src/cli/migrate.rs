@@ -2,19 +2,12 @@
 //! its progress, may be interrupted at any point and run again, and shows the row counts and
 //! digests by which it compared both sides.
 
+use crate::cli::prelude::*;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use clap::Args;
-use serde_json::json;
-
-use super::failure::CommandFailure;
-use super::output::{count, say, say_json};
-use super::progress::ProgressLine;
-use super::table::table;
 use leadhost_config::StoreUrl;
 use leadhost_domain::clock::SystemClock;
-use leadhost_domain::limits;
 use leadhost_egress::seal;
 use leadhost_store::moving::{self, MoveOptions, MoveProgress, Moved};
 use leadhost_store::{StoreError, StoreLocation};
@@ -44,7 +37,7 @@ pub struct Migrate {
 }
 
 impl Migrate {
-    pub async fn run(self) -> Result<(), CommandFailure> {
+    pub async fn run(self) -> CommandResult {
         let from = self.file()?;
         let to = StoreUrl::new(self.to.clone());
         match StoreLocation::parse(&to, 1) {
@@ -82,7 +75,7 @@ impl Migrate {
         Ok(())
     }
 
-    fn file(&self) -> Result<PathBuf, CommandFailure> {
+    fn file(&self) -> CommandResult<PathBuf> {
         let url = StoreUrl::new(self.from.clone());
         match StoreLocation::parse(&url, 1) {
             Ok(StoreLocation::File(file)) => Ok(file),

@@ -59,6 +59,7 @@ mod owner;
 mod page;
 mod pausing;
 mod plugin;
+mod prelude;
 mod products;
 mod progress;
 mod repair;

@@ -1,10 +1,9 @@
 use std::fmt::Display;
 
-use clap::Args;
 use serde::Serialize;
 
-use super::output::{complain, is_closed};
-use leadhost_domain::limits;
+use super::output::is_closed;
+use crate::cli::prelude::*;
 
 #[derive(Args, Serialize)]
 pub struct PageFlags {

@@ -5,14 +5,9 @@
 use std::collections::BTreeMap;
 use std::io::{self, IsTerminal as _, Read as _};
 
-use clap::Args;
-
-use crate::cli::client::{AdminClient, encoded};
-use crate::cli::failure::CommandFailure;
-use crate::cli::output::{complain, say};
+use crate::cli::prelude::*;
 use crate::cli::verbs::ServiceCommand;
 use leadhost_admin_api::connections::{ChangeRequest, Changed};
-use leadhost_domain::limits;
 
 #[derive(Args)]
 pub struct SetSecret {
@@ -27,7 +22,7 @@ pub struct SetSecret {
 
 impl SetSecret {
     /// Sets the secret. `list` is the part of the path: `connections` or `instances`.
-    async fn run(self, client: AdminClient, list: &str) -> Result<(), CommandFailure> {
+    async fn run(self, client: AdminClient, list: &str) -> CommandResult {
         let mut change = ChangeRequest::default();
         match self.generate {
             Some(prefix) => change.generate = BTreeMap::from([(self.secret.clone(), prefix)]),
@@ -51,7 +46,7 @@ macro_rules! sets_secret {
         }
 
         impl ServiceCommand for $command {
-            async fn run(self, client: AdminClient) -> Result<(), CommandFailure> {
+            async fn run(self, client: AdminClient) -> CommandResult {
                 self.secret.run(client, $list).await
             }
         }
@@ -91,7 +86,7 @@ fn show(changed: &Changed, secret: &str) {
 }
 
 /// Reads the value from standard input, without the end of its line.
-fn read_value() -> Result<String, CommandFailure> {
+fn read_value() -> CommandResult<String> {
     if io::stdin().is_terminal() {
         complain("Type the value and press Enter, then Ctrl-D.");
     }

@@ -4,19 +4,15 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use clap::Args;
 use tokio::time::{Instant, sleep, timeout};
 
-use crate::cli::client::{AdminClient, ServiceAddress, query};
 use crate::cli::delivery::origin::workspaces_of_senders;
-use crate::cli::failure::CommandFailure;
-use crate::cli::output::{complain, count, is_closed, say};
-use crate::cli::table::{optional, safe, seconds};
+use crate::cli::output::is_closed;
+use crate::cli::prelude::*;
 use leadhost_admin_api::deliveries::{Deliveries, DeliveryView};
 use leadhost_admin_api::senders::WorkspacesOfSenders;
 use leadhost_domain::delivery::DeliveryStatus;
 use leadhost_domain::id::DeliveryId;
-use leadhost_domain::limits;
 use leadhost_domain::time::Micros;
 
 #[derive(Args)]
@@ -39,7 +35,7 @@ pub struct Tail {
 
 impl Tail {
     /// Prints deliveries as they come in, until Ctrl-C or until the service stays away.
-    pub async fn run(self) -> Result<(), CommandFailure> {
+    pub async fn run(self) -> CommandResult {
         let mut follower = TailFollower::new(self.statuses(), self.connection.clone());
         let followed = self.follow(&mut follower);
         let ended = tokio::select! {
@@ -65,7 +61,7 @@ impl Tail {
         vec![self.status.clone()]
     }
 
-    async fn follow(&self, follower: &mut TailFollower) -> Result<(), CommandFailure> {
+    async fn follow(&self, follower: &mut TailFollower) -> CommandResult {
         let client = self.service.client()?;
         // Existing deliveries are not shown. A failure at the start is not waited for.
         for _ in 0..SILENT_POLLS {
@@ -261,7 +257,7 @@ impl TailFollower {
     }
 }
 
-fn show(news: &News, workspaces: &WorkspacesOfSenders, json: bool) -> Result<(), CommandFailure> {
+fn show(news: &News, workspaces: &WorkspacesOfSenders, json: bool) -> CommandResult {
     let are_several = workspaces.are_several();
     if let Some(before) = news.skipped_before {
         complain(&format!(

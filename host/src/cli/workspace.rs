@@ -1,8 +1,4 @@
-use clap::Args;
-
-use crate::cli::client::AdminClient;
-use crate::cli::failure::CommandFailure;
-use crate::cli::table::say_rows;
+use crate::cli::prelude::*;
 use crate::cli::verbs::{ServiceCommand, verbs};
 use leadhost_admin_api::workspaces::Workspaces;
 
@@ -17,7 +13,7 @@ verbs! {
 pub struct ListWorkspaces {}
 
 impl ServiceCommand for ListWorkspaces {
-    async fn run(self, client: AdminClient) -> Result<(), CommandFailure> {
+    async fn run(self, client: AdminClient) -> CommandResult {
         let show = |all: &Workspaces| say_rows(&all.workspaces);
         client.show("/admin/v1/workspaces", show).await
     }

@@ -1,11 +1,8 @@
-use clap::{ArgGroup, Args};
+use clap::ArgGroup;
 
-use crate::cli::client::AdminClient;
-use crate::cli::command::ServiceFlags;
 use crate::cli::confirm::confirm;
-use crate::cli::failure::CommandFailure;
-use crate::cli::output::{complain, say};
-use crate::cli::table::{described, optional, safe, seconds, table};
+use crate::cli::prelude::*;
+use crate::cli::table::described;
 use crate::cli::verbs::ServiceCommand;
 use leadhost_admin_api::columns::Described as _;
 use leadhost_admin_api::contacts::{EraseReceipt, EraseRequest, ErasedCounts};
@@ -41,7 +38,7 @@ pub struct EraseContact {
 const PATH: &str = "/admin/v1/contacts/erase";
 
 impl ServiceCommand for EraseContact {
-    async fn run(self, client: AdminClient) -> Result<(), CommandFailure> {
+    async fn run(self, client: AdminClient) -> CommandResult {
         if self.dry_run || !self.yes {
             let would = client
                 .post::<EraseReceipt>(PATH, &self.request(true))
@@ -59,7 +56,7 @@ impl ServiceCommand for EraseContact {
 }
 
 impl EraseContact {
-    async fn erase(&self, client: &AdminClient) -> Result<(), CommandFailure> {
+    async fn erase(&self, client: &AdminClient) -> CommandResult {
         let receipt = client
             .post::<EraseReceipt>(PATH, &self.request(false))
             .await?;

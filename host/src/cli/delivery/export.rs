@@ -1,13 +1,9 @@
 use std::path::{Path, PathBuf};
 
-use clap::Args;
 use leadhost_golden::{Case, write_case};
 
 use crate::cli::captures;
-use crate::cli::client::AdminClient;
-use crate::cli::failure::CommandFailure;
-use crate::cli::output::{complain, say, say_json};
-use crate::cli::table::safe;
+use crate::cli::prelude::*;
 use crate::cli::verbs::ServiceCommand;
 use leadhost_admin_api::captures::CapturedDeliveries;
 use leadhost_domain::id::DeliveryId;
@@ -26,7 +22,7 @@ pub struct ExportDelivery {
 }
 
 impl ServiceCommand for ExportDelivery {
-    async fn run(self, client: AdminClient) -> Result<(), CommandFailure> {
+    async fn run(self, client: AdminClient) -> CommandResult {
         let (dir, name) = self.place()?;
         let unknown = || {
             CommandFailure::new(format!("there is no delivery `{}`", safe(&self.id))).hint(format!(
@@ -66,7 +62,7 @@ impl ServiceCommand for ExportDelivery {
 
 impl ExportDelivery {
     /// Returns the folder of cases, and the name of the new case.
-    fn place(&self) -> Result<(&Path, &str), CommandFailure> {
+    fn place(&self) -> CommandResult<(&Path, &str)> {
         let name = self.golden.file_name().and_then(|name| name.to_str());
         let name = name.filter(|name| !name.starts_with('.')).ok_or_else(|| {
             CommandFailure::usage(format!(

@@ -3,15 +3,12 @@ pub mod origin;
 mod release;
 mod replay;
 
-use clap::Args;
 use serde::Serialize;
 
 use self::origin::{origin, workspaces_of_senders};
-use crate::cli::client::{AdminClient, encoded, query_of};
-use crate::cli::failure::CommandFailure;
-use crate::cli::output::{count, say};
+use crate::cli::client::query_of;
 use crate::cli::page::{PageFlags, show_next_page};
-use crate::cli::table::{safe, say_facts, say_more_rows, say_rows, seconds};
+use crate::cli::prelude::*;
 use crate::cli::verbs::{ServiceCommand, verbs};
 use leadhost_admin_api::deliveries::{Deliveries, DeliveryDetailView, ListedDelivery};
 use leadhost_admin_api::senders::WorkspacesOfSenders;
@@ -61,7 +58,7 @@ pub struct ListDeliveries {
 }
 
 impl ServiceCommand for ListDeliveries {
-    async fn run(self, client: AdminClient) -> Result<(), CommandFailure> {
+    async fn run(self, client: AdminClient) -> CommandResult {
         let path = format!("/admin/v1/deliveries{}", query_of(&self));
         let answer = client.get::<Deliveries>(&path).await?;
         let workspaces = match client.json() || answer.deliveries.is_empty() {
@@ -114,7 +111,7 @@ pub struct ShowDelivery {
 }
 
 impl ServiceCommand for ShowDelivery {
-    async fn run(self, client: AdminClient) -> Result<(), CommandFailure> {
+    async fn run(self, client: AdminClient) -> CommandResult {
         let path = format!("/admin/v1/deliveries/{}", encoded(&self.id));
         client.show(&path, show).await
     }

@@ -2,14 +2,10 @@
 //! corrected. The sender check of each runs again; those that still fail stay. The service handles a
 //! bounded number at a time, the oldest first, so that a release can be interrupted.
 
-use clap::{ArgGroup, Args};
+use clap::ArgGroup;
 
 use super::replay::summary;
-use crate::cli::client::{AdminClient, encoded, query};
-use crate::cli::failure::CommandFailure;
-use crate::cli::output::{complain, count, say};
-use crate::cli::progress::ProgressLine;
-use crate::cli::table::safe;
+use crate::cli::prelude::*;
 use crate::cli::verbs::ServiceCommand;
 use leadhost_admin_api::deliveries::{ReplayRequest, Replayed};
 use leadhost_admin_api::replays::{ReplayManyRequest, ReplayedMany};
@@ -38,7 +34,7 @@ pub struct ReleaseDeliveries {
 }
 
 impl ServiceCommand for ReleaseDeliveries {
-    async fn run(self, client: AdminClient) -> Result<(), CommandFailure> {
+    async fn run(self, client: AdminClient) -> CommandResult {
         if let Some(id) = &self.id {
             let path = format!("/admin/v1/deliveries/{}/replay", encoded(id));
             let options = ReplayRequest {

@@ -6,15 +6,10 @@
 
 use std::collections::BTreeMap;
 
-use clap::{ArgGroup, Args};
-use serde_json::json;
+use clap::ArgGroup;
 
-use crate::cli::client::{AdminClient, encoded, query};
-use crate::cli::failure::CommandFailure;
-use crate::cli::output::{complain, count, say};
-use crate::cli::progress::ProgressLine;
+use crate::cli::prelude::*;
 use crate::cli::repair;
-use crate::cli::table::{safe, say_more_rows};
 use crate::cli::verbs::ServiceCommand;
 use leadhost_admin_api::deliveries::{
     Deliveries, DeliveryDetailView, ReplayRequest, Replayed, differences,
@@ -68,7 +63,7 @@ pub struct ReplayDeliveries {
 }
 
 impl ServiceCommand for ReplayDeliveries {
-    async fn run(self, client: AdminClient) -> Result<(), CommandFailure> {
+    async fn run(self, client: AdminClient) -> CommandResult {
         match (&self.id, &self.converted_by) {
             (Some(id), _) => self.one(&client, id).await,
             (None, Some(version)) => {
@@ -89,7 +84,7 @@ impl ServiceCommand for ReplayDeliveries {
 }
 
 impl ReplayDeliveries {
-    async fn one(&self, client: &AdminClient, id: &str) -> Result<(), CommandFailure> {
+    async fn one(&self, client: &AdminClient, id: &str) -> CommandResult {
         let path = format!("/admin/v1/deliveries/{}", encoded(id));
         // If it cannot be read, the replay says why.
         let before = match client.json() {
@@ -122,7 +117,7 @@ impl ReplayDeliveries {
         Ok(())
     }
 
-    async fn many(&self, client: &AdminClient) -> Result<(), CommandFailure> {
+    async fn many(&self, client: &AdminClient) -> CommandResult {
         let progress = ProgressLine::start("finding deliveries");
         let ids = self.find(client).await?;
         let options = ReplayRequest {
@@ -174,7 +169,7 @@ impl ReplayDeliveries {
         Ok(())
     }
 
-    async fn find(&self, client: &AdminClient) -> Result<Vec<DeliveryId>, CommandFailure> {
+    async fn find(&self, client: &AdminClient) -> CommandResult<Vec<DeliveryId>> {
         let states: &[Option<DeliveryStatus>] = if self.failed {
             &[Some(DeliveryStatus::Failed), Some(DeliveryStatus::Parked)]
         } else {

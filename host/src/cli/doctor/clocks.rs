@@ -7,7 +7,7 @@ use tokio::process::Command;
 use tokio::time::timeout;
 
 use super::finding::Findings;
-use leadhost_domain::limits;
+use crate::cli::prelude::*;
 use leadhost_domain::time::Micros;
 
 const ABOUT: &str = "clock";

@@ -4,8 +4,8 @@ use tokio::net::TcpStream;
 use url::Url;
 
 use super::finding::Findings;
+use crate::cli::prelude::*;
 use leadhost_config::Config;
-use leadhost_domain::limits;
 
 /// Checks that the inbox exists, and that the collector accepts connections from this machine. No request
 /// is sent.

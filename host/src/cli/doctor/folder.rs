@@ -5,10 +5,9 @@ use std::path::Path;
 
 use super::finding::Findings;
 use crate::cli::client;
+use crate::cli::prelude::*;
 use leadhost_config::disk;
-use leadhost_domain::limits;
 use leadhost_domain::size;
-use leadhost_domain::text::quoted;
 use leadhost_egress::seal::{self, Environment};
 
 const ABOUT: &str = "folder";

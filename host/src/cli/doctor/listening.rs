@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use super::finding::Findings;
 use crate::cli::client::ServiceFile;
+use crate::cli::prelude::*;
 use leadhost_config::ServerSection;
-use leadhost_domain::limits;
 use leadhost_http::listen;
 
 const ABOUT: &str = "address";

@@ -13,14 +13,11 @@ mod service;
 
 use std::path::Path;
 
-use clap::Args;
 use serde::Serialize;
 
 use self::finding::{Finding, FindingState, Findings};
-use super::client::{ADDRESSES_FILE, RemoteFlags, ServiceAddress, ServiceFile};
-use super::failure::CommandFailure;
-use super::output::{count, say};
-use super::table::safe;
+use super::client::{ADDRESSES_FILE, RemoteFlags, ServiceFile};
+use crate::cli::prelude::*;
 use leadhost_config::{Config, ConfigError};
 use leadhost_store::StoreLocation;
 
@@ -52,7 +49,7 @@ struct Report<'a> {
 }
 
 impl Doctor {
-    pub async fn run(self) -> Result<(), CommandFailure> {
+    pub async fn run(self) -> CommandResult {
         let mut findings = Findings::default();
         if self.to.is_some() {
             self.check_service(&mut findings).await;
@@ -69,7 +66,7 @@ impl Doctor {
         }
     }
 
-    async fn check_machine(&self, findings: &mut Findings) -> Result<(), CommandFailure> {
+    async fn check_machine(&self, findings: &mut Findings) -> CommandResult {
         let config = match Config::load(self.service.config_file(), &self.overrides()) {
             Ok(config) => config,
             Err(error) if error.is_usage() => return Err(error.into()),
@@ -155,7 +152,7 @@ impl Doctor {
         .collect()
     }
 
-    fn report(&self, findings: &Findings) -> Result<(), CommandFailure> {
+    fn report(&self, findings: &Findings) -> CommandResult {
         if self.service.json() {
             let report = Report {
                 findings: findings.all(),

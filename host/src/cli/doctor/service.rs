@@ -1,15 +1,14 @@
 use super::clocks;
 use super::finding::Findings;
 use super::remote_servers;
-use crate::cli::client::AdminClient;
-use crate::cli::failure::CommandFailure;
 use crate::cli::overview;
+use crate::cli::prelude::*;
 use leadhost_admin_api::overview::ServiceOverview;
 use leadhost_domain::clock::{Clock as _, SystemClock};
 
 const ABOUT: &str = "service";
 
-pub async fn check(client: &AdminClient, findings: &mut Findings) -> Result<(), CommandFailure> {
+pub async fn check(client: &AdminClient, findings: &mut Findings) -> CommandResult {
     match overview::readiness(client).await? {
         Some(ready) if ready.reasons.is_empty() => {
             findings.ok(ABOUT, "The service is live and ready.");

@@ -2,15 +2,8 @@ mod rebuild;
 
 use std::time::Duration;
 
-use clap::Args;
-use serde_json::json;
-
-use crate::cli::client::AdminClient;
-use crate::cli::command::ServiceFlags;
-use crate::cli::failure::CommandFailure;
-use crate::cli::output::{count, say};
-use crate::cli::progress::ProgressLine;
-use crate::cli::table::{list, safe, say_more_rows, say_rows, seconds};
+use crate::cli::prelude::*;
+use crate::cli::table::list;
 use crate::cli::verbs::{ServiceCommand, verbs};
 use leadhost_admin_api::etl::{EtlRuns, EtlStatus, InSet};
 
@@ -29,7 +22,7 @@ verbs! {
 pub struct ShowEtlStatus {}
 
 impl ServiceCommand for ShowEtlStatus {
-    async fn run(self, client: AdminClient) -> Result<(), CommandFailure> {
+    async fn run(self, client: AdminClient) -> CommandResult {
         client.show("/admin/v1/etl", show_status).await
     }
 }
@@ -58,7 +51,7 @@ pub struct RunEtl {
 }
 
 impl ServiceCommand for RunEtl {
-    async fn run(self, client: AdminClient) -> Result<(), CommandFailure> {
+    async fn run(self, client: AdminClient) -> CommandResult {
         let progress = ProgressLine::start("counting");
         let body = json!({});
         let asking = client.post("/admin/v1/etl/runs", &body);
@@ -99,7 +92,7 @@ fn show_runs(answer: &EtlRuns) {
 }
 
 /// Returns a failure if a workspace could not be counted.
-fn judge(answer: &EtlRuns, flags: &ServiceFlags) -> Result<(), CommandFailure> {
+fn judge(answer: &EtlRuns, flags: &ServiceFlags) -> CommandResult {
     let mut failed = Vec::new();
     for run in &answer.runs {
         for one in &run.failed {

@@ -4,15 +4,10 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use clap::Args;
 use serde::Serialize;
-use serde_json::{Value, json};
 
-use crate::cli::client::{AdminAnswer, AdminClient};
-use crate::cli::failure::CommandFailure;
-use crate::cli::output::say;
-use crate::cli::progress::ProgressLine;
-use crate::cli::table::{optional, safe, seconds};
+use crate::cli::client::AdminAnswer;
+use crate::cli::prelude::*;
 use crate::cli::verbs::ServiceCommand;
 use leadhost_admin_api::etl::{EtlStatus, RebuildRequest, Rebuilds};
 
@@ -44,7 +39,7 @@ pub struct RebuildCounts {
 type RebuildInProgress = BTreeMap<i64, String>;
 
 impl ServiceCommand for RebuildCounts {
-    async fn run(self, client: AdminClient) -> Result<(), CommandFailure> {
+    async fn run(self, client: AdminClient) -> CommandResult {
         let wanted = RebuildRequest {
             workspace: self.workspace.clone(),
             metric_set: self.set.clone(),
@@ -65,7 +60,7 @@ impl ServiceCommand for RebuildCounts {
 
 impl RebuildCounts {
     /// Waits until the builds that are in progress now are active.
-    async fn wait(&self, client: &AdminClient, answer: &Rebuilds) -> Result<(), CommandFailure> {
+    async fn wait(&self, client: &AdminClient, answer: &Rebuilds) -> CommandResult {
         let began = Instant::now();
         let mut progress = None;
         let mut awaited: Option<RebuildInProgress> = None;

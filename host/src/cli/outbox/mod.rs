@@ -1,11 +1,7 @@
 mod list;
 mod resolve;
 
-use clap::Args;
-
-use crate::cli::client::{AdminClient, encoded};
-use crate::cli::failure::CommandFailure;
-use crate::cli::output::say;
+use crate::cli::prelude::*;
 use crate::cli::verbs::{Asked, ServiceCommand, verbs};
 use leadhost_admin_api::outbox::{ReplyRequest, SimulatedEvent, StatusRequest};
 
@@ -36,7 +32,7 @@ verbs! {
 
 impl OutboxCommand {
     /// Runs the subcommand, or lists messages without one.
-    pub async fn run(self) -> Result<(), CommandFailure> {
+    pub async fn run(self) -> CommandResult {
         match self.verb {
             None => self.list.run().await,
             Some(verb) => verb.run().await,
@@ -57,7 +53,7 @@ pub struct ReplyAsContact {
 }
 
 impl ServiceCommand for ReplyAsContact {
-    async fn run(self, client: AdminClient) -> Result<(), CommandFailure> {
+    async fn run(self, client: AdminClient) -> CommandResult {
         let body = ReplyRequest {
             to: self.to,
             text: self.text,
@@ -76,7 +72,7 @@ pub struct ReportStatus {
 }
 
 impl ServiceCommand for ReportStatus {
-    async fn run(self, client: AdminClient) -> Result<(), CommandFailure> {
+    async fn run(self, client: AdminClient) -> CommandResult {
         let path = format!("/admin/v1/outbox/{}/status", encoded(&self.message));
         let request = StatusRequest {
             status: self.status,

@@ -1,17 +1,12 @@
-use clap::{ArgGroup, Args};
+use clap::ArgGroup;
 
-use crate::cli::client::{AdminClient, encoded, query};
 use crate::cli::confirm::confirm;
-use crate::cli::failure::CommandFailure;
-use crate::cli::output::{complain, count, say};
-use crate::cli::progress::ProgressLine;
-use crate::cli::table::safe;
+use crate::cli::prelude::*;
 use crate::cli::verbs::ServiceCommand;
 use leadhost_admin_api::outbox::{
     Messages, ResolveManyRequest, ResolveRequest, Resolved, ResolvedMany, Verdict,
 };
 use leadhost_domain::id::MessageId;
-use leadhost_domain::limits;
 
 #[derive(Args)]
 #[command(group(ArgGroup::new("verdict").required(true).args(["send_again", "give_up"])))]
@@ -37,7 +32,7 @@ pub struct ResolveMessages {
 }
 
 impl ServiceCommand for ResolveMessages {
-    async fn run(self, client: AdminClient) -> Result<(), CommandFailure> {
+    async fn run(self, client: AdminClient) -> CommandResult {
         let verdict = if self.send_again {
             Verdict::SendAgain
         } else {
@@ -59,7 +54,7 @@ async fn resolve_all(
     instance: Option<String>,
     verdict: Verdict,
     is_confirmed: bool,
-) -> Result<(), CommandFailure> {
+) -> CommandResult {
     let messages = unknown(client, instance).await?;
     if messages.is_empty() {
         complain("No message has an unknown outcome.");
@@ -97,10 +92,7 @@ async fn resolve_all(
     Ok(())
 }
 
-async fn unknown(
-    client: &AdminClient,
-    instance: Option<String>,
-) -> Result<Vec<MessageId>, CommandFailure> {
+async fn unknown(client: &AdminClient, instance: Option<String>) -> CommandResult<Vec<MessageId>> {
     let mut found = Vec::new();
     let mut before: Option<MessageId> = None;
     loop {

@@ -3,10 +3,7 @@ use serde::Deserialize as _;
 
 use super::verify;
 use crate::cli::client::ServiceRefusal;
-use crate::cli::command::ServiceFlags;
-use crate::cli::failure::CommandFailure;
-use crate::cli::output::say;
-use crate::cli::table::{optional, safe};
+use crate::cli::prelude::*;
 use leadhost_admin_api::plugins::{DeployedPlugin, RefusedActivation};
 use leadhost_domain::accept::AcceptWord;
 

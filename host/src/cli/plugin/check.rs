@@ -2,16 +2,9 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
-use serde_json::json;
-
 use super::local::EngineFlags;
 use super::{component_file, project, verifying};
-use crate::cli::client::ServiceAddress;
-use crate::cli::failure::CommandFailure;
-use crate::cli::output::{count, say, say_json};
-use crate::cli::progress::ProgressLine;
-use crate::cli::table::safe;
+use crate::cli::prelude::*;
 use leadhost_admin_api::plugins::CheckedPlugin;
 use leadhost_domain::accept::Concern;
 use leadhost_domain::plugin::{Digest, PluginKind};
@@ -32,7 +25,7 @@ pub struct Check {
 
 impl Check {
     /// Prints what the trial of the plugin shows. It activates nothing.
-    pub async fn run(self) -> Result<(), CommandFailure> {
+    pub async fn run(self) -> CommandResult {
         let wasm = component_file::read(&self.file)?.with_its_cases()?;
         if self.offline {
             return self.here(wasm).await;
@@ -40,7 +33,7 @@ impl Check {
         self.in_the_service(wasm).await
     }
 
-    async fn in_the_service(&self, wasm: Vec<u8>) -> Result<(), CommandFailure> {
+    async fn in_the_service(&self, wasm: Vec<u8>) -> CommandResult {
         const ELSE: &str = "to try it without a service, add --offline";
         let client = self
             .service
@@ -58,7 +51,7 @@ impl Check {
         Ok(())
     }
 
-    async fn here(&self, wasm: Vec<u8>) -> Result<(), CommandFailure> {
+    async fn here(&self, wasm: Vec<u8>) -> CommandResult {
         let engine = self.engine.start(self.service.config_file())?;
         engine
             .check_trust(&wasm)

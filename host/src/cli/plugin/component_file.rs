@@ -11,9 +11,7 @@ use leadhost_golden::{
 use super::componentizing::componentize;
 use super::registry::RegistryAddress;
 use super::{project, stale};
-use crate::cli::failure::CommandFailure;
-use crate::cli::output::complain;
-use leadhost_domain::text::quoted;
+use crate::cli::prelude::*;
 use leadhost_plugin::{core_module, signature};
 
 /// The file that the build of every project writes.
@@ -35,7 +33,7 @@ pub struct ComponentFile {
 }
 
 /// Reads the plugin in a file or a project's folder. Says if a source was changed after the build.
-pub fn read(path: &Path) -> Result<ComponentFile, CommandFailure> {
+pub fn read(path: &Path) -> CommandResult<ComponentFile> {
     read_with(path, |source, file| {
         complain(&format!(
             "{} was changed after the build of {}: build the project again to see the change.",
@@ -48,7 +46,7 @@ pub fn read(path: &Path) -> Result<ComponentFile, CommandFailure> {
 
 /// Reads the plugin in a file or a project's folder for a command that keeps what the build does.
 /// `stale`: a source may have been changed after the build.
-pub fn read_current(path: &Path, stale: bool) -> Result<ComponentFile, CommandFailure> {
+pub fn read_current(path: &Path, stale: bool) -> CommandResult<ComponentFile> {
     if stale {
         return read(path);
     }
@@ -75,8 +73,8 @@ pub fn read_current(path: &Path, stale: bool) -> Result<ComponentFile, CommandFa
 /// Reads the plugin. `changed` gets a source that is newer than the build, and the file of the build.
 fn read_with(
     path: &Path,
-    changed: impl FnOnce(&Path, &Path) -> Result<(), CommandFailure>,
-) -> Result<ComponentFile, CommandFailure> {
+    changed: impl FnOnce(&Path, &Path) -> CommandResult,
+) -> CommandResult<ComponentFile> {
     refuse_registry(path)?;
     let is_project = path.is_dir();
     let (file, golden) = match is_project {
@@ -107,7 +105,7 @@ fn read_with(
     })
 }
 
-fn refuse_registry(path: &Path) -> Result<(), CommandFailure> {
+fn refuse_registry(path: &Path) -> CommandResult {
     let address = path.to_string_lossy();
     if !RegistryAddress::is_meant(&address) || path.exists() {
         return Ok(());
@@ -121,7 +119,7 @@ fn refuse_registry(path: &Path) -> Result<(), CommandFailure> {
     )))
 }
 
-pub fn read_bytes(path: &Path) -> Result<Vec<u8>, CommandFailure> {
+pub fn read_bytes(path: &Path) -> CommandResult<Vec<u8>> {
     std::fs::read(path)
         .map_err(|error| CommandFailure::new(format!("cannot read {}: {error}", path.display())))
 }
@@ -129,14 +127,14 @@ pub fn read_bytes(path: &Path) -> Result<Vec<u8>, CommandFailure> {
 impl ComponentFile {
     /// Returns the component for the service: with the golden cases of its project, or with
     /// those that it carries already.
-    pub fn with_its_cases(self) -> Result<Vec<u8>, CommandFailure> {
+    pub fn with_its_cases(self) -> CommandResult<Vec<u8>> {
         match &self.golden {
             Some(folder) => Ok(self.with_cases(folder)?.0),
             None => Ok(self.component),
         }
     }
 
-    pub fn with_cases(&self, folder: &Path) -> Result<(Vec<u8>, usize), CommandFailure> {
+    pub fn with_cases(&self, folder: &Path) -> CommandResult<(Vec<u8>, usize)> {
         let failed = |error: &dyn std::fmt::Display| CommandFailure::new(error.to_string());
         let cases = load_dir(folder).map_err(|error| failed(&error))?;
         if let Some(case) = cases.iter().find(|case| case.expect.is_none()) {
@@ -157,21 +155,21 @@ impl ComponentFile {
         Ok((whole, cases.len()))
     }
 
-    pub fn with(&self, cases: &[Case]) -> Result<Vec<u8>, CommandFailure> {
+    pub fn with(&self, cases: &[Case]) -> CommandResult<Vec<u8>> {
         let packed = pack(cases).map_err(|error| file_failure(&self.file, &error))?;
         append_section(&self.component, &packed).map_err(|error| file_failure(&self.file, &error))
     }
 
     /// Returns the component without golden cases, and without the signature that covers them:
     /// a trial of it runs no cases.
-    pub fn without_cases(&self) -> Result<Vec<u8>, CommandFailure> {
+    pub fn without_cases(&self) -> CommandResult<Vec<u8>> {
         without_custom(&self.component, SECTION_NAME)
             .and_then(|bare| without_custom(&bare, signature::SECTION))
             .map_err(|error| file_failure(&self.file, &error))
     }
 
     /// Returns the golden cases that the component itself carries, if it carries any.
-    pub fn carried_cases(&self) -> Result<Option<Vec<Case>>, CommandFailure> {
+    pub fn carried_cases(&self) -> CommandResult<Option<Vec<Case>>> {
         let failed = |error: &dyn std::fmt::Display| file_failure(&self.file, error);
         let packed = read_section(&self.component).map_err(|error| failed(&error))?;
         let cases = packed.map(|packed| unpack(&packed)).transpose();

@@ -3,15 +3,10 @@
 
 use std::path::Path;
 
-use clap::Args;
-
 use super::language::Language;
 use super::project;
 use super::toolchain::{NEEDS, Need, ToolState};
-use crate::cli::failure::CommandFailure;
-use crate::cli::output::say;
-use crate::cli::progress::ProgressLine;
-use crate::cli::table::table;
+use crate::cli::prelude::*;
 
 #[derive(Args)]
 pub struct Doctor {
@@ -22,7 +17,7 @@ pub struct Doctor {
 
 impl Doctor {
     /// Prints a row for each thing that the template of a language needs.
-    pub async fn run(self) -> Result<(), CommandFailure> {
+    pub async fn run(self) -> CommandResult {
         let own = project::read(Path::new(".")).ok();
         let own = own.and_then(|project| project.language());
         let needed = self.lang.or(own);

@@ -1,13 +1,6 @@
-use clap::Args;
-
 use super::verify::GivenOptions;
 use super::{named::stored_only, verify, verifying};
-use crate::cli::client::{ServiceAddress, encoded, query};
-use crate::cli::command::ServiceFlags;
-use crate::cli::failure::CommandFailure;
-use crate::cli::output::say;
-use crate::cli::progress::ProgressLine;
-use crate::cli::table::safe;
+use crate::cli::prelude::*;
 use leadhost_admin_api::plugins::{ImpactRequest, VerifiedPlugin};
 use leadhost_admin_api::repairs::RepairFacts;
 use leadhost_domain::clock::{Clock as _, SystemClock};
@@ -37,7 +30,7 @@ pub struct Impact {
 impl Impact {
     /// Compares a version with another one on the deliveries that it converted, prints the
     /// differences, and names the command that repairs them.
-    pub async fn run(self) -> Result<(), CommandFailure> {
+    pub async fn run(self) -> CommandResult {
         let (name, digest) = stored_only(&self.what, &self.service.flags())?;
         let against = match &self.against {
             Some(against) => Some(parse_against(against, name)?.to_owned()),
@@ -73,7 +66,7 @@ fn absolute(since: &str) -> String {
 }
 
 /// Returns the digest of another version of the plugin, which is given alone or as `NAME@DIGEST`.
-fn parse_against<'a>(against: &'a str, name: &str) -> Result<&'a str, CommandFailure> {
+fn parse_against<'a>(against: &'a str, name: &str) -> CommandResult<&'a str> {
     match against.rsplit_once('@') {
         None => Ok(against),
         Some((own, digest)) if own == name => Ok(digest),

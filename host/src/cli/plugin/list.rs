@@ -1,13 +1,7 @@
 use std::collections::BTreeMap;
 
-use clap::Args;
-
-use crate::cli::client::ServiceAddress;
-use crate::cli::command::ServiceFlags;
-use crate::cli::failure::CommandFailure;
 use crate::cli::open_rollouts;
-use crate::cli::output::say;
-use crate::cli::table::{optional, safe, seconds, table};
+use crate::cli::prelude::*;
 use leadhost_admin_api::keys::{KeyView, Keys};
 use leadhost_admin_api::plugins::{PluginList, PluginView};
 use leadhost_domain::publisher::Publisher;
@@ -19,7 +13,7 @@ pub struct List {
 }
 
 impl List {
-    pub async fn run(self) -> Result<(), CommandFailure> {
+    pub async fn run(self) -> CommandResult {
         let client = self.service.client()?;
         let answer = client.get::<PluginList>("/admin/v1/plugins").await?;
         let mut versions = answer.plugins.iter().flat_map(|plugin| &plugin.versions);

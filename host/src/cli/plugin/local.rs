@@ -1,26 +1,20 @@
 //! The engine of the service on this machine, for integrators: the same limits and the same trial, but
 //! no store and no connections.
 
+use crate::cli::prelude::*;
 use std::error::Error as _;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use clap::Args;
 use leadhost_golden::Case;
 use serde::Deserialize;
-use serde_json::Value;
 
-use crate::cli::client::AdminClient;
-use crate::cli::failure::CommandFailure;
-use crate::cli::output::complain;
-use crate::cli::table::safe;
 use leadhost_admin_api::status::ServiceStatus;
 use leadhost_config::{Config, PluginsSection};
 use leadhost_domain::clock::SystemClock;
 use leadhost_domain::plugin::Digest;
-use leadhost_domain::text::quoted;
 use leadhost_pipeline::deploy::DeployError;
 use leadhost_plugin::{EngineError, LoadError, Plugins, PreparedVersion, signature};
 
@@ -45,7 +39,7 @@ pub struct EngineFlags {
 impl EngineFlags {
     /// Starts the engine with the limits of the service's configuration file, or with the default
     /// ones.
-    pub fn start(&self, service_config: Option<&Path>) -> Result<LocalEngine, CommandFailure> {
+    pub fn start(&self, service_config: Option<&Path>) -> CommandResult<LocalEngine> {
         let limits = Config::load(service_config, &[])?.plugins;
         let folder = match &self.cache_dir {
             Some(folder) => folder.clone(),
@@ -68,7 +62,7 @@ impl EngineFlags {
     }
 
     /// Prints the fingerprint of the engine of a service, if it is asked for.
-    pub async fn show_of(&self, client: &AdminClient) -> Result<(), CommandFailure> {
+    pub async fn show_of(&self, client: &AdminClient) -> CommandResult {
         if self.engine {
             let status = client.get::<ServiceStatus>("/admin/v1/status").await?;
             complain(&safe(&format!("engine {}", status.engine)));
@@ -106,7 +100,7 @@ pub struct LocalEngine {
 impl LocalEngine {
     /// Refuses a component that the service of this configuration would not take, because none of its
     /// `plugins.trusted_keys` has signed it. A broken signature is left for the trial.
-    pub fn check_trust(&self, component: &[u8]) -> Result<(), CommandFailure> {
+    pub fn check_trust(&self, component: &[u8]) -> CommandResult {
         match signature::signer(component) {
             Ok(signer) if !self.limits.trusted_keys.trust(signer) => {
                 let digest = Digest::compute(component);
@@ -118,7 +112,7 @@ impl LocalEngine {
     }
 
     /// Compiles a component and makes the trial that every activation makes.
-    pub async fn load(&self, wasm: Vec<u8>) -> Result<PreparedVersion, CommandFailure> {
+    pub async fn load(&self, wasm: Vec<u8>) -> CommandResult<PreparedVersion> {
         let prepared = self
             .plugins
             .prepare(wasm)
@@ -134,7 +128,7 @@ impl LocalEngine {
         &self,
         component: Vec<u8>,
         case: Arc<Case>,
-    ) -> Result<u64, CommandFailure> {
+    ) -> CommandResult<u64> {
         let limits = PluginsSection {
             deadline_ms: self.limits.deadline_ms.saturating_mul(COUNTING_FACTOR),
             // A single call is made, in an instance of its own.
@@ -177,7 +171,7 @@ pub fn refused(error: &LoadError) -> CommandFailure {
 }
 
 /// Returns the folder for what programs of this user may compute again.
-fn user_cache() -> Result<PathBuf, CommandFailure> {
+fn user_cache() -> CommandResult<PathBuf> {
     // The specification has programs ignore a path that is not absolute.
     let named = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
     named
@@ -190,7 +184,7 @@ fn user_cache() -> Result<PathBuf, CommandFailure> {
 }
 
 /// Creates the folder for this user alone. A user who can write there controls what the engine executes.
-fn make_private(folder: &Path) -> Result<(), CommandFailure> {
+fn make_private(folder: &Path) -> CommandResult {
     let failed = |error: std::io::Error| {
         CommandFailure::new(format!(
             "the folder for compiled code, {}, cannot be used: {error}",

@@ -38,20 +38,13 @@ mod unstored;
 mod verify;
 mod verifying;
 
-use clap::{Args, Subcommand};
-
 use self::answers::{explain, say_deployed, texts};
 use self::named::stored;
 use self::unstored::UnstoredComponent;
-use crate::cli::client::{ServiceAddress, block_on, encoded, query};
-use crate::cli::failure::CommandFailure;
-use crate::cli::output::say;
-use crate::cli::progress::ProgressLine;
-use crate::cli::table::safe;
+use crate::cli::prelude::*;
 use leadhost_admin_api::plugins::{ActivateRequest, RollbackRequest};
 use leadhost_domain::accept::AcceptWord;
 use leadhost_domain::plugin::Digest;
-use leadhost_domain::text::quoted;
 
 #[derive(Subcommand)]
 pub enum Plugin {
@@ -100,7 +93,7 @@ pub enum Plugin {
 }
 
 impl Plugin {
-    pub fn run(self) -> Result<(), CommandFailure> {
+    pub fn run(self) -> CommandResult {
         match self {
             Self::New(command) => command.run(),
             Self::Dev(command) => command.run(),
@@ -142,7 +135,7 @@ impl Activate {
     /// Activates a component of a file or a registry, or a stored version that is named as
     /// `NAME@DIGEST`. Calls in flight end on the old version; calls that begin after the answer run
     /// on the new one.
-    pub async fn run(self) -> Result<(), CommandFailure> {
+    pub async fn run(self) -> CommandResult {
         let client = self.service.client()?;
         let progress = || {
             ProgressLine::start(
@@ -196,7 +189,7 @@ pub struct Rollback {
 
 impl Rollback {
     /// Activates the version that served before. It is still compiled, so this is quick.
-    pub async fn run(self) -> Result<(), CommandFailure> {
+    pub async fn run(self) -> CommandResult {
         let client = self.service.client()?;
         let path = format!("/admin/v1/plugins/{}/rollback", encoded(&self.name));
         let request = RollbackRequest {

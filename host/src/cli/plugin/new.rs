@@ -1,20 +1,17 @@
 use std::path::{Path, PathBuf};
 
-use clap::{Args, ValueEnum};
-use serde_json::{Value, json};
+use clap::ValueEnum;
 
 use super::body::{BodyFormat, without_mark};
 use super::component_file::read_bytes;
 use super::language::Language;
 use super::project::{PROJECT_FILE, ProjectFile};
 use super::template::{self, NewProject};
-use crate::cli::failure::CommandFailure;
-use crate::cli::output::say;
+use crate::cli::prelude::*;
 use leadhost_domain::delivery::DeliveryBody;
 use leadhost_domain::exchange::{Place, ValueLocation};
 use leadhost_domain::plugin::PluginKind;
 use leadhost_domain::size;
-use leadhost_domain::text::quoted;
 use leadhost_egress::seal::Secrets;
 use leadhost_http::golden_export::without_persons;
 use leadhost_pipeline::mask::Mask;
@@ -71,7 +68,7 @@ impl KindChoice {
 }
 
 impl New {
-    pub fn run(self) -> Result<(), CommandFailure> {
+    pub fn run(self) -> CommandResult {
         check_name(&self.name)?;
         self.refuse_sample_of_adapter()?;
         let mut project = template::project(self.lang, self.kind.kind(), &self.name);
@@ -92,7 +89,7 @@ impl New {
         Ok(())
     }
 
-    fn refuse_sample_of_adapter(&self) -> Result<(), CommandFailure> {
+    fn refuse_sample_of_adapter(&self) -> CommandResult {
         match (self.kind, &self.sample) {
             (KindChoice::Adapter, Some(_)) => Err(CommandFailure::usage(
                 "an adapter takes no --sample: a sample is the delivery of a source, and an adapter has golden cases of sends, answers and webhooks",
@@ -196,7 +193,7 @@ fn readable_webhook(project: &NewProject) -> Option<String> {
 
 /// The service takes names that begin with a digit or a hyphen; the toolchains name packages after
 /// the plugin, and do not.
-fn check_name(name: &str) -> Result<(), CommandFailure> {
+fn check_name(name: &str) -> CommandResult {
     let refused = |what: String| CommandFailure::usage(format!("NAME: {what}"));
     rules::name(name).map_err(refused)?;
     if name.starts_with(|first: char| first.is_ascii_lowercase()) {
@@ -209,7 +206,7 @@ fn check_name(name: &str) -> Result<(), CommandFailure> {
 
 /// Refuses a name that a package has which the project depends on: Cargo distinguishes packages by their
 /// names.
-fn refuse_name_of_package(name: &str, project: &NewProject) -> Result<(), CommandFailure> {
+fn refuse_name_of_package(name: &str, project: &NewProject) -> CommandResult {
     let lock = project.files.get(LOCK_OF_CARGO);
     let lock = lock.map(|content| String::from_utf8_lossy(content));
     let packages = lock.iter().flat_map(|text| text.lines()).filter(|line| {
@@ -264,7 +261,7 @@ fn without_credentials(body: Vec<u8>) -> Vec<u8> {
 
 /// Makes the sample the body of the first golden case, whose expectation is then to be written.
 /// `is_raw`: persons and credentials in it stay as they are.
-fn put_sample(project: &mut NewProject, sample: &Path, is_raw: bool) -> Result<(), CommandFailure> {
+fn put_sample(project: &mut NewProject, sample: &Path, is_raw: bool) -> CommandResult {
     let mut body = without_mark(&read_bytes(sample)?).to_vec();
     let refused = |what: String| {
         CommandFailure::new(format!("{} cannot be the sample: {what}", sample.display()))
@@ -316,7 +313,7 @@ fn body_of_case<'a>(project: &'a NewProject, case: &str) -> &'a str {
     in_case.next().unwrap_or("body.json")
 }
 
-fn refuse_content(folder: &Path) -> Result<(), CommandFailure> {
+fn refuse_content(folder: &Path) -> CommandResult {
     let refused = |what: String| {
         CommandFailure::new(format!("{} {what}", folder.display()))
             .hint("name another folder with --dir")
@@ -332,7 +329,7 @@ fn refuse_content(folder: &Path) -> Result<(), CommandFailure> {
     }
 }
 
-fn write(folder: &Path, project: &NewProject) -> Result<(), CommandFailure> {
+fn write(folder: &Path, project: &NewProject) -> CommandResult {
     for (path, content) in &project.files {
         let file = folder.join(path);
         let parent = file.parent().unwrap_or(folder);

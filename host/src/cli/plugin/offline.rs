@@ -6,12 +6,10 @@ use std::io::{ErrorKind, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::PathBuf;
 
-use clap::Args;
 use leadhost_golden::{SectionError, read_section};
 
 use super::{component_file, signing_key};
-use crate::cli::failure::CommandFailure;
-use crate::cli::output::{count, say};
+use crate::cli::prelude::*;
 use leadhost_plugin::signature;
 
 #[derive(Args)]
@@ -29,7 +27,7 @@ pub struct Pack {
 impl Pack {
     /// Writes the component with the golden cases of the folder to the output file. A core module
     /// becomes a component, also without cases.
-    pub fn run(self) -> Result<(), CommandFailure> {
+    pub fn run(self) -> CommandResult {
         let read = component_file::read(&self.file)?;
         let golden = self.golden.as_ref().or(read.golden.as_ref());
         let (whole, said) = match golden {
@@ -81,7 +79,7 @@ pub struct Keygen {
 impl Keygen {
     /// Writes a new signing key to the file, which only its owner may read, and prints the
     /// public key.
-    pub fn run(self) -> Result<(), CommandFailure> {
+    pub fn run(self) -> CommandResult {
         let failed = |what: &str| {
             CommandFailure::new(format!(
                 "cannot write a key to {}: {what}",
@@ -126,7 +124,7 @@ pub struct Sign {
 
 impl Sign {
     /// Signs the component, in place without `--output`, and prints the public key.
-    pub fn run(self) -> Result<(), CommandFailure> {
+    pub fn run(self) -> CommandResult {
         if self.file.is_dir() && self.output.is_none() {
             return Err(self.needs_output("a folder"));
         }

@@ -9,10 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use super::language::Language;
 use super::template;
-use crate::cli::failure::CommandFailure;
-use crate::cli::table::safe;
+use crate::cli::prelude::*;
 use leadhost_domain::plugin::PluginKind;
-use leadhost_domain::text::quoted;
 use leadhost_plugin::{Loaded, contracts, rules};
 
 /// The name of the file, in the project's folder.
@@ -51,7 +49,7 @@ impl ProjectFile {
     }
 
     /// Refuses values that cannot be those of the project in this folder, before it is built.
-    fn check(&self, folder: &Path) -> Result<(), CommandFailure> {
+    fn check(&self, folder: &Path) -> CommandResult {
         rules::name(&self.name).map_err(|why| {
             let file = folder.join(PROJECT_FILE);
             let why = format!("{}: `name` cannot be {why}", file.display());
@@ -93,17 +91,12 @@ pub fn is_project(path: &Path) -> bool {
 
 /// Compares what the file of the project says with the plugin that was built. `path`: the folder of the
 /// project; a file, and a folder without the file, agree with any plugin.
-pub fn check_built(path: &Path, loaded: &Loaded) -> Result<(), CommandFailure> {
+pub fn check_built(path: &Path, loaded: &Loaded) -> CommandResult {
     let name = &loaded.description.name;
     check_described(path, loaded.kind, &loaded.contract, name)
 }
 
-pub fn check_described(
-    path: &Path,
-    kind: PluginKind,
-    contract: &str,
-    name: &str,
-) -> Result<(), CommandFailure> {
+pub fn check_described(path: &Path, kind: PluginKind, contract: &str, name: &str) -> CommandResult {
     if !is_project(path) {
         return Ok(());
     }
@@ -152,7 +145,7 @@ fn wrong(folder: &Path, key: &str, says: &str, should: &str, of: &str) -> Comman
 const RESTORE: &str = "if the file is that of another project, restore it from your version control, or from a new project of `leadhost plugin new`";
 
 /// Reads the file of the project in a folder. A file without commands gets those of its template.
-pub fn read(folder: &Path) -> Result<ProjectFile, CommandFailure> {
+pub fn read(folder: &Path) -> CommandResult<ProjectFile> {
     let file = folder.join(PROJECT_FILE);
     let shown = file.display();
     if !folder.is_dir() {

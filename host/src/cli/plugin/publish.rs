@@ -3,19 +3,14 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
-
 use super::check::{show as show_check, tried};
 use super::local::{EngineFlags, LocalEngine};
 use super::{
     answers::{explain, say_active},
     component_file, project, test, verify, verifying,
 };
-use crate::cli::client::{AdminClient, RemoteFlags, ServiceAddress, query};
-use crate::cli::failure::CommandFailure;
-use crate::cli::output::{complain, say, say_json};
-use crate::cli::progress::ProgressLine;
-use crate::cli::table::safe;
+use crate::cli::client::RemoteFlags;
+use crate::cli::prelude::*;
 use leadhost_admin_api::plugins::{CheckedPlugin, DeployedPlugin, VerifiedPlugin};
 use leadhost_domain::accept::AcceptWord;
 use leadhost_domain::plugin::Digest;
@@ -53,7 +48,7 @@ const STEPS: u8 = 4;
 impl Publish {
     /// Tries the component here and in the service, compares it with the active version on stored
     /// deliveries, and activates it.
-    pub async fn run(self) -> Result<(), CommandFailure> {
+    pub async fn run(self) -> CommandResult {
         let client = self.service.client_at(self.to.as_deref(), &self.remote)?;
         let component = component_file::read_current(&self.file, self.stale)?;
         let engine = self.engine.start(self.service.config_file())?;
@@ -74,7 +69,7 @@ impl Publish {
     }
 
     /// Makes the trial of an activation on this machine, golden cases included.
-    async fn try_here(&self, engine: &LocalEngine, wasm: Vec<u8>) -> Result<(), CommandFailure> {
+    async fn try_here(&self, engine: &LocalEngine, wasm: Vec<u8>) -> CommandResult {
         self.step(1, "trial on this machine, with the golden cases");
         let progress = ProgressLine::start("compiling and running the trial");
         let prepared = engine.load(wasm).await;
@@ -99,7 +94,7 @@ impl Publish {
     }
 
     /// Makes the trial in the service, which knows what an activation would change.
-    async fn check(&self, client: &AdminClient, wasm: Vec<u8>) -> Result<(), CommandFailure> {
+    async fn check(&self, client: &AdminClient, wasm: Vec<u8>) -> CommandResult {
         self.step(2, "trial in the service");
         let progress = ProgressLine::start("compiling and running the trial");
         let request = client.post_wasm::<CheckedPlugin>("/admin/v1/plugins/check", wasm);
@@ -134,7 +129,7 @@ impl Publish {
     }
 
     /// Has the service convert stored deliveries with both versions.
-    async fn compare(&self, client: &AdminClient, wasm: Vec<u8>) -> Result<(), CommandFailure> {
+    async fn compare(&self, client: &AdminClient, wasm: Vec<u8>) -> CommandResult {
         self.step(3, "comparison on stored deliveries");
         let query = query(&[
             ("last", self.last.map(|last| last.to_string())),
@@ -167,7 +162,7 @@ impl Publish {
         )))
     }
 
-    async fn activate(&self, client: &AdminClient, wasm: Vec<u8>) -> Result<(), CommandFailure> {
+    async fn activate(&self, client: &AdminClient, wasm: Vec<u8>) -> CommandResult {
         self.step(4, "activation");
         let accept: String = self
             .accept

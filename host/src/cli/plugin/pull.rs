@@ -1,12 +1,8 @@
 use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
-use clap::Args;
-
 use super::registry::{RegistryAddress, RegistryClient, component_limit};
-use crate::cli::client::block_on;
-use crate::cli::failure::CommandFailure;
-use crate::cli::output::say;
+use crate::cli::prelude::*;
 use leadhost_domain::size;
 
 #[derive(Args)]
@@ -23,7 +19,7 @@ pub struct Pull {
 }
 
 impl Pull {
-    pub fn run(self) -> Result<(), CommandFailure> {
+    pub fn run(self) -> CommandResult {
         let limit = component_limit(self.config.as_deref())?;
         let pulled = block_on(async {
             let registry = RegistryClient::new(&self.address).await?;

@@ -1,12 +1,8 @@
 use std::path::PathBuf;
 
-use clap::Args;
-
 use super::component_file;
 use super::registry::{RegistryAddress, RegistryClient, component_limit};
-use crate::cli::client::block_on;
-use crate::cli::failure::CommandFailure;
-use crate::cli::output::say;
+use crate::cli::prelude::*;
 use leadhost_domain::size;
 
 #[derive(Args)]
@@ -23,7 +19,7 @@ pub struct Push {
 
 impl Push {
     /// Puts the component into the registry and prints its address with the digest.
-    pub fn run(self) -> Result<(), CommandFailure> {
+    pub fn run(self) -> CommandResult {
         let limit = component_limit(self.config.as_deref())?;
         let wasm = component_file::read(&self.file)?.with_its_cases()?;
         let bytes = wasm.len();

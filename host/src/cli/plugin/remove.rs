@@ -1,10 +1,5 @@
-use clap::Args;
-
 use super::named::stored_only;
-use crate::cli::client::{ServiceAddress, encoded};
-use crate::cli::failure::CommandFailure;
-use crate::cli::output::say;
-use crate::cli::table::safe;
+use crate::cli::prelude::*;
 use leadhost_admin_api::plugins::RemovedPlugin;
 
 #[derive(Args)]
@@ -17,7 +12,7 @@ pub struct Remove {
 
 impl Remove {
     /// Removes the version from the store. The refusal says what still names it.
-    pub async fn run(self) -> Result<(), CommandFailure> {
+    pub async fn run(self) -> CommandResult {
         let client = self.service.client()?;
         let (name, digest) = stored_only(&self.what, client.flags())?;
         let path = format!(

@@ -7,18 +7,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use clap::{ArgGroup, Args};
+use clap::ArgGroup;
 
 use super::component_file::ComponentFile;
 use super::local::{EngineFlags, LocalEngine};
 use super::{component_file, project, verify};
 use crate::cli::captures;
-use crate::cli::client::{AdminClient, RemoteFlags, ServiceAddress, query};
-use crate::cli::command::ServiceFlags;
-use crate::cli::failure::CommandFailure;
-use crate::cli::output::{complain, count, say, say_json};
-use crate::cli::progress::ProgressLine;
-use crate::cli::table::{safe, table};
+use crate::cli::client::RemoteFlags;
+use crate::cli::prelude::*;
 use leadhost_admin_api::captures::{
     CaptureView, CapturedConnection, CapturedDeliveries, OutcomeView, ServingVersion,
 };
@@ -30,7 +26,6 @@ use leadhost_domain::delivery::DeliveryStatus;
 use leadhost_domain::difference::{Coverage, ItemKind, Subject};
 use leadhost_domain::exchange::HttpResponse;
 use leadhost_domain::id::{ConnectionId, DeliveryId};
-use leadhost_domain::limits;
 use leadhost_domain::plugin::{Digest, PluginKind};
 use leadhost_pipeline::connections::Live;
 use leadhost_pipeline::routing::CapturedLive;
@@ -81,7 +76,7 @@ pub struct Replay {
 
 impl Replay {
     /// Converts the deliveries here, and prints how the result differs from that of the active version.
-    pub async fn run(self) -> Result<(), CommandFailure> {
+    pub async fn run(self) -> CommandResult {
         let client = self.service.client_at(self.from.as_deref(), &self.remote)?;
         let policy = Config::load(self.service.config_file(), &[])?.verify;
         let read = component_file::read(&self.file)?;
@@ -140,7 +135,7 @@ impl Replay {
         Duration::from_secs(self.seconds)
     }
 
-    async fn find(&self, client: &AdminClient) -> Result<Vec<DeliveryId>, CommandFailure> {
+    async fn find(&self, client: &AdminClient) -> CommandResult<Vec<DeliveryId>> {
         if !self.deliveries.is_empty() {
             let ids = self.deliveries.iter().map(|text| {
                 text.parse::<DeliveryId>().map_err(|_| {
@@ -171,7 +166,7 @@ impl Replay {
         &self,
         client: &AdminClient,
         status: Option<DeliveryStatus>,
-    ) -> Result<Vec<DeliveryId>, CommandFailure> {
+    ) -> CommandResult<Vec<DeliveryId>> {
         let most = self.last as usize;
         let mut ids = Vec::new();
         let mut before = None;
@@ -276,7 +271,7 @@ impl<'a> ReplayedHere<'a> {
         mut ids: Vec<DeliveryId>,
         progress: &ProgressLine,
         budget: Duration,
-    ) -> Result<(), CommandFailure> {
+    ) -> CommandResult {
         let began = Instant::now();
         let name = self.loaded.description.name.clone();
         let mut bytes = 0;
@@ -305,11 +300,7 @@ impl<'a> ReplayedHere<'a> {
         Ok(())
     }
 
-    async fn some(
-        &mut self,
-        captured: CapturedDeliveries,
-        until: Instant,
-    ) -> Result<(), CommandFailure> {
+    async fn some(&mut self, captured: CapturedDeliveries, until: Instant) -> CommandResult {
         self.emptied += captured.emptied.len() as u64;
         self.unknown += captured.unknown.len() as u64;
         self.of_another_plugin += captured.of_another_plugin.len() as u64;
@@ -328,11 +319,7 @@ impl<'a> ReplayedHere<'a> {
         Ok(())
     }
 
-    async fn one(
-        &mut self,
-        capture: CaptureView,
-        connections: &[CapturedLive],
-    ) -> Result<(), CommandFailure> {
+    async fn one(&mut self, capture: CaptureView, connections: &[CapturedLive]) -> CommandResult {
         let kind = match capture.facts.instance_id {
             None => PluginKind::Converter,
             Some(_) => PluginKind::Adapter,
@@ -555,10 +542,7 @@ fn captured_live(view: CapturedConnection) -> CapturedLive {
     }
 }
 
-fn delivery(
-    capture: &CaptureView,
-    received_by: &Arc<Live>,
-) -> Result<CapturedDelivery, CommandFailure> {
+fn delivery(capture: &CaptureView, received_by: &Arc<Live>) -> CommandResult<CapturedDelivery> {
     let request = &capture.request;
     let body = captures::body(request.body.as_deref(), request.body_base64.as_deref())?;
     let answers = capture.answers.iter().zip(1..).map(|(answer, number)| {
@@ -588,7 +572,7 @@ fn delivery(
             body: body.into(),
         },
         received_by: Arc::clone(received_by),
-        answers: answers.collect::<Result<_, CommandFailure>>()?,
+        answers: answers.collect::<CommandResult<_>>()?,
     })
 }
 

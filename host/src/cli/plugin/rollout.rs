@@ -1,23 +1,16 @@
 use std::time::Duration;
 
-use clap::{Args, Subcommand};
-
 use super::answers::{explain, texts};
 use super::named::stored;
 use super::unstored::{self, UnstoredComponent};
 use super::{verify, verifying};
-use crate::cli::client::{AdminClient, ServiceAddress, encoded, query};
-use crate::cli::command::ServiceFlags;
-use crate::cli::failure::CommandFailure;
-use crate::cli::output::{count, say};
-use crate::cli::progress::ProgressLine;
-use crate::cli::table::{list, optional, safe, seconds, table};
+use crate::cli::prelude::*;
+use crate::cli::table::list;
 use leadhost_admin_api::plugins::DeployedPlugin;
 use leadhost_admin_api::rollouts::{
     RolledBack, RolloutChangeRequest, RolloutConnection, RolloutRequest, RolloutView,
 };
 use leadhost_domain::accept::AcceptWord;
-use leadhost_domain::limits;
 use leadhost_domain::rollout::{RolloutChange, RolloutMode, RolloutStage};
 use leadhost_domain::size;
 use leadhost_domain::time;
@@ -38,7 +31,7 @@ pub struct Shadow {
 
 impl Shadow {
     /// Starts a shadow: both versions convert deliveries after they were answered.
-    pub async fn run(self) -> Result<(), CommandFailure> {
+    pub async fn run(self) -> CommandResult {
         let client = self.service.client()?;
         let request = RolloutRequest {
             digest: String::new(),
@@ -83,7 +76,7 @@ enum RolloutVerb {
 
 impl Rollout {
     /// Runs the subcommand, or shows the last rollout of the plugin without one.
-    pub async fn run(self) -> Result<(), CommandFailure> {
+    pub async fn run(self) -> CommandResult {
         match self.verb {
             None => {
                 let client = self.service.client()?;
@@ -134,7 +127,7 @@ struct Start {
 
 impl Start {
     /// Starts a canary with a version that is tried and compared as for an activation.
-    async fn run(self) -> Result<(), CommandFailure> {
+    async fn run(self) -> CommandResult {
         let client = self.service.client()?;
         let doing = "comparing with the active version, and loading it on every host";
         let request = RolloutRequest {
@@ -165,7 +158,7 @@ async fn version(
     client: &AdminClient,
     what: &str,
     doing: &str,
-) -> Result<(Version, ProgressLine), CommandFailure> {
+) -> CommandResult<(Version, ProgressLine)> {
     if let Some((name, digest)) = stored(what) {
         let version = Version {
             name: name.to_owned(),
@@ -194,7 +187,7 @@ async fn begin(
     what: &str,
     request: RolloutRequest,
     doing: &str,
-) -> Result<(), CommandFailure> {
+) -> CommandResult {
     if let Some(fault) = request.fault() {
         return Err(CommandFailure::usage(in_flags(&fault, request.mode)));
     }
@@ -250,7 +243,7 @@ struct ChangeRollout {
 }
 
 impl ChangeRollout {
-    async fn run(self, change: RolloutChange) -> Result<(), CommandFailure> {
+    async fn run(self, change: RolloutChange) -> CommandResult {
         let client = self.service.client()?;
         let progress = ProgressLine::start("waiting for every host");
         let changed = client

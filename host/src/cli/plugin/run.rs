@@ -6,21 +6,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use clap::Args;
 use leadhost_golden::{Call, Case, Delivery};
-use serde_json::{Value, json};
 
 use super::body::BodyFormat;
 use super::component_file::{self, read_bytes};
 use super::local::{ConversionOutput, EngineFlags, LocalEngine};
 use super::project;
-use crate::cli::failure::CommandFailure;
-use crate::cli::output::{complain, say_json};
-use crate::cli::progress::ProgressLine;
-use crate::cli::table::{safe, table};
+use crate::cli::prelude::*;
 use leadhost_admin_api::tried;
 use leadhost_domain::json::too_deep;
-use leadhost_domain::limits;
 use leadhost_domain::plugin::PluginKind;
 use leadhost_domain::size;
 use leadhost_plugin::{CallBudget, CaseAnswer, Loaded};
@@ -94,7 +88,7 @@ async fn refused_by_plugin(
 impl Run {
     /// Calls `convert` of a converter or `read-webhook` of an adapter, and shows the answer and what the
     /// call used.
-    pub async fn run(self) -> Result<(), CommandFailure> {
+    pub async fn run(self) -> CommandResult {
         let body = read_body(&self.body)?;
         let config = self.read_config()?;
         let call = self.call(body, config).await?;
@@ -141,7 +135,7 @@ impl Run {
             .ok()
     }
 
-    pub async fn call(&self, body: Vec<u8>, config: Value) -> Result<PluginCall, CommandFailure> {
+    pub async fn call(&self, body: Vec<u8>, config: Value) -> CommandResult<PluginCall> {
         let component = component_file::read(&self.file)?.without_cases()?;
         let engine = self.engine.start(self.service_config.as_deref())?;
         let progress = ProgressLine::start("compiling");
@@ -166,7 +160,7 @@ impl Run {
     }
 
     /// Reads the configuration of the connection, which is empty if none is named.
-    pub fn read_config(&self) -> Result<Value, CommandFailure> {
+    pub fn read_config(&self) -> CommandResult<Value> {
         let Some(file) = &self.config else {
             return Ok(json!({}));
         };
@@ -190,7 +184,7 @@ impl Run {
         engine: &LocalEngine,
         loaded: &Arc<Loaded>,
         config: &Value,
-    ) -> Result<(), CommandFailure> {
+    ) -> CommandResult {
         let faults = engine
             .plugins
             .config_faults(loaded, vec![config.clone()])
@@ -249,7 +243,7 @@ impl Run {
 
 const CONTENT_TYPE: &str = "content-type";
 
-pub fn read_body(path: &Path) -> Result<Vec<u8>, CommandFailure> {
+pub fn read_body(path: &Path) -> CommandResult<Vec<u8>> {
     let body = if path == Path::new("-") {
         let mut body = Vec::new();
         std::io::stdin()

@@ -1,6 +1,5 @@
+use crate::cli::prelude::*;
 use std::path::{Path, PathBuf};
-
-use crate::cli::failure::CommandFailure;
 
 /// The folder of plugins of the image.
 const SHARED: &str = "/usr/share/leadhost/plugins";

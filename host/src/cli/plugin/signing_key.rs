@@ -1,12 +1,11 @@
 //! The file of a signing key: PKCS #8 in PEM, a format that other programs also write.
 
+use crate::cli::prelude::*;
 use std::path::Path;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use zeroize::Zeroizing;
-
-use crate::cli::failure::CommandFailure;
 
 const BEGIN: &str = "-----BEGIN PRIVATE KEY-----";
 const END: &str = "-----END PRIVATE KEY-----";
@@ -27,7 +26,7 @@ pub fn to_pem(key: &[u8]) -> Zeroizing<String> {
 }
 
 /// Reads a PEM file and returns its content in PKCS #8. The key itself is not checked.
-pub fn read(path: &Path) -> Result<Zeroizing<Vec<u8>>, CommandFailure> {
+pub fn read(path: &Path) -> CommandResult<Zeroizing<Vec<u8>>> {
     let text = std::fs::read_to_string(path)
         .map(Zeroizing::new)
         .map_err(|error| {

@@ -4,18 +4,12 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use clap::Args;
 use leadhost_golden::{Case, load_dir, write_expect};
-use serde_json::Value;
 
 use super::component_file::{self, ComponentFile, GOLDEN};
 use super::local::{ConversionOutput, EngineFlags, LocalEngine};
 use super::project;
-use crate::cli::failure::CommandFailure;
-use crate::cli::output::{complain, count, say};
-use crate::cli::progress::ProgressLine;
-use crate::cli::table::safe;
-use leadhost_domain::limits;
+use crate::cli::prelude::*;
 use leadhost_plugin::{CallError, Loaded};
 
 #[derive(Args)]
@@ -43,7 +37,7 @@ pub struct Test {
 }
 
 impl Test {
-    pub async fn run(self) -> Result<(), CommandFailure> {
+    pub async fn run(self) -> CommandResult {
         // What is written must be what the sources do.
         let stale = self.stale || !(self.write || self.renew);
         let component = component_file::read_current(&self.file, stale)?;
@@ -81,7 +75,7 @@ impl Test {
         tally.conclude(&chosen.origin, &command)
     }
 
-    fn choose(&self, component: &ComponentFile) -> Result<ChosenCases, CommandFailure> {
+    fn choose(&self, component: &ComponentFile) -> CommandResult<ChosenCases> {
         let here = || Some(PathBuf::from(GOLDEN)).filter(|folder| folder.is_dir());
         let named = self.golden.clone();
         let folder = named.or_else(|| component.golden.clone()).or_else(here);
@@ -120,7 +114,7 @@ impl Test {
         case: Case,
         folder: Option<&Path>,
         crashes: &mut Crashes,
-    ) -> Result<CaseOutcome, CommandFailure> {
+    ) -> CommandResult<CaseOutcome> {
         let case = Arc::new(case);
         let answer = engine.plugins.answer_case(loaded, Arc::clone(&case)).await;
         let output = match answer.output {
@@ -175,7 +169,7 @@ pub async fn write_missing(
     engine: &LocalEngine,
     component: &ComponentFile,
     file: &Path,
-) -> Result<(), CommandFailure> {
+) -> CommandResult {
     let Some(folder) = &component.golden else {
         return Ok(());
     };
@@ -240,7 +234,7 @@ fn write_output(
     name: &str,
     output: &Value,
     difference: Option<&str>,
-) -> Result<CaseOutcome, CommandFailure> {
+) -> CommandResult<CaseOutcome> {
     write_expect(folder, name, output).map_err(|error| CommandFailure::new(error.to_string()))?;
     match difference {
         Some(difference) => say(&format!("renewed {}\n{}", safe(name), indented(difference))),
@@ -378,7 +372,7 @@ impl TestTally {
     }
 
     /// Says what passed. It is a failure if a case did not; `command` makes the same test again.
-    fn conclude(&self, origin: &str, command: &str) -> Result<(), CommandFailure> {
+    fn conclude(&self, origin: &str, command: &str) -> CommandResult {
         let failing = self.differing + self.failed + self.late;
         let all = self.passed + self.written + failing + self.untried;
         let cases = |number: u64| count(number, "golden case", "golden cases");

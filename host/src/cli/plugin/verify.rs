@@ -1,14 +1,7 @@
-use clap::Args;
-
 use super::{check, named::stored, unstored, verifying};
-use crate::cli::client::{ServiceAddress, encoded, query};
-use crate::cli::failure::CommandFailure;
-use crate::cli::output::{count, say};
-use crate::cli::progress::ProgressLine;
-use crate::cli::table::{optional, safe, table};
+use crate::cli::prelude::*;
 use leadhost_admin_api::plugins::{SendDifferences, VerifiedPlugin, VerifyRequest};
 use leadhost_domain::difference::{DifferenceGroup, Differences, FieldDifference};
-use leadhost_domain::limits;
 use leadhost_domain::plugin::Digest;
 
 const NOT_COVERED: &str =
@@ -37,7 +30,7 @@ pub struct Verify {
 impl Verify {
     /// Compares a component of a file or a registry, or a stored version named as `NAME@DIGEST`, with the version
     /// that serves, and prints the differences.
-    pub async fn run(self) -> Result<(), CommandFailure> {
+    pub async fn run(self) -> CommandResult {
         let client = self.service.client()?;
         let query = query(&[
             ("last", self.last.map(|last| last.to_string())),

@@ -1,8 +1,7 @@
+use crate::cli::prelude::*;
 use std::convert::Infallible;
 use std::time::Duration;
 
-use crate::cli::client::AdminClient;
-use crate::cli::progress::ProgressLine;
 use leadhost_admin_api::plugins::{RunningVerifications, VerificationView};
 
 /// Time between two queries.

@@ -2,14 +2,11 @@ use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use clap::{Args, ValueEnum};
+use clap::ValueEnum;
 
 use super::send::SentFile;
-use crate::cli::client::{AdminClient, encoded};
-use crate::cli::failure::CommandFailure;
-use crate::cli::output::{complain, count, say};
-use crate::cli::progress::ProgressLine;
-use crate::cli::table::{list, safe};
+use crate::cli::prelude::*;
+use crate::cli::table::list;
 use crate::cli::verbs::ServiceCommand;
 use leadhost_admin_api::workspaces::ImportReport;
 use leadhost_pipeline::import;
@@ -45,7 +42,7 @@ enum FileFormat {
 }
 
 impl ServiceCommand for ImportProducts {
-    async fn run(self, client: AdminClient) -> Result<(), CommandFailure> {
+    async fn run(self, client: AdminClient) -> CommandResult {
         let format = self.format.map(|format| match format {
             FileFormat::Csv => import::ImportFormat::Csv,
             FileFormat::Ndjson => import::ImportFormat::Ndjson,
@@ -102,7 +99,7 @@ impl ServiceCommand for ImportProducts {
 }
 
 impl ImportProducts {
-    fn judge(&self, report: &ImportReport, written: Option<u64>) -> Result<(), CommandFailure> {
+    fn judge(&self, report: &ImportReport, written: Option<u64>) -> CommandResult {
         let refused = report.refused;
         let kept = self.replace && !report.replaced;
         let file = self.report.as_ref().map(|path| path.display().to_string());

@@ -3,15 +3,12 @@ mod send;
 
 use std::collections::BTreeSet;
 
-use clap::Args;
 use hyper::StatusCode;
 use serde::Serialize;
 
-use crate::cli::client::{AdminAnswer, AdminClient, encoded};
+use crate::cli::client::AdminAnswer;
 use crate::cli::confirm::confirm;
-use crate::cli::failure::CommandFailure;
-use crate::cli::output::say;
-use crate::cli::table::safe;
+use crate::cli::prelude::*;
 use crate::cli::verbs::{ServiceCommand, verbs};
 use leadhost_admin_api::workspaces::{Owners, ProductRemoved};
 
@@ -38,7 +35,7 @@ pub struct RemoveProducts {
 }
 
 impl ServiceCommand for RemoveProducts {
-    async fn run(self, client: AdminClient) -> Result<(), CommandFailure> {
+    async fn run(self, client: AdminClient) -> CommandResult {
         let mut seen = BTreeSet::new();
         let once = self.external_ids.iter().filter(|id| seen.insert(*id));
         let wanted: Vec<&String> = once.collect();

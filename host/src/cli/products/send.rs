@@ -2,6 +2,7 @@
 //! it, and counts its lines. For a report of all refused lines, the thread also parses the lines
 //! by the same rules as the service.
 
+use crate::cli::prelude::*;
 use std::collections::HashMap;
 use std::fs::File;
 use std::hash::BuildHasher as _;
@@ -15,7 +16,6 @@ use std::task::{Context, Poll};
 use hyper::body::{Body, Bytes, Frame};
 use tokio::sync::{mpsc, oneshot};
 
-use crate::cli::failure::CommandFailure;
 use leadhost_pipeline::import::{ImportFormat, ImportReader};
 
 /// Bytes of one piece, and pieces in flight.
@@ -31,7 +31,7 @@ pub struct SentFile {
 }
 
 impl SentFile {
-    pub fn open(path: &Path, format: Option<ImportFormat>) -> Result<Self, CommandFailure> {
+    pub fn open(path: &Path, format: Option<ImportFormat>) -> CommandResult<Self> {
         let is_input = path == Path::new("-");
         let name = if is_input {
             "standard input".to_owned()
@@ -112,7 +112,7 @@ impl SentFile {
 }
 
 /// The outcome of reading; with a report, the number of its lines.
-pub type ReadOutcome = Result<Option<u64>, CommandFailure>;
+pub type ReadOutcome = CommandResult<Option<u64>>;
 
 fn by_name(path: &Path) -> Option<ImportFormat> {
     let ending = path.extension()?.to_str()?.to_ascii_lowercase();
@@ -160,7 +160,7 @@ struct AllRefused {
 }
 
 impl AllRefused {
-    fn into(path: PathBuf, format: ImportFormat) -> Result<Self, CommandFailure> {
+    fn into(path: PathBuf, format: ImportFormat) -> CommandResult<Self> {
         let file = File::create(&path).map_err(|error| cannot_write(&path, &error))?;
         Ok(Self {
             path,
@@ -173,13 +173,13 @@ impl AllRefused {
         })
     }
 
-    fn push(&mut self, piece: &[u8]) -> Result<(), CommandFailure> {
+    fn push(&mut self, piece: &[u8]) -> CommandResult {
         // The service reports errors of the whole file.
         let _ = self.reader.push(piece, &mut self.rows);
         self.write()
     }
 
-    fn end(mut self) -> Result<u64, CommandFailure> {
+    fn end(mut self) -> CommandResult<u64> {
         let _ = self.reader.end(&mut self.rows);
         self.write()?;
         self.file
@@ -188,7 +188,7 @@ impl AllRefused {
         Ok(self.refused)
     }
 
-    fn write(&mut self) -> Result<(), CommandFailure> {
+    fn write(&mut self) -> CommandResult {
         for row in self.rows.drain(..) {
             let message = match row.read {
                 Err(message) => message,

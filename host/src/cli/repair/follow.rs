@@ -3,10 +3,8 @@
 use std::time::Duration;
 
 use super::path::path;
-use crate::cli::client::{AdminAnswer, AdminClient};
-use crate::cli::failure::CommandFailure;
-use crate::cli::progress::ProgressLine;
-use crate::cli::table::optional;
+use crate::cli::client::AdminAnswer;
+use crate::cli::prelude::*;
 use leadhost_admin_api::repairs::RepairView;
 use leadhost_domain::repair::RepairState;
 
@@ -19,7 +17,7 @@ const INTERRUPTED: u8 = 130;
 pub async fn to_its_end(
     client: &AdminClient,
     repair: AdminAnswer<RepairView>,
-) -> Result<AdminAnswer<RepairView>, CommandFailure> {
+) -> CommandResult<AdminAnswer<RepairView>> {
     let id = repair.facts.id;
     let progress = ProgressLine::start(&progress_text(&repair));
     let followed = async {

@@ -2,19 +2,14 @@ mod follow;
 pub mod path;
 mod receipt;
 
-use clap::Args;
 use serde::Serialize;
-use serde_json::json;
 
 use self::path::path;
-use crate::cli::client::{AdminAnswer, AdminClient, query, query_of};
-use crate::cli::failure::CommandFailure;
-use crate::cli::output::{complain, say};
+use crate::cli::client::{AdminAnswer, query_of};
 use crate::cli::page::{PageFlags, show_next_page};
-use crate::cli::table::{optional, safe, say_rows};
+use crate::cli::prelude::*;
 use crate::cli::verbs::{ServiceCommand, verbs};
 use leadhost_admin_api::repairs::{RepairChanges, RepairList, RepairRequest, RepairView};
-use leadhost_domain::limits;
 use leadhost_domain::repair::RepairState;
 
 verbs! {
@@ -30,11 +25,7 @@ verbs! {
     }
 }
 
-pub async fn start(
-    client: &AdminClient,
-    request: &RepairRequest,
-    detach: bool,
-) -> Result<(), CommandFailure> {
+pub async fn start(client: &AdminClient, request: &RepairRequest, detach: bool) -> CommandResult {
     let begun = client.post("/admin/v1/repairs", request).await?;
     followed(client, begun, detach, RepairState::Done).await
 }
@@ -46,7 +37,7 @@ async fn followed(
     begun: AdminAnswer<RepairView>,
     detach: bool,
     expect: RepairState,
-) -> Result<(), CommandFailure> {
+) -> CommandResult {
     let repair = match detach {
         true => begun,
         false => follow::to_its_end(client, begun).await?,
@@ -72,7 +63,7 @@ pub struct ListRepairs {
 }
 
 impl ServiceCommand for ListRepairs {
-    async fn run(self, client: AdminClient) -> Result<(), CommandFailure> {
+    async fn run(self, client: AdminClient) -> CommandResult {
         let path = format!("/admin/v1/repairs{}", query_of(&self));
         let show = |answer: &RepairList| {
             say_rows(&answer.repairs);
@@ -98,7 +89,7 @@ pub struct ShowRepair {
 }
 
 impl ServiceCommand for ShowRepair {
-    async fn run(self, client: AdminClient) -> Result<(), CommandFailure> {
+    async fn run(self, client: AdminClient) -> CommandResult {
         let path = path(&self.id);
         if !self.changes {
             let show = |repair: &RepairView| receipt::show(repair, client.flags());
@@ -130,7 +121,7 @@ pub struct CancelRepair {
 }
 
 impl ServiceCommand for CancelRepair {
-    async fn run(self, client: AdminClient) -> Result<(), CommandFailure> {
+    async fn run(self, client: AdminClient) -> CommandResult {
         let path = format!("{}/cancel", path(&self.id));
         let show = |repair: &RepairView| receipt::show(repair, client.flags());
         client.act(&path, &json!({}), show).await
@@ -147,7 +138,7 @@ pub struct UndoRepair {
 }
 
 impl ServiceCommand for UndoRepair {
-    async fn run(self, client: AdminClient) -> Result<(), CommandFailure> {
+    async fn run(self, client: AdminClient) -> CommandResult {
         let path = format!("{}/undo", path(&self.id));
         let begun = client.post(&path, &json!({})).await?;
         followed(&client, begun, self.detach, RepairState::Undone).await

@@ -1,4 +1,4 @@
-use crate::cli::client::encoded;
+use crate::cli::prelude::*;
 
 pub fn path(id: &str) -> String {
     format!("/admin/v1/repairs/{}", encoded(id))

@@ -1,6 +1,4 @@
-use crate::cli::command::ServiceFlags;
-use crate::cli::output::{count, say};
-use crate::cli::table::{safe, seconds};
+use crate::cli::prelude::*;
 use leadhost_admin_api::repairs::{RepairUndoView, RepairView, RepairedDeliveries, RepairedRows};
 use leadhost_domain::repair::RepairState;
 

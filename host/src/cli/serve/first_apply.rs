@@ -9,12 +9,10 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use serde_json::{Value, json};
 
 use super::local_files::write_private;
 use crate::cli::client::KEY_FILE;
-use crate::cli::command::ServiceFlags;
-use crate::cli::failure::CommandFailure;
+use crate::cli::prelude::*;
 use crate::cli::workspace_file;
 use leadhost_domain::connection::{Connection, ConnectionKind};
 use leadhost_domain::exchange::{Scheme, SenderCheck};
@@ -33,7 +31,7 @@ pub async fn run(
     file: &Path,
     keys: &Path,
     flags: &ServiceFlags,
-) -> Result<(), CommandFailure> {
+) -> CommandResult {
     if keys.exists() {
         return Ok(());
     }
@@ -84,7 +82,7 @@ pub async fn run(
 }
 
 /// Returns whether another host or an earlier start created this workspace.
-async fn is_there(pipeline: &Arc<Pipeline>, declared: &Value) -> Result<bool, CommandFailure> {
+async fn is_there(pipeline: &Arc<Pipeline>, declared: &Value) -> CommandResult<bool> {
     let slug = declared["workspace"]["slug"].as_str();
     let workspaces = pipeline.core.store.workspaces().await;
     let workspaces = workspaces.map_err(|error| CommandFailure::new(error.to_string()))?;
@@ -161,7 +159,7 @@ async fn key(
     pipeline: &Arc<Pipeline>,
     report: &ApplyOutcome,
     kind: KeyKind,
-) -> Result<String, CommandFailure> {
+) -> CommandResult<String> {
     let made = report
         .keys
         .iter()
@@ -214,7 +212,7 @@ async fn proofs(
     pipeline: &Arc<Pipeline>,
     report: &ApplyOutcome,
     kind: ConnectionKind,
-) -> Result<Proofs, CommandFailure> {
+) -> CommandResult<Proofs> {
     let failed = |error: &dyn std::fmt::Display| CommandFailure::new(error.to_string());
     let connections = pipeline
         .core

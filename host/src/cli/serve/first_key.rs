@@ -5,8 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::cli::client::KEY_FILE;
-use crate::cli::command::ServiceFlags;
-use crate::cli::failure::CommandFailure;
+use crate::cli::prelude::*;
 use leadhost_domain::key::{KeyKind, Role};
 use leadhost_pipeline::Pipeline;
 use leadhost_pipeline::apply::{KeyRequest, mint};
@@ -18,7 +17,7 @@ pub async fn ensure(
     folder: &Path,
     another: bool,
     flags: &ServiceFlags,
-) -> Result<(), CommandFailure> {
+) -> CommandResult {
     let failed = |error: &dyn std::fmt::Display| {
         CommandFailure::new(format!("cannot create an admin key: {error}"))
     };

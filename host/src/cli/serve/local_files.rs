@@ -5,10 +5,8 @@ use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
-use serde_json::json;
-
 use crate::cli::client::{ADDRESSES_FILE, ServiceFile};
-use crate::cli::failure::CommandFailure;
+use crate::cli::prelude::*;
 use leadhost_http::listen::Addresses;
 
 /// The file of addresses, which exists while the service runs.
@@ -18,11 +16,7 @@ pub struct AddressesFile {
 }
 
 impl AddressesFile {
-    pub fn write(
-        folder: &Path,
-        addresses: &Addresses,
-        has_tls: bool,
-    ) -> Result<Self, CommandFailure> {
+    pub fn write(folder: &Path, addresses: &Addresses, has_tls: bool) -> CommandResult<Self> {
         let path = folder.join(ADDRESSES_FILE);
         let content = json!(ServiceFile {
             admin: addresses.admin.to_string(),
@@ -48,7 +42,7 @@ impl Drop for AddressesFile {
 }
 
 /// Writes a file atomically, readable by its owner only.
-pub fn write_private(path: &Path, text: &str) -> Result<(), CommandFailure> {
+pub fn write_private(path: &Path, text: &str) -> CommandResult {
     let mut new = path.as_os_str().to_owned();
     new.push(".new");
     let new = PathBuf::from(new);

@@ -13,20 +13,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use clap::Args;
-
 use self::start_turn::StartTurn;
-use super::command::ServiceFlags;
-use super::failure::CommandFailure;
-use super::output::say;
 use crate::app::App;
+use crate::cli::prelude::*;
 use leadhost_config::Config;
 use leadhost_config::memory;
 use leadhost_config::shutdown::{self, Shutdown};
 use leadhost_domain::clock::{DatabaseClock, SharedClock, SystemClock};
-use leadhost_domain::limits;
 use leadhost_domain::phone;
-use leadhost_domain::text::quoted;
 use leadhost_http::listen::{self, Addresses, StartError};
 use leadhost_pipeline::core::Core;
 use leadhost_pipeline::{self as pipeline, Pipeline, deploy, fleet};
@@ -80,7 +74,7 @@ pub struct Serve {
 
 impl Serve {
     /// Runs the service until it is stopped.
-    pub fn run(self) -> Result<(), CommandFailure> {
+    pub fn run(self) -> CommandResult {
         memory::give_back_what_is_large();
         let overrides = self.overrides()?;
         let file = self.config.as_deref();
@@ -102,7 +96,7 @@ impl Serve {
         served
     }
 
-    fn overrides(&self) -> Result<Vec<(String, String)>, CommandFailure> {
+    fn overrides(&self) -> CommandResult<Vec<(String, String)>> {
         let mut overrides = Vec::new();
         for text in &self.set {
             let (key, value) = text.split_once('=').ok_or_else(|| {
@@ -127,7 +121,7 @@ impl Serve {
         Ok(overrides)
     }
 
-    async fn serve(self, config: Config, location: &StoreLocation) -> Result<(), CommandFailure> {
+    async fn serve(self, config: Config, location: &StoreLocation) -> CommandResult {
         let folder = config.store.data_dir.clone();
         let data_dir = self.data_dir.as_deref().map(Path::new);
         let flags = ServiceFlags::new(data_dir, self.config.as_deref(), None);
@@ -187,7 +181,7 @@ impl Serve {
         config: Config,
         location: &StoreLocation,
         flags: &ServiceFlags,
-    ) -> Result<App, CommandFailure> {
+    ) -> CommandResult<App> {
         let folder = config.store.data_dir.clone();
         let clock: SharedClock = match location {
             StoreLocation::File(_) => Arc::new(SystemClock),
@@ -227,7 +221,7 @@ impl Serve {
     }
 }
 
-async fn load(pipeline: &Arc<Pipeline>) -> Result<(), CommandFailure> {
+async fn load(pipeline: &Arc<Pipeline>) -> CommandResult {
     deploy::load_active(pipeline)
         .await
         .map_err(|error| CommandFailure::new(error.to_string()))?;
@@ -273,7 +267,7 @@ fn within_files(mut config: Config) -> Config {
 
 /// Creates the data folder, accessible to its owner only: it holds the store, the sealing key and
 /// the admin key.
-fn make_folder(folder: &Path) -> Result<(), CommandFailure> {
+fn make_folder(folder: &Path) -> CommandResult {
     let failed = |error: std::io::Error| {
         CommandFailure::new(format!(
             "cannot create the data folder {}: {error}",

@@ -3,11 +3,10 @@
 //! for a file, each sealed secret names its key. A key that replaces a lost one counts at once, before
 //! a secret is sealed with it: its id is in the store of both kinds.
 
+use crate::cli::prelude::*;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use crate::cli::command::ServiceFlags;
-use crate::cli::failure::CommandFailure;
 use leadhost_egress::seal::{self, Environment, KeyError, Sealer};
 use leadhost_store::{Store, StoreError};
 
@@ -21,7 +20,7 @@ pub async fn sealer(
     folder: &Path,
     another: bool,
     flags: &ServiceFlags,
-) -> Result<Sealer, CommandFailure> {
+) -> CommandResult<Sealer> {
     let failed = |error: &dyn std::fmt::Display| CommandFailure::new(error.to_string());
     let environment = Environment::read();
     let known = store.sealing_key().await.map_err(|error| failed(&error))?;

@@ -1,13 +1,9 @@
-use clap::Args;
 use hyper::StatusCode;
 
-use crate::cli::client::{AdminClient, ServiceRefusal};
-use crate::cli::command::ServiceFlags;
-use crate::cli::failure::CommandFailure;
+use crate::cli::client::ServiceRefusal;
 use crate::cli::open_rollouts;
-use crate::cli::output::{count, say};
 use crate::cli::overview;
-use crate::cli::table::{optional, safe, say_more_rows, seconds};
+use crate::cli::prelude::*;
 use crate::cli::verbs::ServiceCommand;
 use leadhost_admin_api::audit::Audit;
 use leadhost_admin_api::deliveries::Deliveries;
@@ -17,13 +13,12 @@ use leadhost_admin_api::repairs::RepairList;
 use leadhost_admin_api::rollouts::RolloutList;
 use leadhost_admin_api::status::ServiceStatus;
 use leadhost_domain::host_names;
-use leadhost_domain::limits;
 
 #[derive(Args)]
 pub struct ShowStatus {}
 
 impl ServiceCommand for ShowStatus {
-    async fn run(self, client: AdminClient) -> Result<(), CommandFailure> {
+    async fn run(self, client: AdminClient) -> CommandResult {
         let status = match client.try_get("/admin/v1/status").await? {
             Ok(status) => status,
             Err(refusal) if refusal.status == StatusCode::SERVICE_UNAVAILABLE => {

@@ -1,11 +1,7 @@
+use crate::endpoints::prelude::*;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::auth::WorkspaceCaller;
-use crate::call::Call;
-use crate::error::ApiError;
-use crate::openapi::operation::describe;
-use crate::reply::{self, ApiResponse};
 use leadhost_domain::id::WorkspaceId;
 
 #[derive(Serialize, ToSchema)]
@@ -18,7 +14,7 @@ pub struct Whoami<'a> {
 describe!(show, |operation| operation
     .summary("Shows which workspace a key belongs to")
     .answers::<Whoami<'_>>(200, "The workspace."));
-pub async fn show(_: &Call<'_>, caller: &WorkspaceCaller) -> Result<ApiResponse, ApiError> {
+pub async fn show(_: &Call<'_>, caller: &WorkspaceCaller) -> ApiResult {
     let workspace = caller.workspace();
     reply::ok(&Whoami {
         workspace: workspace.id,

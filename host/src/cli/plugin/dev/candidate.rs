@@ -6,11 +6,9 @@ use std::sync::Arc;
 
 use leadhost_golden::{Case, load_dir};
 
-use crate::cli::failure::CommandFailure;
-use crate::cli::output::{complain, count};
 use crate::cli::plugin::component_file::{self, ComponentFile, GOLDEN};
 use crate::cli::plugin::test::{is_alike, show_failing};
-use crate::cli::table::safe;
+use crate::cli::prelude::*;
 use leadhost_plugin::Plugins;
 
 /// A component that is to be served.
@@ -55,7 +53,7 @@ pub fn show(failing: &[FailingCase]) {
     }
 }
 
-pub fn read(folder: &Path) -> Result<DevCandidate, CommandFailure> {
+pub fn read(folder: &Path) -> CommandResult<DevCandidate> {
     let file = component_file::read(folder)?;
     let golden = folder.join(GOLDEN);
     let all = match golden.is_dir() {
@@ -69,11 +67,7 @@ pub fn read(folder: &Path) -> Result<DevCandidate, CommandFailure> {
 }
 
 impl DevCandidate {
-    fn new(
-        file: ComponentFile,
-        cases: Vec<Case>,
-        unwritten: Vec<String>,
-    ) -> Result<Self, CommandFailure> {
+    fn new(file: ComponentFile, cases: Vec<Case>, unwritten: Vec<String>) -> CommandResult<Self> {
         Ok(Self {
             wasm: match cases.is_empty() {
                 true => file.without_cases()?,
@@ -85,7 +79,7 @@ impl DevCandidate {
         })
     }
 
-    pub async fn failing(&self, plugins: &Plugins) -> Result<Vec<FailingCase>, CommandFailure> {
+    pub async fn failing(&self, plugins: &Plugins) -> CommandResult<Vec<FailingCase>> {
         let prepared = plugins.prepare(self.file.without_cases()?).await;
         let loaded = prepared
             .map_err(|error| CommandFailure::new(error.to_string()))?
@@ -108,7 +102,7 @@ impl DevCandidate {
         Ok(failing)
     }
 
-    pub fn without(self, failing: &[FailingCase]) -> Result<Self, CommandFailure> {
+    pub fn without(self, failing: &[FailingCase]) -> CommandResult<Self> {
         let stays = |case: &&Arc<Case>| failing.iter().all(|one| one.name != case.name);
         let cases = self.cases.iter().filter(stays);
         let cases = cases.map(|case| Case::clone(case)).collect();

@@ -13,9 +13,8 @@ use notify::{RecommendedWatcher, RecursiveMode, Watcher};
 use sha2::{Digest as _, Sha256};
 use tokio::sync::Notify;
 
-use crate::cli::failure::CommandFailure;
-use crate::cli::output::complain;
 use crate::cli::plugin::stale::is_built;
+use crate::cli::prelude::*;
 
 /// How long nothing may have changed: an editor saves in several steps.
 const QUIET: Duration = Duration::from_millis(100);
@@ -72,7 +71,7 @@ impl ProjectFiles {
     }
 
     /// Returns an error once the folder of the project is no longer where it was.
-    pub fn check_root(&self) -> Result<(), CommandFailure> {
+    pub fn check_root(&self) -> CommandResult {
         if is_there(&self.root) {
             return Ok(());
         }
@@ -84,7 +83,7 @@ impl ProjectFiles {
     }
 
     /// Reads all files. New folders are watched from then on.
-    pub fn state(&mut self) -> Result<FilesState, CommandFailure> {
+    pub fn state(&mut self) -> CommandResult<FilesState> {
         self.check_root()?;
         let ignored = ignored(&self.root);
         let mut files = Vec::new();
@@ -107,7 +106,7 @@ impl ProjectFiles {
         folder: &Path,
         ignored: &HashSet<String>,
         files: &mut Vec<PathBuf>,
-    ) -> Result<(), CommandFailure> {
+    ) -> CommandResult {
         // Before it is read, so that no change is lost between.
         self.watch_folder(folder);
         let entries = match std::fs::read_dir(folder) {
@@ -159,7 +158,7 @@ impl ProjectFiles {
     }
 
     /// Waits until the files differ from `since` and have not changed for a moment.
-    pub async fn changed(&mut self, since: FilesState) -> Result<(), CommandFailure> {
+    pub async fn changed(&mut self, since: FilesState) -> CommandResult {
         let notice = Arc::clone(&self.notice);
         let mut seen = since;
         loop {
@@ -178,7 +177,7 @@ impl ProjectFiles {
     }
 
     /// Waits until the system reports a change.
-    async fn noticed(&self, notice: &Notify) -> Result<(), CommandFailure> {
+    async fn noticed(&self, notice: &Notify) -> CommandResult {
         loop {
             match tokio::time::timeout(POLL, notice.notified()).await {
                 Ok(()) => return Ok(()),

@@ -18,8 +18,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use clap::Args;
-use serde_json::{Map, Value, json};
+use serde_json::Map;
 
 use self::builder::BuildOutcome;
 use self::calls::CallBoard;
@@ -32,17 +31,13 @@ use super::language::Language;
 use super::local;
 use super::project::{self, ProjectFile};
 use super::toolchain::{NEEDS, ToolState};
-use crate::cli::failure::CommandFailure;
-use crate::cli::output::{complain, count, say};
+use crate::cli::prelude::*;
 use crate::cli::serve::first_apply;
-use crate::cli::table::safe;
 use crate::cli::workspace_file;
 use leadhost_config::Config;
 use leadhost_config::shutdown::{self, Shutdown};
 use leadhost_domain::connection::Connection;
-use leadhost_domain::limits;
 use leadhost_domain::plugin::{Digest, PluginKind};
-use leadhost_domain::text::quoted;
 use leadhost_pipeline::apply::ApplyOutcome;
 use leadhost_pipeline::deploy::DeployError;
 use leadhost_plugin::{LoadError, Loaded};
@@ -85,7 +80,7 @@ pub struct Dev {
 
 impl Dev {
     /// Serves the project until it is stopped.
-    pub fn run(self) -> Result<(), CommandFailure> {
+    pub fn run(self) -> CommandResult {
         project::read(&self.folder)?;
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .enable_all()
@@ -96,7 +91,7 @@ impl Dev {
         ended
     }
 
-    async fn serve(&self) -> Result<(), CommandFailure> {
+    async fn serve(&self) -> CommandResult {
         let limits = Config::load(self.service_config.as_deref(), &[])?.plugins;
         let (layer, requests) = requests::layer();
         telemetry::init_with(LOG_FILTER, layer)
@@ -139,7 +134,7 @@ impl Dev {
         named.or_else(|| Some(usual()).filter(|file| file.is_file()))
     }
 
-    fn connection(&self, kind: PluginKind) -> Result<Map<String, Value>, CommandFailure> {
+    fn connection(&self, kind: PluginKind) -> CommandResult<Map<String, Value>> {
         let Some(file) = self.connection_file() else {
             return Ok(Map::new());
         };
@@ -183,7 +178,7 @@ enum RoundEnd {
 
 impl DevSession<'_> {
     /// Builds and serves after each change, until the shutdown begins.
-    async fn watch(&mut self) -> Result<(), CommandFailure> {
+    async fn watch(&mut self) -> CommandResult {
         let folder = self.flags.folder.as_path();
         let mut files = ProjectFiles::watch(folder);
         loop {
@@ -222,7 +217,7 @@ impl DevSession<'_> {
     }
 
     /// Builds, tests and serves the project as it is now.
-    async fn round(&mut self) -> Result<RoundEnd, CommandFailure> {
+    async fn round(&mut self) -> CommandResult<RoundEnd> {
         let folder = self.flags.folder.as_path();
         let project = project::read(folder)?;
         if let Some(setup) = setup::needed(folder, &project) {
@@ -294,7 +289,7 @@ impl DevSession<'_> {
         project: &ProjectFile,
         commands: &[String],
         what: &str,
-    ) -> Result<Result<Duration, RoundEnd>, CommandFailure> {
+    ) -> CommandResult<Result<Duration, RoundEnd>> {
         let folder = self.flags.folder.as_path();
         let built = builder::run(folder, commands, what, &self.shutdown).await;
         let built = built.map_err(|error| {
@@ -338,7 +333,7 @@ impl DevSession<'_> {
         ));
     }
 
-    fn loaded(&self, candidate: &DevCandidate) -> Result<Arc<Loaded>, CommandFailure> {
+    fn loaded(&self, candidate: &DevCandidate) -> CommandResult<Arc<Loaded>> {
         let digest = Digest::compute(&candidate.wasm);
         let loaded = self.service.app.core.plugins.by_digest(&digest);
         loaded.ok_or_else(|| CommandFailure::new("the version is no longer loaded"))
@@ -349,7 +344,7 @@ impl DevSession<'_> {
         &mut self,
         candidate: &DevCandidate,
         loaded: &Arc<Loaded>,
-    ) -> Result<String, CommandFailure> {
+    ) -> CommandResult<String> {
         let plugins = &self.service.app.core.plugins;
         let mut fields = self.flags.connection(loaded.kind)?;
         let sample = CurlSample::find(&self.flags.folder, loaded.kind);
@@ -390,7 +385,7 @@ impl DevSession<'_> {
         declared: &DevWorkspace,
         sample: Option<&CurlSample>,
         has_unwritten: bool,
-    ) -> Result<String, CommandFailure> {
+    ) -> CommandResult<String> {
         let failed = |error: &dyn std::fmt::Display| CommandFailure::new(error.to_string());
         let (core, outcome) = (&self.service.app.core, &declared.outcome);
         let all = core.store.connections(Some(outcome.workspace_id)).await;

@@ -4,14 +4,13 @@
 use std::path::{Path, PathBuf};
 
 use leadhost_golden::{Call, load_dir};
-use serde_json::Value;
 
 use crate::cli::plugin::body::BodyFormat;
 use crate::cli::plugin::component_file::GOLDEN;
+use crate::cli::prelude::*;
 use crate::cli::serve::first_apply::fixed_header;
 use leadhost_domain::exchange::{Encoding, Scheme, SenderCheck, SignedKind};
 use leadhost_domain::plugin::PluginKind;
-use leadhost_domain::text::quoted;
 use leadhost_egress::seal::Secrets;
 
 /// The case that is the sample if the project has it.

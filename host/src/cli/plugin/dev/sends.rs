@@ -3,9 +3,8 @@
 
 use std::time::Duration;
 
-use crate::cli::output::count;
 use crate::cli::plugin::run::milliseconds;
-use crate::cli::table::safe;
+use crate::cli::prelude::*;
 use leadhost_domain::channel::{AcceptedSend, RefusedSend, SendAnswer, SendStep};
 use leadhost_domain::exchange::{HttpRequest, Slot, SlotArgument, TextSegment};
 use leadhost_plugin::WatchedSend;

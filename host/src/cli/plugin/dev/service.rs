@@ -4,19 +4,15 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use serde_json::Value;
 use tempfile::TempDir;
 use tokio::task::JoinHandle;
 
 use crate::app::App;
-use crate::cli::command::ServiceFlags;
-use crate::cli::failure::CommandFailure;
-use crate::cli::output::complain;
 use crate::cli::plugin::local::forget_old_code;
 use crate::cli::plugin::shipped;
+use crate::cli::prelude::*;
 use crate::cli::serve::local_files::AddressesFile;
 use crate::cli::serve::{first_key, sealing, stop};
-use crate::cli::table::safe;
 use leadhost_config::shutdown::Shutdown;
 use leadhost_config::{Config, PluginsSection};
 use leadhost_domain::accept::AcceptWord;
@@ -66,7 +62,7 @@ impl PrivateService {
         port: u16,
         limits: PluginsSection,
         shutdown: Shutdown,
-    ) -> Result<Self, CommandFailure> {
+    ) -> CommandResult<Self> {
         let failed = |error: &dyn std::fmt::Display| {
             CommandFailure::new(format!("cannot start the private service: {error}"))
         };
@@ -120,7 +116,7 @@ impl PrivateService {
     pub async fn swap(
         &mut self,
         wasm: Vec<u8>,
-        check: impl FnOnce(&Loaded) -> Result<(), CommandFailure>,
+        check: impl FnOnce(&Loaded) -> CommandResult,
     ) -> Result<(), SwapError> {
         let pipeline = &self.app.pipeline;
         let tried = Box::pin(deploy::try_out(pipeline, wasm.clone(), true)).await?;
@@ -137,7 +133,7 @@ impl PrivateService {
         self.serving.as_ref() == Some(&Digest::compute(wasm))
     }
 
-    pub async fn declare(&self, file: &Value) -> Result<ApplyOutcome, CommandFailure> {
+    pub async fn declare(&self, file: &Value) -> CommandResult<ApplyOutcome> {
         let applied = apply(&self.app.pipeline, file, FileExtent::Whole, false).await;
         applied.map_err(|error| match error {
             ApplyError::Problems(problems) => {
@@ -167,7 +163,7 @@ impl PrivateService {
     }
 }
 
-fn config(port: u16, limits: PluginsSection, folder: &Path) -> Result<Config, CommandFailure> {
+fn config(port: u16, limits: PluginsSection, folder: &Path) -> CommandResult<Config> {
     let functions = folder.join("functions");
     let folder = folder.to_string_lossy();
     let listen = format!("127.0.0.1:{port}");

@@ -1,12 +1,12 @@
 //! The workspace of the private service: one connection for a converter, one instance for an adapter,
 //! with the fields that the author gives. Secrets that are not given are generated.
 
+use crate::cli::prelude::*;
 use std::path::Path;
 use std::sync::Arc;
 
-use serde_json::{Map, Value, json};
+use serde_json::Map;
 
-use crate::cli::failure::CommandFailure;
 use leadhost_domain::exchange::{Scheme, SenderCheck};
 use leadhost_domain::plugin::{PluginKind, SecretDeclaration, SecretKind};
 use leadhost_plugin::{CallBudget, Loaded, Plugins, TRIAL_LANE};
@@ -15,11 +15,7 @@ use leadhost_plugin::{CallBudget, Loaded, Plugins, TRIAL_LANE};
 pub const NAME: &str = "dev";
 
 /// Refuses fields that the command sets: the author's would be left out silently.
-pub fn refuse_own(
-    fields: &Map<String, Value>,
-    kind: PluginKind,
-    file: &Path,
-) -> Result<(), CommandFailure> {
+pub fn refuse_own(fields: &Map<String, Value>, kind: PluginKind, file: &Path) -> CommandResult {
     let own: &[&str] = match kind {
         PluginKind::Converter => &["name", "partner", "plugin", "instance"],
         PluginKind::Adapter => &["name", "adapter"],
@@ -101,7 +97,7 @@ pub async fn generated_secrets(
     plugins: &Plugins,
     loaded: &Arc<Loaded>,
     config: &Value,
-) -> Result<Map<String, Value>, CommandFailure> {
+) -> CommandResult<Map<String, Value>> {
     let checks = sender_checks(plugins, loaded, config).await?;
     let can_be_made_up = |secret: &SecretDeclaration| match secret.kind() {
         Ok(SecretKind::Static) => !secret.name.ends_with("/*"),
@@ -129,7 +125,7 @@ async fn sender_checks(
     plugins: &Plugins,
     loaded: &Arc<Loaded>,
     config: &Value,
-) -> Result<Vec<SenderCheck>, CommandFailure> {
+) -> CommandResult<Vec<SenderCheck>> {
     let refused = |what: &dyn std::fmt::Display| {
         CommandFailure::new(format!(
             "the plugin {} does not take the configuration of its connection: {what}",

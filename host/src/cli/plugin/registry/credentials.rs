@@ -1,6 +1,7 @@
 //! The credentials for a registry, where `docker login` and `podman login` keep them: in
 //! `~/.docker/config.json`, or with a program that this file names.
 
+use crate::cli::prelude::*;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -10,8 +11,6 @@ use oci_client::secrets::RegistryAuth;
 use serde::de::IgnoredAny;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
-
-use crate::cli::failure::CommandFailure;
 
 /// Timeout of the program that keeps credentials. It may ask the user for consent.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -27,7 +26,7 @@ pub struct Credentials {
 }
 
 /// Finds the credentials for a registry. Without any the registry is asked without them.
-pub async fn find(registry: &str) -> Result<Credentials, CommandFailure> {
+pub async fn find(registry: &str) -> CommandResult<Credentials> {
     // Without a home folder there is none.
     let Some(file) = configuration() else {
         return Ok(none());
@@ -88,10 +87,7 @@ struct CredentialsPlace<'a> {
 }
 
 impl CredentialsPlace<'_> {
-    fn understand(
-        &self,
-        found: Result<DockerCredential, Unusable>,
-    ) -> Result<Credentials, CommandFailure> {
+    fn understand(&self, found: Result<DockerCredential, Unusable>) -> CommandResult<Credentials> {
         let error = match found {
             Ok(DockerCredential::UsernamePassword(name, secret)) => {
                 return Ok(Credentials {

@@ -7,8 +7,7 @@ use oci_client::errors::{DigestError, OciDistributionError, OciErrorCode};
 
 use super::address::RegistryAddress;
 use super::credentials::Credentials;
-use crate::cli::failure::CommandFailure;
-use crate::cli::table::safe;
+use crate::cli::prelude::*;
 
 /// Bytes of what a registry says that are shown.
 const SHOWN: usize = 300;

@@ -7,6 +7,7 @@ mod artifact;
 mod credentials;
 mod failure;
 
+use crate::cli::prelude::*;
 use std::path::Path;
 use std::time::Duration;
 
@@ -26,7 +27,6 @@ pub use address::RegistryAddress;
 use self::artifact::PackedArtifact;
 use self::credentials::Credentials;
 use self::failure::Exchange;
-use crate::cli::failure::CommandFailure;
 use leadhost_config::Config;
 use leadhost_domain::size;
 
@@ -66,13 +66,13 @@ pub struct PulledComponent {
 }
 
 /// Returns the greatest size of a component in bytes, as the service's configuration file has it.
-pub fn component_limit(config: Option<&Path>) -> Result<usize, CommandFailure> {
+pub fn component_limit(config: Option<&Path>) -> CommandResult<usize> {
     Ok(Config::load(config, &[])?.plugins.component_mib << 20)
 }
 
 impl RegistryClient {
     /// Reads the user's credentials for the registry of this address. It does not connect yet.
-    pub async fn new(address: &RegistryAddress) -> Result<Self, CommandFailure> {
+    pub async fn new(address: &RegistryAddress) -> CommandResult<Self> {
         let credentials = credentials::find(address.credentials_key()).await?;
         // The first one stays, and all of this program are of the same crate.
         let _ = ring::default_provider().install_default();
@@ -93,7 +93,7 @@ impl RegistryClient {
         })
     }
 
-    pub async fn pull(&self, limit: usize) -> Result<PulledComponent, CommandFailure> {
+    pub async fn pull(&self, limit: usize) -> CommandResult<PulledComponent> {
         let reference = self.address.reference();
         let manifest = self
             .client
@@ -135,11 +135,7 @@ impl RegistryClient {
     }
 
     /// Stores the component of a file under the tag of the address. Returns the address with its digest.
-    pub async fn push(
-        &self,
-        wasm: Vec<u8>,
-        file: &Path,
-    ) -> Result<RegistryAddress, CommandFailure> {
+    pub async fn push(&self, wasm: Vec<u8>, file: &Path) -> CommandResult<RegistryAddress> {
         let PackedArtifact {
             manifest,
             config,
@@ -169,7 +165,7 @@ impl RegistryClient {
         time: Duration,
         what: &'static str,
         exchange: impl Future<Output = Result<T, OciDistributionError>>,
-    ) -> Result<T, CommandFailure> {
+    ) -> CommandResult<T> {
         let exchanged = Exchange {
             address: &self.address,
             credentials: &self.credentials,

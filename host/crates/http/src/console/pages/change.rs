@@ -1,21 +1,11 @@
 //! Changes of a connection or an instance: a new value of a secret, another configuration. A form has the
 //! version of the configuration that it shows, so that two operators do not overwrite each other.
 
+use crate::console::pages::prelude::*;
 use std::collections::BTreeMap;
 
-use askama::Template;
-use hyper::StatusCode;
 use serde::Deserialize as _;
-use serde_json::{Value, json};
 
-use super::super::api::ApiRefusal;
-use super::super::form::{Form, encoded};
-use super::super::frame::Frame;
-use super::super::{
-    answer::{FormOutcome, page},
-    visit::Visit,
-};
-use super::filters::Filters;
 use leadhost_admin_api::apply::{FileProblem, GENERATED, RefusedFile};
 use leadhost_admin_api::connections::{Bound, ChangeRequest, Changed, Connections};
 use leadhost_admin_api::instances::InstanceView;
@@ -74,7 +64,7 @@ impl ChangeForms {
         visit: &Visit<'_>,
         page: String,
         (plugin, bound, is_paused): (&str, &Bound, bool),
-    ) -> Result<Self, ApiRefusal> {
+    ) -> PageResult<Self> {
         let plugins: PluginList = visit.api().get("/plugins").await?;
         let mut plugins = plugins.plugins.into_iter();
         let plugin = plugins.find(|one| one.name == plugin);
@@ -181,7 +171,7 @@ pub async fn secret(
     kind: Kind,
     which: &str,
     form: &Form,
-) -> Result<FormOutcome, ApiRefusal> {
+) -> PageResult<FormOutcome> {
     let name = form.get("secret").to_owned();
     if name.is_empty() {
         let message = "Its name is missing: choose or write the name of the secret.";
@@ -230,7 +220,7 @@ pub async fn config(
     kind: Kind,
     which: &str,
     form: &Form,
-) -> Result<FormOutcome, ApiRefusal> {
+) -> PageResult<FormOutcome> {
     let config = typed_config(form)?;
     let request = ChangeRequest {
         version: version(form)?,
@@ -250,7 +240,7 @@ pub async fn shown_entry(
     changed: Changed,
     declaration: String,
     what: AppliedEntry,
-) -> Result<FormOutcome, ApiRefusal> {
+) -> PageResult<FormOutcome> {
     let what = ChangedPart::Entry(what);
     shown(visit, Kind::Connection, which, changed, declaration, what).await
 }
@@ -279,7 +269,7 @@ async fn quarantined(visit: &Visit<'_>, kind: Kind, which: &str) -> Option<Quara
     })
 }
 
-pub fn typed_config(form: &Form) -> Result<Value, ApiRefusal> {
+pub fn typed_config(form: &Form) -> PageResult<Value> {
     let found: Result<serde_json::Map<String, Value>, _> =
         serde_json::from_str(form.text("config"));
     found.map(Value::Object).map_err(|error| {
@@ -288,7 +278,7 @@ pub fn typed_config(form: &Form) -> Result<Value, ApiRefusal> {
     })
 }
 
-fn version(form: &Form) -> Result<Option<i64>, ApiRefusal> {
+fn version(form: &Form) -> PageResult<Option<i64>> {
     form.get("version").parse().map(Some).map_err(|_| {
         ApiRefusal::new(
             StatusCode::BAD_REQUEST,
@@ -302,12 +292,12 @@ async fn send(
     kind: Kind,
     which: &str,
     request: &ChangeRequest,
-) -> Result<Changed, ApiRefusal> {
+) -> PageResult<Changed> {
     let path = format!("/{}/{}", kind.list(), encoded(which));
     visit.api().patch(&path, request).await
 }
 
-async fn is_paused(visit: &Visit<'_>, kind: Kind, which: &str) -> Result<bool, ApiRefusal> {
+async fn is_paused(visit: &Visit<'_>, kind: Kind, which: &str) -> PageResult<bool> {
     match kind {
         Kind::Connection => {
             let list: Connections = visit.api().get("/connections").await?;
@@ -330,7 +320,7 @@ async fn shown(
     changed: Changed,
     declaration: String,
     what: ChangedPart,
-) -> Result<FormOutcome, ApiRefusal> {
+) -> PageResult<FormOutcome> {
     let is = match what {
         _ if changed.fields.is_empty() => "is as it was",
         ChangedPart::Entry(AppliedEntry::Retired) => "is retired",

@@ -1,17 +1,4 @@
-use askama::Template;
-use hyper::StatusCode;
-
-use super::super::api::ApiRefusal;
-use super::super::form::{Form, encoded};
-use super::super::frame::Frame;
-use super::super::outcome::{Notice, Tone};
-use super::super::table::{Facts, Table};
-use super::super::{
-    answer::{FormOutcome, page, see_other},
-    visit::Visit,
-};
-use super::filters::Filters;
-use crate::reply::ApiResponse;
+use crate::console::pages::prelude::*;
 use leadhost_admin_api::contacts::{
     ContactDetail, ContactSummary, Contacts, EraseReceipt, EraseRequest, ErasureRecord,
     ErasureView, Erasures,
@@ -55,7 +42,7 @@ fn erased(receipt: &EraseReceipt) -> Notice {
 }
 
 /// Shows the contacts that are searched and the list of erasures, or the one contact that is found.
-pub async fn find(visit: &Visit<'_>) -> Result<ApiResponse, ApiRefusal> {
+pub async fn find(visit: &Visit<'_>) -> PageResult {
     let filters = Filters::read(visit, &["q", "workspace"]);
     if filters.get("q").is_empty() {
         return page(StatusCode::OK, &list(visit).await?);
@@ -73,7 +60,7 @@ pub async fn find(visit: &Visit<'_>) -> Result<ApiResponse, ApiRefusal> {
 }
 
 /// Returns the list of erasures, with an empty search.
-async fn list(visit: &Visit<'_>) -> Result<ContactsPage, ApiRefusal> {
+async fn list(visit: &Visit<'_>) -> PageResult<ContactsPage> {
     let filters = Filters::read(visit, &["before"]);
     let api = visit.api();
     let workspaces: Workspaces = api.get("/workspaces").await?;
@@ -101,7 +88,7 @@ pub struct ContactPage {
     found_by: FoundBy,
 }
 
-pub async fn show(visit: &Visit<'_>, id: &str) -> Result<ContactPage, ApiRefusal> {
+pub async fn show(visit: &Visit<'_>, id: &str) -> PageResult<ContactPage> {
     let path = format!("/contacts/{}", encoded(id));
     let contact: ContactDetail = visit.api().get(&path).await?;
     let facts = &contact.facts;
@@ -127,7 +114,7 @@ pub struct ErasurePage {
     record: ErasureRecord,
 }
 
-pub async fn receipt(visit: &Visit<'_>, id: &str) -> Result<ErasurePage, ApiRefusal> {
+pub async fn receipt(visit: &Visit<'_>, id: &str) -> PageResult<ErasurePage> {
     let path = format!("/erasures/{}", encoded(id));
     Ok(ErasurePage {
         frame: visit.frame("contacts", "Receipt of an erasure"),
@@ -136,7 +123,7 @@ pub async fn receipt(visit: &Visit<'_>, id: &str) -> Result<ErasurePage, ApiRefu
 }
 
 /// Counts what an erasure would remove; with `confirmed`, erases.
-pub async fn erase(visit: &Visit<'_>, form: &Form) -> Result<FormOutcome, ApiRefusal> {
+pub async fn erase(visit: &Visit<'_>, form: &Form) -> PageResult<FormOutcome> {
     let mut request = EraseRequest {
         workspace: form.filled("workspace"),
         id: form.filled("id"),

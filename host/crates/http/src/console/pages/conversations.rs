@@ -1,11 +1,4 @@
-use askama::Template;
-use hyper::StatusCode;
-
-use super::super::api::ApiRefusal;
-use super::super::form::encoded;
-use super::super::frame::Frame;
-use super::super::visit::Visit;
-use super::filters::Filters;
+use crate::console::pages::prelude::*;
 use leadhost_admin_api::instances::{InstanceView, Instances};
 use leadhost_admin_api::outbox::{MessageView, Messages};
 use leadhost_domain::id::AgentId;
@@ -26,7 +19,7 @@ pub struct ConversationPage {
     older: Option<String>,
 }
 
-pub async fn show(visit: &Visit<'_>, id: &str) -> Result<ConversationPage, ApiRefusal> {
+pub async fn show(visit: &Visit<'_>, id: &str) -> PageResult<ConversationPage> {
     let filters = Filters::read(visit, &["before"]);
     let api = visit.api();
     let query = filters.query_with(&[("conversation", id)]);

@@ -1,17 +1,6 @@
-use askama::Template;
-use hyper::StatusCode;
-use serde_json::{Map, Value};
+use crate::console::pages::prelude::*;
+use serde_json::Map;
 
-use super::super::api::ApiRefusal;
-use super::super::form::encoded;
-use super::super::frame::Frame;
-use super::super::table::{Facts, Table};
-use super::super::{
-    answer::{page, see_other},
-    visit::Visit,
-};
-use super::filters::{Filtered, Filters, status_of};
-use crate::reply::ApiResponse;
 use leadhost_admin_api::columns::plain;
 use leadhost_admin_api::deals::{DealDetail, DealSummary, Deals};
 use leadhost_admin_api::workspaces::Workspaces;
@@ -32,7 +21,7 @@ pub struct DealsPage {
 }
 
 /// Shows the list, or the one deal whose id was typed.
-pub async fn find(visit: &Visit<'_>) -> Result<ApiResponse, ApiRefusal> {
+pub async fn find(visit: &Visit<'_>) -> PageResult {
     // The address of one deal in earlier versions.
     if let Some(id) = visit.call.query().filled(&["id"]) {
         return page(StatusCode::OK, &show(visit, id.trim()).await?);
@@ -67,7 +56,7 @@ pub struct OneDealPage {
     props: Vec<(String, String)>,
 }
 
-pub async fn show(visit: &Visit<'_>, id: &str) -> Result<OneDealPage, ApiRefusal> {
+pub async fn show(visit: &Visit<'_>, id: &str) -> PageResult<OneDealPage> {
     let path = format!("/deals/{}", encoded(id));
     let deal: DealDetail = visit.api().get(&path).await?;
     let title = deal.facts.title.as_deref().filter(|text| !text.is_empty());

@@ -2,28 +2,16 @@ use std::borrow::Cow;
 use std::iter::Peekable;
 use std::str::Chars;
 
-use askama::Template;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use hyper::StatusCode;
 use hyper::header::{CONTENT_DISPOSITION, HeaderValue};
 
-use super::super::api::ApiRefusal;
+use super::super::answer::BLANKS;
 use super::super::archive;
-use super::super::form::{Form, encoded};
-use super::super::frame::Frame;
-use super::super::outcome::{Notice, Tone};
-use super::super::table::{Facts, Table};
-use super::super::{
-    answer::{BLANKS, FormOutcome, page, see_other},
-    visit::Visit,
-};
-use super::{
-    filters::{Filtered, Filters, status_of},
-    replays,
-};
+use super::replays;
+use crate::console::pages::prelude::*;
 use crate::error::ApiError;
-use crate::reply::{self, ApiResponse};
+use crate::reply;
 use leadhost_admin_api::captures::GoldenExport;
 use leadhost_admin_api::connections::{ConnectionView, Connections};
 use leadhost_admin_api::deliveries::{
@@ -67,7 +55,7 @@ pub fn table(deliveries: &[DeliveryView], senders: &WorkspacesOfSenders) -> Tabl
 }
 
 /// Shows the list, or the one delivery whose id was typed.
-pub async fn find(visit: &Visit<'_>) -> Result<ApiResponse, ApiRefusal> {
+pub async fn find(visit: &Visit<'_>) -> PageResult {
     let shown = list(visit).await?;
     match shown.deliveries.as_slice() {
         [only] if only.facts.id.to_string() == shown.filters.get("q") => {
@@ -77,7 +65,7 @@ pub async fn find(visit: &Visit<'_>) -> Result<ApiResponse, ApiRefusal> {
     }
 }
 
-async fn list(visit: &Visit<'_>) -> Result<DeliveriesPage, ApiRefusal> {
+async fn list(visit: &Visit<'_>) -> PageResult<DeliveriesPage> {
     let names = [&replays::FILTERS[..], &["q", "before"]].concat();
     let filters = Filters::read(visit, &names);
     let api = visit.api();
@@ -143,7 +131,7 @@ impl DeliveryPage {
     }
 }
 
-pub async fn show(visit: &Visit<'_>, id: &str) -> Result<DeliveryPage, ApiRefusal> {
+pub async fn show(visit: &Visit<'_>, id: &str) -> PageResult<DeliveryPage> {
     with_replay(visit, id, None).await
 }
 
@@ -151,7 +139,7 @@ async fn with_replay(
     visit: &Visit<'_>,
     id: &str,
     replayed: Option<Replayed>,
-) -> Result<DeliveryPage, ApiRefusal> {
+) -> PageResult<DeliveryPage> {
     let mut delivery: DeliveryDetailView = visit.api().get(&format!("/deliveries/{id}")).await?;
     let answers = std::mem::take(&mut delivery.answers).into_iter();
     let answers = answers.map(|answer| {
@@ -176,7 +164,7 @@ async fn with_replay(
 }
 
 /// Converts a delivery again: first only to show what would change, then with `apply`.
-pub async fn replay(visit: &Visit<'_>, id: &str, form: &Form) -> Result<FormOutcome, ApiRefusal> {
+pub async fn replay(visit: &Visit<'_>, id: &str, form: &Form) -> PageResult<FormOutcome> {
     let request = ReplayRequest {
         apply: form.has("apply"),
         release: form.has("release"),
@@ -206,7 +194,7 @@ pub async fn replay(visit: &Visit<'_>, id: &str, form: &Form) -> Result<FormOutc
 }
 
 /// Gives a delivery as golden cases, in an archive that the browser stores.
-pub async fn export(visit: &Visit<'_>, id: &str) -> Result<FormOutcome, ApiRefusal> {
+pub async fn export(visit: &Visit<'_>, id: &str) -> PageResult<FormOutcome> {
     let path = format!("/deliveries/{}/golden", encoded(id));
     let exported: GoldenExport = visit.api().post(&path, &serde_json::json!({})).await?;
     let mut files = Vec::new();

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize as _;
 
-use super::super::api::ApiRefusal;
 use super::change::line;
+use crate::console::pages::prelude::*;
 use leadhost_admin_api::apply::{FileProblem, RefusedFile};
 
 /// The faults by field. Those that belong to no field are under an empty name.

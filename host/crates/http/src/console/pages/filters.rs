@@ -1,11 +1,7 @@
 //! The filters of a list, as the address of its page has them, and what the admin API returns for them.
 
-use hyper::StatusCode;
+use crate::console::pages::prelude::*;
 use serde::de::DeserializeOwned;
-
-use super::super::api::ApiRefusal;
-use super::super::form::{Form, encoded};
-use super::super::visit::Visit;
 
 /// What the admin API returns for the filters of a page's address. If it refuses them, `found` is what the
 /// page shows instead, with the refusal above the form that keeps what was typed.
@@ -16,7 +12,7 @@ pub struct Filtered<T> {
 
 impl<T: DeserializeOwned> Filtered<T> {
     /// Asks for a list. A page with a refusal has no rows.
-    pub async fn list(visit: &Visit<'_>, path: &str) -> Result<Self, ApiRefusal>
+    pub async fn list(visit: &Visit<'_>, path: &str) -> PageResult<Self>
     where
         T: Default,
     {
@@ -33,7 +29,7 @@ impl<T: DeserializeOwned> Filtered<T> {
     }
 
     /// Asks for the period that the address names. A page with a refusal has the usual one.
-    pub async fn for_period(visit: &Visit<'_>, path: &str) -> Result<Self, ApiRefusal> {
+    pub async fn for_period(visit: &Visit<'_>, path: &str) -> PageResult<Self> {
         let query = Filters::read(visit, &["period"]).query();
         match visit.api().get(&format!("{path}{query}")).await {
             Err(problem) if is_of_filters(&problem) => Ok(Self {

@@ -1,10 +1,4 @@
-use askama::Template;
-
-use super::super::api::ApiRefusal;
-use super::super::form::encoded;
-use super::super::frame::Frame;
-use super::super::visit::Visit;
-use super::filters::Filters;
+use crate::console::pages::prelude::*;
 use leadhost_admin_api::plugin_calls::CarriedCases;
 use leadhost_domain::size;
 
@@ -19,11 +13,7 @@ pub struct GoldenCasesPage {
 }
 
 /// Returns the page: all cases, or the one that its address names.
-pub async fn show(
-    visit: &Visit<'_>,
-    name: &str,
-    digest: &str,
-) -> Result<GoldenCasesPage, ApiRefusal> {
+pub async fn show(visit: &Visit<'_>, name: &str, digest: &str) -> PageResult<GoldenCasesPage> {
     let filters = Filters::read(visit, &["case"]);
     let path = format!(
         "/plugins/{}/versions/{}/golden{}",

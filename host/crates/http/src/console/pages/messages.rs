@@ -1,26 +1,13 @@
 use std::collections::BTreeMap;
 
-use askama::Template;
-use hyper::StatusCode;
-
-use super::super::api::ApiRefusal;
-use super::super::form::{Form, encoded};
-use super::super::frame::Frame;
-use super::super::outcome::{Notice, Tone};
-use super::super::table::{RowButton, RowForm, Table};
-use super::super::{
-    answer::{FormOutcome, page},
-    visit::Visit,
-};
-use super::filters::{Filtered, Filters, status_of};
-use crate::reply::ApiResponse;
+use super::super::table::{RowButton, RowForm};
+use crate::console::pages::prelude::*;
 use leadhost_admin_api::instances::Instances;
 use leadhost_admin_api::outbox::{
     ListedMessage, MessageView, Messages, ReplyRequest, ResolveManyRequest, ResolveRequest,
     Resolved, ResolvedMany, SimulatedEvent, Verdict,
 };
 use leadhost_domain::id::ConversationId;
-use leadhost_domain::limits;
 use leadhost_domain::message::MessageState;
 use leadhost_domain::text::counted;
 
@@ -39,7 +26,7 @@ pub struct MessagesPage {
     problem: Option<ApiRefusal>,
 }
 
-pub async fn list(visit: &Visit<'_>) -> Result<ApiResponse, ApiRefusal> {
+pub async fn list(visit: &Visit<'_>) -> PageResult {
     let filters = Filters::read(visit, &[&FILTERS[..], &["before"]].concat());
     let instances: Instances = visit.api().get("/instances").await?;
     let path = format!("/outbox{}", filters.query());
@@ -95,7 +82,7 @@ impl MessagesPage {
     }
 }
 
-pub async fn reply(visit: &Visit<'_>, form: &Form) -> Result<FormOutcome, ApiRefusal> {
+pub async fn reply(visit: &Visit<'_>, form: &Form) -> PageResult<FormOutcome> {
     let request = ReplyRequest {
         to: form.get("to").to_owned(),
         text: form.get("text").to_owned(),
@@ -131,7 +118,7 @@ fn conversation_of(form: &Form) -> Option<String> {
     Some(format!("/conversations/{id}"))
 }
 
-pub async fn resolve(visit: &Visit<'_>, id: &str, form: &Form) -> Result<FormOutcome, ApiRefusal> {
+pub async fn resolve(visit: &Visit<'_>, id: &str, form: &Form) -> PageResult<FormOutcome> {
     let verdict = verdict_of(form);
     let path = format!("/outbox/{}/resolve", encoded(id));
     let resolved: Resolved = visit.api().post(&path, &ResolveRequest { verdict }).await?;
@@ -172,7 +159,7 @@ impl ResolvePage {
 
 /// Resolves the messages of a list whose outcome is unknown: first it asks, naming them, and then it
 /// resolves those that the question named.
-pub async fn resolve_many(visit: &Visit<'_>, form: &Form) -> Result<FormOutcome, ApiRefusal> {
+pub async fn resolve_many(visit: &Visit<'_>, form: &Form) -> PageResult<FormOutcome> {
     let mut filters = Filters::from_form(form, &FILTERS);
     filters.put("state", MessageState::Unknown.as_str().to_owned());
     let verdict = verdict_of(form);

@@ -16,6 +16,7 @@ mod messages;
 mod new_connection;
 mod part;
 mod plugins;
+mod prelude;
 mod repairs;
 mod replays;
 mod service;

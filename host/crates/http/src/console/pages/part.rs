@@ -1,19 +1,16 @@
 //! The part of a workspace file that a form of the console applies. The workspace keeps what the part leaves
 //! out; a connection that it names gets the whole entry.
 
-use hyper::StatusCode;
-use serde_json::{Map, Value, json};
+use serde_json::Map;
 
-use super::super::api::ApiRefusal;
-use super::super::form::Form;
-use super::super::visit::Visit;
 use super::change::variable;
+use crate::console::pages::prelude::*;
 use leadhost_admin_api::apply::{self, ApplyReport};
 use leadhost_admin_api::workspaces::Workspaces;
 use leadhost_domain::workspace::Workspace;
 use leadhost_domain::workspace::{ChangeKind, PartKind};
 
-pub async fn workspace(visit: &Visit<'_>, slug: &str) -> Result<Workspace, ApiRefusal> {
+pub async fn workspace(visit: &Visit<'_>, slug: &str) -> PageResult<Workspace> {
     let Workspaces { workspaces } = visit.api().get("/workspaces").await?;
     let mut workspaces = workspaces.into_iter();
     workspaces
@@ -44,12 +41,12 @@ pub fn file(workspace: &Workspace, partner: &str, connection: Option<Value>) -> 
     file
 }
 
-pub async fn apply(visit: &Visit<'_>, file: &Value) -> Result<ApplyReport, ApiRefusal> {
+pub async fn apply(visit: &Visit<'_>, file: &Value) -> PageResult<ApplyReport> {
     visit.api().post("/apply?part=true", file).await
 }
 
 /// Returns whether an apply of the file would make its partner. Nothing is changed.
-pub async fn would_make_partner(visit: &Visit<'_>, file: &Value) -> Result<bool, ApiRefusal> {
+pub async fn would_make_partner(visit: &Visit<'_>, file: &Value) -> PageResult<bool> {
     let report: ApplyReport = visit
         .api()
         .post("/apply?dryRun=true&part=true", file)
@@ -62,7 +59,7 @@ pub fn makes_partner(report: &ApplyReport) -> bool {
     changes.any(|one| one.kind == PartKind::Partner && one.what == ChangeKind::Created)
 }
 
-pub fn instance_of<'a>(workspace: &str, chosen: &'a str) -> Result<&'a str, ApiRefusal> {
+pub fn instance_of<'a>(workspace: &str, chosen: &'a str) -> PageResult<&'a str> {
     match chosen.split_once('/') {
         Some((of, name)) if of == workspace => Ok(name),
         _ => Err(refused(format!(
@@ -71,7 +68,7 @@ pub fn instance_of<'a>(workspace: &str, chosen: &'a str) -> Result<&'a str, ApiR
     }
 }
 
-pub fn secrets(form: &Form) -> Result<Map<String, Value>, ApiRefusal> {
+pub fn secrets(form: &Form) -> PageResult<Map<String, Value>> {
     let mut secrets = Map::new();
     for line in form.text("secrets").lines().map(str::trim) {
         if line.is_empty() {
@@ -113,7 +110,7 @@ fn resolved(mut entry: Value) -> Value {
     entry
 }
 
-pub fn object(what: &str, text: &str) -> Result<Map<String, Value>, ApiRefusal> {
+pub fn object(what: &str, text: &str) -> PageResult<Map<String, Value>> {
     serde_json::from_str(text)
         .map_err(|error| refused(format!("{what}: this is not a JSON object ({error}).")))
 }

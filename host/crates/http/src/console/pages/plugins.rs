@@ -1,24 +1,12 @@
 use std::cmp::Reverse;
 
-use askama::Template;
-use hyper::StatusCode;
 use serde::Deserialize as _;
 
-use super::super::api::ApiRefusal;
 use super::super::chart::Chart;
-use super::super::form::{Form, encoded};
-use super::super::frame::{self, Frame};
-use super::super::outcome::{Notice, Tone};
-use super::super::{
-    answer::{FormOutcome, page},
-    visit::Visit,
-};
-use super::{
-    audit::ShownAct,
-    filters::{Filtered, status_of},
-    words::slot_names,
-};
-use crate::reply::ApiResponse;
+use super::super::frame;
+use super::audit::ShownAct;
+use super::words::slot_names;
+use crate::console::pages::prelude::*;
 use leadhost_admin_api::activity::ActivityPeriod;
 use leadhost_admin_api::audit::Audit;
 use leadhost_admin_api::connections::Connections;
@@ -57,7 +45,7 @@ impl PluginsPage {
     }
 }
 
-pub async fn list(visit: &Visit<'_>) -> Result<PluginsPage, ApiRefusal> {
+pub async fn list(visit: &Visit<'_>) -> PageResult<PluginsPage> {
     let list: PluginList = visit.api().get("/plugins").await?;
     Ok(PluginsPage {
         frame: visit.frame("plugins", "Plugins"),
@@ -297,12 +285,12 @@ impl RefusedDeploy {
     }
 }
 
-pub async fn find(visit: &Visit<'_>, name: &str) -> Result<ApiResponse, ApiRefusal> {
+pub async fn find(visit: &Visit<'_>, name: &str) -> PageResult {
     let shown = show(visit, name).await?;
     page(status_of(shown.problem.as_ref()), &shown)
 }
 
-async fn show(visit: &Visit<'_>, name: &str) -> Result<PluginPage, ApiRefusal> {
+async fn show(visit: &Visit<'_>, name: &str) -> PageResult<PluginPage> {
     let api = visit.api();
     let list: PluginList = api.get("/plugins").await?;
     let plugin = list.plugins.into_iter().find(|plugin| plugin.name == name);
@@ -389,7 +377,7 @@ fn name(version: &VersionCallHistory) -> String {
     format!("{} ({digest})", version.version)
 }
 
-async fn timeline(visit: &Visit<'_>, name: &str) -> Result<Vec<AuditRow>, ApiRefusal> {
+async fn timeline(visit: &Visit<'_>, name: &str) -> PageResult<Vec<AuditRow>> {
     let mut done: Vec<AuditRow> = Vec::new();
     for act in TIMELINE {
         let path = format!("/audit?act={act}&limit={TIMELINE_ROWS}");
@@ -418,7 +406,7 @@ const TIMELINE: [OperatorAct; 9] = [
 const TIMELINE_ROWS: u32 = 50;
 
 /// Stores a component without activating it.
-pub async fn upload(visit: &Visit<'_>, form: &Form) -> Result<FormOutcome, ApiRefusal> {
+pub async fn upload(visit: &Visit<'_>, form: &Form) -> PageResult<FormOutcome> {
     let component = form.file().ok_or_else(|| {
         ApiRefusal::new(StatusCode::BAD_REQUEST, "Choose the file of a component.")
     })?;
@@ -443,10 +431,7 @@ pub async fn upload(visit: &Visit<'_>, form: &Form) -> Result<FormOutcome, ApiRe
 }
 
 /// Returns the last rollout of a plugin. `None` if it never had one.
-pub async fn last_rollout(
-    visit: &Visit<'_>,
-    name: &str,
-) -> Result<Option<RolloutView>, ApiRefusal> {
+pub async fn last_rollout(visit: &Visit<'_>, name: &str) -> PageResult<Option<RolloutView>> {
     let path = format!("/plugins/{}/rollout", encoded(name));
     match visit.api().get(&path).await {
         Ok(rollout) => Ok(Some(rollout)),
@@ -456,11 +441,7 @@ pub async fn last_rollout(
 }
 
 /// Activates a stored version. If it raises concerns, the page shows them and asks to accept them.
-pub async fn activate(
-    visit: &Visit<'_>,
-    name: &str,
-    form: &Form,
-) -> Result<FormOutcome, ApiRefusal> {
+pub async fn activate(visit: &Visit<'_>, name: &str, form: &Form) -> PageResult<FormOutcome> {
     let request = ActivateRequest {
         digest: form.get("digest").to_owned(),
         accept: form.all("accept"),
@@ -486,7 +467,7 @@ async fn refused(
     refusal: ApiRefusal,
     to: &'static str,
     fields: Vec<(String, String)>,
-) -> Result<FormOutcome, ApiRefusal> {
+) -> PageResult<FormOutcome> {
     let Ok(details) = RefusedActivation::deserialize(&refusal.body) else {
         return Err(refusal);
     };
@@ -502,7 +483,7 @@ async fn refused(
 }
 
 /// Compares a stored version with the active one on stored deliveries.
-pub async fn verify(visit: &Visit<'_>, name: &str, form: &Form) -> Result<FormOutcome, ApiRefusal> {
+pub async fn verify(visit: &Visit<'_>, name: &str, form: &Form) -> PageResult<FormOutcome> {
     let request = VerifyRequest {
         digest: form.get("digest").to_owned(),
     };
@@ -513,7 +494,7 @@ pub async fn verify(visit: &Visit<'_>, name: &str, form: &Form) -> Result<FormOu
     Ok(FormOutcome::Page(page(StatusCode::OK, &shown)?))
 }
 
-pub async fn impact(visit: &Visit<'_>, name: &str, form: &Form) -> Result<FormOutcome, ApiRefusal> {
+pub async fn impact(visit: &Visit<'_>, name: &str, form: &Form) -> PageResult<FormOutcome> {
     let request = ImpactRequest {
         digest: form.get("digest").to_owned(),
         against: None,
@@ -533,11 +514,7 @@ pub async fn impact(visit: &Visit<'_>, name: &str, form: &Form) -> Result<FormOu
     Ok(FormOutcome::Page(page(StatusCode::OK, &shown)?))
 }
 
-pub async fn roll_back(
-    visit: &Visit<'_>,
-    name: &str,
-    form: &Form,
-) -> Result<FormOutcome, ApiRefusal> {
+pub async fn roll_back(visit: &Visit<'_>, name: &str, form: &Form) -> PageResult<FormOutcome> {
     let path = format!("/plugins/{}/rollback", encoded(name));
     let request = RollbackRequest {
         accept: form.all("accept"),
@@ -563,11 +540,7 @@ pub async fn roll_back(
 }
 
 /// Starts a shadow or a canary of a stored version. If a field is wrong, the form keeps what was typed.
-pub async fn start_rollout(
-    visit: &Visit<'_>,
-    name: &str,
-    form: &Form,
-) -> Result<FormOutcome, ApiRefusal> {
+pub async fn start_rollout(visit: &Visit<'_>, name: &str, form: &Form) -> PageResult<FormOutcome> {
     let refusal = match rollout_started(visit, name, form).await {
         Err(refusal) if refusal.status == StatusCode::BAD_REQUEST => refusal,
         started => return started,
@@ -582,11 +555,7 @@ pub async fn start_rollout(
     Ok(FormOutcome::Page(page(refusal.status, &shown)?))
 }
 
-async fn rollout_started(
-    visit: &Visit<'_>,
-    name: &str,
-    form: &Form,
-) -> Result<FormOutcome, ApiRefusal> {
+async fn rollout_started(visit: &Visit<'_>, name: &str, form: &Form) -> PageResult<FormOutcome> {
     let wrong = |what: String| ApiRefusal::new(StatusCode::BAD_REQUEST, what);
     let mode: RolloutMode = form
         .get("mode")
@@ -632,11 +601,7 @@ async fn rollout_started(
 }
 
 /// Pauses, resumes, promotes or rolls back the open rollout.
-pub async fn change_rollout(
-    visit: &Visit<'_>,
-    name: &str,
-    form: &Form,
-) -> Result<FormOutcome, ApiRefusal> {
+pub async fn change_rollout(visit: &Visit<'_>, name: &str, form: &Form) -> PageResult<FormOutcome> {
     let change: RolloutChange = form.get("change").parse().map_err(|_| {
         ApiRefusal::new(
             StatusCode::BAD_REQUEST,

@@ -1,24 +1,11 @@
-use askama::Template;
-use hyper::StatusCode;
-use serde_json::{Value, json};
-
-use super::super::api::ApiRefusal;
-use super::super::form::{Form, encoded};
-use super::super::frame::Frame;
-use super::super::outcome::{Notice, Tone};
-use super::super::table::{RowButton, RowForm, Table};
-use super::super::{
-    answer::{FormOutcome, page},
-    visit::Visit,
-};
-use super::filters::Filters;
+use super::super::table::{RowButton, RowForm};
+use crate::console::pages::prelude::*;
 use leadhost_admin_api::connections::{ConnectionView, Connections};
 use leadhost_admin_api::repairs::{
     FAILED, RepairChangeView, RepairChanges, RepairFacts, RepairList, RepairRequest, RepairView,
 };
 use leadhost_domain::repair::RepairState;
 use leadhost_domain::text;
-use leadhost_domain::workspace::name_in_workspace;
 
 #[derive(Template)]
 #[template(path = "console/repairs.html")]
@@ -52,7 +39,7 @@ pub fn origin(form: &Form) -> String {
     }
 }
 
-pub async fn list(visit: &Visit<'_>) -> Result<RepairsPage, ApiRefusal> {
+pub async fn list(visit: &Visit<'_>) -> PageResult<RepairsPage> {
     let filters = Filters::read(visit, &["before"]);
     let list: RepairList = visit
         .api()
@@ -80,7 +67,7 @@ pub struct RepairPage {
     asks: bool,
 }
 
-pub async fn show(visit: &Visit<'_>, id: &str) -> Result<RepairPage, ApiRefusal> {
+pub async fn show(visit: &Visit<'_>, id: &str) -> PageResult<RepairPage> {
     let api = visit.api();
     let filters = Filters::read(visit, &["after"]);
     let path = format!("/repairs/{}", encoded(id));
@@ -193,7 +180,7 @@ fn has_ended(repair: &RepairFacts) -> bool {
 }
 
 /// Starts a repair. Without `apply` it only counts.
-pub async fn start(visit: &Visit<'_>, form: &Form) -> Result<FormOutcome, ApiRefusal> {
+pub async fn start(visit: &Visit<'_>, form: &Form) -> PageResult<FormOutcome> {
     let field = form.filled("field").map(|word| word.parse()).transpose();
     let request = RepairRequest {
         converted_by: form.get("converted-by").to_owned(),
@@ -215,7 +202,7 @@ pub async fn start(visit: &Visit<'_>, form: &Form) -> Result<FormOutcome, ApiRef
     ))
 }
 
-pub async fn cancel(visit: &Visit<'_>, id: &str) -> Result<FormOutcome, ApiRefusal> {
+pub async fn cancel(visit: &Visit<'_>, id: &str) -> PageResult<FormOutcome> {
     let path = format!("/repairs/{}/cancel", encoded(id));
     let _: Value = visit.api().post(&path, &json!({})).await?;
     Ok(FormOutcome::done(
@@ -225,7 +212,7 @@ pub async fn cancel(visit: &Visit<'_>, id: &str) -> Result<FormOutcome, ApiRefus
 }
 
 /// Undoes an ended repair. Without `confirmed`, the page asks first.
-pub async fn undo(visit: &Visit<'_>, id: &str, form: &Form) -> Result<FormOutcome, ApiRefusal> {
+pub async fn undo(visit: &Visit<'_>, id: &str, form: &Form) -> PageResult<FormOutcome> {
     if !form.has("confirmed") {
         let mut shown = show(visit, id).await?;
         shown.asks = true;

@@ -1,18 +1,8 @@
 //! Many deliveries at once: those of a filtered list are converted again, or released from quarantine.
 //! The first form shows what it would do, and the next one does it.
 
-use askama::Template;
-use hyper::StatusCode;
-
-use super::super::api::ApiRefusal;
-use super::super::form::Form;
-use super::super::frame::Frame;
-use super::super::outcome::{Notice, Tone, alike};
-use super::super::{
-    answer::{FormOutcome, page},
-    visit::Visit,
-};
-use super::filters::Filters;
+use super::super::outcome::alike;
+use crate::console::pages::prelude::*;
 use leadhost_admin_api::replays::{ReplayManyRequest, ReplayedMany};
 use leadhost_domain::delivery::DeliveryStatus;
 use leadhost_domain::id::DeliveryId;
@@ -123,7 +113,7 @@ impl ReplaysPage {
 
 /// Converts the deliveries of the filters again, or releases them: first only to show what would
 /// change, then with `apply`.
-pub async fn submit(visit: &Visit<'_>, form: &Form) -> Result<FormOutcome, ApiRefusal> {
+pub async fn submit(visit: &Visit<'_>, form: &Form) -> PageResult<FormOutcome> {
     let mut filters = Filters::from_form(form, &FILTERS);
     let after = form.filled("after").map(|id| id.parse()).transpose();
     let after = after.map_err(|_| ApiRefusal::new(StatusCode::BAD_REQUEST, "No such delivery."))?;

@@ -1,16 +1,11 @@
 use std::time::Duration;
 
-use askama::Template;
-
-use super::super::api::ApiRefusal;
-use super::super::frame::{self, Frame};
-use super::super::table::Table;
-use super::super::visit::Visit;
+use super::super::frame;
+use crate::console::pages::prelude::*;
 use leadhost_admin_api::config::EffectiveConfig;
 use leadhost_admin_api::etl::EtlStatus;
 use leadhost_admin_api::hosts::ListedHost;
 use leadhost_admin_api::status::ServiceStatus;
-use leadhost_domain::limits;
 use leadhost_domain::{size, text};
 
 #[derive(Template)]
@@ -49,7 +44,7 @@ impl ServicePage {
     }
 }
 
-pub async fn show(visit: &Visit<'_>) -> Result<ServicePage, ApiRefusal> {
+pub async fn show(visit: &Visit<'_>) -> PageResult<ServicePage> {
     let api = visit.api();
     let status = api.get("/status").await?;
     let etl = api.get("/etl").await?;

@@ -1,12 +1,4 @@
-use askama::Template;
-
-use super::super::api::ApiRefusal;
-use super::super::form::encoded;
-use super::super::frame::Frame;
-use super::super::table::{Facts, Table};
-use super::super::{answer::page, visit::Visit};
-use super::filters::{Filtered, Filters, status_of};
-use crate::reply::ApiResponse;
+use crate::console::pages::prelude::*;
 use leadhost_admin_api::outbox::{MessageView, Messages};
 use leadhost_admin_api::people::{TicketSummary, Tickets};
 use leadhost_admin_api::workspaces::Workspaces;
@@ -26,7 +18,7 @@ pub struct TicketListPage {
     problem: Option<ApiRefusal>,
 }
 
-pub async fn list(visit: &Visit<'_>) -> Result<ApiResponse, ApiRefusal> {
+pub async fn list(visit: &Visit<'_>) -> PageResult {
     let filters = Filters::read(visit, &["status", "contact", "deal", "workspace", "before"]);
     let workspaces: Workspaces = visit.api().get("/workspaces").await?;
     let path = format!("/tickets{}", filters.query());
@@ -55,7 +47,7 @@ pub struct TicketPage {
     messages: Vec<MessageView>,
 }
 
-pub async fn show(visit: &Visit<'_>, id: &str) -> Result<TicketPage, ApiRefusal> {
+pub async fn show(visit: &Visit<'_>, id: &str) -> PageResult<TicketPage> {
     let api = visit.api();
     let ticket: TicketSummary = api.get(&format!("/tickets/{}", encoded(id))).await?;
     let mut messages = match ticket.conversation_id {

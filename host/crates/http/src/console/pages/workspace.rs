@@ -1,8 +1,7 @@
-use super::super::api::ApiRefusal;
-use super::super::visit::Visit;
+use crate::console::pages::prelude::*;
 use leadhost_admin_api::workspaces::Workspaces;
 
-pub async fn has_workspace(visit: &Visit<'_>) -> Result<bool, ApiRefusal> {
+pub async fn has_workspace(visit: &Visit<'_>) -> PageResult<bool> {
     let Workspaces { workspaces } = visit.api().get("/workspaces").await?;
     Ok(!workspaces.is_empty())
 }

@@ -6,15 +6,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-
-use crate::call::Call;
-use crate::error::ApiError;
-use crate::openapi::operation::describe;
+use crate::endpoints::admin::prelude::*;
 use crate::query::Query;
 use crate::refused_writes::RefusedSlots;
-use crate::reply::{self, ApiResponse};
 use leadhost_admin_api::activity::{Activity, ActivityPeriod, ActivityRow};
-use leadhost_domain::limits;
 use leadhost_domain::time::Micros;
 use leadhost_pipeline::activity::{ActivityCounts, ActivitySeries, HOUR, SLOTS_PER_HOUR};
 
@@ -26,7 +21,7 @@ describe!(show, |operation| {
         .answers::<Activity>(200, "The counts.")
         .refuses(&[400])
 });
-pub async fn show(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
+pub async fn show(call: &Call<'_>) -> ApiResult {
     let period = period(&call.query())?;
     let now = call.http.core.clock.now();
     let activity = &call.http.pipeline.activity;
@@ -58,7 +53,7 @@ pub async fn show(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
     })
 }
 
-pub(super) fn period(query: &Query<'_>) -> Result<ActivityPeriod, ApiError> {
+pub(super) fn period(query: &Query<'_>) -> ApiResult<ActivityPeriod> {
     let Some(word) = query.filled(&["period"]) else {
         return Ok(ActivityPeriod::default());
     };

@@ -1,17 +1,10 @@
-use serde_json::{Value, json};
-
-use super::request::{flag, read_json};
-use crate::body::UnreadBody;
-use crate::call::Call;
-use crate::error::{ApiError, UnprocessableDetails};
-use crate::openapi::operation::describe;
-use crate::reply::{self, ApiResponse};
+use crate::endpoints::admin::prelude::*;
+use crate::error::UnprocessableDetails;
 use leadhost_admin_api::apply::{
     ApplyReport, ChangeView, ChangedConnectionView, FileProblem, NewKey, RefusedFile,
 };
 use leadhost_domain::audit_text;
 use leadhost_domain::exchange::InputProblem;
-use leadhost_domain::limits;
 use leadhost_domain::workspace::PartKind;
 use leadhost_domain::zone;
 use leadhost_pipeline as pipeline;
@@ -45,7 +38,7 @@ describe!(apply, |operation| {
             }),
         )])
 });
-pub async fn apply(call: &Call<'_>, body: UnreadBody) -> Result<ApiResponse, ApiError> {
+pub async fn apply(call: &Call<'_>, body: UnreadBody) -> ApiResult {
     let dry_run = flag(call, "dryRun")?;
     let extent = match flag(call, "part")? {
         true => FileExtent::Part,

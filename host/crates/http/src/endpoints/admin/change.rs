@@ -1,17 +1,10 @@
 use crate::endpoints::admin::apply::file_problem;
+use crate::endpoints::admin::prelude::*;
 
-use serde_json::{Value, json};
-
-use super::{apply, connections, instances, request::read_json};
-use crate::body::UnreadBody;
-use crate::call::Call;
-use crate::error::ApiError;
-use crate::openapi::operation::{Operation, describe};
-use crate::reply::{self, ApiResponse};
+use super::{apply, connections, instances};
 use leadhost_admin_api::connections::{ChangeRequest, Changed};
 use leadhost_domain::audit::{ActOutcome, AuditRow, OperatorAct};
 use leadhost_domain::connection::{Connection, ConnectionKind};
-use leadhost_domain::limits;
 use leadhost_domain::workspace::Workspace;
 use leadhost_pipeline as pipeline;
 use leadhost_pipeline::apply::{ApplyError, ConnectionChange};
@@ -21,11 +14,7 @@ describe!(connection, |operation| describe_change(
     operation.summary("Changes the configuration or the secrets of a connection"),
     "connection"
 ));
-pub async fn connection(
-    call: &Call<'_>,
-    which: &str,
-    body: UnreadBody,
-) -> Result<ApiResponse, ApiError> {
+pub async fn connection(call: &Call<'_>, which: &str, body: UnreadBody) -> ApiResult {
     let request: ChangeRequest = read_json(call, body).await?;
     let connection = connections::find(&call.http.core.store, which).await?;
     change(call, connection, request).await
@@ -35,21 +24,13 @@ describe!(instance, |operation| describe_change(
     operation.summary("Changes the configuration or the secrets of an instance with an adapter"),
     "instance"
 ));
-pub async fn instance(
-    call: &Call<'_>,
-    which: &str,
-    body: UnreadBody,
-) -> Result<ApiResponse, ApiError> {
+pub async fn instance(call: &Call<'_>, which: &str, body: UnreadBody) -> ApiResult {
     let request: ChangeRequest = read_json(call, body).await?;
     let instance = instances::find(&call.http.core.store, which).await?;
     change(call, instance.channel()?.clone(), request).await
 }
 
-async fn change(
-    call: &Call<'_>,
-    known: Connection,
-    request: ChangeRequest,
-) -> Result<ApiResponse, ApiError> {
+async fn change(call: &Call<'_>, known: Connection, request: ChangeRequest) -> ApiResult {
     let workspaces = call.http.core.store.workspaces().await?;
     let workspace = workspaces
         .into_iter()

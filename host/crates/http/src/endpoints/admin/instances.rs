@@ -1,14 +1,8 @@
 use std::collections::HashMap;
 
-use serde_json::json;
-
 use super::connections::{bound, requested, set_pause};
-use super::request::{NamedKind, only, read_json};
-use crate::body::UnreadBody;
-use crate::call::Call;
-use crate::error::ApiError;
-use crate::openapi::operation::describe;
-use crate::reply::{self, ApiResponse};
+use super::request::{NamedKind, only};
+use crate::endpoints::admin::prelude::*;
 use leadhost_admin_api::connections::PauseRequest;
 use leadhost_admin_api::instances::{
     ChannelSettings, InstancePaused, InstanceView, Instances, Templates,
@@ -38,7 +32,7 @@ impl InstanceRecord {
         }
     }
 
-    pub fn channel(&self) -> Result<&Connection, ApiError> {
+    pub fn channel(&self) -> ApiResult<&Connection> {
         self.channel.as_ref().ok_or_else(|| {
             ApiError::conflict(format!(
                 "Instance `{}` has no adapter: it sends nothing. Give it one in the workspace file.",
@@ -71,7 +65,7 @@ pub async fn all(store: &Store) -> Result<Vec<InstanceRecord>, StoreError> {
 
 /// Finds the instance that an operator names: by number, by name, or by `workspace/name` if
 /// several workspaces use the name.
-pub async fn find(store: &Store, text: &str) -> Result<InstanceRecord, ApiError> {
+pub async fn find(store: &Store, text: &str) -> ApiResult<InstanceRecord> {
     let mut instances = all(store).await?;
     if let Ok(id) = text.parse().map(AgentId)
         && let Some(at) = instances.iter().position(|one| one.agent.id == id)
@@ -153,7 +147,7 @@ describe!(list, |operation| operation
         200,
         "All instances, by workspace and number."
     ));
-pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
+pub async fn list(call: &Call<'_>) -> ApiResult {
     let store = &call.http.core.store;
     let webhooks = Webhooks::read(store).await?;
     let mut instances = Vec::new();
@@ -169,7 +163,7 @@ describe!(show, |operation| operation
     .summary("Shows an instance with its templates")
     .answers::<InstanceView>(200, "The instance.")
     .refuses(&[404, 409]));
-pub async fn show(call: &Call<'_>, which: &str) -> Result<ApiResponse, ApiError> {
+pub async fn show(call: &Call<'_>, which: &str) -> ApiResult {
     let store = &call.http.core.store;
     let instance = find(store, which).await?;
     let templates = instance.templates(store).await?;
@@ -191,11 +185,7 @@ describe!(pause, |operation| operation
     .may_take::<PauseRequest>(&[("reason", "With a reason", json!({"reason": "maintenance"}))])
     .answers::<InstancePaused>(200, "It is paused.")
     .refuses(&[404, 409]));
-pub async fn pause(
-    call: &Call<'_>,
-    which: &str,
-    body: UnreadBody,
-) -> Result<ApiResponse, ApiError> {
+pub async fn pause(call: &Call<'_>, which: &str, body: UnreadBody) -> ApiResult {
     let request: PauseRequest = read_json(call, body).await?;
     let instance = find(&call.http.core.store, which).await?;
     let pause = requested(request, call.http.core.clock.now())?;
@@ -210,7 +200,7 @@ describe!(resume, |operation| operation
     .summary("Continues the sending of an instance")
     .answers::<InstancePaused>(200, "It sends.")
     .refuses(&[404, 409]));
-pub async fn resume(call: &Call<'_>, which: &str) -> Result<ApiResponse, ApiError> {
+pub async fn resume(call: &Call<'_>, which: &str) -> ApiResult {
     let instance = find(&call.http.core.store, which).await?;
     set_pause(call, instance.channel()?, None).await?;
     reply::ok(&InstancePaused {
@@ -223,7 +213,7 @@ describe!(sync_templates, |operation| operation
     .summary("Reads the templates of an instance from its provider now")
     .answers::<Templates>(200, "The state of the list.")
     .refuses(&[404, 409, 422]));
-pub async fn sync_templates(call: &Call<'_>, which: &str) -> Result<ApiResponse, ApiError> {
+pub async fn sync_templates(call: &Call<'_>, which: &str) -> ApiResult {
     let instance = find(&call.http.core.store, which).await?;
     let channel = instance.channel()?;
     let live = call.http.pipeline.connections.get(&channel.id).await;

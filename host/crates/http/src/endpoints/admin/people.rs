@@ -1,3 +1,4 @@
+use crate::endpoints::admin::prelude::*;
 use std::collections::BTreeMap;
 
 use leadhost_admin_api::deals::{DealSummary, ProductName};
@@ -6,7 +7,6 @@ use leadhost_admin_api::people::{
 };
 use leadhost_domain::deal::PersonPart;
 use leadhost_domain::id::{AgentId, ContactId, WorkspaceId};
-use leadhost_domain::limits;
 use leadhost_domain::ticket::TicketView;
 use leadhost_domain::workspace::Workspace;
 use leadhost_store::{

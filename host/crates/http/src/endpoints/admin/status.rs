@@ -1,14 +1,9 @@
 use std::cmp::Reverse;
 
-
 use super::etl;
 use super::plugins::rollout;
-use crate::call::Call;
-use crate::error::ApiError;
-use crate::openapi::operation::describe;
+use crate::endpoints::admin::prelude::*;
 use crate::refused_writes::RefusedWrites;
-use crate::reply::{self, ApiResponse};
-use crate::state::Http;
 use leadhost_admin_api::etl::MetricSetFreshness;
 use leadhost_admin_api::hosts::HostView;
 use leadhost_admin_api::status::{
@@ -16,7 +11,6 @@ use leadhost_admin_api::status::{
     ThisHost,
 };
 use leadhost_config::disk;
-use leadhost_domain::limits;
 use leadhost_domain::zone;
 use leadhost_pipeline::{deploy, fleet};
 use leadhost_store::{SeenHost, Store, StoreError};
@@ -28,7 +22,7 @@ describe!(show, |operation| {
         .describe("The backlog is that of the whole store. Calls of plugins and connections are those of this host.")
         .answers::<ServiceStatus>(200, "The state of the service.")
 });
-pub async fn show(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
+pub async fn show(call: &Call<'_>) -> ApiResult {
     let http = call.http;
     let backlog = http.core.store.backlog().await?;
     let hosts = http.core.store.hosts().await?;

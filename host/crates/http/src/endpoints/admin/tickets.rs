@@ -1,18 +1,8 @@
 use std::cmp::Reverse;
 
-use serde_json::json;
-
 use super::people::WorkspaceNames;
-use super::{
-    contacts,
-    request::{last_of_full, page_limit},
-    workspaces,
-};
-use crate::call::Call;
-use crate::error::ApiError;
-use crate::openapi::operation::describe;
-use crate::reply::{self, ApiResponse};
-use crate::terms::{one_of, word};
+use super::{contacts, workspaces};
+use crate::endpoints::admin::prelude::*;
 use leadhost_admin_api::people::{TicketSummary, Tickets};
 use leadhost_domain::id::{ContactId, TicketId};
 use leadhost_domain::ticket::TicketStatus;
@@ -40,7 +30,7 @@ describe!(list, |operation| operation
     .paged("tickets")
     .answers::<Tickets>(200, "A page of tickets.")
     .refuses(&[400, 404]));
-pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
+pub async fn list(call: &Call<'_>) -> ApiResult {
     let query = call.query();
     let filter = filter(call)?;
     let among = workspaces::among(call, query.filled(&["workspace"])).await?;
@@ -71,7 +61,7 @@ describe!(show, |operation| operation
     .workspace()
     .answers::<TicketSummary>(200, "The ticket.")
     .refuses(&[404]));
-pub async fn show(call: &Call<'_>, id: &str) -> Result<ApiResponse, ApiError> {
+pub async fn show(call: &Call<'_>, id: &str) -> ApiResult {
     let unknown = || ApiError::NotFound(format!("There is no ticket `{id}`."));
     let ticket: TicketId = id.parse().map_err(|_| unknown())?;
     let filter = TicketFilter {
@@ -107,7 +97,7 @@ async fn contacts_of(
     Ok(named.into_iter().map(Some).collect())
 }
 
-fn filter(call: &Call<'_>) -> Result<TicketFilter, ApiError> {
+fn filter(call: &Call<'_>) -> ApiResult<TicketFilter> {
     let query = call.query();
     let mut filter = TicketFilter {
         limit: page_limit(&query)?,

@@ -1,15 +1,9 @@
 use std::sync::Arc;
 
 use leadhost_golden::{Call as GoldenCall, Case, Delivery};
-use serde_json::{Value, json};
 
 use super::connections::find;
-use super::request::read_json;
-use crate::body::UnreadBody;
-use crate::call::Call;
-use crate::error::ApiError;
-use crate::openapi::operation::describe;
-use crate::reply::{self, ApiResponse};
+use crate::endpoints::admin::prelude::*;
 use leadhost_admin_api::connections::{TestDeliveryRequest, TestReply, TestedDelivery};
 use leadhost_admin_api::tried::{self, TriedBody, TryRequest};
 use leadhost_domain::delivery::DeliveryStatus;
@@ -28,7 +22,7 @@ describe!(body, |operation| {
         .answers::<TriedBody>(200, "The items that the converter reads.")
         .refuses(&[404, 422])
 });
-pub async fn body(call: &Call<'_>, body: UnreadBody) -> Result<ApiResponse, ApiError> {
+pub async fn body(call: &Call<'_>, body: UnreadBody) -> ApiResult {
     let request: TryRequest = read_json(call, body).await?;
     let plugins = &call.http.core.plugins;
     let name = &request.plugin;
@@ -92,11 +86,7 @@ describe!(delivery, |operation| {
         .answers::<TestedDelivery>(200, "It is stored.")
         .refuses(&[404, 409])
 });
-pub async fn delivery(
-    call: &Call<'_>,
-    which: &str,
-    body: UnreadBody,
-) -> Result<ApiResponse, ApiError> {
+pub async fn delivery(call: &Call<'_>, which: &str, body: UnreadBody) -> ApiResult {
     let request: TestDeliveryRequest = read_json(call, body).await?;
     let http = call.http;
     let connection = find(&http.core.store, which).await?;

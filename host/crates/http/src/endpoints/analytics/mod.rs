@@ -14,20 +14,15 @@ pub mod query;
 pub mod range;
 pub mod table;
 
-use hyper::StatusCode;
 use hyper::header::{CACHE_CONTROL, ETAG, HeaderName, HeaderValue, VARY};
-use serde_json::{Map, Value, json};
+use serde_json::Map;
 
 use self::fresh::Fresh;
 use self::query::AnalyticsQuery;
 use self::table::AnalyticsTable;
-use crate::auth::WorkspaceCaller;
-use crate::call::Call;
 use crate::conditional;
-use crate::error::ApiError;
+use crate::endpoints::prelude::*;
 use crate::lines::{self, NDJSON};
-use crate::openapi::operation::{Operation, describe};
-use crate::reply::{self, ApiResponse};
 use crate::terms::one_of;
 use leadhost_domain::analytics::{Granularity, MetricSet};
 use leadhost_domain::limits;
@@ -50,7 +45,7 @@ pub async fn conversations(
     call: &Call<'_>,
     caller: &WorkspaceCaller,
     granularity: &str,
-) -> Result<ApiResponse, ApiError> {
+) -> ApiResult {
     counts(call, caller, MetricSet::Conversations, granularity).await
 }
 
@@ -60,11 +55,7 @@ describe!(tickets, |operation| describe_counts(
     "TicketCounts",
     "TicketAnalytics"
 ));
-pub async fn tickets(
-    call: &Call<'_>,
-    caller: &WorkspaceCaller,
-    granularity: &str,
-) -> Result<ApiResponse, ApiError> {
+pub async fn tickets(call: &Call<'_>, caller: &WorkspaceCaller, granularity: &str) -> ApiResult {
     counts(call, caller, MetricSet::Tickets, granularity).await
 }
 
@@ -179,7 +170,7 @@ async fn counts(
     caller: &WorkspaceCaller,
     set: MetricSet,
     granularity: &str,
-) -> Result<ApiResponse, ApiError> {
+) -> ApiResult {
     let granularity = self::granularity(granularity)?;
     let now = call.http.core.clock.now();
     let question = AnalyticsQuery::read(&call.query(), set, granularity, now)?;
@@ -217,7 +208,7 @@ async fn counts(
     Ok(marked(reply, tag, fresh.as_of))
 }
 
-pub fn granularity(text: &str) -> Result<Granularity, ApiError> {
+pub fn granularity(text: &str) -> ApiResult<Granularity> {
     Granularity::from_text(text).ok_or_else(|| {
         let known = Granularity::ALL.map(Granularity::as_str).join(", ");
         ApiError::NotFound(format!("There is no such granularity; use one of {known}."))
@@ -227,8 +218,8 @@ pub fn granularity(text: &str) -> Result<Granularity, ApiError> {
 /// Makes an answer of counts: many of them on a thread of their own.
 pub async fn combined<T: Send + 'static>(
     cells: RollupCells,
-    combine: impl FnOnce(RollupCells) -> Result<T, ApiError> + Send + 'static,
-) -> Result<T, ApiError> {
+    combine: impl FnOnce(RollupCells) -> ApiResult<T> + Send + 'static,
+) -> ApiResult<T> {
     if cells.cells.len() > limits::ANALYTICS_INLINE_CELLS {
         tokio::task::spawn_blocking(move || combine(cells))
             .await
@@ -238,7 +229,7 @@ pub async fn combined<T: Send + 'static>(
     }
 }
 
-pub fn added_up(question: &AnalyticsQuery, cells: RollupCells) -> Result<AnalyticsTable, ApiError> {
+pub fn added_up(question: &AnalyticsQuery, cells: RollupCells) -> ApiResult<AnalyticsTable> {
     if cells.too_many {
         return Err(ApiError::parameter(
             "The range has too many sources: ask for a shorter range.",

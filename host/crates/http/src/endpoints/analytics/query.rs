@@ -3,10 +3,8 @@
 //! counts once. Unknown names are ignored.
 
 use serde::Serialize;
-use serde_json::Value;
 
-use crate::error::ApiError;
-use crate::openapi::operation::Operation;
+use crate::endpoints::prelude::*;
 use crate::query::{self, Query};
 use crate::terms;
 use leadhost_domain::analytics::{CountKey, Granularity, MetricSet, TimeSlot, source};
@@ -119,7 +117,7 @@ impl AnalyticsQuery {
         set: MetricSet,
         granularity: Granularity,
         now: Micros,
-    ) -> Result<Self, ApiError> {
+    ) -> ApiResult<Self> {
         let zone = zone(query)?;
         let (from, to) = range(query, &zone, now)?;
         Ok(Self {
@@ -147,7 +145,7 @@ impl AnalyticsQuery {
 }
 
 impl Filter {
-    fn read(query: &Query<'_>) -> Result<Self, ApiError> {
+    fn read(query: &Query<'_>) -> ApiResult<Self> {
         let kinds = AgentKind::ALL.map(AgentKind::as_str);
         let agent_types = list(
             query,
@@ -201,7 +199,7 @@ impl Filter {
     }
 }
 
-fn zone(query: &Query<'_>) -> Result<Zone, ApiError> {
+fn zone(query: &Query<'_>) -> ApiResult<Zone> {
     let name = query.get("tz").map_or(zone::DEFAULT, str::trim);
     // A plus that was not percent-encoded arrives as a space; no name has one.
     Zone::named(name)
@@ -217,7 +215,7 @@ fn zone(query: &Query<'_>) -> Result<Zone, ApiError> {
 
 /// Returns the range in whole quarters of an hour: a row that began in one belongs to all of
 /// it.
-fn range(query: &Query<'_>, zone: &Zone, now: Micros) -> Result<(TimeSlot, TimeSlot), ApiError> {
+fn range(query: &Query<'_>, zone: &Zone, now: Micros) -> ApiResult<(TimeSlot, TimeSlot)> {
     let given = bound(query, "from", zone, "30 days ago")?;
     let to = bound(query, "to", zone, "now")?;
     let from = given.unwrap_or_else(|| {
@@ -251,12 +249,7 @@ fn first_day() -> Day {
     Day::parse(&text).expect("a day")
 }
 
-fn bound(
-    query: &Query<'_>,
-    name: &str,
-    zone: &Zone,
-    default: &str,
-) -> Result<Option<Micros>, ApiError> {
+fn bound(query: &Query<'_>, name: &str, zone: &Zone, default: &str) -> ApiResult<Option<Micros>> {
     let Some(text) = query.get(name) else {
         return Ok(None);
     };
@@ -277,7 +270,7 @@ fn bound(
     Ok(Some(instant))
 }
 
-fn dimensions(query: &Query<'_>) -> Result<Vec<Dimension>, ApiError> {
+fn dimensions(query: &Query<'_>) -> ApiResult<Vec<Dimension>> {
     let known = Dimension::ALL.map(Dimension::as_str).join(", ");
     let given = list(
         query,
@@ -302,7 +295,7 @@ fn list<T>(
     what: &str,
     default: &str,
     read: impl Fn(&str) -> Option<T>,
-) -> Result<Option<Vec<T>>, ApiError> {
+) -> ApiResult<Option<Vec<T>>> {
     let mut named = [name, other].into_iter();
     let Some(name) = named.find(|name| query.get(name).is_some()) else {
         return Ok(None);

@@ -1,9 +1,9 @@
-use crate::error::ApiError;
+use crate::endpoints::prelude::*;
 use leadhost_domain::error_code::ErrorCode;
 use leadhost_domain::id::DealId;
 
 /// Reads the deal id of a path. A text that is not an id counts as unknown.
-pub fn parse_id(text: &str) -> Result<DealId, ApiError> {
+pub fn parse_id(text: &str) -> ApiResult<DealId> {
     text.parse().map_err(|_| not_found())
 }
 

@@ -1,21 +1,15 @@
 //! `POST /api/v1/deals/{dealId}/log`: a partner adds a note to a deal, such as its sale with
 //! the price. The deal shows its newest notes; all are kept.
 
-use hyper::StatusCode;
 use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::Map;
 use utoipa::ToSchema;
 
 use super::id::{not_found, parse_id};
 use super::schema;
-use crate::auth::PartnerCaller;
-use crate::body::UnreadBody;
-use crate::call::Call;
-use crate::error::ApiError;
+use crate::endpoints::prelude::*;
 use crate::idempotency::{self, IdempotencyHeader};
 use crate::json;
-use crate::openapi::operation::describe;
-use crate::reply::ApiResponse;
 use crate::zod::{self, Node, TextLength, issue::Issue};
 use leadhost_domain::id::{DealId, DealLogId};
 use leadhost_domain::limits;
@@ -36,7 +30,7 @@ pub async fn log(
     caller: &PartnerCaller,
     deal: &str,
     unread: UnreadBody,
-) -> Result<ApiResponse, ApiError> {
+) -> ApiResult {
     let deal = parse_id(deal)?;
     let key = IdempotencyHeader::from_call(call)?;
     let (body, held) = json::read(call, unread).await?;

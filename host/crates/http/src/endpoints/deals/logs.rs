@@ -2,15 +2,11 @@
 //! the last note of its page and is valid for its deal.
 
 use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::Map;
 use utoipa::ToSchema;
 
 use super::id::{not_found, parse_id};
-use crate::auth::PartnerCaller;
-use crate::call::Call;
-use crate::error::ApiError;
-use crate::openapi::operation::describe;
-use crate::reply::{self, ApiResponse};
+use crate::endpoints::prelude::*;
 use crate::terms::{page_limit, pattern};
 use leadhost_domain::cursor::ListCursor;
 use leadhost_domain::id::DealLogId;
@@ -58,11 +54,7 @@ describe!(list, |operation| {
         .answers::<DealLogsPage>(200, "A page of notes.")
         .refuses(&[400, 404])
 });
-pub async fn list(
-    call: &Call<'_>,
-    caller: &PartnerCaller,
-    deal: &str,
-) -> Result<ApiResponse, ApiError> {
+pub async fn list(call: &Call<'_>, caller: &PartnerCaller, deal: &str) -> ApiResult {
     let deal = parse_id(deal)?;
     let query = call.query();
     let limit = query.limit(limits::DEAL_LOGS_PAGE_DEFAULT, limits::DEAL_LOGS_PAGE_MAX)?;

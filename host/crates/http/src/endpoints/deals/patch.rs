@@ -3,19 +3,13 @@
 //! from the others, or keeps its value. A change that is already in effect is accepted as a
 //! no-op.
 
-use hyper::StatusCode;
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::id::{not_found, parse_id};
 use super::schema;
-use crate::auth::PartnerCaller;
-use crate::body::UnreadBody;
-use crate::call::Call;
-use crate::error::ApiError;
+use crate::endpoints::prelude::*;
 use crate::json;
-use crate::openapi::operation::describe;
-use crate::reply::{self, ApiResponse};
 use crate::zod::{self, Node, TextLength, issue::Issue};
 use leadhost_domain::deal::{self, DealStage, DealStatus};
 use leadhost_domain::error_code::ErrorCode;
@@ -53,7 +47,7 @@ pub async fn patch(
     caller: &PartnerCaller,
     deal: &str,
     unread: UnreadBody,
-) -> Result<ApiResponse, ApiError> {
+) -> ApiResult {
     let deal = parse_id(deal)?;
     let (body, held) = json::read(call, unread).await?;
     let wanted = zod::whole(&body, read)?;

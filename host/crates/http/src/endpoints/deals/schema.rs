@@ -1,9 +1,8 @@
 //! The schemas of the deals' bodies, for the document. The tests give examples and mutations of
 //! them to both the readers and the schemas.
 
-use serde_json::{Value, json};
-
 use crate::endpoints::notifications::schema::{legacy_template, person};
+use crate::endpoints::prelude::*;
 use crate::terms::{email, named, one_of, text, trimmed};
 use leadhost_domain::deal::{self, DealStage, DealStatus};
 use leadhost_domain::limits;

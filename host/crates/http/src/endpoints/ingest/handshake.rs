@@ -1,12 +1,8 @@
 use std::time::Duration;
 
 use hyper::body::Bytes;
-use serde_json::json;
 
-use crate::call::Call;
-use crate::error::ApiError;
-use crate::openapi::operation::{Operation, describe};
-use crate::reply::ApiResponse;
+use crate::endpoints::prelude::*;
 use crate::terms::word;
 use leadhost_pipeline::intake::{self, Address, Handshake};
 
@@ -33,12 +29,12 @@ describe!(handshake, |operation| {
     "connection",
 )
 });
-pub async fn handshake(call: &Call<'_>, connection: &str) -> Result<ApiResponse, ApiError> {
+pub async fn handshake(call: &Call<'_>, connection: &str) -> ApiResult {
     answer(call, super::inbound::address(connection)?).await
 }
 
 /// Answers the handshake of a source or a channel's provider.
-pub async fn answer(call: &Call<'_>, address: Address) -> Result<ApiResponse, ApiError> {
+pub async fn answer(call: &Call<'_>, address: Address) -> ApiResult {
     let inbound = super::inbound::inbound(call, address, Bytes::new());
     match intake::handshake(&call.http.pipeline, inbound).await? {
         Handshake::Answer(reply) => Ok(super::post::filled(reply)),

@@ -1,20 +1,18 @@
 //! Requests to the address of a connection: which connection it is, and what a plugin sees of them.
 
+use crate::endpoints::prelude::*;
 use std::time::Duration;
 
 use hyper::body::Bytes;
 use hyper::http::request::Parts;
 
-use crate::call::Call;
-use crate::error::ApiError;
-use crate::state::Http;
 use leadhost_domain::error_code::ErrorCode;
 use leadhost_domain::exchange::Pairs;
 use leadhost_pipeline::connections::ConnectionError;
 use leadhost_pipeline::intake::{Address, InboundRequest, IntakeError};
 
 /// Reads the id of a connection. A text that cannot be an id counts as unknown.
-pub fn address(connection: &str) -> Result<Address, ApiError> {
+pub fn address(connection: &str) -> ApiResult<Address> {
     let id = connection.parse().map_err(|_| unknown_source())?;
     Ok(Address::Source(id))
 }

@@ -1,19 +1,14 @@
 use std::sync::Arc;
 
-use hyper::StatusCode;
 use hyper::header::{CONTENT_TYPE, HeaderValue};
 use serde::Serialize;
-use serde_json::{Value, json};
 use utoipa::ToSchema;
 use utoipa::openapi::schema::{ObjectBuilder, Type};
 
 use super::origins;
-use crate::body::UnreadBody;
-use crate::call::Call;
 use crate::decoding;
-use crate::error::{ApiError, Challenge};
-use crate::openapi::operation::describe;
-use crate::reply::{self, ApiResponse};
+use crate::endpoints::prelude::*;
+use crate::error::Challenge;
 use leadhost_domain::content_coding::BodyCoding;
 use leadhost_domain::delivery::{DeliveryStatus, ItemStatus};
 use leadhost_domain::error_code::ErrorCode;
@@ -160,11 +155,7 @@ describe!(receive, |mut operation| {
         }))
         .refuses(&[401, 404, 429])
 });
-pub async fn receive(
-    call: &Call<'_>,
-    connection: &str,
-    body: UnreadBody,
-) -> Result<ApiResponse, ApiError> {
+pub async fn receive(call: &Call<'_>, connection: &str, body: UnreadBody) -> ApiResult {
     // An address that cannot exist is refused before its body is read.
     let address = super::inbound::address(connection)?;
     let answered = match take(call, address.clone(), body).await {
@@ -184,7 +175,7 @@ pub async fn take(
     call: &Call<'_>,
     address: Address,
     body: UnreadBody,
-) -> Result<(DeliveryOutcome, Option<FilledReply>), ApiError> {
+) -> ApiResult<(DeliveryOutcome, Option<FilledReply>)> {
     let http = call.http;
     // Checked before the body is read: deliveries to unknown addresses, or past the rate, cost
     // nothing.

@@ -1,11 +1,10 @@
 //! Words the answer to a notification, in the form that is stored for repeated requests.
 
-use hyper::StatusCode;
 use serde::Serialize;
-use serde_json::Value;
 use utoipa::ToSchema;
 
-use crate::error::{ApiError, Family};
+use crate::endpoints::prelude::*;
+use crate::error::Family;
 use leadhost_domain::error_code::ErrorCode;
 use leadhost_domain::id::ConversationId;
 use leadhost_domain::message::MessageState;

@@ -2,9 +2,7 @@
 //! with a template's name and texts. Unknown fields are ignored. Bodies of other endpoints that
 //! share fields with it are read here too.
 
-use serde_json::Value;
-
-use crate::error::ApiError;
+use crate::endpoints::prelude::*;
 use crate::zod::{
     Node, TextLength,
     issue::{Issue, PathStep},

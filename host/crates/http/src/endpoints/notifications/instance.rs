@@ -4,9 +4,7 @@
 use std::sync::Arc;
 
 use super::body::impossible_phone;
-use crate::auth::PartnerCaller;
-use crate::call::Call;
-use crate::error::ApiError;
+use crate::endpoints::prelude::*;
 use crate::zod::issue::Issue;
 use leadhost_domain::error_code::ErrorCode;
 use leadhost_domain::id::AgentId;
@@ -21,7 +19,7 @@ pub async fn addressed(
     instance: Option<AgentId>,
     phone_number: Option<&str>,
     issues: &mut Vec<Issue>,
-) -> Result<(Option<Arc<Live>>, Option<Phone>), ApiError> {
+) -> ApiResult<(Option<Arc<Live>>, Option<Phone>)> {
     let live = match instance {
         Some(id) => channel_of(call, caller, id).await?,
         None => None,
@@ -38,7 +36,7 @@ async fn channel_of(
     call: &Call<'_>,
     caller: &PartnerCaller,
     instance: AgentId,
-) -> Result<Option<Arc<Live>>, ApiError> {
+) -> ApiResult<Option<Arc<Live>>> {
     let connections = &call.http.pipeline.connections;
     let found = connections.for_instance(caller.workspace().id, instance);
     found.await.map_err(|error| match error {
@@ -59,7 +57,7 @@ pub async fn is_there(
     call: &Call<'_>,
     caller: &PartnerCaller,
     instance: AgentId,
-) -> Result<bool, ApiError> {
+) -> ApiResult<bool> {
     let agents = call.http.core.store.agents(caller.workspace().id).await?;
     Ok(agents.iter().any(|agent| agent.id == instance))
 }
@@ -69,7 +67,7 @@ pub async fn log_reason(
     call: &Call<'_>,
     caller: &PartnerCaller,
     instance: AgentId,
-) -> Result<(), ApiError> {
+) -> ApiResult<()> {
     let reason = if is_there(call, caller, instance).await? {
         "the instance has no channel: name an adapter for it in the workspace file and apply the file"
     } else {

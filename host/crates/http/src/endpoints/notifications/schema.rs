@@ -1,8 +1,7 @@
 //! The body as the OpenAPI document describes it, with the bounds of its reader. The tests give
 //! examples and mutated examples to both the reader and the schema, so that the two always agree.
 
-use serde_json::{Value, json};
-
+use crate::endpoints::prelude::*;
 use crate::terms::{email, filled, link, list, named, one_of, seen, text, trimmed};
 use leadhost_domain::limits;
 use leadhost_pipeline::templates::requested::QUICK_REPLY;

@@ -3,15 +3,10 @@
 //! valid for its workspace and its status.
 
 use serde::Serialize;
-use serde_json::json;
 use utoipa::ToSchema;
 
-use crate::auth::PartnerCaller;
-use crate::call::Call;
-use crate::error::ApiError;
-use crate::openapi::operation::describe;
+use crate::endpoints::prelude::*;
 use crate::query::Query;
-use crate::reply::{self, ApiResponse};
 use crate::terms::{one_of, page_limit, pattern};
 use leadhost_domain::cursor::ListCursor;
 use leadhost_domain::id::{TicketId, WorkspaceId};
@@ -73,7 +68,7 @@ describe!(list, |operation| {
         }))
         .refuses(&[400])
 });
-pub async fn list(call: &Call<'_>, caller: &PartnerCaller) -> Result<ApiResponse, ApiError> {
+pub async fn list(call: &Call<'_>, caller: &PartnerCaller) -> ApiResult {
     let workspace = caller.scope().workspace();
     let filter = filter(&call.query(), workspace)?;
     let limit = filter.limit as usize;
@@ -98,18 +93,17 @@ pub async fn list(call: &Call<'_>, caller: &PartnerCaller) -> Result<ApiResponse
     });
     let count = tickets.len();
     reply::ok(&TicketsPage {
-            tickets,
-            next_cursor,
-            count,
-        },
-    )
+        tickets,
+        next_cursor,
+        count,
+    })
 }
 
 fn word(status: Option<TicketStatus>) -> &'static str {
     status.map_or("", TicketStatus::as_str)
 }
 
-fn filter(query: &Query<'_>, workspace: WorkspaceId) -> Result<TicketFilter, ApiError> {
+fn filter(query: &Query<'_>, workspace: WorkspaceId) -> ApiResult<TicketFilter> {
     let mut filter = TicketFilter {
         limit: query.limit(limits::TICKETS_PAGE_DEFAULT, limits::TICKETS_PAGE_MAX)?,
         ..TicketFilter::default()

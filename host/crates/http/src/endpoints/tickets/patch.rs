@@ -2,16 +2,11 @@
 //! is refused, so that a misspelled one is not lost. A change that is already in effect is a
 //! no-op. The answer is the ticket after the change.
 
-
 use super::schema;
 use super::view::{not_found, parse_id, view};
-use crate::auth::PartnerCaller;
-use crate::body::UnreadBody;
-use crate::call::Call;
-use crate::error::{ApiError, Family};
+use crate::endpoints::prelude::*;
+use crate::error::Family;
 use crate::json;
-use crate::openapi::operation::describe;
-use crate::reply::{self, ApiResponse};
 use crate::zod::{self, Node};
 use leadhost_domain::error_code::ErrorCode;
 use leadhost_domain::ticket::{TicketStatus, TicketView};
@@ -44,7 +39,7 @@ pub async fn patch(
     caller: &PartnerCaller,
     ticket: &str,
     unread: UnreadBody,
-) -> Result<ApiResponse, ApiError> {
+) -> ApiResult {
     let ticket = parse_id(ticket)?;
     let (body, held) = json::read(call, unread).await?;
     let wanted = zod::whole(&body, read)?;

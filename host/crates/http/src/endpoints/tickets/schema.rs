@@ -1,5 +1,4 @@
-use serde_json::{Value, json};
-
+use crate::endpoints::prelude::*;
 use crate::terms::{email, one_of};
 use leadhost_domain::ticket::TicketStatus;
 

@@ -1,13 +1,11 @@
-use crate::auth::PartnerCaller;
-use crate::call::Call;
-use crate::error::ApiError;
+use crate::endpoints::prelude::*;
 use leadhost_domain::error_code::ErrorCode;
 use leadhost_domain::id::TicketId;
 use leadhost_domain::ticket::TicketView;
 use leadhost_store::TicketFilter;
 
 /// Reads the ticket id of a path. A text that is not an id counts as unknown.
-pub fn parse_id(text: &str) -> Result<TicketId, ApiError> {
+pub fn parse_id(text: &str) -> ApiResult<TicketId> {
     text.parse().map_err(|_| not_found())
 }
 
@@ -22,7 +20,7 @@ pub async fn view(
     call: &Call<'_>,
     caller: &PartnerCaller,
     ticket: TicketId,
-) -> Result<TicketView, ApiError> {
+) -> ApiResult<TicketView> {
     let filter = TicketFilter {
         partner: Some(caller.partner().id),
         ticket: Some(ticket),

@@ -1,12 +1,5 @@
-use serde_json::json;
-
-use crate::call::Call;
-use crate::endpoints::admin::request::{flag, last_of_full, moment, page_limit};
-use crate::error::ApiError;
-use crate::openapi::operation::describe;
+use crate::endpoints::admin::prelude::*;
 use crate::query::Query;
-use crate::reply::{self, ApiResponse};
-use crate::terms::word;
 use leadhost_admin_api::audit::Audit;
 use leadhost_domain::audit::OperatorAct;
 use leadhost_store::AuditFilter;
@@ -30,7 +23,7 @@ describe!(list, |operation| {
         .answers::<Audit>(200, "A page of the audit.")
         .refuses(&[400])
 });
-pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
+pub async fn list(call: &Call<'_>) -> ApiResult {
     let query = call.query();
     let limit = page_limit(&query)?;
     let store = &call.http.core.store;
@@ -63,7 +56,7 @@ pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
     })
 }
 
-fn act(query: &Query<'_>) -> Result<Option<String>, ApiError> {
+fn act(query: &Query<'_>) -> ApiResult<Option<String>> {
     let Some(text) = query.filled(&["act"]) else {
         return Ok(None);
     };

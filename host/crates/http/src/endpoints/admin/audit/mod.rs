@@ -4,13 +4,12 @@
 pub mod list;
 pub mod refused;
 
-use serde_json::{Map, Value, json};
+use serde_json::Map;
 
-use crate::auth::AdminCaller;
-use crate::call::{Audited, Call};
+use crate::call::Audited;
+use crate::endpoints::admin::prelude::*;
 use crate::endpoints::admin::request::needs;
-use crate::error::{ApiError, ConflictDetails};
-use crate::reply::ApiResponse;
+use crate::error::ConflictDetails;
 use crate::route::{Found, Mark};
 use leadhost_domain::audit::{Act, ActOutcome, AuditActor, OperatorAct};
 use leadhost_domain::audit_text::{LABEL_CHARACTERS, named, reason};
@@ -21,8 +20,8 @@ pub async fn recorded(
     call: &Call<'_>,
     caller: &AdminCaller,
     (Found { route, parameters }, role): (Found<'_>, Role),
-    operation: impl Future<Output = Result<ApiResponse, ApiError>>,
-) -> Result<ApiResponse, ApiError> {
+    operation: impl Future<Output = ApiResult>,
+) -> ApiResult {
     let allowed = needs(caller, role, route.act());
     if role == Role::Viewer {
         allowed?;

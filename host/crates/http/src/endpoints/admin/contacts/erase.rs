@@ -7,16 +7,9 @@
 
 use std::time::Duration;
 
-use serde_json::json;
-
 use super::{counts, remaining};
-use crate::auth::AdminCaller;
-use crate::body::UnreadBody;
-use crate::call::Call;
-use crate::endpoints::admin::{request::read_json, workspaces};
-use crate::error::ApiError;
-use crate::openapi::operation::describe;
-use crate::reply::{self, ApiResponse};
+use crate::endpoints::admin::prelude::*;
+use crate::endpoints::admin::workspaces;
 use leadhost_admin_api::contacts::{EraseReceipt, EraseRequest};
 use leadhost_domain::contact::FoundBy;
 use leadhost_domain::id::ContactId;
@@ -44,11 +37,7 @@ describe!(run, |operation| {
         .answers::<EraseReceipt>(200, "The receipt.")
         .refuses(&[404])
 });
-pub async fn run(
-    call: &Call<'_>,
-    caller: &AdminCaller,
-    body: UnreadBody,
-) -> Result<ApiResponse, ApiError> {
+pub async fn run(call: &Call<'_>, caller: &AdminCaller, body: UnreadBody) -> ApiResult {
     let request: EraseRequest = read_json(call, body).await?;
     let store = &call.http.core.store;
     let (workspace, person, found_by) = find(store, &request).await?;
@@ -104,10 +93,7 @@ pub async fn run(
     })
 }
 
-async fn find(
-    store: &Store,
-    request: &EraseRequest,
-) -> Result<(Workspace, Person, FoundBy), ApiError> {
+async fn find(store: &Store, request: &EraseRequest) -> ApiResult<(Workspace, Person, FoundBy)> {
     let among = match &request.workspace {
         Some(text) => vec![workspaces::find(store, text).await?],
         None => store.workspaces().await?,
@@ -141,10 +127,7 @@ async fn find(
     ))
 }
 
-fn person_by(
-    request: &EraseRequest,
-    workspace: &Workspace,
-) -> Result<(PersonBy, FoundBy), ApiError> {
+fn person_by(request: &EraseRequest, workspace: &Workspace) -> ApiResult<(PersonBy, FoundBy)> {
     if let Some(text) = &request.id {
         let id: ContactId = text
             .parse()

@@ -1,17 +1,9 @@
 use std::collections::BTreeMap;
 
-
 use super::erase::NOT_REACHED;
 use super::{counts, remaining};
-use crate::call::Call;
-use crate::endpoints::admin::{
-    request::{last_of_full, page_limit},
-    workspaces,
-};
-use crate::error::ApiError;
-use crate::openapi::operation::describe;
-use crate::reply::{self, ApiResponse};
-use crate::terms::word;
+use crate::endpoints::admin::prelude::*;
+use crate::endpoints::admin::workspaces;
 use leadhost_admin_api::contacts::{ErasureRecord, ErasureView, Erasures};
 use leadhost_domain::id::{ErasureId, KeyId, WorkspaceId};
 use leadhost_store::{Erasure, ErasureFilter, Store, StoreError};
@@ -25,7 +17,7 @@ describe!(list, |operation| {
         .answers::<Erasures>(200, "A page of erasures.")
         .refuses(&[400, 404])
 });
-pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
+pub async fn list(call: &Call<'_>) -> ApiResult {
     let query = call.query();
     let mut filter = ErasureFilter {
         limit: page_limit(&query)?,
@@ -52,7 +44,7 @@ describe!(show, |operation| operation
     .describe("It contains no personal data.")
     .answers::<ErasureRecord>(200, "The receipt.")
     .refuses(&[404]));
-pub async fn show(call: &Call<'_>, id: &str) -> Result<ApiResponse, ApiError> {
+pub async fn show(call: &Call<'_>, id: &str) -> ApiResult {
     let unknown = || {
         ApiError::NotFound(format!(
             "There is no erasure `{id}`; `leadhost contact erasures` shows those that exist."

@@ -1,18 +1,10 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-
 use super::among;
-use crate::call::Call;
 use crate::endpoints::admin::people::WorkspaceNames;
-use crate::endpoints::admin::{
-    request::{last_of_full, page_limit},
-    workspaces,
-};
-use crate::error::ApiError;
-use crate::openapi::operation::describe;
-use crate::reply::{self, ApiResponse};
-use crate::terms::word;
+use crate::endpoints::admin::prelude::*;
+use crate::endpoints::admin::workspaces;
 use leadhost_admin_api::deals::{DealSummary, Deals};
 use leadhost_domain::id::{DealId, WorkspaceId, time_of};
 use leadhost_domain::workspace::Workspace;
@@ -28,7 +20,7 @@ describe!(list, |operation| {
         .answers::<Deals>(200, "A page of deals.")
         .refuses(&[400, 404])
 });
-pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
+pub async fn list(call: &Call<'_>) -> ApiResult {
     let query = call.query();
     let limit = page_limit(&query)?;
     let before = query.filled(&["before"]).map(|text| {

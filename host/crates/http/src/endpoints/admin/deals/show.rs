@@ -1,18 +1,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::Value;
-
 use super::{among, parse_id, unknown};
-use crate::call::Call;
 use crate::endpoints::admin::people::{WorkspaceNames, conversations, tickets};
-use crate::error::ApiError;
-use crate::openapi::operation::describe;
-use crate::reply::{self, ApiResponse};
+use crate::endpoints::admin::prelude::*;
 use leadhost_admin_api::deals::{
     ChangedField, Changer, DealChangeView, DealDelivery, DealDetail, DealLogView,
 };
 use leadhost_domain::id::{ContactId, DealId, KeyId, OwnerId, PartnerId, ProductId, time_of};
-use leadhost_domain::limits;
 use leadhost_domain::workspace::Workspace;
 use leadhost_store::{
     ChangedBy, ConversationsOf, DealChange, DealFilter, DealLog, DealPast, FoundDeal, Store,
@@ -31,7 +25,7 @@ describe!(show, |operation| {
         .answers::<DealDetail>(200, "The deal.")
         .refuses(&[404])
 });
-pub async fn show(call: &Call<'_>, id: &str) -> Result<ApiResponse, ApiError> {
+pub async fn show(call: &Call<'_>, id: &str) -> ApiResult {
     let deal = parse_id(id)?;
     let store = &call.http.core.store;
     let among = among(call).await?;

@@ -1,22 +1,13 @@
 use std::cmp::Reverse;
 
-
 use super::{Channels, parse_id};
 use super::{with_filters, with_version};
-use crate::call::Call;
-use crate::endpoints::admin::{
-    connections, contacts, instances,
-    request::{last_of_full, moment, page_limit},
-};
-use crate::error::ApiError;
-use crate::openapi::operation::describe;
+use crate::endpoints::admin::prelude::*;
+use crate::endpoints::admin::{connections, contacts, instances};
 use crate::query::Query;
-use crate::reply::{self, ApiResponse};
-use crate::terms::word;
 use leadhost_admin_api::deliveries::{Deliveries, DeliveryView};
 use leadhost_domain::delivery::DeliveryStatus;
 use leadhost_domain::id::{DeliveryId, time_of};
-use leadhost_domain::limits;
 use leadhost_domain::plugin::Digest;
 use leadhost_domain::time::Micros;
 use leadhost_pipeline::search_keys;
@@ -32,7 +23,7 @@ describe!(list, |operation| {
         .answers::<Deliveries>(200, "A page of deliveries.")
         .refuses(&[400, 404, 409])
 });
-pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
+pub async fn list(call: &Call<'_>) -> ApiResult {
     let mut filter = filter(call).await?;
     let query = call.query();
     let store = &call.http.core.store;
@@ -58,12 +49,11 @@ pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
         })
         .collect();
     reply::ok(&Deliveries {
-            deliveries,
-            next,
-            searched_until,
-            only_leads_before,
-        },
-    )
+        deliveries,
+        next,
+        searched_until,
+        only_leads_before,
+    })
 }
 
 /// Returns the `before` of the next page, and the time back to which this one has looked if it is not full
@@ -93,7 +83,7 @@ async fn search(
     call: &Call<'_>,
     filter: &DeliveryFilter,
     text: &str,
-) -> Result<(Vec<DeliverySummary>, Option<Micros>), ApiError> {
+) -> ApiResult<(Vec<DeliverySummary>, Option<Micros>)> {
     let core = &call.http.core;
     let store = &core.store;
     if let Ok(id) = text.parse()
@@ -134,7 +124,7 @@ async fn search(
     Ok((found, keyed_from.filter(|from| from.plus(kept) > now)))
 }
 
-pub(super) async fn filter(call: &Call<'_>) -> Result<DeliveryFilter, ApiError> {
+pub(super) async fn filter(call: &Call<'_>) -> ApiResult<DeliveryFilter> {
     let query = call.query();
     let mut filter = DeliveryFilter {
         limit: page_limit(&query)?,
@@ -166,7 +156,7 @@ pub(super) async fn filter(call: &Call<'_>) -> Result<DeliveryFilter, ApiError> 
     Ok(filter)
 }
 
-fn version(query: &Query<'_>) -> Result<Option<String>, ApiError> {
+fn version(query: &Query<'_>) -> ApiResult<Option<String>> {
     let Some(text) = query.filled(&["version"]) else {
         return Ok(None);
     };

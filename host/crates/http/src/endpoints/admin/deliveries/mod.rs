@@ -5,14 +5,12 @@ pub mod replay;
 pub mod replay_many;
 pub mod show;
 
+use crate::endpoints::admin::prelude::*;
 use std::collections::HashMap;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use crate::error::ApiError;
-use crate::openapi::operation::Operation;
-use crate::terms::{one_of, word};
 use leadhost_admin_api::deliveries::{DeliveryFacts, RequestView};
 use leadhost_domain::connection::ConnectionKind;
 use leadhost_domain::delivery::DeliveryStatus;
@@ -77,7 +75,7 @@ fn text_or_base64(bytes: Vec<u8>) -> (Option<String>, Option<String>) {
     }
 }
 
-fn parse_id(text: &str) -> Result<DeliveryId, ApiError> {
+fn parse_id(text: &str) -> ApiResult<DeliveryId> {
     text.parse().map_err(|_| unknown(text))
 }
 

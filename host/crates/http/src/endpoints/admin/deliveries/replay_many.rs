@@ -1,21 +1,12 @@
 use std::collections::{BTreeMap, HashSet};
 use std::time::{Duration, Instant};
 
-use serde_json::json;
-
 use super::list;
 use super::{with_filters, with_version};
-use crate::body::UnreadBody;
-use crate::call::Call;
-use crate::endpoints::admin::request::read_json;
-use crate::error::ApiError;
-use crate::openapi::operation::describe;
-use crate::reply::{self, ApiResponse};
-use crate::state::Http;
+use crate::endpoints::admin::prelude::*;
 use leadhost_admin_api::replays::{NamedDeliveries, ReplayManyRequest, ReplayedMany};
 use leadhost_domain::delivery::{DeliveryStatus, ItemStatus};
 use leadhost_domain::id::{ConnectionId, DeliveryId};
-use leadhost_domain::limits;
 use leadhost_pipeline::replay::{self, ReplayError, ReplayOptions};
 use leadhost_store::{DeliveryFilter, DeliveryOutcome, DeliverySummary, Store};
 
@@ -35,7 +26,7 @@ describe!(run, |operation| {
         .answers::<ReplayedMany>(200, "The results, counted by status.")
         .refuses(&[400, 404, 409])
 });
-pub async fn run(call: &Call<'_>, body: UnreadBody) -> Result<ApiResponse, ApiError> {
+pub async fn run(call: &Call<'_>, body: UnreadBody) -> ApiResult {
     let request: ReplayManyRequest = read_json(call, body).await?;
     let mut filter = list::filter(call).await?;
     if call.query().filled(&["q"]).is_some() {
@@ -111,7 +102,7 @@ async fn replay(
     named: &[DeliverySummary],
     request: &ReplayManyRequest,
     answer: &mut ReplayedMany,
-) -> Result<(), ApiError> {
+) -> ApiResult<()> {
     let began = Instant::now();
     let mut last = None;
     let mut made = HashSet::new();
@@ -167,7 +158,7 @@ async fn find(
     store: &Store,
     mut filter: DeliveryFilter,
     after: Option<DeliveryId>,
-) -> Result<Vec<DeliverySummary>, ApiError> {
+) -> ApiResult<Vec<DeliverySummary>> {
     filter.limit = limits::DELIVERIES_PER_PAGE;
     if list::looks_through(&filter) {
         filter.from = store
@@ -207,7 +198,7 @@ async fn find(
 async fn by_connection(
     store: &Store,
     named: &[DeliverySummary],
-) -> Result<Vec<NamedDeliveries>, ApiError> {
+) -> ApiResult<Vec<NamedDeliveries>> {
     let mut counts: BTreeMap<&ConnectionId, (&str, u64)> = BTreeMap::new();
     for summary in named {
         let (_, count) = counts

@@ -3,17 +3,9 @@ pub mod run;
 
 use std::collections::BTreeMap;
 
-use hyper::StatusCode;
-use serde_json::json;
-
 use self::names::RebuildWorkspaces;
-use crate::body::UnreadBody;
-use crate::call::Call;
-use crate::endpoints::admin::{request::read_json, workspaces};
-use crate::error::ApiError;
-use crate::openapi::operation::describe;
-use crate::reply::{self, ApiResponse};
-use crate::state::Http;
+use crate::endpoints::admin::prelude::*;
+use crate::endpoints::admin::workspaces;
 use leadhost_admin_api::etl::{
     BuildView, EtlStatus, MetricSetFreshness, MetricSetView, RebuildRequest, Rebuilds,
     WorkspaceBehind,
@@ -26,7 +18,7 @@ use leadhost_store::{Announcement, RollupStatus, is_stale};
 describe!(show, |operation| operation
     .summary("Shows how far analytics are counted")
     .answers::<EtlStatus>(200, "The state of each metric set."));
-pub async fn show(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
+pub async fn show(call: &Call<'_>) -> ApiResult {
     let http = call.http;
     let names = RebuildWorkspaces::load(&http.core.store).await?;
     let mut metric_sets = Vec::new();
@@ -71,7 +63,7 @@ describe!(rebuild, |operation| {
         .answers::<Rebuilds>(202, "The rebuilds are begun.")
         .refuses(&[404])
 });
-pub async fn rebuild(call: &Call<'_>, body: UnreadBody) -> Result<ApiResponse, ApiError> {
+pub async fn rebuild(call: &Call<'_>, body: UnreadBody) -> ApiResult {
     let request: RebuildRequest = read_json(call, body).await?;
     let store = &call.http.core.store;
     let sets = match &request.metric_set {

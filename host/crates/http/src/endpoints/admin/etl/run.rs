@@ -3,12 +3,8 @@
 //! does the periodic runs: counting the same change twice has no effect.
 
 use super::names::RebuildWorkspaces;
-use crate::call::Call;
-use crate::error::ApiError;
-use crate::openapi::operation::describe;
-use crate::reply::{self, ApiResponse};
+use crate::endpoints::admin::prelude::*;
 use leadhost_admin_api::etl::{EtlRun, EtlRuns, UncountedWorkspace};
-use leadhost_domain::limits;
 use leadhost_pipeline::rollup::{self, RollupRun, RoundStop};
 
 describe!(run, |operation| {
@@ -18,7 +14,7 @@ describe!(run, |operation| {
         .answers::<EtlRuns>(200, "The run of each metric set.")
         .refuses(&[507])
 });
-pub async fn run(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
+pub async fn run(call: &Call<'_>) -> ApiResult {
     let ran = call.to_end(|http| async move { rollup::now(&http.pipeline).await });
     let round = ran.await?.map_err(refusal)?;
     let names = RebuildWorkspaces::load(&call.http.core.store).await?;

@@ -1,14 +1,8 @@
 pub mod create;
 
+use crate::endpoints::admin::prelude::*;
 use std::collections::BTreeMap;
 
-
-use crate::auth::AdminCaller;
-use crate::call::Call;
-use crate::error::ApiError;
-use crate::openapi::operation::describe;
-use crate::reply::{self, ApiResponse};
-use crate::terms::word;
 use leadhost_admin_api::keys::{KeyRevoked, KeyState, KeyView, Keys};
 use leadhost_domain::id::KeyId;
 use leadhost_domain::key::KeyRecord;
@@ -26,7 +20,7 @@ describe!(list, |operation| operation
     )
     .answers::<Keys>(200, "The keys.")
     .refuses(&[404]));
-pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
+pub async fn list(call: &Call<'_>) -> ApiResult {
     let store = &call.http.core.store;
     let query = call.query();
     let wanted = query.filled(&["workspace"]);
@@ -76,11 +70,7 @@ describe!(revoke, |operation| {
         .refuses(&[404, 507])
         .refuses_with(409, "The request was made with the key itself: otherwise no key might be left to create another.", &[])
 });
-pub async fn revoke(
-    call: &Call<'_>,
-    caller: &AdminCaller,
-    id: &str,
-) -> Result<ApiResponse, ApiError> {
+pub async fn revoke(call: &Call<'_>, caller: &AdminCaller, id: &str) -> ApiResult {
     let missing = || {
         ApiError::NotFound(format!(
             "There is no live key `{id}`; `leadhost key list` shows those that exist."

@@ -1,18 +1,8 @@
-use serde_json::json;
-
 use super::parse_id;
-use crate::call::Call;
-use crate::endpoints::admin::{
-    contacts, instances,
-    request::{last_of_full, page_limit},
-};
-use crate::error::ApiError;
-use crate::openapi::operation::describe;
-use crate::reply::{self, ApiResponse};
-use crate::terms::{one_of, word};
+use crate::endpoints::admin::prelude::*;
+use crate::endpoints::admin::{contacts, instances};
 use leadhost_admin_api::outbox::{MessageView, Messages};
 use leadhost_domain::id::ContactId;
-use leadhost_domain::limits;
 use leadhost_domain::message::MessageState;
 use leadhost_store::{OutboxFilter, OutboxMessage};
 
@@ -42,7 +32,7 @@ describe!(list, |operation| operation
     .paged("messages")
     .answers::<Messages>(200, "A page of messages.")
     .refuses(&[400, 404, 409]));
-pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
+pub async fn list(call: &Call<'_>) -> ApiResult {
     let filter = filter(call).await?;
     let messages = call.http.core.store.outbox(&filter).await?;
     let next = last_of_full(&messages, filter.limit).map(|message| message.id);
@@ -52,11 +42,11 @@ pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
 
 fn to_view(message: OutboxMessage) -> MessageView {
     view! { MessageView from message: id, workspace_id, conversation_id, contact_id, contact_name,
-        phone_number, instance_id, created_at, actor, kind, content, metadata, delivered_at,
-        read_at, ran, next_attempt_at }
+    phone_number, instance_id, created_at, actor, kind, content, metadata, delivered_at,
+    read_at, ran, next_attempt_at }
 }
 
-async fn filter(call: &Call<'_>) -> Result<OutboxFilter, ApiError> {
+async fn filter(call: &Call<'_>) -> ApiResult<OutboxFilter> {
     let query = call.query();
     let mut filter = OutboxFilter {
         limit: page_limit(&query)?,
@@ -97,7 +87,7 @@ async fn contacts_of(
     call: &Call<'_>,
     filter: &OutboxFilter,
     text: &str,
-) -> Result<Vec<ContactId>, ApiError> {
+) -> ApiResult<Vec<ContactId>> {
     if let Ok(id) = text.parse() {
         return Ok(vec![id]);
     }

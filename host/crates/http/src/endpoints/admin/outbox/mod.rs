@@ -8,11 +8,9 @@ pub mod resolve;
 pub mod resolve_many;
 pub mod status;
 
-use serde_json::{Value, json};
+use crate::endpoints::admin::prelude::*;
 use uuid::Uuid;
 
-use crate::call::Call;
-use crate::error::ApiError;
 use leadhost_admin_api::outbox::SimulatedEvent;
 use leadhost_domain::connection::{Connection, ConnectionKind};
 use leadhost_domain::id::MessageId;
@@ -26,7 +24,7 @@ pub const SANDBOX: &str = "sandbox";
 const SIMULATED: &str = "The event is processed like a webhook of the instance's provider. \
                       It needs an instance with the adapter `sandbox`; others are refused with 409.";
 
-fn parse_id(text: &str) -> Result<MessageId, ApiError> {
+fn parse_id(text: &str) -> ApiResult<MessageId> {
     text.parse().map_err(|_| unknown(text))
 }
 
@@ -36,7 +34,7 @@ fn unknown(text: &str) -> ApiError {
     ))
 }
 
-async fn find(store: &Store, id: MessageId) -> Result<OutboxMessage, ApiError> {
+async fn find(store: &Store, id: MessageId) -> ApiResult<OutboxMessage> {
     // The newest message below the next id is the one with this id, if it exists.
     let next = Uuid::from_u128(id.0.as_u128().saturating_add(1));
     let filter = OutboxFilter {
@@ -51,7 +49,7 @@ async fn find(store: &Store, id: MessageId) -> Result<OutboxMessage, ApiError> {
         .ok_or_else(|| unknown(&id.to_string()))
 }
 
-async fn channel_of(store: &Store, message: &OutboxMessage) -> Result<Connection, ApiError> {
+async fn channel_of(store: &Store, message: &OutboxMessage) -> ApiResult<Connection> {
     let connections = store.connections(Some(message.workspace_id)).await?;
     connections
         .into_iter()
@@ -64,7 +62,7 @@ async fn channel_of(store: &Store, message: &OutboxMessage) -> Result<Connection
         })
 }
 
-async fn sandbox_of(store: &Store, message: &OutboxMessage) -> Result<Connection, ApiError> {
+async fn sandbox_of(store: &Store, message: &OutboxMessage) -> ApiResult<Connection> {
     let channel = channel_of(store, message).await?;
     if channel.plugin == SANDBOX {
         Ok(channel)
@@ -81,11 +79,7 @@ fn not_simulated(channel: &Connection) -> ApiError {
 }
 
 /// Takes an event in as the sandbox's webhook.
-async fn play(
-    call: &Call<'_>,
-    channel: &Connection,
-    event: Value,
-) -> Result<DeliveryOutcome, ApiError> {
+async fn play(call: &Call<'_>, channel: &Connection, event: Value) -> ApiResult<DeliveryOutcome> {
     let instance = channel.agent.ok_or_else(|| not_simulated(channel))?;
     let path = webhook_path(instance, &channel.id);
     let inbound = InboundRequest {

@@ -4,22 +4,13 @@
 
 use std::time::Instant;
 
-use serde_json::json;
-
 use super::find;
 use super::resolve::settle;
-use crate::body::UnreadBody;
-use crate::call::Call;
-use crate::endpoints::admin::request::read_json;
-use crate::error::ApiError;
-use crate::openapi::operation::describe;
-use crate::reply::{self, ApiResponse};
-use crate::state::Http;
+use crate::endpoints::admin::prelude::*;
 use leadhost_admin_api::outbox::{
     RefusedMessage, ResolveManyRequest, Resolved, ResolvedMany, Verdict,
 };
 use leadhost_domain::id::MessageId;
-use leadhost_domain::limits;
 use leadhost_domain::message::MessageState;
 use leadhost_store::StoreError;
 
@@ -38,7 +29,7 @@ describe!(resolve, |operation| {
         .answers::<ResolvedMany>(200, "The results, counted by state.")
         .refuses(&[400])
 });
-pub async fn resolve(call: &Call<'_>, body: UnreadBody) -> Result<ApiResponse, ApiError> {
+pub async fn resolve(call: &Call<'_>, body: UnreadBody) -> ApiResult {
     let request: ResolveManyRequest = read_json(call, body).await?;
     let named = request.messages.len();
     if named == 0 || named > limits::RESOLVED_AT_ONCE {
@@ -49,7 +40,9 @@ pub async fn resolve(call: &Call<'_>, body: UnreadBody) -> Result<ApiResponse, A
     }
     // Goes on to its end even if the operator hangs up.
     let verdict = request.verdict;
-    let run = call.to_end(|http| async move { run(&http, &request).await }).await?;
+    let run = call
+        .to_end(|http| async move { run(&http, &request).await })
+        .await?;
     call.audit(json!({
         "verdict": verdict,
         "messages": run.resolved,
@@ -107,7 +100,7 @@ async fn run(http: &Http, request: &ResolveManyRequest) -> ResolveRun {
     run
 }
 
-async fn unknown_one(http: &Http, id: MessageId, verdict: Verdict) -> Result<Resolved, ApiError> {
+async fn unknown_one(http: &Http, id: MessageId, verdict: Verdict) -> ApiResult<Resolved> {
     let message = find(&http.core.store, id).await?;
     if message.metadata.status != MessageState::Unknown.as_str() {
         return Err(ApiError::conflict(format!(

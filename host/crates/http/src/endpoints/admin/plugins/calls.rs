@@ -1,11 +1,7 @@
 use std::collections::BTreeMap;
 
-
-use crate::call::Call;
 use crate::endpoints::admin::activity::{PeriodSlots, period};
-use crate::error::ApiError;
-use crate::openapi::operation::describe;
-use crate::reply::{self, ApiResponse};
+use crate::endpoints::admin::prelude::*;
 use leadhost_admin_api::plugin_calls::{AllowedPerCall, PluginCallHistory, VersionCallHistory};
 use leadhost_plugin::{CallCounts, VersionCalls};
 
@@ -17,7 +13,7 @@ describe!(show, |operation| {
         .answers::<PluginCallHistory>(200, "The calls on this host.")
         .refuses(&[400, 404])
 });
-pub async fn show(call: &Call<'_>, name: &str) -> Result<ApiResponse, ApiError> {
+pub async fn show(call: &Call<'_>, name: &str) -> ApiResult {
     let period = period(&call.query())?;
     let core = &call.http.core;
     let stored = core.store.plugins().await?;

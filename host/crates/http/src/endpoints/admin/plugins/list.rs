@@ -1,13 +1,9 @@
+use crate::endpoints::admin::prelude::*;
 use crate::endpoints::admin::status::host_view;
 use std::collections::{BTreeMap, HashMap};
 
-
 use super::connection_names::connection_names;
 use super::rollout;
-use crate::call::Call;
-use crate::error::ApiError;
-use crate::openapi::operation::describe;
-use crate::reply::{self, ApiResponse};
 use leadhost_admin_api::plugins::{
     CircuitView, PluginList, PluginVersion, PluginView, RefusalView, VersionState,
 };
@@ -20,7 +16,7 @@ describe!(list, |operation| operation
     .summary("Lists the stored versions of all plugins")
     .describe("It also shows which hosts serve them, and which files were refused.")
     .answers::<PluginList>(200, "All plugins, by name."));
-pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
+pub async fn list(call: &Call<'_>) -> ApiResult {
     let store = &call.http.core.store;
     let hosts = store.hosts().await?;
     let activations = store.activations().await?;
@@ -90,11 +86,13 @@ fn circuits(
     let of_these = |open: &&OpenCircuit| records.iter().any(|record| record.digest == open.digest);
     open.iter()
         .filter(of_these)
-        .map(|open| view! { CircuitView from open: function, inline_only, failures, since, until;
-            digest: open.digest.clone(),
-            connection: open.lane.clone(),
-            name: names.get(&open.lane).cloned(),
-            reason: open.reason.clone()
+        .map(|open| {
+            view! { CircuitView from open: function, inline_only, failures, since, until;
+                digest: open.digest.clone(),
+                connection: open.lane.clone(),
+                name: names.get(&open.lane).cloned(),
+                reason: open.reason.clone()
+            }
         })
         .collect()
 }

@@ -1,8 +1,8 @@
 use std::time::Duration;
 
 use super::comparison;
-use crate::error::{ApiError, ConflictDetails, UnprocessableDetails};
-use crate::state::Http;
+use crate::endpoints::admin::prelude::*;
+use crate::error::{ConflictDetails, UnprocessableDetails};
 use leadhost_admin_api::plugins::{DeployedPlugin, RefusedActivation, RefusedComponent};
 use leadhost_domain::accept::AcceptWord;
 use leadhost_pipeline::deploy::{Activated, DeployError};
@@ -10,7 +10,7 @@ use leadhost_pipeline::fleet::FleetError;
 use leadhost_plugin::LoadError;
 use leadhost_store::PluginRecord;
 
-pub async fn activated(http: &Http, activated: Activated) -> Result<DeployedPlugin, ApiError> {
+pub async fn activated(http: &Http, activated: Activated) -> ApiResult<DeployedPlugin> {
     let record = http.core.store.plugin(&activated.activation.digest).await?;
     Ok(to_view(activated, record))
 }

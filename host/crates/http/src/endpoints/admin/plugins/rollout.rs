@@ -2,9 +2,6 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use hyper::StatusCode;
-use serde_json::{Value, json};
-
 use super::connection_names::connection_names;
 use super::order::{refuses_component, refuses_concerns};
 use super::{
@@ -12,21 +9,14 @@ use super::{
     order::{accepted, audit_accepted, while_wanted, whole},
     outcome::refusal,
 };
-use crate::auth::AdminCaller;
-use crate::body::UnreadBody;
-use crate::call::Call;
 use crate::endpoints::admin::audit::actor;
 use crate::endpoints::admin::outbox::SANDBOX;
-use crate::endpoints::admin::request::read_json;
-use crate::error::ApiError;
-use crate::openapi::operation::describe;
-use crate::reply::{self, ApiResponse};
+use crate::endpoints::admin::prelude::*;
 use leadhost_admin_api::open_rollouts::{OpenRollout, RolloutVersion};
 use leadhost_admin_api::rollouts::{
     CheckDifferences, RolledBack, RolloutChangeRequest, RolloutConnection, RolloutList,
     RolloutRequest, RolloutView,
 };
-use leadhost_domain::limits;
 use leadhost_domain::plugin::Digest;
 use leadhost_domain::rollout::{Rollout, RolloutMode, RolloutPlan, RolloutStage};
 use leadhost_domain::time::{self, whole_seconds};
@@ -83,7 +73,7 @@ pub async fn start(
     caller: &AdminCaller,
     name: &str,
     body: UnreadBody,
-) -> Result<ApiResponse, ApiError> {
+) -> ApiResult {
     let request: RolloutRequest = read_json(call, body).await?;
     let digest = whole(call.http, name, &request.digest).await?.digest;
     call.audit(json!({ "digest": digest, "mode": request.mode }));
@@ -129,7 +119,7 @@ describe!(show, |operation| {
         .answers::<RolloutView>(200, "How it stands.")
         .refuses(&[404])
 });
-pub async fn show(call: &Call<'_>, name: &str) -> Result<ApiResponse, ApiError> {
+pub async fn show(call: &Call<'_>, name: &str) -> ApiResult {
     let status = rollout::status::latest(&call.http.pipeline, name).await?;
     let status = status.ok_or_else(|| {
         ApiError::NotFound(format!(
@@ -146,7 +136,7 @@ describe!(list, |operation| operation
         200,
         "The rollouts, by the names of their plugins."
     ));
-pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
+pub async fn list(call: &Call<'_>) -> ApiResult {
     let mut rollouts = Vec::new();
     for last in call.http.core.store.rollouts().await? {
         let status = rollout::status::load(&call.http.pipeline, last).await?;
@@ -171,7 +161,7 @@ pub async fn change(
     caller: &AdminCaller,
     name: &str,
     body: UnreadBody,
-) -> Result<ApiResponse, ApiError> {
+) -> ApiResult {
     let request: RolloutChangeRequest = read_json(call, body).await?;
     call.audit(json!({ "change": request.change }));
     let rollouts = call.http.core.store.rollouts().await?;
@@ -192,7 +182,7 @@ fn audited_state(rollout: &Rollout) -> Value {
     json!({ "stage": rollout.stage, "percent": rollout.share(), "paused": rollout.paused })
 }
 
-pub async fn open(call: &Call<'_>) -> Result<HashMap<String, OpenRollout>, ApiError> {
+pub async fn open(call: &Call<'_>) -> ApiResult<HashMap<String, OpenRollout>> {
     let core = &call.http.core;
     let now = core.clock.now();
     let mut open = HashMap::new();
@@ -215,7 +205,7 @@ pub async fn open(call: &Call<'_>) -> Result<HashMap<String, OpenRollout>, ApiEr
     Ok(open)
 }
 
-fn plan(request: &RolloutRequest) -> Result<RolloutPlan, ApiError> {
+fn plan(request: &RolloutRequest) -> ApiResult<RolloutPlan> {
     if let Some(fault) = request.fault() {
         return Err(ApiError::BadRequest(format!("{fault}.")));
     }
@@ -243,7 +233,7 @@ async fn to_view(
     call: &Call<'_>,
     status: RolloutStatus,
     verified: Option<Box<Verified>>,
-) -> Result<RolloutView, ApiError> {
+) -> ApiResult<RolloutView> {
     let core = &call.http.core;
     let drift = status.drift(&core.config.verify);
     let step_compared = status.step_compared();
@@ -268,49 +258,51 @@ async fn to_view(
         false => connection_names(core.store.as_ref()).await?,
     };
     let connections = tally.connections.into_iter();
-    Ok(view! { RolloutView from rollout: name, stage, paused, plan, generation, started_by,
-        started_at, stage_at, why;
-        rolled_back: None,
-        percent: match rollout.stage {
-            RolloutStage::Verified => 0,
-            _ => rollout.percent(),
+    Ok(
+        view! { RolloutView from rollout: name, stage, paused, plan, generation, started_by,
+            started_at, stage_at, why;
+            rolled_back: None,
+            percent: match rollout.stage {
+                RolloutStage::Verified => 0,
+                _ => rollout.percent(),
+            },
+            spent_seconds: spent.as_secs(),
+            step_compared,
+            waits_for,
+            warning,
+            candidate,
+            stable,
+            deliveries: tally.differences,
+            served: seen.served,
+            saved: seen.saved,
+            dropped: seen.dropped,
+            waiting: seen.waiting,
+            stable_us: mean.map(|mean| micros(mean.stable)),
+            candidate_us: mean.map(|mean| micros(mean.candidate)),
+            stable_bytes: mean_memory(seen.stable_bytes),
+            candidate_bytes: mean_memory(seen.candidate_bytes),
+            sends: (sends.differences.compared > 0).then(|| comparison::send_differences(sends)),
+            checks: (checks.compared > 0).then_some(CheckDifferences {
+                compared: checks.compared,
+                refused: checks.newly_failing,
+            }),
+            connections: connections
+                .map(|(connection_id, counts)| RolloutConnection {
+                    name: names.get(&connection_id.to_string()).cloned(),
+                    connection_id,
+                    counts,
+                })
+                .collect(),
+            drift,
+            hosts,
+            behind,
+            verification: verified.map(|verified| comparison::to_view(*verified))
         },
-        spent_seconds: spent.as_secs(),
-        step_compared,
-        waits_for,
-        warning,
-        candidate,
-        stable,
-        deliveries: tally.differences,
-        served: seen.served,
-        saved: seen.saved,
-        dropped: seen.dropped,
-        waiting: seen.waiting,
-        stable_us: mean.map(|mean| micros(mean.stable)),
-        candidate_us: mean.map(|mean| micros(mean.candidate)),
-        stable_bytes: mean_memory(seen.stable_bytes),
-        candidate_bytes: mean_memory(seen.candidate_bytes),
-        sends: (sends.differences.compared > 0).then(|| comparison::send_differences(sends)),
-        checks: (checks.compared > 0).then_some(CheckDifferences {
-            compared: checks.compared,
-            refused: checks.newly_failing,
-        }),
-        connections: connections
-            .map(|(connection_id, counts)| RolloutConnection {
-                name: names.get(&connection_id.to_string()).cloned(),
-                connection_id,
-                counts,
-            })
-            .collect(),
-        drift,
-        hosts,
-        behind,
-        verification: verified.map(|verified| comparison::to_view(*verified))
-    })
+    )
 }
 
 /// Returns why an open rollout gets no traffic, or none that the candidate may serve.
-async fn traffic_warning(call: &Call<'_>, rollout: &Rollout) -> Result<Option<String>, ApiError> {
+async fn traffic_warning(call: &Call<'_>, rollout: &Rollout) -> ApiResult<Option<String>> {
     let name = &rollout.name;
     if !rollout.stage.is_open() {
         return Ok(None);
@@ -327,7 +319,7 @@ async fn traffic_warning(call: &Call<'_>, rollout: &Rollout) -> Result<Option<St
 
 const SANDBOX_WARNING: &str = "The sandbox makes no requests, so the candidate sends no message: both versions are compared on each, and the stable one sends it.";
 
-async fn version(call: &Call<'_>, digest: &Digest) -> Result<RolloutVersion, ApiError> {
+async fn version(call: &Call<'_>, digest: &Digest) -> ApiResult<RolloutVersion> {
     let record = call.http.core.store.plugin(digest).await?;
     Ok(RolloutVersion {
         version: record.map(|record| record.description.version),

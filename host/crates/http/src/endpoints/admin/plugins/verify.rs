@@ -9,26 +9,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::json;
-
 use super::comparison::to_view;
 use super::order::{component, while_wanted, whole};
 use super::order::{refuses_component, takes_component};
-use crate::auth::AdminCaller;
-use crate::body::UnreadBody;
-use crate::call::Call;
-use crate::endpoints::admin::{
-    repairs,
-    request::{flag, moment, read_json},
-};
-use crate::error::ApiError;
-use crate::openapi::operation::{Operation, describe};
-use crate::reply::{self, ApiResponse};
-use crate::terms::word;
+use crate::endpoints::admin::prelude::*;
+use crate::endpoints::admin::repairs;
 use leadhost_admin_api::plugins::{
     ImpactRequest, RunningVerifications, VerificationView, VerifiedPlugin, VerifyRequest,
 };
-use leadhost_domain::limits;
 use leadhost_pipeline::deploy::rolled_back::is_discarded;
 use leadhost_pipeline::deploy::{self, ComponentOrigin};
 use leadhost_pipeline::verify::Choice;
@@ -60,11 +48,7 @@ describe!(upload, |operation| takes_component(verification(operation))
     .summary(
         "Compares a component with the active version, and changes nothing"
     ));
-pub async fn upload(
-    call: &Call<'_>,
-    caller: &AdminCaller,
-    body: UnreadBody,
-) -> Result<ApiResponse, ApiError> {
+pub async fn upload(call: &Call<'_>, caller: &AdminCaller, body: UnreadBody) -> ApiResult {
     let (choice, budget) = bounds(call)?;
     let wasm = component(call, body).await?;
     let http = Arc::clone(call.http);
@@ -84,11 +68,7 @@ describe!(stored, |operation| {
         )])
         .refuses(&[404])
 });
-pub async fn stored(
-    call: &Call<'_>,
-    name: &str,
-    body: UnreadBody,
-) -> Result<ApiResponse, ApiError> {
+pub async fn stored(call: &Call<'_>, name: &str, body: UnreadBody) -> ApiResult {
     let (choice, budget) = bounds(call)?;
     let request: VerifyRequest = read_json(call, body).await?;
     let digest = whole(call.http, name, &request.digest).await?.digest;
@@ -104,11 +84,7 @@ describe!(impact, |operation| {
         .takes::<ImpactRequest>(&[("short", "The beginning of a digest", json!({"digest": "9b0f7a3c5d2e", "against": null}))])
         .refuses(&[404, 409])
 });
-pub async fn impact(
-    call: &Call<'_>,
-    name: &str,
-    body: UnreadBody,
-) -> Result<ApiResponse, ApiError> {
+pub async fn impact(call: &Call<'_>, name: &str, body: UnreadBody) -> ApiResult {
     let (choice, budget) = bounds(call)?;
     let request: ImpactRequest = read_json(call, body).await?;
     let record = whole(call.http, name, &request.digest).await?;
@@ -138,7 +114,7 @@ describe!(running, |operation| operation
         200,
         "The comparisons that run now."
     ));
-pub async fn running(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
+pub async fn running(call: &Call<'_>) -> ApiResult {
     let running = call.http.pipeline.verifying.list();
     let views = running.iter().map(|one| VerificationView {
         name: one.name.clone(),
@@ -152,7 +128,7 @@ pub async fn running(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
     reply::ok(&RunningVerifications { verifications })
 }
 
-fn bounds(call: &Call<'_>) -> Result<(Choice, Duration), ApiError> {
+fn bounds(call: &Call<'_>) -> ApiResult<(Choice, Duration)> {
     let query = call.query();
     let number = |name: &str, least: u64, most: u64, default: u64| {
         let Some(text) = query.filled(&[name]) else {

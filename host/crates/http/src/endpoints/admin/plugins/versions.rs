@@ -3,19 +3,11 @@
 //! one version.
 
 use leadhost_golden::Case;
-use serde_json::json;
 
 use super::order::{accepted, audit_accepted, while_wanted, whole};
 use super::order::{refuses_activation, refuses_component};
 use super::outcome::{activated, refusal};
-use crate::auth::AdminCaller;
-use crate::body::UnreadBody;
-use crate::call::Call;
-use crate::endpoints::admin::request::read_json;
-use crate::error::ApiError;
-use crate::openapi::operation::describe;
-use crate::reply::{self, ApiResponse};
-use crate::terms::word;
+use crate::endpoints::admin::prelude::*;
 use leadhost_admin_api::plugin_calls::{CarriedCase, CarriedCases};
 use leadhost_admin_api::plugins::{
     ActivateRequest, DeployedPlugin, RemovedPlugin, RollbackRequest,
@@ -41,7 +33,7 @@ pub async fn activate(
     caller: &AdminCaller,
     name: &str,
     body: UnreadBody,
-) -> Result<ApiResponse, ApiError> {
+) -> ApiResult {
     let request: ActivateRequest = read_json(call, body).await?;
     let digest = whole(call.http, name, &request.digest).await?.digest;
     call.audit(json!({ "digest": digest }));
@@ -75,7 +67,7 @@ pub async fn roll_back(
     caller: &AdminCaller,
     name: &str,
     body: UnreadBody,
-) -> Result<ApiResponse, ApiError> {
+) -> ApiResult {
     let request: RollbackRequest = read_json(call, body).await?;
     let accept = accepted(call, caller, request.accept.iter().map(String::as_str))?;
     let begun = call.audited().begun;
@@ -102,7 +94,7 @@ describe!(remove, |operation| {
         .refuses(&[400, 404])
         .refuses_with(409, "Something names the version: the message says what.", &[])
 });
-pub async fn remove(call: &Call<'_>, name: &str, digest: &str) -> Result<ApiResponse, ApiError> {
+pub async fn remove(call: &Call<'_>, name: &str, digest: &str) -> ApiResult {
     let version = whole(call.http, name, digest).await?;
     call.audit(json!({ "digest": version.digest, "version": version.description.version }));
     let removed = RemovedPlugin {
@@ -125,11 +117,7 @@ describe!(golden_cases, |operation| operation
     )
     .answers::<CarriedCases>(200, "The cases.")
     .refuses(&[400, 404]));
-pub async fn golden_cases(
-    call: &Call<'_>,
-    name: &str,
-    digest: &str,
-) -> Result<ApiResponse, ApiError> {
+pub async fn golden_cases(call: &Call<'_>, name: &str, digest: &str) -> ApiResult {
     let record = whole(call.http, name, digest).await?;
     let gone = || {
         ApiError::NotFound(format!(

@@ -1,12 +1,6 @@
-use serde_json::{Value, json};
-
 use super::view::find;
-use crate::call::Call;
-use crate::endpoints::admin::request::{last_of_full, page_limit};
-use crate::error::ApiError;
-use crate::openapi::operation::describe;
+use crate::endpoints::admin::prelude::*;
 use crate::query::Query;
-use crate::reply::{self, ApiResponse};
 use leadhost_admin_api::repairs::{RepairChangeView, RepairChanges};
 use leadhost_domain::repair::RepairChange;
 
@@ -21,7 +15,7 @@ describe!(list, |operation| operation
     .page_limit()
     .answers::<RepairChanges>(200, "A page of the receipt.")
     .refuses(&[400, 404]));
-pub async fn list(call: &Call<'_>, id: &str) -> Result<ApiResponse, ApiError> {
+pub async fn list(call: &Call<'_>, id: &str) -> ApiResult {
     let query = call.query();
     let limit = page_limit(&query)?;
     let after = after(&query)?;
@@ -39,7 +33,7 @@ pub async fn list(call: &Call<'_>, id: &str) -> Result<ApiResponse, ApiError> {
     })
 }
 
-fn after(query: &Query<'_>) -> Result<i64, ApiError> {
+fn after(query: &Query<'_>) -> ApiResult<i64> {
     let Some(text) = query.filled(&["after"]) else {
         return Ok(0);
     };

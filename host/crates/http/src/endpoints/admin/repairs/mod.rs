@@ -3,13 +3,8 @@ pub mod start;
 pub mod view;
 
 use self::view::{Versions, find, parse_id, refusal, to_view};
-use crate::call::Call;
-use crate::endpoints::admin::request::{last_of_full, page_limit};
-use crate::error::ApiError;
-use crate::openapi::operation::describe;
-use crate::reply::{self, ApiResponse};
+use crate::endpoints::admin::prelude::*;
 use leadhost_admin_api::repairs::{RepairFacts, RepairList, RepairView};
-use leadhost_domain::limits;
 use leadhost_domain::plugin::Digest;
 use leadhost_domain::repair::{Repair, RepairState};
 use leadhost_pipeline::repair::operate;
@@ -19,7 +14,7 @@ describe!(list, |operation| operation
     .paged("repairs")
     .answers::<RepairList>(200, "A page of repairs.")
     .refuses(&[400, 404]));
-pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
+pub async fn list(call: &Call<'_>) -> ApiResult {
     let query = call.query();
     let limit = page_limit(&query)?;
     let before = query.filled(&["before"]).map(parse_id).transpose()?;
@@ -38,7 +33,7 @@ describe!(show, |operation| operation
     .summary("Shows how far a repair is, and the sum of its receipt")
     .answers::<RepairView>(200, "The repair.")
     .refuses(&[404]));
-pub async fn show(call: &Call<'_>, id: &str) -> Result<ApiResponse, ApiError> {
+pub async fn show(call: &Call<'_>, id: &str) -> ApiResult {
     let repair = find(call, id).await?;
     reply::ok(&to_view(call, repair).await?)
 }
@@ -51,7 +46,7 @@ describe!(cancel, |operation| {
         .answers::<RepairView>(200, "It has ended.")
         .refuses(&[404, 409])
 });
-pub async fn cancel(call: &Call<'_>, id: &str) -> Result<ApiResponse, ApiError> {
+pub async fn cancel(call: &Call<'_>, id: &str) -> ApiResult {
     let id = parse_id(id)?;
     let cancelled = call.to_end(|http| async move { operate::cancel(&http.pipeline, id).await });
     let repair = cancelled.await?.map_err(refusal)?;
@@ -68,7 +63,7 @@ describe!(undo, |operation| {
         .answers::<RepairView>(200, "The undo has begun.")
         .refuses(&[404, 409])
 });
-pub async fn undo(call: &Call<'_>, id: &str) -> Result<ApiResponse, ApiError> {
+pub async fn undo(call: &Call<'_>, id: &str) -> ApiResult {
     let id = parse_id(id)?;
     let begun = call.to_end(|http| async move { operate::undo(&http.pipeline, id).await });
     let repair = begun.await?.map_err(refusal)?;
@@ -77,10 +72,7 @@ pub async fn undo(call: &Call<'_>, id: &str) -> Result<ApiResponse, ApiError> {
 
 /// Returns the newest repairs of a version that are running, are being undone, or wrote changes that are not
 /// undone, at most [`limits::IMPACT_REPAIRS`], out of the newest [`limits::IMPACT_REPAIRS_READ`] repairs.
-pub async fn relevant(
-    call: &Call<'_>,
-    converted_by: &Digest,
-) -> Result<Vec<RepairFacts>, ApiError> {
+pub async fn relevant(call: &Call<'_>, converted_by: &Digest) -> ApiResult<Vec<RepairFacts>> {
     let store = &call.http.core.store;
     let newest = store.repairs(None, limits::IMPACT_REPAIRS_READ).await?;
     let relevant: Vec<Repair> = newest

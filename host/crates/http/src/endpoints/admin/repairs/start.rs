@@ -1,17 +1,7 @@
-use hyper::StatusCode;
-use serde_json::json;
-
 use super::view::{refusal, to_view};
-use crate::auth::AdminCaller;
-use crate::body::UnreadBody;
-use crate::call::Call;
-use crate::endpoints::admin::{
-    connections,
-    request::{moment_of, read_json},
-};
-use crate::error::ApiError;
-use crate::openapi::operation::describe;
-use crate::reply::{self, ApiResponse};
+use crate::endpoints::admin::connections;
+use crate::endpoints::admin::prelude::*;
+use crate::endpoints::admin::request::moment_of;
 use leadhost_admin_api::repairs::{RepairRequest, RepairView};
 use leadhost_domain::plugin::Digest;
 use leadhost_domain::repair::RepairPlan;
@@ -41,11 +31,7 @@ describe!(start, |operation| {
         .refuses(&[404])
         .refuses_with(409, "The version is active, no version is, another repair is open, or the name matches several connections.", &[])
 });
-pub async fn start(
-    call: &Call<'_>,
-    caller: &AdminCaller,
-    body: UnreadBody,
-) -> Result<ApiResponse, ApiError> {
+pub async fn start(call: &Call<'_>, caller: &AdminCaller, body: UnreadBody) -> ApiResult {
     let request: RepairRequest = read_json(call, body).await?;
     let store = &call.http.core.store;
     let version = version(store, &request).await?;
@@ -78,7 +64,7 @@ pub async fn start(
 
 /// Returns the one stored version that the request names: by its number or the beginning of its digest,
 /// alone or after `NAME@`.
-async fn version(store: &Store, request: &RepairRequest) -> Result<PluginRecord, ApiError> {
+async fn version(store: &Store, request: &RepairRequest) -> ApiResult<PluginRecord> {
     let wanted = request.converted_by.trim();
     let (plugin, number_or_digest) = match wanted.rsplit_once('@') {
         Some((plugin, version)) => (Some(plugin), version),

@@ -1,12 +1,10 @@
+use crate::endpoints::admin::prelude::*;
 use std::collections::HashMap;
 
-use crate::call::Call;
-use crate::error::ApiError;
 use leadhost_admin_api::repairs::{
     RepairFacts, RepairUndoView, RepairView, RepairedDeliveries, RepairedRows, StayingChange,
 };
 use leadhost_domain::id::RepairId;
-use leadhost_domain::limits;
 use leadhost_domain::plugin::Digest;
 use leadhost_domain::repair::{
     CREATED, MERGED, PERSON, Repair, RepairChange, RepairCounts, RepairOutcome, RepairReceipt,
@@ -16,12 +14,12 @@ use leadhost_pipeline::repair::RepairError;
 use leadhost_store::{Store, StoreError};
 
 /// Reads the id of a repair. A text that is not an id counts as unknown.
-pub fn parse_id(text: &str) -> Result<RepairId, ApiError> {
+pub fn parse_id(text: &str) -> ApiResult<RepairId> {
     text.parse()
         .map_err(|_| refusal(RepairError::Unknown(text.to_owned())))
 }
 
-pub async fn find(call: &Call<'_>, id: &str) -> Result<Repair, ApiError> {
+pub async fn find(call: &Call<'_>, id: &str) -> ApiResult<Repair> {
     let id = parse_id(id)?;
     let repair = call.http.core.store.repair(id).await?;
     repair.ok_or_else(|| refusal(RepairError::Unknown(id.to_string())))
@@ -86,7 +84,7 @@ fn deliveries(counts: &RepairCounts) -> RepairedDeliveries {
     }
 }
 
-pub async fn to_view(call: &Call<'_>, repair: Repair) -> Result<RepairView, ApiError> {
+pub async fn to_view(call: &Call<'_>, repair: Repair) -> ApiResult<RepairView> {
     let store = &call.http.core.store;
     let versions = Versions::load(store).await?;
     let receipt = store.repair_receipt(repair.id).await?;

@@ -4,20 +4,12 @@
 //! problem, and then nothing is changed.
 
 use crate::endpoints::admin::apply::change_view;
+use crate::endpoints::admin::prelude::*;
 
-use serde_json::{Value, json};
 use utoipa::ToSchema;
 
 use super::find;
-use crate::body::UnreadBody;
-use crate::call::Call;
-use crate::endpoints::admin::{
-    apply,
-    request::{flag, read_json},
-};
-use crate::error::ApiError;
-use crate::openapi::operation::{Operation, describe};
-use crate::reply::{self, ApiResponse};
+use crate::endpoints::admin::apply;
 use leadhost_admin_api::workspaces::{
     AgentRequest, AgentView, Agents, OwnerRequest, OwnerView, Owners, PartApplied,
 };
@@ -28,7 +20,7 @@ describe!(owners, |operation| operation
     .summary("Lists the people who own deals and answer tickets")
     .answers::<Owners>(200, "The owners.")
     .refuses(&[404]));
-pub async fn owners(call: &Call<'_>, which: &str) -> Result<ApiResponse, ApiError> {
+pub async fn owners(call: &Call<'_>, which: &str) -> ApiResult {
     let store = &call.http.core.store;
     let workspace = find(store, which).await?;
     let owners = store.owners(workspace.id).await?;
@@ -42,7 +34,7 @@ describe!(agents, |operation| operation
     .summary("Lists the agents of a workspace")
     .answers::<Agents>(200, "The agents.")
     .refuses(&[404]));
-pub async fn agents(call: &Call<'_>, which: &str) -> Result<ApiResponse, ApiError> {
+pub async fn agents(call: &Call<'_>, which: &str) -> ApiResult {
     let store = &call.http.core.store;
     let workspace = find(store, which).await?;
     let agents = store.agents(workspace.id).await?;
@@ -62,11 +54,7 @@ describe!(put_owners, |operation| {
         json!([{"email": "nilda@example.com", "name": "Nilda Prado"}]),
     )
 });
-pub async fn put_owners(
-    call: &Call<'_>,
-    which: &str,
-    body: UnreadBody,
-) -> Result<ApiResponse, ApiError> {
+pub async fn put_owners(call: &Call<'_>, which: &str, body: UnreadBody) -> ApiResult {
     put(call, which, DeclarationPart::Owners, body).await
 }
 
@@ -80,11 +68,7 @@ describe!(put_agents, |operation| {
         json!([{"name": "Rui", "kind": "human", "internal": true}]),
     )
 });
-pub async fn put_agents(
-    call: &Call<'_>,
-    which: &str,
-    body: UnreadBody,
-) -> Result<ApiResponse, ApiError> {
+pub async fn put_agents(call: &Call<'_>, which: &str, body: UnreadBody) -> ApiResult {
     put(call, which, DeclarationPart::Agents, body).await
 }
 
@@ -110,12 +94,7 @@ fn applied<'s, T: ToSchema>(
     )])
 }
 
-async fn put(
-    call: &Call<'_>,
-    which: &str,
-    part: DeclarationPart,
-    body: UnreadBody,
-) -> Result<ApiResponse, ApiError> {
+async fn put(call: &Call<'_>, which: &str, part: DeclarationPart, body: UnreadBody) -> ApiResult {
     let dry_run = flag(call, "dryRun")?;
     let workspace = find(&call.http.core.store, which).await?;
     call.audit(json!({ "workspace": workspace.slug, "dryRun": dry_run }));

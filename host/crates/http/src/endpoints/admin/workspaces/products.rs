@@ -7,19 +7,13 @@
 
 use std::time::Duration;
 
+use hyper::HeaderMap;
 use hyper::header::{CONTENT_TYPE, HeaderValue};
-use hyper::{HeaderMap, StatusCode};
-use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
 use super::find;
-use crate::body::UnreadBody;
-use crate::call::Call;
-use crate::error::ApiError;
+use crate::endpoints::admin::prelude::*;
 use crate::json::refuse_compressed;
-use crate::openapi::operation::describe;
-use crate::reply::{self, ApiResponse};
-use crate::state::Http;
 use crate::terms;
 use leadhost_admin_api::workspaces::{ImportReport, ProductRemoved, RefusedLine};
 use leadhost_domain::hex;
@@ -47,11 +41,7 @@ describe!(import, |operation| {
         .refuses(&[404, 415])
         .refuses_with(409, "Another import of the workspace's products is under way.", &[])
 });
-pub async fn import(
-    call: &Call<'_>,
-    which: &str,
-    body: UnreadBody,
-) -> Result<ApiResponse, ApiError> {
+pub async fn import(call: &Call<'_>, which: &str, body: UnreadBody) -> ApiResult {
     let format = format(&call.head.headers)?;
     let replace = replace(call)?;
     let workspace = find(&call.http.core.store, which).await?;
@@ -93,11 +83,7 @@ describe!(remove, |operation| operation
     )
     .answers::<ProductRemoved>(200, "It is removed.")
     .refuses(&[404, 507]));
-pub async fn remove(
-    call: &Call<'_>,
-    which: &str,
-    external_id: &str,
-) -> Result<ApiResponse, ApiError> {
+pub async fn remove(call: &Call<'_>, which: &str, external_id: &str) -> ApiResult {
     let store = &call.http.core.store;
     let workspace = find(store, which).await?;
     let named = [external_id.to_owned()];
@@ -132,7 +118,7 @@ fn word(format: ImportFormat) -> &'static str {
     }
 }
 
-fn format(headers: &HeaderMap) -> Result<ImportFormat, ApiError> {
+fn format(headers: &HeaderMap) -> ApiResult<ImportFormat> {
     refuse_compressed(headers)?;
     let text = headers.get(CONTENT_TYPE).map(HeaderValue::to_str);
     let text = text.and_then(Result::ok).unwrap_or_default();
@@ -159,7 +145,7 @@ fn format(headers: &HeaderMap) -> Result<ImportFormat, ApiError> {
     }
 }
 
-fn replace(call: &Call<'_>) -> Result<Replace, ApiError> {
+fn replace(call: &Call<'_>) -> ApiResult<Replace> {
     match call.query().get("replace") {
         None | Some("" | "false") => Ok(Replace::No),
         Some("true") => Ok(Replace::Yes),
@@ -184,7 +170,7 @@ async fn run(
     format: ImportFormat,
     replace: Replace,
     body: UnreadBody,
-) -> (ImportOutcome, Result<CatalogueFile, ApiError>) {
+) -> (ImportOutcome, ApiResult<CatalogueFile>) {
     let mut import = match ProductImport::begin(&http.pipeline, workspace.id).await {
         Ok(import) => import,
         Err(stopped) => return (ImportOutcome::default(), Err(refused(stopped))),
@@ -204,7 +190,7 @@ async fn read(
     import: &mut ProductImport<'_>,
     reader: &mut ImportReader,
     mut body: UnreadBody,
-) -> Result<CatalogueFile, ApiError> {
+) -> ApiResult<CatalogueFile> {
     let time = http.core.config.server.body_time();
     let mut rows = Vec::new();
     let (mut size, mut hash) = (0, Sha256::new());

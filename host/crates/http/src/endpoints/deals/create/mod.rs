@@ -6,24 +6,19 @@ pub(super) mod body;
 
 use std::sync::Arc;
 
-use hyper::StatusCode;
 use serde::Serialize;
-use serde_json::{Map, Value, json};
+use serde_json::Map;
 use utoipa::ToSchema;
 
 use self::body::Draft;
 use super::schema;
-use crate::auth::PartnerCaller;
-use crate::body::UnreadBody;
-use crate::call::Call;
 use crate::endpoints::notifications::{
     answer as notification_answer, body as notification, instance,
 };
-use crate::error::{ApiError, Family};
+use crate::endpoints::prelude::*;
+use crate::error::Family;
 use crate::idempotency::{self, IdempotencyHeader};
 use crate::json;
-use crate::openapi::operation::describe;
-use crate::reply::ApiResponse;
 use crate::zod;
 use leadhost_domain::error_code::ErrorCode;
 use leadhost_domain::id::{AgentId, ConversationId, DealId};
@@ -59,11 +54,7 @@ describe!(create, |mut operation| {
             refusal(ErrorCode::TemplateNotFound, "Template 'autumn_offer' not found"),
         )])
 });
-pub async fn create(
-    call: &Call<'_>,
-    caller: &PartnerCaller,
-    unread: UnreadBody,
-) -> Result<ApiResponse, ApiError> {
+pub async fn create(call: &Call<'_>, caller: &PartnerCaller, unread: UnreadBody) -> ApiResult {
     let http = call.http;
     let key = IdempotencyHeader::from_call(call)?;
     let (body, held) = json::read(call, unread).await?;
@@ -104,7 +95,7 @@ async fn order(
     draft: Draft,
     (agent, phone, live): (Option<AgentId>, Option<Phone>, Option<Arc<Live>>),
     claim: Option<IdempotencyClaim>,
-) -> Result<NewDealRequest, ApiError> {
+) -> ApiResult<NewDealRequest> {
     let message = match (draft.template, agent) {
         (Some(template), agent) => {
             let channel = live.and_then(|live| Some((live.channel()?, live)));
