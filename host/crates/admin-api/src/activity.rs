@@ -1,7 +1,4 @@
-use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
-
-use leadhost_domain::time::Micros;
+use crate::prelude::*;
 use leadhost_domain::workspace::name_in_workspace;
 
 /// Counts of deliveries, leads, messages and failures in a period.
@@ -48,11 +45,6 @@ impl ActivityPeriod {
             Self::Day => "day",
             Self::Week => "week",
         }
-    }
-
-    /// Reads a word of the interface. `None` if it is not known.
-    pub fn from_text(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|one| one.as_str() == text)
     }
 }
 

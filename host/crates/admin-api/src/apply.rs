@@ -1,9 +1,8 @@
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
-use utoipa::ToSchema;
+use serde_json::json;
 
+use crate::prelude::*;
 use leadhost_domain::id::{AgentId, ConnectionId, PartnerId, WorkspaceId};
 use leadhost_domain::key::KeyKind;
 use leadhost_domain::workspace::{ChangeKind, PartKind};

@@ -1,8 +1,4 @@
-use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
-
-use super::columns::Cell;
-use crate::columns;
+use crate::prelude::*;
 use leadhost_domain::audit::{AuditCheckpoint, AuditRow};
 
 /// A page of the audit.

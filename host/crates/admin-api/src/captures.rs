@@ -3,11 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
-use utoipa::ToSchema;
-
 use super::deliveries::{DeliveryFacts, RequestView};
+use crate::prelude::*;
 use leadhost_domain::difference::ItemKind;
 use leadhost_domain::exchange::HttpRequest;
 use leadhost_domain::id::{AgentId, ConnectionId, DeliveryId, WorkspaceId};

@@ -1,6 +1,4 @@
-use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
-
+use crate::prelude::*;
 use leadhost_domain::setting::Setting;
 
 /// The configuration of the host that answers.

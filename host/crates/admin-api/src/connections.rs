@@ -1,18 +1,13 @@
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
-use utoipa::ToSchema;
-
 use super::apply::FileProblem;
-use crate::columns;
+use crate::prelude::*;
 use leadhost_domain::connection::{
     AllowedHost, ConnectionPause, Greeting, LeadFields, SourceChange,
 };
 use leadhost_domain::delivery::{DeliveryStatus, ItemOutcome};
 use leadhost_domain::exchange::SenderCheck;
 use leadhost_domain::id::{AgentId, ConnectionId, DeliveryId};
-use leadhost_domain::time::Micros;
 use leadhost_domain::word::words;
 
 /// The sources of all workspaces.

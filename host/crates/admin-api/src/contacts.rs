@@ -1,14 +1,9 @@
-use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
-
-use super::columns::Cell;
 use super::deals::DealSummary;
 use super::people::{ConversationSummary, TicketSummary};
-use crate::columns;
+use crate::prelude::*;
 use leadhost_domain::contact::FoundBy;
 use leadhost_domain::delivery::DeliveryStatus;
 use leadhost_domain::id::{ContactId, DeliveryId, ErasureId, KeyId, WorkspaceId};
-use leadhost_domain::time::Micros;
 
 /// The contacts that a search found.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]

@@ -1,15 +1,12 @@
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
-use utoipa::ToSchema;
+use serde_json::Map;
 
-use super::columns::{Cell, plain};
+use super::columns::plain;
 use super::people::{AgentName, ContactName, ConversationSummary, OwnerName, TicketSummary};
-use crate::columns;
+use crate::prelude::*;
 use leadhost_domain::delivery::ItemStatus;
 use leadhost_domain::id::{
     ConnectionId, DealId, DealLogId, DeliveryId, KeyId, PartnerId, ProductId, RepairId,
 };
-use leadhost_domain::time::Micros;
 use leadhost_domain::word::words;
 
 /// A page of deals, newest first.

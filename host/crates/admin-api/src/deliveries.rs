@@ -1,13 +1,8 @@
-use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
-
-use super::columns::Cell;
-use crate::columns;
+use crate::prelude::*;
 use leadhost_domain::delivery::{DeliveryStatus, FieldDiff, ItemOutcome};
 use leadhost_domain::id::{AgentId, ConnectionId, DeliveryId, WorkspaceId};
 use leadhost_domain::plugin::RanWith;
 use leadhost_domain::size;
-use leadhost_domain::time::Micros;
 
 /// A page of deliveries, newest first.
 #[derive(Debug, Default, Serialize, Deserialize, ToSchema)]

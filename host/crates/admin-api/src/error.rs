@@ -1,6 +1,4 @@
-use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
-
+use crate::prelude::*;
 use leadhost_domain::error_code::ErrorCode;
 
 /// An error of the admin API. Some refusals have more fields.

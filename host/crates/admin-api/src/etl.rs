@@ -1,12 +1,7 @@
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
-
-use super::columns::Cell;
-use crate::columns;
+use crate::prelude::*;
 use leadhost_domain::analytics::MetricSet;
-use leadhost_domain::time::Micros;
 
 /// How far analytics are counted.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]

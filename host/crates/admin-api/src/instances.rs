@@ -1,15 +1,12 @@
+use serde::Deserializer;
 use serde::de::Error as _;
-use serde::{Deserialize, Deserializer, Serialize};
-use serde_json::{Map, Value};
-use utoipa::ToSchema;
+use serde_json::Map;
 
-use super::columns::Cell;
 use super::connections::{Bound, change_in_words};
-use crate::columns;
+use crate::prelude::*;
 use leadhost_domain::channel::Template;
 use leadhost_domain::connection::{ConnectionPause, SourceChange};
 use leadhost_domain::id::AgentId;
-use leadhost_domain::time::Micros;
 use leadhost_domain::workspace::AgentKind;
 
 /// The instances of all workspaces, by workspace and number.

@@ -1,12 +1,9 @@
+use serde::Deserializer;
 use serde::de::Error as _;
-use serde::{Deserialize, Deserializer, Serialize};
-use utoipa::ToSchema;
 
-use super::columns::Cell;
-use crate::columns;
+use crate::prelude::*;
 use leadhost_domain::id::KeyId;
 use leadhost_domain::key::{KeyKind, Role};
-use leadhost_domain::time::Micros;
 use leadhost_domain::word::words;
 
 /// All keys, including revoked and expired ones.

@@ -1,6 +1,4 @@
-use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
-
+use crate::prelude::*;
 use leadhost_domain::plugin::Digest;
 use leadhost_domain::rollout::RolloutStage;
 

@@ -1,18 +1,14 @@
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 use utoipa::openapi::schema::{ObjectBuilder, Type};
 
-use super::columns::Cell;
 use super::instances::Instances;
-use crate::columns;
+use crate::prelude::*;
 use leadhost_domain::delivery::{DeliveryStatus, ItemOutcome};
 use leadhost_domain::id::{AgentId, ContactId, ConversationId, DeliveryId, MessageId, WorkspaceId};
 use leadhost_domain::message::{Actor, MessageState, Metadata};
 use leadhost_domain::plugin::RanWith;
 use leadhost_domain::text::counted;
-use leadhost_domain::time::Micros;
 use leadhost_domain::workspace::name_in_workspace;
 
 /// A page of messages, newest first.

@@ -13,6 +13,7 @@ use super::plugins::{PluginList, PluginView, VersionState};
 use super::repairs::RepairFacts;
 use super::rollouts::RolloutView;
 use super::status::{DiskView, ServiceStatus};
+use crate::prelude::*;
 use leadhost_domain::audit::{ActOutcome, AuditRow, LeftVersion, OperatorAct};
 use leadhost_domain::connection::{ChangeCause, SourceChange};
 use leadhost_domain::id::ConnectionId;
@@ -22,7 +23,7 @@ use leadhost_domain::repair::RepairState;
 use leadhost_domain::rollout::RolloutStage;
 use leadhost_domain::size;
 use leadhost_domain::text::{counted, quoted};
-use leadhost_domain::time::{Micros, rounded, whole_seconds};
+use leadhost_domain::time::{rounded, whole_seconds};
 use leadhost_domain::workspace::name_in_workspace;
 
 /// The answers of one service.

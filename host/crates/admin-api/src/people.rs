@@ -1,13 +1,8 @@
 //! Persons of a workspace as the answers of several resources name them, and their conversations and
 //! tickets.
 
-use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
-
-use super::columns::Cell;
-use crate::columns;
+use crate::prelude::*;
 use leadhost_domain::id::{AgentId, ContactId, ConversationId, DealId, OwnerId, TicketId};
-use leadhost_domain::time::Micros;
 
 /// A contact by its names.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]

@@ -1,11 +1,8 @@
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
-
 use super::activity::ActivityPeriod;
+use crate::prelude::*;
 use leadhost_domain::plugin::Digest;
-use leadhost_domain::time::Micros;
 
 /// The calls of a plugin's versions in a period, on one host.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]

@@ -1,9 +1,7 @@
-use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
-
 use super::hosts::HostView;
 use super::open_rollouts::OpenRollout;
 use super::repairs::RepairFacts;
+use crate::prelude::*;
 use leadhost_domain::accept::{AcceptWord, Concern};
 use leadhost_domain::difference::{
     Coverage, DifferenceGroup, DifferenceKind, Differences, FieldDifference, Needed,
@@ -11,7 +9,6 @@ use leadhost_domain::difference::{
 use leadhost_domain::host_names::Behind;
 use leadhost_domain::plugin::{CircuitFunction, Digest, PluginKind, SecretDeclaration};
 use leadhost_domain::publisher::Publisher;
-use leadhost_domain::time::Micros;
 use leadhost_domain::word::words;
 
 /// The stored plugins, and recent refusals.

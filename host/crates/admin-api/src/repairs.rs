@@ -1,17 +1,12 @@
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
-use utoipa::ToSchema;
 use uuid::Uuid;
 
-use super::columns::Cell;
-use crate::columns;
+use crate::prelude::*;
 use leadhost_domain::id::{ConnectionId, DeliveryId, RepairId, WorkspaceId};
 use leadhost_domain::plugin::Digest;
 use leadhost_domain::repair::{RepairField, RepairState, RepairUndone, RepairedKind};
 use leadhost_domain::text::counted;
-use leadhost_domain::time::Micros;
 
 /// The repair to start.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]

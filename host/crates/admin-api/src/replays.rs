@@ -2,13 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
-
+use crate::prelude::*;
 use leadhost_domain::delivery::{DeliveryStatus, ItemOutcome};
 use leadhost_domain::id::{ConnectionId, DeliveryId};
 use leadhost_domain::repair::CREATED_MESSAGE;
-use leadhost_domain::time::Micros;
 
 /// How to convert many deliveries again, or to release them from quarantine.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]

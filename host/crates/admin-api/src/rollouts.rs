@@ -1,10 +1,8 @@
 use std::cmp::Reverse;
 
-use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
-
 use super::open_rollouts::RolloutVersion;
 use super::plugins::{SendDifferences, VerifiedPlugin};
+use crate::prelude::*;
 use leadhost_domain::accept::AcceptWord;
 use leadhost_domain::difference::{ComparisonCounts, DifferenceGroup, Differences};
 use leadhost_domain::host_names::Behind;
@@ -12,7 +10,7 @@ use leadhost_domain::id::ConnectionId;
 use leadhost_domain::limits;
 use leadhost_domain::rollout::{RolloutChange, RolloutMode, RolloutPlan, RolloutStage};
 use leadhost_domain::text::counted;
-use leadhost_domain::time::{Micros, rounded};
+use leadhost_domain::time::rounded;
 
 /// The rollout to start.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]

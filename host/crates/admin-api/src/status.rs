@@ -1,19 +1,15 @@
-use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 use uuid::Uuid;
 
-use super::columns::Cell;
 use super::etl::MetricSetFreshness;
 use super::hosts::HostView;
 use super::open_rollouts::OpenRollout;
-use crate::columns;
+use crate::prelude::*;
 use leadhost_domain::backlog::{Backlog, PoolUsage};
 use leadhost_domain::host_names::Behind;
 use leadhost_domain::id::{ConnectionId, HostId};
 use leadhost_domain::limits;
 use leadhost_domain::plugin::Digest;
 use leadhost_domain::text::counted;
-use leadhost_domain::time::Micros;
 use leadhost_domain::workspace::name_in_workspace;
 
 /// The state of the service: its hosts, its plugins and its backlog.

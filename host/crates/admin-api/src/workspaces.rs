@@ -1,9 +1,5 @@
-use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
-
 use super::apply::ChangeView;
-use super::columns::Cell;
-use crate::columns;
+use crate::prelude::*;
 use leadhost_domain::id::{AgentId, OwnerId};
 use leadhost_domain::workspace::{AgentKind, Workspace};
 
