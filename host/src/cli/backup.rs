@@ -2,10 +2,10 @@
 //! itself instead of calling the service, so it needs no key and works on a machine whose
 //! service no longer starts.
 
-use crate::cli::prelude::*;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use crate::cli::prelude::*;
 use leadhost_config::Config;
 use leadhost_domain::clock::{Clock as _, SystemClock};
 use leadhost_domain::size;

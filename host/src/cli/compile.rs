@@ -2,11 +2,11 @@
 //! service starts it as a child process for each new plugin. Before it reads a byte of the
 //! component it limits its own memory and processor time, and lowers its own priority.
 
-use crate::cli::prelude::*;
 use std::path::PathBuf;
 
 use rustix::process::{Resource, Rlimit, setrlimit};
 
+use crate::cli::prelude::*;
 use leadhost_plugin::{COMPILE_EXIT_INVALID, CodeUse, compile_component, lower_priority};
 
 #[derive(Args)]

@@ -1,7 +1,8 @@
 //! A confirmation before an action that cannot be undone.
 
-use crate::cli::prelude::*;
 use std::io::{self, BufRead as _, IsTerminal as _};
+
+use crate::cli::prelude::*;
 
 /// Asks at the terminal, and fails unless the answer is yes.
 pub fn confirm(question: &str) -> CommandResult {

@@ -2,10 +2,11 @@
 //! command declares its own options, and most take those that name the service: these are moved behind
 //! the command, which accepts or refuses them there.
 
-use crate::cli::prelude::*;
 use std::ffi::OsString;
 
 use clap::{Arg, Args as _, Command};
+
+use crate::cli::prelude::*;
 
 /// Returns the arguments of this program with the options that name the service behind the last word of
 /// the command. Without a command they are left out, so that the help or what is missing is said, and

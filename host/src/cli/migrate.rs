@@ -2,10 +2,10 @@
 //! its progress, may be interrupted at any point and run again, and shows the row counts and
 //! digests by which it compared both sides.
 
-use crate::cli::prelude::*;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use crate::cli::prelude::*;
 use leadhost_config::StoreUrl;
 use leadhost_domain::clock::SystemClock;
 use leadhost_egress::seal;

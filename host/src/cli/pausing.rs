@@ -1,6 +1,6 @@
-use crate::cli::prelude::*;
 use serde::de::IgnoredAny;
 
+use crate::cli::prelude::*;
 use leadhost_admin_api::connections::PauseRequest;
 
 pub async fn pause(

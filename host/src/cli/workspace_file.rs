@@ -2,11 +2,11 @@
 //! machine of the user; the service gets values. A reference that cannot be resolved is sent as
 //! such, so that the service lists it with the other problems of the file.
 
-use crate::cli::prelude::*;
 use std::path::Path;
 
 use serde_json::Map;
 
+use crate::cli::prelude::*;
 use leadhost_admin_api::apply;
 
 pub fn read(path: &Path) -> CommandResult<Value> {

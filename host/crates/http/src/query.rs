@@ -135,6 +135,23 @@ impl<'a> Query<'a> {
         })
     }
 
+    /// Returns a word of a set. `what` it is, with its article.
+    pub fn word<T: Copy, const N: usize>(
+        &self,
+        name: &str,
+        what: &str,
+        (all, as_str): ([T; N], fn(T) -> &'static str),
+    ) -> Result<Option<T>, ApiError> {
+        let Some(word) = self.filled(&[name]) else {
+            return Ok(None);
+        };
+        let found = all.into_iter().find(|one| as_str(*one) == word);
+        found.map(Some).ok_or_else(|| {
+            let known = all.map(as_str).join(", ");
+            ApiError::BadRequest(format!("`{name}={word}` is not {what}; there are {known}."))
+        })
+    }
+
     pub fn name_ignored(&self, known: &[String], headers: &mut HeaderMap) {
         let mut ignored: Vec<&str> = Vec::new();
         for (name, _) in self.pairs() {

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::local::EngineFlags;
-use super::{component_file, project, verifying};
+use super::{component_file, verifying};
 use crate::cli::prelude::*;
 use leadhost_admin_api::plugins::CheckedPlugin;
 use leadhost_domain::accept::Concern;
@@ -23,6 +23,8 @@ pub struct Check {
     service: ServiceAddress,
 }
 
+pub const TRYING: &str = "compiling and running the trial";
+
 impl Check {
     /// Prints what the trial of the plugin shows. It activates nothing.
     pub async fn run(self) -> CommandResult {
@@ -39,11 +41,7 @@ impl Check {
             .service
             .client()
             .map_err(|failure| failure.also(ELSE))?;
-        let progress = ProgressLine::start("compiling and running the trial");
-        let digest = Digest::compute(&wasm);
-        let request = client.post_wasm("/admin/v1/plugins/check", wasm);
-        let answer = verifying::shown(&client, &progress, &digest.0, request).await;
-        drop(progress);
+        let answer = verifying::send(&client, TRYING, "/admin/v1/plugins/check", wasm).await;
         let answer = answer.map_err(|failure| failure.also(ELSE))?;
         let report = answer.map_err(|refusal| refusal.about(&self.file.to_string_lossy()))?;
         self.engine.show_of(&client).await?;
@@ -56,15 +54,8 @@ impl Check {
         engine
             .check_trust(&wasm)
             .map_err(|failure| failure.about(&self.file))?;
-        let progress = ProgressLine::start("compiling and running the trial");
-        let prepared = engine
-            .load(wasm)
-            .await
-            .map_err(|failure| failure.about(&self.file));
-        drop(progress);
-        let prepared = prepared?;
+        let prepared = engine.load_of(&self.file, TRYING, wasm).await?;
         let loaded = &prepared.loaded;
-        project::check_built(&self.file, loaded)?;
         if self.service.json() {
             say_json(&json!({
                 "name": loaded.description.name,

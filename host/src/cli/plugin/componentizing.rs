@@ -1,10 +1,10 @@
 //! Turns a core module into a component in a child process of the same program
 //! (`cli/componentize.rs`), under limits: a module that breaks the encoder breaks only the child.
 
-use crate::cli::prelude::*;
 use std::io::{Result as IoResult, Write as _};
 use std::process::{Command, Output, Stdio};
 
+use crate::cli::prelude::*;
 use leadhost_plugin::COMPILE_EXIT_INVALID;
 
 pub fn componentize(module: &[u8]) -> Result<Vec<u8>, String> {

@@ -25,7 +25,7 @@ impl Doctor {
         let progress = ProgressLine::start("asking the toolchains for their versions");
         let mut rows = Vec::new();
         let mut missing = Vec::new();
-        for need in &NEEDS {
+        for need in NEEDS {
             let languages = need.languages.iter().copied().filter(is_asked);
             let languages: Vec<&str> = languages.map(Language::title).collect();
             if !languages.is_empty() {

@@ -43,15 +43,13 @@ impl Impact {
             ("since", since.clone()),
             ("seconds", self.seconds.map(|seconds| seconds.to_string())),
         ]);
-        let progress = ProgressLine::start("converting stored deliveries with both versions");
         let path = format!("/admin/v1/plugins/{}/impact{query}", encoded(name));
         let request = ImpactRequest {
             digest: digest.to_owned(),
             against,
         };
-        let request = client.post(&path, &request);
-        let answer = verifying::shown(&client, &progress, digest, request).await?;
-        drop(progress);
+        let answer = verifying::ask(&client, verify::COMPARING, (&path, digest), &request).await?;
+        let answer = answer.map_err(CommandFailure::from)?;
         let since = since.as_deref();
         client.print(&answer, |impact| show(impact, since, client.flags()));
         Ok(())

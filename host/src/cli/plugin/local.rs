@@ -1,7 +1,6 @@
 //! The engine of the service on this machine, for integrators: the same limits and the same trial, but
 //! no store and no connections.
 
-use crate::cli::prelude::*;
 use std::error::Error as _;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
@@ -11,6 +10,8 @@ use std::time::SystemTime;
 use leadhost_golden::Case;
 use serde::Deserialize;
 
+use super::project;
+use crate::cli::prelude::*;
 use leadhost_admin_api::status::ServiceStatus;
 use leadhost_config::{Config, PluginsSection};
 use leadhost_domain::clock::SystemClock;
@@ -119,6 +120,21 @@ impl LocalEngine {
             .await
             .map_err(|error| refused(&error))?;
         forget_old_code(&self.folder.join("compiled"));
+        Ok(prepared)
+    }
+
+    /// Loads the plugin of a file, of which the file of its project has to be true. Meanwhile shows `doing`.
+    pub async fn load_of(
+        &self,
+        file: &Path,
+        doing: &str,
+        wasm: Vec<u8>,
+    ) -> CommandResult<PreparedVersion> {
+        let progress = ProgressLine::start(doing);
+        let prepared = self.load(wasm).await;
+        drop(progress);
+        let prepared = prepared.map_err(|failure| failure.about(file))?;
+        project::check_built(file, &prepared.loaded)?;
         Ok(prepared)
     }
 

@@ -44,7 +44,6 @@ use self::unstored::UnstoredComponent;
 use crate::cli::prelude::*;
 use leadhost_admin_api::plugins::{ActivateRequest, RollbackRequest};
 use leadhost_domain::accept::AcceptWord;
-use leadhost_domain::plugin::Digest;
 
 #[derive(Subcommand)]
 pub enum Plugin {
@@ -137,27 +136,19 @@ impl Activate {
     /// on the new one.
     pub async fn run(self) -> CommandResult {
         let client = self.service.client()?;
-        let progress = || {
-            ProgressLine::start(
-                "compiling, running the trial, and comparing with the active version",
-            )
-        };
+        let doing = "compiling, running the trial, and comparing with the active version";
         let answer = match stored(&self.what) {
             Some((name, digest)) => {
-                let progress = progress();
                 let path = format!("/admin/v1/plugins/{}/activate", encoded(name));
                 let body = ActivateRequest {
                     digest: digest.to_owned(),
                     accept: texts(&self.accept),
                 };
-                let request = client.try_post(&path, &body);
-                verifying::shown(&client, &progress, digest, request).await?
+                verifying::ask(&client, doing, (&path, digest), &body).await?
             }
             None => {
                 let UnstoredComponent { wasm, source } =
                     unstored::read(&self.what, &client).await?;
-                let progress = progress();
-                let digest = Digest::compute(&wasm);
                 let accept: String = self
                     .accept
                     .iter()
@@ -165,8 +156,7 @@ impl Activate {
                     .collect();
                 let query = query(&[("activate", Some("true".to_owned())), ("source", source)]);
                 let path = format!("/admin/v1/plugins{query}{accept}");
-                let request = client.post_wasm(&path, wasm);
-                verifying::shown(&client, &progress, &digest.0, request).await?
+                verifying::send(&client, doing, &path, wasm).await?
             }
         };
         let deployed =

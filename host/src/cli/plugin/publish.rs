@@ -3,17 +3,16 @@
 
 use std::path::PathBuf;
 
-use super::check::{show as show_check, tried};
+use super::check::{TRYING, show as show_check, tried};
 use super::local::{EngineFlags, LocalEngine};
 use super::{
     answers::{explain, say_active},
     component_file, project, test, verify, verifying,
 };
-use crate::cli::client::RemoteFlags;
+use crate::cli::client::{AdminAnswer, RemoteFlags};
 use crate::cli::prelude::*;
 use leadhost_admin_api::plugins::{CheckedPlugin, DeployedPlugin, VerifiedPlugin};
 use leadhost_domain::accept::AcceptWord;
-use leadhost_domain::plugin::Digest;
 
 #[derive(Args)]
 pub struct Publish {
@@ -71,7 +70,7 @@ impl Publish {
     /// Makes the trial of an activation on this machine, golden cases included.
     async fn try_here(&self, engine: &LocalEngine, wasm: Vec<u8>) -> CommandResult {
         self.step(1, "trial on this machine, with the golden cases");
-        let progress = ProgressLine::start("compiling and running the trial");
+        let progress = ProgressLine::start(TRYING);
         let prepared = engine.load(wasm).await;
         drop(progress);
         let prepared = prepared.map_err(|failure| {
@@ -96,11 +95,9 @@ impl Publish {
     /// Makes the trial in the service, which knows what an activation would change.
     async fn check(&self, client: &AdminClient, wasm: Vec<u8>) -> CommandResult {
         self.step(2, "trial in the service");
-        let progress = ProgressLine::start("compiling and running the trial");
-        let request = client.post_wasm::<CheckedPlugin>("/admin/v1/plugins/check", wasm);
-        let answer = request.await;
-        drop(progress);
-        let report = answer?.map_err(|refusal| refusal.about(&self.file.to_string_lossy()))?;
+        let answer = verifying::send(client, TRYING, "/admin/v1/plugins/check", wasm).await?;
+        let report: AdminAnswer<CheckedPlugin> =
+            answer.map_err(|refusal| refusal.about(&self.file.to_string_lossy()))?;
         if !client.json() {
             show_check(&report);
         }
@@ -135,13 +132,10 @@ impl Publish {
             ("last", self.last.map(|last| last.to_string())),
             ("seconds", self.seconds.map(|seconds| seconds.to_string())),
         ]);
-        let progress = ProgressLine::start("converting stored deliveries with both versions");
-        let digest = Digest::compute(&wasm);
         let path = format!("/admin/v1/plugins/verify{query}");
-        let request = client.post_wasm::<VerifiedPlugin>(&path, wasm);
-        let answer = verifying::shown(client, &progress, &digest.0, request).await;
-        drop(progress);
-        let verified = answer?.map_err(|refusal| refusal.about(&self.file.to_string_lossy()))?;
+        let answer = verifying::send(client, verify::COMPARING, &path, wasm).await?;
+        let verified: AdminAnswer<VerifiedPlugin> =
+            answer.map_err(|refusal| refusal.about(&self.file.to_string_lossy()))?;
         if !client.json() {
             let asked = verify::GivenOptions::default();
             verify::show_part(&verified, "stored deliveries", &asked);
@@ -170,12 +164,8 @@ impl Publish {
             .map(|word| format!("&accept={word}"))
             .collect();
         let path = format!("/admin/v1/plugins?activate=true{accept}");
-        let progress = ProgressLine::start("activating");
-        let digest = Digest::compute(&wasm);
-        let request = client.post_wasm::<DeployedPlugin>(&path, wasm);
-        let answer = verifying::shown(client, &progress, &digest.0, request).await;
-        drop(progress);
-        let deployed = answer?.map_err(|refusal| {
+        let answer = verifying::send(client, "activating", &path, wasm).await?;
+        let deployed: AdminAnswer<DeployedPlugin> = answer.map_err(|refusal| {
             explain(refusal.about(&self.file.to_string_lossy()), client.json())
         })?;
         client.print(&deployed, |deployed| {

@@ -11,7 +11,6 @@ use leadhost_golden::{Call, Case, Delivery};
 use super::body::BodyFormat;
 use super::component_file::{self, read_bytes};
 use super::local::{ConversionOutput, EngineFlags, LocalEngine};
-use super::project;
 use crate::cli::prelude::*;
 use leadhost_admin_api::tried;
 use leadhost_domain::json::too_deep;
@@ -138,13 +137,8 @@ impl Run {
     pub async fn call(&self, body: Vec<u8>, config: Value) -> CommandResult<PluginCall> {
         let component = component_file::read(&self.file)?.without_cases()?;
         let engine = self.engine.start(self.service_config.as_deref())?;
-        let progress = ProgressLine::start("compiling");
-        let prepared = engine.load(component.clone()).await;
-        drop(progress);
-        let loaded = prepared
-            .map_err(|failure| failure.about(&self.file))?
-            .loaded;
-        project::check_built(&self.file, &loaded)?;
+        let loading = engine.load_of(&self.file, "compiling", component.clone());
+        let loaded = loading.await?.loaded;
         self.check_config(&engine, &loaded, &config).await?;
         let case = Arc::new(self.case(loaded.kind, body, config));
         let begun = Instant::now();

@@ -1,5 +1,6 @@
-use crate::cli::prelude::*;
 use std::path::{Path, PathBuf};
+
+use crate::cli::prelude::*;
 
 /// The folder of plugins of the image.
 const SHARED: &str = "/usr/share/leadhost/plugins";

@@ -1,11 +1,12 @@
 //! The file of a signing key: PKCS #8 in PEM, a format that other programs also write.
 
-use crate::cli::prelude::*;
 use std::path::Path;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use zeroize::Zeroizing;
+
+use crate::cli::prelude::*;
 
 const BEGIN: &str = "-----BEGIN PRIVATE KEY-----";
 const END: &str = "-----END PRIVATE KEY-----";

@@ -8,7 +8,6 @@ use leadhost_golden::{Case, load_dir, write_expect};
 
 use super::component_file::{self, ComponentFile, GOLDEN};
 use super::local::{ConversionOutput, EngineFlags, LocalEngine};
-use super::project;
 use crate::cli::prelude::*;
 use leadhost_plugin::{CallError, Loaded};
 
@@ -43,13 +42,8 @@ impl Test {
         let component = component_file::read_current(&self.file, stale)?;
         let chosen = self.choose(&component)?;
         let engine = self.engine.start(self.service_config.as_deref())?;
-        let progress = ProgressLine::start("compiling");
-        let prepared = engine.load(component.without_cases()?).await;
-        drop(progress);
-        let loaded = prepared
-            .map_err(|failure| failure.about(&self.file))?
-            .loaded;
-        project::check_built(&self.file, &loaded)?;
+        let wasm = component.without_cases()?;
+        let loaded = engine.load_of(&self.file, "compiling", wasm).await?.loaded;
         self.engine.show(&engine);
         let mut tally = TestTally::default();
         let mut crashes = Crashes::default();
@@ -181,11 +175,8 @@ pub async fn write_missing(
     if missing.is_empty() {
         return Ok(());
     }
-    let progress = ProgressLine::start("compiling");
-    let prepared = engine.load(component.without_cases()?).await;
-    drop(progress);
-    let loaded = prepared.map_err(|failure| failure.about(file))?.loaded;
-    project::check_built(file, &loaded)?;
+    let wasm = component.without_cases()?;
+    let loaded = engine.load_of(file, "compiling", wasm).await?.loaded;
     for case in missing {
         let case = Arc::new(case);
         let name = &case.name;

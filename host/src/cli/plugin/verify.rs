@@ -2,7 +2,8 @@ use super::{check, named::stored, unstored, verifying};
 use crate::cli::prelude::*;
 use leadhost_admin_api::plugins::{SendDifferences, VerifiedPlugin, VerifyRequest};
 use leadhost_domain::difference::{DifferenceGroup, Differences, FieldDifference};
-use leadhost_domain::plugin::Digest;
+
+pub const COMPARING: &str = "converting stored deliveries with both versions";
 
 const NOT_COVERED: &str =
     "Connections of which none was chosen, because there are too many or the time was over";
@@ -38,24 +39,18 @@ impl Verify {
             ("failed", self.failed.then(|| "true".to_owned())),
             ("seconds", self.seconds.map(|seconds| seconds.to_string())),
         ]);
-        let progress = || ProgressLine::start("converting stored deliveries with both versions");
         let answer = match stored(&self.what) {
             Some((name, digest)) => {
-                let progress = progress();
                 let path = format!("/admin/v1/plugins/{}/verify{query}", encoded(name));
                 let body = VerifyRequest {
                     digest: digest.to_owned(),
                 };
-                let request = client.try_post(&path, &body);
-                verifying::shown(&client, &progress, digest, request).await?
+                verifying::ask(&client, COMPARING, (&path, digest), &body).await?
             }
             None => {
                 let wasm = unstored::read(&self.what, &client).await?.wasm;
-                let progress = progress();
                 let path = format!("/admin/v1/plugins/verify{query}");
-                let digest = Digest::compute(&wasm);
-                let request = client.post_wasm(&path, wasm);
-                verifying::shown(&client, &progress, &digest.0, request).await?
+                verifying::send(&client, COMPARING, &path, wasm).await?
             }
         };
         let verified = answer.map_err(|refusal| refusal.about(&self.what))?;

@@ -2,7 +2,6 @@
 //! it, and counts its lines. For a report of all refused lines, the thread also parses the lines
 //! by the same rules as the service.
 
-use crate::cli::prelude::*;
 use std::collections::HashMap;
 use std::fs::File;
 use std::hash::BuildHasher as _;
@@ -16,6 +15,7 @@ use std::task::{Context, Poll};
 use hyper::body::{Body, Bytes, Frame};
 use tokio::sync::{mpsc, oneshot};
 
+use crate::cli::prelude::*;
 use leadhost_pipeline::import::{ImportFormat, ImportReader};
 
 /// Bytes of one piece, and pieces in flight.

@@ -3,10 +3,10 @@
 //! for a file, each sealed secret names its key. A key that replaces a lost one counts at once, before
 //! a secret is sealed with it: its id is in the store of both kinds.
 
-use crate::cli::prelude::*;
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use crate::cli::prelude::*;
 use leadhost_egress::seal::{self, Environment, KeyError, Sealer};
 use leadhost_store::{Store, StoreError};
 

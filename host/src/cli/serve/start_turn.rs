@@ -1,12 +1,12 @@
 //! Hosts that start at the same time on one database take turns for their first steps: one of them
 //! creates the first admin key and applies the first workspace file, and the others find them.
 
-use crate::cli::prelude::*;
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::task::JoinHandle;
 
+use crate::cli::prelude::*;
 use leadhost_pipeline::Pipeline;
 use leadhost_pipeline::fleet::FleetJob;
 

@@ -1,7 +1,7 @@
-use crate::endpoints::prelude::*;
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use crate::endpoints::prelude::*;
 use leadhost_domain::id::WorkspaceId;
 
 #[derive(Serialize, ToSchema)]

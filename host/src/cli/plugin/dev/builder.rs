@@ -1,7 +1,6 @@
 //! One build of a project: its commands in a shell of their own process group, so that all that they
 //! started ends with them. The output is kept, bounded, and shown only of a build that fails.
 
-use crate::cli::prelude::*;
 use std::collections::VecDeque;
 use std::io;
 use std::os::fd::OwnedFd;
@@ -14,6 +13,7 @@ use tokio::io::AsyncReadExt as _;
 use tokio::net::unix::pipe;
 use tokio::process::{Child, Command};
 
+use crate::cli::prelude::*;
 use leadhost_config::shutdown::Shutdown;
 
 /// Bytes of a build's output that are kept: the first and the last ones of so many.

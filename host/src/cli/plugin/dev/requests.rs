@@ -1,7 +1,6 @@
 //! The requests that the private service answered, read from its log: the line of each request and
 //! the span around it.
 
-use crate::cli::prelude::*;
 use std::fmt::Debug;
 use std::time::Duration;
 
@@ -13,6 +12,8 @@ use tracing_subscriber::filter::filter_fn;
 use tracing_subscriber::layer::Context;
 use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::{Layer, Registry};
+
+use crate::cli::prelude::*;
 
 /// The target of the line that each request has.
 const ACCESS: &str = "leadhost::access";

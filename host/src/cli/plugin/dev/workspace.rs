@@ -1,12 +1,12 @@
 //! The workspace of the private service: one connection for a converter, one instance for an adapter,
 //! with the fields that the author gives. Secrets that are not given are generated.
 
-use crate::cli::prelude::*;
 use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::Map;
 
+use crate::cli::prelude::*;
 use leadhost_domain::exchange::{Scheme, SenderCheck};
 use leadhost_domain::plugin::{PluginKind, SecretDeclaration, SecretKind};
 use leadhost_plugin::{CallBudget, Loaded, Plugins, TRIAL_LANE};

@@ -1,7 +1,6 @@
 //! The credentials for a registry, where `docker login` and `podman login` keep them: in
 //! `~/.docker/config.json`, or with a program that this file names.
 
-use crate::cli::prelude::*;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -11,6 +10,8 @@ use oci_client::secrets::RegistryAuth;
 use serde::de::IgnoredAny;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
+
+use crate::cli::prelude::*;
 
 /// Timeout of the program that keeps credentials. It may ask the user for consent.
 const PATIENCE: Duration = Duration::from_secs(60);

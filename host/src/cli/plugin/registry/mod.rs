@@ -7,7 +7,6 @@ mod artifact;
 mod credentials;
 mod failure;
 
-use crate::cli::prelude::*;
 use std::path::Path;
 use std::time::Duration;
 
@@ -27,6 +26,7 @@ pub use address::RegistryAddress;
 use self::artifact::PackedArtifact;
 use self::credentials::Credentials;
 use self::failure::Exchange;
+use crate::cli::prelude::*;
 use leadhost_config::Config;
 use leadhost_domain::size;
 

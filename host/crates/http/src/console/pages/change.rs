@@ -1,11 +1,11 @@
 //! Changes of a connection or an instance: a new value of a secret, another configuration. A form has the
 //! version of the configuration that it shows, so that two operators do not overwrite each other.
 
-use crate::console::pages::prelude::*;
 use std::collections::BTreeMap;
 
 use serde::Deserialize as _;
 
+use crate::console::pages::prelude::*;
 use leadhost_admin_api::apply::{FileProblem, GENERATED, RefusedFile};
 use leadhost_admin_api::connections::{Bound, ChangeRequest, Changed, Connections};
 use leadhost_admin_api::instances::InstanceView;

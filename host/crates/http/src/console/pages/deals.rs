@@ -1,6 +1,6 @@
-use crate::console::pages::prelude::*;
 use serde_json::Map;
 
+use crate::console::pages::prelude::*;
 use leadhost_admin_api::columns::plain;
 use leadhost_admin_api::deals::{DealDetail, DealSummary, Deals};
 use leadhost_admin_api::workspaces::Workspaces;

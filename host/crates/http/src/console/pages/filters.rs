@@ -1,7 +1,8 @@
 //! The filters of a list, as the address of its page has them, and what the admin API returns for them.
 
-use crate::console::pages::prelude::*;
 use serde::de::DeserializeOwned;
+
+use crate::console::pages::prelude::*;
 
 /// What the admin API returns for the filters of a page's address. If it refuses them, `found` is what the
 /// page shows instead, with the refusal above the form that keeps what was typed.

@@ -54,14 +54,9 @@ pub async fn show(call: &Call<'_>) -> ApiResult {
 }
 
 pub(super) fn period(query: &Query<'_>) -> ApiResult<ActivityPeriod> {
-    let Some(word) = query.filled(&["period"]) else {
-        return Ok(ActivityPeriod::default());
-    };
-    ActivityPeriod::from_text(word).ok_or_else(|| {
-        ApiError::BadRequest(format!(
-            "`period={word}` is not a period; there are hour, day, week."
-        ))
-    })
+    let words = (ActivityPeriod::ALL, ActivityPeriod::as_str as fn(_) -> _);
+    let period = query.word("period", "a period", words)?;
+    Ok(period.unwrap_or_default())
 }
 
 /// The slots of a period, in units that are counted: five minutes or hours.

@@ -1,6 +1,6 @@
-use crate::endpoints::admin::prelude::*;
 use std::collections::BTreeMap;
 
+use crate::endpoints::admin::prelude::*;
 use leadhost_admin_api::deals::{DealSummary, ProductName};
 use leadhost_admin_api::people::{
     AgentName, ContactName, ConversationSummary, OwnerName, TicketSummary,

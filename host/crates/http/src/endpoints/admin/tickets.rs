@@ -103,15 +103,8 @@ fn filter(call: &Call<'_>) -> ApiResult<TicketFilter> {
         limit: page_limit(&query)?,
         ..TicketFilter::default()
     };
-    if let Some(word) = query.filled(&["status"]) {
-        let status = TicketStatus::from_text(word).ok_or_else(|| {
-            let words = TicketStatus::ALL.map(TicketStatus::as_str).join(", ");
-            ApiError::BadRequest(format!(
-                "`status={word}` is not a status; there are {words}."
-            ))
-        })?;
-        filter.status = Some(status);
-    }
+    let words = (TicketStatus::ALL, TicketStatus::as_str as fn(_) -> _);
+    filter.status = query.word("status", "a status", words)?;
     if let Some(text) = query.filled(&["deal"]) {
         let id = text
             .trim()

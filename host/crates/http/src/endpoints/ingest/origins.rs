@@ -1,7 +1,6 @@
 //! Lets pages of other origins post to a connection, by the rules of CORS. A form in a browser
 //! is a sender like any other, but its page's origin has to be allowed.
 
-use crate::endpoints::prelude::*;
 use hyper::HeaderMap;
 use hyper::header::{
     ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
@@ -9,6 +8,7 @@ use hyper::header::{
     HeaderName, HeaderValue, ORIGIN, VARY,
 };
 
+use crate::endpoints::prelude::*;
 use leadhost_domain::connection::ANY_ORIGIN;
 use leadhost_pipeline::intake::{self, Address};
 

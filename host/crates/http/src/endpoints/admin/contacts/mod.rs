@@ -58,43 +58,9 @@ async fn by_key(
 }
 
 fn counts(erased: store::Erased) -> ErasedCounts {
-    let store::Erased {
-        contacts,
-        contact_keys,
-        deals,
-        deal_changes,
-        deal_logs,
-        conversations,
-        messages,
-        message_errors,
-        tickets,
-        sends,
-        holds,
-        channel_refs,
-        idempotency_answers,
-        deliveries,
-        shared_deliveries,
-        fetch_answers,
-        repair_changes,
-    } = erased;
-    ErasedCounts {
-        contacts,
-        contact_keys,
-        deals,
-        deal_changes,
-        deal_logs,
-        conversations,
-        messages,
-        message_errors,
-        tickets,
-        sends,
-        holds,
-        channel_refs,
-        idempotency_answers,
-        deliveries,
-        shared_deliveries,
-        fetch_answers,
-        repair_changes,
+    view! { ErasedCounts from erased: contacts, contact_keys, deals, deal_changes, deal_logs,
+        conversations, messages, message_errors, tickets, sends, holds, channel_refs,
+        idempotency_answers, deliveries, shared_deliveries, fetch_answers, repair_changes
     }
 }
 

@@ -130,16 +130,8 @@ pub(super) async fn filter(call: &Call<'_>) -> ApiResult<DeliveryFilter> {
         limit: page_limit(&query)?,
         ..DeliveryFilter::default()
     };
-    if let Some(word) = query.filled(&["status"]) {
-        let status = DeliveryStatus::from_text(word).ok_or_else(|| {
-            let words: Vec<_> = DeliveryStatus::ALL.iter().map(|one| one.as_str()).collect();
-            ApiError::BadRequest(format!(
-                "`status={word}` is not a status; there are {}.",
-                words.join(", ")
-            ))
-        })?;
-        filter.status = Some(status);
-    }
+    let words = (DeliveryStatus::ALL, DeliveryStatus::as_str as fn(_) -> _);
+    filter.status = query.word("status", "a status", words)?;
     if let Some(text) = query.filled(&["connection"]) {
         filter.connection = Some(connections::find(&call.http.core.store, text).await?.id);
     }

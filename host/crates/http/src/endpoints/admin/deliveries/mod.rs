@@ -5,12 +5,12 @@ pub mod replay;
 pub mod replay_many;
 pub mod show;
 
-use crate::endpoints::admin::prelude::*;
 use std::collections::HashMap;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
+use crate::endpoints::admin::prelude::*;
 use leadhost_admin_api::deliveries::{DeliveryFacts, RequestView};
 use leadhost_domain::connection::ConnectionKind;
 use leadhost_domain::delivery::DeliveryStatus;

@@ -1,8 +1,8 @@
 pub mod create;
 
-use crate::endpoints::admin::prelude::*;
 use std::collections::BTreeMap;
 
+use crate::endpoints::admin::prelude::*;
 use leadhost_admin_api::keys::{KeyRevoked, KeyState, KeyView, Keys};
 use leadhost_domain::id::KeyId;
 use leadhost_domain::key::KeyRecord;

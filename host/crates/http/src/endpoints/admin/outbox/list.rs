@@ -52,13 +52,8 @@ async fn filter(call: &Call<'_>) -> ApiResult<OutboxFilter> {
         limit: page_limit(&query)?,
         ..OutboxFilter::default()
     };
-    if let Some(word) = query.filled(&["state"]) {
-        let state = MessageState::from_text(word).ok_or_else(|| {
-            let words = MessageState::ALL.map(MessageState::as_str).join(", ");
-            ApiError::BadRequest(format!("`state={word}` is not a state; there are {words}."))
-        })?;
-        filter.state = Some(state);
-    }
+    let words = (MessageState::ALL, MessageState::as_str as fn(_) -> _);
+    filter.state = query.word("state", "a state", words)?;
     if let Some(text) = query.filled(&["instance"]) {
         let agent = instances::find(&call.http.core.store, text).await?.agent;
         filter.workspace = Some(agent.workspace);

@@ -8,9 +8,9 @@ pub mod resolve;
 pub mod resolve_many;
 pub mod status;
 
-use crate::endpoints::admin::prelude::*;
 use uuid::Uuid;
 
+use crate::endpoints::admin::prelude::*;
 use leadhost_admin_api::outbox::SimulatedEvent;
 use leadhost_domain::connection::{Connection, ConnectionKind};
 use leadhost_domain::id::MessageId;

@@ -1,6 +1,6 @@
-use crate::endpoints::admin::prelude::*;
 use std::collections::HashMap;
 
+use crate::endpoints::admin::prelude::*;
 use leadhost_domain::connection::Connection;
 use leadhost_domain::workspace::{Workspace, name_in_workspace};
 use leadhost_store::Store;

@@ -1,6 +1,6 @@
-use crate::endpoints::admin::prelude::*;
 use std::collections::HashMap;
 
+use crate::endpoints::admin::prelude::*;
 use leadhost_admin_api::repairs::{
     RepairFacts, RepairUndoView, RepairView, RepairedDeliveries, RepairedRows, StayingChange,
 };
