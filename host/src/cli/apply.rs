@@ -1,8 +1,6 @@
 //! `leadhost apply`: sends a workspace file to the service and shows what it changed. It shows
 //! new keys and generated secrets once.
 
-use std::path::{Path, PathBuf};
-
 use hyper::StatusCode;
 use serde::Deserialize as _;
 
@@ -53,7 +51,7 @@ fn explain(file: &Path, refusal: ServiceRefusal) -> CommandFailure {
         })
         .collect();
     let file = file.display();
-    CommandFailure::new(format!("{file} was not applied:\n  {}", lines.join("\n  ")))
+    failed!("{file} was not applied:\n  {}", lines.join("\n  "))
         .hint("nothing was changed; correct the file and apply it again")
 }
 
@@ -65,9 +63,7 @@ fn show(report: &ApplyReport, flags: &ServiceFlags) {
     });
     if report.changes.is_empty() {
         let workspace = safe(&report.workspace);
-        say(&format!(
-            "Workspace {workspace} is as declared: no changes."
-        ));
+        say!("Workspace {workspace} is as declared: no changes.");
     }
     let title = ["Changed:", "Would change (dry run):"][usize::from(is_dry)];
     section(title, &["WHAT", "KIND", "NAME", "FIELDS"], changes);
@@ -109,11 +105,11 @@ fn show(report: &ApplyReport, flags: &ServiceFlags) {
     let title = "\nNew secrets for sources and providers, shown only this once:";
     section(title, &["FOR", "SECRET", "VALUE"], generated);
     for warning in &report.warnings {
-        complain(&safe(&format!(
+        complain_line!(
             "warning: {}: {}",
             optional(warning.path.as_ref()),
             flags.complete(&warning.message)
-        )));
+        );
     }
 }
 

@@ -1,17 +1,13 @@
 //! `leadhost audit`: the acts of operators. With `--export` it reads all rows, checks that none was changed,
 //! or removed but after its retention, and prints those that were asked for.
 
-use serde::Serialize;
-
-use crate::cli::client::query_of;
 use crate::cli::output::is_closed;
 use crate::cli::page::{PageFlags, show_next_page};
 use crate::cli::prelude::*;
-use crate::cli::verbs::ServiceCommand;
 use leadhost_admin_api::audit::Audit as Listed;
 use leadhost_domain::audit::{AuditCheckpoint, AuditRow};
-use leadhost_domain::clock::{Clock as _, SystemClock};
-use leadhost_domain::time::{Micros, parse_moment};
+use leadhost_domain::clock::Clock as _;
+use leadhost_domain::time::parse_moment;
 
 #[derive(Args, Serialize)]
 pub struct ShowAudit {
@@ -99,7 +95,7 @@ async fn export(client: &AdminClient, exported: &ShowAudit) -> CommandResult {
             recorded = row.removed().unwrap_or(recorded);
             if exported.has(row, since) {
                 let line = serde_json::to_string(row)
-                    .map_err(|error| CommandFailure::new(format!("cannot write a row: {error}")))?;
+                    .map_err(|error| failed!("cannot write a row: {error}"))?;
                 say(&line);
                 printed += 1;
             }
@@ -134,10 +130,8 @@ async fn export(client: &AdminClient, exported: &ShowAudit) -> CommandResult {
         });
         return Ok(());
     }
-    Err(
-        CommandFailure::new(format!("the audit was changed: {}", breaks.join("; ")))
-            .hint("compare it with an earlier export"),
-    )
+    Err(failed!("the audit was changed: {}", breaks.join("; "))
+        .hint("compare it with an earlier export"))
 }
 
 fn named_break(last: i64, row: &AuditRow) -> String {

@@ -2,13 +2,10 @@
 //! itself instead of calling the service, so it needs no key and works on a machine whose
 //! service no longer starts.
 
-use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use crate::cli::prelude::*;
-use leadhost_config::Config;
-use leadhost_domain::clock::{Clock as _, SystemClock};
-use leadhost_domain::size;
+use leadhost_domain::clock::Clock as _;
 use leadhost_egress::seal::{self, Environment};
 use leadhost_store::{self as store, StoreLocation};
 
@@ -45,9 +42,9 @@ impl Backup {
         let file = match location {
             StoreLocation::File(file) => file,
             StoreLocation::Postgres { url, .. } => {
-                return Err(CommandFailure::new(format!(
+                return Err(failed!(
                     "the store is {url}: `leadhost backup` copies SQLite stores only"
-                ))
+                )
                 .hint("use the tools of PostgreSQL: pg_dump, or a base backup with its log; the section Back up and restore of docs/operators.md names the user to run them as"));
             }
         };
@@ -87,7 +84,7 @@ impl Backup {
             .iter()
             .map(|&(kind, rows)| count(rows, &one_of(kind), kind))
             .collect();
-        say(&format!(
+        say!(
             "{}: {} of {} in {:.1} s, checked\n  {}\n  {}",
             to.display(),
             size::readable(done.bytes),
@@ -98,15 +95,15 @@ impl Backup {
                 Some(newest) => format!("with every change up to {newest}"),
                 None => "it has no leads".to_owned(),
             },
-        ));
-        say(&format!(
+        );
+        say!(
             "\nNot in the copy: {}. Keep it separately; without it the secrets of connections are lost.",
             key.words()
-        ));
-        say(&format!(
+        );
+        say!(
             "\nTo restore: stop the service, move {file} away, and {file}-wal and {file}-shm if they are there, put the copy there as {file}, and start the service.",
             file = file.display()
-        ));
+        );
         Ok(())
     }
 
@@ -132,12 +129,10 @@ impl Backup {
                 false => self.to.parent().filter(|path| !path.as_os_str().is_empty()),
             };
             return match folder {
-                Some(folder) if matches!(folder.try_exists(), Ok(false)) => {
-                    Err(CommandFailure::new(format!(
-                        "the folder {} does not exist: create it",
-                        folder.display()
-                    )))
-                }
+                Some(folder) if matches!(folder.try_exists(), Ok(false)) => Err(failed!(
+                    "the folder {} does not exist: create it",
+                    folder.display()
+                )),
                 _ => Ok(self.to.clone()),
             };
         }

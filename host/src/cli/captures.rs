@@ -1,7 +1,6 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use super::client::AdminAnswer;
 use crate::cli::prelude::*;
 use leadhost_admin_api::captures::{CaptureRequest, CaptureView, CapturedDeliveries};
 use leadhost_domain::id::DeliveryId;
@@ -26,11 +25,9 @@ pub async fn fetch(
 pub fn body(text: Option<&str>, base64: Option<&str>) -> CommandResult<Vec<u8>> {
     match (text, base64) {
         (Some(text), _) => Ok(text.as_bytes().to_vec()),
-        (None, Some(encoded)) => STANDARD.decode(encoded).map_err(|error| {
-            CommandFailure::new(format!(
-                "the service sent a body that is not base64: {error}"
-            ))
-        }),
+        (None, Some(encoded)) => STANDARD
+            .decode(encoded)
+            .map_err(|error| failed!("the service sent a body that is not base64: {error}")),
         (None, None) => Ok(Vec::new()),
     }
 }

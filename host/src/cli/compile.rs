@@ -2,8 +2,6 @@
 //! service starts it as a child process for each new plugin. Before it reads a byte of the
 //! component it limits its own memory and processor time, and lowers its own priority.
 
-use std::path::PathBuf;
-
 use rustix::process::{Resource, Rlimit, setrlimit};
 
 use crate::cli::prelude::*;
@@ -30,18 +28,16 @@ impl Compile {
     /// Compiles the component and writes its machine code to the output file.
     pub fn run(self) -> CommandResult {
         self.bound()?;
-        let wasm = std::fs::read(&self.input).map_err(|error| {
-            CommandFailure::new(format!("cannot read {}: {error}", self.input.display()))
-        })?;
+        let wasm = std::fs::read(&self.input)
+            .map_err(|error| failed!("cannot read {}: {error}", self.input.display()))?;
         let code = match self.counting {
             true => CodeUse::Counting,
             false => CodeUse::Serving,
         };
         let code = compile_component(code, &wasm, self.functions.as_deref())
             .map_err(|message| CommandFailure::new(message).with_code(COMPILE_EXIT_INVALID))?;
-        std::fs::write(&self.output, code).map_err(|error| {
-            CommandFailure::new(format!("cannot write {}: {error}", self.output.display()))
-        })
+        std::fs::write(&self.output, code)
+            .map_err(|error| failed!("cannot write {}: {error}", self.output.display()))
     }
 
     fn bound(&self) -> CommandResult {
@@ -65,5 +61,5 @@ pub(super) fn bound(resource: Resource, most: u64) -> CommandResult {
         maximum: Some(most),
     };
     setrlimit(resource, limit)
-        .map_err(|error| CommandFailure::new(format!("cannot set the limit {resource:?}: {error}")))
+        .map_err(|error| failed!("cannot set the limit {resource:?}: {error}"))
 }

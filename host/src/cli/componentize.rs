@@ -27,9 +27,7 @@ impl Componentize {
         bound(Resource::As, self.memory_mib << 20)?;
         bound(Resource::Cpu, self.seconds.max(1))?;
         bound(Resource::Core, 0)?;
-        let failed = |what: &str, error: std::io::Error| {
-            CommandFailure::new(format!("cannot {what}: {error}"))
-        };
+        let failed = |what: &str, error: std::io::Error| failed!("cannot {what}: {error}");
         let mut module = Vec::new();
         std::io::stdin()
             .lock()

@@ -11,7 +11,7 @@ pub fn confirm(question: &str) -> CommandResult {
             "standard input is not a terminal, so nothing was confirmed: check what the command would do, then pass --yes",
         ));
     }
-    complain(&format!("{question} Type yes:"));
+    complain!("{question} Type yes:");
     let mut line = String::new();
     let read = io::stdin().lock().read_line(&mut line);
     if read.is_ok() && line.trim().eq_ignore_ascii_case("yes") {

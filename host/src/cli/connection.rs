@@ -1,7 +1,6 @@
 use crate::cli::pausing;
 use crate::cli::prelude::*;
 use crate::cli::secret::SetConnectionSecret;
-use crate::cli::verbs::{ServiceCommand, verbs};
 use leadhost_admin_api::connections::{BY_AN_OPERATOR, Connections};
 
 verbs! {

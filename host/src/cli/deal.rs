@@ -1,6 +1,5 @@
 use crate::cli::confirm::confirm;
 use crate::cli::prelude::*;
-use crate::cli::verbs::{ServiceCommand, verbs};
 use leadhost_admin_api::deals::{DealChangeView, DealDetail, DealRemoved};
 
 verbs! {
@@ -72,9 +71,7 @@ impl ServiceCommand for RemoveDeal {
         }
         let answer = client.delete(&self.deal.path()).await?;
         client.print(&answer, |_: &DealRemoved| {
-            say(&format!(
-                "Removed deal {id}. Its contact and its lead's dedupe key stay."
-            ));
+            say!("Removed deal {id}. Its contact and its lead's dedupe key stay.");
         });
         Ok(())
     }

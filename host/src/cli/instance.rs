@@ -1,7 +1,6 @@
 use crate::cli::pausing;
 use crate::cli::prelude::*;
 use crate::cli::secret::SetInstanceSecret;
-use crate::cli::verbs::{ServiceCommand, verbs};
 use leadhost_admin_api::connections::BY_AN_OPERATOR;
 use leadhost_admin_api::instances::{InstanceView, Instances, Templates};
 
@@ -101,10 +100,7 @@ impl ServiceCommand for SyncTemplates {
         );
         let show = |summary: &Templates| {
             let approved = optional(summary.in_words());
-            say(&format!(
-                "Approved templates of {}: {approved}.",
-                self.instance
-            ));
+            say!("Approved templates of {}: {approved}.", self.instance);
         };
         client.act(&path, &json!({}), show).await
     }

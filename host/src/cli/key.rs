@@ -2,11 +2,8 @@
 //! description goes to standard error.
 
 use clap::ValueEnum;
-use serde::Serialize;
 
-use crate::cli::client::query_of;
 use crate::cli::prelude::*;
-use crate::cli::verbs::{ServiceCommand, verbs};
 use leadhost_admin_api::keys::{CreateKeyRequest, CreatedKey, KeyRevoked, Keys};
 use leadhost_domain::key::{KeyKind, Role};
 
@@ -93,7 +90,7 @@ impl ServiceCommand for CreateKey {
         };
         let show = |made: &CreatedKey| {
             let (id, hint) = (made.view.id, &made.view.hint);
-            complain(&format!("key {id} ({hint}), shown only this once:"));
+            complain!("key {id} ({hint}), shown only this once:");
             say(&made.key);
         };
         client.act("/admin/v1/keys", &request, show).await
@@ -125,9 +122,7 @@ impl ServiceCommand for RevokeKey {
         let path = format!("/admin/v1/keys/{}", encoded(&self.id));
         client.print(&client.delete(&path).await?, |_: &KeyRevoked| {
             let id = &self.id;
-            say(&format!(
-                "Revoked {id}. Every host refuses it within one second."
-            ));
+            say!("Revoked {id}. Every host refuses it within one second.");
         });
         Ok(())
     }

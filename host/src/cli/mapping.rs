@@ -2,11 +2,8 @@
 //! engine of this machine. The converter itself says where it found each value (`explain` of its
 //! configuration).
 
-use std::path::{Path, PathBuf};
-
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use serde::Serialize;
 
 use crate::cli::plugin::local::EngineFlags;
 use crate::cli::plugin::run::{Run, field, header, read_body};
@@ -15,7 +12,6 @@ use crate::cli::prelude::*;
 use leadhost_admin_api::deliveries::DeliveryDetailView;
 use leadhost_admin_api::tried::{self, TriedItem};
 
-/// The file of the converter.
 const CONVERTER: &str = "converter-mapping.wasm";
 
 /// The folders in which it is looked for before those of the program: a build of the repository, and
@@ -136,11 +132,8 @@ impl TryMapping {
 
 fn take_delivery(text: &[u8], call: &mut Run) -> CommandResult<Vec<u8>> {
     let refused = |what: &dyn std::fmt::Display| {
-        CommandFailure::new(format!(
-            "{} is not a stored delivery: {what}",
-            call.body.display()
-        ))
-        .hint("`leadhost delivery show ID --json` prints one")
+        failed!("{} is not a stored delivery: {what}", call.body.display())
+            .hint("`leadhost delivery show ID --json` prints one")
     };
     let delivery: DeliveryDetailView =
         serde_json::from_slice(text).map_err(|error| refused(&error))?;
@@ -164,7 +157,6 @@ struct MappingTried<'a> {
     /// Null if the converter takes the body.
     error: Option<&'a Value>,
     explanations: &'a [Value],
-    /// The other notes of the converter.
     notes: &'a [&'a str],
 }
 
@@ -184,21 +176,21 @@ fn show(output: &Value, as_json: bool) {
         show_item(index, item);
     }
     for note in notes {
-        complain(&format!("note: {}", safe(note)));
+        complain!("note: {}", safe(note));
     }
 }
 
 fn show_item(index: usize, item: &TriedItem) {
     match item.fetched() {
-        Some(fetched) => say(&safe(&format!("Item {index}: {fetched}"))),
+        Some(fetched) => say_line!("Item {index}: {fetched}"),
         None if item.is_lead => {
-            say(&format!("Item {index} is a lead."));
+            say!("Item {index} is a lead.");
             show_lead(item);
         }
-        None => say(&safe(&format!(
+        None => say_line!(
             "Item {index} is not a lead: {}",
             other_outcome(&item.outcome)
-        ))),
+        ),
     }
     for (places, what) in [
         (
@@ -208,7 +200,7 @@ fn show_item(index: usize, item: &TriedItem) {
         (&item.unread, "Not used by any field"),
     ] {
         if !places.is_empty() {
-            say(&safe(&format!("{what}: {}", places.join(", "))));
+            say_line!("{what}: {}", places.join(", "));
         }
     }
     say("");
@@ -228,6 +220,6 @@ fn show_lead(item: &TriedItem) {
     say_rows(&item.fields);
     if !item.attributes.is_empty() {
         let names = item.attributes.join(", ");
-        say(&safe(&format!("Kept as attributes: {names}")));
+        say_line!("Kept as attributes: {names}");
     }
 }

@@ -1,7 +1,5 @@
 use hyper::StatusCode;
-use serde::Deserialize;
 
-use super::client::AdminAnswer;
 use crate::cli::prelude::*;
 use leadhost_admin_api::overview::ServiceOverview;
 use leadhost_admin_api::status::ServiceStatus;

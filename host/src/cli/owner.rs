@@ -3,7 +3,6 @@ use serde::Deserialize as _;
 
 use crate::cli::client::ServiceRefusal;
 use crate::cli::prelude::*;
-use crate::cli::verbs::{ServiceCommand, verbs};
 use leadhost_admin_api::apply::RefusedFile;
 use leadhost_admin_api::workspaces::{OwnerRequest, Owners, PartApplied};
 use leadhost_domain::workspace::ChangeKind;

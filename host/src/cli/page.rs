@@ -1,7 +1,5 @@
 use std::fmt::Display;
 
-use serde::Serialize;
-
 use super::output::is_closed;
 use crate::cli::prelude::*;
 
@@ -20,6 +18,6 @@ pub fn show_next_page(next: Option<impl Display>) {
     if let Some(next) = next
         && !is_closed()
     {
-        complain(&format!("More rows: --before {next}"));
+        complain!("More rows: --before {next}");
     }
 }

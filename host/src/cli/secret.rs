@@ -2,11 +2,9 @@
 //! instance with an adapter. The value comes from standard input, so that no list of processes and no
 //! history of commands has it.
 
-use std::collections::BTreeMap;
 use std::io::{self, IsTerminal as _, Read as _};
 
 use crate::cli::prelude::*;
-use crate::cli::verbs::ServiceCommand;
 use leadhost_admin_api::connections::{ChangeRequest, Changed};
 
 #[derive(Args)]
@@ -67,9 +65,7 @@ fn show(changed: &Changed, secret: &str) {
         complain(&warning.message);
     }
     if changed.secrets.is_empty() {
-        say(&format!(
-            "{workspace}/{name} had this value of {secret} already."
-        ));
+        say!("{workspace}/{name} had this value of {secret} already.");
         return;
     }
     let done = format!(
@@ -94,7 +90,7 @@ fn read_value() -> CommandResult<String> {
     io::stdin()
         .take(limits::ADMIN_BODY_BYTES as u64)
         .read_to_string(&mut value)
-        .map_err(|error| CommandFailure::new(format!("cannot read standard input: {error}")))?;
+        .map_err(|error| failed!("cannot read standard input: {error}"))?;
     let value = value.trim_end_matches(['\n', '\r']);
     if value.is_empty() {
         return Err(

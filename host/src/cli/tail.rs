@@ -1,9 +1,6 @@
 //! `leadhost tail`: follows deliveries, a line for each. It asks for the newest ones once a second,
 //! looks back a little, and remembers which ones it has shown.
 
-use std::collections::BTreeMap;
-use std::time::Duration;
-
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::cli::delivery::origin::workspaces_of_senders;
@@ -13,7 +10,6 @@ use leadhost_admin_api::deliveries::{Deliveries, DeliveryView};
 use leadhost_admin_api::senders::WorkspacesOfSenders;
 use leadhost_domain::delivery::DeliveryStatus;
 use leadhost_domain::id::DeliveryId;
-use leadhost_domain::time::Micros;
 
 #[derive(Args)]
 pub struct Tail {
@@ -45,7 +41,7 @@ impl Tail {
         let shown = count(follower.shown, "delivery", "deliveries");
         match ended {
             Ok(()) => {
-                complain(&format!("No longer following; {shown} shown."));
+                complain!("No longer following; {shown} shown.");
                 Ok(())
             }
             Err(failure) => Err(failure),
@@ -108,10 +104,10 @@ impl Tail {
                 Some(since) => since,
                 None => {
                     if self.wait > 0 {
-                        complain(&format!(
+                        complain!(
                             "The service does not answer; waiting for it for {} s.",
                             self.wait
-                        ));
+                        );
                     }
                     *lost_at.insert(Instant::now())
                 }
@@ -179,10 +175,10 @@ impl TailFollower {
     async fn poll(&mut self, client: &AdminClient) -> Result<News, PollError> {
         let read = timeout(limits::TAIL_DEADLINE, self.read(client)).await;
         let (rows, skipped_before) = read.unwrap_or_else(|_| {
-            Err(PollError::Lost(CommandFailure::new(format!(
+            Err(PollError::Lost(failed!(
                 "the service did not answer within {} s",
                 limits::TAIL_DEADLINE.as_secs()
-            ))))
+            )))
         })?;
         Ok(self.take(rows, skipped_before))
     }
@@ -260,15 +256,14 @@ impl TailFollower {
 fn show(news: &News, workspaces: &WorkspacesOfSenders, json: bool) -> CommandResult {
     let are_several = workspaces.are_several();
     if let Some(before) = news.skipped_before {
-        complain(&format!(
+        complain!(
             "More deliveries came in than one poll reads; those before {before} are not shown: `leadhost delivery list --before {before}`."
-        ));
+        );
     }
     for delivery in &news.deliveries {
         if json {
-            let text = serde_json::to_string(delivery).map_err(|error| {
-                CommandFailure::new(format!("cannot write a delivery as JSON: {error}"))
-            })?;
+            let text = serde_json::to_string(delivery)
+                .map_err(|error| failed!("cannot write a delivery as JSON: {error}"))?;
             say(&text);
         } else {
             let name = match are_several {

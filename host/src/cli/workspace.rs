@@ -1,5 +1,4 @@
 use crate::cli::prelude::*;
-use crate::cli::verbs::{ServiceCommand, verbs};
 use leadhost_admin_api::workspaces::Workspaces;
 
 verbs! {

@@ -2,8 +2,6 @@
 //! machine of the user; the service gets values. A reference that cannot be resolved is sent as
 //! such, so that the service lists it with the other problems of the file.
 
-use std::path::Path;
-
 use serde_json::Map;
 
 use crate::cli::prelude::*;
@@ -34,10 +32,10 @@ pub fn read_one(path: &Path) -> CommandResult<Value> {
 
 fn read_toml(path: &Path) -> CommandResult<Value> {
     let text = std::fs::read_to_string(path)
-        .map_err(|error| CommandFailure::new(format!("cannot read {}: {error}", path.display())))?;
-    let table: toml::Table = text.parse().map_err(|error| {
-        CommandFailure::new(format!("{} is not valid TOML: {error}", path.display()))
-    })?;
+        .map_err(|error| failed!("cannot read {}: {error}", path.display()))?;
+    let table: toml::Table = text
+        .parse()
+        .map_err(|error| failed!("{} is not valid TOML: {error}", path.display()))?;
     Ok(to_json(toml::Value::Table(table)))
 }
 

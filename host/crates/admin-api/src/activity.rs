@@ -1,5 +1,4 @@
 use crate::prelude::*;
-use leadhost_domain::workspace::name_in_workspace;
 
 /// Counts of deliveries, leads, messages and failures in a period.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]

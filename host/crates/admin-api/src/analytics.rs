@@ -1,5 +1,3 @@
-use std::collections::BTreeMap;
-
 use crate::prelude::*;
 use leadhost_domain::analytics::{Granularity, MetricSet};
 

@@ -1,9 +1,7 @@
-use std::collections::BTreeMap;
-
 use serde_json::json;
 
 use crate::prelude::*;
-use leadhost_domain::id::{AgentId, ConnectionId, PartnerId, WorkspaceId};
+use leadhost_domain::id::PartnerId;
 use leadhost_domain::key::KeyKind;
 use leadhost_domain::workspace::{ChangeKind, PartKind};
 

@@ -34,13 +34,11 @@ pub struct Column<T> {
     pub is_named: bool,
 }
 
-/// Where a column is shown.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Place {
     Everywhere,
     Commands,
     Pages,
-    /// In lists of pages.
     Lists,
     /// Where one row is shown alone.
     Facts,
@@ -89,7 +87,6 @@ impl<T> Column<T> {
 #[derive(Default)]
 pub struct Cell {
     value: Value,
-    /// The class of a tag, if it is one.
     pub tag: Option<String>,
     pub is_mono: bool,
     /// The page, below `/console`, that it leads to.

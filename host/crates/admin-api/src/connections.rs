@@ -1,14 +1,10 @@
-use std::collections::BTreeMap;
-
 use super::apply::FileProblem;
 use crate::prelude::*;
 use leadhost_domain::connection::{
     AllowedHost, ConnectionPause, Greeting, LeadFields, SourceChange,
 };
-use leadhost_domain::delivery::{DeliveryStatus, ItemOutcome};
+use leadhost_domain::delivery::ItemOutcome;
 use leadhost_domain::exchange::SenderCheck;
-use leadhost_domain::id::{AgentId, ConnectionId, DeliveryId};
-use leadhost_domain::word::words;
 
 /// The sources of all workspaces.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]

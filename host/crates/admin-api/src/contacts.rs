@@ -2,8 +2,7 @@ use super::deals::DealSummary;
 use super::people::{ConversationSummary, TicketSummary};
 use crate::prelude::*;
 use leadhost_domain::contact::FoundBy;
-use leadhost_domain::delivery::DeliveryStatus;
-use leadhost_domain::id::{ContactId, DeliveryId, ErasureId, KeyId, WorkspaceId};
+use leadhost_domain::id::ErasureId;
 
 /// The contacts that a search found.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]

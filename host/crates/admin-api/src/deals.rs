@@ -4,10 +4,7 @@ use super::columns::plain;
 use super::people::{AgentName, ContactName, ConversationSummary, OwnerName, TicketSummary};
 use crate::prelude::*;
 use leadhost_domain::delivery::ItemStatus;
-use leadhost_domain::id::{
-    ConnectionId, DealId, DealLogId, DeliveryId, KeyId, PartnerId, ProductId, RepairId,
-};
-use leadhost_domain::word::words;
+use leadhost_domain::id::{DealId, DealLogId, PartnerId, ProductId, RepairId};
 
 /// A page of deals, newest first.
 #[derive(Debug, Default, Serialize, Deserialize, ToSchema)]
@@ -246,7 +243,6 @@ columns! {
     }
 }
 
-/// A changed field with the change that it belongs to.
 pub struct FieldOfChange<'a> {
     change: &'a DealChangeView,
     field: &'a ChangedField,

@@ -1,6 +1,5 @@
 use crate::prelude::*;
-use leadhost_domain::delivery::{DeliveryStatus, FieldDiff, ItemOutcome};
-use leadhost_domain::id::{AgentId, ConnectionId, DeliveryId, WorkspaceId};
+use leadhost_domain::delivery::{FieldDiff, ItemOutcome};
 use leadhost_domain::plugin::RanWith;
 use leadhost_domain::size;
 

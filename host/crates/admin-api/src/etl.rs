@@ -1,5 +1,3 @@
-use std::collections::BTreeMap;
-
 use crate::prelude::*;
 use leadhost_domain::analytics::MetricSet;
 
@@ -155,7 +153,6 @@ columns! {
     }
 }
 
-/// What a metric set has, with the set.
 pub struct InSet<'a, T> {
     pub set: &'a MetricSetView,
     pub one: &'a T,

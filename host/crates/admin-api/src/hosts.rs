@@ -1,6 +1,5 @@
 use crate::prelude::*;
 use leadhost_domain::id::HostId;
-use leadhost_domain::text::counted;
 
 /// A host as the store knows it.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]

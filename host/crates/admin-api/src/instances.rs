@@ -6,7 +6,6 @@ use super::connections::{Bound, change_in_words};
 use crate::prelude::*;
 use leadhost_domain::channel::Template;
 use leadhost_domain::connection::{ConnectionPause, SourceChange};
-use leadhost_domain::id::AgentId;
 use leadhost_domain::workspace::AgentKind;
 
 /// The instances of all workspaces, by workspace and number.

@@ -2,9 +2,7 @@ use serde::Deserializer;
 use serde::de::Error as _;
 
 use crate::prelude::*;
-use leadhost_domain::id::KeyId;
 use leadhost_domain::key::{KeyKind, Role};
-use leadhost_domain::word::words;
 
 /// All keys, including revoked and expired ones.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]

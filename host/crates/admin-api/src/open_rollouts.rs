@@ -1,5 +1,4 @@
 use crate::prelude::*;
-use leadhost_domain::plugin::Digest;
 use leadhost_domain::rollout::RolloutStage;
 
 /// A version of a rollout.

@@ -1,15 +1,11 @@
-use std::collections::BTreeMap;
-
 use utoipa::openapi::schema::{ObjectBuilder, Type};
 
 use super::instances::Instances;
 use crate::prelude::*;
-use leadhost_domain::delivery::{DeliveryStatus, ItemOutcome};
-use leadhost_domain::id::{AgentId, ContactId, ConversationId, DeliveryId, MessageId, WorkspaceId};
+use leadhost_domain::delivery::ItemOutcome;
+use leadhost_domain::id::{ConversationId, MessageId};
 use leadhost_domain::message::{Actor, MessageState, Metadata};
 use leadhost_domain::plugin::RanWith;
-use leadhost_domain::text::counted;
-use leadhost_domain::workspace::name_in_workspace;
 
 /// A page of messages, newest first.
 #[derive(Debug, Default, Serialize, Deserialize, ToSchema)]

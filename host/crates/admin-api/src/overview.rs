@@ -1,7 +1,7 @@
 //! The state that a running service reports, and what is wrong with it: the list of `leadhost status`
 //! and of the console's first page. Only the reported state decides; nothing is guessed.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use super::activity::Activity;
@@ -16,17 +16,12 @@ use super::status::{DiskView, ServiceStatus};
 use crate::prelude::*;
 use leadhost_domain::audit::{ActOutcome, AuditRow, LeftVersion, OperatorAct};
 use leadhost_domain::connection::{ChangeCause, SourceChange};
-use leadhost_domain::id::ConnectionId;
-use leadhost_domain::limits;
-use leadhost_domain::plugin::Digest;
 use leadhost_domain::repair::RepairState;
 use leadhost_domain::rollout::RolloutStage;
 use leadhost_domain::size;
-use leadhost_domain::text::{counted, quoted};
+use leadhost_domain::text::quoted;
 use leadhost_domain::time::{rounded, whole_seconds};
-use leadhost_domain::workspace::name_in_workspace;
 
-/// The answers of one service.
 pub struct ServiceOverview {
     pub status: ServiceStatus,
     pub connections: Connections,
@@ -996,10 +991,8 @@ fn left_problem(name: &str, left: &LeftDeliveriesView) -> ServiceProblem {
 /// blamed for a change of a connection and does not serve.
 #[derive(Debug)]
 pub struct UnrepairedVersion {
-    /// The name of its plugin.
     pub name: String,
     pub digest: Digest,
-    /// The version that it gives itself.
     version: String,
     /// It converted nothing that was received earlier: when it was stored, or when the change began.
     since: Micros,

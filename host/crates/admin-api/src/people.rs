@@ -2,7 +2,7 @@
 //! tickets.
 
 use crate::prelude::*;
-use leadhost_domain::id::{AgentId, ContactId, ConversationId, DealId, OwnerId, TicketId};
+use leadhost_domain::id::{ConversationId, DealId, OwnerId, TicketId};
 
 /// A contact by its names.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]

@@ -1,8 +1,5 @@
-use std::collections::BTreeMap;
-
 use super::activity::ActivityPeriod;
 use crate::prelude::*;
-use leadhost_domain::plugin::Digest;
 
 /// The calls of a plugin's versions in a period, on one host.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]

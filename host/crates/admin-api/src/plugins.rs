@@ -7,9 +7,8 @@ use leadhost_domain::difference::{
     Coverage, DifferenceGroup, DifferenceKind, Differences, FieldDifference, Needed,
 };
 use leadhost_domain::host_names::Behind;
-use leadhost_domain::plugin::{CircuitFunction, Digest, PluginKind, SecretDeclaration};
+use leadhost_domain::plugin::{CircuitFunction, PluginKind, SecretDeclaration};
 use leadhost_domain::publisher::Publisher;
-use leadhost_domain::word::words;
 
 /// The stored plugins, and recent refusals.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]

@@ -1,12 +1,8 @@
-use std::collections::BTreeMap;
-
 use uuid::Uuid;
 
 use crate::prelude::*;
-use leadhost_domain::id::{ConnectionId, DeliveryId, RepairId, WorkspaceId};
-use leadhost_domain::plugin::Digest;
+use leadhost_domain::id::RepairId;
 use leadhost_domain::repair::{RepairField, RepairState, RepairUndone, RepairedKind};
-use leadhost_domain::text::counted;
 
 /// The repair to start.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]

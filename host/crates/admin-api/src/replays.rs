@@ -1,10 +1,9 @@
 //! Replays of many deliveries, and releases of many from quarantine: what the filters of a list name.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use crate::prelude::*;
-use leadhost_domain::delivery::{DeliveryStatus, ItemOutcome};
-use leadhost_domain::id::{ConnectionId, DeliveryId};
+use leadhost_domain::delivery::ItemOutcome;
 use leadhost_domain::repair::CREATED_MESSAGE;
 
 /// How to convert many deliveries again, or to release them from quarantine.

@@ -6,10 +6,7 @@ use crate::prelude::*;
 use leadhost_domain::accept::AcceptWord;
 use leadhost_domain::difference::{ComparisonCounts, DifferenceGroup, Differences};
 use leadhost_domain::host_names::Behind;
-use leadhost_domain::id::ConnectionId;
-use leadhost_domain::limits;
 use leadhost_domain::rollout::{RolloutChange, RolloutMode, RolloutPlan, RolloutStage};
-use leadhost_domain::text::counted;
 use leadhost_domain::time::rounded;
 
 /// The rollout to start.

@@ -6,8 +6,7 @@ use std::collections::HashMap;
 use super::connections::ConnectionView;
 use super::deliveries::DeliveryFacts;
 use super::instances::InstanceView;
-use leadhost_domain::id::{AgentId, ConnectionId};
-use leadhost_domain::workspace::name_in_workspace;
+use crate::prelude::*;
 
 /// The workspaces of connections and instances, by their slugs.
 #[derive(Default)]

@@ -6,11 +6,7 @@ use super::open_rollouts::OpenRollout;
 use crate::prelude::*;
 use leadhost_domain::backlog::{Backlog, PoolUsage};
 use leadhost_domain::host_names::Behind;
-use leadhost_domain::id::{ConnectionId, HostId};
-use leadhost_domain::limits;
-use leadhost_domain::plugin::Digest;
-use leadhost_domain::text::counted;
-use leadhost_domain::workspace::name_in_workspace;
+use leadhost_domain::id::HostId;
 
 /// The state of the service: its hosts, its plugins and its backlog.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]

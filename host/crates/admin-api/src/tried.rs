@@ -1,11 +1,8 @@
 //! A body that a converter reads for a trial: what it found, where, and what it left unread. The
 //! service answers with it, and `leadhost mapping try` shows the same of an engine on its machine.
 
-use std::collections::BTreeMap;
-
 use crate::prelude::*;
 use leadhost_domain::phone::{self, written};
-use leadhost_domain::word::words;
 
 /// A body to try a converter and a configuration on.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
@@ -133,7 +130,6 @@ const FIELDS: [&str; 13] = [
 /// The text that stands for a secret in an address.
 const SECRET: &str = "***";
 
-/// Characters of a value that are shown.
 const VALUE_CHARACTERS: usize = 60;
 
 /// Characters of the places of a value that are shown: all that the mapping converter names.

@@ -1,6 +1,6 @@
 use super::apply::ChangeView;
 use crate::prelude::*;
-use leadhost_domain::id::{AgentId, OwnerId};
+use leadhost_domain::id::OwnerId;
 use leadhost_domain::workspace::{AgentKind, Workspace};
 
 /// The workspaces, by slug.

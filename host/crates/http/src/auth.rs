@@ -7,19 +7,15 @@
 //! that they come from (`failures`). Unknown, revoked, expired and malformed keys, and keys of
 //! another kind, get the same answer.
 
-use std::sync::Arc;
-
-use hyper::HeaderMap;
 use hyper::header::AUTHORIZATION;
 
-use super::call::Call;
-use super::error::{ApiError, Challenge};
+use super::error::Challenge;
 use super::failures::FailedPeer;
-use crate::state::Http;
+use crate::prelude::*;
 use leadhost_domain::id::KeyId;
 use leadhost_domain::key::{KeyKind, PlainKey, Role};
-use leadhost_domain::workspace::{Partner, Workspace};
-use leadhost_store::{ByPartner, Caller, Scope, StoreError};
+use leadhost_domain::workspace::Partner;
+use leadhost_store::{ByPartner, Caller, Scope};
 use leadhost_telemetry::Shed;
 use leadhost_trace::{self as trace, SpanKind, StepOutcome};
 
@@ -81,7 +77,6 @@ impl PartnerCaller {
     }
 }
 
-/// An operator.
 #[derive(Clone, Debug)]
 pub struct AdminCaller {
     caller: Arc<Caller>,

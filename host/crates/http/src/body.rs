@@ -6,21 +6,17 @@
 //! writes into a closed connection does not get to see the reason.
 
 use std::io;
-use std::time::Duration;
 
 use http_body_util::BodyExt as _;
-use hyper::body::{Body as _, Bytes, Incoming};
+use hyper::body::{Body as _, Incoming};
 use hyper::header::{CONTENT_LENGTH, EXPECT};
 use hyper::http::request::Parts;
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::budget::{BudgetShare, Short};
-use super::error::ApiError;
 use super::io::BusyGuard;
-use crate::state::Http;
-use leadhost_domain::id::ConnectionId;
-use leadhost_domain::limits;
+use crate::prelude::*;
 use leadhost_telemetry::Shed;
 
 /// A whole body. Its bytes count against the budget until it is dropped.
@@ -39,7 +35,6 @@ impl RequestBody {
 /// A body that has not been read yet.
 pub struct UnreadBody {
     incoming: Option<IncomingBody>,
-    /// Its share of the budget of all bodies.
     share: Option<BudgetShare>,
     /// Dropped when the body is read or given up.
     reading: watch::Sender<()>,

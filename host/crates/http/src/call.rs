@@ -1,16 +1,11 @@
 use std::net::IpAddr;
-use std::sync::{Arc, Mutex};
+use std::sync::Mutex;
 
 use hyper::http::request::Parts;
-use serde_json::{Map, Value};
 
-use super::error::{ApiError, Family};
-use super::presence::ClientPresence;
-use super::query::Query;
-use super::reply::ApiResponse;
+use super::error::Family;
 use super::request_id::RequestId;
-use super::state::Http;
-use super::surface::Surface;
+use crate::prelude::*;
 
 /// A request as its endpoint receives it, without its body and the proof of its caller.
 pub struct Call<'a> {

@@ -4,28 +4,21 @@
 //! determines the status; further matches give the message and the shape. The details of a fault are logged once, under the request's
 //! id; the client gets a message that it can act on.
 
-use std::borrow::Cow;
 use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use hyper::header::{ALLOW, CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
-use hyper::{HeaderMap, StatusCode};
-use serde::Serialize;
-use serde_json::Value;
-use utoipa::ToSchema;
+use hyper::header::{ALLOW, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 
 use super::accept::weight;
 use super::request_id::RequestId;
 use super::response::{self, ApiResponse};
+use crate::prelude::*;
 use leadhost_admin_api::apply::RefusedFile;
 use leadhost_admin_api::error::AdminError;
 use leadhost_admin_api::plugins::{RefusedActivation, RefusedComponent};
 use leadhost_domain::analytics::MetricSet;
-use leadhost_domain::error_code::ErrorCode;
 use leadhost_domain::key::KeyKind;
-use leadhost_domain::limits;
 use leadhost_domain::time::whole_seconds;
-use leadhost_store::StoreError;
 
 /// The shape of an endpoint's errors. Every body has the `code` too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

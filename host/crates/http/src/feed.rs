@@ -6,28 +6,20 @@
 //! belongs to its workspace, feed, filter and store.
 
 use std::iter;
-use std::time::Duration;
 
-use hyper::StatusCode;
-use hyper::body::Bytes;
-use hyper::header::{HeaderValue, VARY};
+use hyper::header::VARY;
 
 use super::auth::WorkspaceCaller;
-use super::call::Call;
-use super::error::ApiError;
 use super::lines::{self, NDJSON};
 use super::openapi::operation::Operation;
-use super::payload::Payload;
-use super::query::{self, Query};
-use super::reply::{self, ApiResponse};
+use super::query;
 use super::terms::{page_limit, pattern};
+use crate::prelude::*;
 use leadhost_domain::cursor::Cursor;
-use leadhost_domain::error_code::ErrorCode;
 use leadhost_domain::json;
-use leadhost_domain::limits;
 use leadhost_domain::row::Entity;
-use leadhost_domain::time::{self, Micros};
-use leadhost_store::{ExportPage, Store};
+use leadhost_domain::time;
+use leadhost_store::ExportPage;
 
 /// Describes the answer of a feed in both formats. Only JSON is listed: from two content types, generated
 /// clients make a union of an object and a text.

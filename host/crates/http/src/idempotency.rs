@@ -3,18 +3,11 @@
 //! with another request is refused. The endpoint decides which answers are stored; all of them
 //! are returned from here.
 
-use hyper::StatusCode;
-use hyper::header::{HeaderName, HeaderValue};
-use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
 use super::auth::PartnerCaller;
-use super::call::Call;
-use super::error::ApiError;
-use super::reply::{self, ApiResponse};
-use leadhost_domain::error_code::ErrorCode;
+use crate::prelude::*;
 use leadhost_domain::hex;
-use leadhost_domain::limits;
 use leadhost_store::{IdempotencyClaim, IdempotencyKey, StoredAnswer};
 
 const HEADER: &str = "idempotency-key";

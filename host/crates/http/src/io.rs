@@ -4,20 +4,18 @@
 
 use std::io;
 use std::pin::Pin;
+use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, LazyLock};
 use std::task::{Context, Poll};
-use std::time::Duration;
 
-use hyper::StatusCode;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep, sleep, sleep_until};
 
-use super::error::{ApiError, Family};
+use super::error::Family;
 use super::head::Head;
-use super::reply;
 use super::request_id::{self, RequestId};
 use super::response::CARRIED_BY_ALL;
+use crate::prelude::*;
 use leadhost_domain::clock::SharedClock;
 
 /// Waiting for the next request.

@@ -43,6 +43,7 @@ pub mod openapi;
 mod operators;
 pub mod payload;
 mod peer;
+mod prelude;
 pub mod presence;
 pub mod query;
 pub mod rate;

@@ -2,10 +2,9 @@
 //! operator trusts names its client in `X-Forwarded-For`. The header is not trusted from
 //! others: any client can write it.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 
-use hyper::HeaderMap;
-
+use crate::prelude::*;
 use leadhost_domain::network::Networks;
 
 pub fn address(trusted: &Networks, peer_address: IpAddr, headers: &HeaderMap) -> IpAddr {

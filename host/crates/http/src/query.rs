@@ -1,17 +1,11 @@
 //! The query of a request: decoded names and values. If a name is repeated, its first value counts.
 //! Unknown names are ignored; the answer names them in a header.
 
-use std::borrow::Cow;
-
-use hyper::HeaderMap;
-use hyper::header::{HeaderName, HeaderValue};
 use hyper::http::request::Parts;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
-use super::error::ApiError;
+use crate::prelude::*;
 use leadhost_domain::cursor::{BrokenCursor, ListCursor};
-use leadhost_domain::error_code::ErrorCode;
-use leadhost_domain::id::WorkspaceId;
 
 const IGNORED: HeaderName = HeaderName::from_static("x-ignored-parameters");
 

@@ -2,12 +2,9 @@
 //! have to send again, so operators learn of them after the disk has room again, and of whose deliveries
 //! they were.
 
-use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use leadhost_domain::id::ConnectionId;
-use leadhost_domain::limits;
-use leadhost_domain::time::Micros;
+use crate::prelude::*;
 use leadhost_pipeline::activity::HOUR;
 
 /// Refused requests of one outage.

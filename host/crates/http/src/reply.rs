@@ -1,7 +1,5 @@
-use hyper::StatusCode;
-use serde::Serialize;
+use crate::prelude::*;
 
-use super::error::ApiError;
 pub use super::response::{ApiResponse, JSON, bytes_of, empty, text, with_payload};
 
 pub fn json(status: StatusCode, body: &impl Serialize) -> Result<ApiResponse, ApiError> {

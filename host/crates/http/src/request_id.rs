@@ -3,12 +3,8 @@
 
 use std::fmt;
 
-use hyper::HeaderMap;
-use hyper::header::HeaderValue;
-
+use crate::prelude::*;
 use leadhost_domain::id::uuid_at;
-use leadhost_domain::limits;
-use leadhost_domain::time::Micros;
 use leadhost_trace::{TRACEPARENT, TraceId, TraceParent};
 
 pub const HEADER: &str = "x-request-id";

@@ -1,10 +1,9 @@
 //! An answer and its plain builders. Every answer is bounded.
 
-use hyper::body::Bytes;
-use hyper::header::{CONTENT_TYPE, HeaderValue};
-use hyper::{Response, StatusCode};
+use hyper::Response;
+use hyper::header::CONTENT_TYPE;
 
-use super::payload::Payload;
+use crate::prelude::*;
 use leadhost_domain::json;
 
 pub type ApiResponse = Response<Payload>;

@@ -1,20 +1,17 @@
 //! A route: a row of a table with its method and path, its name, its handler, and who may call it. A row
 //! says all of it or does not compile. `routes.rs` has the table.
 
-use std::borrow::Cow;
 use std::pin::Pin;
 
 use percent_encoding::percent_decode_str;
 
 use super::auth::{AdminCaller, PartnerCaller, WorkspaceCaller};
-use super::body::UnreadBody;
-use super::call::Call;
 use super::console::handler::ConsoleHandler;
-use super::error::{ApiError, Family};
+use super::error::Family;
 use super::openapi::operation::Operation;
 use super::openapi::schemas::Schemas;
-use super::reply::ApiResponse;
 use super::surface::Access;
+use crate::prelude::*;
 use leadhost_domain::key::Role;
 
 /// An operation of the interface, or a page.

@@ -1,20 +1,13 @@
 //! From a route to its endpoint: the authentication that its group requires, then one call. An
 //! endpoint takes the proof as an argument, so that it cannot be reached without it.
 
-use std::time::Duration;
-
 use super::auth;
 use super::auth::PartnerCaller;
-use super::body::UnreadBody;
-use super::call::Call;
 use super::console;
 use super::endpoints::admin;
-use super::error::ApiError;
 use super::openapi;
-use super::reply::ApiResponse;
 use super::route::{Found, Handler, Mark, Route};
-use crate::state::Http;
-use leadhost_store::StoreError;
+use crate::prelude::*;
 use leadhost_telemetry::Shed;
 
 /// Refuses requests at once, before their body is read, while this host has lost its store or

@@ -10,7 +10,6 @@ use super::surface::{CONSOLE, Surface};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NoRoute {
-    /// There is nothing at this address.
     Nothing,
     /// The address is that of analytics, but there is no such metric set.
     NoMetricSet,

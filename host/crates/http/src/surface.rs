@@ -1,6 +1,5 @@
-use std::borrow::Cow;
-
 use super::error::Family;
+use crate::prelude::*;
 
 /// The operation of an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

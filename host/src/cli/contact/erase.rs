@@ -3,12 +3,10 @@ use clap::ArgGroup;
 use crate::cli::confirm::confirm;
 use crate::cli::prelude::*;
 use crate::cli::table::described;
-use crate::cli::verbs::ServiceCommand;
 use leadhost_admin_api::columns::Described as _;
 use leadhost_admin_api::contacts::{EraseReceipt, EraseRequest, ErasedCounts};
 use leadhost_admin_api::keys::Keys;
 use leadhost_domain::id::{ContactId, KeyId};
-use leadhost_domain::time::Micros;
 
 #[derive(Args)]
 #[command(group(ArgGroup::new("whom").required(true).args(["id", "phone", "email"])))]

@@ -1,11 +1,7 @@
 mod erase;
 
-use serde::Serialize;
-
-use crate::cli::client::query_of;
 use crate::cli::page::{PageFlags, show_next_page};
 use crate::cli::prelude::*;
-use crate::cli::verbs::{ServiceCommand, verbs};
 use leadhost_admin_api::contacts::Erasures as Listed;
 
 verbs! {

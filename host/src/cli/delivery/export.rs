@@ -1,10 +1,7 @@
-use std::path::{Path, PathBuf};
-
 use leadhost_golden::{Case, write_case};
 
 use crate::cli::captures;
 use crate::cli::prelude::*;
-use crate::cli::verbs::ServiceCommand;
 use leadhost_admin_api::captures::CapturedDeliveries;
 use leadhost_domain::id::DeliveryId;
 use leadhost_http::golden_export::{ExportError, ExportedCases};
@@ -25,7 +22,7 @@ impl ServiceCommand for ExportDelivery {
     async fn run(self, client: AdminClient) -> CommandResult {
         let (dir, name) = self.place()?;
         let unknown = || {
-            CommandFailure::new(format!("there is no delivery `{}`", safe(&self.id))).hint(format!(
+            failed!("there is no delivery `{}`", safe(&self.id)).hint(format!(
                 "`{}` shows those that exist",
                 client.flags().command("delivery list")
             ))
@@ -33,9 +30,9 @@ impl ServiceCommand for ExportDelivery {
         let id: DeliveryId = self.id.parse().map_err(|_| unknown())?;
         let captured = captures::fetch(&client, &[id], None).await?;
         if !captured.emptied.is_empty() {
-            return Err(CommandFailure::new(format!(
+            return Err(failed!(
                 "the delivery {id} has no body any more: it was erased, or removed by its age"
-            )));
+            ));
         }
         let CapturedDeliveries {
             deliveries,
@@ -94,7 +91,7 @@ impl ExportDelivery {
             }));
         }
         for folder in &folders {
-            say(&safe(&format!("wrote {folder}")));
+            say_line!("wrote {folder}");
         }
         say(match self.raw {
             true => "They have the personal data of the delivery: do not share them.",

@@ -3,13 +3,9 @@ pub mod origin;
 mod release;
 mod replay;
 
-use serde::Serialize;
-
 use self::origin::{origin, workspaces_of_senders};
-use crate::cli::client::query_of;
 use crate::cli::page::{PageFlags, show_next_page};
 use crate::cli::prelude::*;
-use crate::cli::verbs::{ServiceCommand, verbs};
 use leadhost_admin_api::deliveries::{Deliveries, DeliveryDetailView, ListedDelivery};
 use leadhost_admin_api::senders::WorkspacesOfSenders;
 
@@ -90,16 +86,16 @@ fn show_all(answer: &Deliveries, workspaces: &WorkspacesOfSenders) {
         .collect();
     say_rows(&rows);
     if let Some(until) = answer.searched_until {
-        say(&format!(
+        say!(
             "Searched back to {}: older deliveries may match too.",
             seconds(until)
-        ));
+        );
     }
     if let Some(time) = answer.only_leads_before {
-        say(&format!(
+        say!(
             "Of deliveries received before {}, only those that became leads are searched.",
             seconds(time)
-        ));
+        );
     }
     show_next_page(answer.next);
 }
@@ -121,32 +117,25 @@ fn show(delivery: &DeliveryDetailView) {
     let facts = &delivery.facts;
     say_facts(delivery);
     let request = &delivery.request;
-    say(&format!(
-        "\n{} {}",
-        safe(&request.method),
-        safe(&request.path)
-    ));
+    say!("\n{} {}", safe(&request.method), safe(&request.path));
     for (name, value) in &request.headers {
-        say(&safe(&format!("{name}: {value}")));
+        say_line!("{name}: {value}");
     }
     say("");
     match &request.body {
         Some(body) => body.lines().for_each(|line| say(&safe(line))),
-        None => say(&format!(
-            "({} of binary data)",
-            count(facts.bytes, "byte", "bytes")
-        )),
+        None => say!("({} of binary data)", count(facts.bytes, "byte", "bytes")),
     }
     say_more_rows(&delivery.items);
     for fetch in &delivery.fetches {
-        say(&safe(&format!(
+        say_line!(
             "fetch of item {}: {}, {}, next {}, given up {}",
             fetch.item,
             fetch.request,
             count(u64::from(fetch.attempts), "attempt", "attempts"),
             seconds(fetch.next_attempt_at),
             seconds(fetch.given_up_at)
-        )));
+        );
     }
     for answer in &delivery.answers {
         let request = &answer.request;
@@ -163,6 +152,6 @@ fn show(delivery: &DeliveryDetailView) {
         say("More answers are stored than can be shown here.");
     }
     for note in &delivery.notes {
-        say(&safe(&format!("note: {note}")));
+        say_line!("note: {note}");
     }
 }

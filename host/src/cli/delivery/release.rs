@@ -6,7 +6,6 @@ use clap::ArgGroup;
 
 use super::replay::summary;
 use crate::cli::prelude::*;
-use crate::cli::verbs::ServiceCommand;
 use leadhost_admin_api::deliveries::{ReplayRequest, Replayed};
 use leadhost_admin_api::replays::{ReplayManyRequest, ReplayedMany};
 
@@ -71,10 +70,7 @@ impl ServiceCommand for ReleaseDeliveries {
                 }
                 for named in &answer.connections {
                     let number = count(named.deliveries, "delivery", "deliveries");
-                    say(&format!(
-                        "{}: {number} in quarantine",
-                        safe(&named.connection)
-                    ));
+                    say!("{}: {number} in quarantine", safe(&named.connection));
                 }
             }
             handled += answer.handled;
@@ -103,9 +99,7 @@ impl ServiceCommand for ReleaseDeliveries {
         }
         if refused > 0 && refused == handled {
             let stay = staying(refused);
-            return Err(CommandFailure::new(format!(
-                "no delivery was released: {stay}"
-            )));
+            return Err(failed!("no delivery was released: {stay}"));
         }
         if !client.json() {
             say(&released(handled - refused, refused));

@@ -4,13 +4,10 @@
 //! first, so that a replay can be interrupted. With `--converted-by` the service itself replays all
 //! that a version converted, as a repair.
 
-use std::collections::BTreeMap;
-
 use clap::ArgGroup;
 
 use crate::cli::prelude::*;
 use crate::cli::repair;
-use crate::cli::verbs::ServiceCommand;
 use leadhost_admin_api::deliveries::{
     Deliveries, DeliveryDetailView, ReplayRequest, Replayed, differences,
 };
@@ -163,7 +160,7 @@ impl ReplayDeliveries {
         if counts.is_empty() {
             say("There is nothing to replay.");
         } else {
-            say(&format!("Replayed {}: {}.", ids.len(), counts.join(", ")));
+            say!("Replayed {}: {}.", ids.len(), counts.join(", "));
             say(&summary(&changes, self.apply));
         }
         Ok(())

@@ -6,7 +6,7 @@ use super::finding::Findings;
 use crate::cli::client::ServiceFile;
 use crate::cli::prelude::*;
 use leadhost_config::ServerSection;
-use leadhost_domain::clock::{Clock as _, SystemClock};
+use leadhost_domain::clock::Clock as _;
 use leadhost_http::tls::{self, Tls};
 
 const ABOUT: &str = "tls";

@@ -1,14 +1,12 @@
 //! Clocks: the system's synchronisation, and the differences to other clocks.
 
 use std::process::Stdio;
-use std::time::Duration;
 
 use tokio::process::Command;
 use tokio::time::timeout;
 
 use super::finding::Findings;
 use crate::cli::prelude::*;
-use leadhost_domain::time::Micros;
 
 const ABOUT: &str = "clock";
 

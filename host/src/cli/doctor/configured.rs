@@ -1,11 +1,8 @@
-use std::path::Path;
-
 use tokio::net::TcpStream;
 use url::Url;
 
 use super::finding::Findings;
 use crate::cli::prelude::*;
-use leadhost_config::Config;
 
 /// Checks that the inbox exists, and that the collector accepts connections from this machine. No request
 /// is sent.

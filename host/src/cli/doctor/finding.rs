@@ -2,7 +2,6 @@
 
 use serde::Serialize;
 
-/// How bad a finding is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FindingState {
@@ -32,7 +31,6 @@ pub struct Finding {
     pub todo: Option<String>,
 }
 
-/// The findings of a run, in the order of the checks.
 #[derive(Debug, Default)]
 pub struct Findings(Vec<Finding>);
 

@@ -1,13 +1,11 @@
 //! The data folder: its owner, its permissions, those of the key files, and its disk.
 
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
-use std::path::Path;
 
 use super::finding::Findings;
 use crate::cli::client;
 use crate::cli::prelude::*;
 use leadhost_config::disk;
-use leadhost_domain::size;
 use leadhost_egress::seal::{self, Environment};
 
 const ABOUT: &str = "folder";

@@ -1,6 +1,5 @@
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs as _};
-use std::time::Duration;
 
 use super::finding::Findings;
 use crate::cli::client::ServiceFile;

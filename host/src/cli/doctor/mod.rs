@@ -11,14 +11,10 @@ mod listening;
 mod remote_servers;
 mod service;
 
-use std::path::Path;
-
-use serde::Serialize;
-
 use self::finding::{Finding, FindingState, Findings};
 use super::client::{ADDRESSES_FILE, RemoteFlags, ServiceFile};
 use crate::cli::prelude::*;
-use leadhost_config::{Config, ConfigError};
+use leadhost_config::ConfigError;
 use leadhost_store::StoreLocation;
 
 #[derive(Args)]
@@ -59,10 +55,10 @@ impl Doctor {
         self.report(&findings)?;
         match findings.number(FindingState::Problem) {
             0 => Ok(()),
-            number => Err(CommandFailure::new(format!(
+            number => Err(failed!(
                 "the deployment has {}",
                 count(number as u64, "problem", "problems")
-            ))),
+            )),
         }
     }
 
@@ -159,9 +155,8 @@ impl Doctor {
                 warnings: findings.number(FindingState::Warning),
                 problems: findings.number(FindingState::Problem),
             };
-            let text = serde_json::to_string_pretty(&report).map_err(|error| {
-                CommandFailure::new(format!("cannot write the findings: {error}"))
-            })?;
+            let text = serde_json::to_string_pretty(&report)
+                .map_err(|error| failed!("cannot write the findings: {error}"))?;
             say(&text);
             return Ok(());
         }
@@ -169,18 +164,18 @@ impl Doctor {
             let Finding {
                 state, about, what, ..
             } = finding;
-            say(&safe(&format!("{:<8} {about:<13} {what}", state.as_str())));
+            say_line!("{:<8} {about:<13} {what}", state.as_str());
             if let Some(todo) = &finding.todo {
-                say(&safe(&format!("{:22} -> {todo}", "")));
+                say_line!("{:22} -> {todo}", "");
             }
         }
         let warnings = findings.number(FindingState::Warning) as u64;
         let problems = findings.number(FindingState::Problem) as u64;
-        say(&format!(
+        say!(
             "\n{}, {}.",
             count(problems, "problem", "problems"),
             count(warnings, "warning", "warnings")
-        ));
+        );
         Ok(())
     }
 }

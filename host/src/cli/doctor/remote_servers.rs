@@ -1,8 +1,6 @@
 //! The remote servers of connections and instances: each allowed host is reached as a call of a plugin would
 //! reach it, by the same rules, from this machine. No request is sent.
 
-use std::collections::BTreeMap;
-
 use futures_util::StreamExt as _;
 use futures_util::stream;
 

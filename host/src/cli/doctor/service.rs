@@ -4,7 +4,7 @@ use super::remote_servers;
 use crate::cli::overview;
 use crate::cli::prelude::*;
 use leadhost_admin_api::overview::ServiceOverview;
-use leadhost_domain::clock::{Clock as _, SystemClock};
+use leadhost_domain::clock::Clock as _;
 
 const ABOUT: &str = "service";
 

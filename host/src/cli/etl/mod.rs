@@ -1,10 +1,7 @@
 mod rebuild;
 
-use std::time::Duration;
-
 use crate::cli::prelude::*;
 use crate::cli::table::list;
-use crate::cli::verbs::{ServiceCommand, verbs};
 use leadhost_admin_api::etl::{EtlRuns, EtlStatus, InSet};
 
 verbs! {
@@ -28,10 +25,11 @@ impl ServiceCommand for ShowEtlStatus {
 }
 
 fn show_status(status: &EtlStatus) {
-    say(&format!(
+    say!(
         "counted every {} s; time zones {}",
-        status.refresh_seconds, status.tzdata,
-    ));
+        status.refresh_seconds,
+        status.tzdata,
+    );
     say("");
     say_rows(&status.metric_sets);
     let (mut behind, mut making) = (Vec::new(), Vec::new());
@@ -60,10 +58,7 @@ impl ServiceCommand for RunEtl {
         drop(progress);
         let answer = answer.map_err(|_| {
             let seconds = self.wait_seconds;
-            CommandFailure::new(format!(
-                "the run has not ended after {seconds} s; it continues"
-            ))
-            .hint(format!(
+            failed!("the run has not ended after {seconds} s; it continues").hint(format!(
                 "`{}` shows when the last run ended; wait longer with --wait-seconds",
                 client.flags().command("etl status")
             ))
@@ -75,18 +70,18 @@ impl ServiceCommand for RunEtl {
 
 fn show_runs(answer: &EtlRuns) {
     for run in &answer.runs {
-        say(&format!(
+        say!(
             "{} as of {}: {} read in {:.1} s",
             run.metric_set.as_str(),
             seconds(run.as_of),
             count(run.changes, "change", "changes"),
             run.seconds,
-        ));
+        );
         if !run.unfinished.is_empty() {
-            say(&format!(
+            say!(
                 "  continues, with more to read than a run takes: {}",
                 safe(&list(&run.unfinished))
-            ));
+            );
         }
     }
 }

@@ -1,14 +1,9 @@
 //! `leadhost etl rebuild`: counts again from the beginning. The current counts are shown until the
 //! new ones replace them as a whole.
 
-use std::collections::BTreeMap;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use serde::Serialize;
-
-use crate::cli::client::AdminAnswer;
 use crate::cli::prelude::*;
-use crate::cli::verbs::ServiceCommand;
 use leadhost_admin_api::etl::{EtlStatus, RebuildRequest, Rebuilds};
 
 /// Time between two progress queries.
@@ -79,10 +74,10 @@ impl RebuildCounts {
                 .get_or_insert_with(|| ProgressLine::start("counting"))
                 .update(&text);
             if began.elapsed() >= Duration::from_secs(self.wait_seconds) {
-                return Err(CommandFailure::new(format!(
+                return Err(failed!(
                     "not all new counts are active after {} s: {text}",
                     self.wait_seconds
-                ))
+                )
                 .hint(format!(
                     "the rebuild continues, and the previous counts are shown until it ends; `{}` shows its progress, the service's log its errors",
                     client.flags().command("etl status")
@@ -138,6 +133,6 @@ fn show(answer: &Rebuilds, waited: bool) {
                 format!("{begun} rebuilds begun; the previous counts stay active until they end")
             }
         };
-        say(&format!("{} {whose}: {text}.", set.as_str()));
+        say!("{} {whose}: {text}.", set.as_str());
     }
 }

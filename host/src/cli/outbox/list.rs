@@ -1,9 +1,5 @@
-use serde::Serialize;
-
-use crate::cli::client::query_of;
 use crate::cli::page::{PageFlags, show_next_page};
 use crate::cli::prelude::*;
-use crate::cli::verbs::ServiceCommand;
 use leadhost_admin_api::instances::Instances;
 use leadhost_admin_api::outbox::{ListedMessage, MessageView, Messages};
 

@@ -2,7 +2,7 @@ mod list;
 mod resolve;
 
 use crate::cli::prelude::*;
-use crate::cli::verbs::{Asked, ServiceCommand, verbs};
+use crate::cli::verbs::Asked;
 use leadhost_admin_api::outbox::{ReplyRequest, SimulatedEvent, StatusRequest};
 
 use list::ListMessages;
@@ -82,9 +82,9 @@ impl ServiceCommand for ReportStatus {
 }
 
 fn simulated(answer: &SimulatedEvent) {
-    say(&format!(
+    say!(
         "Received as delivery {}: {}.",
         answer.delivery,
         answer.status.as_str()
-    ));
+    );
 }

@@ -2,7 +2,6 @@ use clap::ArgGroup;
 
 use crate::cli::confirm::confirm;
 use crate::cli::prelude::*;
-use crate::cli::verbs::ServiceCommand;
 use leadhost_admin_api::outbox::{
     Messages, ResolveManyRequest, ResolveRequest, Resolved, ResolvedMany, Verdict,
 };
@@ -43,7 +42,7 @@ impl ServiceCommand for ResolveMessages {
         };
         let path = format!("/admin/v1/outbox/{}/resolve", encoded(&message));
         let show = |answer: &Resolved| {
-            say(&format!("{} is now {}.", answer.id, answer.state.as_str()));
+            say!("{} is now {}.", answer.id, answer.state.as_str());
         };
         client.act(&path, &ResolveRequest { verdict }, show).await
     }

@@ -42,19 +42,19 @@ pub fn say_deployed(deployed: &DeployedPlugin, flags: &ServiceFlags) {
 
 /// Prints which version is active now, and where not yet.
 pub fn say_active(deployed: &DeployedPlugin, flags: &ServiceFlags) {
-    say(&safe(&format!(
+    say_line!(
         "{} {} is active ({}, generation {}).",
         deployed.name,
         optional(deployed.version.as_ref()),
         deployed.digest.short(),
         optional(deployed.generation),
-    )));
+    );
     for behind in deployed.behind.iter().flatten() {
-        say(&safe(&format!(
+        say_line!(
             "Not yet active on {}: {}. Follow it with `{}`.",
             behind.host,
             behind.reason,
             flags.command("plugin list"),
-        )));
+        );
     }
 }

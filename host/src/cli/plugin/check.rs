@@ -1,13 +1,10 @@
 //! `leadhost plugin check`: the trial of an activation, in the service or on this machine.
 
-use std::path::PathBuf;
-
 use super::local::EngineFlags;
 use super::{component_file, verifying};
 use crate::cli::prelude::*;
 use leadhost_admin_api::plugins::CheckedPlugin;
 use leadhost_domain::accept::Concern;
-use leadhost_domain::plugin::{Digest, PluginKind};
 use leadhost_plugin::PreparedVersion;
 
 #[derive(Args)]
@@ -108,7 +105,6 @@ pub fn show_concerns(concerns: &[Concern]) {
     }
 }
 
-/// A version that has passed its trial.
 struct TriedVersion<'a> {
     name: &'a str,
     version: &'a str,

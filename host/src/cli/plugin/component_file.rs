@@ -2,8 +2,6 @@
 //! was built. A component is made of a core module here, so that the service and the engine get
 //! only components.
 
-use std::path::{Path, PathBuf};
-
 use leadhost_golden::{
     Case, SECTION_NAME, append_section, load_dir, pack, read_section, unpack, without_custom,
 };
@@ -22,7 +20,6 @@ pub const GOLDEN: &str = "golden";
 
 /// A component, and the golden cases of the project that it is built from.
 pub struct ComponentFile {
-    /// The file or the folder as it was named.
     named: PathBuf,
     file: PathBuf,
     component: Vec<u8>,
@@ -35,11 +32,11 @@ pub struct ComponentFile {
 /// Reads the plugin in a file or a project's folder. Says if a source was changed after the build.
 pub fn read(path: &Path) -> CommandResult<ComponentFile> {
     read_with(path, |source, file| {
-        complain(&format!(
+        complain!(
             "{} was changed after the build of {}: build the project again to see the change.",
             source.display(),
             file.display()
-        ));
+        );
         Ok(())
     })
 }
@@ -59,11 +56,11 @@ pub fn read_current(path: &Path, stale: bool) -> CommandResult<ComponentFile> {
             ),
             Err(_) => "build it again, as its README.md says,".to_owned(),
         };
-        Err(CommandFailure::new(format!(
+        Err(failed!(
             "{} was changed after the build of {}, which still has the code from before",
             source.display(),
             file.display()
-        ))
+        )
         .hint(format!(
             "{build} and run the command again; --stale takes the build as it is"
         )))
@@ -120,8 +117,7 @@ fn refuse_registry(path: &Path) -> CommandResult {
 }
 
 pub fn read_bytes(path: &Path) -> CommandResult<Vec<u8>> {
-    std::fs::read(path)
-        .map_err(|error| CommandFailure::new(format!("cannot read {}: {error}", path.display())))
+    std::fs::read(path).map_err(|error| failed!("cannot read {}: {error}", path.display()))
 }
 
 impl ComponentFile {
@@ -140,11 +136,11 @@ impl ComponentFile {
         if let Some(case) = cases.iter().find(|case| case.expect.is_none()) {
             let own = self.golden.as_deref() == Some(folder);
             let test = test_command(&self.named, (!own).then_some(folder));
-            return Err(CommandFailure::new(format!(
+            return Err(failed!(
                 "the golden case {} of {} has no expectation yet",
                 case.name,
                 folder.display()
-            ))
+            )
             .hint(format!(
                 "`{test} --write` writes what the plugin makes of it: review that"
             )));
@@ -200,7 +196,7 @@ pub fn test_command(file: &Path, golden: Option<&Path>) -> String {
 }
 
 fn file_failure(file: &Path, error: &dyn std::fmt::Display) -> CommandFailure {
-    CommandFailure::new(format!("{}: {error}", file.display()))
+    failed!("{}: {error}", file.display())
 }
 
 #[cfg(test)]

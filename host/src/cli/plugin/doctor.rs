@@ -1,8 +1,6 @@
 //! `leadhost plugin doctor`: the toolchains of the languages on this machine, and how to install those that
 //! are missing.
 
-use std::path::Path;
-
 use super::language::Language;
 use super::project;
 use super::toolchain::{NEEDS, Need, ToolState};

@@ -3,9 +3,8 @@ use super::{named::stored_only, verify, verifying};
 use crate::cli::prelude::*;
 use leadhost_admin_api::plugins::{ImpactRequest, VerifiedPlugin};
 use leadhost_admin_api::repairs::RepairFacts;
-use leadhost_domain::clock::{Clock as _, SystemClock};
-use leadhost_domain::plugin::PluginKind;
-use leadhost_domain::time::{self, Micros};
+use leadhost_domain::clock::Clock as _;
+use leadhost_domain::time;
 
 #[derive(Args)]
 pub struct Impact {
@@ -76,7 +75,7 @@ fn parse_against<'a>(against: &'a str, name: &str) -> CommandResult<&'a str> {
 
 fn show(impact: &VerifiedPlugin, since: Option<&str>, flags: &ServiceFlags) {
     match impact.coverage.chosen {
-        0 => say(&safe(&format!(
+        0 => say_line!(
             "No stored delivery{} was converted last by {} {} ({}): there is nothing to repair. Deliveries past their retention are no longer stored.",
             since
                 .map(|since| format!(" since {since}"))
@@ -84,7 +83,7 @@ fn show(impact: &VerifiedPlugin, since: Option<&str>, flags: &ServiceFlags) {
             impact.name,
             impact.version,
             impact.digest.short()
-        ))),
+        ),
         _ => {
             let asked = GivenOptions {
                 since,
@@ -109,14 +108,14 @@ fn show(impact: &VerifiedPlugin, since: Option<&str>, flags: &ServiceFlags) {
             true => format!("plugin rollback {name}"),
             false => format!("plugin activate {name}@{}", other.digest.short()),
         };
-        say(&format!(
+        say!(
             "\n{} converts with the active version. To activate the other one first:\n  {}",
             match impact.kind {
                 Some(PluginKind::Adapter) => "A replay",
                 _ => "A repair",
             },
             flags.command(&command)
-        ));
+        );
     }
     let since = since.map(|since| format!(" --since {since}"));
     if impact.kind == Some(PluginKind::Adapter) {
@@ -127,10 +126,10 @@ fn show(impact: &VerifiedPlugin, since: Option<&str>, flags: &ServiceFlags) {
         impact.digest.short(),
         since.unwrap_or_default(),
     );
-    say(&format!(
+    say!(
         "\nTo convert these deliveries again, without changing what people have edited:\n  {}\nWithout --apply, the changes are only counted. Its receipt can be undone.",
         flags.command(&repair),
-    ));
+    );
 }
 
 /// Returns what can be done about the webhooks that a version of an adapter converted: a repair is about

@@ -1,5 +1,3 @@
-use std::collections::BTreeMap;
-
 use crate::cli::open_rollouts;
 use crate::cli::prelude::*;
 use leadhost_admin_api::keys::{KeyView, Keys};
@@ -76,12 +74,12 @@ fn show(answer: &PluginList, keys: &[KeyView], flags: &ServiceFlags) {
         say(&safe(&warning));
     }
     for refusal in answer.refusals.iter().take(10) {
-        say(&safe(&format!(
+        say_line!(
             "refused {} {}: {}",
             seconds(refusal.at),
             refusal.origin,
             flags.complete(&refusal.reason)
-        )));
+        );
     }
 }
 

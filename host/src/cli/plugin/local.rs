@@ -3,19 +3,14 @@
 
 use std::error::Error as _;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _};
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::SystemTime;
 
 use leadhost_golden::Case;
-use serde::Deserialize;
 
 use super::project;
 use crate::cli::prelude::*;
 use leadhost_admin_api::status::ServiceStatus;
-use leadhost_config::{Config, PluginsSection};
-use leadhost_domain::clock::SystemClock;
-use leadhost_domain::plugin::Digest;
+use leadhost_config::PluginsSection;
 use leadhost_pipeline::deploy::DeployError;
 use leadhost_plugin::{EngineError, LoadError, Plugins, PreparedVersion, signature};
 
@@ -58,7 +53,7 @@ impl EngineFlags {
 
     pub fn show(&self, engine: &LocalEngine) {
         if self.engine {
-            complain(&format!("engine {}", engine.fingerprint()));
+            complain!("engine {}", engine.fingerprint());
         }
     }
 
@@ -66,7 +61,7 @@ impl EngineFlags {
     pub async fn show_of(&self, client: &AdminClient) -> CommandResult {
         if self.engine {
             let status = client.get::<ServiceStatus>("/admin/v1/status").await?;
-            complain(&safe(&format!("engine {}", status.engine)));
+            complain_line!("engine {}", status.engine);
         }
         Ok(())
     }
@@ -91,7 +86,6 @@ impl ConversionOutput {
     }
 }
 
-/// The engine on this machine.
 pub struct LocalEngine {
     pub plugins: Plugins,
     pub limits: PluginsSection,
@@ -169,7 +163,7 @@ impl LocalEngine {
 
 fn not_started(error: &EngineError) -> CommandFailure {
     let cause = error.source().map(|cause| format!(": {cause}"));
-    CommandFailure::new(format!("{error}{}", cause.unwrap_or_default()))
+    failed!("{error}{}", cause.unwrap_or_default())
         .hint("choose another folder for compiled code with --cache-dir")
 }
 
@@ -178,12 +172,12 @@ pub fn refused(error: &LoadError) -> CommandFailure {
         return CommandFailure::new(safe(&error.to_string()));
     };
     for line in source.log() {
-        complain(&format!("plugin: {}", safe(line)));
+        complain!("plugin: {}", safe(line));
     }
-    CommandFailure::new(format!(
+    failed!(
         "`{function}` returned no answer in the plugin's trial: {}",
         safe(&source.to_string())
-    ))
+    )
 }
 
 /// Returns the folder for what programs of this user may compute again.
@@ -202,10 +196,10 @@ fn user_cache() -> CommandResult<PathBuf> {
 /// Creates the folder for this user alone. A user who can write there controls what the engine executes.
 fn make_private(folder: &Path) -> CommandResult {
     let failed = |error: std::io::Error| {
-        CommandFailure::new(format!(
+        failed!(
             "the folder for compiled code, {}, cannot be used: {error}",
             folder.display()
-        ))
+        )
         .hint("choose another one with --cache-dir")
     };
     std::fs::DirBuilder::new()
@@ -218,10 +212,10 @@ fn make_private(folder: &Path) -> CommandResult {
     if found.uid() == own && found.permissions().mode() & 0o022 == 0 {
         return Ok(());
     }
-    Err(CommandFailure::new(format!(
+    Err(failed!(
         "other users of this machine may write to the folder for compiled code, {}",
         folder.display()
-    ))
+    )
     .hint(format!(
         "run chmod 700 {} if it is yours, or choose another one with --cache-dir",
         quoted(&folder.to_string_lossy())

@@ -191,10 +191,10 @@ impl Rollback {
             say_deployed(deployed, client.flags());
             if let Some(left) = &deployed.previous {
                 let command = format!("plugin impact {}@{}", quoted(&deployed.name), left.short());
-                say(&safe(&format!(
+                say_line!(
                     "To see what the version that was rolled back did to the leads that it converted: `{}`",
                     client.flags().command(&command)
-                )));
+                );
             }
         });
         Ok(())

@@ -1,5 +1,3 @@
-use std::path::Path;
-
 use super::registry::RegistryAddress;
 use crate::cli::prelude::*;
 

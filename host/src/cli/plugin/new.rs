@@ -1,5 +1,3 @@
-use std::path::{Path, PathBuf};
-
 use clap::ValueEnum;
 
 use super::body::{BodyFormat, without_mark};
@@ -10,14 +8,11 @@ use super::template::{self, NewProject};
 use crate::cli::prelude::*;
 use leadhost_domain::delivery::DeliveryBody;
 use leadhost_domain::exchange::{Place, ValueLocation};
-use leadhost_domain::plugin::PluginKind;
-use leadhost_domain::size;
 use leadhost_egress::seal::Secrets;
 use leadhost_http::golden_export::without_persons;
 use leadhost_pipeline::mask::Mask;
 use leadhost_plugin::rules;
 
-/// The golden case that a sample replaces.
 const SAMPLE_CASE: &str = "golden/lead";
 
 /// The file that names the packages of a project in Rust.
@@ -134,7 +129,7 @@ impl New {
             format!("\n  leadhost plugin run . {}", example.arguments(project))
         });
         let blank = if self.sample.is_some() { "\n" } else { "" };
-        say(&format!(
+        say!(
             "Wrote {} in {} to {}. It needs {}; `leadhost plugin doctor` shows what is missing. To try each change at once:\n\n  leadhost plugin dev {}\n\nOr step by step:\n\n  cd {}{build}\n  leadhost plugin test .{write}{run}\n{blank}{publish}",
             self.kind.kind().with_article(),
             self.lang.title(),
@@ -142,7 +137,7 @@ impl New {
             project.toolchain.join(", "),
             quoted(&folder.to_string_lossy()),
             quoted(&folder.to_string_lossy()),
-        ));
+        );
     }
 }
 
@@ -263,9 +258,7 @@ fn without_credentials(body: Vec<u8>) -> Vec<u8> {
 /// `is_raw`: persons and credentials in it stay as they are.
 fn put_sample(project: &mut NewProject, sample: &Path, is_raw: bool) -> CommandResult {
     let mut body = without_mark(&read_bytes(sample)?).to_vec();
-    let refused = |what: String| {
-        CommandFailure::new(format!("{} cannot be the sample: {what}", sample.display()))
-    };
+    let refused = |what: String| failed!("{} cannot be the sample: {what}", sample.display());
     if body.len() > leadhost_golden::MAX_PACKED_BYTES {
         return Err(refused(format!(
             "it has {}, and the golden cases of a plugin have at most {} together",
@@ -315,8 +308,7 @@ fn body_of_case<'a>(project: &'a NewProject, case: &str) -> &'a str {
 
 fn refuse_content(folder: &Path) -> CommandResult {
     let refused = |what: String| {
-        CommandFailure::new(format!("{} {what}", folder.display()))
-            .hint("name another folder with --dir")
+        failed!("{} {what}", folder.display()).hint("name another folder with --dir")
     };
     match std::fs::read_dir(folder).map(Iterator::count) {
         Ok(0) => Ok(()),
@@ -336,12 +328,10 @@ fn write(folder: &Path, project: &NewProject) -> CommandResult {
         std::fs::create_dir_all(parent)
             .and_then(|()| std::fs::write(&file, content))
             .map_err(|error| {
-                CommandFailure::new(format!("cannot write {}: {error}", file.display())).hint(
-                    format!(
-                        "the project in {} is not complete: remove it, and try again",
-                        folder.display()
-                    ),
-                )
+                failed!("cannot write {}: {error}", file.display()).hint(format!(
+                    "the project in {} is not complete: remove it, and try again",
+                    folder.display()
+                ))
             })?;
     }
     Ok(())

@@ -4,7 +4,6 @@
 
 use std::io::{ErrorKind, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
-use std::path::PathBuf;
 
 use leadhost_golden::{SectionError, read_section};
 
@@ -49,10 +48,10 @@ impl Pack {
             }
             None => {
                 if read_section(read.component()) == Err(SectionError::NotAComponent) {
-                    return Err(CommandFailure::new(format!(
+                    return Err(failed!(
                         "{} is neither a component nor a core module",
                         self.file.display()
-                    ))
+                    )
                     .hint("name the file that the build of the plugin writes, or the project's folder"));
                 }
                 return Err(CommandFailure::usage(format!(
@@ -62,10 +61,9 @@ impl Pack {
                 .hint("name their folder with --golden DIR"));
             }
         };
-        std::fs::write(&self.output, whole).map_err(|error| {
-            CommandFailure::new(format!("cannot write {}: {error}", self.output.display()))
-        })?;
-        say(&format!("{} {said}.", self.output.display()));
+        std::fs::write(&self.output, whole)
+            .map_err(|error| failed!("cannot write {}: {error}", self.output.display()))?;
+        say!("{} {said}.", self.output.display());
         Ok(())
     }
 }
@@ -80,12 +78,7 @@ impl Keygen {
     /// Writes a new signing key to the file, which only its owner may read, and prints the
     /// public key.
     pub fn run(self) -> CommandResult {
-        let failed = |what: &str| {
-            CommandFailure::new(format!(
-                "cannot write a key to {}: {what}",
-                self.file.display()
-            ))
-        };
+        let failed = |what: &str| failed!("cannot write a key to {}: {what}", self.file.display());
         let key =
             signature::new_key().ok_or_else(|| failed("the system provides no randomness"))?;
         let public =
@@ -102,10 +95,10 @@ impl Keygen {
                 ),
                 _ => failed(&error.to_string()),
             })?;
-        say(&format!(
+        say!(
             "Created the signing key {}: keep it secret, in a place that only the build can read.\nThe publisher of components signed with it is {public}.",
             self.file.display()
-        ));
+        );
         Ok(())
     }
 }
@@ -138,13 +131,12 @@ impl Sign {
         let not_a_key = || signing_key::not_a_key(&self.key);
         let public = signature::public_key(&key).ok_or_else(not_a_key)?;
         let signed = signature::sign(&component, &key)
-            .map_err(|error| CommandFailure::new(format!("{}: {error}", self.file.display())))?
+            .map_err(|error| failed!("{}: {error}", self.file.display()))?
             .ok_or_else(not_a_key)?;
         let output = self.output.as_ref().unwrap_or(&self.file);
-        std::fs::write(output, signed).map_err(|error| {
-            CommandFailure::new(format!("cannot write {}: {error}", output.display()))
-        })?;
-        say(&format!("{} is signed by {public}.", output.display()));
+        std::fs::write(output, signed)
+            .map_err(|error| failed!("cannot write {}: {error}", output.display()))?;
+        say!("{} is signed by {public}.", output.display());
         Ok(())
     }
 

@@ -2,15 +2,11 @@
 //! writes it, and its commands are the author's to change. What it says of the plugin has to be true: the
 //! file of another project would build, set up and publish that one.
 
-use std::path::Path;
-
 use clap::ValueEnum as _;
-use serde::{Deserialize, Serialize};
 
 use super::language::Language;
 use super::template;
 use crate::cli::prelude::*;
-use leadhost_domain::plugin::PluginKind;
 use leadhost_plugin::{Loaded, contracts, rules};
 
 /// The name of the file, in the project's folder.
@@ -18,7 +14,6 @@ pub const PROJECT_FILE: &str = "leadhost.lock";
 
 const HEAD: &str = "# Written by `leadhost plugin new`: the origin of this project. Keep it with the sources.\n# `leadhost plugin dev` runs the commands of `setup` before the first build, and again when a file of\n# `setup_from` has changed; those of `build` make build/plugin.wasm.\n";
 
-/// The content of the file.
 #[derive(Debug, Deserialize, Serialize)]
 pub struct ProjectFile {
     pub name: String,
@@ -153,29 +148,28 @@ pub fn read(folder: &Path) -> CommandResult<ProjectFile> {
             true => "is a file, and not the folder of a project",
             false => "does not exist",
         };
-        return Err(CommandFailure::new(format!("{} {what}", folder.display())).hint(NEW));
+        return Err(failed!("{} {what}", folder.display()).hint(NEW));
     }
     let text = std::fs::read_to_string(&file).map_err(|error| match error.kind() {
-        std::io::ErrorKind::NotFound => CommandFailure::new(format!(
+        std::io::ErrorKind::NotFound => failed!(
             "{} is not the project of a plugin: it has no {PROJECT_FILE}",
             folder.display()
-        ))
+        )
         .hint(format!(
             "{NEW}. In a project of your own, write {} with name = \"NAME\", kind = \"converter\" or \"adapter\", and build = [\"COMMAND\"], which makes build/plugin.wasm",
             quoted(&file.to_string_lossy())
         )),
-        _ => CommandFailure::new(format!("cannot read {shown}: {error}")),
+        _ => failed!("cannot read {shown}: {error}"),
     })?;
-    let mut project: ProjectFile = toml::from_str(&text).map_err(|error| {
-        CommandFailure::new(format!("{shown} is not the file of a project: {error}"))
-    })?;
+    let mut project: ProjectFile = toml::from_str(&text)
+        .map_err(|error| failed!("{shown} is not the file of a project: {error}"))?;
     project.check(folder)?;
     if project.build.is_empty() {
         let language = project.language();
         let made =
             language.map(|language| template::project(language, project.kind, &project.name));
         let made = made.ok_or_else(|| {
-            CommandFailure::new(format!("{shown} does not say how the project is built"))
+            failed!("{shown} does not say how the project is built")
                 .hint("add build = [\"COMMAND\"], which makes build/plugin.wasm")
         })?;
         (project.setup, project.setup_from) = (made.setup, made.setup_from);

@@ -1,15 +1,13 @@
 //! `leadhost plugin publish`: from a built project to the version that serves, step by step. Each step
 //! can stop it, and the service is changed only by the last one.
 
-use std::path::PathBuf;
-
 use super::check::{TRYING, show as show_check, tried};
 use super::local::{EngineFlags, LocalEngine};
 use super::{
     answers::{explain, say_active},
     component_file, project, test, verify, verifying,
 };
-use crate::cli::client::{AdminAnswer, RemoteFlags};
+use crate::cli::client::RemoteFlags;
 use crate::cli::prelude::*;
 use leadhost_admin_api::plugins::{CheckedPlugin, DeployedPlugin, VerifiedPlugin};
 use leadhost_domain::accept::AcceptWord;
@@ -172,12 +170,12 @@ impl Publish {
             // The step before has shown the comparison.
             say_active(deployed, client.flags());
             if can_be_rolled_back(deployed) {
-                say(&safe(&format!(
+                say_line!(
                     "`{}` activates the version before it again.",
                     client
                         .flags()
                         .command(&format!("plugin rollback {}", deployed.name))
-                )));
+                );
             }
         });
         Ok(())

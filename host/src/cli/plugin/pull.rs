@@ -1,9 +1,7 @@
 use std::io::{ErrorKind, Write as _};
-use std::path::{Path, PathBuf};
 
 use super::registry::{RegistryAddress, RegistryClient, component_limit};
 use crate::cli::prelude::*;
-use leadhost_domain::size;
 
 #[derive(Args)]
 pub struct Pull {
@@ -31,18 +29,18 @@ impl Pull {
             None => (&new, write_new(&new, &pulled.wasm)),
         };
         written.map_err(|error| {
-            let failure = CommandFailure::new(format!("cannot write {}: {error}", path.display()));
+            let failure = failed!("cannot write {}: {error}", path.display());
             match error.kind() {
                 ErrorKind::AlreadyExists => failure.hint("name the file to replace with -o FILE"),
                 _ => failure,
             }
         })?;
-        say(&format!(
+        say!(
             "{} holds\n{}, {}.",
             path.display(),
             pulled.pinned,
             size::readable(pulled.wasm.len() as u64)
-        ));
+        );
         Ok(())
     }
 }

@@ -1,9 +1,6 @@
-use std::path::PathBuf;
-
 use super::component_file;
 use super::registry::{RegistryAddress, RegistryClient, component_limit};
 use crate::cli::prelude::*;
-use leadhost_domain::size;
 
 #[derive(Args)]
 pub struct Push {
@@ -24,22 +21,22 @@ impl Push {
         let wasm = component_file::read(&self.file)?.with_its_cases()?;
         let bytes = wasm.len();
         if bytes > limit {
-            return Err(CommandFailure::new(format!(
+            return Err(failed!(
                 "{} has {}; at most {} are accepted (plugins.component_mib)",
                 self.file.display(),
                 size::exact(bytes as u64),
                 size::readable(limit as u64)
-            )));
+            ));
         }
         let pinned = block_on(async {
             let registry = RegistryClient::new(&self.address).await?;
             registry.push(wasm, &self.file).await
         })?;
-        say(&format!(
+        say!(
             "{pinned}\nholds {}, {}.",
             self.file.display(),
             size::readable(bytes as u64)
-        ));
+        );
         Ok(())
     }
 }

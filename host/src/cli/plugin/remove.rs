@@ -28,10 +28,7 @@ impl Remove {
                 digest,
                 removed: _,
             } = removed;
-            say(&safe(&format!(
-                "Removed {name} {version} ({}).",
-                digest.short()
-            )));
+            say_line!("Removed {name} {version} ({}).", digest.short());
         });
         Ok(())
     }

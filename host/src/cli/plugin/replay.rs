@@ -2,10 +2,8 @@
 //! stored, and the result is compared with what the active version makes of them. Nothing is changed in
 //! the service.
 
-use std::collections::{BTreeMap, HashSet};
-use std::path::PathBuf;
-use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::collections::HashSet;
+use std::time::Instant;
 
 use clap::ArgGroup;
 
@@ -20,13 +18,11 @@ use leadhost_admin_api::captures::{
 };
 use leadhost_admin_api::deliveries::Deliveries;
 use leadhost_admin_api::plugins::{ComparedVersion, VerifiedPlugin};
-use leadhost_config::Config;
 use leadhost_domain::connection::{Connection, ConnectionKind, ConnectionSettings};
 use leadhost_domain::delivery::DeliveryStatus;
 use leadhost_domain::difference::{Coverage, ItemKind, Subject};
 use leadhost_domain::exchange::HttpResponse;
 use leadhost_domain::id::{ConnectionId, DeliveryId};
-use leadhost_domain::plugin::{Digest, PluginKind};
 use leadhost_pipeline::connections::Live;
 use leadhost_pipeline::routing::CapturedLive;
 use leadhost_pipeline::verify::compare::{
@@ -113,10 +109,10 @@ impl Replay {
         }
         failures.iter().for_each(LocalFailure::show);
         if compared == 0 {
-            return Err(CommandFailure::new(format!(
+            return Err(failed!(
                 "nothing was compared: no such delivery of the plugin {} can be converted, or no version of it is active",
                 safe(&verified.name)
-            ))
+            )
             .hint(format!(
                 "`{}` shows which deliveries there are",
                 client.flags().command("delivery list")
@@ -230,12 +226,9 @@ struct LocalFailure {
 impl LocalFailure {
     fn show(&self) {
         let reason = safe(&self.reason);
-        complain(&format!(
-            "\nThe component fails on delivery {}: {reason}",
-            self.id
-        ));
+        complain!("\nThe component fails on delivery {}: {reason}", self.id);
         for line in &self.log {
-            complain(&format!("plugin: {}", safe(line)));
+            complain!("plugin: {}", safe(line));
         }
     }
 }
@@ -396,7 +389,7 @@ impl<'a> ReplayedHere<'a> {
         ] {
             if many > 0 {
                 let many = count(many, "delivery", "deliveries");
-                complain(&safe(&format!("{many}: {what}.")));
+                complain_line!("{many}: {what}.");
             }
         }
         if self.serving.len() > 1 {
@@ -445,22 +438,22 @@ impl<'a> ReplayedHere<'a> {
 
 fn show_active(verified: &VerifiedPlugin, results: &[(DeliveryId, String)], flags: &ServiceFlags) {
     let name = format!("{} {}", verified.name, verified.version);
-    say(&safe(&format!(
+    say_line!(
         "{name} ({}) is the active version, so there is no other to compare it with. Converted here: {} with {}; {} the same as in the service.",
         verified.digest.short(),
         count(verified.deliveries.compared, "delivery", "deliveries"),
         count(verified.deliveries.candidate_leads, "lead", "leads"),
         verified.deliveries.same,
-    )));
+    );
     let rows = results.iter();
     let rows = rows.map(|(id, result)| vec![id.to_string(), result.clone()]);
     let rows: Vec<Vec<String>> = rows.collect();
-    say(&format!("\n{}", table(&["DELIVERY", "RESULT"], &rows)));
+    say!("\n{}", table(&["DELIVERY", "RESULT"], &rows));
     verify::show_differences(&verified.deliveries, ("the service", "this machine"));
-    say(&format!(
+    say!(
         "\n`{}` shows what the service made of a delivery. To compare a change, build it, and replay it again.",
         flags.command("delivery show ID")
-    ));
+    );
 }
 
 /// Returns what a version makes of a delivery, without its values: `2 leads, 1 ignored`.
@@ -499,9 +492,9 @@ fn digest_as_published(read: ComponentFile) -> Option<Digest> {
     match read.with_its_cases() {
         Ok(whole) => Some(Digest::compute(&whole)),
         Err(failure) => {
-            complain(&format!(
+            complain!(
                 "The digest below is that of the component without its golden cases: {failure}"
-            ));
+            );
             None
         }
     }

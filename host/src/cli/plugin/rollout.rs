@@ -1,5 +1,3 @@
-use std::time::Duration;
-
 use super::answers::{explain, texts};
 use super::named::stored;
 use super::unstored::{self, UnstoredComponent};
@@ -12,7 +10,6 @@ use leadhost_admin_api::rollouts::{
 };
 use leadhost_domain::accept::AcceptWord;
 use leadhost_domain::rollout::{RolloutChange, RolloutMode, RolloutStage};
-use leadhost_domain::size;
 use leadhost_domain::time;
 
 #[derive(Args)]
@@ -144,7 +141,6 @@ impl Start {
     }
 }
 
-/// The version of a rollout.
 struct Version {
     name: String,
     digest: String,
@@ -265,7 +261,7 @@ fn span(text: &str) -> Result<Duration, String> {
 
 fn show(rollout: &RolloutView, flags: &ServiceFlags) {
     let (candidate, stable) = names(rollout);
-    say(&safe(&format!(
+    say_line!(
         "{}: candidate {} ({}), stable {} ({}); {}.",
         rollout.name,
         optional(rollout.candidate.version.as_ref()),
@@ -273,15 +269,15 @@ fn show(rollout: &RolloutView, flags: &ServiceFlags) {
         optional(rollout.stable.version.as_ref()),
         rollout.stable.digest.short(),
         stage(rollout),
-    )));
-    say(&safe(&format!(
+    );
+    say_line!(
         "Started by {} at {}.",
         rollout.started_by,
         seconds(rollout.started_at)
-    )));
+    );
     if let Some(why) = &rollout.why {
         let at = seconds(rollout.stage_at);
-        say(&safe(&format!("Ended at {at}: {why}.")));
+        say_line!("Ended at {at}: {why}.");
     }
     if let Some(last) = &rollout.rolled_back {
         say(&safe(&rolled_back(last)));
@@ -289,31 +285,34 @@ fn show(rollout: &RolloutView, flags: &ServiceFlags) {
     if let Some(warning) = &rollout.warning {
         say(&safe(warning));
     }
-    say(&safe(&format!(
+    say_line!(
         "Compared on {}: {} the same; {} with {stable}, {} with {candidate}.",
         count(rollout.deliveries.compared, "delivery", "deliveries"),
         rollout.deliveries.same,
         count(rollout.deliveries.leads, "lead", "leads"),
         rollout.deliveries.candidate_leads,
-    )));
+    );
     if rollout.stage == RolloutStage::Canary {
-        say(&format!("In this step: {}.", rollout.in_step()));
+        say!("In this step: {}.", rollout.in_step());
     }
-    say(&safe(&format!(
+    say_line!(
         "Served by {candidate}: {}. Saved by {stable} or the version before it: {}. Waiting to be compared: {}. Dropped, not compared: {}.",
-        rollout.served, rollout.saved, rollout.waiting, rollout.dropped,
-    )));
+        rollout.served,
+        rollout.saved,
+        rollout.waiting,
+        rollout.dropped,
+    );
     if let (Some(before), Some(after)) = (rollout.stable_us, rollout.candidate_us) {
-        say(&safe(&format!(
+        say_line!(
             "Mean time of a conversion: {before} µs with {stable}, {after} µs with {candidate}."
-        )));
+        );
     }
     if let (Some(before), Some(after)) = (rollout.stable_bytes, rollout.candidate_bytes) {
-        say(&safe(&format!(
+        say_line!(
             "Mean memory of a conversion: {} with {stable}, {} with {candidate}.",
             size::readable(before),
             size::readable(after)
-        )));
+        );
     }
     verify::show_differences(&rollout.deliveries, (stable, candidate));
     show_failures(rollout, candidate);
@@ -325,28 +324,28 @@ fn show(rollout: &RolloutView, flags: &ServiceFlags) {
     }
     if let Some(checks) = &rollout.checks {
         say("");
-        say(&safe(&format!(
+        say_line!(
             "Other sender checks, compared on {}: {candidate} would refuse {}.",
             count(checks.compared, "delivery", "deliveries"),
             checks.refused.count,
-        )));
+        );
         let groups = [("sender check: passed → refused", &checks.refused)];
         verify::print(&groups, &[], (stable, candidate), "DELIVERY");
     }
     if !rollout.drift.is_empty() {
         say("");
         let drift = rollout.drift.join("; ");
-        say(&safe(&format!("More than the policy allows: {drift}.")));
+        say_line!("More than the policy allows: {drift}.");
     }
     if rollout.stage.is_open() {
         say("");
         let hosts = list(&rollout.hosts);
-        say(&safe(&format!("Hosts that follow: {hosts}")));
+        say_line!("Hosts that follow: {hosts}");
         for behind in &rollout.behind {
             // A panic of a plugin has further lines, which are in the log.
             let reason = behind.reason.lines().next().unwrap_or_default();
             let host = &behind.host;
-            say(&safe(&format!("Not yet on {host}: {reason}")));
+            say_line!("Not yet on {host}: {reason}");
         }
     }
     let commands = next(rollout);
@@ -354,7 +353,7 @@ fn show(rollout: &RolloutView, flags: &ServiceFlags) {
         say("");
     }
     for (what, command) in commands {
-        say(&safe(&format!("{what}: `{}`", flags.command(&command))));
+        say_line!("{what}: `{}`", flags.command(&command));
     }
 }
 
@@ -390,10 +389,10 @@ fn show_failures(rollout: &RolloutView, candidate: &str) {
     let lines = failures(rollout);
     if !lines.is_empty() {
         say("");
-        say(&safe(&format!("Failures with {candidate}, for example:")));
+        say_line!("Failures with {candidate}, for example:");
     }
     for line in lines {
-        say(&safe(&format!("  {line}")));
+        say_line!("  {line}");
     }
 }
 
@@ -446,7 +445,7 @@ fn show_harmed(connections: &[&RolloutConnection]) {
     let more = connections.len().saturating_sub(HARMED_SHOWN);
     if more > 0 {
         let more = count(more, "connection", "connections");
-        say(&format!("And {more} more with harm (all: --json)."));
+        say!("And {more} more with harm (all: --json).");
     }
 }
 

@@ -2,9 +2,7 @@
 //! output, for other programs; notes, log and measures go to standard error.
 
 use std::io::Read as _;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use leadhost_golden::{Call, Case, Delivery};
 
@@ -14,8 +12,6 @@ use super::local::{ConversionOutput, EngineFlags, LocalEngine};
 use crate::cli::prelude::*;
 use leadhost_admin_api::tried;
 use leadhost_domain::json::too_deep;
-use leadhost_domain::plugin::PluginKind;
-use leadhost_domain::size;
 use leadhost_plugin::{CallBudget, CaseAnswer, Loaded};
 
 #[derive(Args)]
@@ -129,7 +125,7 @@ impl Run {
         drop(progress);
         counted
             .inspect_err(|failure| {
-                complain(&format!("The instructions are not counted: {failure}"));
+                complain!("The instructions are not counted: {failure}");
             })
             .ok()
     }
@@ -160,10 +156,10 @@ impl Run {
         };
         let text = read_bytes(file)?;
         let refused = |what: &dyn std::fmt::Display| {
-            CommandFailure::new(format!(
+            failed!(
                 "{} is not a configuration of a connection: {what}",
                 file.display()
-            ))
+            )
             .hint("it is a JSON object; that of the service is named with --service-config")
         };
         let config: Value = serde_json::from_slice(&text).map_err(|error| refused(&error))?;
@@ -191,11 +187,11 @@ impl Run {
         if faults.is_empty() {
             return Ok(());
         }
-        let failure = CommandFailure::new(format!(
+        let failure = failed!(
             "the plugin {} does not take this configuration: {}",
             loaded.description.name,
             safe(&faults.join("; "))
-        ));
+        );
         Err(match &self.config {
             Some(file) => failure.about(file),
             None => failure.hint("it needs one: name its file with --config"),
@@ -244,28 +240,27 @@ pub fn read_body(path: &Path) -> CommandResult<Vec<u8>> {
             .lock()
             .take(limits::DELIVERY_BYTES as u64 + 1)
             .read_to_end(&mut body)
-            .map_err(|error| CommandFailure::new(format!("cannot read standard input: {error}")))?;
+            .map_err(|error| failed!("cannot read standard input: {error}"))?;
         body
     } else {
         read_bytes(path)?
     };
     if body.len() > limits::DELIVERY_BYTES {
-        return Err(CommandFailure::new(format!(
+        return Err(failed!(
             "the body has more than {}, which the service does not take",
             size::readable(limits::DELIVERY_BYTES as u64)
-        ))
+        )
         .hint("shorten it"));
     }
     if too_deep(&body, limits::JSON_DEPTH) {
-        return Err(CommandFailure::new(format!(
+        return Err(failed!(
             "the body is nested deeper than {} levels: the service refuses it before it calls a plugin",
             limits::JSON_DEPTH
-        )));
+        ));
     }
     Ok(body)
 }
 
-/// A call that was made.
 pub struct PluginCall {
     engine: LocalEngine,
     pub loaded: Arc<Loaded>,
@@ -291,9 +286,9 @@ impl MeasuredRun<'_> {
             show_output(output);
         }
         for line in &self.answer.usage.log {
-            complain(&format!("plugin: {}", safe(line)));
+            complain!("plugin: {}", safe(line));
         }
-        complain(&format!("\n{}", self.table()));
+        complain!("\n{}", self.table());
         let inline = Duration::from_millis(self.engine.limits.inline_ms);
         if self.answer.usage.processor > inline {
             complain(
@@ -399,10 +394,10 @@ fn show_output(output: &Value) {
     };
     say_json(&Value::Array(answer.items));
     if let Some(reply) = answer.reply {
-        complain(&format!("reply: {}", safe(&reply.to_string())));
+        complain!("reply: {}", safe(&reply.to_string()));
     }
     for note in answer.notes {
-        complain(&format!("note: {}", safe(&note)));
+        complain!("note: {}", safe(&note));
     }
 }
 

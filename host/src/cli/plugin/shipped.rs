@@ -1,5 +1,3 @@
-use std::path::{Path, PathBuf};
-
 use crate::cli::prelude::*;
 
 /// The folder of plugins of the image.
@@ -15,10 +13,10 @@ pub fn missing(file: &str, before: &[&str]) -> CommandFailure {
     let folders = folders();
     let all = folders.iter().map(|folder| folder.display().to_string());
     let all = before.iter().map(ToString::to_string).chain(all);
-    CommandFailure::new(format!(
+    failed!(
         "{file} is in none of these folders: {}",
         all.collect::<Vec<_>>().join(", ")
-    ))
+    )
     .hint("copy the folder `plugins` that comes with the program to its side, or run `cargo xtask plugins` in the repository")
 }
 

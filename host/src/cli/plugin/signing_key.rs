@@ -1,7 +1,5 @@
 //! The file of a signing key: PKCS #8 in PEM, a format that other programs also write.
 
-use std::path::Path;
-
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use zeroize::Zeroizing;
@@ -31,7 +29,7 @@ pub fn read(path: &Path) -> CommandResult<Zeroizing<Vec<u8>>> {
     let text = std::fs::read_to_string(path)
         .map(Zeroizing::new)
         .map_err(|error| {
-            CommandFailure::new(format!("cannot read {}: {error}", path.display()))
+            failed!("cannot read {}: {error}", path.display())
                 .hint("name the key file; `leadhost plugin keygen FILE` creates one")
         })?;
     from_pem(&text).ok_or_else(|| not_a_key(path))
@@ -39,7 +37,7 @@ pub fn read(path: &Path) -> CommandResult<Zeroizing<Vec<u8>>> {
 
 /// Returns the failure for a file without a usable key.
 pub fn not_a_key(path: &Path) -> CommandFailure {
-    CommandFailure::new(format!("{} is not an Ed25519 key in PEM", path.display()))
+    failed!("{} is not an Ed25519 key in PEM", path.display())
         .hint("create one with `leadhost plugin keygen FILE`")
 }
 

@@ -19,7 +19,6 @@ mod embedded {
 
 const MANIFEST: &str = "template.toml";
 
-/// A project as its template makes it.
 #[derive(Debug)]
 pub struct NewProject {
     /// The contents by the paths in the project's folder.

@@ -1,9 +1,6 @@
 //! `leadhost plugin test`: runs golden cases in the engine of this machine, whatever language the plugin
 //! is written in, and writes their expectations.
 
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-
 use leadhost_golden::{Case, load_dir, write_expect};
 
 use super::component_file::{self, ComponentFile, GOLDEN};
@@ -91,7 +88,7 @@ impl Test {
         }
         let carried = component.carried_cases()?;
         let cases = carried.ok_or_else(|| {
-            CommandFailure::new(format!("{file} carries no golden cases"))
+            failed!("{file} carries no golden cases")
                 .hint("name the folder of its cases with --golden DIR")
         })?;
         Ok(ChosenCases {
@@ -122,10 +119,7 @@ impl Test {
                 });
             }
             Err(error) => {
-                return Err(CommandFailure::new(format!(
-                    "the case {} could not be run: {error}",
-                    case.name
-                )));
+                return Err(failed!("the case {} could not be run: {error}", case.name));
             }
         };
         let difference = match &case.expect {
@@ -183,23 +177,22 @@ pub async fn write_missing(
         let answer = engine.plugins.answer_case(&loaded, Arc::clone(&case)).await;
         let output = answer.output.map_err(|error| {
             show_failing(name, &answer.usage.log, &error.to_string());
-            CommandFailure::new(format!("the golden case {} fails", safe(name)))
+            failed!("the golden case {} fails", safe(name))
         })?;
         if has_no_person(&output) {
             return Err(CommandFailure::new(no_person(name)));
         }
         write_expect(folder, name, &output)
             .map_err(|error| CommandFailure::new(error.to_string()))?;
-        complain(&format!(
+        complain!(
             "The golden case {} had no expectation: it has this output now. Review {}.",
             safe(name),
             folder.join(name).join("case.json").display()
-        ));
+        );
     }
     Ok(())
 }
 
-/// The cases of a run.
 struct ChosenCases {
     cases: Vec<Case>,
     /// The folder or the component, for messages.
@@ -228,8 +221,8 @@ fn write_output(
 ) -> CommandResult<CaseOutcome> {
     write_expect(folder, name, output).map_err(|error| CommandFailure::new(error.to_string()))?;
     match difference {
-        Some(difference) => say(&format!("renewed {}\n{}", safe(name), indented(difference))),
-        None => say(&format!("wrote {}", safe(name))),
+        Some(difference) => say!("renewed {}\n{}", safe(name), indented(difference)),
+        None => say!("wrote {}", safe(name)),
     }
     Ok(CaseOutcome::Written)
 }
@@ -295,10 +288,7 @@ impl Crashes {
     /// Names the cases whose crashes were not shown.
     fn conclude(&self) {
         for Crash { name, alike, .. } in self.0.iter().filter(|crash| !crash.alike.is_empty()) {
-            complain(&safe(&format!(
-                "FAILED in the same way as {name}: {}",
-                alike.join(", ")
-            )));
+            complain_line!("FAILED in the same way as {name}: {}", alike.join(", "));
         }
     }
 }
@@ -387,7 +377,7 @@ impl TestTally {
                 cases(self.written)
             );
         }
-        say(&format!("{said}."));
+        say!("{said}.");
         Ok(())
     }
 }

@@ -1,14 +1,11 @@
 //! A component that a command of operators names and that the service may not have yet: a file, the
 //! folder of a project, or one in a registry.
 
-use std::path::Path;
-
 use super::registry::{RegistryAddress, RegistryClient};
 use super::{component_file, project};
 use crate::cli::prelude::*;
 use leadhost_admin_api::plugins::CheckedPlugin;
 
-/// A component for the service.
 pub struct UnstoredComponent {
     pub wasm: Vec<u8>,
     /// Its address in a registry, with the digest. `None`: a file.
@@ -24,7 +21,7 @@ pub async fn read(what: &str, client: &AdminClient) -> CommandResult<UnstoredCom
         let pulled = registry.pull(client.component_bytes()).await?;
         let pinned = pulled.pinned.to_string();
         // Standard output may be JSON of the service.
-        complain(&format!("pulled {pinned}"));
+        complain!("pulled {pinned}");
         return Ok(UnstoredComponent {
             wasm: pulled.wasm,
             source: Some(pinned),

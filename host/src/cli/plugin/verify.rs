@@ -113,14 +113,14 @@ pub fn show_part(verified: &VerifiedPlugin, what: &str, asked: &GivenOptions<'_>
         verified.digest.short()
     );
     let Some(other) = &verified.against else {
-        return say(&safe(&format!(
+        return say_line!(
             "No version of {} is active, so there is nothing to compare {candidate} with; {} passed.",
             verified.name,
             golden(verified)
-        )));
+        );
     };
     if other.digest == verified.digest {
-        return say(&safe(&format!(
+        return say_line!(
             "{candidate} is {}, so there is nothing to compare; {} passed.",
             if other.active {
                 "the active version"
@@ -128,7 +128,7 @@ pub fn show_part(verified: &VerifiedPlugin, what: &str, asked: &GivenOptions<'_>
                 "compared with itself"
             },
             golden(verified)
-        )));
+        );
     }
     let other_name = format!(
         "{} ({}{})",
@@ -137,19 +137,19 @@ pub fn show_part(verified: &VerifiedPlugin, what: &str, asked: &GivenOptions<'_>
         if other.active { ", active" } else { "" }
     );
     if verified.coverage.chosen == 0 {
-        say(&safe(&format!(
+        say_line!(
             "No delivery was converted with both {candidate} and {other_name}: {}.",
             why_none(&verified.name, verified.coverage.connections, asked)
-        )));
-        say(&safe(&format!(
+        );
+        say_line!(
             "So nothing shows how it treats real deliveries; {} passed.",
             golden(verified)
-        )));
+        );
         if verified.coverage.connections_not_covered > 0 {
-            say(&format!(
+            say!(
                 "{NOT_COVERED}: {}",
                 verified.coverage.connections_not_covered
-            ));
+            );
         }
         // The activation or the rollout that the configuration bounds has been decided already.
         if !asked.by_policy {
@@ -169,7 +169,7 @@ pub fn show_part(verified: &VerifiedPlugin, what: &str, asked: &GivenOptions<'_>
             verified.deliveries.candidate_leads,
         )
     });
-    say(&safe(&format!(
+    say_line!(
         "{candidate} compared with {other_name} on {}{}: {} the same{}.",
         verified.coverage(what),
         more_of(verified)
@@ -178,7 +178,7 @@ pub fn show_part(verified: &VerifiedPlugin, what: &str, asked: &GivenOptions<'_>
             .unwrap_or_default(),
         verified.deliveries.same,
         leads.unwrap_or_default(),
-    )));
+    );
     if verified.is_part() {
         say("The other deliveries were not compared; the numbers below cover only these.");
     }
@@ -201,15 +201,15 @@ pub fn show_part(verified: &VerifiedPlugin, what: &str, asked: &GivenOptions<'_>
         ),
     ] {
         if many > 0 {
-            say(&format!("{what}: {many}"));
+            say!("{what}: {many}");
         }
     }
     if let Some(cost) = &verified.cost {
-        say(&safe(&format!(
+        say_line!(
             "A conversion takes {} of memory with {own_version}; {} with {other_version}.",
             cost.candidate.text(),
             cost.other.text(),
-        )));
+        );
     }
     show_differences(&verified.deliveries, (&other_version, &own_version));
 }

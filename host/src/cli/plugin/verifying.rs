@@ -1,18 +1,14 @@
 use std::convert::Infallible;
-use std::time::Duration;
 
-use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::cli::client::{AdminAnswer, ServiceRefusal};
+use crate::cli::client::ServiceRefusal;
 use crate::cli::prelude::*;
 use leadhost_admin_api::plugins::{RunningVerifications, VerificationView};
-use leadhost_domain::plugin::Digest;
 
 /// Time between two queries.
 const PERIOD: Duration = Duration::from_secs(1);
 
-/// The answer of the service, or its refusal.
 pub type Answered<T> = Result<AdminAnswer<T>, ServiceRefusal>;
 
 /// Sends a component, and meanwhile shows `doing`, or the progress of its verification.

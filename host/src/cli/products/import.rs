@@ -1,13 +1,11 @@
-use std::path::PathBuf;
 use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use clap::ValueEnum;
 
 use super::send::SentFile;
 use crate::cli::prelude::*;
 use crate::cli::table::list;
-use crate::cli::verbs::ServiceCommand;
 use leadhost_admin_api::workspaces::ImportReport;
 use leadhost_pipeline::import;
 
@@ -132,7 +130,7 @@ fn rate(lines: u64, began: Instant) -> u64 {
 }
 
 fn show(report: &ImportReport, rate: u64) {
-    say(&format!(
+    say!(
         "{} created, {} changed, {} kept, {} removed, {} refused ({} a second).",
         report.created,
         report.changed,
@@ -140,15 +138,12 @@ fn show(report: &ImportReport, rate: u64) {
         report.removed,
         report.refused,
         count(rate, "line", "lines"),
-    ));
+    );
     if !report.ignored.is_empty() {
         let ignored = list(&report.ignored);
-        complain(&safe(&format!("Columns not imported: {ignored}.")));
+        complain_line!("Columns not imported: {ignored}.");
     }
     for problem in report.problems.iter().take(SHOWN) {
-        complain(&safe(&format!(
-            "line {}: {}",
-            problem.line, problem.message
-        )));
+        complain_line!("line {}: {}", problem.line, problem.message);
     }
 }

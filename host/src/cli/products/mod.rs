@@ -4,12 +4,9 @@ mod send;
 use std::collections::BTreeSet;
 
 use hyper::StatusCode;
-use serde::Serialize;
 
-use crate::cli::client::AdminAnswer;
 use crate::cli::confirm::confirm;
 use crate::cli::prelude::*;
-use crate::cli::verbs::{ServiceCommand, verbs};
 use leadhost_admin_api::workspaces::{Owners, ProductRemoved};
 
 verbs! {
@@ -56,7 +53,7 @@ impl ServiceCommand for RemoveProducts {
             match client.try_delete::<ProductRemoved>(&path).await? {
                 Ok(_) => {
                     if !client.json() {
-                        say(&format!("Removed product {}.", safe(id)));
+                        say!("Removed product {}.", safe(id));
                     }
                     removed.push(id);
                 }
@@ -77,7 +74,7 @@ impl ServiceCommand for RemoveProducts {
             return Ok(());
         }
         let named: Vec<String> = unknown.iter().map(|id| format!("`{}`", safe(id))).collect();
-        Err(CommandFailure::new(format!(
+        Err(failed!(
             "the workspace `{}` has no product {}; {}",
             safe(&self.workspace),
             named.join(", "),
@@ -85,7 +82,7 @@ impl ServiceCommand for RemoveProducts {
                 0 => "nothing was removed".to_owned(),
                 count => format!("removed: {count}"),
             }
-        )))
+        ))
     }
 }
 

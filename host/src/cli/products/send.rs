@@ -6,9 +6,7 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::hash::BuildHasher as _;
 use std::io::{self, BufWriter, Read, Write as _};
-use std::path::{Path, PathBuf};
 use std::pin::Pin;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll};
 
@@ -38,7 +36,7 @@ impl SentFile {
         } else {
             path.display().to_string()
         };
-        let failed = |error: io::Error| CommandFailure::new(format!("cannot read {name}: {error}"));
+        let failed = |error: io::Error| failed!("cannot read {name}: {error}");
         let mut file: Box<dyn Read + Send> = if is_input {
             Box::new(io::stdin())
         } else {
@@ -131,7 +129,6 @@ fn by_content(first: &[u8]) -> ImportFormat {
     }
 }
 
-/// The body of the request.
 pub struct ImportBody(mpsc::Receiver<io::Result<Bytes>>);
 
 impl Body for ImportBody {
@@ -213,5 +210,5 @@ impl AllRefused {
 }
 
 fn cannot_write(path: &Path, error: &io::Error) -> CommandFailure {
-    CommandFailure::new(format!("cannot write {}: {error}", path.display()))
+    failed!("cannot write {}: {error}", path.display())
 }

@@ -1,9 +1,6 @@
 //! Follows a repair, which runs in the service: interrupting the command stops only the following.
 
-use std::time::Duration;
-
 use super::path::path;
-use crate::cli::client::AdminAnswer;
 use crate::cli::prelude::*;
 use leadhost_admin_api::repairs::RepairView;
 use leadhost_domain::repair::RepairState;
@@ -45,15 +42,15 @@ pub async fn to_its_end(
     ended.unwrap_or_else(|| {
         let flags = client.flags();
         let (show, cancel) = (format!("repair show {id}"), format!("repair cancel {id}"));
-        Err(CommandFailure::new(format!(
-            "no longer following repair {id}, which continues in the service"
-        ))
-        .hint(format!(
-            "see it with `{}`, or end it with `{}`",
-            flags.command(&show),
-            flags.command(&cancel)
-        ))
-        .with_code(INTERRUPTED))
+        Err(
+            failed!("no longer following repair {id}, which continues in the service")
+                .hint(format!(
+                    "see it with `{}`, or end it with `{}`",
+                    flags.command(&show),
+                    flags.command(&cancel)
+                ))
+                .with_code(INTERRUPTED),
+        )
     })
 }
 

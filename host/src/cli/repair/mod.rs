@@ -2,13 +2,9 @@ mod follow;
 pub mod path;
 mod receipt;
 
-use serde::Serialize;
-
 use self::path::path;
-use crate::cli::client::{AdminAnswer, query_of};
 use crate::cli::page::{PageFlags, show_next_page};
 use crate::cli::prelude::*;
-use crate::cli::verbs::{ServiceCommand, verbs};
 use leadhost_admin_api::repairs::{RepairChanges, RepairList, RepairRequest, RepairView};
 use leadhost_domain::repair::RepairState;
 
@@ -110,7 +106,7 @@ fn show_changes(answer: &RepairChanges) {
     }
     say_rows(&answer.changes);
     if let Some(next) = answer.next {
-        complain(&format!("More changes: --after {next}"));
+        complain!("More changes: --after {next}");
     }
 }
 

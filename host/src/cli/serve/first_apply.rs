@@ -3,9 +3,7 @@
 //! inbox, applies the workspace file, and writes everything that a client needs to the keys file
 //! in plain text. In production use `leadhost apply`.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
-use std::sync::Arc;
+use std::collections::BTreeSet;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -140,13 +138,13 @@ fn refused(file: &Path, error: ApplyError) -> CommandFailure {
                 .iter()
                 .map(|problem| format!("{}: {}", problem.path, problem.message))
                 .collect();
-            CommandFailure::new(format!(
+            failed!(
                 "{} was not applied:\n  {}",
                 file.display(),
                 lines.join("\n  ")
-            ))
+            )
         }
-        other => CommandFailure::new(format!("{} was not applied: {other}", file.display())),
+        other => failed!("{} was not applied: {other}", file.display()),
     };
     failure.hint(
         "correct the file, or start without --first-apply; plugins come from the inbox (--inbox)",

@@ -1,9 +1,6 @@
 //! The first admin key. The service creates it when it has no valid admin key, and writes it to
 //! the data folder.
 
-use std::path::Path;
-use std::sync::Arc;
-
 use crate::cli::client::KEY_FILE;
 use crate::cli::prelude::*;
 use leadhost_domain::key::{KeyKind, Role};
@@ -18,9 +15,7 @@ pub async fn ensure(
     another: bool,
     flags: &ServiceFlags,
 ) -> CommandResult {
-    let failed = |error: &dyn std::fmt::Display| {
-        CommandFailure::new(format!("cannot create an admin key: {error}"))
-    };
+    let failed = |error: &dyn std::fmt::Display| failed!("cannot create an admin key: {error}");
     let now = pipeline.core.clock.now();
     let keys = pipeline
         .core

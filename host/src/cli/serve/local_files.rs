@@ -3,7 +3,6 @@
 
 use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt as _;
-use std::path::{Path, PathBuf};
 
 use crate::cli::client::{ADDRESSES_FILE, ServiceFile};
 use crate::cli::prelude::*;
@@ -61,8 +60,7 @@ pub fn write_private(path: &Path, text: &str) -> CommandResult {
         file.sync_all()?;
         std::fs::rename(&new, path)
     };
-    write()
-        .map_err(|error| CommandFailure::new(format!("cannot write {}: {error}", path.display())))
+    write().map_err(|error| failed!("cannot write {}: {error}", path.display()))
 }
 
 /// Returns the lines of `try-it.sh` beside the workspace file, with the paths of this service

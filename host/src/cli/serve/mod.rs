@@ -9,17 +9,13 @@ pub(super) mod sealing;
 mod start_turn;
 
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _};
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::time::Duration;
 
 use self::start_turn::StartTurn;
 use crate::app::App;
 use crate::cli::prelude::*;
-use leadhost_config::Config;
 use leadhost_config::memory;
 use leadhost_config::shutdown::{self, Shutdown};
-use leadhost_domain::clock::{DatabaseClock, SharedClock, SystemClock};
+use leadhost_domain::clock::{DatabaseClock, SharedClock};
 use leadhost_domain::phone;
 use leadhost_http::listen::{self, Addresses, StartError};
 use leadhost_pipeline::core::Core;
@@ -89,7 +85,7 @@ impl Serve {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .enable_all()
             .build()
-            .map_err(|error| CommandFailure::new(format!("cannot start: {error}")))?;
+            .map_err(|error| failed!("cannot start: {error}"))?;
         let served = runtime.block_on(self.serve(config, &location));
         // All decisions are written. Work that remains on a thread can be dropped.
         runtime.shutdown_timeout(THREAD_PATIENCE);
@@ -135,7 +131,7 @@ impl Serve {
         // From here on a signal stops the service gracefully.
         let patience = app.core.config.server.drain_seconds + limits::STOP_DEADLINE.as_secs();
         shutdown::on_signals(app.core.shutdown.clone(), Duration::from_secs(patience))
-            .map_err(|error| CommandFailure::new(format!("cannot listen for signals: {error}")))?;
+            .map_err(|error| failed!("cannot listen for signals: {error}"))?;
         // Plugins may take minutes to compile: a signal does not wait for them.
         tokio::select! {
             loaded = load(&app.pipeline) => loaded?,
@@ -269,10 +265,10 @@ fn within_files(mut config: Config) -> Config {
 /// the admin key.
 fn make_folder(folder: &Path) -> CommandResult {
     let failed = |error: std::io::Error| {
-        CommandFailure::new(format!(
+        failed!(
             "cannot create the data folder {}: {error}",
             folder.display()
-        ))
+        )
         .hint("choose another one with --data-dir")
     };
     std::fs::DirBuilder::new()
@@ -284,10 +280,10 @@ fn make_folder(folder: &Path) -> CommandResult {
     let (mode, owner) = (found.permissions().mode(), found.uid());
     let own = rustix::process::geteuid().as_raw();
     if owner != own {
-        return Err(CommandFailure::new(format!(
+        return Err(failed!(
             "the data folder {} belongs to another user of this machine (id {owner}; the service runs as {own}), who may read and change it",
             folder.display()
-        ))
+        )
         .hint(format!(
             "run chown {own} {}, or run the service as the owner of the folder",
             quoted(&folder.to_string_lossy())
@@ -296,11 +292,11 @@ fn make_folder(folder: &Path) -> CommandResult {
     if mode & 0o077 == 0 {
         return Ok(());
     }
-    Err(CommandFailure::new(format!(
+    Err(failed!(
         "other users of this machine may use the data folder {} (mode {:o}), and it holds keys and people's data",
         folder.display(),
         mode & 0o777
-    ))
+    )
     .hint(format!(
         "run chmod 700 {}; if you may not change that folder, create one inside it and name it with --data-dir",
         quoted(&folder.to_string_lossy())

@@ -4,7 +4,6 @@
 //! a secret is sealed with it: its id is in the store of both kinds.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 
 use crate::cli::prelude::*;
 use leadhost_egress::seal::{self, Environment, KeyError, Sealer};
@@ -30,9 +29,9 @@ pub async fn sealer(
         && !Sealer::has_key(folder, &environment)
     {
         // A key generated here would be a different one.
-        return Err(CommandFailure::new(format!(
+        return Err(failed!(
             "the secrets in the database are sealed with key {known}, and this host has no key"
-        ))
+        )
         .hint(HINT));
     }
     let is_settled = another || (store.is_shared() && known.is_some());
@@ -70,9 +69,9 @@ pub async fn sealer(
         .await
         .map_err(|error| failed(&error))?;
     if counts != own {
-        return Err(CommandFailure::new(format!(
+        return Err(failed!(
             "the secrets in the database are sealed with key {counts}, and this host has key {own}"
-        ))
+        )
         .hint(HINT));
     }
     Ok(sealer)

@@ -1,9 +1,6 @@
 //! Hosts that start at the same time on one database take turns for their first steps: one of them
 //! creates the first admin key and applies the first workspace file, and the others find them.
 
-use std::sync::Arc;
-use std::time::Duration;
-
 use tokio::task::JoinHandle;
 
 use crate::cli::prelude::*;

@@ -4,7 +4,6 @@ use crate::cli::client::ServiceRefusal;
 use crate::cli::open_rollouts;
 use crate::cli::overview;
 use crate::cli::prelude::*;
-use crate::cli::verbs::ServiceCommand;
 use leadhost_admin_api::audit::Audit;
 use leadhost_admin_api::deliveries::Deliveries;
 use leadhost_admin_api::hosts::{HostView, ListedHost};
@@ -89,16 +88,16 @@ fn show_problems(found: &[ServiceProblem], flags: &ServiceFlags) {
     }
     let rest = found.len().saturating_sub(limits::STATUS_PROBLEMS);
     if rest > 0 {
-        say(&format!(
+        say!(
             "- and {}",
             count(rest as u64, "more problem", "more problems")
-        ));
+        );
     }
 }
 
 fn show(status: &ServiceStatus, flags: &ServiceFlags) {
     let backlog = &status.backlog;
-    say(&format!(
+    say!(
         "leadhost {}, {}; engine {}",
         status.version,
         if status.draining {
@@ -107,8 +106,8 @@ fn show(status: &ServiceStatus, flags: &ServiceFlags) {
             "running"
         },
         status.engine,
-    ));
-    say(&format!(
+    );
+    say!(
         "waiting: {} to convert, {} to fetch (oldest {}); failed {}, parked {}, quarantined {}",
         backlog.queued,
         backlog.fetches,
@@ -116,26 +115,27 @@ fn show(status: &ServiceStatus, flags: &ServiceFlags) {
         backlog.failed,
         backlog.parked,
         backlog.quarantined,
-    ));
-    say(&format!(
+    );
+    say!(
         "messages: {} to send, {} with an unknown outcome",
-        backlog.sends, backlog.unknown,
-    ));
-    say(&format!("analytics: {}", analytics(status)));
-    say(&format!("sealing key {}", status.sealing_key));
+        backlog.sends,
+        backlog.unknown,
+    );
+    say!("analytics: {}", analytics(status));
+    say!("sealing key {}", status.sealing_key);
     if let Some(pool) = &status.connections {
-        say(&format!(
+        say!(
             "database: {} of {} connections open, {} idle; {} in progress",
             pool.open,
             pool.most,
             pool.idle,
             count(pool.asked, "operation", "operations"),
-        ));
+        );
     }
     show_hosts(status);
     if status.plugins.is_empty() {
         let activate = flags.command("plugin activate FILE");
-        say(&format!("\nNo plugin is active: `{activate}`."));
+        say!("\nNo plugin is active: `{activate}`.");
     }
     say_more_rows(&status.plugins);
     let open = status.plugins.iter().filter_map(|plugin| {

@@ -1,14 +1,9 @@
-use std::time::Duration;
-
 use super::api::ApiRefusal;
 use super::outcome::Notice;
+use crate::prelude::*;
 use askama::Template;
-use hyper::StatusCode;
-use hyper::header::{COOKIE, HeaderValue, LOCATION, SET_COOKIE};
+use hyper::header::{COOKIE, LOCATION, SET_COOKIE};
 
-use crate::call::Call;
-use crate::error::ApiError;
-use crate::reply::{self, ApiResponse};
 use leadhost_domain::text::{is_active, written_out};
 
 const HTML: &str = "text/html; charset=utf-8";
@@ -16,11 +11,8 @@ const HTML: &str = "text/html; charset=utf-8";
 /// The name of the session's cookie.
 const SESSION_COOKIE: &str = "leadhost-console";
 
-/// The outcome of a form.
 pub enum FormOutcome {
-    /// To a page, which shows what was done.
     Done { to: String, notice: Notice },
-    /// To a page of its own.
     Page(ApiResponse),
 }
 

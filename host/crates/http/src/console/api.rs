@@ -2,22 +2,17 @@
 //! operation of the API as its operator. So roles, checks, the audit and the words of refusals are the
 //! same as for a command.
 
-use hyper::body::Bytes;
-use hyper::header::{CONTENT_TYPE, HOST, HeaderValue};
+use hyper::header::{CONTENT_TYPE, HOST};
 use hyper::http::request::Parts;
-use hyper::{HeaderMap, Method, Request, StatusCode};
+use hyper::{Method, Request};
+use serde::Deserialize as _;
 use serde::de::DeserializeOwned;
-use serde::{Deserialize as _, Serialize};
-use serde_json::Value;
 
 use crate::auth::AdminCaller;
-use crate::body::UnreadBody;
-use crate::call::Call;
 use crate::endpoints::admin;
-use crate::error::{ApiError, Family};
-use crate::reply::{self, ApiResponse};
+use crate::error::Family;
+use crate::prelude::*;
 use crate::route;
-use crate::surface::Surface;
 use leadhost_admin_api::error::AdminError;
 
 /// The admin API, asked as this operator.

@@ -23,7 +23,6 @@ pub struct Chart {
     /// Unique on its page.
     id: &'static str,
     title: String,
-    /// The name of each slot.
     slots: Vec<String>,
     series: Vec<ChartSeries>,
     /// Whether the numbers of a slot add up.
@@ -39,7 +38,6 @@ struct ChartSeries {
     counts: Vec<u64>,
 }
 
-/// A piece of a bar.
 struct ChartPiece {
     class: usize,
     x: String,
@@ -49,7 +47,6 @@ struct ChartPiece {
     label: String,
 }
 
-/// A line of the axis.
 struct ChartLine {
     y: String,
     text_y: String,

@@ -3,8 +3,7 @@
 use std::sync::OnceLock;
 
 use crate::asset::Asset;
-use crate::call::Call;
-use crate::reply::ApiResponse;
+use crate::prelude::*;
 
 pub fn style(call: &Call<'_>) -> ApiResponse {
     static CACHED: OnceLock<Asset> = OnceLock::new();

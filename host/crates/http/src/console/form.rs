@@ -1,14 +1,9 @@
-use std::borrow::Cow;
-
-use hyper::StatusCode;
-use hyper::body::Bytes;
 use hyper::header::{CONTENT_TYPE, HOST, ORIGIN};
 use sha2::{Digest as _, Sha256};
 
 use super::api::ApiRefusal;
 use super::multipart;
-use crate::body::UnreadBody;
-use crate::call::Call;
+use crate::prelude::*;
 
 /// The field that each form of a session carries, so that no other site can send it.
 pub const TOKEN: &str = "form-token";

@@ -1,12 +1,9 @@
 //! The common frame of all pages, and the functions with which they write times and sizes.
 
-use std::time::Duration;
-
 use super::form;
 use super::outcome::Notice;
-use leadhost_domain::id::ConnectionId;
+use crate::prelude::*;
 use leadhost_domain::key::Role;
-use leadhost_domain::time::Micros;
 
 /// The part around a page's content.
 pub struct Frame {
@@ -18,7 +15,6 @@ pub struct Frame {
     pub role: Role,
     pub form_token: String,
     pub notice: Option<Notice>,
-    /// The host that answers.
     pub host: String,
     /// `server.public_url` without its last slash. Empty if it is not set.
     pub public_url: String,

@@ -1,19 +1,11 @@
-use std::sync::Arc;
-
-use hyper::StatusCode;
-use hyper::body::Bytes;
 use tokio::sync::mpsc;
 
 use super::sessions::Session;
 use super::visit::Visit;
 use crate::auth;
-use crate::payload::Payload;
-use crate::reply::{self, ApiResponse};
-use crate::state::Http;
-use leadhost_domain::id::DeliveryId;
-use leadhost_domain::limits;
+use crate::prelude::*;
 use leadhost_domain::repair::Repair;
-use leadhost_store::{DeliveryFilter, StoreError};
+use leadhost_store::DeliveryFilter;
 
 const EVENTS: &str = "text/event-stream; charset=utf-8";
 

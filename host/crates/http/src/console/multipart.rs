@@ -3,10 +3,8 @@
 use hyper::body::Bytes;
 use memchr::memmem;
 
-/// Parts of a form.
 const PARTS: usize = 64;
 
-/// Bytes of the head of a part.
 const HEAD_BYTES: usize = 8 << 10;
 
 /// A field of a form, or its file.

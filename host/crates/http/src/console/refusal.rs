@@ -1,14 +1,12 @@
 use askama::Template;
-use hyper::StatusCode;
 
 use super::api::ApiRefusal;
 use super::frame::Frame;
 use super::handler::ConsoleHandler;
 use super::sessions::Session;
 use super::visit::Visit;
-use crate::call::Call;
+use crate::prelude::*;
 
-/// A page with a refusal.
 #[derive(Template)]
 #[template(path = "console/refusal.html")]
 pub struct RefusalPage {

@@ -2,20 +2,17 @@
 //! the digest by which the store knows it: each page asks the store again, so a revoked key ends its
 //! sessions. Sessions are in memory and end with the process.
 
-use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use sha2::{Digest as _, Sha256};
 
 use super::outcome::Notice;
+use crate::prelude::*;
 use leadhost_domain::id::base62;
-use leadhost_domain::limits;
-use leadhost_domain::time::Micros;
 
 /// More than 256 bits of randomness.
 const TOKEN_CHARACTERS: usize = 44;
 
-/// The digest of an admin key.
 pub type KeyDigest = [u8; 32];
 
 /// All sessions, by the digest of their token.
@@ -24,7 +21,6 @@ pub struct Sessions(Mutex<HashMap<[u8; 32], SessionEntry>>);
 
 struct SessionEntry {
     key: KeyDigest,
-    /// Each form of the session carries it.
     form_token: String,
     began: Micros,
     used: Micros,

@@ -1,8 +1,8 @@
 //! Sign-in with an admin key, and pages for those who are not signed in.
 
 use askama::Template;
-use hyper::header::{HOST, HeaderName, HeaderValue, REFERER};
-use hyper::{StatusCode, Uri};
+use hyper::Uri;
+use hyper::header::{HOST, REFERER};
 
 use super::api::ApiRefusal;
 use super::form::{Form, encoded, is_origin_of};
@@ -12,12 +12,8 @@ use super::{
     pages,
 };
 use crate::auth;
-use crate::body::UnreadBody;
-use crate::call::Call;
-use crate::error::ApiError;
-use crate::reply::{self, ApiResponse};
+use crate::prelude::*;
 use crate::route::{self, Handler, Parameters};
-use leadhost_domain::limits;
 
 /// The word in the address of the sign-in after a session that has ended.
 const ENDED: &str = "ended";

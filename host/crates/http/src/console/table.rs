@@ -25,7 +25,6 @@ pub struct Row {
     pub form: Option<RowForm>,
 }
 
-/// What an operator may do with a row.
 pub struct RowForm {
     /// Below `/console`.
     pub action: String,

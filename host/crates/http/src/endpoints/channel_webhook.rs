@@ -4,7 +4,6 @@
 
 use super::ingest::{handshake::with_meta, post};
 use crate::endpoints::prelude::*;
-use leadhost_domain::id::AgentId;
 use leadhost_pipeline::intake::Address;
 
 describe!(receive, |operation| {

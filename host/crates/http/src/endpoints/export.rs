@@ -6,14 +6,10 @@
 //! the greatest stamp it has seen misses nothing. A row that changes during a pull lies above
 //! the pull's bound, and the next pull returns it.
 
-use utoipa::ToSchema;
-
 use crate::endpoints::prelude::*;
 use crate::feed::{self, FeedKind, Pull};
 use crate::openapi::schemas;
-use crate::query::Query;
 use crate::terms::time;
-use leadhost_domain::limits;
 use leadhost_domain::row::{ContactRow, ConversationRow, DealRow, Entity, IdRow, MessageRow};
 
 fn pull(operation: Operation<'_>) -> Operation<'_> {

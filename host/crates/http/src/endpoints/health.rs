@@ -1,7 +1,7 @@
 //! `GET /health/live`, `GET /health/ready` and `GET /metrics`. Live: the process answers.
 //! Ready: it can do its work and is not about to stop; otherwise the answer names the reasons.
 
-use hyper::header::{ACCEPT, HeaderValue, RETRY_AFTER, VARY};
+use hyper::header::{ACCEPT, RETRY_AFTER, VARY};
 use tokio::time::timeout;
 
 use crate::accept::weight;
@@ -9,7 +9,6 @@ use crate::endpoints::prelude::*;
 use crate::gauges;
 use crate::terms::one_of;
 use leadhost_config::disk;
-use leadhost_domain::limits;
 
 /// The media type by which a client asks for OpenMetrics.
 const OPENMETRICS: &str = "application/openmetrics-text";

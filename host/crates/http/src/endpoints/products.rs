@@ -5,17 +5,9 @@
 //! store for the page that is shown. A product that was removed meanwhile is left out of the
 //! page, and the counts may be a second old.
 
-use std::collections::HashMap;
-use std::time::Duration;
-
-use serde::Serialize;
-use utoipa::ToSchema;
-
 use crate::endpoints::prelude::*;
-use crate::query::Query;
 use crate::terms::filled;
 use leadhost_domain::id::ProductId;
-use leadhost_domain::limits;
 use leadhost_pipeline::catalogue::{self, SearchError};
 use leadhost_search::{SearchResults, Term, TermError};
 use leadhost_store::Product;

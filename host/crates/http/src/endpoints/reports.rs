@@ -6,25 +6,15 @@
 //! the filters by their names. Filters are combined with "and"; a filter with a value that no row
 //! can have matches nothing.
 
-use std::collections::BTreeMap;
-use std::time::Duration;
-
-use serde::{Deserialize, Serialize};
-
 use crate::endpoints::prelude::*;
 use crate::feed::{self, FeedKind, Pull};
 use crate::openapi::schemas;
-use crate::query::{self, Query};
+use crate::query;
 use crate::terms::{time, word};
 use leadhost_domain::cursor::{BrokenCursor, LONGEST_FILTER};
-use leadhost_domain::error_code::ErrorCode;
-use leadhost_domain::id::AgentId;
-use leadhost_domain::limits;
 use leadhost_domain::row::{Entity, MessageErrorRow};
-use leadhost_domain::time::Micros;
 use leadhost_store::{ExportPage, MessageErrorFilter};
 
-/// The longest window.
 const WINDOW: Duration = Duration::from_hours(31 * 24);
 
 /// Added to the window if `to` is left out: now has moved on when the request arrives.

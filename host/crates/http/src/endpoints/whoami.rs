@@ -1,8 +1,4 @@
-use serde::Serialize;
-use utoipa::ToSchema;
-
 use crate::endpoints::prelude::*;
-use leadhost_domain::id::WorkspaceId;
 
 #[derive(Serialize, ToSchema)]
 pub struct Whoami<'a> {

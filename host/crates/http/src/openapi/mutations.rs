@@ -1,10 +1,8 @@
 //! Mutations of a body, each with one change: a member left out, of another type, empty or too
 //! long. Tests use them to compare a reader with its schema.
 
-use serde_json::{Value, json};
-
 use super::SchemaValidator;
-use crate::surface::Surface;
+use crate::prelude::*;
 
 /// Gives bodies and their mutations to a reader and to its schema.
 ///

@@ -2,22 +2,15 @@
 //! table of routes, and what all operations of a family have in common, refusals above all, is added here, so that
 //! no endpoint forgets it.
 
-use std::time::Duration;
-
-use hyper::StatusCode;
-use serde_json::{Map, Value, json};
-use utoipa::ToSchema;
-
 use super::schemas::Schemas;
-use crate::error::{ApiError, Challenge, Family};
+use crate::error::{Challenge, Family};
+use crate::prelude::*;
 use crate::surface::Access;
 use crate::terms::{self, one_of, pattern, word};
 use leadhost_admin_api::activity::ActivityPeriod;
 use leadhost_domain::analytics::{Granularity, MetricSet};
 use leadhost_domain::key::KeyKind;
-use leadhost_domain::limits;
 use leadhost_domain::row::Entity;
-use leadhost_store::StoreError;
 
 /// The description of a handler, which stands beside it under the handler's own name.
 pub trait Described {

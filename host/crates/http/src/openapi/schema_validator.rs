@@ -1,5 +1,4 @@
-use serde_json::Value;
-
+use crate::prelude::*;
 use leadhost_input::{Issue, Schema};
 
 /// A schema to check values against.

@@ -2,12 +2,10 @@
 //! readers. Two things differ from the derived schemas: every key of an answer is required, and
 //! ids and times are inlined, since a name for them would add nothing.
 
-use std::collections::BTreeMap;
-
-use serde_json::{Map, Value, json};
-use utoipa::ToSchema;
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::Schema;
+
+use crate::prelude::*;
 
 /// The schemas that operations reference.
 #[derive(Default)]

@@ -1,9 +1,6 @@
 //! The issues of a body, in the format of zod.
 
-use serde::Serialize;
-
-use super::super::error::ApiError;
-use leadhost_domain::error_code::ErrorCode;
+use crate::prelude::*;
 
 /// Why one form of a union does not fit.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -12,7 +9,6 @@ pub struct ZodError {
     name: &'static str,
 }
 
-/// One issue, with its path.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Issue {
     #[serde(flatten)]

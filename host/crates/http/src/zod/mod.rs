@@ -8,13 +8,11 @@ mod read;
 
 pub use self::email::is_email;
 pub use self::issue::ZodError;
+use crate::prelude::*;
 use read::Issues;
 pub use read::{Node, TextLength};
 
-use serde_json::Value;
-
 use self::issue::{Issue, invalid};
-use super::error::ApiError;
 
 /// Reads a body. Returns the value as far as it could be read, and the issues.
 pub fn read<T>(body: &Value, read: impl FnOnce(Node<'_>) -> Option<T>) -> (Option<T>, Vec<Issue>) {

@@ -4,11 +4,9 @@
 
 use std::cell::RefCell;
 
-use serde_json::{Map, Value};
-
 use super::email::is_email;
 use super::issue::{Issue, IssueKind, PathStep, joined};
-use leadhost_domain::limits;
+use crate::prelude::*;
 use leadhost_domain::text;
 
 /// The issues found so far.

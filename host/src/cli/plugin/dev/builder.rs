@@ -4,9 +4,8 @@
 use std::collections::VecDeque;
 use std::io;
 use std::os::fd::OwnedFd;
-use std::path::Path;
 use std::process::{ExitStatus, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::io::AsyncReadExt as _;
@@ -28,7 +27,6 @@ const REST: Duration = Duration::from_millis(200);
 /// The period of the line that shows how long a build takes.
 const SHOWN_EVERY: Duration = Duration::from_secs(1);
 
-/// The result of a build.
 #[derive(Debug)]
 pub enum BuildOutcome {
     Built(Duration),
@@ -55,7 +53,7 @@ pub async fn run(
     let mut said = KeptOutput::default();
     let progress = ProgressLine::start(what);
     if !progress.is_shown() {
-        complain(&safe(&format!("{what}: {}", commands.join("; "))));
+        complain_line!("{what}: {}", commands.join("; "));
     }
     let mut tick = tokio::time::interval(SHOWN_EVERY);
     let mut buffer = vec![0; 16 << 10];
@@ -111,7 +109,6 @@ fn how(status: ExitStatus) -> String {
     }
 }
 
-/// The processes of a build, which end with it.
 struct RunningBuild {
     child: Child,
     group: Option<Pid>,
@@ -164,7 +161,6 @@ impl Drop for RunningBuild {
     }
 }
 
-/// The beginning and the end of an output.
 #[derive(Default)]
 struct KeptOutput {
     first: Vec<u8>,

@@ -3,7 +3,6 @@
 //! that fails is shown once: the service makes it again and again, and equal failures are only counted.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
 
 use tokio::sync::mpsc;
 
@@ -16,14 +15,12 @@ use crate::cli::prelude::*;
 use leadhost_domain::channel::{EventBody, TemplatePage, TemplateStep};
 use leadhost_domain::lead::Lead;
 use leadhost_domain::plugin::{ConversionOutcome, ConvertedItem};
-use leadhost_domain::size;
 use leadhost_plugin::{Watched, WatchedCall, WatchedOutput, WatchedSend};
 use leadhost_store::{DeliveryDetail, Store};
 
 /// Calls that wait for the answer to their request, and requests that later calls may belong to.
 const WAITING: usize = 64;
 
-/// Items of one call that are shown.
 const ITEMS: usize = 20;
 
 /// Characters of a text that are shown.
@@ -32,7 +29,6 @@ const CHARACTERS: usize = 200;
 /// Characters of a text that are shown of a call that failed: the message of a panic may be anywhere in it.
 const FAILURE_CHARACTERS: usize = 2_000;
 
-/// Shows requests and calls.
 pub struct CallBoard {
     store: Arc<Store>,
     /// The plugin that is no work of the author's, if the service has one.

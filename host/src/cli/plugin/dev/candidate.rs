@@ -1,9 +1,6 @@
 //! The component that a build wrote, with the golden cases that have an expectation, and what the cases show
 //! when one fails. A project without a folder of cases has those that its build packed.
 
-use std::path::Path;
-use std::sync::Arc;
-
 use leadhost_golden::{Case, load_dir};
 
 use crate::cli::plugin::component_file::{self, ComponentFile, GOLDEN};
@@ -45,10 +42,7 @@ pub fn show(failing: &[FailingCase]) {
         let alike = failing[index + 1..].iter().filter(is_like_it);
         let alike: Vec<&str> = alike.map(|other| other.name.as_str()).collect();
         if !alike.is_empty() {
-            complain(&safe(&format!(
-                "FAILED in the same way: {}",
-                alike.join(", ")
-            )));
+            complain_line!("FAILED in the same way: {}", alike.join(", "));
         }
     }
 }

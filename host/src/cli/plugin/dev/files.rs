@@ -5,9 +5,6 @@
 use std::collections::HashSet;
 use std::io::Read as _;
 use std::os::unix::fs::MetadataExt as _;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::time::Duration;
 
 use notify::{RecommendedWatcher, RecursiveMode, Watcher};
 use sha2::{Digest as _, Sha256};
@@ -33,7 +30,6 @@ const FILE_BYTES: u64 = 16 << 20;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FilesState([u8; 32]);
 
-/// The files of a project.
 pub struct ProjectFiles {
     root: PathBuf,
     notice: Arc<Notify>,
@@ -65,9 +61,9 @@ impl ProjectFiles {
 
     fn poll_instead(&mut self, error: &notify::Error) {
         self.watcher = None;
-        complain(&format!(
+        complain!(
             "The system reports no changes of files ({error}): they are read every second instead."
-        ));
+        );
     }
 
     /// Returns an error once the folder of the project is no longer where it was.
@@ -75,10 +71,10 @@ impl ProjectFiles {
         if is_there(&self.root) {
             return Ok(());
         }
-        Err(CommandFailure::new(format!(
+        Err(failed!(
             "the folder {} was moved away or removed while `plugin dev` watched it, so nothing is served any more",
             self.root.display()
-        ))
+        )
         .hint("run the command again with the folder in which the project is now"))
     }
 
@@ -117,9 +113,7 @@ impl ProjectFiles {
                 // Since it was looked for.
                 self.check_root()?;
                 let folder = folder.display();
-                return Err(CommandFailure::new(format!(
-                    "cannot read the folder {folder}: {error}"
-                )));
+                return Err(failed!("cannot read the folder {folder}: {error}"));
             }
         };
         for entry in entries.flatten() {
@@ -134,11 +128,11 @@ impl ProjectFiles {
                 Err(_) => {}
             }
             if files.len() > FILES {
-                return Err(CommandFailure::new(format!(
-                    "{} has more than {FILES} files",
-                    self.root.display()
-                ))
-                .hint("name the folder of one project; names in its .gitignore are left out"));
+                return Err(
+                    failed!("{} has more than {FILES} files", self.root.display()).hint(
+                        "name the folder of one project; names in its .gitignore are left out",
+                    ),
+                );
             }
         }
         Ok(())

@@ -14,9 +14,7 @@ mod service;
 mod setup;
 mod workspace;
 
-use std::path::PathBuf;
-use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use serde_json::Map;
 
@@ -34,10 +32,8 @@ use super::toolchain::{NEEDS, ToolState};
 use crate::cli::prelude::*;
 use crate::cli::serve::first_apply;
 use crate::cli::workspace_file;
-use leadhost_config::Config;
 use leadhost_config::shutdown::{self, Shutdown};
 use leadhost_domain::connection::Connection;
-use leadhost_domain::plugin::{Digest, PluginKind};
 use leadhost_pipeline::apply::ApplyOutcome;
 use leadhost_pipeline::deploy::DeployError;
 use leadhost_plugin::{LoadError, Loaded};
@@ -85,7 +81,7 @@ impl Dev {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .enable_all()
             .build()
-            .map_err(|error| CommandFailure::new(format!("cannot start: {error}")))?;
+            .map_err(|error| failed!("cannot start: {error}"))?;
         let ended = runtime.block_on(self.serve());
         runtime.shutdown_timeout(THREAD_PATIENCE);
         ended
@@ -98,7 +94,7 @@ impl Dev {
             .map_err(|error| CommandFailure::new(error.to_string()))?;
         let shutdown = Shutdown::new();
         shutdown::on_signals(shutdown.clone(), limits::STOP_DEADLINE)
-            .map_err(|error| CommandFailure::new(format!("cannot listen for signals: {error}")))?;
+            .map_err(|error| failed!("cannot listen for signals: {error}"))?;
         let service = PrivateService::start(self.port, limits, shutdown.clone()).await?;
         let calls = service.app.core.plugins.watch_calls();
         let project = project::read(&self.folder)?;
@@ -163,12 +159,10 @@ struct DevSession<'a> {
 /// The workspace as it was declared last.
 struct DevWorkspace {
     file: Value,
-    /// The key of the partner, which only the first apply returns.
     partner_key: Option<String>,
     outcome: ApplyOutcome,
 }
 
-/// How one build ended.
 enum RoundEnd {
     Serving,
     /// It was shown why.
@@ -198,10 +192,7 @@ impl DevSession<'_> {
                 RoundEnd::Stopped => return Ok(()),
                 RoundEnd::Serving if self.flags.once => return Ok(()),
                 RoundEnd::Failed if self.flags.once => {
-                    return Err(CommandFailure::new(format!(
-                        "{} is not served",
-                        folder.display()
-                    )));
+                    return Err(failed!("{} is not served", folder.display()));
                 }
                 RoundEnd::Serving => {}
                 RoundEnd::Failed => {
@@ -277,7 +268,7 @@ impl DevSession<'_> {
         let line = self.connect(&candidate, &loaded).await?;
         self.say_serving(&candidate, took, built.elapsed());
         if self.shown != line {
-            say(&format!("\n{line}\n"));
+            say!("\n{line}\n");
             self.shown = line;
         }
         Ok(RoundEnd::Serving)
@@ -292,22 +283,21 @@ impl DevSession<'_> {
     ) -> CommandResult<Result<Duration, RoundEnd>> {
         let folder = self.flags.folder.as_path();
         let built = builder::run(folder, commands, what, &self.shutdown).await;
-        let built = built.map_err(|error| {
-            CommandFailure::new(format!("cannot run the commands of the build: {error}"))
-        })?;
+        let built =
+            built.map_err(|error| failed!("cannot run the commands of the build: {error}"))?;
         Ok(match built {
             BuildOutcome::Built(took) => Ok(took),
             BuildOutcome::Failed { took, how, said } => {
                 complain(&said);
                 let took = seconds(took);
-                complain(&format!("FAILED {what}, after {took}: {how}"));
+                complain!("FAILED {what}, after {took}: {how}");
                 if let Some(language) = project.language() {
                     say_missing(language).await;
                 }
                 Err(RoundEnd::Failed)
             }
             BuildOutcome::Stopped(took) => {
-                complain(&format!("Stopped while {what}, after {}.", seconds(took)));
+                complain!("Stopped while {what}, after {}.", seconds(took));
                 Err(RoundEnd::Stopped)
             }
         })
@@ -328,9 +318,9 @@ impl DevSession<'_> {
         let cases = count(failing as u64, "golden case", "golden cases");
         let folder = quoted(&self.flags.folder.to_string_lossy());
         let have = if failing == 1 { "has" } else { "have" };
-        complain(&format!(
+        complain!(
             "{cases} {have} other notes than expected, and nothing else is different: served all the same. `leadhost plugin test {folder} --renew` makes the notes the expected ones."
-        ));
+        );
     }
 
     fn loaded(&self, candidate: &DevCandidate) -> CommandResult<Arc<Loaded>> {
@@ -453,17 +443,17 @@ impl DevSession<'_> {
     fn say_serving(&self, candidate: &DevCandidate, built: Duration, swapped: Duration) {
         let served = self.served.as_deref().unwrap_or_default();
         let cases = count(candidate.cases.len() as u64, "golden case", "golden cases");
-        say(&safe(&format!(
+        say_line!(
             "{served}: built in {}, {cases} passed, serving after {}.",
             seconds(built),
             seconds(swapped),
-        )));
+        );
         if !candidate.unwritten.is_empty() {
-            say(&safe(&format!(
+            say_line!(
                 "Without an expectation, and not run: {}. `leadhost plugin test {} --write` writes the output into them.",
                 candidate.unwritten.join(", "),
                 quoted(&self.flags.folder.to_string_lossy()),
-            )));
+            );
         }
     }
 
@@ -489,10 +479,12 @@ async fn say_missing(language: Language) {
         .filter(|need| need.languages.contains(&language))
     {
         if let ToolState::Missing(why) = need.find().await {
-            complain(&safe(&format!(
+            complain_line!(
                 "The build needs {} ({why}). On Debian: {}; elsewhere: {}",
-                need.what, need.debian, need.elsewhere
-            )));
+                need.what,
+                need.debian,
+                need.elsewhere
+            );
         }
     }
 }

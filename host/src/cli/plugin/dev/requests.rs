@@ -2,7 +2,6 @@
 //! the span around it.
 
 use std::fmt::Debug;
-use std::time::Duration;
 
 use tokio::sync::mpsc;
 use tracing::field::{Field, Visit};

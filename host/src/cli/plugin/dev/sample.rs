@@ -1,8 +1,6 @@
 //! The line of `curl` that sends a golden case of the project to the private service, with the proof
 //! that the sender checks ask for.
 
-use std::path::{Path, PathBuf};
-
 use leadhost_golden::{Call, load_dir};
 
 use crate::cli::plugin::body::BodyFormat;
@@ -10,7 +8,6 @@ use crate::cli::plugin::component_file::GOLDEN;
 use crate::cli::prelude::*;
 use crate::cli::serve::first_apply::fixed_header;
 use leadhost_domain::exchange::{Encoding, Scheme, SenderCheck, SignedKind};
-use leadhost_domain::plugin::PluginKind;
 use leadhost_egress::seal::Secrets;
 
 /// The case that is the sample if the project has it.
@@ -21,7 +18,6 @@ const CONTENT_TYPE: &str = "content-type";
 /// A golden case that can be sent.
 #[derive(Debug)]
 pub struct CurlSample {
-    /// The file of its body.
     body: PathBuf,
     method: String,
     query: Vec<(String, String)>,

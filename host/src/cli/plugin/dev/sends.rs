@@ -1,8 +1,6 @@
 //! Shows what becomes of a message that the private service sends: the request that the adapter
 //! composed, with its slots as they are, the answer of the provider, and the outcome.
 
-use std::time::Duration;
-
 use crate::cli::plugin::run::milliseconds;
 use crate::cli::prelude::*;
 use leadhost_domain::channel::{AcceptedSend, RefusedSend, SendAnswer, SendStep};

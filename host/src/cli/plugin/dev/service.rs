@@ -1,9 +1,6 @@
 //! The private service of `leadhost plugin dev`: the real one, in this process, on free ports of this
 //! machine and a temporary folder that is removed with it.
 
-use std::path::Path;
-use std::sync::Arc;
-
 use tempfile::TempDir;
 use tokio::task::JoinHandle;
 
@@ -13,11 +10,9 @@ use crate::cli::plugin::shipped;
 use crate::cli::prelude::*;
 use crate::cli::serve::local_files::AddressesFile;
 use crate::cli::serve::{first_key, sealing, stop};
+use leadhost_config::PluginsSection;
 use leadhost_config::shutdown::Shutdown;
-use leadhost_config::{Config, PluginsSection};
 use leadhost_domain::accept::AcceptWord;
-use leadhost_domain::clock::SystemClock;
-use leadhost_domain::plugin::Digest;
 use leadhost_domain::publisher::TrustedKeys;
 use leadhost_http::listen::{self, Addresses, StartError};
 use leadhost_pipeline as pipeline;
@@ -39,12 +34,10 @@ pub enum SwapError {
     /// The private service refuses it.
     #[error(transparent)]
     Deploy(#[from] DeployError),
-    /// It is not what the project says.
     #[error("{0}")]
     Checked(CommandFailure),
 }
 
-/// A service that runs in this process.
 pub struct PrivateService {
     pub app: App,
     pub addresses: Addresses,
@@ -63,9 +56,8 @@ impl PrivateService {
         limits: PluginsSection,
         shutdown: Shutdown,
     ) -> CommandResult<Self> {
-        let failed = |error: &dyn std::fmt::Display| {
-            CommandFailure::new(format!("cannot start the private service: {error}"))
-        };
+        let failed =
+            |error: &dyn std::fmt::Display| failed!("cannot start the private service: {error}");
         // The folder holds people's data: only its owner may read it.
         let folder = tempfile::Builder::new()
             .prefix("leadhost-dev-")
@@ -144,7 +136,7 @@ impl PrivateService {
                     format!("\n  {}", field.unwrap_or(&problem))
                 });
                 let lines: String = lines.collect();
-                CommandFailure::new(format!("the plugin's connection cannot be made:{lines}"))
+                failed!("the plugin's connection cannot be made:{lines}")
             }
             other => CommandFailure::new(other.to_string()),
         })
@@ -155,10 +147,10 @@ impl PrivateService {
         drop(self.addresses_file);
         let folder = self.folder.path().to_owned();
         if let Err(error) = self.folder.close() {
-            complain(&format!(
+            complain!(
                 "The private data in {} could not be removed: {error}",
                 folder.display()
-            ));
+            );
         }
     }
 }
@@ -206,10 +198,10 @@ async fn activate_sandbox(app: &App) -> bool {
     match deploy::upload(&app.pipeline, wasm, UPLOAD, true, &everything()).await {
         Ok(_) => true,
         Err(error) => {
-            complain(&safe(&format!(
+            complain_line!(
                 "The workspace has no sandbox channel: {} is refused: {error}",
                 file.display()
-            )));
+            );
             false
         }
     }
@@ -221,10 +213,10 @@ pub fn say_missing_sandbox() {
     if shipped::find(SANDBOX).is_none() {
         let missing = shipped::missing(SANDBOX, &[]);
         let (message, hint) = missing.parts();
-        complain(&safe(&format!(
+        complain_line!(
             "The connection has no channel, so no message is sent to a lead: {message}."
-        )));
-        complain(&format!("  {}", safe(hint.unwrap_or_default())));
+        );
+        complain!("  {}", safe(hint.unwrap_or_default()));
     }
 }
 

@@ -17,7 +17,6 @@ const RECORD: &str = "build/setup";
 /// The folder of the record and of what is built.
 const BUILD: &str = "build";
 
-/// A setup that is to be made.
 pub struct NeededSetup(String);
 
 pub fn needed(folder: &Path, project: &ProjectFile) -> Option<NeededSetup> {

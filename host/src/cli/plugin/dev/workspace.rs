@@ -1,14 +1,11 @@
 //! The workspace of the private service: one connection for a converter, one instance for an adapter,
 //! with the fields that the author gives. Secrets that are not given are generated.
 
-use std::path::Path;
-use std::sync::Arc;
-
 use serde_json::Map;
 
 use crate::cli::prelude::*;
 use leadhost_domain::exchange::{Scheme, SenderCheck};
-use leadhost_domain::plugin::{PluginKind, SecretDeclaration, SecretKind};
+use leadhost_domain::plugin::{SecretDeclaration, SecretKind};
 use leadhost_plugin::{CallBudget, Loaded, Plugins, TRIAL_LANE};
 
 /// The name of the workspace, the partner, and the connection or the instance.
@@ -32,11 +29,11 @@ pub fn refuse_own(fields: &Map<String, Value>, kind: PluginKind, file: &Path) ->
         PluginKind::Converter => "connection",
         PluginKind::Adapter => "instance",
     };
-    Err(CommandFailure::new(format!(
+    Err(failed!(
         "{}: `plugin dev` sets `{}` of the {what} itself: leave it out",
         file.display(),
         given.join("` and `")
-    )))
+    ))
 }
 
 /// Returns the workspace as a file declares it. `fields`: those of the connection or of the instance
@@ -127,10 +124,10 @@ async fn sender_checks(
     config: &Value,
 ) -> CommandResult<Vec<SenderCheck>> {
     let refused = |what: &dyn std::fmt::Display| {
-        CommandFailure::new(format!(
+        failed!(
             "the plugin {} does not take the configuration of its connection: {what}",
             loaded.description.name
-        ))
+        )
         .hint("write it to dev.toml in the project's folder, below [config], or name such a file with --connection")
     };
     let faults = plugins

@@ -11,7 +11,6 @@ const SCHEME: &str = "oci://";
 /// The name under which `docker login` keeps the credentials of Docker Hub.
 const DOCKER_HUB_KEY: &str = "https://index.docker.io/v1/";
 
-/// The address of a component in a registry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RegistryAddress {
     reference: Reference,

@@ -2,8 +2,6 @@
 //! `~/.docker/config.json`, or with a program that this file names.
 
 use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use docker_credential::{CredentialRetrievalError, DockerCredential};
 use oci_client::secrets::RegistryAuth;
@@ -19,7 +17,6 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// The text that such a program prints when it has none.
 const NONE: &str = "credentials not found";
 
-/// The credentials for a registry.
 pub struct Credentials {
     pub auth: RegistryAuth,
     /// Their owner, without the secret.
@@ -55,7 +52,6 @@ fn configuration() -> Option<PathBuf> {
     Some(folder.join("config.json"))
 }
 
-/// Why there are no credentials.
 enum Unusable {
     /// The fault of the file, after its path.
     File(String),
@@ -119,11 +115,11 @@ impl CredentialsPlace<'_> {
     }
 
     fn failed(&self, why: &str) -> CommandFailure {
-        CommandFailure::new(format!(
+        failed!(
             "the credentials for {} cannot be read from {}: {why}",
             self.registry,
             self.file.display()
-        ))
+        )
         .hint("`docker login` writes that file; the variable DOCKER_CONFIG names another folder for it")
     }
 }

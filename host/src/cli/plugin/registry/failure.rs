@@ -1,7 +1,6 @@
 //! The failures of an exchange with a registry, as the user sees them.
 
 use std::error::Error;
-use std::time::Duration;
 
 use oci_client::errors::{DigestError, OciDistributionError, OciErrorCode};
 
@@ -9,10 +8,8 @@ use super::address::RegistryAddress;
 use super::credentials::Credentials;
 use crate::cli::prelude::*;
 
-/// Bytes of what a registry says that are shown.
 const SHOWN: usize = 300;
 
-/// An exchange with a registry.
 pub struct Exchange<'a> {
     pub address: &'a RegistryAddress,
     pub credentials: &'a Credentials,
@@ -37,13 +34,13 @@ enum Cause {
 
 impl Exchange<'_> {
     pub fn too_slow(&self, time: Duration) -> CommandFailure {
-        CommandFailure::new(format!(
+        failed!(
             "the registry {} is too slow: {} for {} did not end within {} s",
             self.address.registry(),
             self.what,
             self.address,
             time.as_secs()
-        ))
+        )
         .hint("try again, or contact the operator of the registry")
     }
 

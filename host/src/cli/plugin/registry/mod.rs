@@ -7,9 +7,6 @@ mod artifact;
 mod credentials;
 mod failure;
 
-use std::path::Path;
-use std::time::Duration;
-
 use futures_util::StreamExt as _;
 use http::HeaderValue;
 use oci_client::client::{ClientConfig, ClientProtocol};
@@ -27,13 +24,10 @@ use self::artifact::PackedArtifact;
 use self::credentials::Credentials;
 use self::failure::Exchange;
 use crate::cli::prelude::*;
-use leadhost_config::Config;
-use leadhost_domain::size;
 
 /// Timeout of a connection to a registry.
 const CONNECT: Duration = Duration::from_secs(10);
 
-/// Timeout of the silence of a registry.
 const SILENCE: Duration = Duration::from_secs(30);
 
 /// Timeout of an exchange about a manifest or a configuration, of a few kilobytes.
@@ -58,7 +52,6 @@ pub struct RegistryClient {
     credentials: Credentials,
 }
 
-/// A component from a registry.
 pub struct PulledComponent {
     pub wasm: Vec<u8>,
     /// Its address with the digest of its manifest, which always names these bytes.
@@ -77,10 +70,10 @@ impl RegistryClient {
         // The first one stays, and all of this program are of the same crate.
         let _ = ring::default_provider().install_default();
         let client = oci_client::Client::try_from(settings(address)).map_err(|error| {
-            CommandFailure::new(format!(
+            failed!(
                 "cannot prepare connections to {}: {error}",
                 address.registry()
-            ))
+            )
             .hint("the certificates of authorities are those of the system: install its package, such as ca-certificates, or name a file of certificates in SSL_CERT_FILE")
         })?;
         client
@@ -122,9 +115,9 @@ impl RegistryClient {
             .await?
             .ok_or_else(|| {
                 let pinned = self.address.pinned(&digest);
-                CommandFailure::new(format!(
+                failed!(
                     "{pinned} has more bytes than the {said} that its manifest names: nothing is kept"
-                ))
+                )
                 .hint("the registry changed it or is faulty: contact its operator")
             })?;
         artifact::check_component(&wasm).map_err(|why| self.not_ours(&why))?;
@@ -178,17 +171,17 @@ impl RegistryClient {
     }
 
     fn not_ours(&self, why: &str) -> CommandFailure {
-        CommandFailure::new(format!("{} is not a component: {why}", self.address)).hint(
+        failed!("{} is not a component: {why}", self.address).hint(
             "name a component that `leadhost plugin push` or `wkg oci push` has put into the registry",
         )
     }
 
     fn too_large(&self, found: &str, limit: usize) -> CommandFailure {
-        CommandFailure::new(format!(
+        failed!(
             "{} {found}; at most {} are accepted (plugins.component_mib)",
             self.address,
             size::readable(limit as u64)
-        ))
+        )
         .hint("make the component smaller, or raise plugins.component_mib in the configuration of the service and in the one that --config names here")
     }
 }

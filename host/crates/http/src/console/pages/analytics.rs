@@ -1,15 +1,12 @@
 //! Analytics: the measures of a workspace over time, by dimension and in any zone. The page's address
 //! contains the selection.
 
-use std::collections::BTreeMap;
-
 use super::super::chart::Chart;
 use crate::console::pages::prelude::*;
 use crate::endpoints::analytics::query::Dimension;
 use leadhost_admin_api::analytics::{AnalyticsSeries, WorkspaceAnalytics};
-use leadhost_admin_api::workspaces::{Agents, Workspaces};
+use leadhost_admin_api::workspaces::Agents;
 use leadhost_domain::analytics::{Granularity, MetricSet};
-use leadhost_domain::workspace::Workspace;
 use leadhost_domain::zone;
 
 #[derive(Template)]
@@ -40,7 +37,6 @@ struct SetChoice {
     chosen: Option<&'static str>,
 }
 
-/// The counts that the page shows.
 struct AnalyticsView {
     counts: WorkspaceAnalytics,
     charts: Vec<Chart>,

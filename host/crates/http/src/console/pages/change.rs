@@ -1,18 +1,15 @@
 //! Changes of a connection or an instance: a new value of a secret, another configuration. A form has the
 //! version of the configuration that it shows, so that two operators do not overwrite each other.
 
-use std::collections::BTreeMap;
-
 use serde::Deserialize as _;
 
 use crate::console::pages::prelude::*;
 use leadhost_admin_api::apply::{FileProblem, GENERATED, RefusedFile};
-use leadhost_admin_api::connections::{Bound, ChangeRequest, Changed, Connections};
+use leadhost_admin_api::connections::{Bound, ChangeRequest, Changed};
 use leadhost_admin_api::instances::InstanceView;
 use leadhost_admin_api::plugins::PluginList;
 use leadhost_admin_api::replays::{ReplayManyRequest, ReplayedMany};
 use leadhost_domain::plugin::SecretDeclaration;
-use leadhost_domain::text;
 
 /// The list that a connection or an instance belongs to.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -1,5 +1,3 @@
-use std::collections::BTreeMap;
-
 use serde::de::IgnoredAny;
 
 use super::super::answer::BLANKS;
@@ -7,8 +5,8 @@ use super::change::{self, ChangeForms, Kind};
 use super::workspace::has_workspace;
 use crate::console::pages::prelude::*;
 use leadhost_admin_api::connections::{
-    BY_AN_OPERATOR, ConnectionPaused, ConnectionView, Connections, PauseRequest,
-    TestDeliveryRequest, TestedDelivery,
+    BY_AN_OPERATOR, ConnectionPaused, ConnectionView, PauseRequest, TestDeliveryRequest,
+    TestedDelivery,
 };
 use leadhost_admin_api::deliveries::{Deliveries, DeliveryDetailView};
 use leadhost_admin_api::tried::{TriedBody, TryRequest};
@@ -97,7 +95,6 @@ async fn last_body(visit: &Visit<'_>, which: &str) -> PageResult<String> {
 pub enum Change {
     Secret,
     Config,
-    /// Nothing is changed.
     Try,
 }
 

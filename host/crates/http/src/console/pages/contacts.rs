@@ -3,10 +3,8 @@ use leadhost_admin_api::contacts::{
     ContactDetail, ContactSummary, Contacts, EraseReceipt, EraseRequest, ErasureRecord,
     ErasureView, Erasures,
 };
-use leadhost_admin_api::workspaces::Workspaces;
 use leadhost_domain::contact::FoundBy;
 use leadhost_domain::text::{counted, noun};
-use leadhost_domain::workspace::Workspace;
 
 #[derive(Template)]
 #[template(path = "console/contacts.html")]

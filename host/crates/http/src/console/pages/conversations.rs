@@ -1,7 +1,6 @@
 use crate::console::pages::prelude::*;
-use leadhost_admin_api::instances::{InstanceView, Instances};
+use leadhost_admin_api::instances::InstanceView;
 use leadhost_admin_api::outbox::{MessageView, Messages};
-use leadhost_domain::id::AgentId;
 use leadhost_domain::message::Actor;
 
 #[derive(Template)]
@@ -12,7 +11,6 @@ pub struct ConversationPage {
     messages: Vec<MessageView>,
     contact: String,
     instances: Instances,
-    /// Its instance.
     agent: Option<AgentId>,
     /// The message to which a contact of the sandbox answers. `None` if it is no sandbox.
     answered: Option<String>,

@@ -1,11 +1,6 @@
-use serde_json::Map;
-
 use crate::console::pages::prelude::*;
 use leadhost_admin_api::columns::plain;
 use leadhost_admin_api::deals::{DealDetail, DealSummary, Deals};
-use leadhost_admin_api::workspaces::Workspaces;
-use leadhost_domain::time::Micros;
-use leadhost_domain::workspace::Workspace;
 
 #[derive(Template)]
 #[template(path = "console/deals.html")]

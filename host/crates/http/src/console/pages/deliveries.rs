@@ -1,28 +1,23 @@
-use std::borrow::Cow;
 use std::iter::Peekable;
 use std::str::Chars;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use hyper::header::{CONTENT_DISPOSITION, HeaderValue};
+use hyper::header::CONTENT_DISPOSITION;
 
 use super::super::answer::BLANKS;
 use super::super::archive;
 use super::replays;
 use crate::console::pages::prelude::*;
-use crate::error::ApiError;
-use crate::reply;
 use leadhost_admin_api::captures::GoldenExport;
-use leadhost_admin_api::connections::{ConnectionView, Connections};
+use leadhost_admin_api::connections::ConnectionView;
 use leadhost_admin_api::deliveries::{
     AnswerView, Deliveries, DeliveryDetailView, DeliveryView, ListedDelivery, ReplayRequest,
     Replayed, RequestView, differences,
 };
-use leadhost_admin_api::instances::Instances;
 use leadhost_admin_api::senders::WorkspacesOfSenders;
 use leadhost_domain::delivery::{DeliveryStatus, ItemOutcome};
 use leadhost_domain::text::is_active;
-use leadhost_domain::time::Micros;
 
 #[derive(Template)]
 #[template(path = "console/deliveries.html")]
@@ -223,10 +218,8 @@ pub async fn export(visit: &Visit<'_>, id: &str) -> PageResult<FormOutcome> {
     Ok(FormOutcome::Page(reply))
 }
 
-/// The note of a body that is mostly text.
 const NOT_UTF8: &str = "The body is not UTF-8. A � stands for bytes that are no text.";
 
-/// The note of a body that is no text.
 const NO_TEXT: &str = "The body is no text. These are its bytes in Base64.";
 
 fn text_of<'a>(body: Option<&'a str>, base64: Option<&'a str>) -> (Cow<'a, str>, &'static str) {
@@ -410,7 +403,6 @@ fn as_command(request: &RequestView) -> String {
     }
 }
 
-/// A body as a command line can have it.
 enum CommandBody<'a> {
     Text(&'a str),
     Base64(Cow<'a, str>),

@@ -1,21 +1,13 @@
 //! Changes a saved connection as a whole, all but its name: the form shows the present entry and applies the
 //! one that was typed as a part of the workspace file. Retires a connection, and brings it back.
 
-use std::collections::BTreeMap;
-
-use serde_json::Map;
-
 use super::change::{self, AppliedEntry};
 use super::faults::Faults;
 use super::{connections, new_connection, part};
 use crate::console::pages::prelude::*;
 use leadhost_admin_api::apply::{ApplyReport, FileProblem};
 use leadhost_admin_api::connections::{ConnectionView, GreetingView};
-use leadhost_admin_api::instances::Instances;
 use leadhost_domain::exchange::{Encoding, SenderCheck};
-use leadhost_domain::id::{AgentId, ConnectionId};
-use leadhost_domain::plugin::Digest;
-use leadhost_domain::workspace::Workspace;
 
 /// The word for an allow-list without any host. An empty one means the hosts that the converter declares.
 const NO_HOST: &str = "none";

@@ -1,7 +1,5 @@
 //! The faults of the typed entry of a connection, by the fields of its form.
 
-use std::collections::BTreeMap;
-
 use serde::Deserialize as _;
 
 use super::change::line;

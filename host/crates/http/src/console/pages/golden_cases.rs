@@ -8,7 +8,6 @@ pub struct GoldenCasesPage {
     frame: Frame,
     plugin: String,
     carried: CarriedCases,
-    /// Whether the page shows one case, with its content.
     is_one: bool,
 }
 

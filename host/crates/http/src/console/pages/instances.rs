@@ -2,7 +2,7 @@ use super::change::{self, ChangeForms, Kind};
 use super::workspace::has_workspace;
 use crate::console::pages::prelude::*;
 use leadhost_admin_api::connections::{BY_AN_OPERATOR, PauseRequest};
-use leadhost_admin_api::instances::{InstancePaused, InstanceView, Instances, Templates};
+use leadhost_admin_api::instances::{InstancePaused, InstanceView, Templates};
 
 #[derive(Template)]
 #[template(path = "console/instances.html")]

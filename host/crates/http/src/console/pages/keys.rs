@@ -4,9 +4,7 @@ use super::super::table::{RowButton, RowForm};
 use super::faults::Faults;
 use super::part;
 use crate::console::pages::prelude::*;
-use leadhost_admin_api::connections::Connections;
 use leadhost_admin_api::keys::{CreateKeyRequest, CreatedKey, KeyRevoked, KeyState, KeyView, Keys};
-use leadhost_admin_api::workspaces::Workspaces;
 use leadhost_domain::key::{KeyKind, Role};
 
 #[derive(Template)]

@@ -1,8 +1,5 @@
-use std::collections::BTreeMap;
-
 use super::super::table::{RowButton, RowForm};
 use crate::console::pages::prelude::*;
-use leadhost_admin_api::instances::Instances;
 use leadhost_admin_api::outbox::{
     ListedMessage, MessageView, Messages, ReplyRequest, ResolveManyRequest, ResolveRequest,
     Resolved, ResolvedMany, SimulatedEvent, Verdict,
@@ -141,7 +138,6 @@ pub struct ResolvePage {
     filters: Filters,
     verdict: Verdict,
     messages: Vec<MessageView>,
-    /// How many messages of which instance.
     instances: BTreeMap<String, usize>,
     /// Whether the filters name more messages, which are left to a next step.
     more: bool,

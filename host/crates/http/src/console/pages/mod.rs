@@ -25,11 +25,10 @@ mod today;
 pub mod words;
 pub mod workspace;
 
-use hyper::StatusCode;
-
 use self::connections::Change;
 use super::answer::page;
 use super::handler::{ConsoleHandler, FormOrigin};
+use crate::prelude::*;
 use crate::route::{Handler, Mark, Route};
 
 /// Makes the rows of the table: `METHOD "path" => page handler(arguments);`. A handler gets the visit, then

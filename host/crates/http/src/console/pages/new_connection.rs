@@ -1,22 +1,14 @@
 //! A new connection in a form: its configuration is tried on a pasted body first, and saved as a
 //! workspace file with this connection alone would be applied.
 
-use std::collections::BTreeMap;
-
-use serde_json::Map;
-
 use super::faults::Faults;
 use super::part;
 use crate::console::pages::prelude::*;
 use leadhost_admin_api::apply::FileProblem;
-use leadhost_admin_api::connections::{Connections, Senders};
-use leadhost_admin_api::instances::Instances;
+use leadhost_admin_api::connections::Senders;
 use leadhost_admin_api::plugins::PluginList;
 use leadhost_admin_api::tried::{ReadHow, TriedBody, TriedField, TryRequest};
-use leadhost_admin_api::workspaces::Workspaces;
-use leadhost_domain::id::ConnectionId;
 use leadhost_domain::plugin::PluginKind;
-use leadhost_domain::workspace::Workspace;
 
 /// The converter whose fields can be typed one by one.
 const MAPPING: &str = "mapping";

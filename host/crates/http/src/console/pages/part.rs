@@ -1,13 +1,9 @@
 //! The part of a workspace file that a form of the console applies. The workspace keeps what the part leaves
 //! out; a connection that it names gets the whole entry.
 
-use serde_json::Map;
-
 use super::change::variable;
 use crate::console::pages::prelude::*;
 use leadhost_admin_api::apply::{self, ApplyReport};
-use leadhost_admin_api::workspaces::Workspaces;
-use leadhost_domain::workspace::Workspace;
 use leadhost_domain::workspace::{ChangeKind, PartKind};
 
 pub async fn workspace(visit: &Visit<'_>, slug: &str) -> PageResult<Workspace> {

@@ -9,8 +9,6 @@ use super::words::slot_names;
 use crate::console::pages::prelude::*;
 use leadhost_admin_api::activity::ActivityPeriod;
 use leadhost_admin_api::audit::Audit;
-use leadhost_admin_api::connections::Connections;
-use leadhost_admin_api::instances::Instances;
 use leadhost_admin_api::overview::{self, ServiceProblem};
 use leadhost_admin_api::plugin_calls::{PluginCallHistory, VersionCallHistory};
 use leadhost_admin_api::plugins::{
@@ -21,10 +19,9 @@ use leadhost_admin_api::rollouts::{RolloutChangeRequest, RolloutRequest, Rollout
 use leadhost_domain::audit::{ActOutcome, AuditRow, OperatorAct};
 use leadhost_domain::connection::ChangeCause;
 use leadhost_domain::difference;
-use leadhost_domain::plugin::Digest;
 use leadhost_domain::repair::RepairField;
 use leadhost_domain::rollout::{RolloutChange, RolloutMode, RolloutStage};
-use leadhost_domain::{size, text};
+use leadhost_domain::size;
 use leadhost_pipeline::deploy::rolled_back::rollback_of;
 
 #[derive(Template)]
@@ -223,7 +220,6 @@ struct RefusedDeploy {
     details: RefusedActivation,
     /// The form's address, below the plugin's page.
     to: &'static str,
-    /// The fields of the form that was refused.
     fields: Vec<(String, String)>,
 }
 

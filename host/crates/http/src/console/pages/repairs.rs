@@ -1,11 +1,10 @@
 use super::super::table::{RowButton, RowForm};
 use crate::console::pages::prelude::*;
-use leadhost_admin_api::connections::{ConnectionView, Connections};
+use leadhost_admin_api::connections::ConnectionView;
 use leadhost_admin_api::repairs::{
     FAILED, RepairChangeView, RepairChanges, RepairFacts, RepairList, RepairRequest, RepairView,
 };
 use leadhost_domain::repair::RepairState;
-use leadhost_domain::text;
 
 #[derive(Template)]
 #[template(path = "console/repairs.html")]
@@ -59,7 +58,6 @@ pub struct RepairPage {
     repair: RepairView,
     /// The connection to which it is restricted, as operators name it.
     connection: Option<String>,
-    /// A page of its receipt.
     changes: Vec<RepairChangeView>,
     /// The address of the next page of the receipt, below `/console`.
     next: Option<String>,

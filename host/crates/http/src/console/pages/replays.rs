@@ -5,8 +5,7 @@ use super::super::outcome::alike;
 use crate::console::pages::prelude::*;
 use leadhost_admin_api::replays::{ReplayManyRequest, ReplayedMany};
 use leadhost_domain::delivery::DeliveryStatus;
-use leadhost_domain::id::DeliveryId;
-use leadhost_domain::text::{self, counted};
+use leadhost_domain::text::counted;
 
 /// The filters that the deliveries of a replay may have; the list of deliveries has them too.
 pub const FILTERS: [&str; 6] = [
@@ -23,9 +22,7 @@ pub const FILTERS: [&str; 6] = [
 pub struct ReplaysPage {
     frame: Frame,
     filters: Filters,
-    /// Whether it is a release from quarantine.
     release: bool,
-    /// Whether it has written.
     applied: bool,
     replayed: ReplayedMany,
 }

@@ -1,12 +1,10 @@
-use std::time::Duration;
-
 use super::super::frame;
 use crate::console::pages::prelude::*;
 use leadhost_admin_api::config::EffectiveConfig;
 use leadhost_admin_api::etl::EtlStatus;
 use leadhost_admin_api::hosts::ListedHost;
 use leadhost_admin_api::status::ServiceStatus;
-use leadhost_domain::{size, text};
+use leadhost_domain::size;
 
 #[derive(Template)]
 #[template(path = "console/service.html")]

@@ -1,10 +1,8 @@
 use crate::console::pages::prelude::*;
 use leadhost_admin_api::outbox::{MessageView, Messages};
 use leadhost_admin_api::people::{TicketSummary, Tickets};
-use leadhost_admin_api::workspaces::Workspaces;
 use leadhost_domain::message::Actor;
 use leadhost_domain::ticket::TicketStatus;
-use leadhost_domain::workspace::Workspace;
 
 #[derive(Template)]
 #[template(path = "console/tickets.html")]
@@ -35,7 +33,6 @@ pub async fn list(visit: &Visit<'_>) -> PageResult {
     page(status_of(shown.problem.as_ref()), &shown)
 }
 
-/// The messages that the page of a ticket shows.
 const LAST_MESSAGES: &str = "20";
 
 #[derive(Template)]

@@ -12,7 +12,6 @@ use leadhost_admin_api::repairs::RepairList;
 use leadhost_admin_api::rollouts::RolloutList;
 use leadhost_admin_api::senders::WorkspacesOfSenders;
 use leadhost_admin_api::status::ServiceStatus;
-use leadhost_domain::text;
 
 #[derive(Template)]
 #[template(path = "console/today.html")]

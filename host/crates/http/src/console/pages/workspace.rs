@@ -1,5 +1,4 @@
 use crate::console::pages::prelude::*;
-use leadhost_admin_api::workspaces::Workspaces;
 
 pub async fn has_workspace(visit: &Visit<'_>) -> PageResult<bool> {
     let Workspaces { workspaces } = visit.api().get("/workspaces").await?;

@@ -2,15 +2,9 @@
 //! instance. The counts are those that this host keeps in memory; a request for old ones has them made
 //! again, and waits no longer than a page may.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
-use std::time::Duration;
-
 use crate::endpoints::admin::prelude::*;
-use crate::query::Query;
 use crate::refused_writes::RefusedSlots;
 use leadhost_admin_api::activity::{Activity, ActivityPeriod, ActivityRow};
-use leadhost_domain::time::Micros;
 use leadhost_pipeline::activity::{ActivityCounts, ActivitySeries, HOUR, SLOTS_PER_HOUR};
 
 describe!(show, |operation| {
@@ -61,9 +55,7 @@ pub(super) fn period(query: &Query<'_>) -> ApiResult<ActivityPeriod> {
 
 /// The slots of a period, in units that are counted: five minutes or hours.
 pub(super) struct PeriodSlots {
-    /// Whether hours are counted.
     pub(super) of_hours: bool,
-    /// Units of a slot.
     units: u32,
     first: i64,
     count: i64,

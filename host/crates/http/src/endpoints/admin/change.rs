@@ -5,10 +5,9 @@ use super::{apply, connections, instances};
 use leadhost_admin_api::connections::{ChangeRequest, Changed};
 use leadhost_domain::audit::{ActOutcome, AuditRow, OperatorAct};
 use leadhost_domain::connection::{Connection, ConnectionKind};
-use leadhost_domain::workspace::Workspace;
 use leadhost_pipeline as pipeline;
 use leadhost_pipeline::apply::{ApplyError, ConnectionChange};
-use leadhost_store::{AuditFilter, Store, StoreError};
+use leadhost_store::AuditFilter;
 
 describe!(connection, |operation| describe_change(
     operation.summary("Changes the configuration or the secrets of a connection"),

@@ -1,5 +1,3 @@
-use std::time::Duration;
-
 use tokio::time::{Instant, timeout_at};
 
 use super::request::{NamedKind, check_length, only};
@@ -11,12 +9,10 @@ use leadhost_domain::connection::{
     Connection, ConnectionKind, ConnectionPause, EndedChange, SourceShape,
 };
 use leadhost_domain::exchange::SenderCheck;
-use leadhost_domain::id::ConnectionId;
 use leadhost_domain::text::storable;
-use leadhost_domain::time::Micros;
 use leadhost_pipeline::{fleet, proof};
 use leadhost_plugin::CallBudget;
-use leadhost_store::{Announcement, Store, StoreError};
+use leadhost_store::Announcement;
 
 /// Finds the source that an operator names: by id, by name, or by `workspace/name` if several
 /// workspaces use the name.

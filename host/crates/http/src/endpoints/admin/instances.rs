@@ -1,5 +1,3 @@
-use std::collections::HashMap;
-
 use super::connections::{bound, requested, set_pause};
 use super::request::{NamedKind, only};
 use crate::endpoints::admin::prelude::*;
@@ -8,12 +6,10 @@ use leadhost_admin_api::instances::{
     ChannelSettings, InstancePaused, InstanceView, Instances, Templates,
 };
 use leadhost_domain::connection::{Connection, ConnectionKind, SourceChange, SourceShape};
-use leadhost_domain::id::{AgentId, ConnectionId};
-use leadhost_domain::time::Micros;
 use leadhost_domain::workspace::Agent;
 use leadhost_pipeline::connections::webhook_path;
 use leadhost_pipeline::templates;
-use leadhost_store::{Store, StoreError, TemplateList};
+use leadhost_store::TemplateList;
 
 /// An instance with its workspace and channel.
 pub struct InstanceRecord {
@@ -80,7 +76,6 @@ pub async fn find(store: &Store, text: &str) -> ApiResult<InstanceRecord> {
 
 /// The known facts about the webhooks of each channel.
 struct Webhooks {
-    /// When the last one came.
     last: HashMap<ConnectionId, Micros>,
     shapes: HashMap<ConnectionId, SourceShape>,
 }

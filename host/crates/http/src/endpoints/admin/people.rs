@@ -1,17 +1,11 @@
-use std::collections::BTreeMap;
-
 use crate::endpoints::admin::prelude::*;
 use leadhost_admin_api::deals::{DealSummary, ProductName};
 use leadhost_admin_api::people::{
     AgentName, ContactName, ConversationSummary, OwnerName, TicketSummary,
 };
 use leadhost_domain::deal::PersonPart;
-use leadhost_domain::id::{AgentId, ContactId, WorkspaceId};
 use leadhost_domain::ticket::TicketView;
-use leadhost_domain::workspace::Workspace;
-use leadhost_store::{
-    ConversationsOf, FoundConversation, FoundDeal, Store, StoreError, TicketFilter,
-};
+use leadhost_store::{ConversationsOf, FoundConversation, FoundDeal, TicketFilter};
 
 /// A workspace, with the names of the instances that its rows refer to.
 pub struct WorkspaceNames {

@@ -2,15 +2,11 @@
 
 use serde::de::DeserializeOwned;
 
-use crate::auth::AdminCaller;
-use crate::body::UnreadBody;
-use crate::call::Call;
-use crate::error::{AmbiguousName, ApiError, ConflictDetails};
+use crate::endpoints::prelude::*;
+use crate::error::{AmbiguousName, ConflictDetails};
 use crate::json;
-use crate::query::Query;
 use leadhost_domain::key::Role;
-use leadhost_domain::limits;
-use leadhost_domain::time::{self, Micros};
+use leadhost_domain::time;
 use leadhost_domain::workspace::name_in_workspace;
 
 pub fn needs(caller: &AdminCaller, role: Role, what: &str) -> Result<(), ApiError> {

@@ -13,7 +13,7 @@ use leadhost_admin_api::status::{
 use leadhost_config::disk;
 use leadhost_domain::zone;
 use leadhost_pipeline::{deploy, fleet};
-use leadhost_store::{SeenHost, Store, StoreError};
+use leadhost_store::SeenHost;
 
 describe!(show, |operation| {
     operation

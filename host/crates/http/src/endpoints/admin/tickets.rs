@@ -4,10 +4,9 @@ use super::people::WorkspaceNames;
 use super::{contacts, workspaces};
 use crate::endpoints::admin::prelude::*;
 use leadhost_admin_api::people::{TicketSummary, Tickets};
-use leadhost_domain::id::{ContactId, TicketId};
+use leadhost_domain::id::TicketId;
 use leadhost_domain::ticket::TicketStatus;
-use leadhost_domain::workspace::Workspace;
-use leadhost_store::{Store, StoreError, TicketFilter};
+use leadhost_store::TicketFilter;
 
 describe!(list, |operation| operation
     .summary("Lists tickets, newest first")

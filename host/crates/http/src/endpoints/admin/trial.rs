@@ -1,5 +1,3 @@
-use std::sync::Arc;
-
 use leadhost_golden::{Call as GoldenCall, Case, Delivery};
 
 use super::connections::find;

@@ -1,15 +1,11 @@
 //! `GET /v1/analytics/freshness`: up to when each metric set is counted. It is cheap to read
 //! before a pull of counts.
 
-use serde::Serialize;
-use utoipa::ToSchema;
-
 use super::{answered, fresh::Fresh, marked};
 use crate::conditional;
 use crate::endpoints::prelude::*;
 use crate::lines::{self, NDJSON};
 use leadhost_domain::analytics::MetricSet;
-use leadhost_domain::time::Micros;
 
 #[derive(Serialize, ToSchema)]
 pub struct Freshness {

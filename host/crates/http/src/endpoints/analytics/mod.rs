@@ -14,8 +14,7 @@ pub mod query;
 pub mod range;
 pub mod table;
 
-use hyper::header::{CACHE_CONTROL, ETAG, HeaderName, HeaderValue, VARY};
-use serde_json::Map;
+use hyper::header::{CACHE_CONTROL, ETAG, VARY};
 
 use self::fresh::Fresh;
 use self::query::AnalyticsQuery;
@@ -25,8 +24,6 @@ use crate::endpoints::prelude::*;
 use crate::lines::{self, NDJSON};
 use crate::terms::one_of;
 use leadhost_domain::analytics::{Granularity, MetricSet};
-use leadhost_domain::limits;
-use leadhost_domain::time::Micros;
 use leadhost_domain::zone;
 use leadhost_store::{RollupCells, RollupState};
 

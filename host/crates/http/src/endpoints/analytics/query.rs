@@ -2,15 +2,11 @@
 //! send. A list is separated by commas, or repeats its name for each member; a repeated member
 //! counts once. Unknown names are ignored.
 
-use serde::Serialize;
-
 use crate::endpoints::prelude::*;
-use crate::query::{self, Query};
+use crate::query;
 use crate::terms;
 use leadhost_domain::analytics::{CountKey, Granularity, MetricSet, TimeSlot, source};
-use leadhost_domain::id::AgentId;
-use leadhost_domain::limits;
-use leadhost_domain::time::{self, Micros, TimeError};
+use leadhost_domain::time::{self, TimeError};
 use leadhost_domain::workspace::AgentKind;
 use leadhost_domain::zone::{self, Day, Zone};
 

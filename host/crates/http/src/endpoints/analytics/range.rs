@@ -2,9 +2,8 @@
 //! and, for a zone whose days are not kept, in the slots of each bucket.
 
 use super::query::AnalyticsQuery;
+use crate::endpoints::prelude::*;
 use leadhost_domain::analytics::{Granularity, TimeSlot};
-use leadhost_domain::limits;
-use leadhost_domain::time::Micros;
 use leadhost_domain::zone::{self, Day, Zone};
 use leadhost_store::{CellQuery, Slots};
 

@@ -34,7 +34,6 @@ pub enum DimensionValue {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AnalyticsRow {
     pub period: Day,
-    /// The index of its group.
     pub group: u32,
     pub counts: MeasureCounts,
 }

@@ -4,21 +4,16 @@
 //! number, matches nothing; only an invalid e-mail address is refused, as the interface
 //! requires.
 
-use hyper::header::{HeaderName, HeaderValue, LINK};
+use hyper::header::LINK;
 
 use crate::endpoints::prelude::*;
 use crate::error::Family;
-use crate::payload::Payload;
-use crate::query::Query;
 use crate::streamed_list::{ListFrame, StreamedList};
 use crate::terms::{email_of_lead, page_limit, word};
 use crate::zod::is_email;
 use leadhost_domain::contact;
 use leadhost_domain::deal::DealView;
-use leadhost_domain::error_code::ErrorCode;
-use leadhost_domain::id::DealId;
 use leadhost_domain::json;
-use leadhost_domain::limits;
 use leadhost_domain::phone;
 use leadhost_store::{DealFilter, DealPage};
 

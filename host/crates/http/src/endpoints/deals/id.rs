@@ -1,6 +1,4 @@
 use crate::endpoints::prelude::*;
-use leadhost_domain::error_code::ErrorCode;
-use leadhost_domain::id::DealId;
 
 /// Reads the deal id of a path. A text that is not an id counts as unknown.
 pub fn parse_id(text: &str) -> ApiResult<DealId> {

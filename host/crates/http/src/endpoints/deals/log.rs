@@ -1,19 +1,13 @@
 //! `POST /api/v1/deals/{dealId}/log`: a partner adds a note to a deal, such as its sale with
 //! the price. The deal shows its newest notes; all are kept.
 
-use serde::Serialize;
-use serde_json::Map;
-use utoipa::ToSchema;
-
 use super::id::{not_found, parse_id};
 use super::schema;
 use crate::endpoints::prelude::*;
 use crate::idempotency::{self, IdempotencyHeader};
 use crate::json;
 use crate::zod::{self, Node, TextLength, issue::Issue};
-use leadhost_domain::id::{DealId, DealLogId};
-use leadhost_domain::limits;
-use leadhost_domain::time::Micros;
+use leadhost_domain::id::DealLogId;
 use leadhost_pipeline::deals;
 use leadhost_store::{CreatedDealLog, DealLogged, NewDealLog, StoredAnswer};
 
@@ -77,7 +71,6 @@ fn answer(created: &CreatedDealLog) -> StoredAnswer {
     }
 }
 
-/// The content of a note.
 pub(super) struct Note {
     kind: String,
     subject: String,

@@ -1,17 +1,11 @@
 //! `GET /api/v1/deals/{dealId}/log`: the notes of a deal, newest first, in pages. A cursor names
 //! the last note of its page and is valid for its deal.
 
-use serde::Serialize;
-use serde_json::Map;
-use utoipa::ToSchema;
-
 use super::id::{not_found, parse_id};
 use crate::endpoints::prelude::*;
 use crate::terms::{page_limit, pattern};
 use leadhost_domain::cursor::ListCursor;
 use leadhost_domain::id::DealLogId;
-use leadhost_domain::limits;
-use leadhost_domain::time::Micros;
 use leadhost_store::{DealFilter, DealLog};
 
 /// The number of this list in its cursors.

@@ -3,17 +3,12 @@
 //! from the others, or keeps its value. A change that is already in effect is accepted as a
 //! no-op.
 
-use serde::Serialize;
-use utoipa::ToSchema;
-
 use super::id::{not_found, parse_id};
 use super::schema;
 use crate::endpoints::prelude::*;
 use crate::json;
 use crate::zod::{self, Node, TextLength, issue::Issue};
 use leadhost_domain::deal::{self, DealStage, DealStatus};
-use leadhost_domain::error_code::ErrorCode;
-use leadhost_domain::limits;
 use leadhost_pipeline::deals;
 use leadhost_store::{DealPatch, DealPatched};
 

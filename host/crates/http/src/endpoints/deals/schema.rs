@@ -5,7 +5,6 @@ use crate::endpoints::notifications::schema::{legacy_template, person};
 use crate::endpoints::prelude::*;
 use crate::terms::{email, named, one_of, text, trimmed};
 use leadhost_domain::deal::{self, DealStage, DealStatus};
-use leadhost_domain::limits;
 
 /// Returns the schemas of `POST /deal`: without a message, and with one in either format.
 pub fn create() -> [(&'static str, Value); 3] {

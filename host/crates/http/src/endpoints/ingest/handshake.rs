@@ -1,7 +1,3 @@
-use std::time::Duration;
-
-use hyper::body::Bytes;
-
 use crate::endpoints::prelude::*;
 use crate::terms::word;
 use leadhost_pipeline::intake::{self, Address, Handshake};

@@ -1,12 +1,8 @@
 //! Requests to the address of a connection: which connection it is, and what a plugin sees of them.
 
-use std::time::Duration;
-
-use hyper::body::Bytes;
 use hyper::http::request::Parts;
 
 use crate::endpoints::prelude::*;
-use leadhost_domain::error_code::ErrorCode;
 use leadhost_domain::exchange::Pairs;
 use leadhost_pipeline::connections::ConnectionError;
 use leadhost_pipeline::intake::{Address, InboundRequest, IntakeError};

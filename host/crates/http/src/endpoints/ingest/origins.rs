@@ -1,11 +1,10 @@
 //! Lets pages of other origins post to a connection, by the rules of CORS. A form in a browser
 //! is a sender like any other, but its page's origin has to be allowed.
 
-use hyper::HeaderMap;
 use hyper::header::{
     ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
-    ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_HEADERS,
-    HeaderName, HeaderValue, ORIGIN, VARY,
+    ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_HEADERS, ORIGIN,
+    VARY,
 };
 
 use crate::endpoints::prelude::*;

@@ -1,8 +1,4 @@
-use std::sync::Arc;
-
-use hyper::header::{CONTENT_TYPE, HeaderValue};
-use serde::Serialize;
-use utoipa::ToSchema;
+use hyper::header::CONTENT_TYPE;
 use utoipa::openapi::schema::{ObjectBuilder, Type};
 
 use super::origins;
@@ -11,9 +7,6 @@ use crate::endpoints::prelude::*;
 use crate::error::Challenge;
 use leadhost_domain::content_coding::BodyCoding;
 use leadhost_domain::delivery::{DeliveryStatus, ItemStatus};
-use leadhost_domain::error_code::ErrorCode;
-use leadhost_domain::id::{ContactId, DealId, DeliveryId};
-use leadhost_domain::limits;
 use leadhost_pipeline::answering::FilledReply;
 use leadhost_pipeline::intake::{self, Address, IntakeError, Received};
 use leadhost_store::DeliveryOutcome;

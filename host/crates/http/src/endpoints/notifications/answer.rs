@@ -1,11 +1,7 @@
 //! Words the answer to a notification, in the form that is stored for repeated requests.
 
-use serde::Serialize;
-use utoipa::ToSchema;
-
 use crate::endpoints::prelude::*;
 use crate::error::Family;
-use leadhost_domain::error_code::ErrorCode;
 use leadhost_domain::id::ConversationId;
 use leadhost_domain::message::MessageState;
 use leadhost_pipeline::notify::NotificationResult;

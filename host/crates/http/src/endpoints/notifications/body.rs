@@ -7,10 +7,7 @@ use crate::zod::{
     Node, TextLength,
     issue::{Issue, PathStep},
 };
-use leadhost_domain::error_code::ErrorCode;
 use leadhost_domain::exchange::UrlScheme;
-use leadhost_domain::id::AgentId;
-use leadhost_domain::limits;
 use leadhost_domain::text;
 use leadhost_pipeline::templates::requested::{
     Component, ComponentKind, Document, Media, ParameterValue, PlaceholderValues, QUICK_REPLY,
@@ -36,7 +33,6 @@ pub struct PartialNotification {
     pub message: Option<RequestedMessage>,
 }
 
-/// The message that a partner requests.
 pub struct RequestedMessage {
     pub details: NotificationDetails,
     pub template: TemplateUse,

@@ -1,13 +1,9 @@
 //! The instance that a request names, in the caller's workspace. The reason why an instance
 //! cannot send is logged for the operator; the partner gets the same answer in every case.
 
-use std::sync::Arc;
-
 use super::body::impossible_phone;
 use crate::endpoints::prelude::*;
 use crate::zod::issue::Issue;
-use leadhost_domain::error_code::ErrorCode;
-use leadhost_domain::id::AgentId;
 use leadhost_domain::phone::{self, Phone};
 use leadhost_pipeline::connections::{ConnectionError, Live};
 

@@ -3,7 +3,6 @@
 
 use crate::endpoints::prelude::*;
 use crate::terms::{email, filled, link, list, named, one_of, seen, text, trimmed};
-use leadhost_domain::limits;
 use leadhost_pipeline::templates::requested::QUICK_REPLY;
 
 pub fn formats() -> [(&'static str, Value); 2] {

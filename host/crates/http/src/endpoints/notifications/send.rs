@@ -1,7 +1,6 @@
 //! Reads and checks a notification, passes it to the pipeline, and answers with the outcome.
 
-use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use super::instance;
 use super::{
@@ -14,7 +13,6 @@ use crate::idempotency::{self, IdempotencyHeader};
 use crate::json;
 use crate::terms::named;
 use crate::zod;
-use leadhost_domain::error_code::ErrorCode;
 use leadhost_pipeline::notify::{self, NotifyOutcome, Request};
 use leadhost_telemetry::NotificationOutcome;
 use leadhost_trace::{self as trace, SpanKind};

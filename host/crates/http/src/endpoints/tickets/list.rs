@@ -2,15 +2,10 @@
 //! tickets that open meanwhile shift nothing: they belong before the first page. A cursor is
 //! valid for its workspace and its status.
 
-use serde::Serialize;
-use utoipa::ToSchema;
-
 use crate::endpoints::prelude::*;
-use crate::query::Query;
 use crate::terms::{one_of, page_limit, pattern};
 use leadhost_domain::cursor::ListCursor;
-use leadhost_domain::id::{TicketId, WorkspaceId};
-use leadhost_domain::limits;
+use leadhost_domain::id::TicketId;
 use leadhost_domain::ticket::{TicketStatus, TicketView};
 use leadhost_store::TicketFilter;
 

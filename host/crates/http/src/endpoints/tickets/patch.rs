@@ -8,7 +8,6 @@ use crate::endpoints::prelude::*;
 use crate::error::Family;
 use crate::json;
 use crate::zod::{self, Node};
-use leadhost_domain::error_code::ErrorCode;
 use leadhost_domain::ticket::{TicketStatus, TicketView};
 use leadhost_pipeline::desk;
 use leadhost_store::{TicketPatch, TicketPatched};

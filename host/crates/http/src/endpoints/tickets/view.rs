@@ -1,5 +1,4 @@
 use crate::endpoints::prelude::*;
-use leadhost_domain::error_code::ErrorCode;
 use leadhost_domain::id::TicketId;
 use leadhost_domain::ticket::TicketView;
 use leadhost_store::TicketFilter;

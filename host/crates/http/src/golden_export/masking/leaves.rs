@@ -107,7 +107,6 @@ const ANSWERS: &str = "*answer *answers answertext resposta *value *values texto
 /// Characters of the longest text that is taken for the name of another one.
 const LABEL_CHARACTERS: usize = 40;
 
-/// The members of an object, each with its first leaf.
 type Members = Vec<(String, usize)>;
 
 fn json_values(text: &str) -> Vec<Leaf<'_>> {

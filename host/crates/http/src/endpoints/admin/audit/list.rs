@@ -1,5 +1,4 @@
 use crate::endpoints::admin::prelude::*;
-use crate::query::Query;
 use leadhost_admin_api::audit::Audit;
 use leadhost_domain::audit::OperatorAct;
 use leadhost_store::AuditFilter;

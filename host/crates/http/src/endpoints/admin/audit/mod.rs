@@ -4,8 +4,6 @@
 pub mod list;
 pub mod refused;
 
-use serde_json::Map;
-
 use crate::call::Audited;
 use crate::endpoints::admin::prelude::*;
 use crate::endpoints::admin::request::needs;

@@ -5,18 +5,14 @@
 //! The answer is the receipt. The request takes as long as it needs, even if the operator
 //! disconnects. After an interruption, the same request continues the erasure.
 
-use std::time::Duration;
-
 use super::{counts, remaining};
 use crate::endpoints::admin::prelude::*;
 use crate::endpoints::admin::workspaces;
 use leadhost_admin_api::contacts::{EraseReceipt, EraseRequest};
 use leadhost_domain::contact::FoundBy;
-use leadhost_domain::id::ContactId;
-use leadhost_domain::workspace::Workspace;
 use leadhost_domain::{contact, phone};
 use leadhost_pipeline::erase::{self, EraseError, ErasureRequest};
-use leadhost_store::{Person, PersonBy, Store};
+use leadhost_store::{Person, PersonBy};
 
 /// Data that the service cannot know or reach. Every receipt lists it.
 pub(super) const NOT_REACHED: [&str; 4] = [

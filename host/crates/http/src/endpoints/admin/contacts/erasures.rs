@@ -1,12 +1,10 @@
-use std::collections::BTreeMap;
-
 use super::erase::NOT_REACHED;
 use super::{counts, remaining};
 use crate::endpoints::admin::prelude::*;
 use crate::endpoints::admin::workspaces;
 use leadhost_admin_api::contacts::{ErasureRecord, ErasureView, Erasures};
-use leadhost_domain::id::{ErasureId, KeyId, WorkspaceId};
-use leadhost_store::{Erasure, ErasureFilter, Store, StoreError};
+use leadhost_domain::id::{ErasureId, KeyId};
+use leadhost_store::{Erasure, ErasureFilter};
 
 describe!(list, |operation| {
     operation

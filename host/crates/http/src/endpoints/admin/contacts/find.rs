@@ -4,8 +4,6 @@ use crate::endpoints::admin::prelude::*;
 use crate::endpoints::admin::workspaces;
 use leadhost_admin_api::contacts::{ContactDetail, ContactSummary, Contacts};
 use leadhost_domain::contact::FoundBy;
-use leadhost_domain::id::ContactId;
-use leadhost_domain::workspace::Workspace;
 use leadhost_store::{ConversationsOf, DealFilter, FoundContact, TicketFilter};
 
 describe!(list, |operation| operation

@@ -2,12 +2,11 @@ pub mod erase;
 pub mod erasures;
 pub mod find;
 
+use crate::endpoints::admin::prelude::*;
 use leadhost_admin_api::contacts::{ErasedCounts, Remaining, RemainingDelivery};
 use leadhost_domain::contact::FoundBy;
-use leadhost_domain::id::ContactId;
-use leadhost_domain::workspace::Workspace;
 use leadhost_domain::{contact, phone};
-use leadhost_store::{self as store, PersonBy, Store, StoreError};
+use leadhost_store::{self as store, PersonBy};
 
 pub async fn named(
     store: &Store,

@@ -1,15 +1,13 @@
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
 
 use super::among;
 use crate::endpoints::admin::people::WorkspaceNames;
 use crate::endpoints::admin::prelude::*;
 use crate::endpoints::admin::workspaces;
 use leadhost_admin_api::deals::{DealSummary, Deals};
-use leadhost_domain::id::{DealId, WorkspaceId, time_of};
-use leadhost_domain::workspace::Workspace;
+use leadhost_domain::id::time_of;
 use leadhost_domain::{contact, phone};
-use leadhost_store::{DealFilter, FoundDeal, NewestDeals, Store, StoreError};
+use leadhost_store::{DealFilter, FoundDeal, NewestDeals};
 
 describe!(list, |operation| {
     operation

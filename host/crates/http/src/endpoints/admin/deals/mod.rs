@@ -4,8 +4,6 @@ pub mod show;
 use super::workspaces;
 use crate::endpoints::admin::prelude::*;
 use leadhost_admin_api::deals::DealRemoved;
-use leadhost_domain::id::DealId;
-use leadhost_domain::workspace::Workspace;
 
 describe!(remove, |operation| {
     operation

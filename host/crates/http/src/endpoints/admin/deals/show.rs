@@ -1,4 +1,4 @@
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use super::{among, parse_id, unknown};
 use crate::endpoints::admin::people::{WorkspaceNames, conversations, tickets};
@@ -6,11 +6,9 @@ use crate::endpoints::admin::prelude::*;
 use leadhost_admin_api::deals::{
     ChangedField, Changer, DealChangeView, DealDelivery, DealDetail, DealLogView,
 };
-use leadhost_domain::id::{ContactId, DealId, KeyId, OwnerId, PartnerId, ProductId, time_of};
-use leadhost_domain::workspace::Workspace;
+use leadhost_domain::id::{KeyId, OwnerId, PartnerId, ProductId, time_of};
 use leadhost_store::{
-    ChangedBy, ConversationsOf, DealChange, DealFilter, DealLog, DealPast, FoundDeal, Store,
-    StoreError, TicketFilter,
+    ChangedBy, ConversationsOf, DealChange, DealFilter, DealLog, DealPast, FoundDeal, TicketFilter,
 };
 
 describe!(show, |operation| {

@@ -3,9 +3,7 @@
 //! them, and integrators convert them on their own machines. Nothing is changed, but the audit has
 //! it: personal data leaves the service in numbers.
 
-use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
-use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -18,7 +16,6 @@ use leadhost_admin_api::captures::{
     OutcomeItemView, OutcomeView, ServingVersion,
 };
 use leadhost_domain::connection::ConnectionKind;
-use leadhost_domain::id::ConnectionId;
 use leadhost_pipeline::Pipeline;
 use leadhost_pipeline::connections::Live;
 use leadhost_pipeline::routing::RoutingCaller;

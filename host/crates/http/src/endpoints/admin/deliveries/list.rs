@@ -4,12 +4,9 @@ use super::{Channels, parse_id};
 use super::{with_filters, with_version};
 use crate::endpoints::admin::prelude::*;
 use crate::endpoints::admin::{connections, contacts, instances};
-use crate::query::Query;
 use leadhost_admin_api::deliveries::{Deliveries, DeliveryView};
 use leadhost_domain::delivery::DeliveryStatus;
-use leadhost_domain::id::{DeliveryId, time_of};
-use leadhost_domain::plugin::Digest;
-use leadhost_domain::time::Micros;
+use leadhost_domain::id::time_of;
 use leadhost_pipeline::search_keys;
 use leadhost_store::{DeliveryFilter, DeliverySummary};
 

@@ -5,8 +5,6 @@ pub mod replay;
 pub mod replay_many;
 pub mod show;
 
-use std::collections::HashMap;
-
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
@@ -14,8 +12,7 @@ use crate::endpoints::admin::prelude::*;
 use leadhost_admin_api::deliveries::{DeliveryFacts, RequestView};
 use leadhost_domain::connection::ConnectionKind;
 use leadhost_domain::delivery::DeliveryStatus;
-use leadhost_domain::id::{AgentId, ConnectionId, DeliveryId};
-use leadhost_store::{DeliverySummary, NewDelivery, Store, StoreError};
+use leadhost_store::{DeliverySummary, NewDelivery};
 
 /// The instances of channels: a delivery of a channel is its provider's webhook.
 struct Channels(HashMap<ConnectionId, Option<AgentId>>);

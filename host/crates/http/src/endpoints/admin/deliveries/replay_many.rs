@@ -1,14 +1,13 @@
-use std::collections::{BTreeMap, HashSet};
-use std::time::{Duration, Instant};
+use std::collections::HashSet;
+use std::time::Instant;
 
 use super::list;
 use super::{with_filters, with_version};
 use crate::endpoints::admin::prelude::*;
 use leadhost_admin_api::replays::{NamedDeliveries, ReplayManyRequest, ReplayedMany};
 use leadhost_domain::delivery::{DeliveryStatus, ItemStatus};
-use leadhost_domain::id::{ConnectionId, DeliveryId};
 use leadhost_pipeline::replay::{self, ReplayError, ReplayOptions};
-use leadhost_store::{DeliveryFilter, DeliveryOutcome, DeliverySummary, Store};
+use leadhost_store::{DeliveryFilter, DeliveryOutcome, DeliverySummary};
 
 describe!(run, |operation| {
     with_version(with_filters(operation))

@@ -1,8 +1,6 @@
 pub mod names;
 pub mod run;
 
-use std::collections::BTreeMap;
-
 use self::names::RebuildWorkspaces;
 use crate::endpoints::admin::prelude::*;
 use crate::endpoints::admin::workspaces;

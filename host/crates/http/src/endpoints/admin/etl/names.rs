@@ -1,7 +1,4 @@
-use std::collections::HashMap;
-
-use leadhost_domain::id::WorkspaceId;
-use leadhost_store::{Store, StoreError};
+use crate::endpoints::admin::prelude::*;
 
 /// The names by which operators know workspaces.
 pub struct RebuildWorkspaces(pub HashMap<WorkspaceId, String>);

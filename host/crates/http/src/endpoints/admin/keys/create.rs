@@ -3,7 +3,7 @@
 use super::to_view;
 use crate::endpoints::admin::prelude::*;
 use leadhost_admin_api::keys::{CreateKeyRequest, CreatedKey};
-use leadhost_domain::id::{PartnerId, WorkspaceId};
+use leadhost_domain::id::PartnerId;
 use leadhost_domain::key::{KeyKind, Role};
 use leadhost_pipeline::apply::{KeyRequest, check_label, mint};
 use leadhost_pipeline::fleet;

@@ -1,12 +1,9 @@
 pub mod create;
 
-use std::collections::BTreeMap;
-
 use crate::endpoints::admin::prelude::*;
 use leadhost_admin_api::keys::{KeyRevoked, KeyState, KeyView, Keys};
 use leadhost_domain::id::KeyId;
 use leadhost_domain::key::KeyRecord;
-use leadhost_domain::time::Micros;
 use leadhost_pipeline::fleet;
 use leadhost_store::Announcement;
 

@@ -2,7 +2,6 @@ use super::parse_id;
 use crate::endpoints::admin::prelude::*;
 use crate::endpoints::admin::{contacts, instances};
 use leadhost_admin_api::outbox::{MessageView, Messages};
-use leadhost_domain::id::ContactId;
 use leadhost_domain::message::MessageState;
 use leadhost_store::{OutboxFilter, OutboxMessage};
 

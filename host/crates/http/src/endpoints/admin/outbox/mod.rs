@@ -16,7 +16,7 @@ use leadhost_domain::connection::{Connection, ConnectionKind};
 use leadhost_domain::id::MessageId;
 use leadhost_pipeline::connections::webhook_path;
 use leadhost_pipeline::intake::{self, Address, InboundRequest, Received};
-use leadhost_store::{DeliveryOutcome, OutboxFilter, OutboxMessage, Store};
+use leadhost_store::{DeliveryOutcome, OutboxFilter, OutboxMessage};
 
 /// The adapter whose contacts can be simulated, and which makes no requests.
 pub const SANDBOX: &str = "sandbox";

@@ -10,7 +10,7 @@ use leadhost_domain::id::MessageId;
 use leadhost_domain::message::MessageState;
 use leadhost_domain::phone;
 use leadhost_pipeline::apply::DEFAULT_REGION;
-use leadhost_store::{OutboxFilter, Store};
+use leadhost_store::OutboxFilter;
 
 describe!(run, |operation| operation
     .summary("Simulates a contact of the sandbox who writes")

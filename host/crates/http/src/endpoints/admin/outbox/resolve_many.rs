@@ -12,7 +12,6 @@ use leadhost_admin_api::outbox::{
 };
 use leadhost_domain::id::MessageId;
 use leadhost_domain::message::MessageState;
-use leadhost_store::StoreError;
 
 describe!(resolve, |operation| {
     operation
@@ -62,7 +61,6 @@ pub async fn resolve(call: &Call<'_>, body: UnreadBody) -> ApiResult {
 struct ResolveRun {
     answer: ResolvedMany,
     resolved: Vec<MessageId>,
-    /// The failure of the store that ended it.
     failure: Option<StoreError>,
 }
 

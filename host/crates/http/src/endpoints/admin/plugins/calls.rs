@@ -1,5 +1,3 @@
-use std::collections::BTreeMap;
-
 use crate::endpoints::admin::activity::{PeriodSlots, period};
 use crate::endpoints::admin::prelude::*;
 use leadhost_admin_api::plugin_calls::{AllowedPerCall, PluginCallHistory, VersionCallHistory};

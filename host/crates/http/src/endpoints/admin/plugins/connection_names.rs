@@ -1,9 +1,6 @@
-use std::collections::HashMap;
-
 use crate::endpoints::admin::prelude::*;
 use leadhost_domain::connection::Connection;
-use leadhost_domain::workspace::{Workspace, name_in_workspace};
-use leadhost_store::Store;
+use leadhost_domain::workspace::name_in_workspace;
 
 /// Returns the names of connections by id, as `leadhost connection list` shows them.
 pub async fn connection_names(store: &Store) -> ApiResult<HashMap<String, String>> {

@@ -1,6 +1,5 @@
 use crate::endpoints::admin::prelude::*;
 use crate::endpoints::admin::status::host_view;
-use std::collections::{BTreeMap, HashMap};
 
 use super::connection_names::connection_names;
 use super::rollout;

@@ -6,7 +6,6 @@ use crate::endpoints::admin::request::needs;
 use leadhost_domain::accept::AcceptWord;
 use leadhost_domain::audit_text::reason;
 use leadhost_domain::key::Role;
-use leadhost_domain::plugin::Digest;
 use leadhost_pipeline::deploy::{AcceptedWords, Concern, DeployError};
 use leadhost_store::PluginRecord;
 

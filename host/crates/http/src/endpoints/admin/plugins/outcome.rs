@@ -1,5 +1,3 @@
-use std::time::Duration;
-
 use super::comparison;
 use crate::endpoints::admin::prelude::*;
 use crate::error::{ConflictDetails, UnprocessableDetails};

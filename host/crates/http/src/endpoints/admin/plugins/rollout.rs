@@ -1,7 +1,3 @@
-use std::collections::HashMap;
-use std::sync::Arc;
-use std::time::Duration;
-
 use super::connection_names::connection_names;
 use super::order::{refuses_component, refuses_concerns};
 use super::{
@@ -17,7 +13,6 @@ use leadhost_admin_api::rollouts::{
     CheckDifferences, RolledBack, RolloutChangeRequest, RolloutConnection, RolloutList,
     RolloutRequest, RolloutView,
 };
-use leadhost_domain::plugin::Digest;
 use leadhost_domain::rollout::{Rollout, RolloutMode, RolloutPlan, RolloutStage};
 use leadhost_domain::time::{self, whole_seconds};
 use leadhost_pipeline::deploy::rollout::{self, RolloutOrder, RolloutStatus, StartedRollout};

@@ -6,10 +6,8 @@ use super::{
     outcome::{refusal, to_view},
 };
 use crate::endpoints::admin::prelude::*;
-use crate::query::Query;
 use leadhost_admin_api::plugins::{CheckedPlugin, DeployedPlugin};
 use leadhost_domain::accept::AcceptWord;
-use leadhost_domain::plugin::Digest;
 use leadhost_pipeline::deploy::{self, ComponentOrigin};
 
 describe!(check, |operation| takes_component(operation)

@@ -6,9 +6,6 @@
 //! is changed. `GET /admin/v1/plugins/verify` shows the progress of those that run on this host, also
 //! of those before an activation.
 
-use std::sync::Arc;
-use std::time::Duration;
-
 use super::comparison::to_view;
 use super::order::{component, while_wanted, whole};
 use super::order::{refuses_component, takes_component};

@@ -1,6 +1,5 @@
 use super::view::find;
 use crate::endpoints::admin::prelude::*;
-use crate::query::Query;
 use leadhost_admin_api::repairs::{RepairChangeView, RepairChanges};
 use leadhost_domain::repair::RepairChange;
 

@@ -5,7 +5,6 @@ pub mod view;
 use self::view::{Versions, find, parse_id, refusal, to_view};
 use crate::endpoints::admin::prelude::*;
 use leadhost_admin_api::repairs::{RepairFacts, RepairList, RepairView};
-use leadhost_domain::plugin::Digest;
 use leadhost_domain::repair::{Repair, RepairState};
 use leadhost_pipeline::repair::operate;
 

@@ -3,10 +3,9 @@ use crate::endpoints::admin::connections;
 use crate::endpoints::admin::prelude::*;
 use crate::endpoints::admin::request::moment_of;
 use leadhost_admin_api::repairs::{RepairRequest, RepairView};
-use leadhost_domain::plugin::Digest;
 use leadhost_domain::repair::RepairPlan;
 use leadhost_pipeline::repair::{RepairOrder, operate};
-use leadhost_store::{PluginRecord, Store};
+use leadhost_store::PluginRecord;
 
 describe!(start, |operation| {
     operation

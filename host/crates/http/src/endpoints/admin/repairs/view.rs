@@ -1,17 +1,13 @@
-use std::collections::HashMap;
-
 use crate::endpoints::admin::prelude::*;
 use leadhost_admin_api::repairs::{
     RepairFacts, RepairUndoView, RepairView, RepairedDeliveries, RepairedRows, StayingChange,
 };
 use leadhost_domain::id::RepairId;
-use leadhost_domain::plugin::Digest;
 use leadhost_domain::repair::{
     CREATED, MERGED, PERSON, Repair, RepairChange, RepairCounts, RepairOutcome, RepairReceipt,
     RepairState, RepairSum, RepairUndone,
 };
 use leadhost_pipeline::repair::RepairError;
-use leadhost_store::{Store, StoreError};
 
 /// Reads the id of a repair. A text that is not an id counts as unknown.
 pub fn parse_id(text: &str) -> ApiResult<RepairId> {

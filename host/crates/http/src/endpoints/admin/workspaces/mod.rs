@@ -4,9 +4,6 @@ pub mod parts;
 pub mod products;
 
 use crate::endpoints::admin::prelude::*;
-use leadhost_domain::id::WorkspaceId;
-use leadhost_domain::workspace::Workspace;
-use leadhost_store::Store;
 
 /// Finds the workspace that an operator names, by id or slug.
 pub async fn find(store: &Store, text: &str) -> ApiResult<Workspace> {

@@ -3,10 +3,8 @@
 //! their names. Other entries stay. `?dryRun=true` only reports the changes. 422 lists every
 //! problem, and then nothing is changed.
 
-use crate::endpoints::admin::prelude::*;
 use crate::endpoints::admin::apply::change_view;
-
-use utoipa::ToSchema;
+use crate::endpoints::admin::prelude::*;
 
 use super::find;
 use crate::endpoints::admin::apply;

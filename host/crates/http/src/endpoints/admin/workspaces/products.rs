@@ -5,10 +5,7 @@
 //! removes the products that the catalogue does not name, if every line was accepted;
 //! `?replace=force` removes them in any case.
 
-use std::time::Duration;
-
-use hyper::HeaderMap;
-use hyper::header::{CONTENT_TYPE, HeaderValue};
+use hyper::header::CONTENT_TYPE;
 use sha2::{Digest as _, Sha256};
 
 use super::find;
@@ -17,7 +14,6 @@ use crate::json::refuse_compressed;
 use crate::terms;
 use leadhost_admin_api::workspaces::{ImportReport, ProductRemoved, RefusedLine};
 use leadhost_domain::hex;
-use leadhost_domain::workspace::Workspace;
 use leadhost_pipeline::import::{
     ImportError, ImportFormat, ImportOutcome, ImportReader, ProductImport, Replace,
 };
@@ -156,7 +152,6 @@ fn replace(call: &Call<'_>) -> ApiResult<Replace> {
     }
 }
 
-/// A catalogue that was read to its end.
 struct CatalogueFile {
     bytes: usize,
     /// By which an operator recognises the file, in hexadecimal.

@@ -3,9 +3,8 @@
 //! same functions. Any other field is refused, so that a misspelled one is not lost.
 
 use crate::endpoints::notifications::body as notification;
+use crate::endpoints::prelude::*;
 use crate::zod::{Node, TextLength, issue::Issue};
-use leadhost_domain::id::AgentId;
-use leadhost_domain::limits;
 use leadhost_pipeline::templates::requested::TemplateUse;
 use leadhost_store::NotificationDetails;
 

@@ -4,12 +4,6 @@
 
 pub(super) mod body;
 
-use std::sync::Arc;
-
-use serde::Serialize;
-use serde_json::Map;
-use utoipa::ToSchema;
-
 use self::body::Draft;
 use super::schema;
 use crate::endpoints::notifications::{
@@ -20,8 +14,7 @@ use crate::error::Family;
 use crate::idempotency::{self, IdempotencyHeader};
 use crate::json;
 use crate::zod;
-use leadhost_domain::error_code::ErrorCode;
-use leadhost_domain::id::{AgentId, ConversationId, DealId};
+use leadhost_domain::id::ConversationId;
 use leadhost_domain::phone::Phone;
 use leadhost_pipeline::connections::Live;
 use leadhost_pipeline::deals::{self, Created, FirstMessage, NewDealRequest};
