@@ -1,18 +1,13 @@
 //! `leadhost apply`: sends a workspace file to the service and shows what it changed. It shows
 //! new keys and generated secrets once.
 
-use std::path::{Path, PathBuf};
-
-use clap::Args;
 use hyper::StatusCode;
 use serde::Deserialize as _;
 
-use super::client::{ServiceAddress, ServiceRefusal};
-use super::command::ServiceFlags;
-use super::failure::CommandFailure;
-use super::output::{complain, say};
-use super::table::{list, optional, safe, table};
+use super::client::ServiceRefusal;
+use super::table::list;
 use super::workspace_file;
+use crate::cli::prelude::*;
 use leadhost_admin_api::apply::{ApplyReport, ChangeView, RefusedFile};
 
 #[derive(Args)]
@@ -27,8 +22,7 @@ pub struct Apply {
 }
 
 impl Apply {
-    /// Sends the workspace file and prints the changes.
-    pub async fn run(self) -> Result<(), CommandFailure> {
+    pub async fn run(self) -> CommandResult {
         let file = workspace_file::read(&self.file)?;
         let client = self.service.client()?;
         let path = format!("/admin/v1/apply?dryRun={}", self.dry_run);
@@ -39,7 +33,6 @@ impl Apply {
     }
 }
 
-/// Returns a failure with every problem of the file, one per line.
 fn explain(file: &Path, refusal: ServiceRefusal) -> CommandFailure {
     if refusal.status != StatusCode::UNPROCESSABLE_ENTITY {
         return refusal.into();
@@ -58,7 +51,7 @@ fn explain(file: &Path, refusal: ServiceRefusal) -> CommandFailure {
         })
         .collect();
     let file = file.display();
-    CommandFailure::new(format!("{file} was not applied:\n  {}", lines.join("\n  ")))
+    failed!("{file} was not applied:\n  {}", lines.join("\n  "))
         .hint("nothing was changed; correct the file and apply it again")
 }
 
@@ -70,9 +63,7 @@ fn show(report: &ApplyReport, flags: &ServiceFlags) {
     });
     if report.changes.is_empty() {
         let workspace = safe(&report.workspace);
-        say(&format!(
-            "Workspace {workspace} is as declared: no changes."
-        ));
+        say!("Workspace {workspace} is as declared: no changes.");
     }
     let title = ["Changed:", "Would change (dry run):"][usize::from(is_dry)];
     section(title, &["WHAT", "KIND", "NAME", "FIELDS"], changes);
@@ -114,15 +105,14 @@ fn show(report: &ApplyReport, flags: &ServiceFlags) {
     let title = "\nNew secrets for sources and providers, shown only this once:";
     section(title, &["FOR", "SECRET", "VALUE"], generated);
     for warning in &report.warnings {
-        complain(&safe(&format!(
+        complain_line!(
             "warning: {}: {}",
             optional(warning.path.as_ref()),
             flags.complete(&warning.message)
-        )));
+        );
     }
 }
 
-/// Prints rows with a title, if there are any.
 fn section(title: &str, headings: &[&str], rows: impl Iterator<Item = Vec<String>>) {
     let rows: Vec<Vec<String>> = rows.collect();
     if !rows.is_empty() {

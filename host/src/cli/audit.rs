@@ -1,20 +1,13 @@
 //! `leadhost audit`: the acts of operators. With `--export` it reads all rows, checks that none was changed,
 //! or removed but after its retention, and prints those that were asked for.
 
-use clap::Args;
-use serde::Serialize;
-
-use crate::cli::client::{AdminClient, query, query_of};
-use crate::cli::failure::CommandFailure;
-use crate::cli::output::{complain, count, is_closed, say};
+use crate::cli::output::is_closed;
 use crate::cli::page::{PageFlags, show_next_page};
-use crate::cli::table::say_rows;
-use crate::cli::verbs::ServiceCommand;
+use crate::cli::prelude::*;
 use leadhost_admin_api::audit::Audit as Listed;
 use leadhost_domain::audit::{AuditCheckpoint, AuditRow};
-use leadhost_domain::clock::{Clock as _, SystemClock};
-use leadhost_domain::limits;
-use leadhost_domain::time::{Micros, parse_moment};
+use leadhost_domain::clock::Clock as _;
+use leadhost_domain::time::parse_moment;
 
 #[derive(Args, Serialize)]
 pub struct ShowAudit {
@@ -39,7 +32,7 @@ pub struct ShowAudit {
 }
 
 impl ServiceCommand for ShowAudit {
-    async fn run(mut self, client: AdminClient) -> Result<(), CommandFailure> {
+    async fn run(mut self, client: AdminClient) -> CommandResult {
         if self.export {
             self.page.limit = 1;
         }
@@ -58,7 +51,6 @@ impl ServiceCommand for ShowAudit {
 }
 
 impl ShowAudit {
-    /// Returns whether an export prints the row.
     fn has(&self, row: &AuditRow, since: Option<Micros>) -> bool {
         let is_equal = |asked: &Option<String>, value: &str| {
             asked.as_ref().is_none_or(|asked| asked.as_str() == value)
@@ -74,7 +66,7 @@ const BREAKS: usize = 10;
 
 /// Prints the rows of an export, oldest first. Reads all rows unless nothing reads its output any more, and
 /// fails at the end if one does not follow the row before it.
-async fn export(client: &AdminClient, exported: &ShowAudit) -> Result<(), CommandFailure> {
+async fn export(client: &AdminClient, exported: &ShowAudit) -> CommandResult {
     let since = exported.since.as_ref();
     let since = since.and_then(|since| parse_moment(since, SystemClock.now()));
     let mut last = AuditCheckpoint::default();
@@ -103,7 +95,7 @@ async fn export(client: &AdminClient, exported: &ShowAudit) -> Result<(), Comman
             recorded = row.removed().unwrap_or(recorded);
             if exported.has(row, since) {
                 let line = serde_json::to_string(row)
-                    .map_err(|error| CommandFailure::new(format!("cannot write a row: {error}")))?;
+                    .map_err(|error| failed!("cannot write a row: {error}"))?;
                 say(&line);
                 printed += 1;
             }
@@ -138,10 +130,8 @@ async fn export(client: &AdminClient, exported: &ShowAudit) -> Result<(), Comman
         });
         return Ok(());
     }
-    Err(
-        CommandFailure::new(format!("the audit was changed: {}", breaks.join("; ")))
-            .hint("compare it with an earlier export"),
-    )
+    Err(failed!("the audit was changed: {}", breaks.join("; "))
+        .hint("compare it with an earlier export"))
 }
 
 fn named_break(last: i64, row: &AuditRow) -> String {

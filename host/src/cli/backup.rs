@@ -2,18 +2,10 @@
 //! itself instead of calling the service, so it needs no key and works on a machine whose
 //! service no longer starts.
 
-use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use clap::Args;
-use serde_json::json;
-
-use super::failure::CommandFailure;
-use super::output::{count, say, say_json};
-use super::progress::ProgressLine;
-use leadhost_config::Config;
-use leadhost_domain::clock::{Clock as _, SystemClock};
-use leadhost_domain::size;
+use crate::cli::prelude::*;
+use leadhost_domain::clock::Clock as _;
 use leadhost_egress::seal::{self, Environment};
 use leadhost_store::{self as store, StoreLocation};
 
@@ -41,8 +33,7 @@ pub struct Backup {
 }
 
 impl Backup {
-    /// Copies the store and prints what the copy contains.
-    pub async fn run(self) -> Result<(), CommandFailure> {
+    pub async fn run(self) -> CommandResult {
         let overrides = self.overrides();
         let file = self.config.as_deref();
         let config = Config::load(file, &overrides)?;
@@ -51,9 +42,9 @@ impl Backup {
         let file = match location {
             StoreLocation::File(file) => file,
             StoreLocation::Postgres { url, .. } => {
-                return Err(CommandFailure::new(format!(
+                return Err(failed!(
                     "the store is {url}: `leadhost backup` copies SQLite stores only"
-                ))
+                )
                 .hint("use the tools of PostgreSQL: pg_dump, or a base backup with its log; the section Back up and restore of docs/operators.md names the user to run them as"));
             }
         };
@@ -93,7 +84,7 @@ impl Backup {
             .iter()
             .map(|&(kind, rows)| count(rows, &one_of(kind), kind))
             .collect();
-        say(&format!(
+        say!(
             "{}: {} of {} in {:.1} s, checked\n  {}\n  {}",
             to.display(),
             size::readable(done.bytes),
@@ -104,19 +95,18 @@ impl Backup {
                 Some(newest) => format!("with every change up to {newest}"),
                 None => "it has no leads".to_owned(),
             },
-        ));
-        say(&format!(
+        );
+        say!(
             "\nNot in the copy: {}. Keep it separately; without it the secrets of connections are lost.",
             key.words()
-        ));
-        say(&format!(
+        );
+        say!(
             "\nTo restore: stop the service, move {file} away, and {file}-wal and {file}-shm if they are there, put the copy there as {file}, and start the service.",
             file = file.display()
-        ));
+        );
         Ok(())
     }
 
-    /// Returns the keys of the configuration that the command line sets.
     fn overrides(&self) -> Vec<(String, String)> {
         let mut overrides = Vec::new();
         for (key, value) in [
@@ -131,7 +121,7 @@ impl Backup {
     }
 
     /// Returns the path of the copy. Its folder is never created.
-    fn name(&self) -> Result<PathBuf, CommandFailure> {
+    fn name(&self) -> CommandResult<PathBuf> {
         if !self.to.is_dir() {
             let is_folder = self.to.as_os_str().as_encoded_bytes().ends_with(b"/");
             let folder = match is_folder {
@@ -139,12 +129,10 @@ impl Backup {
                 false => self.to.parent().filter(|path| !path.as_os_str().is_empty()),
             };
             return match folder {
-                Some(folder) if matches!(folder.try_exists(), Ok(false)) => {
-                    Err(CommandFailure::new(format!(
-                        "the folder {} does not exist: create it",
-                        folder.display()
-                    )))
-                }
+                Some(folder) if matches!(folder.try_exists(), Ok(false)) => Err(failed!(
+                    "the folder {} does not exist: create it",
+                    folder.display()
+                )),
                 _ => Ok(self.to.clone()),
             };
         }

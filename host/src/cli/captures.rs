@@ -1,21 +1,16 @@
-//! Captured deliveries as the admin API gives them, for `leadhost delivery export` and `leadhost plugin
-//! replay`.
-
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use super::client::{AdminAnswer, AdminClient};
-use super::failure::CommandFailure;
+use crate::cli::prelude::*;
 use leadhost_admin_api::captures::{CaptureRequest, CaptureView, CapturedDeliveries};
 use leadhost_domain::id::DeliveryId;
-use leadhost_domain::limits;
 
 /// Asks for the deliveries, as many as fit into one answer. `plugin`: only deliveries of this one.
 pub async fn fetch(
     client: &AdminClient,
     deliveries: &[DeliveryId],
     plugin: Option<&str>,
-) -> Result<CapturedDeliveries, CommandFailure> {
+) -> CommandResult<CapturedDeliveries> {
     let most = deliveries.len().min(limits::CAPTURES);
     let request = CaptureRequest {
         deliveries: deliveries[..most].to_vec(),
@@ -27,20 +22,16 @@ pub async fn fetch(
     Ok(answer.content)
 }
 
-/// Returns a body that an answer has as text or in base64.
-pub fn body(text: Option<&str>, base64: Option<&str>) -> Result<Vec<u8>, CommandFailure> {
+pub fn body(text: Option<&str>, base64: Option<&str>) -> CommandResult<Vec<u8>> {
     match (text, base64) {
         (Some(text), _) => Ok(text.as_bytes().to_vec()),
-        (None, Some(encoded)) => STANDARD.decode(encoded).map_err(|error| {
-            CommandFailure::new(format!(
-                "the service sent a body that is not base64: {error}"
-            ))
-        }),
+        (None, Some(encoded)) => STANDARD
+            .decode(encoded)
+            .map_err(|error| failed!("the service sent a body that is not base64: {error}")),
         (None, None) => Ok(Vec::new()),
     }
 }
 
-/// Returns how many bytes a captured delivery has.
 pub fn bytes(capture: &CaptureView) -> u64 {
     let answers = capture.answers.iter().map(|answer| {
         let body = answer.body.as_ref().or(answer.body_base64.as_ref());

@@ -26,6 +26,7 @@ use tokio_rustls::TlsConnector;
 use self::target::AdminTarget;
 use super::command::{ServiceFlags, is_from_environment};
 use super::failure::CommandFailure;
+use super::lines::failed;
 use super::output::say_json;
 use super::table::safe;
 use leadhost_admin_api::error::AdminError;
@@ -49,7 +50,6 @@ pub struct ServiceFile {
     /// Whether the gateway and the data API speak TLS.
     #[serde(default)]
     pub tls: bool,
-    /// The id of the process.
     #[serde(default)]
     pub process: u32,
 }
@@ -113,14 +113,13 @@ pub struct AdminClient {
     component_bytes: usize,
 }
 
-/// Runs an asynchronous command on the current thread.
 pub fn block_on<T>(
     command: impl Future<Output = Result<T, CommandFailure>>,
 ) -> Result<T, CommandFailure> {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
-        .map_err(|error| CommandFailure::new(format!("cannot start: {error}")))?
+        .map_err(|error| failed!("cannot start: {error}"))?
         .block_on(command)
 }
 
@@ -216,48 +215,37 @@ impl ServiceAddress {
         let text = match std::fs::read_to_string(&path) {
             Ok(text) => text,
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                return Err(CommandFailure::new(format!(
-                    "cannot read {}: {error}",
-                    path.display()
-                )));
+                return Err(failed!("cannot read {}: {error}", path.display()));
             }
             Err(_) if self.data_dir.is_none() && !folder.exists() => return Ok(None),
             Err(_) => {
-                return Err(CommandFailure::new(format!(
+                return Err(failed!(
                     "no service runs on {}",
                     folder.display()
-                ))
+                )
                 .hint(format!(
                     "start it with `{}`; if it is starting, wait for `ready` in its log; if it has another data folder, pass its address with --admin",
                     self.flags().command("serve")
                 )));
             }
         };
-        let content: ServiceFile = serde_json::from_str(&text).map_err(|_| {
-            CommandFailure::new(format!(
-                "{} names no address of the admin API",
-                path.display()
-            ))
-        })?;
+        let content: ServiceFile = serde_json::from_str(&text)
+            .map_err(|_| failed!("{} names no address of the admin API", path.display()))?;
         Ok(Some(content.admin))
     }
 
-    /// Returns the service's data folder, if one is given.
     pub fn data_dir(&self) -> Option<&Path> {
         self.data_dir.as_deref()
     }
 
-    /// Returns the service's configuration file, if one is given.
     pub fn config_file(&self) -> Option<&Path> {
         self.config.as_deref()
     }
 
-    /// Returns whether the command prints JSON.
     pub fn json(&self) -> bool {
         self.json
     }
 
-    /// Returns the flags with which a command reaches the same service.
     pub fn flags(&self) -> ServiceFlags {
         ServiceFlags::new(
             self.data_dir.as_deref(),
@@ -290,21 +278,17 @@ fn given_key(text: &str) -> Result<PlainKey, CommandFailure> {
 fn key_in(folder: &Path, flags: &ServiceFlags) -> Result<PlainKey, CommandFailure> {
     let path = folder.join(KEY_FILE);
     let text = std::fs::read_to_string(&path).map_err(|error| {
-        CommandFailure::new(format!(
+        failed!(
             "no admin key: cannot read {}: {error}",
             path.display()
-        ))
+        )
         .hint(format!(
             "pass the service's data folder with --data-dir, or set LEADHOST_ADMIN_KEY; if the key is lost, or the folder was restored without it, start the service once with `{}`",
             flags.command("serve --new-admin-key")
         ))
     })?;
-    PlainKey::parse_as(KeyKind::Admin, text.trim()).map_err(|why| {
-        CommandFailure::new(format!(
-            "the value of {} is not an admin key: {why}",
-            path.display()
-        ))
-    })
+    PlainKey::parse_as(KeyKind::Admin, text.trim())
+        .map_err(|why| failed!("the value of {} is not an admin key: {why}", path.display()))
 }
 
 /// A successful answer of the service.
@@ -334,7 +318,7 @@ impl<T> Deref for AdminAnswer<T> {
 fn written(body: &impl Serialize) -> Result<Bytes, CommandFailure> {
     serde_json::to_vec(body)
         .map(Bytes::from)
-        .map_err(|error| CommandFailure::new(format!("cannot write the request: {error}")))
+        .map_err(|error| failed!("cannot write the request: {error}"))
 }
 
 /// An answer of the service with an error status.
@@ -421,12 +405,10 @@ fn as_typed(message: &str) -> String {
 }
 
 impl AdminClient {
-    /// Returns whether the command prints JSON.
     pub fn json(&self) -> bool {
         self.json
     }
 
-    /// Returns the flags with which a command reaches the same service.
     pub fn flags(&self) -> &ServiceFlags {
         &self.flags
     }
@@ -445,7 +427,6 @@ impl AdminClient {
         }
     }
 
-    /// Reads a resource and prints it.
     pub async fn show<T: DeserializeOwned>(
         &self,
         path: &str,
@@ -455,7 +436,6 @@ impl AdminClient {
         Ok(())
     }
 
-    /// Sends a JSON body and prints the answer.
     pub async fn act<T: DeserializeOwned>(
         &self,
         path: &str,
@@ -466,7 +446,6 @@ impl AdminClient {
         Ok(())
     }
 
-    /// Reads a resource.
     pub async fn get<T: DeserializeOwned>(
         &self,
         path: &str,
@@ -474,7 +453,6 @@ impl AdminClient {
         self.try_get(path).await?.map_err(CommandFailure::from)
     }
 
-    /// Like `get`, but returns the service's refusal to the caller.
     pub async fn try_get<T: DeserializeOwned>(
         &self,
         path: &str,
@@ -483,7 +461,6 @@ impl AdminClient {
             .await
     }
 
-    /// Sends a JSON body.
     pub async fn post<T: DeserializeOwned>(
         &self,
         path: &str,
@@ -494,7 +471,6 @@ impl AdminClient {
             .map_err(CommandFailure::from)
     }
 
-    /// Like `post`, but returns the service's refusal to the caller.
     pub async fn try_post<T: DeserializeOwned>(
         &self,
         path: &str,
@@ -504,7 +480,6 @@ impl AdminClient {
             .await
     }
 
-    /// Changes a resource with a JSON body.
     pub async fn patch<T: DeserializeOwned>(
         &self,
         path: &str,
@@ -525,7 +500,6 @@ impl AdminClient {
             .await
     }
 
-    /// Sends a component file.
     pub async fn post_wasm<T: DeserializeOwned>(
         &self,
         path: &str,
@@ -549,7 +523,6 @@ impl AdminClient {
         Box::pin(self.exchange(Method::PUT, path, content_type, body)).await
     }
 
-    /// Removes a resource.
     pub async fn delete<T: DeserializeOwned>(
         &self,
         path: &str,
@@ -557,7 +530,6 @@ impl AdminClient {
         self.try_delete(path).await?.map_err(CommandFailure::from)
     }
 
-    /// Like `delete`, but returns the service's refusal to the caller.
     pub async fn try_delete<T: DeserializeOwned>(
         &self,
         path: &str,
@@ -579,11 +551,11 @@ impl AdminClient {
         tokio::time::timeout(PATIENCE, exchange)
             .await
             .map_err(|_| {
-                CommandFailure::new(format!(
+                failed!(
                     "the service at {} did not answer within {} s",
                     self.target.authority,
                     PATIENCE.as_secs()
-                ))
+                )
                 .hint(format!(
                     "its log shows what it is doing; `{}` shows its backlog",
                     self.flags.command("status")
@@ -611,14 +583,13 @@ impl AdminClient {
                     "start it with `{serve}`; if it runs elsewhere, pass its data folder with --data-dir or its address with --admin"
                 ),
             };
-            CommandFailure::new(format!("no service at {}: {error}", self.target.authority))
-                .hint(hint)
+            failed!("no service at {}: {error}", self.target.authority).hint(hint)
         };
         let lost = |error: &dyn std::fmt::Display| {
-            CommandFailure::new(format!(
+            failed!(
                 "the service at {} closed the connection: {error}",
                 self.target.authority
-            ))
+            )
             .hint("it may be restarting: retry, or look at its log")
         };
         let request = Request::builder()
@@ -659,10 +630,10 @@ impl AdminClient {
         let body: Value = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
         if status.is_success() {
             let content = T::deserialize(&body).map_err(|error| {
-                CommandFailure::new(format!(
+                failed!(
                     "the service at {} sent an answer that this command cannot read: {error}",
                     self.target.authority
-                ))
+                )
                 .hint("use the `leadhost` program of the service's version")
             })?;
             return Ok(Ok(AdminAnswer {
@@ -683,7 +654,6 @@ impl AdminClient {
     }
 }
 
-/// Sends the only request of a connection.
 async fn send<S, B>(stream: S, request: Request<B>) -> Result<Response<Incoming>, hyper::Error>
 where
     S: AsyncRead + AsyncWrite + Send + Unpin + 'static,

@@ -16,7 +16,6 @@ pub struct ServiceFlags {
 }
 
 impl ServiceFlags {
-    /// Keeps what was given.
     pub fn new(data_dir: Option<&Path>, config: Option<&Path>, admin: Option<&str>) -> Self {
         let data_dir = data_dir.map(Path::to_string_lossy);
         let config = config.map(Path::to_string_lossy);
@@ -27,12 +26,10 @@ impl ServiceFlags {
         }
     }
 
-    /// Returns whether the address was given, and not read from a folder.
     pub fn has_address(&self) -> bool {
         self.address.contains(ADMIN)
     }
 
-    /// Adds the file of certificates to trust.
     #[must_use]
     pub fn with_ca(mut self, ca: Option<&Path>) -> Self {
         let ca = ca.map(Path::to_string_lossy);
@@ -55,7 +52,6 @@ impl ServiceFlags {
         format!("leadhost {words}{}{address}", self.folder)
     }
 
-    /// Adds the flags to every command that a message of the service has in backticks.
     pub fn complete(&self, message: &str) -> String {
         let mut completed = String::new();
         let mut rest = message;

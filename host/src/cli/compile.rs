@@ -2,12 +2,9 @@
 //! service starts it as a child process for each new plugin. Before it reads a byte of the
 //! component it limits its own memory and processor time, and lowers its own priority.
 
-use std::path::PathBuf;
-
-use clap::Args;
 use rustix::process::{Resource, Rlimit, setrlimit};
 
-use super::failure::CommandFailure;
+use crate::cli::prelude::*;
 use leadhost_plugin::{COMPILE_EXIT_INVALID, CodeUse, compile_component, lower_priority};
 
 #[derive(Args)]
@@ -29,23 +26,21 @@ pub struct Compile {
 
 impl Compile {
     /// Compiles the component and writes its machine code to the output file.
-    pub fn run(self) -> Result<(), CommandFailure> {
+    pub fn run(self) -> CommandResult {
         self.bound()?;
-        let wasm = std::fs::read(&self.input).map_err(|error| {
-            CommandFailure::new(format!("cannot read {}: {error}", self.input.display()))
-        })?;
+        let wasm = std::fs::read(&self.input)
+            .map_err(|error| failed!("cannot read {}: {error}", self.input.display()))?;
         let code = match self.counting {
             true => CodeUse::Counting,
             false => CodeUse::Serving,
         };
         let code = compile_component(code, &wasm, self.functions.as_deref())
             .map_err(|message| CommandFailure::new(message).with_code(COMPILE_EXIT_INVALID))?;
-        std::fs::write(&self.output, code).map_err(|error| {
-            CommandFailure::new(format!("cannot write {}: {error}", self.output.display()))
-        })
+        std::fs::write(&self.output, code)
+            .map_err(|error| failed!("cannot write {}: {error}", self.output.display()))
     }
 
-    fn bound(&self) -> Result<(), CommandFailure> {
+    fn bound(&self) -> CommandResult {
         // The compiler's threads inherit the priority.
         lower_priority();
         if self.memory_mib > 0 {
@@ -60,11 +55,11 @@ impl Compile {
 
 /// Limits a resource of this process to `most`, in the unit of the resource. The limit cannot
 /// be raised again.
-pub(super) fn bound(resource: Resource, most: u64) -> Result<(), CommandFailure> {
+pub(super) fn bound(resource: Resource, most: u64) -> CommandResult {
     let limit = Rlimit {
         current: Some(most),
         maximum: Some(most),
     };
     setrlimit(resource, limit)
-        .map_err(|error| CommandFailure::new(format!("cannot set the limit {resource:?}: {error}")))
+        .map_err(|error| failed!("cannot set the limit {resource:?}: {error}"))
 }

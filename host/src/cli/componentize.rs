@@ -5,11 +5,10 @@
 
 use std::io::{Read as _, Write as _};
 
-use clap::Args;
 use rustix::process::Resource;
 
 use super::compile::bound;
-use super::failure::CommandFailure;
+use crate::cli::prelude::*;
 use leadhost_plugin::{COMPILE_EXIT_INVALID, core_module};
 
 #[derive(Args)]
@@ -24,13 +23,11 @@ impl Componentize {
     /// Reads a core module from standard input and writes the component to standard output. If a
     /// module cannot become one, the reason goes to standard output too, with the exit code
     /// `COMPILE_EXIT_INVALID`.
-    pub fn run(self) -> Result<(), CommandFailure> {
+    pub fn run(self) -> CommandResult {
         bound(Resource::As, self.memory_mib << 20)?;
         bound(Resource::Cpu, self.seconds.max(1))?;
         bound(Resource::Core, 0)?;
-        let failed = |what: &str, error: std::io::Error| {
-            CommandFailure::new(format!("cannot {what}: {error}"))
-        };
+        let failed = |what: &str, error: std::io::Error| failed!("cannot {what}: {error}");
         let mut module = Vec::new();
         std::io::stdin()
             .lock()

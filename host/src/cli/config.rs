@@ -1,10 +1,6 @@
-//! `leadhost config`: prints every key with its default and its purpose.
+use crate::cli::prelude::*;
 
-use super::failure::CommandFailure;
-use super::output::say;
-
-/// Prints the default configuration, with comments.
-pub fn run() -> Result<(), CommandFailure> {
+pub fn run() -> CommandResult {
     say(leadhost_config::DEFAULTS.trim_end());
     Ok(())
 }

@@ -2,17 +2,16 @@
 
 use std::io::{self, BufRead as _, IsTerminal as _};
 
-use super::failure::CommandFailure;
-use super::output::complain;
+use crate::cli::prelude::*;
 
 /// Asks at the terminal, and fails unless the answer is yes.
-pub fn confirm(question: &str) -> Result<(), CommandFailure> {
+pub fn confirm(question: &str) -> CommandResult {
     if !io::stdin().is_terminal() {
         return Err(CommandFailure::usage(
             "standard input is not a terminal, so nothing was confirmed: check what the command would do, then pass --yes",
         ));
     }
-    complain(&format!("{question} Type yes:"));
+    complain!("{question} Type yes:");
     let mut line = String::new();
     let read = io::stdin().lock().read_line(&mut line);
     if read.is_ok() && line.trim().eq_ignore_ascii_case("yes") {

@@ -1,13 +1,6 @@
-//! `leadhost connection`.
-
-use clap::Args;
-
-use crate::cli::client::AdminClient;
-use crate::cli::failure::CommandFailure;
 use crate::cli::pausing;
+use crate::cli::prelude::*;
 use crate::cli::secret::SetConnectionSecret;
-use crate::cli::table::say_rows;
-use crate::cli::verbs::{ServiceCommand, verbs};
 use leadhost_admin_api::connections::{BY_AN_OPERATOR, Connections};
 
 verbs! {
@@ -27,7 +20,7 @@ verbs! {
 pub struct ListConnections {}
 
 impl ServiceCommand for ListConnections {
-    async fn run(self, client: AdminClient) -> Result<(), CommandFailure> {
+    async fn run(self, client: AdminClient) -> CommandResult {
         let show = |all: &Connections| say_rows(&all.connections);
         client.show("/admin/v1/connections", show).await
     }
@@ -43,7 +36,7 @@ pub struct PauseConnection {
 }
 
 impl ServiceCommand for PauseConnection {
-    async fn run(self, client: AdminClient) -> Result<(), CommandFailure> {
+    async fn run(self, client: AdminClient) -> CommandResult {
         let name = &self.connection;
         let said = format!("The fetches of {name} are paused; deliveries are accepted and wait.");
         pausing::pause(&client, ("connections", name), self.reason, &said).await
@@ -57,7 +50,7 @@ pub struct ResumeConnection {
 }
 
 impl ServiceCommand for ResumeConnection {
-    async fn run(self, client: AdminClient) -> Result<(), CommandFailure> {
+    async fn run(self, client: AdminClient) -> CommandResult {
         let name = &self.connection;
         let said = format!("The fetches of {name} are resumed.");
         pausing::resume(&client, ("connections", name), &said).await

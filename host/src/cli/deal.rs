@@ -1,13 +1,5 @@
-//! `leadhost deal`.
-
-use clap::Args;
-
-use crate::cli::client::{AdminClient, encoded, query};
 use crate::cli::confirm::confirm;
-use crate::cli::failure::CommandFailure;
-use crate::cli::output::say;
-use crate::cli::table::{safe, say_facts, say_more_rows};
-use crate::cli::verbs::{ServiceCommand, verbs};
+use crate::cli::prelude::*;
 use leadhost_admin_api::deals::{DealChangeView, DealDetail, DealRemoved};
 
 verbs! {
@@ -43,7 +35,7 @@ pub struct ShowDeal {
 }
 
 impl ServiceCommand for ShowDeal {
-    async fn run(self, client: AdminClient) -> Result<(), CommandFailure> {
+    async fn run(self, client: AdminClient) -> CommandResult {
         client.show(&self.deal.path(), show).await
     }
 }
@@ -70,7 +62,7 @@ pub struct RemoveDeal {
 
 impl ServiceCommand for RemoveDeal {
     /// Removes the deal after a confirmation. Rows that refer to the deal keep no reference to it.
-    async fn run(self, client: AdminClient) -> Result<(), CommandFailure> {
+    async fn run(self, client: AdminClient) -> CommandResult {
         let id = safe(&self.deal.id);
         if !self.yes {
             confirm(&format!(
@@ -79,9 +71,7 @@ impl ServiceCommand for RemoveDeal {
         }
         let answer = client.delete(&self.deal.path()).await?;
         client.print(&answer, |_: &DealRemoved| {
-            say(&format!(
-                "Removed deal {id}. Its contact and its lead's dedupe key stay."
-            ));
+            say!("Removed deal {id}. Its contact and its lead's dedupe key stay.");
         });
         Ok(())
     }

@@ -6,7 +6,7 @@ use std::ffi::OsString;
 
 use clap::{Arg, Args as _, Command};
 
-use super::client::ServiceAddress;
+use crate::cli::prelude::*;
 
 /// Returns the arguments of this program with the options that name the service behind the last word of
 /// the command. Without a command they are left out, so that the help or what is missing is said, and
@@ -56,7 +56,6 @@ mod tests {
     use super::*;
     use crate::cli::Arguments;
 
-    /// Returns the words of a command line, of which the name of the program is left out.
     fn words(line: &str) -> impl Iterator<Item = OsString> {
         ["leadhost"]
             .into_iter()
@@ -64,7 +63,6 @@ mod tests {
             .map(OsString::from)
     }
 
-    /// Returns the words of a command line with its early options behind the command.
     fn moved(line: &str) -> Vec<OsString> {
         behind_command(&Arguments::command(), words(line))
     }

@@ -1,5 +1,3 @@
-//! The failure of a command: a message, a hint and an exit code.
-
 use std::fmt;
 use std::path::Path;
 
@@ -23,7 +21,6 @@ impl CommandFailure {
         }
     }
 
-    /// Returns a failure with the exit code of wrong usage, 2.
     pub fn usage(message: impl Into<String>) -> Self {
         Self {
             code: 2,
@@ -48,7 +45,6 @@ impl CommandFailure {
         }
     }
 
-    /// Sets the exit code, for callers that distinguish failures by it.
     #[must_use]
     pub fn with_code(mut self, code: u8) -> Self {
         self.code = code;
@@ -62,7 +58,6 @@ impl CommandFailure {
         self
     }
 
-    /// Adds to the hint, or gives one.
     #[must_use]
     pub fn also(mut self, hint: &str) -> Self {
         self.hint = Some(match self.hint {
@@ -72,19 +67,16 @@ impl CommandFailure {
         self
     }
 
-    /// Puts the file that it is about in front of the message.
     #[must_use]
     pub fn about(mut self, file: &Path) -> Self {
         self.message = format!("{}: {}", file.display(), self.message);
         self
     }
 
-    /// Returns the message and the hint, for a command that shows them in its own way.
     pub fn parts(&self) -> (&str, Option<&str>) {
         (&self.message, self.hint.as_deref())
     }
 
-    /// Returns the exit code of the process.
     pub fn code(&self) -> u8 {
         self.code
     }

@@ -1,15 +1,6 @@
-//! `leadhost instance`.
-
-use clap::Args;
-use serde_json::json;
-
-use crate::cli::client::{AdminClient, encoded};
-use crate::cli::failure::CommandFailure;
-use crate::cli::output::say;
 use crate::cli::pausing;
+use crate::cli::prelude::*;
 use crate::cli::secret::SetInstanceSecret;
-use crate::cli::table::{optional, say_facts, say_more_rows, say_rows};
-use crate::cli::verbs::{ServiceCommand, verbs};
 use leadhost_admin_api::connections::BY_AN_OPERATOR;
 use leadhost_admin_api::instances::{InstanceView, Instances, Templates};
 
@@ -34,7 +25,7 @@ verbs! {
 pub struct ListInstances {}
 
 impl ServiceCommand for ListInstances {
-    async fn run(self, client: AdminClient) -> Result<(), CommandFailure> {
+    async fn run(self, client: AdminClient) -> CommandResult {
         let show = |all: &Instances| say_rows(&all.instances);
         client.show("/admin/v1/instances", show).await
     }
@@ -47,7 +38,7 @@ pub struct ShowInstance {
 }
 
 impl ServiceCommand for ShowInstance {
-    async fn run(self, client: AdminClient) -> Result<(), CommandFailure> {
+    async fn run(self, client: AdminClient) -> CommandResult {
         let path = format!("/admin/v1/instances/{}", encoded(&self.instance));
         let show = |instance: &InstanceView| {
             say_facts(instance);
@@ -68,7 +59,7 @@ pub struct PauseInstance {
 }
 
 impl ServiceCommand for PauseInstance {
-    async fn run(self, client: AdminClient) -> Result<(), CommandFailure> {
+    async fn run(self, client: AdminClient) -> CommandResult {
         let name = &self.instance;
         let said = format!(
             "{name} sends nothing now; messages are accepted and wait, webhooks are accepted."
@@ -84,7 +75,7 @@ pub struct ResumeInstance {
 }
 
 impl ServiceCommand for ResumeInstance {
-    async fn run(self, client: AdminClient) -> Result<(), CommandFailure> {
+    async fn run(self, client: AdminClient) -> CommandResult {
         let name = &self.instance;
         pausing::resume(
             &client,
@@ -102,17 +93,14 @@ pub struct SyncTemplates {
 }
 
 impl ServiceCommand for SyncTemplates {
-    async fn run(self, client: AdminClient) -> Result<(), CommandFailure> {
+    async fn run(self, client: AdminClient) -> CommandResult {
         let path = format!(
             "/admin/v1/instances/{}/sync-templates",
             encoded(&self.instance)
         );
         let show = |summary: &Templates| {
             let approved = optional(summary.in_words());
-            say(&format!(
-                "Approved templates of {}: {approved}.",
-                self.instance
-            ));
+            say!("Approved templates of {}: {approved}.", self.instance);
         };
         client.act(&path, &json!({}), show).await
     }

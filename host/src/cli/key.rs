@@ -1,14 +1,9 @@
 //! `leadhost key`. The text of a new key goes to standard output, so that a script can read it; its
 //! description goes to standard error.
 
-use clap::{Args, ValueEnum};
-use serde::Serialize;
+use clap::ValueEnum;
 
-use crate::cli::client::{AdminClient, encoded, query_of};
-use crate::cli::failure::CommandFailure;
-use crate::cli::output::{complain, say};
-use crate::cli::table::say_rows;
-use crate::cli::verbs::{ServiceCommand, verbs};
+use crate::cli::prelude::*;
 use leadhost_admin_api::keys::{CreateKeyRequest, CreatedKey, KeyRevoked, Keys};
 use leadhost_domain::key::{KeyKind, Role};
 
@@ -74,7 +69,7 @@ enum KeyRole {
 }
 
 impl ServiceCommand for CreateKey {
-    async fn run(self, client: AdminClient) -> Result<(), CommandFailure> {
+    async fn run(self, client: AdminClient) -> CommandResult {
         let kind = match self.kind {
             KeyKindChoice::Partner => KeyKind::Partner,
             KeyKindChoice::Workspace => KeyKind::Workspace,
@@ -95,7 +90,7 @@ impl ServiceCommand for CreateKey {
         };
         let show = |made: &CreatedKey| {
             let (id, hint) = (made.view.id, &made.view.hint);
-            complain(&format!("key {id} ({hint}), shown only this once:"));
+            complain!("key {id} ({hint}), shown only this once:");
             say(&made.key);
         };
         client.act("/admin/v1/keys", &request, show).await
@@ -110,7 +105,7 @@ pub struct ListKeys {
 }
 
 impl ServiceCommand for ListKeys {
-    async fn run(self, client: AdminClient) -> Result<(), CommandFailure> {
+    async fn run(self, client: AdminClient) -> CommandResult {
         let path = format!("/admin/v1/keys{}", query_of(&self));
         client.show(&path, |all: &Keys| say_rows(&all.keys)).await
     }
@@ -123,13 +118,11 @@ pub struct RevokeKey {
 }
 
 impl ServiceCommand for RevokeKey {
-    async fn run(self, client: AdminClient) -> Result<(), CommandFailure> {
+    async fn run(self, client: AdminClient) -> CommandResult {
         let path = format!("/admin/v1/keys/{}", encoded(&self.id));
         client.print(&client.delete(&path).await?, |_: &KeyRevoked| {
             let id = &self.id;
-            say(&format!(
-                "Revoked {id}. Every host refuses it within one second."
-            ));
+            say!("Revoked {id}. Every host refuses it within one second.");
         });
         Ok(())
     }

@@ -2,24 +2,16 @@
 //! engine of this machine. The converter itself says where it found each value (`explain` of its
 //! configuration).
 
-use std::path::{Path, PathBuf};
-
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use clap::{Args, Subcommand};
-use serde::Serialize;
-use serde_json::Value;
 
-use crate::cli::failure::CommandFailure;
-use crate::cli::output::{complain, say, say_json};
 use crate::cli::plugin::local::EngineFlags;
 use crate::cli::plugin::run::{Run, field, header, read_body};
 use crate::cli::plugin::shipped;
-use crate::cli::table::{safe, say_rows};
+use crate::cli::prelude::*;
 use leadhost_admin_api::deliveries::DeliveryDetailView;
 use leadhost_admin_api::tried::{self, TriedItem};
 
-/// The file of the converter.
 const CONVERTER: &str = "converter-mapping.wasm";
 
 /// The folders in which it is looked for before those of the program: a build of the repository, and
@@ -33,8 +25,7 @@ pub enum MappingCommand {
 }
 
 impl MappingCommand {
-    /// Runs the subcommand.
-    pub async fn run(self) -> Result<(), CommandFailure> {
+    pub async fn run(self) -> CommandResult {
         match self {
             Self::Try(command) => command.run().await,
         }
@@ -76,7 +67,7 @@ pub struct TryMapping {
 impl TryMapping {
     /// Converts the body, and shows each field with its value, its place and whether it was guessed,
     /// and the values that are not used by any field.
-    pub async fn run(self) -> Result<(), CommandFailure> {
+    pub async fn run(self) -> CommandResult {
         let component = self.component()?;
         let mut body = read_body(&self.body)?;
         let mut call = Run {
@@ -124,7 +115,7 @@ impl TryMapping {
         })
     }
 
-    fn component(&self) -> Result<PathBuf, CommandFailure> {
+    fn component(&self) -> CommandResult<PathBuf> {
         if let Some(named) = &self.component {
             return Ok(named.clone());
         }
@@ -139,14 +130,10 @@ impl TryMapping {
     }
 }
 
-/// Returns the body of a stored delivery, and gives its other parts to the call.
-fn take_delivery(text: &[u8], call: &mut Run) -> Result<Vec<u8>, CommandFailure> {
+fn take_delivery(text: &[u8], call: &mut Run) -> CommandResult<Vec<u8>> {
     let refused = |what: &dyn std::fmt::Display| {
-        CommandFailure::new(format!(
-            "{} is not a stored delivery: {what}",
-            call.body.display()
-        ))
-        .hint("`leadhost delivery show ID --json` prints one")
+        failed!("{} is not a stored delivery: {what}", call.body.display())
+            .hint("`leadhost delivery show ID --json` prints one")
     };
     let delivery: DeliveryDetailView =
         serde_json::from_slice(text).map_err(|error| refused(&error))?;
@@ -170,7 +157,6 @@ struct MappingTried<'a> {
     /// Null if the converter takes the body.
     error: Option<&'a Value>,
     explanations: &'a [Value],
-    /// The other notes of the converter.
     notes: &'a [&'a str],
 }
 
@@ -190,21 +176,21 @@ fn show(output: &Value, as_json: bool) {
         show_item(index, item);
     }
     for note in notes {
-        complain(&format!("note: {}", safe(note)));
+        complain!("note: {}", safe(note));
     }
 }
 
 fn show_item(index: usize, item: &TriedItem) {
     match item.fetched() {
-        Some(fetched) => say(&safe(&format!("Item {index}: {fetched}"))),
+        Some(fetched) => say_line!("Item {index}: {fetched}"),
         None if item.is_lead => {
-            say(&format!("Item {index} is a lead."));
+            say!("Item {index} is a lead.");
             show_lead(item);
         }
-        None => say(&safe(&format!(
+        None => say_line!(
             "Item {index} is not a lead: {}",
             other_outcome(&item.outcome)
-        ))),
+        ),
     }
     for (places, what) in [
         (
@@ -214,7 +200,7 @@ fn show_item(index: usize, item: &TriedItem) {
         (&item.unread, "Not used by any field"),
     ] {
         if !places.is_empty() {
-            say(&safe(&format!("{what}: {}", places.join(", "))));
+            say_line!("{what}: {}", places.join(", "));
         }
     }
     say("");
@@ -234,6 +220,6 @@ fn show_lead(item: &TriedItem) {
     say_rows(&item.fields);
     if !item.attributes.is_empty() {
         let names = item.attributes.join(", ");
-        say(&safe(&format!("Kept as attributes: {names}")));
+        say_line!("Kept as attributes: {names}");
     }
 }

@@ -2,19 +2,10 @@
 //! its progress, may be interrupted at any point and run again, and shows the row counts and
 //! digests by which it compared both sides.
 
-use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use clap::Args;
-use serde_json::json;
-
-use super::failure::CommandFailure;
-use super::output::{count, say, say_json};
-use super::progress::ProgressLine;
-use super::table::table;
+use crate::cli::prelude::*;
 use leadhost_config::StoreUrl;
-use leadhost_domain::clock::SystemClock;
-use leadhost_domain::limits;
 use leadhost_egress::seal;
 use leadhost_store::moving::{self, MoveOptions, MoveProgress, Moved};
 use leadhost_store::{StoreError, StoreLocation};
@@ -44,8 +35,7 @@ pub struct Migrate {
 }
 
 impl Migrate {
-    /// Moves the store and prints the comparison of both sides.
-    pub async fn run(self) -> Result<(), CommandFailure> {
+    pub async fn run(self) -> CommandResult {
         let from = self.file()?;
         let to = StoreUrl::new(self.to.clone());
         match StoreLocation::parse(&to, 1) {
@@ -83,7 +73,7 @@ impl Migrate {
         Ok(())
     }
 
-    fn file(&self) -> Result<PathBuf, CommandFailure> {
+    fn file(&self) -> CommandResult<PathBuf> {
         let url = StoreUrl::new(self.from.clone());
         match StoreLocation::parse(&url, 1) {
             Ok(StoreLocation::File(file)) => Ok(file),
@@ -117,11 +107,11 @@ impl Migrate {
                 .filter(|table| table.replaced > 0)
                 .map(|table| format!("{} in {}", table.replaced, table.name))
                 .collect();
-            say(&format!(
+            say!(
                 "\n{} U+0000, which PostgreSQL cannot hold, became U+FFFD: {}.",
                 count(replaced, "character", "characters"),
                 places.join(", ")
-            ));
+            );
         }
         say(&if moved.before {
             format!(
@@ -148,17 +138,17 @@ impl Migrate {
                 seal::KEY_VARIABLE
             ),
         });
-        say(&format!(
+        say!(
             "Set store.url, then start the hosts. {} is unchanged and can no longer be served: keep it until you are sure.",
             from.display()
-        ));
+        );
     }
 }
 
 fn failed(from: &Path, to: &StoreUrl, error: &StoreError) -> CommandFailure {
     // The store knows the database by the key of the configuration.
     let why = error.to_string().replace("store.url", "--to");
-    let failure = CommandFailure::new(format!("cannot move {} to {to}: {why}", from.display()));
+    let failure = failed!("cannot move {} to {to}: {why}", from.display());
     match error {
         StoreError::Unavailable(_) | StoreError::Lost(_) | StoreError::Full => failure.hint(
             "the rows that were moved so far are kept: run the same command again to continue",

@@ -4,27 +4,6 @@
 //!
 //! Exit codes: 0 success, 1 failure, 2 wrong usage. Usage is what the command line says; a mistake in
 //! a file, also in the configuration, is a failure.
-//!
-//! # Order of files
-//!
-//! This file has the list of commands, `Command`. Options before the command are moved behind it by
-//! `early_options.rs`. A command has a file or a folder of its name:
-//!
-//! - The service and its files: `serve/`, `config.rs`, `backup.rs`, `migrate.rs`, `openapi.rs`.
-//! - Its state: `status/`, `doctor/`, `tail.rs`, `audit.rs`.
-//! - A workspace and its parts: `apply.rs` with `workspace_file.rs`, `workspace.rs`, `owner.rs`, `key.rs`,
-//!   `products/`, `connection.rs` and `instance.rs` with `secret.rs` and `pausing.rs`, `mapping.rs`.
-//! - Leads, messages and people: `delivery/` with `captures.rs`, `repair/`, `deal.rs`, `contact/`,
-//!   `outbox/`, `etl/` (analytics).
-//! - Plugins: `plugin/`, whose `mod.rs` describes its files.
-//! - Internal child processes: `compile.rs`, `componentize.rs`.
-//!
-//! Commands share these: `verbs.rs` has the groups of commands that ask the service, and `client.rs` and
-//! `client/` call its admin API. `overview.rs` and
-//! `open_rollouts.rs` read the state of the service. `page.rs` has the flags of lists, `confirm.rs` the
-//! question before a removal, `command.rs` the commands that messages name. `output.rs`, `table.rs` and
-//! `progress.rs` print, and `failure.rs` is the error of every command. `named_commands.rs` tests that
-//! documents name only commands that exist.
 
 mod apply;
 mod audit;
@@ -46,6 +25,7 @@ mod etl;
 mod failure;
 mod instance;
 mod key;
+mod lines;
 mod mapping;
 mod migrate;
 #[cfg(test)]
@@ -59,6 +39,7 @@ mod owner;
 mod page;
 mod pausing;
 mod plugin;
+mod prelude;
 mod products;
 mod progress;
 mod repair;

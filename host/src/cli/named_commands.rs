@@ -64,7 +64,6 @@ fn a_named_command_that_is_none_is_found() {
     );
 }
 
-/// Adds the texts of a folder that name commands.
 fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).expect("a folder") {
         let path = entry.expect("an entry").path();
@@ -90,7 +89,6 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
     }
 }
 
-/// Returns the commands that a text names, each without the name of the program.
 fn commands(file: &Path, text: &str) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     let mut prose = String::new();

@@ -1,7 +1,5 @@
-//! The open rollouts, as `leadhost status` and `leadhost plugin list` show them.
-
-use super::output::say;
-use super::table::{optional, rounded, table};
+use super::table::rounded;
+use crate::cli::prelude::*;
 use leadhost_admin_api::open_rollouts::OpenRollout;
 
 /// Prints a table of the open rollouts, each with its plugin's name, if there are any.

@@ -3,8 +3,7 @@
 //! with `--rows`, the schemas of the rows that the data API returns, by name; with `--digest`, a
 //! line with a hash for each of their parts.
 
-use super::failure::CommandFailure;
-use super::output::say;
+use crate::cli::prelude::*;
 use leadhost_http::openapi;
 use leadhost_http::surface::Surface;
 
@@ -22,8 +21,7 @@ pub struct Openapi {
 }
 
 impl Openapi {
-    /// Prints what the flags ask for.
-    pub fn run(&self) -> Result<(), CommandFailure> {
+    pub fn run(&self) -> CommandResult {
         if self.digest {
             say(openapi::digest().trim_end());
         } else if self.rows {

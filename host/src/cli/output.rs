@@ -37,7 +37,6 @@ pub fn is_closed() -> bool {
     IS_CLOSED.load(Ordering::Relaxed)
 }
 
-/// Prints JSON to standard output.
 pub fn say_json(value: &Value) {
     say(&format!("{value:#}"));
 }

@@ -1,11 +1,6 @@
-//! The state that a running service reports: the answers of the admin API that `leadhost status` and
-//! `leadhost doctor` judge.
-
 use hyper::StatusCode;
-use serde::Deserialize;
 
-use super::client::{AdminAnswer, AdminClient};
-use super::failure::CommandFailure;
+use crate::cli::prelude::*;
 use leadhost_admin_api::overview::ServiceOverview;
 use leadhost_admin_api::status::ServiceStatus;
 
@@ -17,11 +12,10 @@ pub struct Readiness {
     pub reasons: Vec<String>,
 }
 
-/// Reads the lists that complete this state of the service.
 pub async fn read(
     client: &AdminClient,
     status: AdminAnswer<ServiceStatus>,
-) -> Result<ServiceOverview, CommandFailure> {
+) -> CommandResult<ServiceOverview> {
     Ok(ServiceOverview {
         status: status.content,
         connections: client.get("/admin/v1/connections").await?.content,
@@ -42,7 +36,7 @@ pub async fn read(
 
 /// Returns why the service is not ready. `None` if its answer cannot be read: a proxy may not pass the
 /// path on.
-pub async fn readiness(client: &AdminClient) -> Result<Option<Readiness>, CommandFailure> {
+pub async fn readiness(client: &AdminClient) -> CommandResult<Option<Readiness>> {
     Ok(match client.try_get("/health/ready").await? {
         Ok(ready) => Some(ready.content),
         Err(refusal) if refusal.status == StatusCode::SERVICE_UNAVAILABLE => {

@@ -1,14 +1,8 @@
-//! `leadhost owner`. The e-mail address identifies an owner.
-
-use clap::Args;
 use hyper::StatusCode;
 use serde::Deserialize as _;
 
-use crate::cli::client::{AdminClient, ServiceRefusal, encoded};
-use crate::cli::failure::CommandFailure;
-use crate::cli::output::say;
-use crate::cli::table::{safe, say_rows};
-use crate::cli::verbs::{ServiceCommand, verbs};
+use crate::cli::client::ServiceRefusal;
+use crate::cli::prelude::*;
 use leadhost_admin_api::apply::RefusedFile;
 use leadhost_admin_api::workspaces::{OwnerRequest, Owners, PartApplied};
 use leadhost_domain::workspace::ChangeKind;
@@ -43,7 +37,7 @@ pub struct ListOwners {
 }
 
 impl ServiceCommand for ListOwners {
-    async fn run(self, client: AdminClient) -> Result<(), CommandFailure> {
+    async fn run(self, client: AdminClient) -> CommandResult {
         let show = |all: &Owners| say_rows(&all.owners);
         client.show(&self.workspace.path(), show).await
     }
@@ -61,7 +55,7 @@ pub struct AddOwner {
 }
 
 impl ServiceCommand for AddOwner {
-    async fn run(self, client: AdminClient) -> Result<(), CommandFailure> {
+    async fn run(self, client: AdminClient) -> CommandResult {
         let path = self.workspace.path();
         let list = [OwnerRequest {
             email: self.email,

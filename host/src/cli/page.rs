@@ -1,12 +1,7 @@
-//! Arguments for paged lists, newest first, and the hint for the next page.
-
 use std::fmt::Display;
 
-use clap::Args;
-use serde::Serialize;
-
-use super::output::{complain, is_closed};
-use leadhost_domain::limits;
+use super::output::is_closed;
+use crate::cli::prelude::*;
 
 #[derive(Args, Serialize)]
 pub struct PageFlags {
@@ -23,6 +18,6 @@ pub fn show_next_page(next: Option<impl Display>) {
     if let Some(next) = next
         && !is_closed()
     {
-        complain(&format!("More rows: --before {next}"));
+        complain!("More rows: --before {next}");
     }
 }

@@ -1,31 +1,20 @@
-//! `pause` and `resume` of connections and instances.
-
 use serde::de::IgnoredAny;
-use serde_json::json;
 
-use super::client::{AdminClient, encoded};
-use super::failure::CommandFailure;
-use super::output::say;
+use crate::cli::prelude::*;
 use leadhost_admin_api::connections::PauseRequest;
 
-/// Pauses a thing of a list, and says what that means.
 pub async fn pause(
     client: &AdminClient,
     (list, name): (&str, &str),
     reason: String,
     said: &str,
-) -> Result<(), CommandFailure> {
+) -> CommandResult {
     let path = format!("/admin/v1/{list}/{}/pause", encoded(name));
     let show = |_: &IgnoredAny| say(said);
     client.act(&path, &PauseRequest { reason }, show).await
 }
 
-/// Resumes a thing of a list.
-pub async fn resume(
-    client: &AdminClient,
-    (list, name): (&str, &str),
-    said: &str,
-) -> Result<(), CommandFailure> {
+pub async fn resume(client: &AdminClient, (list, name): (&str, &str), said: &str) -> CommandResult {
     let path = format!("/admin/v1/{list}/{}/resume", encoded(name));
     client
         .act(&path, &json!({}), |_: &IgnoredAny| say(said))

@@ -22,7 +22,6 @@ impl ProgressLine {
         self.shown
     }
 
-    /// Replaces the text of the line.
     pub fn update(&self, text: &str) {
         if self.shown {
             let mut err = io::stderr().lock();

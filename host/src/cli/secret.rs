@@ -2,17 +2,10 @@
 //! instance with an adapter. The value comes from standard input, so that no list of processes and no
 //! history of commands has it.
 
-use std::collections::BTreeMap;
 use std::io::{self, IsTerminal as _, Read as _};
 
-use clap::Args;
-
-use crate::cli::client::{AdminClient, encoded};
-use crate::cli::failure::CommandFailure;
-use crate::cli::output::{complain, say};
-use crate::cli::verbs::ServiceCommand;
+use crate::cli::prelude::*;
 use leadhost_admin_api::connections::{ChangeRequest, Changed};
-use leadhost_domain::limits;
 
 #[derive(Args)]
 pub struct SetSecret {
@@ -27,7 +20,7 @@ pub struct SetSecret {
 
 impl SetSecret {
     /// Sets the secret. `list` is the part of the path: `connections` or `instances`.
-    async fn run(self, client: AdminClient, list: &str) -> Result<(), CommandFailure> {
+    async fn run(self, client: AdminClient, list: &str) -> CommandResult {
         let mut change = ChangeRequest::default();
         match self.generate {
             Some(prefix) => change.generate = BTreeMap::from([(self.secret.clone(), prefix)]),
@@ -51,7 +44,7 @@ macro_rules! sets_secret {
         }
 
         impl ServiceCommand for $command {
-            async fn run(self, client: AdminClient) -> Result<(), CommandFailure> {
+            async fn run(self, client: AdminClient) -> CommandResult {
                 self.secret.run(client, $list).await
             }
         }
@@ -72,9 +65,7 @@ fn show(changed: &Changed, secret: &str) {
         complain(&warning.message);
     }
     if changed.secrets.is_empty() {
-        say(&format!(
-            "{workspace}/{name} had this value of {secret} already."
-        ));
+        say!("{workspace}/{name} had this value of {secret} already.");
         return;
     }
     let done = format!(
@@ -91,7 +82,7 @@ fn show(changed: &Changed, secret: &str) {
 }
 
 /// Reads the value from standard input, without the end of its line.
-fn read_value() -> Result<String, CommandFailure> {
+fn read_value() -> CommandResult<String> {
     if io::stdin().is_terminal() {
         complain("Type the value and press Enter, then Ctrl-D.");
     }
@@ -99,7 +90,7 @@ fn read_value() -> Result<String, CommandFailure> {
     io::stdin()
         .take(limits::ADMIN_BODY_BYTES as u64)
         .read_to_string(&mut value)
-        .map_err(|error| CommandFailure::new(format!("cannot read standard input: {error}")))?;
+        .map_err(|error| failed!("cannot read standard input: {error}"))?;
     let value = value.trim_end_matches(['\n', '\r']);
     if value.is_empty() {
         return Err(

@@ -39,7 +39,6 @@ pub fn table(headings: &[&str], rows: &[Vec<String>]) -> String {
     lines.join("\n")
 }
 
-/// Formats described rows under their headings.
 pub fn described<T: Described>(rows: &[T]) -> String {
     let mut columns = T::columns();
     columns.retain(|column| matches!(column.place, Place::Everywhere | Place::Commands));
@@ -55,12 +54,10 @@ pub fn described<T: Described>(rows: &[T]) -> String {
     table(&headings, &rows.iter().map(cells).collect::<Vec<_>>())
 }
 
-/// Prints described rows as a table.
 pub fn say_rows<T: Described>(rows: &[T]) {
     say(&described(rows));
 }
 
-/// Prints described rows as a further table, if there are any.
 pub fn say_more_rows<T: Described>(rows: &[T]) {
     if !rows.is_empty() {
         say("");
@@ -68,7 +65,6 @@ pub fn say_more_rows<T: Described>(rows: &[T]) {
     }
 }
 
-/// Prints what is known of one described row, a line for each fact.
 pub fn say_facts<T: Described>(row: &T) {
     for column in T::columns()
         .iter()
@@ -99,7 +95,6 @@ pub fn list(values: impl IntoIterator<Item = impl Display>) -> String {
     optional((!values.is_empty()).then(|| values.join(", ")))
 }
 
-/// Formats a time to the second.
 pub fn seconds(time: Micros) -> String {
     time.to_the_second()
 }

@@ -1,23 +1,15 @@
 //! `leadhost tail`: follows deliveries, a line for each. It asks for the newest ones once a second,
 //! looks back a little, and remembers which ones it has shown.
 
-use std::collections::BTreeMap;
-use std::time::Duration;
-
-use clap::Args;
 use tokio::time::{Instant, sleep, timeout};
 
-use crate::cli::client::{AdminClient, ServiceAddress, query};
 use crate::cli::delivery::origin::workspaces_of_senders;
-use crate::cli::failure::CommandFailure;
-use crate::cli::output::{complain, count, is_closed, say};
-use crate::cli::table::{optional, safe, seconds};
+use crate::cli::output::is_closed;
+use crate::cli::prelude::*;
 use leadhost_admin_api::deliveries::{Deliveries, DeliveryView};
 use leadhost_admin_api::senders::WorkspacesOfSenders;
 use leadhost_domain::delivery::DeliveryStatus;
 use leadhost_domain::id::DeliveryId;
-use leadhost_domain::limits;
-use leadhost_domain::time::Micros;
 
 #[derive(Args)]
 pub struct Tail {
@@ -39,7 +31,7 @@ pub struct Tail {
 
 impl Tail {
     /// Prints deliveries as they come in, until Ctrl-C or until the service stays away.
-    pub async fn run(self) -> Result<(), CommandFailure> {
+    pub async fn run(self) -> CommandResult {
         let mut follower = TailFollower::new(self.statuses(), self.connection.clone());
         let followed = self.follow(&mut follower);
         let ended = tokio::select! {
@@ -49,7 +41,7 @@ impl Tail {
         let shown = count(follower.shown, "delivery", "deliveries");
         match ended {
             Ok(()) => {
-                complain(&format!("No longer following; {shown} shown."));
+                complain!("No longer following; {shown} shown.");
                 Ok(())
             }
             Err(failure) => Err(failure),
@@ -65,7 +57,7 @@ impl Tail {
         vec![self.status.clone()]
     }
 
-    async fn follow(&self, follower: &mut TailFollower) -> Result<(), CommandFailure> {
+    async fn follow(&self, follower: &mut TailFollower) -> CommandResult {
         let client = self.service.client()?;
         // Existing deliveries are not shown. A failure at the start is not waited for.
         for _ in 0..SILENT_POLLS {
@@ -112,10 +104,10 @@ impl Tail {
                 Some(since) => since,
                 None => {
                     if self.wait > 0 {
-                        complain(&format!(
+                        complain!(
                             "The service does not answer; waiting for it for {} s.",
                             self.wait
-                        ));
+                        );
                     }
                     *lost_at.insert(Instant::now())
                 }
@@ -183,10 +175,10 @@ impl TailFollower {
     async fn poll(&mut self, client: &AdminClient) -> Result<News, PollError> {
         let read = timeout(limits::TAIL_DEADLINE, self.read(client)).await;
         let (rows, skipped_before) = read.unwrap_or_else(|_| {
-            Err(PollError::Lost(CommandFailure::new(format!(
+            Err(PollError::Lost(failed!(
                 "the service did not answer within {} s",
                 limits::TAIL_DEADLINE.as_secs()
-            ))))
+            )))
         })?;
         Ok(self.take(rows, skipped_before))
     }
@@ -234,7 +226,6 @@ impl TailFollower {
         Ok((rows, skipped_before))
     }
 
-    /// Keeps the rows that are new.
     fn take(&mut self, rows: Vec<DeliveryView>, skipped_before: Option<DeliveryId>) -> News {
         let is_silent = self.polls < SILENT_POLLS;
         self.polls = self.polls.saturating_add(1);
@@ -262,18 +253,17 @@ impl TailFollower {
     }
 }
 
-fn show(news: &News, workspaces: &WorkspacesOfSenders, json: bool) -> Result<(), CommandFailure> {
+fn show(news: &News, workspaces: &WorkspacesOfSenders, json: bool) -> CommandResult {
     let are_several = workspaces.are_several();
     if let Some(before) = news.skipped_before {
-        complain(&format!(
+        complain!(
             "More deliveries came in than one poll reads; those before {before} are not shown: `leadhost delivery list --before {before}`."
-        ));
+        );
     }
     for delivery in &news.deliveries {
         if json {
-            let text = serde_json::to_string(delivery).map_err(|error| {
-                CommandFailure::new(format!("cannot write a delivery as JSON: {error}"))
-            })?;
+            let text = serde_json::to_string(delivery)
+                .map_err(|error| failed!("cannot write a delivery as JSON: {error}"))?;
             say(&text);
         } else {
             let name = match are_several {

@@ -21,7 +21,6 @@ pub struct Asked<C: Args> {
 }
 
 impl<C: ServiceCommand> Asked<C> {
-    /// Runs the command with a client of the service.
     pub async fn run(self) -> Result<(), CommandFailure> {
         let client = self.service.client()?;
         Box::pin(self.command.run(client)).await
@@ -40,7 +39,6 @@ macro_rules! verbs {
         }
 
         impl $group {
-            /// Runs the subcommand.
             pub async fn run(self) -> Result<(), $crate::cli::failure::CommandFailure> {
                 match self {
                     $(Self::$verb(command) => command.run().await,)+

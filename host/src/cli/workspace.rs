@@ -1,11 +1,4 @@
-//! `leadhost workspace`.
-
-use clap::Args;
-
-use crate::cli::client::AdminClient;
-use crate::cli::failure::CommandFailure;
-use crate::cli::table::say_rows;
-use crate::cli::verbs::{ServiceCommand, verbs};
+use crate::cli::prelude::*;
 use leadhost_admin_api::workspaces::Workspaces;
 
 verbs! {
@@ -19,7 +12,7 @@ verbs! {
 pub struct ListWorkspaces {}
 
 impl ServiceCommand for ListWorkspaces {
-    async fn run(self, client: AdminClient) -> Result<(), CommandFailure> {
+    async fn run(self, client: AdminClient) -> CommandResult {
         let show = |all: &Workspaces| say_rows(&all.workspaces);
         client.show("/admin/v1/workspaces", show).await
     }

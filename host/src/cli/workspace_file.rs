@@ -2,15 +2,12 @@
 //! machine of the user; the service gets values. A reference that cannot be resolved is sent as
 //! such, so that the service lists it with the other problems of the file.
 
-use std::path::Path;
+use serde_json::Map;
 
-use serde_json::{Map, Value, json};
-
-use super::failure::CommandFailure;
+use crate::cli::prelude::*;
 use leadhost_admin_api::apply;
 
-/// Returns the file as JSON, with its secrets resolved.
-pub fn read(path: &Path) -> Result<Value, CommandFailure> {
+pub fn read(path: &Path) -> CommandResult<Value> {
     let mut file = read_toml(path).map_err(|failure| match path.exists() {
         true => failure,
         false => failure
@@ -27,18 +24,18 @@ pub fn read(path: &Path) -> Result<Value, CommandFailure> {
 
 /// Returns a file with the fields of one connection or one instance as JSON, with its secrets
 /// resolved.
-pub fn read_one(path: &Path) -> Result<Value, CommandFailure> {
+pub fn read_one(path: &Path) -> CommandResult<Value> {
     let mut table = read_toml(path)?;
     resolve_secrets(&mut table, path);
     Ok(table)
 }
 
-fn read_toml(path: &Path) -> Result<Value, CommandFailure> {
+fn read_toml(path: &Path) -> CommandResult<Value> {
     let text = std::fs::read_to_string(path)
-        .map_err(|error| CommandFailure::new(format!("cannot read {}: {error}", path.display())))?;
-    let table: toml::Table = text.parse().map_err(|error| {
-        CommandFailure::new(format!("{} is not valid TOML: {error}", path.display()))
-    })?;
+        .map_err(|error| failed!("cannot read {}: {error}", path.display()))?;
+    let table: toml::Table = text
+        .parse()
+        .map_err(|error| failed!("{} is not valid TOML: {error}", path.display()))?;
     Ok(to_json(toml::Value::Table(table)))
 }
 

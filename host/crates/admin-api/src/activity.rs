@@ -1,10 +1,4 @@
-//! Counts of deliveries, leads, messages and failures, by connection and instance.
-
-use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
-
-use leadhost_domain::time::Micros;
-use leadhost_domain::workspace::name_in_workspace;
+use crate::prelude::*;
 
 /// Counts of deliveries, leads, messages and failures in a period.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
@@ -44,18 +38,12 @@ pub enum ActivityPeriod {
 impl ActivityPeriod {
     pub const ALL: [Self; 3] = [Self::Hour, Self::Day, Self::Week];
 
-    /// Returns the word of the interface.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Hour => "hour",
             Self::Day => "day",
             Self::Week => "week",
         }
-    }
-
-    /// Reads a word of the interface. `None` if it is not known.
-    pub fn from_text(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|one| one.as_str() == text)
     }
 }
 

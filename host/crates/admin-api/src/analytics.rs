@@ -1,12 +1,5 @@
-//! The counts of a workspace's conversations and tickets.
-
-use std::collections::BTreeMap;
-
-use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
-
+use crate::prelude::*;
 use leadhost_domain::analytics::{Granularity, MetricSet};
-use leadhost_domain::time::Micros;
 
 /// The counts of a workspace, period by period.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]

@@ -1,19 +1,13 @@
-//! Workspace files: their application.
+use serde_json::json;
 
-use std::collections::BTreeMap;
-
-use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
-use utoipa::ToSchema;
-
-use leadhost_domain::id::{AgentId, ConnectionId, PartnerId, WorkspaceId};
+use crate::prelude::*;
+use leadhost_domain::id::PartnerId;
 use leadhost_domain::key::KeyKind;
 use leadhost_domain::workspace::{ChangeKind, PartKind};
 
 /// The prefix of the text of a secret that the service shall make. A prefix of the secret may follow.
 pub const GENERATED: &str = "generate:";
 
-/// Returns such a secret as the admin API takes it, or `None` if the text is another one.
 pub fn to_generate(text: &str) -> Option<Value> {
     let prefix = text.strip_prefix(GENERATED)?;
     Some(json!({ "generate": prefix }))

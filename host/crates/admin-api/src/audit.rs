@@ -1,10 +1,4 @@
-//! The audit.
-
-use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
-
-use super::columns::Cell;
-use crate::columns;
+use crate::prelude::*;
 use leadhost_domain::audit::{AuditCheckpoint, AuditRow};
 
 /// A page of the audit.

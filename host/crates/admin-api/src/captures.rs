@@ -1,17 +1,10 @@
 //! Captured deliveries: with everything that their conversion depends on, for golden cases and for
 //! replays on an integrator's machine; and the golden cases themselves.
 
-use std::collections::BTreeMap;
-
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
-use utoipa::ToSchema;
-
 use super::deliveries::{DeliveryFacts, RequestView};
+use crate::prelude::*;
 use leadhost_domain::difference::ItemKind;
 use leadhost_domain::exchange::HttpRequest;
-use leadhost_domain::id::{AgentId, ConnectionId, DeliveryId, WorkspaceId};
-use leadhost_domain::plugin::Digest;
 
 /// The deliveries to capture.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]

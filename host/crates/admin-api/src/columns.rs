@@ -34,13 +34,11 @@ pub struct Column<T> {
     pub is_named: bool,
 }
 
-/// Where a column is shown.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Place {
     Everywhere,
     Commands,
     Pages,
-    /// In lists of pages.
     Lists,
     /// Where one row is shown alone.
     Facts,
@@ -89,7 +87,6 @@ impl<T> Column<T> {
 #[derive(Default)]
 pub struct Cell {
     value: Value,
-    /// The class of a tag, if it is one.
     pub tag: Option<String>,
     pub is_mono: bool,
     /// The page, below `/console`, that it leads to.
@@ -113,12 +110,10 @@ enum Value {
 }
 
 impl Cell {
-    /// Returns an identifier.
     pub fn id(id: impl ToString) -> Self {
         Self::from(id.to_string()).mono()
     }
 
-    /// Returns a word of a set, with the colour that the style has for it.
     pub fn word(word: impl ToString) -> Self {
         let word = word.to_string();
         Self {
@@ -137,7 +132,6 @@ impl Cell {
         or(none: &'static str) none = none;
     }
 
-    /// Returns the value if it is a text.
     pub fn text(&self) -> Option<&str> {
         match &self.value {
             Value::Text(text) => Some(text),
@@ -145,7 +139,6 @@ impl Cell {
         }
     }
 
-    /// Returns the value if it is a time.
     pub fn time(&self) -> Option<&Micros> {
         match &self.value {
             Value::Time(at) => Some(at),
@@ -153,7 +146,6 @@ impl Cell {
         }
     }
 
-    /// Returns whether a page shows nothing.
     pub fn is_empty(&self) -> bool {
         let is_blank = self.text().is_some_and(str::is_empty);
         let is_alone = self.note.is_none() && self.reason.is_none();

@@ -1,8 +1,4 @@
-//! The configuration in force.
-
-use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
-
+use crate::prelude::*;
 use leadhost_domain::setting::Setting;
 
 /// The configuration of the host that answers.

@@ -1,21 +1,10 @@
-//! Connections of sources, to which leads are posted.
-
-use std::collections::BTreeMap;
-
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
-use utoipa::ToSchema;
-
 use super::apply::FileProblem;
-use crate::columns;
+use crate::prelude::*;
 use leadhost_domain::connection::{
     AllowedHost, ConnectionPause, Greeting, LeadFields, SourceChange,
 };
-use leadhost_domain::delivery::{DeliveryStatus, ItemOutcome};
+use leadhost_domain::delivery::ItemOutcome;
 use leadhost_domain::exchange::SenderCheck;
-use leadhost_domain::id::{AgentId, ConnectionId, DeliveryId};
-use leadhost_domain::time::Micros;
-use leadhost_domain::word::words;
 
 /// The sources of all workspaces.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
@@ -24,7 +13,6 @@ pub struct Connections {
 }
 
 impl Connections {
-    /// Returns the connections that are not retired.
     pub fn in_use(&self) -> impl Iterator<Item = &ConnectionView> {
         self.connections.iter().filter(|one| !one.retired)
     }
@@ -289,7 +277,6 @@ columns! {
 }
 
 impl Bound {
-    /// Returns the values of each route.
     pub fn routes_in_words(&self) -> Option<String> {
         let routes = self.routes.iter();
         let routes = routes.map(|(name, values)| format!("{name} {}", values.join(", ")));
@@ -335,7 +322,6 @@ fn shares(fields: &LeadFields) -> String {
     )
 }
 
-/// Returns a change with the state before and after it.
 pub fn change_in_words(change: &SourceChange) -> String {
     let SourceChange {
         what,

@@ -1,16 +1,8 @@
-//! Persons: found and shown, their erasure on request, and the record of it.
-
-use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
-
-use super::columns::Cell;
 use super::deals::DealSummary;
 use super::people::{ConversationSummary, TicketSummary};
-use crate::columns;
+use crate::prelude::*;
 use leadhost_domain::contact::FoundBy;
-use leadhost_domain::delivery::DeliveryStatus;
-use leadhost_domain::id::{ContactId, DeliveryId, ErasureId, KeyId, WorkspaceId};
-use leadhost_domain::time::Micros;
+use leadhost_domain::id::ErasureId;
 
 /// The contacts that a search found.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]

@@ -1,18 +1,10 @@
-//! Deals: found by the persons and ids that lead to them, shown with their history, and removed.
+use serde_json::Map;
 
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
-use utoipa::ToSchema;
-
-use super::columns::{Cell, plain};
+use super::columns::plain;
 use super::people::{AgentName, ContactName, ConversationSummary, OwnerName, TicketSummary};
-use crate::columns;
+use crate::prelude::*;
 use leadhost_domain::delivery::ItemStatus;
-use leadhost_domain::id::{
-    ConnectionId, DealId, DealLogId, DeliveryId, KeyId, PartnerId, ProductId, RepairId,
-};
-use leadhost_domain::time::Micros;
-use leadhost_domain::word::words;
+use leadhost_domain::id::{DealId, DealLogId, PartnerId, ProductId, RepairId};
 
 /// A page of deals, newest first.
 #[derive(Debug, Default, Serialize, Deserialize, ToSchema)]
@@ -251,14 +243,12 @@ columns! {
     }
 }
 
-/// A changed field with the change that it belongs to.
 pub struct FieldOfChange<'a> {
     change: &'a DealChangeView,
     field: &'a ChangedField,
 }
 
 impl DealChangeView {
-    /// Returns the changed fields.
     pub fn fields(&self) -> Vec<FieldOfChange<'_>> {
         let fields = self.changes.iter();
         let fields = fields.map(|field| FieldOfChange {
@@ -294,7 +284,6 @@ fn partner(partner: String, key: String) -> String {
     format!("{partner} (key {key})")
 }
 
-/// Returns the name of what a value is the id of, or the value.
 fn named_value(value: &Value, name: Option<&String>) -> Cell {
     match name {
         Some(name) => Cell::from(name).note(Some(plain(value))),
@@ -303,7 +292,6 @@ fn named_value(value: &Value, name: Option<&String>) -> Cell {
 }
 
 impl ProductName {
-    /// Returns the name, with the id in the catalogue.
     pub fn cell(&self) -> Cell {
         Cell::from(self.name.as_deref().unwrap_or_default()).note(self.external_id.as_ref())
     }

@@ -1,15 +1,7 @@
-//! Deliveries: the requests of senders, and their results.
-
-use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
-
-use super::columns::Cell;
-use crate::columns;
-use leadhost_domain::delivery::{DeliveryStatus, FieldDiff, ItemOutcome};
-use leadhost_domain::id::{AgentId, ConnectionId, DeliveryId, WorkspaceId};
+use crate::prelude::*;
+use leadhost_domain::delivery::{FieldDiff, ItemOutcome};
 use leadhost_domain::plugin::RanWith;
 use leadhost_domain::size;
-use leadhost_domain::time::Micros;
 
 /// A page of deliveries, newest first.
 #[derive(Debug, Default, Serialize, Deserialize, ToSchema)]
@@ -176,7 +168,6 @@ impl Replayed {
         error.filter(|_| has_made)
     }
 
-    /// Returns what became of it, for people.
     pub fn sentence(&self) -> String {
         let (id, status) = (self.id, self.status.as_str());
         match (self.stays(), &self.error) {
@@ -261,7 +252,6 @@ pub struct ItemDifference<'a> {
     diff: &'a FieldDiff,
 }
 
-/// Returns the fields of an item that would change, or did.
 pub fn differences(item: &ItemOutcome) -> Vec<ItemDifference<'_>> {
     let all = item.diff.iter();
     all.map(|diff| ItemDifference { item, diff }).collect()

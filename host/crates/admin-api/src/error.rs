@@ -1,8 +1,4 @@
-//! Refusals of the admin API.
-
-use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
-
+use crate::prelude::*;
 use leadhost_domain::error_code::ErrorCode;
 
 /// An error of the admin API. Some refusals have more fields.

@@ -1,14 +1,5 @@
-//! The jobs that count analytics.
-
-use std::collections::BTreeMap;
-
-use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
-
-use super::columns::Cell;
-use crate::columns;
+use crate::prelude::*;
 use leadhost_domain::analytics::MetricSet;
-use leadhost_domain::time::Micros;
 
 /// How far analytics are counted.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
@@ -162,7 +153,6 @@ columns! {
     }
 }
 
-/// What a metric set has, with the set.
 pub struct InSet<'a, T> {
     pub set: &'a MetricSetView,
     pub one: &'a T,

@@ -1,13 +1,5 @@
-//! The hosts that share a store.
-
-use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
-
-use super::columns::Cell;
-use crate::columns;
+use crate::prelude::*;
 use leadhost_domain::id::HostId;
-use leadhost_domain::text::counted;
-use leadhost_domain::time::Micros;
 
 /// A host as the store knows it.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]

@@ -1,17 +1,11 @@
-//! Instances: messaging bots, and the channels of those that have an adapter.
-
+use serde::Deserializer;
 use serde::de::Error as _;
-use serde::{Deserialize, Deserializer, Serialize};
-use serde_json::{Map, Value};
-use utoipa::ToSchema;
+use serde_json::Map;
 
-use super::columns::Cell;
 use super::connections::{Bound, change_in_words};
-use crate::columns;
+use crate::prelude::*;
 use leadhost_domain::channel::Template;
 use leadhost_domain::connection::{ConnectionPause, SourceChange};
-use leadhost_domain::id::AgentId;
-use leadhost_domain::time::Micros;
 use leadhost_domain::workspace::AgentKind;
 
 /// The instances of all workspaces, by workspace and number.
@@ -104,7 +98,6 @@ impl InstanceView {
         value(self.settings.as_ref()?)
     }
 
-    /// Returns the state of its list of templates.
     pub fn templates(&self) -> Option<&Templates> {
         self.settings.as_ref()?.templates.as_ref()
     }
@@ -119,7 +112,6 @@ fn span(seconds: u64) -> String {
 }
 
 impl Templates {
-    /// Returns the number of approved templates, such as `2 of 3`.
     pub fn in_words(&self) -> Option<String> {
         if self.unlisted {
             return Some("not listed".to_owned());
@@ -129,7 +121,6 @@ impl Templates {
         Some(format!("{} of {}{stale}", self.approved, self.count))
     }
 
-    /// Returns the templates themselves, none in a list of instances.
     pub fn listed(&self) -> &[Template] {
         self.list.as_deref().unwrap_or_default()
     }

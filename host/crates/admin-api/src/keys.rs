@@ -1,15 +1,8 @@
-//! Keys of partners, data clients and operators.
-
+use serde::Deserializer;
 use serde::de::Error as _;
-use serde::{Deserialize, Deserializer, Serialize};
-use utoipa::ToSchema;
 
-use super::columns::Cell;
-use crate::columns;
-use leadhost_domain::id::KeyId;
+use crate::prelude::*;
 use leadhost_domain::key::{KeyKind, Role};
-use leadhost_domain::time::Micros;
-use leadhost_domain::word::words;
 
 /// All keys, including revoked and expired ones.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]

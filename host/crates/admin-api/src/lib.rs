@@ -27,6 +27,7 @@ pub mod overview;
 pub mod people;
 pub mod plugin_calls;
 pub mod plugins;
+mod prelude;
 pub mod repairs;
 pub mod replays;
 pub mod rollouts;

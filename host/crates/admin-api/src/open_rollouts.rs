@@ -1,9 +1,4 @@
-//! Open rollouts in short, as lists of plugins and the status of the service show them.
-
-use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
-
-use leadhost_domain::plugin::Digest;
+use crate::prelude::*;
 use leadhost_domain::rollout::RolloutStage;
 
 /// A version of a rollout.

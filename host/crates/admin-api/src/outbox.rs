@@ -1,21 +1,11 @@
-//! Messages: sent, waiting, with an unknown outcome, and received.
-
-use std::collections::BTreeMap;
-
-use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 use utoipa::openapi::schema::{ObjectBuilder, Type};
 
-use super::columns::Cell;
 use super::instances::Instances;
-use crate::columns;
-use leadhost_domain::delivery::{DeliveryStatus, ItemOutcome};
-use leadhost_domain::id::{AgentId, ContactId, ConversationId, DeliveryId, MessageId, WorkspaceId};
+use crate::prelude::*;
+use leadhost_domain::delivery::ItemOutcome;
+use leadhost_domain::id::{ConversationId, MessageId};
 use leadhost_domain::message::{Actor, MessageState, Metadata};
 use leadhost_domain::plugin::RanWith;
-use leadhost_domain::text::counted;
-use leadhost_domain::time::Micros;
-use leadhost_domain::workspace::name_in_workspace;
 
 /// A page of messages, newest first.
 #[derive(Debug, Default, Serialize, Deserialize, ToSchema)]
@@ -61,7 +51,6 @@ impl MessageView {
         self.metadata.status == MessageState::Unknown.as_str()
     }
 
-    /// Returns whether the message waits for its instance, and not for a reason of its own.
     pub fn waits_for_instance(&self) -> bool {
         let metadata = &self.metadata;
         metadata.status == MessageState::Waiting.as_str()
@@ -191,7 +180,6 @@ pub struct RefusedMessage {
 }
 
 impl ResolvedMany {
-    /// Adds the outcome of another request.
     pub fn add(&mut self, other: Self) {
         for (state, number) in other.states {
             *self.states.entry(state).or_default() += number;
@@ -201,7 +189,6 @@ impl ResolvedMany {
         self.left += other.left;
     }
 
-    /// Returns what became of the messages, as sentences.
     pub fn summary(&self) -> String {
         let resolved = self.states.values().sum::<u64>();
         let mut text = match resolved {
@@ -267,14 +254,12 @@ impl ListedMessage<'_> {
         self.message.why(self.instances)
     }
 
-    /// Returns `workspace/name` of its instance.
     pub fn instance(&self) -> Option<String> {
         let mut all = self.instances.iter().flat_map(|all| &all.instances);
         let own = all.find(|instance| Some(instance.id) == self.message.instance_id)?;
         Some(name_in_workspace(&own.workspace, &own.name))
     }
 
-    /// Returns the recipient or the sender.
     fn direction(&self) -> String {
         let MessageView {
             metadata,

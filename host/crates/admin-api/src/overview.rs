@@ -1,7 +1,7 @@
 //! The state that a running service reports, and what is wrong with it: the list of `leadhost status`
 //! and of the console's first page. Only the reported state decides; nothing is guessed.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use super::activity::Activity;
@@ -13,19 +13,15 @@ use super::plugins::{PluginList, PluginView, VersionState};
 use super::repairs::RepairFacts;
 use super::rollouts::RolloutView;
 use super::status::{DiskView, ServiceStatus};
+use crate::prelude::*;
 use leadhost_domain::audit::{ActOutcome, AuditRow, LeftVersion, OperatorAct};
 use leadhost_domain::connection::{ChangeCause, SourceChange};
-use leadhost_domain::id::ConnectionId;
-use leadhost_domain::limits;
-use leadhost_domain::plugin::Digest;
 use leadhost_domain::repair::RepairState;
 use leadhost_domain::rollout::RolloutStage;
 use leadhost_domain::size;
-use leadhost_domain::text::{counted, quoted};
-use leadhost_domain::time::{Micros, rounded, whole_seconds};
-use leadhost_domain::workspace::name_in_workspace;
+use leadhost_domain::text::quoted;
+use leadhost_domain::time::{rounded, whole_seconds};
 
-/// The answers of one service.
 pub struct ServiceOverview {
     pub status: ServiceStatus,
     pub connections: Connections,
@@ -106,7 +102,6 @@ impl ServiceProblem {
         groups
     }
 
-    /// Returns whether `what` begins with the name of a connection or an instance, which keeps its case.
     pub fn begins_with_name(&self) -> bool {
         let first = self.what.split_whitespace().next();
         first.is_some_and(|word| word.contains('/'))
@@ -117,7 +112,6 @@ impl ServiceProblem {
         self
     }
 
-    /// Returns a problem for each reason why the service is not ready.
     pub fn from_readiness(reasons: &[String]) -> Vec<Self> {
         let reasons = reasons.iter();
         reasons
@@ -138,17 +132,14 @@ const SET_A_SECRET: &str = "set a secret";
 const REFUSED_PAGE: &str = "/service#refused";
 const CONNECTIONS_PAGE: &str = "/connections";
 
-/// Returns the page of a connection.
 fn connection_page(connection: &ConnectionView) -> String {
     format!("{CONNECTIONS_PAGE}/{}", connection.id)
 }
 
-/// Returns the page of an instance.
 fn instance_page(instance: &InstanceView) -> String {
     format!("/instances/{}", instance.id)
 }
 
-/// Returns the form that sets a secret, on the page of a connection or an instance.
 fn secret_form(page: &str) -> String {
     format!("{page}#set-secret")
 }
@@ -166,7 +157,6 @@ pub struct MissingSecret {
 }
 
 impl ServiceOverview {
-    /// Returns what is wrong, that of the service itself first.
     pub fn problems(&self) -> Vec<ServiceProblem> {
         let mut found = ServiceProblem::from_readiness(&self.not_ready);
         found.extend(self.disk_problems());
@@ -191,7 +181,6 @@ impl ServiceOverview {
         found
     }
 
-    /// Returns what to do if nothing can be written, and what was refused meanwhile.
     fn disk_problems(&self) -> Vec<ServiceProblem> {
         let mut found = Vec::new();
         let disk = self.status.disk.as_ref();
@@ -482,7 +471,6 @@ impl ServiceOverview {
         found
     }
 
-    /// Returns the path of the operation that lists the rollbacks of the last week.
     pub fn rollbacks_path(now: Micros) -> String {
         let since = now.minus(UNREPAIRED_SHOWN).to_the_second();
         format!("/audit?act=roll-back-plugin&since={since}&limit=50")
@@ -690,7 +678,6 @@ impl ServiceOverview {
         found
     }
 
-    /// Returns the secrets that are missing, by connection and instance.
     pub fn missing_secrets(&self) -> Vec<MissingSecret> {
         let needed = self.needed_secrets();
         let none = BTreeSet::new();
@@ -897,7 +884,6 @@ fn clock_problem(host: &HostView) -> Option<ServiceProblem> {
     Some(ServiceProblem::new(what, "doctor", SERVICE_PAGE))
 }
 
-/// Returns the command that counts what a version did.
 fn impact(plugin: &str, version: &Digest) -> String {
     format!("plugin impact {}@{}", quoted(plugin), version.short())
 }
@@ -983,7 +969,6 @@ fn change_problems(
         .collect()
 }
 
-/// Returns the problem of deliveries that a change of a connection has left, although it is over.
 fn left_problem(name: &str, left: &LeftDeliveriesView) -> ServiceProblem {
     let all = left.refused + left.lacking;
     let (since, until) = (left.since.text(), left.until.text());
@@ -1006,10 +991,8 @@ fn left_problem(name: &str, left: &LeftDeliveriesView) -> ServiceProblem {
 /// blamed for a change of a connection and does not serve.
 #[derive(Debug)]
 pub struct UnrepairedVersion {
-    /// The name of its plugin.
     pub name: String,
     pub digest: Digest,
-    /// The version that it gives itself.
     version: String,
     /// It converted nothing that was received earlier: when it was stored, or when the change began.
     since: Micros,
@@ -1020,7 +1003,6 @@ pub struct UnrepairedVersion {
 }
 
 impl UnrepairedVersion {
-    /// Returns the path of the operation that finds a delivery which this version converted last.
     pub fn deliveries_path(&self) -> String {
         let of = self.connection.as_ref();
         let of = of.map_or_else(String::new, |id| format!("&connection={id}"));
@@ -1328,7 +1310,6 @@ mod tests {
         assert!(left.may_have_deliveries(&found(Some(Micros(8)))));
     }
 
-    /// A repair in this state, with further or other fields.
     fn repair(state: &str, fields: Value) -> RepairFacts {
         let mut facts = json!({
             "id": uuid::Uuid::nil(), "plugin": "portal", "convertedBy": "3f9c01ab42de", "apply": true,

@@ -1,13 +1,8 @@
 //! Persons of a workspace as the answers of several resources name them, and their conversations and
 //! tickets.
 
-use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
-
-use super::columns::Cell;
-use crate::columns;
-use leadhost_domain::id::{AgentId, ContactId, ConversationId, DealId, OwnerId, TicketId};
-use leadhost_domain::time::Micros;
+use crate::prelude::*;
+use leadhost_domain::id::{ConversationId, DealId, OwnerId, TicketId};
 
 /// A contact by its names.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
@@ -21,7 +16,6 @@ pub struct ContactName {
 }
 
 impl ContactName {
-    /// Returns the name, or what else is known of the person.
     pub fn shown(&self) -> &str {
         let known = [&self.name, &self.phone_number, &self.email];
         let first = known.into_iter().flatten().find(|text| !text.is_empty());
@@ -38,7 +32,6 @@ pub struct OwnerName {
 }
 
 impl OwnerName {
-    /// Returns the name, or the address of an owner without one.
     pub fn shown(&self) -> &str {
         let known = [&self.name, &self.email];
         known
@@ -114,14 +107,12 @@ pub struct TicketSummary {
 }
 
 impl ContactName {
-    /// Returns the id with the names.
     pub fn in_words(&self) -> String {
         let names = [&self.name, &self.phone_number, &self.email];
         let names: Vec<&str> = names.into_iter().flatten().map(String::as_str).collect();
         format!("{} {}", self.id, names.join(", "))
     }
 
-    /// Returns the link to the person, with the number beside a name.
     pub fn cell(&self) -> Cell {
         Cell::from(self.shown())
             .link(format!("/contacts/{}", self.id))
@@ -160,7 +151,6 @@ columns! {
 }
 
 impl TicketSummary {
-    /// Returns the status, which warns of an open ticket.
     pub fn status_cell(&self) -> Cell {
         let is_open = self.status == "open";
         Cell::from(&self.status).tag(if is_open { "warn" } else { "" })

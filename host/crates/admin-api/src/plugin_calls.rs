@@ -1,13 +1,5 @@
-//! The outcomes and costs of calls, over time and by version of a plugin.
-
-use std::collections::BTreeMap;
-
-use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
-
 use super::activity::ActivityPeriod;
-use leadhost_domain::plugin::Digest;
-use leadhost_domain::time::Micros;
+use crate::prelude::*;
 
 /// The calls of a plugin's versions in a period, on one host.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]

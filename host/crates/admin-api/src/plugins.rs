@@ -1,20 +1,14 @@
-//! Plugins and their versions.
-
-use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
-
 use super::hosts::HostView;
 use super::open_rollouts::OpenRollout;
 use super::repairs::RepairFacts;
+use crate::prelude::*;
 use leadhost_domain::accept::{AcceptWord, Concern};
 use leadhost_domain::difference::{
     Coverage, DifferenceGroup, DifferenceKind, Differences, FieldDifference, Needed,
 };
 use leadhost_domain::host_names::Behind;
-use leadhost_domain::plugin::{CircuitFunction, Digest, PluginKind, SecretDeclaration};
+use leadhost_domain::plugin::{CircuitFunction, PluginKind, SecretDeclaration};
 use leadhost_domain::publisher::Publisher;
-use leadhost_domain::time::Micros;
-use leadhost_domain::word::words;
 
 /// The stored plugins, and recent refusals.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
@@ -326,7 +320,6 @@ pub struct VerifiedPlugin {
 }
 
 impl VerifiedPlugin {
-    /// Returns whether there are deliveries that were not chosen.
     pub fn is_part(&self) -> bool {
         self.coverage.total_is_least || self.coverage.chosen < self.coverage.total
     }

@@ -1,19 +1,8 @@
-//! Repairs: replays of all deliveries that a version converted, with a receipt of their changes.
-
-use std::collections::BTreeMap;
-
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
-use utoipa::ToSchema;
 use uuid::Uuid;
 
-use super::columns::Cell;
-use crate::columns;
-use leadhost_domain::id::{ConnectionId, DeliveryId, RepairId, WorkspaceId};
-use leadhost_domain::plugin::Digest;
+use crate::prelude::*;
+use leadhost_domain::id::RepairId;
 use leadhost_domain::repair::{RepairField, RepairState, RepairUndone, RepairedKind};
-use leadhost_domain::text::counted;
-use leadhost_domain::time::Micros;
 
 /// The repair to start.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
@@ -153,7 +142,6 @@ pub struct RepairedDeliveries {
 pub const FAILED: &str = "failed";
 
 impl RepairedDeliveries {
-    /// Returns how many there are.
     pub fn sum(&self) -> u64 {
         let others = self.others().map(|(count, _)| count);
         self.replayed + others.sum::<u64>()
@@ -313,7 +301,6 @@ columns! {
 }
 
 impl RepairFacts {
-    /// Returns the version whose deliveries are replayed.
     pub fn version_named(&self) -> String {
         let version = self.version.as_deref().unwrap_or("-");
         format!("{} {version} ({})", self.plugin, self.converted_by.short())

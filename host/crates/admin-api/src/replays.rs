@@ -1,14 +1,10 @@
 //! Replays of many deliveries, and releases of many from quarantine: what the filters of a list name.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
-
-use leadhost_domain::delivery::{DeliveryStatus, ItemOutcome};
-use leadhost_domain::id::{ConnectionId, DeliveryId};
+use crate::prelude::*;
+use leadhost_domain::delivery::ItemOutcome;
 use leadhost_domain::repair::CREATED_MESSAGE;
-use leadhost_domain::time::Micros;
 
 /// How to convert many deliveries again, or to release them from quarantine.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
@@ -104,7 +100,6 @@ pub struct ChangedRows {
 }
 
 impl ReplayedMany {
-    /// Counts a delivery that became something.
     pub fn count(&mut self, status: DeliveryStatus, items: &[ItemOutcome]) {
         *self.statuses.entry(status.as_str().to_owned()).or_default() += 1;
         self.changes.add(items);
@@ -118,14 +113,12 @@ impl ReplayedMany {
         }
     }
 
-    /// Returns the number of deliveries of all connections.
     pub fn found(&self) -> u64 {
         self.connections.iter().map(|one| one.deliveries).sum()
     }
 }
 
 impl ReplayChanges {
-    /// Adds those of the items of a delivery.
     pub fn add(&mut self, items: &[ItemOutcome]) {
         for item in items {
             for diff in &item.diff {
@@ -153,7 +146,6 @@ impl ReplayChanges {
         }
     }
 
-    /// Returns whether no row changes.
     pub fn is_empty(&self) -> bool {
         self.deals.rows + self.contacts.rows + self.messages == 0
     }

@@ -1,20 +1,13 @@
-//! Rollouts of plugin versions.
-
 use std::cmp::Reverse;
-
-use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 use super::open_rollouts::RolloutVersion;
 use super::plugins::{SendDifferences, VerifiedPlugin};
+use crate::prelude::*;
 use leadhost_domain::accept::AcceptWord;
 use leadhost_domain::difference::{ComparisonCounts, DifferenceGroup, Differences};
 use leadhost_domain::host_names::Behind;
-use leadhost_domain::id::ConnectionId;
-use leadhost_domain::limits;
 use leadhost_domain::rollout::{RolloutChange, RolloutMode, RolloutPlan, RolloutStage};
-use leadhost_domain::text::counted;
-use leadhost_domain::time::{Micros, rounded};
+use leadhost_domain::time::rounded;
 
 /// The rollout to start.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
@@ -52,7 +45,6 @@ pub struct RolloutRequest {
 }
 
 impl RolloutRequest {
-    /// Returns what is wrong with the plan, or `None`.
     pub fn fault(&self) -> Option<String> {
         let most = match self.mode {
             RolloutMode::Shadow => 1,
@@ -233,7 +225,6 @@ impl RolloutView {
         }
     }
 
-    /// Returns the seconds that are left of the stage or step, or `None` if it has no end.
     fn seconds_left(&self) -> Option<u64> {
         let lasts = self.plan.step(self.stage, 0)?.lasts?;
         Some(lasts.as_secs().saturating_sub(self.spent_seconds))

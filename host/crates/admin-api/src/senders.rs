@@ -6,8 +6,7 @@ use std::collections::HashMap;
 use super::connections::ConnectionView;
 use super::deliveries::DeliveryFacts;
 use super::instances::InstanceView;
-use leadhost_domain::id::{AgentId, ConnectionId};
-use leadhost_domain::workspace::name_in_workspace;
+use crate::prelude::*;
 
 /// The workspaces of connections and instances, by their slugs.
 #[derive(Default)]
@@ -17,7 +16,6 @@ pub struct WorkspacesOfSenders {
 }
 
 impl WorkspacesOfSenders {
-    /// Returns those of these connections and instances.
     pub fn new(connections: &[ConnectionView], instances: &[InstanceView]) -> Self {
         let connections = connections.iter();
         let instances = instances.iter();
@@ -31,17 +29,14 @@ impl WorkspacesOfSenders {
         }
     }
 
-    /// Returns whether the sender of the delivery is among them.
     pub fn knows(&self, delivery: &DeliveryFacts) -> bool {
         self.slug(delivery).is_some()
     }
 
-    /// Returns whether the connections and instances are of several workspaces.
     pub fn are_several(&self) -> bool {
         differ(self.connections.values().chain(self.instances.values()))
     }
 
-    /// Returns whether the deliveries are of several workspaces.
     pub fn are_several_of<'a>(
         &self,
         deliveries: impl IntoIterator<Item = &'a DeliveryFacts>,
@@ -49,7 +44,6 @@ impl WorkspacesOfSenders {
         differ(deliveries.into_iter().filter_map(|one| self.slug(one)))
     }
 
-    /// Returns `workspace/name` of the sender, or its name if its workspace is not known.
     pub fn name(&self, delivery: &DeliveryFacts) -> String {
         match self.slug(delivery) {
             Some(slug) => name_in_workspace(slug, &delivery.connection),

@@ -1,22 +1,12 @@
-//! The state of the service.
-
-use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 use uuid::Uuid;
 
-use super::columns::Cell;
 use super::etl::MetricSetFreshness;
 use super::hosts::HostView;
 use super::open_rollouts::OpenRollout;
-use crate::columns;
+use crate::prelude::*;
 use leadhost_domain::backlog::{Backlog, PoolUsage};
 use leadhost_domain::host_names::Behind;
-use leadhost_domain::id::{ConnectionId, HostId};
-use leadhost_domain::limits;
-use leadhost_domain::plugin::Digest;
-use leadhost_domain::text::counted;
-use leadhost_domain::time::Micros;
-use leadhost_domain::workspace::name_in_workspace;
+use leadhost_domain::id::HostId;
 
 /// The state of the service: its hosts, its plugins and its backlog.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
@@ -73,7 +63,6 @@ impl ServiceStatus {
         self.disk.as_ref()?.free_bytes
     }
 
-    /// Returns how many hosts are live.
     pub fn live_hosts(&self) -> usize {
         self.hosts.iter().filter(|host| host.alive).count()
     }
@@ -135,7 +124,6 @@ pub struct RefusedDeliveriesView {
 }
 
 impl RefusedWritesView {
-    /// Returns how many requests were no deliveries of senders.
     pub fn other_requests(&self) -> u64 {
         let named: u64 = self.deliveries.iter().map(|one| one.deliveries).sum();
         self.requests

@@ -1,16 +1,8 @@
 //! A body that a converter reads for a trial: what it found, where, and what it left unread. The
 //! service answers with it, and `leadhost mapping try` shows the same of an engine on its machine.
 
-use std::collections::BTreeMap;
-
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
-use utoipa::ToSchema;
-
-use super::columns::Cell;
-use crate::columns;
+use crate::prelude::*;
 use leadhost_domain::phone::{self, written};
-use leadhost_domain::word::words;
 
 /// A body to try a converter and a configuration on.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
@@ -138,7 +130,6 @@ const FIELDS: [&str; 13] = [
 /// The text that stands for a secret in an address.
 const SECRET: &str = "***";
 
-/// Characters of a value that are shown.
 const VALUE_CHARACTERS: usize = 60;
 
 /// Characters of the places of a value that are shown: all that the mapping converter names.
@@ -169,7 +160,6 @@ pub fn refusal(output: &Value) -> Option<String> {
     Some(format!("{}{place}", text("message")))
 }
 
-/// Returns the items of a conversion with their explanations.
 pub fn items(answer: &Value, explanations: &[Value]) -> Vec<TriedItem> {
     let items = answer["items"].as_array().into_iter().flatten();
     items
@@ -230,7 +220,6 @@ fn fields(lead: &Value, explanations: &[&Value], unexplained: ReadHow) -> Vec<Tr
     fields
 }
 
-/// Returns the phones with those that name their country as the service reads them.
 fn read_phones(phones: &Value) -> Value {
     let phones = phones.as_array().into_iter().flatten();
     let read = phones.map(|phone| {
@@ -243,13 +232,11 @@ fn read_phones(phones: &Value) -> Value {
     read.collect()
 }
 
-/// Whether a field has the value that a lead has without any.
 fn is_default(field: &str, value: &Value) -> bool {
     matches!((field, value), ("isTest", Value::Bool(false)))
         || field == "action" && value == "create"
 }
 
-/// Returns a value in a cell, cut to its bound.
 fn shown(value: &Value) -> String {
     bounded(text_of(value), VALUE_CHARACTERS)
 }

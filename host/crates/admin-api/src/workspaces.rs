@@ -1,12 +1,6 @@
-//! Workspaces, their owners, agents and products.
-
-use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
-
 use super::apply::ChangeView;
-use super::columns::Cell;
-use crate::columns;
-use leadhost_domain::id::{AgentId, OwnerId};
+use crate::prelude::*;
+use leadhost_domain::id::OwnerId;
 use leadhost_domain::workspace::{AgentKind, Workspace};
 
 /// The workspaces, by slug.

@@ -1,8 +1,7 @@
 //! The preferences of a client: headers of comma-separated names with weights, such as `Accept`
 //! and `Accept-Encoding`.
 
-use hyper::HeaderMap;
-use hyper::header::HeaderName;
+use crate::prelude::*;
 
 /// Returns the weight, in thousandths, that the headers called `header` give to `name`, or
 /// `None` if they do not name it. Malformed weights count as zero.

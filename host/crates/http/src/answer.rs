@@ -2,41 +2,31 @@
 //! every answer carries. The log line names the route and not the address, which may contain
 //! the id of a connection or a person's phone number.
 
-use std::borrow::Cow;
-use std::net::SocketAddr;
-use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::sync::Mutex;
+use std::time::Instant;
 
 use hyper::body::{Body as _, Incoming};
-use hyper::header::{CONNECTION, CONTENT_LENGTH, HOST, HeaderName, HeaderValue, TRANSFER_ENCODING};
+use hyper::header::{CONNECTION, CONTENT_LENGTH, HOST, TRANSFER_ENCODING};
 use hyper::http::request::Parts;
 use hyper::http::uri::Authority;
-use hyper::{HeaderMap, Method, Request, StatusCode, Version};
+use hyper::{Method, Request, Version};
 use tracing::Instrument as _;
 use tracing::field::Empty;
 
-use super::body::UnreadBody;
 use super::budget::Short;
 use super::encoding;
+use crate::prelude::*;
 
-use super::call::Call;
 use super::endpoints::health;
-use super::error::ApiError;
 use super::head;
 use super::io::ConnectionProgress;
-use super::payload::Payload;
 use super::peer;
-use super::presence::ClientPresence;
-use super::reply::ApiResponse;
 use super::request_id::{self, RequestId};
 use super::response::CARRIED_BY_ALL;
 use super::route::{Found, Handler, Mark};
 use super::router;
 use super::routes::{self, NoRoute};
-use super::surface::{self, Surface};
-use crate::state::Http;
-use leadhost_domain::id::ConnectionId;
-use leadhost_domain::limits;
+use super::surface;
 use leadhost_telemetry::Shed;
 use leadhost_trace::{self as trace, Span, SpanKind, TraceParent};
 
@@ -193,7 +183,6 @@ fn traced(
     span
 }
 
-/// Returns the method, or what the conventions say for one that is not known.
 fn method(head: &Parts) -> &'static str {
     match head.method {
         Method::GET => "GET",
@@ -207,7 +196,6 @@ fn method(head: &Parts) -> &'static str {
     }
 }
 
-/// Notes the answer in the trace, and the trace in the log lines that follow.
 fn end(traced: &Span, status: u16) {
     if traced.is_on() {
         traced.set("http.response.status_code", status);
@@ -356,7 +344,6 @@ fn count_unread(call: &Call<'_>, reply: ApiResponse) -> ApiResponse {
     }
 }
 
-/// Adds the headers that every answer has.
 fn carried_by_all(head: &Parts, id: &RequestId, reply: &mut ApiResponse) {
     let headers = reply.headers_mut();
     headers.insert(HeaderName::from_static(request_id::HEADER), id.header());

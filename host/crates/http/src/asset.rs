@@ -1,13 +1,11 @@
 //! Constant files that a page loads. Each is compressed once and kept until the service ends. A
 //! reader checks each time whether its copy is current, which costs no body.
 
-use hyper::StatusCode;
-use hyper::header::{CACHE_CONTROL, ETAG, HeaderValue};
+use hyper::header::{CACHE_CONTROL, ETAG};
 
-use super::call::Call;
 use super::conditional;
 use super::encoding::PrecompressedText;
-use super::reply::{self, ApiResponse};
+use crate::prelude::*;
 
 pub struct Asset {
     content_type: &'static str,
@@ -16,7 +14,6 @@ pub struct Asset {
 }
 
 impl Asset {
-    /// Compresses the text.
     pub fn new(content_type: &'static str, text: &'static str) -> Self {
         Self {
             content_type,

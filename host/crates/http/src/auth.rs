@@ -7,19 +7,15 @@
 //! that they come from (`failures`). Unknown, revoked, expired and malformed keys, and keys of
 //! another kind, get the same answer.
 
-use std::sync::Arc;
-
-use hyper::HeaderMap;
 use hyper::header::AUTHORIZATION;
 
-use super::call::Call;
-use super::error::{ApiError, Challenge};
+use super::error::Challenge;
 use super::failures::FailedPeer;
-use crate::state::Http;
+use crate::prelude::*;
 use leadhost_domain::id::KeyId;
 use leadhost_domain::key::{KeyKind, PlainKey, Role};
-use leadhost_domain::workspace::{Partner, Workspace};
-use leadhost_store::{ByPartner, Caller, Scope, StoreError};
+use leadhost_domain::workspace::Partner;
+use leadhost_store::{ByPartner, Caller, Scope};
 use leadhost_telemetry::Shed;
 use leadhost_trace::{self as trace, SpanKind, StepOutcome};
 
@@ -32,17 +28,14 @@ pub struct WorkspaceCaller {
 }
 
 impl WorkspaceCaller {
-    /// Returns the scope of the queries that this caller may make.
     pub fn scope(&self) -> &Scope {
         &self.scope
     }
 
-    /// Returns the workspace that the key reads.
     pub fn workspace(&self) -> &Workspace {
         &self.workspace
     }
 
-    /// Returns the id of the key.
     pub fn key(&self) -> KeyId {
         self.key
     }
@@ -58,22 +51,18 @@ pub struct PartnerCaller {
 }
 
 impl PartnerCaller {
-    /// Returns the scope of the queries and commits that this caller may make.
     pub fn scope(&self) -> &Scope {
         &self.scope
     }
 
-    /// Returns the workspace that the partner works in.
     pub fn workspace(&self) -> &Workspace {
         &self.workspace
     }
 
-    /// Returns the partner that the key or access token belongs to.
     pub fn partner(&self) -> &Partner {
         &self.partner
     }
 
-    /// Returns the id of the key or access token.
     pub fn key(&self) -> KeyId {
         self.key
     }
@@ -88,24 +77,20 @@ impl PartnerCaller {
     }
 }
 
-/// An operator.
 #[derive(Clone, Debug)]
 pub struct AdminCaller {
     caller: Arc<Caller>,
 }
 
 impl AdminCaller {
-    /// Returns the id of the admin key.
     pub fn key(&self) -> KeyId {
         self.caller.key.id
     }
 
-    /// Returns the role of the admin key.
     pub fn role(&self) -> Role {
         self.caller.key.role.unwrap_or(Role::Viewer)
     }
 
-    /// Returns the label of the admin key, or its id if it has none.
     pub fn label(&self) -> String {
         self.caller.key.shown()
     }
@@ -137,7 +122,6 @@ pub async fn partner(call: &Call<'_>) -> Result<PartnerCaller, ApiError> {
     partner_caller(&caller)
 }
 
-/// Authenticates a partner's access token, sent as a bearer token.
 pub async fn access_token(call: &Call<'_>) -> Result<PartnerCaller, ApiError> {
     let caller = bearer_grant(call, KeyKind::AccessToken).await?;
     partner_caller(&caller)
@@ -185,7 +169,6 @@ pub async fn signed_in(call: &Call<'_>, digest: &[u8; 32]) -> Result<AdminCaller
     within_rate(call, caller)
 }
 
-/// Returns whether the admin key of a session is still valid.
 pub async fn is_signed_in(http: &Http, digest: &[u8; 32]) -> Result<bool, StoreError> {
     Ok(live(http, digest, KeyKind::Admin).await?.is_some())
 }

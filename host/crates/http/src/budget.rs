@@ -2,17 +2,13 @@
 //! read yet: in total, per address, and for bodies also per connection. So a client that takes
 //! more than its share of the room is refused before others are.
 
-use std::collections::HashMap;
 use std::hash::Hash;
 use std::net::IpAddr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use hyper::body::Bytes;
-
+use crate::prelude::*;
 use leadhost_config::ServerSection;
 use leadhost_config::memory;
-use leadhost_domain::id::ConnectionId;
-use leadhost_domain::limits;
 use leadhost_domain::network;
 
 pub struct ByteBudget {
@@ -134,7 +130,6 @@ impl BudgetShare {
         self.connection = Some(connection.clone());
     }
 
-    /// Returns the bytes that the share holds.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
@@ -154,7 +149,6 @@ impl BudgetShare {
         self.take(bytes.min(self.budget.bounds.peer))
     }
 
-    /// Takes this many bytes more, or none.
     pub fn take(&mut self, bytes: usize) -> Result<(), Short> {
         let BudgetBounds {
             all,
@@ -188,7 +182,6 @@ impl BudgetShare {
     }
 }
 
-/// An answer and the room that it takes.
 struct BudgetedAnswer {
     answer: Bytes,
     _share: BudgetShare,

@@ -1,18 +1,11 @@
-//! A request on its way to its endpoint.
-
 use std::net::IpAddr;
-use std::sync::{Arc, Mutex};
+use std::sync::Mutex;
 
 use hyper::http::request::Parts;
-use serde_json::{Map, Value};
 
-use super::error::{ApiError, Family};
-use super::presence::ClientPresence;
-use super::query::Query;
-use super::reply::ApiResponse;
+use super::error::Family;
 use super::request_id::RequestId;
-use super::state::Http;
-use super::surface::Surface;
+use crate::prelude::*;
 
 /// A request as its endpoint receives it, without its body and the proof of its caller.
 pub struct Call<'a> {
@@ -42,7 +35,6 @@ pub struct Audited {
 }
 
 impl Call<'_> {
-    /// Parses the query of the request.
     pub fn query(&self) -> Query<'_> {
         Query::from_head(self.head)
     }
@@ -56,7 +48,6 @@ impl Call<'_> {
         }
     }
 
-    /// Notes the row of the audit with which the operation began.
     pub fn audit_begun(&self, row: i64) {
         let mut audited = self.audited.lock().expect("the lock is not poisoned");
         audited.begun = Some(row);
@@ -74,6 +65,15 @@ impl Call<'_> {
             .lock()
             .expect("the lock is not poisoned")
             .clone()
+    }
+
+    /// Runs work to its end even if the client hangs up.
+    pub async fn to_end<F>(&self, work: impl FnOnce(Arc<Http>) -> F) -> Result<F::Output, ApiError>
+    where
+        F: Future<Output: Send + 'static> + Send + 'static,
+    {
+        let work = self.http.core.spawn(work(Arc::clone(self.http)));
+        work.await.map_err(ApiError::internal)
     }
 
     /// Returns the answer to a failed request, and logs the error's details.

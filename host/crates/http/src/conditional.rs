@@ -8,7 +8,6 @@ use sha2::{Digest as _, Sha256};
 
 use leadhost_domain::hex;
 
-/// Returns the tag of a state.
 pub fn tag(state: &[u8]) -> HeaderValue {
     let digest = hex::encode(&Sha256::digest(state)[..16]);
     HeaderValue::from_str(&format!("W/\"{digest}\"")).expect("hexadecimal digits fit a header")

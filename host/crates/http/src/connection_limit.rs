@@ -3,15 +3,14 @@
 //! is being served is never closed, nor one that was served a moment ago and may be about to
 //! send its next request.
 
-use std::collections::HashMap;
 use std::net::IpAddr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 use tokio::time::timeout;
 
 use super::io::ConnectionProgress;
+use crate::prelude::*;
 use leadhost_domain::network;
 
 /// The interval of the checks whether a connection has become idle.
@@ -183,7 +182,6 @@ impl ConnectionPlaces {
 }
 
 impl Seat {
-    /// Returns when this connection has to close.
     pub async fn asked_to_close(&self) {
         self.go.notified().await;
     }
@@ -222,7 +220,6 @@ mod tests {
         [192, 0, 2, number].into()
     }
 
-    /// Returns the progress of an idle connection.
     fn idle() -> ConnectionProgress {
         let progress = ConnectionProgress::new();
         progress.mark_received();

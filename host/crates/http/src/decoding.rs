@@ -2,19 +2,13 @@
 //! bounds of bodies that arrive uncompressed.
 
 use std::io::{self, Cursor, Read};
-use std::time::Duration;
 
 use flate2::{Decompress, FlushDecompress, Status};
-use hyper::body::Bytes;
 
 use super::body;
 use super::budget::BudgetShare;
-use super::error::ApiError;
-use crate::state::Http;
+use crate::prelude::*;
 use leadhost_domain::content_coding::ContentCoding;
-use leadhost_domain::id::ConnectionId;
-use leadhost_domain::limits;
-use leadhost_domain::plugin::Digest;
 use leadhost_plugin::{CallError, give_way};
 
 /// Returns the decompressed body and its share of the budget, which grows with it. `None`: it cannot be

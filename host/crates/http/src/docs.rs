@@ -5,15 +5,11 @@
 
 use std::sync::{LazyLock, OnceLock};
 
-use hyper::header::{CONTENT_SECURITY_POLICY, HeaderValue, REFERRER_POLICY};
-use serde_json::json;
+use hyper::header::{CONTENT_SECURITY_POLICY, REFERRER_POLICY};
 
 use crate::asset::Asset;
-use crate::call::Call;
-use crate::error::ApiError;
 use crate::openapi::{self, operation::describe};
-use crate::reply::{self, ApiResponse};
-use crate::surface::Surface;
+use crate::prelude::*;
 
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; \
      base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
@@ -77,7 +73,6 @@ fn of_page(call: &Call<'_>, asset: &Asset) -> ApiResponse {
 
 const PAGE: &str = include_str!("docs/page.html");
 
-/// Returns the page with the title of the admin API.
 fn admin_page() -> &'static str {
     static TEXT: OnceLock<String> = OnceLock::new();
     TEXT.get_or_init(|| PAGE.replace("Leadhost API", "Leadhost admin API"))

@@ -4,17 +4,10 @@
 
 use std::io::Write as _;
 
-use hyper::HeaderMap;
-use hyper::body::Bytes;
-use hyper::header::{
-    ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HeaderValue, VARY,
-};
+use hyper::header::{ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, VARY};
 
 use super::accept::weight;
-use super::error::ApiError;
-use super::payload::Payload;
-use super::reply::ApiResponse;
-use leadhost_domain::limits;
+use crate::prelude::*;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ResponseCoding {

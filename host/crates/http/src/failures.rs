@@ -3,15 +3,11 @@
 //! with other keys then cost the store nothing, and guessing a key takes years longer. A known key continues to
 //! work from that address.
 
-use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
 
-use super::surface::Surface;
-use leadhost_domain::limits;
+use crate::prelude::*;
 use leadhost_domain::network;
-use leadhost_domain::time::Micros;
 
 const MINUTE: Duration = Duration::from_mins(1);
 

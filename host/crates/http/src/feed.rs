@@ -6,35 +6,26 @@
 //! belongs to its workspace, feed, filter and store.
 
 use std::iter;
-use std::time::Duration;
 
-use hyper::StatusCode;
-use hyper::body::Bytes;
-use hyper::header::{HeaderValue, VARY};
+use hyper::header::VARY;
 
 use super::auth::WorkspaceCaller;
-use super::call::Call;
-use super::error::ApiError;
 use super::lines::{self, NDJSON};
 use super::openapi::operation::Operation;
-use super::payload::Payload;
-use super::query::{self, Query};
-use super::reply::{self, ApiResponse};
+use super::query;
 use super::terms::{page_limit, pattern};
+use crate::prelude::*;
 use leadhost_domain::cursor::Cursor;
-use leadhost_domain::error_code::ErrorCode;
 use leadhost_domain::json;
-use leadhost_domain::limits;
 use leadhost_domain::row::Entity;
-use leadhost_domain::time::{self, Micros};
-use leadhost_store::{ExportPage, Store};
+use leadhost_domain::time;
+use leadhost_store::ExportPage;
 
 /// Describes the answer of a feed in both formats. Only JSON is listed: from two content types, generated
 /// clients make a union of an object and a text.
 pub const ANSWERED: &str = "A page of rows. With `application/x-ndjson` in `Accept`: one row per line, \
      then a line `{\"next_cursor\":..,\"count\":..}`.";
 
-/// Describes the parameters of a page.
 pub fn paged(operation: Operation<'_>) -> Operation<'_> {
     operation
         .query("cursor", pattern("^([0-9A-Za-z_-]{75,})?$", ""), "The `next_cursor` of the previous page; empty or absent for the first. It is valid for its workspace, feed and filters, and across restarts.")
@@ -50,7 +41,6 @@ pub enum FeedKind {
 }
 
 impl FeedKind {
-    /// Returns the feed's number in cursors.
     fn code(self) -> u8 {
         const IDS: u8 = 0x80;
         match self {
@@ -74,7 +64,6 @@ pub struct Pull {
 }
 
 impl Pull {
-    /// Returns a pull that does not continue from a cursor.
     pub fn new(feed: FeedKind, after: i64, upper: Option<i64>, filter: String) -> Self {
         Self {
             feed,
@@ -117,7 +106,6 @@ impl Pull {
         }))
     }
 
-    /// Returns the answer with a page of the pull.
     pub fn answer(
         self,
         call: &Call<'_>,
@@ -254,7 +242,6 @@ mod tests {
     use super::*;
     use leadhost_domain::row::ExportRow;
 
-    /// Returns a page in which each row is a piece.
     fn page(rows: &[&str]) -> ExportPage {
         let of = |json: &&str| ExportRow {
             stamp: 1,

@@ -2,11 +2,9 @@
 
 use tokio::time::timeout;
 
-use crate::state::Http;
+use crate::prelude::*;
 use leadhost_config::disk;
-use leadhost_domain::limits;
 use leadhost_pipeline::fleet;
-use leadhost_store::StoreError;
 
 /// Sets them to their values of now. If the store does not answer in time, its metrics keep their last
 /// values.

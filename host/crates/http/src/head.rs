@@ -75,7 +75,6 @@ impl Default for Head {
 }
 
 impl Head {
-    /// Scans the next bytes.
     pub fn look(&mut self, bytes: &[u8]) -> Result<(), BareLineFeed> {
         let mut rest = bytes;
         // The beginning of the current head.
@@ -130,7 +129,6 @@ impl Head {
         }
     }
 
-    /// Ends a line with its last piece.
     fn line(&mut self, piece: &[u8]) {
         if self.carried == 0 {
             let line = &piece[..piece.len() - 2];
@@ -175,7 +173,6 @@ impl Head {
         }
     }
 
-    /// Handles a line that is longer than the part that is held.
     fn long_line(&mut self, begin: &[u8]) {
         match self.at {
             At::Size => self.at = At::Somewhere,
@@ -429,7 +426,6 @@ mod fuzz {
         ":",
     ];
 
-    /// Returns what a scan of the parts finds, and what is known then.
     fn verdict(parts: &[&[u8]]) -> (Option<BareLineFeed>, Head) {
         let mut head = Head::default();
         let mut seen = 0;

@@ -3,15 +3,12 @@
 
 use std::convert::Infallible;
 use std::io;
-use std::net::SocketAddr;
 use std::pin::{Pin, pin};
-use std::sync::Arc;
 use std::task::{Context, Poll};
-use std::time::Duration;
 
 use hyper::Request;
 use hyper::body::Incoming;
-use hyper::header::{HOST, HeaderValue};
+use hyper::header::HOST;
 use hyper::server::conn::http2;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
@@ -20,10 +17,7 @@ use tokio::time::Instant;
 
 use super::answer::answer;
 use super::io::ConnectionProgress;
-use super::presence::ClientPresence;
-use super::surface::Surface;
-use crate::state::Http;
-use leadhost_domain::limits;
+use crate::prelude::*;
 
 /// The first bytes of a connection whose client knows in advance that the server supports HTTP/2
 /// (RFC 9113, 3.4). No HTTP/1.1 request begins with them.

@@ -3,18 +3,11 @@
 //! with another request is refused. The endpoint decides which answers are stored; all of them
 //! are returned from here.
 
-use hyper::StatusCode;
-use hyper::header::{HeaderName, HeaderValue};
-use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
 use super::auth::PartnerCaller;
-use super::call::Call;
-use super::error::ApiError;
-use super::reply::{self, ApiResponse};
-use leadhost_domain::error_code::ErrorCode;
+use crate::prelude::*;
 use leadhost_domain::hex;
-use leadhost_domain::limits;
 use leadhost_store::{IdempotencyClaim, IdempotencyKey, StoredAnswer};
 
 const HEADER: &str = "idempotency-key";
@@ -78,7 +71,6 @@ fn fingerprint(subject: &str, body: &Value) -> String {
     hex::encode(&Sha256::digest(format!("{subject}{body}")))
 }
 
-/// Returns the error for a key that was used with another request before.
 pub fn reused() -> ApiError {
     ApiError::coded(
         ErrorCode::IdempotencyKeyReused,
@@ -86,7 +78,6 @@ pub fn reused() -> ApiError {
     )
 }
 
-/// Returns a stored answer as a reply, for the first time or as a replay.
 pub fn stored_reply(
     call: &Call<'_>,
     answer: StoredAnswer,
@@ -132,7 +123,6 @@ fn refusal(answer: &StoredAnswer) -> ApiError {
     ApiError::coded(code.unwrap_or(otherwise), message)
 }
 
-/// Returns whether the text is a key, as the expression in the document says.
 fn is_key(text: &str) -> bool {
     (1..=limits::IDEMPOTENCY_KEY_CHARACTERS).contains(&text.len())
         && text.bytes().all(|byte| byte.is_ascii_graphic())

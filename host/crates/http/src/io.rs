@@ -4,20 +4,18 @@
 
 use std::io;
 use std::pin::Pin;
+use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, LazyLock};
 use std::task::{Context, Poll};
-use std::time::Duration;
 
-use hyper::StatusCode;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep, sleep, sleep_until};
 
-use super::error::{ApiError, Family};
+use super::error::Family;
 use super::head::Head;
-use super::reply;
 use super::request_id::{self, RequestId};
 use super::response::CARRIED_BY_ALL;
+use crate::prelude::*;
 use leadhost_domain::clock::SharedClock;
 
 /// Waiting for the next request.
@@ -59,7 +57,6 @@ impl Drop for BusyGuard {
 }
 
 impl ConnectionProgress {
-    /// Returns the progress of a new connection, which has received no request yet.
     pub fn new() -> Self {
         Self(Arc::new(ConnectionState {
             received: AtomicBool::new(false),
@@ -76,13 +73,11 @@ impl ConnectionProgress {
         self.0.parts.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Marks the end of a request, or of a part of it.
     pub fn request_ends(&self) {
         self.moves();
         self.0.parts.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// Adds a part to the request that has begun.
     pub fn busy_guard(&self) -> BusyGuard {
         self.request_begins();
         BusyGuard(self.clone())
@@ -106,22 +101,18 @@ impl ConnectionProgress {
         self.phase() != IDLE
     }
 
-    /// Returns whether no request has arrived yet.
     pub fn is_new(&self) -> bool {
         self.phase() == HEAD
     }
 
-    /// Returns whether a request is being served.
     pub fn is_busy(&self) -> bool {
         self.phase() == BUSY
     }
 
-    /// Notes that bytes have moved now.
     pub fn moves(&self) {
         self.0.moved.store(now(), Ordering::Relaxed);
     }
 
-    /// Returns for how long nothing has moved.
     pub fn rests_for(&self) -> Duration {
         let moved = self.0.moved.load(Ordering::Relaxed);
         Duration::from_micros(now().saturating_sub(moved))
@@ -174,7 +165,6 @@ pub struct Refusing {
 }
 
 impl Refusing {
-    /// Returns a whole answer, after which the connection ends.
     pub fn answer(&self, error: &ApiError) -> Vec<u8> {
         let (status, _) = error.outside();
         let body = error.body(self.family).to_string();

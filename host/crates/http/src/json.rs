@@ -2,18 +2,12 @@
 //! something other than JSON, or as compressed, gets 415; a body without a declaration counts as
 //! JSON. A body counts against the budget of all bodies for as long as its share is held.
 
-use hyper::HeaderMap;
 use hyper::header::{CONTENT_ENCODING, CONTENT_TYPE};
-use serde_json::Value;
 
-use super::body::UnreadBody;
 use super::budget::BudgetShare;
-use super::call::Call;
-use super::error::ApiError;
+use crate::prelude::*;
 use leadhost_domain::content_coding::is_no_coding;
-use leadhost_domain::error_code::ErrorCode;
 use leadhost_domain::json;
-use leadhost_domain::limits;
 use leadhost_trace::{self as trace, SpanKind};
 
 /// Reads the body. The share has to be kept for as long as the value is held.

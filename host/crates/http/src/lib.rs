@@ -5,6 +5,13 @@
 //! endpoint). An endpoint returns a reply or an [`error::ApiError`], which one match turns into
 //! the shape of its family.
 
+/// Makes a view of the fields that a record has under the same names, and of those after the semicolon.
+macro_rules! view {
+    ($view:ident from $record:ident: $($same:ident),+ $(; $($other:tt)+)?) => {
+        $view { $($($other)+,)? $($same: $record.$same),+ }
+    };
+}
+
 pub mod accept;
 pub mod answer;
 mod asset;
@@ -36,6 +43,7 @@ pub mod openapi;
 mod operators;
 pub mod payload;
 mod peer;
+mod prelude;
 pub mod presence;
 pub mod query;
 pub mod rate;

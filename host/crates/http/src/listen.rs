@@ -1,8 +1,6 @@
 //! Binds the configured addresses of a host and starts the surfaces on them.
 
 use std::io;
-use std::net::SocketAddr;
-use std::sync::Arc;
 
 use tokio::net::{TcpListener, TcpSocket, lookup_host};
 use tokio::runtime::{Builder, Handle};
@@ -10,10 +8,8 @@ use tokio::sync::oneshot;
 
 use super::endpoints::admin::audit::refused;
 use super::server::serve;
-use super::state::Http;
-use super::surface::Surface;
 use super::tls::{Tls, TlsError};
-use leadhost_domain::limits;
+use crate::prelude::*;
 use leadhost_pipeline::key_uses;
 
 /// Why a host cannot start to serve.

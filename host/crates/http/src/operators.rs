@@ -3,21 +3,16 @@
 //! answered here. Even if the serving threads are busy, a liveness probe gets a true answer and
 //! operators are let in. Nothing on this thread waits, writes to the log or asks the store.
 
-use std::net::SocketAddr;
-use std::sync::Arc;
-
 use hyper::body::Incoming;
-use hyper::{Method, Request, StatusCode};
+use hyper::{Method, Request};
 use tokio::runtime::Handle;
 
 use super::answer::{self, answer, is_well_formed};
 use super::endpoints::SERVICE;
 use super::io::ConnectionProgress;
-use super::presence::ClientPresence;
-use super::reply::{self, ApiResponse};
 use super::route::{self, Found, Mark};
-use super::surface::{self, Surface};
-use crate::state::Http;
+use super::surface;
+use crate::prelude::*;
 
 /// Answers a liveness probe here, and any other request through `serving`. A client that leaves
 /// does not end its request, unless the request's own code watches for that.

@@ -2,13 +2,11 @@
 //! operator trusts names its client in `X-Forwarded-For`. The header is not trusted from
 //! others: any client can write it.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 
-use hyper::HeaderMap;
-
+use crate::prelude::*;
 use leadhost_domain::network::Networks;
 
-/// Returns the nearest address that is not of a trusted proxy.
 pub fn address(trusted: &Networks, peer_address: IpAddr, headers: &HeaderMap) -> IpAddr {
     let mut peer = peer_address.to_canonical();
     // Each proxy appends the address of its own client.

@@ -1,9 +1,9 @@
 //! Whether the client of a request is still there, for work that is done for it alone and may
 //! take long.
 
-use std::sync::Arc;
-
 use tokio::sync::watch;
+
+use crate::prelude::*;
 
 /// Held by the server of the connection, and dropped when the client has left.
 #[derive(Debug)]

@@ -1,17 +1,11 @@
 //! The query of a request: decoded names and values. If a name is repeated, its first value counts.
 //! Unknown names are ignored; the answer names them in a header.
 
-use std::borrow::Cow;
-
-use hyper::HeaderMap;
-use hyper::header::{HeaderName, HeaderValue};
 use hyper::http::request::Parts;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
-use super::error::ApiError;
+use crate::prelude::*;
 use leadhost_domain::cursor::{BrokenCursor, ListCursor};
-use leadhost_domain::error_code::ErrorCode;
-use leadhost_domain::id::WorkspaceId;
 
 const IGNORED: HeaderName = HeaderName::from_static("x-ignored-parameters");
 
@@ -50,14 +44,12 @@ impl<'a> Query<'a> {
         Some(value)
     }
 
-    /// Returns all names and values, in order.
     pub fn pairs(&self) -> impl Iterator<Item = (&str, &str)> {
         self.0
             .iter()
             .map(|(name, value)| (name.as_ref(), value.as_ref()))
     }
 
-    /// Returns the values of a name that may be repeated.
     pub fn all<'q>(&'q self, name: &'q str) -> impl Iterator<Item = &'q str> {
         let named = self.0.iter().filter(move |(key, _)| key == name);
         named.map(|(_, value)| value.as_ref())
@@ -137,7 +129,23 @@ impl<'a> Query<'a> {
         })
     }
 
-    /// Lists the names other than these in a header of the answer.
+    /// Returns a word of a set. `what` it is, with its article.
+    pub fn word<T: Copy, const N: usize>(
+        &self,
+        name: &str,
+        what: &str,
+        (all, as_str): ([T; N], fn(T) -> &'static str),
+    ) -> Result<Option<T>, ApiError> {
+        let Some(word) = self.filled(&[name]) else {
+            return Ok(None);
+        };
+        let found = all.into_iter().find(|one| as_str(*one) == word);
+        found.map(Some).ok_or_else(|| {
+            let known = all.map(as_str).join(", ");
+            ApiError::BadRequest(format!("`{name}={word}` is not {what}; there are {known}."))
+        })
+    }
+
     pub fn name_ignored(&self, known: &[String], headers: &mut HeaderMap) {
         let mut ignored: Vec<&str> = Vec::new();
         for (name, _) in self.pairs() {

@@ -4,26 +4,18 @@
 //! nothing, and a host that got a refusal repeats it without asking until a request would be
 //! served again.
 
-use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
 
-use hyper::HeaderMap;
-use hyper::header::{HeaderName, HeaderValue};
+use crate::prelude::*;
+use leadhost_domain::time::{micros, whole_seconds};
+use leadhost_store::{Debt, Price};
 
-use leadhost_domain::id::WorkspaceId;
-use leadhost_domain::limits;
-use leadhost_domain::time::{Micros, micros, whole_seconds};
-use leadhost_store::{Debt, Price, Store, StoreError};
-
-/// The window of the limit.
 const WINDOW: Duration = Duration::from_mins(1);
 
 /// The refused workspaces that this host knows of.
 #[derive(Default)]
 pub struct RateLimiter(Mutex<HashMap<WorkspaceId, RememberedDebt>>);
 
-/// The debt at a moment.
 #[derive(Clone, Copy)]
 struct RememberedDebt {
     debt: Duration,

@@ -2,12 +2,9 @@
 //! have to send again, so operators learn of them after the disk has room again, and of whose deliveries
 //! they were.
 
-use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use leadhost_domain::id::ConnectionId;
-use leadhost_domain::limits;
-use leadhost_domain::time::Micros;
+use crate::prelude::*;
 use leadhost_pipeline::activity::HOUR;
 
 /// Refused requests of one outage.
@@ -110,12 +107,10 @@ impl RefusedWriteCounter {
         counted.entry(sender.clone()).or_default().add(now);
     }
 
-    /// Returns the refused deliveries of the last week, by connection.
     pub fn over_time(&self) -> BTreeMap<ConnectionId, RefusedSlots> {
         lock(&self.over_time).clone()
     }
 
-    /// Returns the count while operators should know of it.
     pub fn recent(&self, now: Micros) -> Option<RefusedWrites> {
         let counted = lock(&self.last_outage);
         let recent = counted.as_ref();

@@ -3,12 +3,8 @@
 
 use std::fmt;
 
-use hyper::HeaderMap;
-use hyper::header::HeaderValue;
-
+use crate::prelude::*;
 use leadhost_domain::id::uuid_at;
-use leadhost_domain::limits;
-use leadhost_domain::time::Micros;
 use leadhost_trace::{TRACEPARENT, TraceId, TraceParent};
 
 pub const HEADER: &str = "x-request-id";
@@ -43,12 +39,10 @@ impl RequestId {
         self.0.to_str().expect("visible ASCII by construction")
     }
 
-    /// Returns the id as that of a trace, if it is one, otherwise a new one.
     pub fn trace(&self) -> TraceId {
         TraceId::parse(self.as_str()).unwrap_or_else(TraceId::random)
     }
 
-    /// Returns the id as the value of a header.
     pub fn header(&self) -> HeaderValue {
         self.0.clone()
     }

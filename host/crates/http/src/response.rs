@@ -1,10 +1,9 @@
 //! An answer and its plain builders. Every answer is bounded.
 
-use hyper::body::Bytes;
-use hyper::header::{CONTENT_TYPE, HeaderValue};
-use hyper::{Response, StatusCode};
+use hyper::Response;
+use hyper::header::CONTENT_TYPE;
 
-use super::payload::Payload;
+use crate::prelude::*;
 use leadhost_domain::json;
 
 pub type ApiResponse = Response<Payload>;
@@ -18,7 +17,6 @@ pub const CARRIED_BY_ALL: [(&str, &str); 2] = [
     ("x-content-type-options", "nosniff"),
 ];
 
-/// Returns an answer of plain text in UTF-8.
 pub fn text(status: StatusCode, body: impl Into<Bytes>) -> ApiResponse {
     bytes_of(status, "text/plain; charset=utf-8", body)
 }
@@ -44,7 +42,6 @@ pub fn bytes_of(
     with_payload(status, content_type, Payload::whole(body))
 }
 
-/// Returns an answer with this payload and this content type.
 pub fn with_payload(
     status: StatusCode,
     content_type: &'static str,

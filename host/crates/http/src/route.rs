@@ -1,20 +1,17 @@
 //! A route: a row of a table with its method and path, its name, its handler, and who may call it. A row
 //! says all of it or does not compile. `routes.rs` has the table.
 
-use std::borrow::Cow;
 use std::pin::Pin;
 
 use percent_encoding::percent_decode_str;
 
 use super::auth::{AdminCaller, PartnerCaller, WorkspaceCaller};
-use super::body::UnreadBody;
-use super::call::Call;
 use super::console::handler::ConsoleHandler;
-use super::error::{ApiError, Family};
+use super::error::Family;
 use super::openapi::operation::Operation;
 use super::openapi::schemas::Schemas;
-use super::reply::ApiResponse;
 use super::surface::Access;
+use crate::prelude::*;
 use leadhost_domain::key::Role;
 
 /// An operation of the interface, or a page.
@@ -102,14 +99,12 @@ impl<'p> Parameters<'p> {
         percent_decode_str(self.0[place]).decode_utf8_lossy()
     }
 
-    /// Returns a parameter as the path has it.
     pub fn raw(&self, place: usize) -> &'p str {
         self.0[place]
     }
 }
 
 impl Route {
-    /// Returns the authentication that the handler requires.
     pub fn access(&self) -> Access {
         match self.handler {
             Handler::Open(_) => Access::Anyone,
@@ -121,17 +116,14 @@ impl Route {
         }
     }
 
-    /// Returns whether the route has the mark.
     pub fn is(&self, mark: Mark) -> bool {
         self.marks.contains(&mark)
     }
 
-    /// Returns the name of the operation in the audit.
     pub fn act(&self) -> &'static str {
         self.name.strip_prefix("admin-").unwrap_or(self.name)
     }
 
-    /// Returns the operation of the document, unless it has none.
     pub fn operation<'s>(&self, family: Family, schemas: &'s mut Schemas) -> Option<Operation<'s>> {
         let words = (self.act(), self.tag, self.template);
         let operation = Operation::new(words, (self.access(), family), schemas);
@@ -146,7 +138,6 @@ impl Route {
         }
     }
 
-    /// Returns what a path of this route names, or `None` if it is not one.
     fn parameters<'p>(&self, path: &'p str) -> Option<Parameters<'p>> {
         let (fixed, mut template) = self.template.split_at(self.fixed);
         let mut rest = path.strip_prefix(fixed)?;
@@ -176,7 +167,6 @@ pub fn find<'p>(tables: &[&'static [Route]], method: &str, path: &'p str) -> Opt
     })
 }
 
-/// Returns the bytes of a template before its first parameter.
 pub const fn before_parameter(template: &str) -> usize {
     let bytes = template.as_bytes();
     let mut at = 0;

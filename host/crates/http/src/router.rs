@@ -1,20 +1,13 @@
 //! From a route to its endpoint: the authentication that its group requires, then one call. An
 //! endpoint takes the proof as an argument, so that it cannot be reached without it.
 
-use std::time::Duration;
-
 use super::auth;
 use super::auth::PartnerCaller;
-use super::body::UnreadBody;
-use super::call::Call;
 use super::console;
 use super::endpoints::admin;
-use super::error::ApiError;
 use super::openapi;
-use super::reply::ApiResponse;
 use super::route::{Found, Handler, Mark, Route};
-use crate::state::Http;
-use leadhost_store::StoreError;
+use crate::prelude::*;
 use leadhost_telemetry::Shed;
 
 /// Refuses requests at once, before their body is read, while this host has lost its store or
@@ -34,7 +27,6 @@ fn can_serve(http: &Http) -> Result<(), ApiError> {
     Ok(())
 }
 
-/// Refuses the request if its partner is past its rate.
 fn within_rate(call: &Call<'_>, caller: &PartnerCaller) -> Result<(), ApiError> {
     let http = call.http;
     let asked = http
@@ -59,7 +51,6 @@ pub fn name_ignored(call: &Call<'_>, route: &Route, reply: &mut ApiResponse) {
     }
 }
 
-/// Authenticates the caller as the route requires, and runs its handler.
 pub async fn run(
     call: &Call<'_>,
     found: Found<'_>,

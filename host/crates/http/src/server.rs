@@ -9,11 +9,8 @@
 use std::convert::Infallible;
 use std::future::poll_fn;
 use std::io;
-use std::net::SocketAddr;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::task::Poll;
-use std::time::Duration;
 
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -26,15 +23,11 @@ use tokio::time::Instant;
 use super::answer::answer;
 use super::closing;
 use super::connection_limit::{ConnectionLimit, TooManyOfOne};
-use super::error::ApiError;
 use super::http2;
 use super::io::{ConnectionProgress, Refusing, WatchedStream};
 use super::operators;
-use super::presence::ClientPresence;
-use super::surface::Surface;
 use super::tls::{self, Tls};
-use crate::state::Http;
-use leadhost_domain::limits;
+use crate::prelude::*;
 use leadhost_telemetry::{HttpMetrics, Shed};
 
 /// Serves a listener until a moment after the drain began; the admin surface until the drain
@@ -135,7 +128,6 @@ impl Acceptor<'_> {
         }
     }
 
-    /// Gives a new connection a place and serves it in a task.
     async fn enter(&self, stream: TcpStream, peer: SocketAddr) {
         if self.http.core.shutdown.has_begun()
             && let Err(error) = closing::receive_packets(&stream)
@@ -260,7 +252,6 @@ fn is_of_the_client(error: &io::Error) -> bool {
     )
 }
 
-/// A connection from its first byte to its end.
 struct ServedConnection {
     http: Arc<Http>,
     surface: Surface,
@@ -353,7 +344,6 @@ impl ServedConnection {
         .await
     }
 
-    /// Answers one request after the other, over HTTP/1.1.
     async fn requests<S>(&self, stream: S, refusing: Refusing) -> Result<(), hyper::Error>
     where
         S: AsyncRead + AsyncWrite + Unpin,

@@ -1,16 +1,13 @@
 //! The state that the surfaces keep between requests.
 
-use std::sync::Arc;
-use std::time::Duration;
-
 use tokio::sync::Semaphore;
 
 use super::console::sessions::Sessions;
 use super::endpoints::admin::audit::refused::RefusedActs;
 use super::refused_writes::RefusedWriteCounter;
 use super::{budget, connection_limit, failures, rate};
-use leadhost_domain::id::{ConnectionId, KeyId, PartnerId};
-use leadhost_domain::limits;
+use crate::prelude::*;
+use leadhost_domain::id::{KeyId, PartnerId};
 use leadhost_pipeline::Pipeline;
 use leadhost_pipeline::core::Core;
 use leadhost_pipeline::local_rate::LocalRateLimiter;

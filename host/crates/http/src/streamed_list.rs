@@ -1,10 +1,7 @@
 //! A list in an answer, a piece at a time as the client reads it. Each item is turned into
 //! bytes in its piece, and dropped there.
 
-use hyper::body::Bytes;
-
-use super::payload::Payload;
-use leadhost_domain::limits;
+use crate::prelude::*;
 
 pub struct StreamedList<T> {
     bytes: usize,

@@ -1,8 +1,5 @@
-//! What an address serves, and what its answers look like.
-
-use std::borrow::Cow;
-
 use super::error::Family;
+use crate::prelude::*;
 
 /// The operation of an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,12 +30,10 @@ const NOTIFICATION: &str = "send-notification";
 impl Surface {
     pub const ALL: [Self; 4] = [Self::Gateway, Self::Data, Self::Both, Self::Admin];
 
-    /// Returns whether it serves the data API.
     pub fn has_data(self) -> bool {
         matches!(self, Self::Data | Self::Both)
     }
 
-    /// Returns its index in [`Self::ALL`].
     pub fn place(self) -> usize {
         self as usize
     }

@@ -1,9 +1,7 @@
 //! Parts of JSON Schemas for what clients send. The bounds are arguments, taken from the same
 //! constants as the readers'.
 
-use serde_json::{Value, json};
-
-use leadhost_domain::limits;
+use crate::prelude::*;
 
 /// A text that only the length of an address bounds.
 pub fn word() -> Value {

@@ -3,8 +3,6 @@
 
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use sha2::{Digest as _, Sha256};
@@ -17,10 +15,9 @@ use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio_rustls::rustls::{self, InconsistentKeys, ServerConfig};
 use tokio_rustls::server::TlsStream;
 
-use crate::state::Http;
+use crate::prelude::*;
 use leadhost_config::ServerSection;
-use leadhost_domain::limits;
-use leadhost_domain::time::{self, Micros};
+use leadhost_domain::time;
 
 /// The protocol name by which a client offers HTTP/2 (RFC 7301, RFC 9113).
 const HTTP_2: &[u8] = b"h2";
@@ -51,7 +48,6 @@ pub enum TlsError {
     Pair(rustls::Error),
 }
 
-/// Returns why a certificate and a key are no pair.
 fn unfit(error: &rustls::Error) -> String {
     match error {
         rustls::Error::InconsistentKeys(InconsistentKeys::KeyMismatch) => {
@@ -72,7 +68,6 @@ struct Files {
     key: PathBuf,
 }
 
-/// The content of the files.
 struct TlsFiles {
     certificate: Vec<u8>,
     key: zeroize::Zeroizing<Vec<u8>>,

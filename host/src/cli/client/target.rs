@@ -11,6 +11,7 @@ use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
 use crate::cli::failure::CommandFailure;
+use crate::cli::lines::failed;
 
 /// The address of an admin API.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,13 +49,11 @@ impl AdminTarget {
         Ok(target)
     }
 
-    /// Returns the host without the port.
     fn host(&self) -> &str {
         let (host, _) = split(&self.authority);
         host.trim_matches(['[', ']'])
     }
 
-    /// Returns host and port to connect to.
     pub fn address(&self) -> String {
         match (split(&self.authority).1, &self.tls) {
             (Some(_), _) => self.authority.clone(),
@@ -91,10 +90,7 @@ pub fn connector(ca: Option<&Path>) -> Result<TlsConnector, CommandFailure> {
     };
     if let Some(path) = ca {
         let refused = |what: &dyn std::fmt::Display| {
-            CommandFailure::new(format!(
-                "{} has no certificates to trust: {what}",
-                path.display()
-            ))
+            failed!("{} has no certificates to trust: {what}", path.display())
         };
         let own: Vec<_> = CertificateDer::pem_file_iter(path)
             .and_then(Iterator::collect)
@@ -106,7 +102,7 @@ pub fn connector(ca: Option<&Path>) -> Result<TlsConnector, CommandFailure> {
     }
     let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()
-        .map_err(|error| CommandFailure::new(format!("TLS cannot be used: {error}")))?
+        .map_err(|error| failed!("TLS cannot be used: {error}"))?
         .with_root_certificates(roots)
         .with_no_client_auth();
     Ok(TlsConnector::from(Arc::new(config)))

@@ -1,20 +1,12 @@
-//! `leadhost contact erase`: erases a person. It shows what would be removed, asks, and prints the
-//! receipt. After an interruption the same command continues.
+use clap::ArgGroup;
 
-use clap::{ArgGroup, Args};
-
-use crate::cli::client::AdminClient;
-use crate::cli::command::ServiceFlags;
 use crate::cli::confirm::confirm;
-use crate::cli::failure::CommandFailure;
-use crate::cli::output::{complain, say};
-use crate::cli::table::{described, optional, safe, seconds, table};
-use crate::cli::verbs::ServiceCommand;
+use crate::cli::prelude::*;
+use crate::cli::table::described;
 use leadhost_admin_api::columns::Described as _;
 use leadhost_admin_api::contacts::{EraseReceipt, EraseRequest, ErasedCounts};
 use leadhost_admin_api::keys::Keys;
 use leadhost_domain::id::{ContactId, KeyId};
-use leadhost_domain::time::Micros;
 
 #[derive(Args)]
 #[command(group(ArgGroup::new("whom").required(true).args(["id", "phone", "email"])))]
@@ -44,7 +36,7 @@ pub struct EraseContact {
 const PATH: &str = "/admin/v1/contacts/erase";
 
 impl ServiceCommand for EraseContact {
-    async fn run(self, client: AdminClient) -> Result<(), CommandFailure> {
+    async fn run(self, client: AdminClient) -> CommandResult {
         if self.dry_run || !self.yes {
             let would = client
                 .post::<EraseReceipt>(PATH, &self.request(true))
@@ -62,7 +54,7 @@ impl ServiceCommand for EraseContact {
 }
 
 impl EraseContact {
-    async fn erase(&self, client: &AdminClient) -> Result<(), CommandFailure> {
+    async fn erase(&self, client: &AdminClient) -> CommandResult {
         let receipt = client
             .post::<EraseReceipt>(PATH, &self.request(false))
             .await?;
@@ -140,7 +132,6 @@ fn in_words(receipt: &EraseReceipt, key: Option<&str>, flags: &ServiceFlags) -> 
     lines.join("\n")
 }
 
-/// Returns the commands that erase the other contacts with the same address or number.
 fn others(others: &[ContactId], flags: &ServiceFlags) -> Vec<String> {
     let mut commands: Vec<_> = others
         .iter()

@@ -1,15 +1,7 @@
-//! `leadhost contact`. `erase.rs` has the erasure.
-
 mod erase;
 
-use clap::Args;
-use serde::Serialize;
-
-use crate::cli::client::{AdminClient, query_of};
-use crate::cli::failure::CommandFailure;
 use crate::cli::page::{PageFlags, show_next_page};
-use crate::cli::table::say_rows;
-use crate::cli::verbs::{ServiceCommand, verbs};
+use crate::cli::prelude::*;
 use leadhost_admin_api::contacts::Erasures as Listed;
 
 verbs! {
@@ -32,7 +24,7 @@ pub struct ListErasures {
 }
 
 impl ServiceCommand for ListErasures {
-    async fn run(self, client: AdminClient) -> Result<(), CommandFailure> {
+    async fn run(self, client: AdminClient) -> CommandResult {
         let path = format!("/admin/v1/erasures{}", query_of(&self));
         let show = |answer: &Listed| {
             say_rows(&answer.erasures);

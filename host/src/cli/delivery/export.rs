@@ -1,17 +1,7 @@
-//! `leadhost delivery export`: a stored delivery becomes a golden case, and each answer to its fetches
-//! another one. `golden_export/` makes them.
-
-use std::path::{Path, PathBuf};
-
-use clap::Args;
 use leadhost_golden::{Case, write_case};
 
 use crate::cli::captures;
-use crate::cli::client::AdminClient;
-use crate::cli::failure::CommandFailure;
-use crate::cli::output::{complain, say, say_json};
-use crate::cli::table::safe;
-use crate::cli::verbs::ServiceCommand;
+use crate::cli::prelude::*;
 use leadhost_admin_api::captures::CapturedDeliveries;
 use leadhost_domain::id::DeliveryId;
 use leadhost_http::golden_export::{ExportError, ExportedCases};
@@ -29,10 +19,10 @@ pub struct ExportDelivery {
 }
 
 impl ServiceCommand for ExportDelivery {
-    async fn run(self, client: AdminClient) -> Result<(), CommandFailure> {
+    async fn run(self, client: AdminClient) -> CommandResult {
         let (dir, name) = self.place()?;
         let unknown = || {
-            CommandFailure::new(format!("there is no delivery `{}`", safe(&self.id))).hint(format!(
+            failed!("there is no delivery `{}`", safe(&self.id)).hint(format!(
                 "`{}` shows those that exist",
                 client.flags().command("delivery list")
             ))
@@ -40,9 +30,9 @@ impl ServiceCommand for ExportDelivery {
         let id: DeliveryId = self.id.parse().map_err(|_| unknown())?;
         let captured = captures::fetch(&client, &[id], None).await?;
         if !captured.emptied.is_empty() {
-            return Err(CommandFailure::new(format!(
+            return Err(failed!(
                 "the delivery {id} has no body any more: it was erased, or removed by its age"
-            )));
+            ));
         }
         let CapturedDeliveries {
             deliveries,
@@ -69,7 +59,7 @@ impl ServiceCommand for ExportDelivery {
 
 impl ExportDelivery {
     /// Returns the folder of cases, and the name of the new case.
-    fn place(&self) -> Result<(&Path, &str), CommandFailure> {
+    fn place(&self) -> CommandResult<(&Path, &str)> {
         let name = self.golden.file_name().and_then(|name| name.to_str());
         let name = name.filter(|name| !name.starts_with('.')).ok_or_else(|| {
             CommandFailure::usage(format!(
@@ -101,7 +91,7 @@ impl ExportDelivery {
             }));
         }
         for folder in &folders {
-            say(&safe(&format!("wrote {folder}")));
+            say_line!("wrote {folder}");
         }
         say(match self.raw {
             true => "They have the personal data of the delivery: do not share them.",

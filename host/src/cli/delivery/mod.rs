@@ -1,21 +1,11 @@
-//! `leadhost delivery`. `replay.rs` has the replay, `release.rs` the release of many from quarantine,
-//! `export.rs` writes golden cases, `origin.rs` names senders.
-
 mod export;
 pub mod origin;
 mod release;
 mod replay;
 
-use clap::Args;
-use serde::Serialize;
-
 use self::origin::{origin, workspaces_of_senders};
-use crate::cli::client::{AdminClient, encoded, query_of};
-use crate::cli::failure::CommandFailure;
-use crate::cli::output::{count, say};
 use crate::cli::page::{PageFlags, show_next_page};
-use crate::cli::table::{safe, say_facts, say_more_rows, say_rows, seconds};
-use crate::cli::verbs::{ServiceCommand, verbs};
+use crate::cli::prelude::*;
 use leadhost_admin_api::deliveries::{Deliveries, DeliveryDetailView, ListedDelivery};
 use leadhost_admin_api::senders::WorkspacesOfSenders;
 
@@ -64,7 +54,7 @@ pub struct ListDeliveries {
 }
 
 impl ServiceCommand for ListDeliveries {
-    async fn run(self, client: AdminClient) -> Result<(), CommandFailure> {
+    async fn run(self, client: AdminClient) -> CommandResult {
         let path = format!("/admin/v1/deliveries{}", query_of(&self));
         let answer = client.get::<Deliveries>(&path).await?;
         let workspaces = match client.json() || answer.deliveries.is_empty() {
@@ -96,16 +86,16 @@ fn show_all(answer: &Deliveries, workspaces: &WorkspacesOfSenders) {
         .collect();
     say_rows(&rows);
     if let Some(until) = answer.searched_until {
-        say(&format!(
+        say!(
             "Searched back to {}: older deliveries may match too.",
             seconds(until)
-        ));
+        );
     }
     if let Some(time) = answer.only_leads_before {
-        say(&format!(
+        say!(
             "Of deliveries received before {}, only those that became leads are searched.",
             seconds(time)
-        ));
+        );
     }
     show_next_page(answer.next);
 }
@@ -117,7 +107,7 @@ pub struct ShowDelivery {
 }
 
 impl ServiceCommand for ShowDelivery {
-    async fn run(self, client: AdminClient) -> Result<(), CommandFailure> {
+    async fn run(self, client: AdminClient) -> CommandResult {
         let path = format!("/admin/v1/deliveries/{}", encoded(&self.id));
         client.show(&path, show).await
     }
@@ -127,32 +117,25 @@ fn show(delivery: &DeliveryDetailView) {
     let facts = &delivery.facts;
     say_facts(delivery);
     let request = &delivery.request;
-    say(&format!(
-        "\n{} {}",
-        safe(&request.method),
-        safe(&request.path)
-    ));
+    say!("\n{} {}", safe(&request.method), safe(&request.path));
     for (name, value) in &request.headers {
-        say(&safe(&format!("{name}: {value}")));
+        say_line!("{name}: {value}");
     }
     say("");
     match &request.body {
         Some(body) => body.lines().for_each(|line| say(&safe(line))),
-        None => say(&format!(
-            "({} of binary data)",
-            count(facts.bytes, "byte", "bytes")
-        )),
+        None => say!("({} of binary data)", count(facts.bytes, "byte", "bytes")),
     }
     say_more_rows(&delivery.items);
     for fetch in &delivery.fetches {
-        say(&safe(&format!(
+        say_line!(
             "fetch of item {}: {}, {}, next {}, given up {}",
             fetch.item,
             fetch.request,
             count(u64::from(fetch.attempts), "attempt", "attempts"),
             seconds(fetch.next_attempt_at),
             seconds(fetch.given_up_at)
-        )));
+        );
     }
     for answer in &delivery.answers {
         let request = &answer.request;
@@ -169,6 +152,6 @@ fn show(delivery: &DeliveryDetailView) {
         say("More answers are stored than can be shown here.");
     }
     for note in &delivery.notes {
-        say(&safe(&format!("note: {note}")));
+        say_line!("note: {note}");
     }
 }

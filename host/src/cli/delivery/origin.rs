@@ -1,6 +1,6 @@
 //! The name of a delivery's sender, for which a command asks for the connections and instances.
 
-use crate::cli::client::AdminClient;
+use crate::cli::prelude::*;
 use leadhost_admin_api::connections::Connections;
 use leadhost_admin_api::instances::Instances;
 use leadhost_admin_api::senders::WorkspacesOfSenders;

@@ -2,15 +2,10 @@
 //! corrected. The sender check of each runs again; those that still fail stay. The service handles a
 //! bounded number at a time, the oldest first, so that a release can be interrupted.
 
-use clap::{ArgGroup, Args};
+use clap::ArgGroup;
 
 use super::replay::summary;
-use crate::cli::client::{AdminClient, encoded, query};
-use crate::cli::failure::CommandFailure;
-use crate::cli::output::{complain, count, say};
-use crate::cli::progress::ProgressLine;
-use crate::cli::table::safe;
-use crate::cli::verbs::ServiceCommand;
+use crate::cli::prelude::*;
 use leadhost_admin_api::deliveries::{ReplayRequest, Replayed};
 use leadhost_admin_api::replays::{ReplayManyRequest, ReplayedMany};
 
@@ -38,7 +33,7 @@ pub struct ReleaseDeliveries {
 }
 
 impl ServiceCommand for ReleaseDeliveries {
-    async fn run(self, client: AdminClient) -> Result<(), CommandFailure> {
+    async fn run(self, client: AdminClient) -> CommandResult {
         if let Some(id) = &self.id {
             let path = format!("/admin/v1/deliveries/{}/replay", encoded(id));
             let options = ReplayRequest {
@@ -75,10 +70,7 @@ impl ServiceCommand for ReleaseDeliveries {
                 }
                 for named in &answer.connections {
                     let number = count(named.deliveries, "delivery", "deliveries");
-                    say(&format!(
-                        "{}: {number} in quarantine",
-                        safe(&named.connection)
-                    ));
+                    say!("{}: {number} in quarantine", safe(&named.connection));
                 }
             }
             handled += answer.handled;
@@ -107,9 +99,7 @@ impl ServiceCommand for ReleaseDeliveries {
         }
         if refused > 0 && refused == handled {
             let stay = staying(refused);
-            return Err(CommandFailure::new(format!(
-                "no delivery was released: {stay}"
-            )));
+            return Err(failed!("no delivery was released: {stay}"));
         }
         if !client.json() {
             say(&released(handled - refused, refused));
@@ -118,7 +108,6 @@ impl ServiceCommand for ReleaseDeliveries {
     }
 }
 
-/// Returns how many deliveries were released, as a sentence.
 fn released(released: u64, refused: u64) -> String {
     let number = count(released, "delivery", "deliveries");
     match (released, refused) {

@@ -4,18 +4,10 @@
 //! first, so that a replay can be interrupted. With `--converted-by` the service itself replays all
 //! that a version converted, as a repair.
 
-use std::collections::BTreeMap;
+use clap::ArgGroup;
 
-use clap::{ArgGroup, Args};
-use serde_json::json;
-
-use crate::cli::client::{AdminClient, encoded, query};
-use crate::cli::failure::CommandFailure;
-use crate::cli::output::{complain, count, say};
-use crate::cli::progress::ProgressLine;
+use crate::cli::prelude::*;
 use crate::cli::repair;
-use crate::cli::table::{safe, say_more_rows};
-use crate::cli::verbs::ServiceCommand;
 use leadhost_admin_api::deliveries::{
     Deliveries, DeliveryDetailView, ReplayRequest, Replayed, differences,
 };
@@ -68,7 +60,7 @@ pub struct ReplayDeliveries {
 }
 
 impl ServiceCommand for ReplayDeliveries {
-    async fn run(self, client: AdminClient) -> Result<(), CommandFailure> {
+    async fn run(self, client: AdminClient) -> CommandResult {
         match (&self.id, &self.converted_by) {
             (Some(id), _) => self.one(&client, id).await,
             (None, Some(version)) => {
@@ -89,7 +81,7 @@ impl ServiceCommand for ReplayDeliveries {
 }
 
 impl ReplayDeliveries {
-    async fn one(&self, client: &AdminClient, id: &str) -> Result<(), CommandFailure> {
+    async fn one(&self, client: &AdminClient, id: &str) -> CommandResult {
         let path = format!("/admin/v1/deliveries/{}", encoded(id));
         // If it cannot be read, the replay says why.
         let before = match client.json() {
@@ -122,7 +114,7 @@ impl ReplayDeliveries {
         Ok(())
     }
 
-    async fn many(&self, client: &AdminClient) -> Result<(), CommandFailure> {
+    async fn many(&self, client: &AdminClient) -> CommandResult {
         let progress = ProgressLine::start("finding deliveries");
         let ids = self.find(client).await?;
         let options = ReplayRequest {
@@ -168,14 +160,13 @@ impl ReplayDeliveries {
         if counts.is_empty() {
             say("There is nothing to replay.");
         } else {
-            say(&format!("Replayed {}: {}.", ids.len(), counts.join(", ")));
+            say!("Replayed {}: {}.", ids.len(), counts.join(", "));
             say(&summary(&changes, self.apply));
         }
         Ok(())
     }
 
-    /// Returns the ids of the deliveries to replay, oldest first.
-    async fn find(&self, client: &AdminClient) -> Result<Vec<DeliveryId>, CommandFailure> {
+    async fn find(&self, client: &AdminClient) -> CommandResult<Vec<DeliveryId>> {
         let states: &[Option<DeliveryStatus>] = if self.failed {
             &[Some(DeliveryStatus::Failed), Some(DeliveryStatus::Parked)]
         } else {
@@ -211,7 +202,6 @@ impl ReplayDeliveries {
     }
 }
 
-/// Returns the changes that a replay of many deliveries made, or would make, as a sentence.
 pub(super) fn summary(changes: &ReplayChanges, applied: bool) -> String {
     let kept = match changes.kept {
         0 => String::new(),
@@ -272,7 +262,6 @@ fn is_finished(status: DeliveryStatus) -> bool {
     }
 }
 
-/// Returns whether a replay left every item as it was, and found no difference.
 fn are_unchanged(before: &[ItemOutcome], after: &[ItemOutcome]) -> bool {
     let result = |item: &ItemOutcome| {
         (

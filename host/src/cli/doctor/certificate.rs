@@ -4,9 +4,9 @@ use std::net::SocketAddr;
 
 use super::finding::Findings;
 use crate::cli::client::ServiceFile;
+use crate::cli::prelude::*;
 use leadhost_config::ServerSection;
-use leadhost_domain::clock::{Clock as _, SystemClock};
-use leadhost_domain::limits;
+use leadhost_domain::clock::Clock as _;
 use leadhost_http::tls::{self, Tls};
 
 const ABOUT: &str = "tls";

@@ -1,14 +1,12 @@
 //! Clocks: the system's synchronisation, and the differences to other clocks.
 
 use std::process::Stdio;
-use std::time::Duration;
 
 use tokio::process::Command;
 use tokio::time::timeout;
 
 use super::finding::Findings;
-use leadhost_domain::limits;
-use leadhost_domain::time::Micros;
+use crate::cli::prelude::*;
 
 const ABOUT: &str = "clock";
 
@@ -40,7 +38,6 @@ fn judge_system(answer: &str, findings: &mut Findings) {
     }
 }
 
-/// Compares another clock, which was read between `before` and `after`, with that of this machine.
 pub fn compare(whose: &str, now: Micros, before: Micros, after: Micros, findings: &mut Findings) {
     // The difference that the duration of the request cannot explain.
     let apart = if now < before {

@@ -1,14 +1,8 @@
-//! Checks what the configuration names outside the data folder: the inbox of plugins, and the collector of
-//! traces.
-
-use std::path::Path;
-
 use tokio::net::TcpStream;
 use url::Url;
 
 use super::finding::Findings;
-use leadhost_config::Config;
-use leadhost_domain::limits;
+use crate::cli::prelude::*;
 
 /// Checks that the inbox exists, and that the collector accepts connections from this machine. No request
 /// is sent.

@@ -2,7 +2,6 @@
 
 use serde::Serialize;
 
-/// How bad a finding is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FindingState {
@@ -12,7 +11,6 @@ pub enum FindingState {
 }
 
 impl FindingState {
-    /// Returns the word of the output.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Ok => "ok",
@@ -33,12 +31,10 @@ pub struct Finding {
     pub todo: Option<String>,
 }
 
-/// The findings of a run, in the order of the checks.
 #[derive(Debug, Default)]
 pub struct Findings(Vec<Finding>);
 
 impl Findings {
-    /// Notes what is in order.
     pub fn ok(&mut self, about: &'static str, what: impl Into<String>) {
         self.push(FindingState::Ok, about, what.into(), None);
     }
@@ -53,7 +49,6 @@ impl Findings {
         self.push(FindingState::Warning, about, what.into(), Some(todo.into()));
     }
 
-    /// Notes what does not work.
     pub fn problem(
         &mut self,
         about: &'static str,
@@ -78,12 +73,10 @@ impl Findings {
         });
     }
 
-    /// Returns all findings.
     pub fn all(&self) -> &[Finding] {
         &self.0
     }
 
-    /// Returns how many findings are in this state.
     pub fn number(&self, state: FindingState) -> usize {
         self.0.iter().filter(|one| one.state == state).count()
     }

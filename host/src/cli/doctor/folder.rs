@@ -1,14 +1,11 @@
 //! The data folder: its owner, its permissions, those of the key files, and its disk.
 
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
-use std::path::Path;
 
 use super::finding::Findings;
 use crate::cli::client;
+use crate::cli::prelude::*;
 use leadhost_config::disk;
-use leadhost_domain::limits;
-use leadhost_domain::size;
-use leadhost_domain::text::quoted;
 use leadhost_egress::seal::{self, Environment};
 
 const ABOUT: &str = "folder";
@@ -78,7 +75,6 @@ pub fn check(folder: &Path, keeps_days: i64, findings: &mut Findings) -> bool {
     true
 }
 
-/// Checks that the next start finds the key with which the secrets are sealed.
 pub fn check_sealing_key(folder: &Path, findings: &mut Findings) {
     let environment = Environment::read();
     if let Err(error) = seal::check_key(folder, &environment) {
@@ -177,7 +173,6 @@ fn takes(folder: &Path, keeps_days: i64) -> String {
     )
 }
 
-/// Returns the size of the files in a folder, those of its folders left out.
 fn size_of_files(folder: &Path) -> u64 {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let files = entries.filter_map(|entry| entry.metadata().ok());

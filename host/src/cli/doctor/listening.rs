@@ -1,13 +1,10 @@
-//! The listening addresses: free, or served by a Leadhost.
-
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs as _};
-use std::time::Duration;
 
 use super::finding::Findings;
 use crate::cli::client::ServiceFile;
+use crate::cli::prelude::*;
 use leadhost_config::ServerSection;
-use leadhost_domain::limits;
 use leadhost_http::listen;
 
 const ABOUT: &str = "address";
@@ -69,7 +66,6 @@ pub async fn check(server: &ServerSection, running: Option<&ServiceFile>, findin
     }
 }
 
-/// Returns whether a Leadhost answers at an address with plain HTTP.
 fn is_leadhost(address: &str) -> bool {
     let Some(address) = address
         .to_socket_addrs()

@@ -11,17 +11,10 @@ mod listening;
 mod remote_servers;
 mod service;
 
-use std::path::Path;
-
-use clap::Args;
-use serde::Serialize;
-
 use self::finding::{Finding, FindingState, Findings};
-use super::client::{ADDRESSES_FILE, RemoteFlags, ServiceAddress, ServiceFile};
-use super::failure::CommandFailure;
-use super::output::{count, say};
-use super::table::safe;
-use leadhost_config::{Config, ConfigError};
+use super::client::{ADDRESSES_FILE, RemoteFlags, ServiceFile};
+use crate::cli::prelude::*;
+use leadhost_config::ConfigError;
 use leadhost_store::StoreLocation;
 
 #[derive(Args)]
@@ -52,8 +45,7 @@ struct Report<'a> {
 }
 
 impl Doctor {
-    /// Prints the findings.
-    pub async fn run(self) -> Result<(), CommandFailure> {
+    pub async fn run(self) -> CommandResult {
         let mut findings = Findings::default();
         if self.to.is_some() {
             self.check_service(&mut findings).await;
@@ -63,15 +55,14 @@ impl Doctor {
         self.report(&findings)?;
         match findings.number(FindingState::Problem) {
             0 => Ok(()),
-            number => Err(CommandFailure::new(format!(
+            number => Err(failed!(
                 "the deployment has {}",
                 count(number as u64, "problem", "problems")
-            ))),
+            )),
         }
     }
 
-    /// Checks the deployment on this machine, and its service if it runs.
-    async fn check_machine(&self, findings: &mut Findings) -> Result<(), CommandFailure> {
+    async fn check_machine(&self, findings: &mut Findings) -> CommandResult {
         let config = match Config::load(self.service.config_file(), &self.overrides()) {
             Ok(config) => config,
             Err(error) if error.is_usage() => return Err(error.into()),
@@ -157,16 +148,15 @@ impl Doctor {
         .collect()
     }
 
-    fn report(&self, findings: &Findings) -> Result<(), CommandFailure> {
+    fn report(&self, findings: &Findings) -> CommandResult {
         if self.service.json() {
             let report = Report {
                 findings: findings.all(),
                 warnings: findings.number(FindingState::Warning),
                 problems: findings.number(FindingState::Problem),
             };
-            let text = serde_json::to_string_pretty(&report).map_err(|error| {
-                CommandFailure::new(format!("cannot write the findings: {error}"))
-            })?;
+            let text = serde_json::to_string_pretty(&report)
+                .map_err(|error| failed!("cannot write the findings: {error}"))?;
             say(&text);
             return Ok(());
         }
@@ -174,18 +164,18 @@ impl Doctor {
             let Finding {
                 state, about, what, ..
             } = finding;
-            say(&safe(&format!("{:<8} {about:<13} {what}", state.as_str())));
+            say_line!("{:<8} {about:<13} {what}", state.as_str());
             if let Some(todo) = &finding.todo {
-                say(&safe(&format!("{:22} -> {todo}", "")));
+                say_line!("{:22} -> {todo}", "");
             }
         }
         let warnings = findings.number(FindingState::Warning) as u64;
         let problems = findings.number(FindingState::Problem) as u64;
-        say(&format!(
+        say!(
             "\n{}, {}.",
             count(problems, "problem", "problems"),
             count(warnings, "warning", "warnings")
-        ));
+        );
         Ok(())
     }
 }

@@ -1,16 +1,14 @@
 //! The remote servers of connections and instances: each allowed host is reached as a call of a plugin would
 //! reach it, by the same rules, from this machine. No request is sent.
 
-use std::collections::BTreeMap;
-
 use futures_util::StreamExt as _;
 use futures_util::stream;
 
 use super::finding::Findings;
+use crate::cli::prelude::*;
 use leadhost_admin_api::overview::ServiceOverview;
 use leadhost_domain::connection::AllowedHost;
 use leadhost_domain::exchange::UrlScheme;
-use leadhost_domain::limits;
 use leadhost_domain::workspace::name_in_workspace;
 use leadhost_egress::Egress;
 

@@ -1,18 +1,14 @@
-//! A running service: whether it is ready, its hosts and their clocks, and missing secrets.
-
 use super::clocks;
 use super::finding::Findings;
 use super::remote_servers;
-use crate::cli::client::AdminClient;
-use crate::cli::failure::CommandFailure;
 use crate::cli::overview;
+use crate::cli::prelude::*;
 use leadhost_admin_api::overview::ServiceOverview;
-use leadhost_domain::clock::{Clock as _, SystemClock};
+use leadhost_domain::clock::Clock as _;
 
 const ABOUT: &str = "service";
 
-/// Checks a running service through its admin API.
-pub async fn check(client: &AdminClient, findings: &mut Findings) -> Result<(), CommandFailure> {
+pub async fn check(client: &AdminClient, findings: &mut Findings) -> CommandResult {
     match overview::readiness(client).await? {
         Some(ready) if ready.reasons.is_empty() => {
             findings.ok(ABOUT, "The service is live and ready.");

@@ -1,19 +1,7 @@
-//! `leadhost etl`. `rebuild.rs` has the rebuild.
-
 mod rebuild;
 
-use std::time::Duration;
-
-use clap::Args;
-use serde_json::json;
-
-use crate::cli::client::AdminClient;
-use crate::cli::command::ServiceFlags;
-use crate::cli::failure::CommandFailure;
-use crate::cli::output::{count, say};
-use crate::cli::progress::ProgressLine;
-use crate::cli::table::{list, safe, say_more_rows, say_rows, seconds};
-use crate::cli::verbs::{ServiceCommand, verbs};
+use crate::cli::prelude::*;
+use crate::cli::table::list;
 use leadhost_admin_api::etl::{EtlRuns, EtlStatus, InSet};
 
 verbs! {
@@ -31,16 +19,17 @@ verbs! {
 pub struct ShowEtlStatus {}
 
 impl ServiceCommand for ShowEtlStatus {
-    async fn run(self, client: AdminClient) -> Result<(), CommandFailure> {
+    async fn run(self, client: AdminClient) -> CommandResult {
         client.show("/admin/v1/etl", show_status).await
     }
 }
 
 fn show_status(status: &EtlStatus) {
-    say(&format!(
+    say!(
         "counted every {} s; time zones {}",
-        status.refresh_seconds, status.tzdata,
-    ));
+        status.refresh_seconds,
+        status.tzdata,
+    );
     say("");
     say_rows(&status.metric_sets);
     let (mut behind, mut making) = (Vec::new(), Vec::new());
@@ -60,7 +49,7 @@ pub struct RunEtl {
 }
 
 impl ServiceCommand for RunEtl {
-    async fn run(self, client: AdminClient) -> Result<(), CommandFailure> {
+    async fn run(self, client: AdminClient) -> CommandResult {
         let progress = ProgressLine::start("counting");
         let body = json!({});
         let asking = client.post("/admin/v1/etl/runs", &body);
@@ -69,10 +58,7 @@ impl ServiceCommand for RunEtl {
         drop(progress);
         let answer = answer.map_err(|_| {
             let seconds = self.wait_seconds;
-            CommandFailure::new(format!(
-                "the run has not ended after {seconds} s; it continues"
-            ))
-            .hint(format!(
+            failed!("the run has not ended after {seconds} s; it continues").hint(format!(
                 "`{}` shows when the last run ended; wait longer with --wait-seconds",
                 client.flags().command("etl status")
             ))
@@ -84,24 +70,24 @@ impl ServiceCommand for RunEtl {
 
 fn show_runs(answer: &EtlRuns) {
     for run in &answer.runs {
-        say(&format!(
+        say!(
             "{} as of {}: {} read in {:.1} s",
             run.metric_set.as_str(),
             seconds(run.as_of),
             count(run.changes, "change", "changes"),
             run.seconds,
-        ));
+        );
         if !run.unfinished.is_empty() {
-            say(&format!(
+            say!(
                 "  continues, with more to read than a run takes: {}",
                 safe(&list(&run.unfinished))
-            ));
+            );
         }
     }
 }
 
 /// Returns a failure if a workspace could not be counted.
-fn judge(answer: &EtlRuns, flags: &ServiceFlags) -> Result<(), CommandFailure> {
+fn judge(answer: &EtlRuns, flags: &ServiceFlags) -> CommandResult {
     let mut failed = Vec::new();
     for run in &answer.runs {
         for one in &run.failed {

@@ -1,19 +1,9 @@
 //! `leadhost etl rebuild`: counts again from the beginning. The current counts are shown until the
 //! new ones replace them as a whole.
 
-use std::collections::BTreeMap;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use clap::Args;
-use serde::Serialize;
-use serde_json::{Value, json};
-
-use crate::cli::client::{AdminAnswer, AdminClient};
-use crate::cli::failure::CommandFailure;
-use crate::cli::output::say;
-use crate::cli::progress::ProgressLine;
-use crate::cli::table::{optional, safe, seconds};
-use crate::cli::verbs::ServiceCommand;
+use crate::cli::prelude::*;
 use leadhost_admin_api::etl::{EtlStatus, RebuildRequest, Rebuilds};
 
 /// Time between two progress queries.
@@ -44,7 +34,7 @@ pub struct RebuildCounts {
 type RebuildInProgress = BTreeMap<i64, String>;
 
 impl ServiceCommand for RebuildCounts {
-    async fn run(self, client: AdminClient) -> Result<(), CommandFailure> {
+    async fn run(self, client: AdminClient) -> CommandResult {
         let wanted = RebuildRequest {
             workspace: self.workspace.clone(),
             metric_set: self.set.clone(),
@@ -65,7 +55,7 @@ impl ServiceCommand for RebuildCounts {
 
 impl RebuildCounts {
     /// Waits until the builds that are in progress now are active.
-    async fn wait(&self, client: &AdminClient, answer: &Rebuilds) -> Result<(), CommandFailure> {
+    async fn wait(&self, client: &AdminClient, answer: &Rebuilds) -> CommandResult {
         let began = Instant::now();
         let mut progress = None;
         let mut awaited: Option<RebuildInProgress> = None;
@@ -84,10 +74,10 @@ impl RebuildCounts {
                 .get_or_insert_with(|| ProgressLine::start("counting"))
                 .update(&text);
             if began.elapsed() >= Duration::from_secs(self.wait_seconds) {
-                return Err(CommandFailure::new(format!(
+                return Err(failed!(
                     "not all new counts are active after {} s: {text}",
                     self.wait_seconds
-                ))
+                )
                 .hint(format!(
                     "the rebuild continues, and the previous counts are shown until it ends; `{}` shows its progress, the service's log its errors",
                     client.flags().command("etl status")
@@ -107,7 +97,6 @@ struct ServingRebuilds<'a> {
     serves: bool,
 }
 
-/// Returns the builds in progress among those that the request covers.
 fn making(status: &EtlStatus, answer: &Rebuilds) -> RebuildInProgress {
     let mut making = RebuildInProgress::new();
     for set in &status.metric_sets {
@@ -144,6 +133,6 @@ fn show(answer: &Rebuilds, waited: bool) {
                 format!("{begun} rebuilds begun; the previous counts stay active until they end")
             }
         };
-        say(&format!("{} {whose}: {text}.", set.as_str()));
+        say!("{} {whose}: {text}.", set.as_str());
     }
 }

@@ -1,14 +1,5 @@
-//! `leadhost outbox`.
-
-use clap::Args;
-use serde::Serialize;
-
-use crate::cli::client::{AdminClient, query_of};
-use crate::cli::failure::CommandFailure;
-use crate::cli::output::say;
 use crate::cli::page::{PageFlags, show_next_page};
-use crate::cli::table::say_rows;
-use crate::cli::verbs::ServiceCommand;
+use crate::cli::prelude::*;
 use leadhost_admin_api::instances::Instances;
 use leadhost_admin_api::outbox::{ListedMessage, MessageView, Messages};
 
@@ -29,7 +20,7 @@ pub struct ListMessages {
 }
 
 impl ServiceCommand for ListMessages {
-    async fn run(self, client: AdminClient) -> Result<(), CommandFailure> {
+    async fn run(self, client: AdminClient) -> CommandResult {
         let path = format!("/admin/v1/outbox{}", query_of(&self));
         let answer = client.get::<Messages>(&path).await?;
         let instances = match answer.messages.iter().any(MessageView::waits_for_instance) {

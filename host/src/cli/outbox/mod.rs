@@ -1,15 +1,8 @@
-//! `leadhost outbox`. Without a subcommand it lists messages. `list.rs` has the list,
-//! `resolve.rs` the decisions about messages.
-
 mod list;
 mod resolve;
 
-use clap::Args;
-
-use crate::cli::client::{AdminClient, encoded};
-use crate::cli::failure::CommandFailure;
-use crate::cli::output::say;
-use crate::cli::verbs::{Asked, ServiceCommand, verbs};
+use crate::cli::prelude::*;
+use crate::cli::verbs::Asked;
 use leadhost_admin_api::outbox::{ReplyRequest, SimulatedEvent, StatusRequest};
 
 use list::ListMessages;
@@ -39,7 +32,7 @@ verbs! {
 
 impl OutboxCommand {
     /// Runs the subcommand, or lists messages without one.
-    pub async fn run(self) -> Result<(), CommandFailure> {
+    pub async fn run(self) -> CommandResult {
         match self.verb {
             None => self.list.run().await,
             Some(verb) => verb.run().await,
@@ -60,7 +53,7 @@ pub struct ReplyAsContact {
 }
 
 impl ServiceCommand for ReplyAsContact {
-    async fn run(self, client: AdminClient) -> Result<(), CommandFailure> {
+    async fn run(self, client: AdminClient) -> CommandResult {
         let body = ReplyRequest {
             to: self.to,
             text: self.text,
@@ -79,7 +72,7 @@ pub struct ReportStatus {
 }
 
 impl ServiceCommand for ReportStatus {
-    async fn run(self, client: AdminClient) -> Result<(), CommandFailure> {
+    async fn run(self, client: AdminClient) -> CommandResult {
         let path = format!("/admin/v1/outbox/{}/status", encoded(&self.message));
         let request = StatusRequest {
             status: self.status,
@@ -88,11 +81,10 @@ impl ServiceCommand for ReportStatus {
     }
 }
 
-/// Prints the result of a simulated webhook.
 fn simulated(answer: &SimulatedEvent) {
-    say(&format!(
+    say!(
         "Received as delivery {}: {}.",
         answer.delivery,
         answer.status.as_str()
-    ));
+    );
 }

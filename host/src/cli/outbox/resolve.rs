@@ -1,20 +1,11 @@
-//! `leadhost outbox resolve`: an operator decides about one message, or about all whose outcome is
-//! unknown.
+use clap::ArgGroup;
 
-use clap::{ArgGroup, Args};
-
-use crate::cli::client::{AdminClient, encoded, query};
 use crate::cli::confirm::confirm;
-use crate::cli::failure::CommandFailure;
-use crate::cli::output::{complain, count, say};
-use crate::cli::progress::ProgressLine;
-use crate::cli::table::safe;
-use crate::cli::verbs::ServiceCommand;
+use crate::cli::prelude::*;
 use leadhost_admin_api::outbox::{
     Messages, ResolveManyRequest, ResolveRequest, Resolved, ResolvedMany, Verdict,
 };
 use leadhost_domain::id::MessageId;
-use leadhost_domain::limits;
 
 #[derive(Args)]
 #[command(group(ArgGroup::new("verdict").required(true).args(["send_again", "give_up"])))]
@@ -40,7 +31,7 @@ pub struct ResolveMessages {
 }
 
 impl ServiceCommand for ResolveMessages {
-    async fn run(self, client: AdminClient) -> Result<(), CommandFailure> {
+    async fn run(self, client: AdminClient) -> CommandResult {
         let verdict = if self.send_again {
             Verdict::SendAgain
         } else {
@@ -51,19 +42,18 @@ impl ServiceCommand for ResolveMessages {
         };
         let path = format!("/admin/v1/outbox/{}/resolve", encoded(&message));
         let show = |answer: &Resolved| {
-            say(&format!("{} is now {}.", answer.id, answer.state.as_str()));
+            say!("{} is now {}.", answer.id, answer.state.as_str());
         };
         client.act(&path, &ResolveRequest { verdict }, show).await
     }
 }
 
-/// Resolves all messages with an unknown outcome that exist now.
 async fn resolve_all(
     client: &AdminClient,
     instance: Option<String>,
     verdict: Verdict,
     is_confirmed: bool,
-) -> Result<(), CommandFailure> {
+) -> CommandResult {
     let messages = unknown(client, instance).await?;
     if messages.is_empty() {
         complain("No message has an unknown outcome.");
@@ -101,11 +91,7 @@ async fn resolve_all(
     Ok(())
 }
 
-/// Returns the messages with an unknown outcome, the newest first.
-async fn unknown(
-    client: &AdminClient,
-    instance: Option<String>,
-) -> Result<Vec<MessageId>, CommandFailure> {
+async fn unknown(client: &AdminClient, instance: Option<String>) -> CommandResult<Vec<MessageId>> {
     let mut found = Vec::new();
     let mut before: Option<MessageId> = None;
     loop {

@@ -1,18 +1,12 @@
-//! The answers of the service, as the commands of plugins print them.
-
 use hyper::StatusCode;
 use serde::Deserialize as _;
 
 use super::verify;
 use crate::cli::client::ServiceRefusal;
-use crate::cli::command::ServiceFlags;
-use crate::cli::failure::CommandFailure;
-use crate::cli::output::say;
-use crate::cli::table::{optional, safe};
+use crate::cli::prelude::*;
 use leadhost_admin_api::plugins::{DeployedPlugin, RefusedActivation};
 use leadhost_domain::accept::AcceptWord;
 
-/// Returns the words as a request has them.
 pub fn texts(words: &[AcceptWord]) -> Vec<String> {
     words.iter().map(ToString::to_string).collect()
 }
@@ -39,7 +33,6 @@ pub fn explain(refusal: ServiceRefusal, json: bool) -> CommandFailure {
     }
 }
 
-/// Prints the version that an activation made active.
 pub fn say_deployed(deployed: &DeployedPlugin, flags: &ServiceFlags) {
     if let Some(verification) = &deployed.verification {
         verify::show(verification);
@@ -49,19 +42,19 @@ pub fn say_deployed(deployed: &DeployedPlugin, flags: &ServiceFlags) {
 
 /// Prints which version is active now, and where not yet.
 pub fn say_active(deployed: &DeployedPlugin, flags: &ServiceFlags) {
-    say(&safe(&format!(
+    say_line!(
         "{} {} is active ({}, generation {}).",
         deployed.name,
         optional(deployed.version.as_ref()),
         deployed.digest.short(),
         optional(deployed.generation),
-    )));
+    );
     for behind in deployed.behind.iter().flatten() {
-        say(&safe(&format!(
+        say_line!(
             "Not yet active on {}: {}. Follow it with `{}`.",
             behind.host,
             behind.reason,
             flags.command("plugin list"),
-        )));
+        );
     }
 }

@@ -12,7 +12,6 @@ pub enum BodyFormat {
 }
 
 impl BodyFormat {
-    /// Finds the format of a body.
     pub fn detect(body: &[u8]) -> Result<Self, String> {
         let body = without_mark(body);
         let error = match serde_json::from_slice::<IgnoredAny>(body) {
@@ -27,7 +26,6 @@ impl BodyFormat {
         ))
     }
 
-    /// Returns the content type with which a source sends it.
     pub fn content_type(self) -> &'static str {
         match self {
             Self::Json => "application/json",

@@ -1,20 +1,10 @@
 //! `leadhost plugin check`: the trial of an activation, in the service or on this machine.
 
-use std::path::PathBuf;
-
-use clap::Args;
-use serde_json::json;
-
 use super::local::EngineFlags;
-use super::{component_file, project, verifying};
-use crate::cli::client::ServiceAddress;
-use crate::cli::failure::CommandFailure;
-use crate::cli::output::{count, say, say_json};
-use crate::cli::progress::ProgressLine;
-use crate::cli::table::safe;
+use super::{component_file, verifying};
+use crate::cli::prelude::*;
 use leadhost_admin_api::plugins::CheckedPlugin;
 use leadhost_domain::accept::Concern;
-use leadhost_domain::plugin::{Digest, PluginKind};
 use leadhost_plugin::PreparedVersion;
 
 #[derive(Args)]
@@ -30,9 +20,11 @@ pub struct Check {
     service: ServiceAddress,
 }
 
+pub const TRYING: &str = "compiling and running the trial";
+
 impl Check {
     /// Prints what the trial of the plugin shows. It activates nothing.
-    pub async fn run(self) -> Result<(), CommandFailure> {
+    pub async fn run(self) -> CommandResult {
         let wasm = component_file::read(&self.file)?.with_its_cases()?;
         if self.offline {
             return self.here(wasm).await;
@@ -40,17 +32,13 @@ impl Check {
         self.in_the_service(wasm).await
     }
 
-    async fn in_the_service(&self, wasm: Vec<u8>) -> Result<(), CommandFailure> {
+    async fn in_the_service(&self, wasm: Vec<u8>) -> CommandResult {
         const ELSE: &str = "to try it without a service, add --offline";
         let client = self
             .service
             .client()
             .map_err(|failure| failure.also(ELSE))?;
-        let progress = ProgressLine::start("compiling and running the trial");
-        let digest = Digest::compute(&wasm);
-        let request = client.post_wasm("/admin/v1/plugins/check", wasm);
-        let answer = verifying::shown(&client, &progress, &digest.0, request).await;
-        drop(progress);
+        let answer = verifying::send(&client, TRYING, "/admin/v1/plugins/check", wasm).await;
         let answer = answer.map_err(|failure| failure.also(ELSE))?;
         let report = answer.map_err(|refusal| refusal.about(&self.file.to_string_lossy()))?;
         self.engine.show_of(&client).await?;
@@ -58,20 +46,13 @@ impl Check {
         Ok(())
     }
 
-    async fn here(&self, wasm: Vec<u8>) -> Result<(), CommandFailure> {
+    async fn here(&self, wasm: Vec<u8>) -> CommandResult {
         let engine = self.engine.start(self.service.config_file())?;
         engine
             .check_trust(&wasm)
             .map_err(|failure| failure.about(&self.file))?;
-        let progress = ProgressLine::start("compiling and running the trial");
-        let prepared = engine
-            .load(wasm)
-            .await
-            .map_err(|failure| failure.about(&self.file));
-        drop(progress);
-        let prepared = prepared?;
+        let prepared = engine.load_of(&self.file, TRYING, wasm).await?;
         let loaded = &prepared.loaded;
-        project::check_built(&self.file, loaded)?;
         if self.service.json() {
             say_json(&json!({
                 "name": loaded.description.name,
@@ -91,7 +72,6 @@ impl Check {
     }
 }
 
-/// Says that a version has passed its trial on this machine.
 pub fn tried(prepared: &PreparedVersion) -> String {
     let loaded = &prepared.loaded;
     usable(&TriedVersion {
@@ -103,7 +83,6 @@ pub fn tried(prepared: &PreparedVersion) -> String {
     })
 }
 
-/// Prints what the trial in the service shows.
 pub fn show(report: &CheckedPlugin) {
     say(&usable(&TriedVersion {
         name: &report.name,
@@ -126,7 +105,6 @@ pub fn show_concerns(concerns: &[Concern]) {
     }
 }
 
-/// A version that has passed its trial.
 struct TriedVersion<'a> {
     name: &'a str,
     version: &'a str,

@@ -2,8 +2,6 @@
 //! was built. A component is made of a core module here, so that the service and the engine get
 //! only components.
 
-use std::path::{Path, PathBuf};
-
 use leadhost_golden::{
     Case, SECTION_NAME, append_section, load_dir, pack, read_section, unpack, without_custom,
 };
@@ -11,9 +9,7 @@ use leadhost_golden::{
 use super::componentizing::componentize;
 use super::registry::RegistryAddress;
 use super::{project, stale};
-use crate::cli::failure::CommandFailure;
-use crate::cli::output::complain;
-use leadhost_domain::text::quoted;
+use crate::cli::prelude::*;
 use leadhost_plugin::{core_module, signature};
 
 /// The file that the build of every project writes.
@@ -24,7 +20,6 @@ pub const GOLDEN: &str = "golden";
 
 /// A component, and the golden cases of the project that it is built from.
 pub struct ComponentFile {
-    /// The file or the folder as it was named.
     named: PathBuf,
     file: PathBuf,
     component: Vec<u8>,
@@ -35,20 +30,20 @@ pub struct ComponentFile {
 }
 
 /// Reads the plugin in a file or a project's folder. Says if a source was changed after the build.
-pub fn read(path: &Path) -> Result<ComponentFile, CommandFailure> {
+pub fn read(path: &Path) -> CommandResult<ComponentFile> {
     read_with(path, |source, file| {
-        complain(&format!(
+        complain!(
             "{} was changed after the build of {}: build the project again to see the change.",
             source.display(),
             file.display()
-        ));
+        );
         Ok(())
     })
 }
 
 /// Reads the plugin in a file or a project's folder for a command that keeps what the build does.
 /// `stale`: a source may have been changed after the build.
-pub fn read_current(path: &Path, stale: bool) -> Result<ComponentFile, CommandFailure> {
+pub fn read_current(path: &Path, stale: bool) -> CommandResult<ComponentFile> {
     if stale {
         return read(path);
     }
@@ -61,11 +56,11 @@ pub fn read_current(path: &Path, stale: bool) -> Result<ComponentFile, CommandFa
             ),
             Err(_) => "build it again, as its README.md says,".to_owned(),
         };
-        Err(CommandFailure::new(format!(
+        Err(failed!(
             "{} was changed after the build of {}, which still has the code from before",
             source.display(),
             file.display()
-        ))
+        )
         .hint(format!(
             "{build} and run the command again; --stale takes the build as it is"
         )))
@@ -75,8 +70,8 @@ pub fn read_current(path: &Path, stale: bool) -> Result<ComponentFile, CommandFa
 /// Reads the plugin. `changed` gets a source that is newer than the build, and the file of the build.
 fn read_with(
     path: &Path,
-    changed: impl FnOnce(&Path, &Path) -> Result<(), CommandFailure>,
-) -> Result<ComponentFile, CommandFailure> {
+    changed: impl FnOnce(&Path, &Path) -> CommandResult,
+) -> CommandResult<ComponentFile> {
     refuse_registry(path)?;
     let is_project = path.is_dir();
     let (file, golden) = match is_project {
@@ -107,8 +102,7 @@ fn read_with(
     })
 }
 
-/// Refuses an address in a registry, where only a file can be read.
-fn refuse_registry(path: &Path) -> Result<(), CommandFailure> {
+fn refuse_registry(path: &Path) -> CommandResult {
     let address = path.to_string_lossy();
     if !RegistryAddress::is_meant(&address) || path.exists() {
         return Ok(());
@@ -122,34 +116,31 @@ fn refuse_registry(path: &Path) -> Result<(), CommandFailure> {
     )))
 }
 
-/// Reads a file as it is.
-pub fn read_bytes(path: &Path) -> Result<Vec<u8>, CommandFailure> {
-    std::fs::read(path)
-        .map_err(|error| CommandFailure::new(format!("cannot read {}: {error}", path.display())))
+pub fn read_bytes(path: &Path) -> CommandResult<Vec<u8>> {
+    std::fs::read(path).map_err(|error| failed!("cannot read {}: {error}", path.display()))
 }
 
 impl ComponentFile {
     /// Returns the component for the service: with the golden cases of its project, or with
     /// those that it carries already.
-    pub fn with_its_cases(self) -> Result<Vec<u8>, CommandFailure> {
+    pub fn with_its_cases(self) -> CommandResult<Vec<u8>> {
         match &self.golden {
             Some(folder) => Ok(self.with_cases(folder)?.0),
             None => Ok(self.component),
         }
     }
 
-    /// Returns the component with the golden cases of a folder, and their number.
-    pub fn with_cases(&self, folder: &Path) -> Result<(Vec<u8>, usize), CommandFailure> {
+    pub fn with_cases(&self, folder: &Path) -> CommandResult<(Vec<u8>, usize)> {
         let failed = |error: &dyn std::fmt::Display| CommandFailure::new(error.to_string());
         let cases = load_dir(folder).map_err(|error| failed(&error))?;
         if let Some(case) = cases.iter().find(|case| case.expect.is_none()) {
             let own = self.golden.as_deref() == Some(folder);
             let test = test_command(&self.named, (!own).then_some(folder));
-            return Err(CommandFailure::new(format!(
+            return Err(failed!(
                 "the golden case {} of {} has no expectation yet",
                 case.name,
                 folder.display()
-            ))
+            )
             .hint(format!(
                 "`{test} --write` writes what the plugin makes of it: review that"
             )));
@@ -160,29 +151,27 @@ impl ComponentFile {
         Ok((whole, cases.len()))
     }
 
-    /// Returns the component with these golden cases.
-    pub fn with(&self, cases: &[Case]) -> Result<Vec<u8>, CommandFailure> {
+    pub fn with(&self, cases: &[Case]) -> CommandResult<Vec<u8>> {
         let packed = pack(cases).map_err(|error| file_failure(&self.file, &error))?;
         append_section(&self.component, &packed).map_err(|error| file_failure(&self.file, &error))
     }
 
     /// Returns the component without golden cases, and without the signature that covers them:
     /// a trial of it runs no cases.
-    pub fn without_cases(&self) -> Result<Vec<u8>, CommandFailure> {
+    pub fn without_cases(&self) -> CommandResult<Vec<u8>> {
         without_custom(&self.component, SECTION_NAME)
             .and_then(|bare| without_custom(&bare, signature::SECTION))
             .map_err(|error| file_failure(&self.file, &error))
     }
 
     /// Returns the golden cases that the component itself carries, if it carries any.
-    pub fn carried_cases(&self) -> Result<Option<Vec<Case>>, CommandFailure> {
+    pub fn carried_cases(&self) -> CommandResult<Option<Vec<Case>>> {
         let failed = |error: &dyn std::fmt::Display| file_failure(&self.file, error);
         let packed = read_section(&self.component).map_err(|error| failed(&error))?;
         let cases = packed.map(|packed| unpack(&packed)).transpose();
         cases.map_err(|error| failed(&error))
     }
 
-    /// Returns the component as it is in the file, or as it was made of the core module.
     pub fn component(&self) -> &[u8] {
         &self.component
     }
@@ -199,7 +188,6 @@ pub fn without_broken_signature(component: Vec<u8>) -> (Vec<u8>, bool) {
     }
 }
 
-/// Returns the command that tests a plugin, with the folder of its cases if that was named.
 pub fn test_command(file: &Path, golden: Option<&Path>) -> String {
     let text = |path: &Path| quoted(&path.to_string_lossy());
     let golden = golden.map(|folder| format!(" --golden {}", text(folder)));
@@ -208,7 +196,7 @@ pub fn test_command(file: &Path, golden: Option<&Path>) -> String {
 }
 
 fn file_failure(file: &Path, error: &dyn std::fmt::Display) -> CommandFailure {
-    CommandFailure::new(format!("{}: {error}", file.display()))
+    failed!("{}: {error}", file.display())
 }
 
 #[cfg(test)]

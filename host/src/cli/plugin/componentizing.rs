@@ -4,10 +4,9 @@
 use std::io::{Result as IoResult, Write as _};
 use std::process::{Command, Output, Stdio};
 
-use leadhost_domain::limits;
+use crate::cli::prelude::*;
 use leadhost_plugin::COMPILE_EXIT_INVALID;
 
-/// Returns the component of a core module.
 pub fn componentize(module: &[u8]) -> Result<Vec<u8>, String> {
     let output = in_child(module).map_err(|error| {
         format!("the process that makes components cannot be started or read: {error}")

@@ -1,17 +1,10 @@
 //! `leadhost plugin doctor`: the toolchains of the languages on this machine, and how to install those that
 //! are missing.
 
-use std::path::Path;
-
-use clap::Args;
-
 use super::language::Language;
 use super::project;
 use super::toolchain::{NEEDS, Need, ToolState};
-use crate::cli::failure::CommandFailure;
-use crate::cli::output::say;
-use crate::cli::progress::ProgressLine;
-use crate::cli::table::table;
+use crate::cli::prelude::*;
 
 #[derive(Args)]
 pub struct Doctor {
@@ -22,7 +15,7 @@ pub struct Doctor {
 
 impl Doctor {
     /// Prints a row for each thing that the template of a language needs.
-    pub async fn run(self) -> Result<(), CommandFailure> {
+    pub async fn run(self) -> CommandResult {
         let own = project::read(Path::new(".")).ok();
         let own = own.and_then(|project| project.language());
         let needed = self.lang.or(own);
@@ -30,7 +23,7 @@ impl Doctor {
         let progress = ProgressLine::start("asking the toolchains for their versions");
         let mut rows = Vec::new();
         let mut missing = Vec::new();
-        for need in &NEEDS {
+        for need in NEEDS {
             let languages = need.languages.iter().copied().filter(is_asked);
             let languages: Vec<&str> = languages.map(Language::title).collect();
             if !languages.is_empty() {

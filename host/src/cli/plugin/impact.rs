@@ -1,20 +1,10 @@
-//! `leadhost plugin impact`: the effect of a version on the leads that it converted.
-
-use clap::Args;
-
 use super::verify::GivenOptions;
 use super::{named::stored_only, verify, verifying};
-use crate::cli::client::{ServiceAddress, encoded, query};
-use crate::cli::command::ServiceFlags;
-use crate::cli::failure::CommandFailure;
-use crate::cli::output::say;
-use crate::cli::progress::ProgressLine;
-use crate::cli::table::safe;
+use crate::cli::prelude::*;
 use leadhost_admin_api::plugins::{ImpactRequest, VerifiedPlugin};
 use leadhost_admin_api::repairs::RepairFacts;
-use leadhost_domain::clock::{Clock as _, SystemClock};
-use leadhost_domain::plugin::PluginKind;
-use leadhost_domain::time::{self, Micros};
+use leadhost_domain::clock::Clock as _;
+use leadhost_domain::time;
 
 #[derive(Args)]
 pub struct Impact {
@@ -39,7 +29,7 @@ pub struct Impact {
 impl Impact {
     /// Compares a version with another one on the deliveries that it converted, prints the
     /// differences, and names the command that repairs them.
-    pub async fn run(self) -> Result<(), CommandFailure> {
+    pub async fn run(self) -> CommandResult {
         let (name, digest) = stored_only(&self.what, &self.service.flags())?;
         let against = match &self.against {
             Some(against) => Some(parse_against(against, name)?.to_owned()),
@@ -52,15 +42,13 @@ impl Impact {
             ("since", since.clone()),
             ("seconds", self.seconds.map(|seconds| seconds.to_string())),
         ]);
-        let progress = ProgressLine::start("converting stored deliveries with both versions");
         let path = format!("/admin/v1/plugins/{}/impact{query}", encoded(name));
         let request = ImpactRequest {
             digest: digest.to_owned(),
             against,
         };
-        let request = client.post(&path, &request);
-        let answer = verifying::shown(&client, &progress, digest, request).await?;
-        drop(progress);
+        let answer = verifying::ask(&client, verify::COMPARING, (&path, digest), &request).await?;
+        let answer = answer.map_err(CommandFailure::from)?;
         let since = since.as_deref();
         client.print(&answer, |impact| show(impact, since, client.flags()));
         Ok(())
@@ -75,7 +63,7 @@ fn absolute(since: &str) -> String {
 }
 
 /// Returns the digest of another version of the plugin, which is given alone or as `NAME@DIGEST`.
-fn parse_against<'a>(against: &'a str, name: &str) -> Result<&'a str, CommandFailure> {
+fn parse_against<'a>(against: &'a str, name: &str) -> CommandResult<&'a str> {
     match against.rsplit_once('@') {
         None => Ok(against),
         Some((own, digest)) if own == name => Ok(digest),
@@ -87,7 +75,7 @@ fn parse_against<'a>(against: &'a str, name: &str) -> Result<&'a str, CommandFai
 
 fn show(impact: &VerifiedPlugin, since: Option<&str>, flags: &ServiceFlags) {
     match impact.coverage.chosen {
-        0 => say(&safe(&format!(
+        0 => say_line!(
             "No stored delivery{} was converted last by {} {} ({}): there is nothing to repair. Deliveries past their retention are no longer stored.",
             since
                 .map(|since| format!(" since {since}"))
@@ -95,7 +83,7 @@ fn show(impact: &VerifiedPlugin, since: Option<&str>, flags: &ServiceFlags) {
             impact.name,
             impact.version,
             impact.digest.short()
-        ))),
+        ),
         _ => {
             let asked = GivenOptions {
                 since,
@@ -120,14 +108,14 @@ fn show(impact: &VerifiedPlugin, since: Option<&str>, flags: &ServiceFlags) {
             true => format!("plugin rollback {name}"),
             false => format!("plugin activate {name}@{}", other.digest.short()),
         };
-        say(&format!(
+        say!(
             "\n{} converts with the active version. To activate the other one first:\n  {}",
             match impact.kind {
                 Some(PluginKind::Adapter) => "A replay",
                 _ => "A repair",
             },
             flags.command(&command)
-        ));
+        );
     }
     let since = since.map(|since| format!(" --since {since}"));
     if impact.kind == Some(PluginKind::Adapter) {
@@ -138,10 +126,10 @@ fn show(impact: &VerifiedPlugin, since: Option<&str>, flags: &ServiceFlags) {
         impact.digest.short(),
         since.unwrap_or_default(),
     );
-    say(&format!(
+    say!(
         "\nTo convert these deliveries again, without changing what people have edited:\n  {}\nWithout --apply, the changes are only counted. Its receipt can be undone.",
         flags.command(&repair),
-    ));
+    );
 }
 
 /// Returns what can be done about the webhooks that a version of an adapter converted: a repair is about
@@ -156,7 +144,6 @@ fn again(digest: &str, since: Option<&str>, flags: &ServiceFlags) -> String {
     )
 }
 
-/// Returns what a repair has done with the deliveries of the version, and the command that shows it.
 fn repaired(repair: &RepairFacts, flags: &ServiceFlags) -> String {
     let (id, progress) = (repair.id, repair.progress());
     let show = flags.command(&format!("repair show {id}"));

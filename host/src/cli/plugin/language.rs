@@ -33,7 +33,6 @@ impl Language {
         }
     }
 
-    /// Returns the name in sentences.
     pub fn title(self) -> &'static str {
         match self {
             Self::Rust => "Rust",

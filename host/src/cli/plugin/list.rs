@@ -1,15 +1,5 @@
-//! `leadhost plugin list`.
-
-use std::collections::BTreeMap;
-
-use clap::Args;
-
-use crate::cli::client::ServiceAddress;
-use crate::cli::command::ServiceFlags;
-use crate::cli::failure::CommandFailure;
 use crate::cli::open_rollouts;
-use crate::cli::output::say;
-use crate::cli::table::{optional, safe, seconds, table};
+use crate::cli::prelude::*;
 use leadhost_admin_api::keys::{KeyView, Keys};
 use leadhost_admin_api::plugins::{PluginList, PluginView};
 use leadhost_domain::publisher::Publisher;
@@ -21,8 +11,7 @@ pub struct List {
 }
 
 impl List {
-    /// Prints all stored versions.
-    pub async fn run(self) -> Result<(), CommandFailure> {
+    pub async fn run(self) -> CommandResult {
         let client = self.service.client()?;
         let answer = client.get::<PluginList>("/admin/v1/plugins").await?;
         let mut versions = answer.plugins.iter().flat_map(|plugin| &plugin.versions);
@@ -85,16 +74,15 @@ fn show(answer: &PluginList, keys: &[KeyView], flags: &ServiceFlags) {
         say(&safe(&warning));
     }
     for refusal in answer.refusals.iter().take(10) {
-        say(&safe(&format!(
+        say_line!(
             "refused {} {}: {}",
             seconds(refusal.at),
             refusal.origin,
             flags.complete(&refusal.reason)
-        )));
+        );
     }
 }
 
-/// Returns a row for each version.
 fn versions(plugin: &PluginView, keys: &[KeyView]) -> Vec<Vec<String>> {
     plugin
         .versions

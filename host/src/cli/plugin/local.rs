@@ -3,24 +3,14 @@
 
 use std::error::Error as _;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _};
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::SystemTime;
 
-use clap::Args;
 use leadhost_golden::Case;
-use serde::Deserialize;
-use serde_json::Value;
 
-use crate::cli::client::AdminClient;
-use crate::cli::failure::CommandFailure;
-use crate::cli::output::complain;
-use crate::cli::table::safe;
+use super::project;
+use crate::cli::prelude::*;
 use leadhost_admin_api::status::ServiceStatus;
-use leadhost_config::{Config, PluginsSection};
-use leadhost_domain::clock::SystemClock;
-use leadhost_domain::plugin::Digest;
-use leadhost_domain::text::quoted;
+use leadhost_config::PluginsSection;
 use leadhost_pipeline::deploy::DeployError;
 use leadhost_plugin::{EngineError, LoadError, Plugins, PreparedVersion, signature};
 
@@ -45,7 +35,7 @@ pub struct EngineFlags {
 impl EngineFlags {
     /// Starts the engine with the limits of the service's configuration file, or with the default
     /// ones.
-    pub fn start(&self, service_config: Option<&Path>) -> Result<LocalEngine, CommandFailure> {
+    pub fn start(&self, service_config: Option<&Path>) -> CommandResult<LocalEngine> {
         let limits = Config::load(service_config, &[])?.plugins;
         let folder = match &self.cache_dir {
             Some(folder) => folder.clone(),
@@ -61,18 +51,17 @@ impl EngineFlags {
         })
     }
 
-    /// Prints the fingerprint, if it is asked for.
     pub fn show(&self, engine: &LocalEngine) {
         if self.engine {
-            complain(&format!("engine {}", engine.fingerprint()));
+            complain!("engine {}", engine.fingerprint());
         }
     }
 
     /// Prints the fingerprint of the engine of a service, if it is asked for.
-    pub async fn show_of(&self, client: &AdminClient) -> Result<(), CommandFailure> {
+    pub async fn show_of(&self, client: &AdminClient) -> CommandResult {
         if self.engine {
             let status = client.get::<ServiceStatus>("/admin/v1/status").await?;
-            complain(&safe(&format!("engine {}", status.engine)));
+            complain_line!("engine {}", status.engine);
         }
         Ok(())
     }
@@ -97,7 +86,6 @@ impl ConversionOutput {
     }
 }
 
-/// The engine on this machine.
 pub struct LocalEngine {
     pub plugins: Plugins,
     pub limits: PluginsSection,
@@ -107,7 +95,7 @@ pub struct LocalEngine {
 impl LocalEngine {
     /// Refuses a component that the service of this configuration would not take, because none of its
     /// `plugins.trusted_keys` has signed it. A broken signature is left for the trial.
-    pub fn check_trust(&self, component: &[u8]) -> Result<(), CommandFailure> {
+    pub fn check_trust(&self, component: &[u8]) -> CommandResult {
         match signature::signer(component) {
             Ok(signer) if !self.limits.trusted_keys.trust(signer) => {
                 let digest = Digest::compute(component);
@@ -119,7 +107,7 @@ impl LocalEngine {
     }
 
     /// Compiles a component and makes the trial that every activation makes.
-    pub async fn load(&self, wasm: Vec<u8>) -> Result<PreparedVersion, CommandFailure> {
+    pub async fn load(&self, wasm: Vec<u8>) -> CommandResult<PreparedVersion> {
         let prepared = self
             .plugins
             .prepare(wasm)
@@ -129,13 +117,28 @@ impl LocalEngine {
         Ok(prepared)
     }
 
+    /// Loads the plugin of a file, of which the file of its project has to be true. Meanwhile shows `doing`.
+    pub async fn load_of(
+        &self,
+        file: &Path,
+        doing: &str,
+        wasm: Vec<u8>,
+    ) -> CommandResult<PreparedVersion> {
+        let progress = ProgressLine::start(doing);
+        let prepared = self.load(wasm).await;
+        drop(progress);
+        let prepared = prepared.map_err(|failure| failure.about(file))?;
+        project::check_built(file, &prepared.loaded)?;
+        Ok(prepared)
+    }
+
     /// Returns the instructions that a call executes, by the fuel of the engine. They are counted in
     /// an engine of their own, because counting makes a call slower: that of the service does not.
     pub async fn count_instructions(
         &self,
         component: Vec<u8>,
         case: Arc<Case>,
-    ) -> Result<u64, CommandFailure> {
+    ) -> CommandResult<u64> {
         let limits = PluginsSection {
             deadline_ms: self.limits.deadline_ms.saturating_mul(COUNTING_FACTOR),
             // A single call is made, in an instance of its own.
@@ -153,7 +156,6 @@ impl LocalEngine {
         counted.ok_or_else(|| CommandFailure::new("the call did not end in time"))
     }
 
-    /// Returns the first characters of the engine's fingerprint.
     pub fn fingerprint(&self) -> &str {
         self.plugins.short_fingerprint()
     }
@@ -161,26 +163,25 @@ impl LocalEngine {
 
 fn not_started(error: &EngineError) -> CommandFailure {
     let cause = error.source().map(|cause| format!(": {cause}"));
-    CommandFailure::new(format!("{error}{}", cause.unwrap_or_default()))
+    failed!("{error}{}", cause.unwrap_or_default())
         .hint("choose another folder for compiled code with --cache-dir")
 }
 
-/// Shows what the plugin wrote in its trial, and returns why it is refused.
 pub fn refused(error: &LoadError) -> CommandFailure {
     let LoadError::Tried { function, source } = error else {
         return CommandFailure::new(safe(&error.to_string()));
     };
     for line in source.log() {
-        complain(&format!("plugin: {}", safe(line)));
+        complain!("plugin: {}", safe(line));
     }
-    CommandFailure::new(format!(
+    failed!(
         "`{function}` returned no answer in the plugin's trial: {}",
         safe(&source.to_string())
-    ))
+    )
 }
 
 /// Returns the folder for what programs of this user may compute again.
-fn user_cache() -> Result<PathBuf, CommandFailure> {
+fn user_cache() -> CommandResult<PathBuf> {
     // The specification has programs ignore a path that is not absolute.
     let named = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
     named
@@ -193,12 +194,12 @@ fn user_cache() -> Result<PathBuf, CommandFailure> {
 }
 
 /// Creates the folder for this user alone. A user who can write there controls what the engine executes.
-fn make_private(folder: &Path) -> Result<(), CommandFailure> {
+fn make_private(folder: &Path) -> CommandResult {
     let failed = |error: std::io::Error| {
-        CommandFailure::new(format!(
+        failed!(
             "the folder for compiled code, {}, cannot be used: {error}",
             folder.display()
-        ))
+        )
         .hint("choose another one with --cache-dir")
     };
     std::fs::DirBuilder::new()
@@ -211,10 +212,10 @@ fn make_private(folder: &Path) -> Result<(), CommandFailure> {
     if found.uid() == own && found.permissions().mode() & 0o022 == 0 {
         return Ok(());
     }
-    Err(CommandFailure::new(format!(
+    Err(failed!(
         "other users of this machine may write to the folder for compiled code, {}",
         folder.display()
-    ))
+    )
     .hint(format!(
         "run chmod 700 {} if it is yours, or choose another one with --cache-dir",
         quoted(&folder.to_string_lossy())

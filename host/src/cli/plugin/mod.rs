@@ -38,20 +38,12 @@ mod unstored;
 mod verify;
 mod verifying;
 
-use clap::{Args, Subcommand};
-
 use self::answers::{explain, say_deployed, texts};
 use self::named::stored;
 use self::unstored::UnstoredComponent;
-use crate::cli::client::{ServiceAddress, block_on, encoded, query};
-use crate::cli::failure::CommandFailure;
-use crate::cli::output::say;
-use crate::cli::progress::ProgressLine;
-use crate::cli::table::safe;
+use crate::cli::prelude::*;
 use leadhost_admin_api::plugins::{ActivateRequest, RollbackRequest};
 use leadhost_domain::accept::AcceptWord;
-use leadhost_domain::plugin::Digest;
-use leadhost_domain::text::quoted;
 
 #[derive(Subcommand)]
 pub enum Plugin {
@@ -100,8 +92,7 @@ pub enum Plugin {
 }
 
 impl Plugin {
-    /// Runs the subcommand.
-    pub fn run(self) -> Result<(), CommandFailure> {
+    pub fn run(self) -> CommandResult {
         match self {
             Self::New(command) => command.run(),
             Self::Dev(command) => command.run(),
@@ -143,29 +134,21 @@ impl Activate {
     /// Activates a component of a file or a registry, or a stored version that is named as
     /// `NAME@DIGEST`. Calls in flight end on the old version; calls that begin after the answer run
     /// on the new one.
-    pub async fn run(self) -> Result<(), CommandFailure> {
+    pub async fn run(self) -> CommandResult {
         let client = self.service.client()?;
-        let progress = || {
-            ProgressLine::start(
-                "compiling, running the trial, and comparing with the active version",
-            )
-        };
+        let doing = "compiling, running the trial, and comparing with the active version";
         let answer = match stored(&self.what) {
             Some((name, digest)) => {
-                let progress = progress();
                 let path = format!("/admin/v1/plugins/{}/activate", encoded(name));
                 let body = ActivateRequest {
                     digest: digest.to_owned(),
                     accept: texts(&self.accept),
                 };
-                let request = client.try_post(&path, &body);
-                verifying::shown(&client, &progress, digest, request).await?
+                verifying::ask(&client, doing, (&path, digest), &body).await?
             }
             None => {
                 let UnstoredComponent { wasm, source } =
                     unstored::read(&self.what, &client).await?;
-                let progress = progress();
-                let digest = Digest::compute(&wasm);
                 let accept: String = self
                     .accept
                     .iter()
@@ -173,8 +156,7 @@ impl Activate {
                     .collect();
                 let query = query(&[("activate", Some("true".to_owned())), ("source", source)]);
                 let path = format!("/admin/v1/plugins{query}{accept}");
-                let request = client.post_wasm(&path, wasm);
-                verifying::shown(&client, &progress, &digest.0, request).await?
+                verifying::send(&client, doing, &path, wasm).await?
             }
         };
         let deployed =
@@ -197,7 +179,7 @@ pub struct Rollback {
 
 impl Rollback {
     /// Activates the version that served before. It is still compiled, so this is quick.
-    pub async fn run(self) -> Result<(), CommandFailure> {
+    pub async fn run(self) -> CommandResult {
         let client = self.service.client()?;
         let path = format!("/admin/v1/plugins/{}/rollback", encoded(&self.name));
         let request = RollbackRequest {
@@ -209,10 +191,10 @@ impl Rollback {
             say_deployed(deployed, client.flags());
             if let Some(left) = &deployed.previous {
                 let command = format!("plugin impact {}@{}", quoted(&deployed.name), left.short());
-                say(&safe(&format!(
+                say_line!(
                     "To see what the version that was rolled back did to the leads that it converted: `{}`",
                     client.flags().command(&command)
-                )));
+                );
             }
         });
         Ok(())

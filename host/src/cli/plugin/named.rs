@@ -1,10 +1,5 @@
-//! The name of a stored version, as commands take it: NAME@DIGEST.
-
-use std::path::Path;
-
 use super::registry::RegistryAddress;
-use crate::cli::command::ServiceFlags;
-use crate::cli::failure::CommandFailure;
+use crate::cli::prelude::*;
 
 /// Splits `NAME@DIGEST`, which names a stored version. A file of this name, and one in a registry, come
 /// first.
@@ -14,10 +9,7 @@ pub fn stored(what: &str) -> Option<(&str, &str)> {
 }
 
 /// Splits `NAME@DIGEST` where only a stored version can be named.
-pub fn stored_only<'a>(
-    what: &'a str,
-    flags: &ServiceFlags,
-) -> Result<(&'a str, &'a str), CommandFailure> {
+pub fn stored_only<'a>(what: &'a str, flags: &ServiceFlags) -> CommandResult<(&'a str, &'a str)> {
     stored(what).ok_or_else(|| {
         CommandFailure::usage(format!(
             "`{what}` names no stored version: expected NAME@DIGEST, as `{}` shows them",

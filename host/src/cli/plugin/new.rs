@@ -1,28 +1,18 @@
-//! `leadhost plugin new`: writes the project of a plugin from a template of this program.
-
-use std::path::{Path, PathBuf};
-
-use clap::{Args, ValueEnum};
-use serde_json::{Value, json};
+use clap::ValueEnum;
 
 use super::body::{BodyFormat, without_mark};
 use super::component_file::read_bytes;
 use super::language::Language;
 use super::project::{PROJECT_FILE, ProjectFile};
 use super::template::{self, NewProject};
-use crate::cli::failure::CommandFailure;
-use crate::cli::output::say;
+use crate::cli::prelude::*;
 use leadhost_domain::delivery::DeliveryBody;
 use leadhost_domain::exchange::{Place, ValueLocation};
-use leadhost_domain::plugin::PluginKind;
-use leadhost_domain::size;
-use leadhost_domain::text::quoted;
 use leadhost_egress::seal::Secrets;
 use leadhost_http::golden_export::without_persons;
 use leadhost_pipeline::mask::Mask;
 use leadhost_plugin::rules;
 
-/// The golden case that a sample replaces.
 const SAMPLE_CASE: &str = "golden/lead";
 
 /// The file that names the packages of a project in Rust.
@@ -73,8 +63,7 @@ impl KindChoice {
 }
 
 impl New {
-    /// Writes the project into a new folder, and prints the commands that follow.
-    pub fn run(self) -> Result<(), CommandFailure> {
+    pub fn run(self) -> CommandResult {
         check_name(&self.name)?;
         self.refuse_sample_of_adapter()?;
         let mut project = template::project(self.lang, self.kind.kind(), &self.name);
@@ -95,7 +84,7 @@ impl New {
         Ok(())
     }
 
-    fn refuse_sample_of_adapter(&self) -> Result<(), CommandFailure> {
+    fn refuse_sample_of_adapter(&self) -> CommandResult {
         match (self.kind, &self.sample) {
             (KindChoice::Adapter, Some(_)) => Err(CommandFailure::usage(
                 "an adapter takes no --sample: a sample is the delivery of a source, and an adapter has golden cases of sends, answers and webhooks",
@@ -140,7 +129,7 @@ impl New {
             format!("\n  leadhost plugin run . {}", example.arguments(project))
         });
         let blank = if self.sample.is_some() { "\n" } else { "" };
-        say(&format!(
+        say!(
             "Wrote {} in {} to {}. It needs {}; `leadhost plugin doctor` shows what is missing. To try each change at once:\n\n  leadhost plugin dev {}\n\nOr step by step:\n\n  cd {}{build}\n  leadhost plugin test .{write}{run}\n{blank}{publish}",
             self.kind.kind().with_article(),
             self.lang.title(),
@@ -148,7 +137,7 @@ impl New {
             project.toolchain.join(", "),
             quoted(&folder.to_string_lossy()),
             quoted(&folder.to_string_lossy()),
-        ));
+        );
     }
 }
 
@@ -160,7 +149,6 @@ struct ExampleRun {
 }
 
 impl ExampleRun {
-    /// Finds the example of the project, and writes the configuration that it needs to a file of it.
     fn find(kind: PluginKind, project: &mut NewProject) -> Option<Self> {
         let case = match kind {
             PluginKind::Converter => SAMPLE_CASE.to_owned(),
@@ -200,7 +188,7 @@ fn readable_webhook(project: &NewProject) -> Option<String> {
 
 /// The service takes names that begin with a digit or a hyphen; the toolchains name packages after
 /// the plugin, and do not.
-fn check_name(name: &str) -> Result<(), CommandFailure> {
+fn check_name(name: &str) -> CommandResult {
     let refused = |what: String| CommandFailure::usage(format!("NAME: {what}"));
     rules::name(name).map_err(refused)?;
     if name.starts_with(|first: char| first.is_ascii_lowercase()) {
@@ -213,7 +201,7 @@ fn check_name(name: &str) -> Result<(), CommandFailure> {
 
 /// Refuses a name that a package has which the project depends on: Cargo distinguishes packages by their
 /// names.
-fn refuse_name_of_package(name: &str, project: &NewProject) -> Result<(), CommandFailure> {
+fn refuse_name_of_package(name: &str, project: &NewProject) -> CommandResult {
     let lock = project.files.get(LOCK_OF_CARGO);
     let lock = lock.map(|content| String::from_utf8_lossy(content));
     let packages = lock.iter().flat_map(|text| text.lines()).filter(|line| {
@@ -256,7 +244,6 @@ const USUAL_SECRETS: [&str; 20] = [
     "senha",
 ];
 
-/// Masks the credentials in a body, as the service does before a converter reads it.
 fn without_credentials(body: Vec<u8>) -> Vec<u8> {
     let places = USUAL_SECRETS.map(|name| ValueLocation {
         place: Place::Json,
@@ -269,11 +256,9 @@ fn without_credentials(body: Vec<u8>) -> Vec<u8> {
 
 /// Makes the sample the body of the first golden case, whose expectation is then to be written.
 /// `is_raw`: persons and credentials in it stay as they are.
-fn put_sample(project: &mut NewProject, sample: &Path, is_raw: bool) -> Result<(), CommandFailure> {
+fn put_sample(project: &mut NewProject, sample: &Path, is_raw: bool) -> CommandResult {
     let mut body = without_mark(&read_bytes(sample)?).to_vec();
-    let refused = |what: String| {
-        CommandFailure::new(format!("{} cannot be the sample: {what}", sample.display()))
-    };
+    let refused = |what: String| failed!("{} cannot be the sample: {what}", sample.display());
     if body.len() > leadhost_golden::MAX_PACKED_BYTES {
         return Err(refused(format!(
             "it has {}, and the golden cases of a plugin have at most {} together",
@@ -313,7 +298,6 @@ fn put_sample(project: &mut NewProject, sample: &Path, is_raw: bool) -> Result<(
     Ok(())
 }
 
-/// Returns the name of the body's file in a golden case.
 fn body_of_case<'a>(project: &'a NewProject, case: &str) -> &'a str {
     let mut in_case = project.files.keys().filter_map(|path| {
         let name = path.strip_prefix(case)?.strip_prefix('/')?;
@@ -322,10 +306,9 @@ fn body_of_case<'a>(project: &'a NewProject, case: &str) -> &'a str {
     in_case.next().unwrap_or("body.json")
 }
 
-fn refuse_content(folder: &Path) -> Result<(), CommandFailure> {
+fn refuse_content(folder: &Path) -> CommandResult {
     let refused = |what: String| {
-        CommandFailure::new(format!("{} {what}", folder.display()))
-            .hint("name another folder with --dir")
+        failed!("{} {what}", folder.display()).hint("name another folder with --dir")
     };
     match std::fs::read_dir(folder).map(Iterator::count) {
         Ok(0) => Ok(()),
@@ -338,19 +321,17 @@ fn refuse_content(folder: &Path) -> Result<(), CommandFailure> {
     }
 }
 
-fn write(folder: &Path, project: &NewProject) -> Result<(), CommandFailure> {
+fn write(folder: &Path, project: &NewProject) -> CommandResult {
     for (path, content) in &project.files {
         let file = folder.join(path);
         let parent = file.parent().unwrap_or(folder);
         std::fs::create_dir_all(parent)
             .and_then(|()| std::fs::write(&file, content))
             .map_err(|error| {
-                CommandFailure::new(format!("cannot write {}: {error}", file.display())).hint(
-                    format!(
-                        "the project in {} is not complete: remove it, and try again",
-                        folder.display()
-                    ),
-                )
+                failed!("cannot write {}: {error}", file.display()).hint(format!(
+                    "the project in {} is not complete: remove it, and try again",
+                    folder.display()
+                ))
             })?;
     }
     Ok(())

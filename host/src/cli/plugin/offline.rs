@@ -4,14 +4,11 @@
 
 use std::io::{ErrorKind, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
-use std::path::PathBuf;
 
-use clap::Args;
 use leadhost_golden::{SectionError, read_section};
 
 use super::{component_file, signing_key};
-use crate::cli::failure::CommandFailure;
-use crate::cli::output::{count, say};
+use crate::cli::prelude::*;
 use leadhost_plugin::signature;
 
 #[derive(Args)]
@@ -29,7 +26,7 @@ pub struct Pack {
 impl Pack {
     /// Writes the component with the golden cases of the folder to the output file. A core module
     /// becomes a component, also without cases.
-    pub fn run(self) -> Result<(), CommandFailure> {
+    pub fn run(self) -> CommandResult {
         let read = component_file::read(&self.file)?;
         let golden = self.golden.as_ref().or(read.golden.as_ref());
         let (whole, said) = match golden {
@@ -51,10 +48,10 @@ impl Pack {
             }
             None => {
                 if read_section(read.component()) == Err(SectionError::NotAComponent) {
-                    return Err(CommandFailure::new(format!(
+                    return Err(failed!(
                         "{} is neither a component nor a core module",
                         self.file.display()
-                    ))
+                    )
                     .hint("name the file that the build of the plugin writes, or the project's folder"));
                 }
                 return Err(CommandFailure::usage(format!(
@@ -64,10 +61,9 @@ impl Pack {
                 .hint("name their folder with --golden DIR"));
             }
         };
-        std::fs::write(&self.output, whole).map_err(|error| {
-            CommandFailure::new(format!("cannot write {}: {error}", self.output.display()))
-        })?;
-        say(&format!("{} {said}.", self.output.display()));
+        std::fs::write(&self.output, whole)
+            .map_err(|error| failed!("cannot write {}: {error}", self.output.display()))?;
+        say!("{} {said}.", self.output.display());
         Ok(())
     }
 }
@@ -81,13 +77,8 @@ pub struct Keygen {
 impl Keygen {
     /// Writes a new signing key to the file, which only its owner may read, and prints the
     /// public key.
-    pub fn run(self) -> Result<(), CommandFailure> {
-        let failed = |what: &str| {
-            CommandFailure::new(format!(
-                "cannot write a key to {}: {what}",
-                self.file.display()
-            ))
-        };
+    pub fn run(self) -> CommandResult {
+        let failed = |what: &str| failed!("cannot write a key to {}: {what}", self.file.display());
         let key =
             signature::new_key().ok_or_else(|| failed("the system provides no randomness"))?;
         let public =
@@ -104,10 +95,10 @@ impl Keygen {
                 ),
                 _ => failed(&error.to_string()),
             })?;
-        say(&format!(
+        say!(
             "Created the signing key {}: keep it secret, in a place that only the build can read.\nThe publisher of components signed with it is {public}.",
             self.file.display()
-        ));
+        );
         Ok(())
     }
 }
@@ -126,7 +117,7 @@ pub struct Sign {
 
 impl Sign {
     /// Signs the component, in place without `--output`, and prints the public key.
-    pub fn run(self) -> Result<(), CommandFailure> {
+    pub fn run(self) -> CommandResult {
         if self.file.is_dir() && self.output.is_none() {
             return Err(self.needs_output("a folder"));
         }
@@ -140,13 +131,12 @@ impl Sign {
         let not_a_key = || signing_key::not_a_key(&self.key);
         let public = signature::public_key(&key).ok_or_else(not_a_key)?;
         let signed = signature::sign(&component, &key)
-            .map_err(|error| CommandFailure::new(format!("{}: {error}", self.file.display())))?
+            .map_err(|error| failed!("{}: {error}", self.file.display()))?
             .ok_or_else(not_a_key)?;
         let output = self.output.as_ref().unwrap_or(&self.file);
-        std::fs::write(output, signed).map_err(|error| {
-            CommandFailure::new(format!("cannot write {}: {error}", output.display()))
-        })?;
-        say(&format!("{} is signed by {public}.", output.display()));
+        std::fs::write(output, signed)
+            .map_err(|error| failed!("cannot write {}: {error}", output.display()))?;
+        say!("{} is signed by {public}.", output.display());
         Ok(())
     }
 

@@ -2,17 +2,11 @@
 //! writes it, and its commands are the author's to change. What it says of the plugin has to be true: the
 //! file of another project would build, set up and publish that one.
 
-use std::path::Path;
-
 use clap::ValueEnum as _;
-use serde::{Deserialize, Serialize};
 
 use super::language::Language;
 use super::template;
-use crate::cli::failure::CommandFailure;
-use crate::cli::table::safe;
-use leadhost_domain::plugin::PluginKind;
-use leadhost_domain::text::quoted;
+use crate::cli::prelude::*;
 use leadhost_plugin::{Loaded, contracts, rules};
 
 /// The name of the file, in the project's folder.
@@ -20,7 +14,6 @@ pub const PROJECT_FILE: &str = "leadhost.lock";
 
 const HEAD: &str = "# Written by `leadhost plugin new`: the origin of this project. Keep it with the sources.\n# `leadhost plugin dev` runs the commands of `setup` before the first build, and again when a file of\n# `setup_from` has changed; those of `build` make build/plugin.wasm.\n";
 
-/// The content of the file.
 #[derive(Debug, Deserialize, Serialize)]
 pub struct ProjectFile {
     pub name: String,
@@ -41,19 +34,17 @@ pub struct ProjectFile {
 }
 
 impl ProjectFile {
-    /// Returns the text of the file.
     pub fn text(&self) -> String {
         let fields = toml::to_string(self).expect("texts and lists of texts are TOML");
         format!("{HEAD}{fields}")
     }
 
-    /// Returns the language, if it is one of the templates.
     pub fn language(&self) -> Option<Language> {
         Language::from_str(&self.language, false).ok()
     }
 
     /// Refuses values that cannot be those of the project in this folder, before it is built.
-    fn check(&self, folder: &Path) -> Result<(), CommandFailure> {
+    fn check(&self, folder: &Path) -> CommandResult {
         rules::name(&self.name).map_err(|why| {
             let file = folder.join(PROJECT_FILE);
             let why = format!("{}: `name` cannot be {why}", file.display());
@@ -89,25 +80,18 @@ impl ProjectFile {
     }
 }
 
-/// Returns whether a path is the folder of a project.
 pub fn is_project(path: &Path) -> bool {
     path.join(PROJECT_FILE).is_file()
 }
 
 /// Compares what the file of the project says with the plugin that was built. `path`: the folder of the
 /// project; a file, and a folder without the file, agree with any plugin.
-pub fn check_built(path: &Path, loaded: &Loaded) -> Result<(), CommandFailure> {
+pub fn check_built(path: &Path, loaded: &Loaded) -> CommandResult {
     let name = &loaded.description.name;
     check_described(path, loaded.kind, &loaded.contract, name)
 }
 
-/// Compares like [`check_built`], with what a service says of the plugin.
-pub fn check_described(
-    path: &Path,
-    kind: PluginKind,
-    contract: &str,
-    name: &str,
-) -> Result<(), CommandFailure> {
+pub fn check_described(path: &Path, kind: PluginKind, contract: &str, name: &str) -> CommandResult {
     if !is_project(path) {
         return Ok(());
     }
@@ -127,7 +111,6 @@ pub fn check_described(
     Ok(())
 }
 
-/// Returns the contracts whose files are in the folder `wit` of a project.
 fn contracts_beside(folder: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(folder.join("wit"));
     let names = entries.into_iter().flatten().flatten();
@@ -143,7 +126,6 @@ fn contracts_beside(folder: &Path) -> Vec<String> {
     contracts
 }
 
-/// Returns the failure of a key whose value is not that of the project.
 fn wrong(folder: &Path, key: &str, says: &str, should: &str, of: &str) -> CommandFailure {
     CommandFailure::new(safe(&format!(
         "{}: `{key}` is {says:?}, but {of} has {should:?}",
@@ -158,7 +140,7 @@ fn wrong(folder: &Path, key: &str, says: &str, should: &str, of: &str) -> Comman
 const RESTORE: &str = "if the file is that of another project, restore it from your version control, or from a new project of `leadhost plugin new`";
 
 /// Reads the file of the project in a folder. A file without commands gets those of its template.
-pub fn read(folder: &Path) -> Result<ProjectFile, CommandFailure> {
+pub fn read(folder: &Path) -> CommandResult<ProjectFile> {
     let file = folder.join(PROJECT_FILE);
     let shown = file.display();
     if !folder.is_dir() {
@@ -166,29 +148,28 @@ pub fn read(folder: &Path) -> Result<ProjectFile, CommandFailure> {
             true => "is a file, and not the folder of a project",
             false => "does not exist",
         };
-        return Err(CommandFailure::new(format!("{} {what}", folder.display())).hint(NEW));
+        return Err(failed!("{} {what}", folder.display()).hint(NEW));
     }
     let text = std::fs::read_to_string(&file).map_err(|error| match error.kind() {
-        std::io::ErrorKind::NotFound => CommandFailure::new(format!(
+        std::io::ErrorKind::NotFound => failed!(
             "{} is not the project of a plugin: it has no {PROJECT_FILE}",
             folder.display()
-        ))
+        )
         .hint(format!(
             "{NEW}. In a project of your own, write {} with name = \"NAME\", kind = \"converter\" or \"adapter\", and build = [\"COMMAND\"], which makes build/plugin.wasm",
             quoted(&file.to_string_lossy())
         )),
-        _ => CommandFailure::new(format!("cannot read {shown}: {error}")),
+        _ => failed!("cannot read {shown}: {error}"),
     })?;
-    let mut project: ProjectFile = toml::from_str(&text).map_err(|error| {
-        CommandFailure::new(format!("{shown} is not the file of a project: {error}"))
-    })?;
+    let mut project: ProjectFile = toml::from_str(&text)
+        .map_err(|error| failed!("{shown} is not the file of a project: {error}"))?;
     project.check(folder)?;
     if project.build.is_empty() {
         let language = project.language();
         let made =
             language.map(|language| template::project(language, project.kind, &project.name));
         let made = made.ok_or_else(|| {
-            CommandFailure::new(format!("{shown} does not say how the project is built"))
+            failed!("{shown} does not say how the project is built")
                 .hint("add build = [\"COMMAND\"], which makes build/plugin.wasm")
         })?;
         (project.setup, project.setup_from) = (made.setup, made.setup_from);

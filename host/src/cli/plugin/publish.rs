@@ -1,24 +1,16 @@
 //! `leadhost plugin publish`: from a built project to the version that serves, step by step. Each step
 //! can stop it, and the service is changed only by the last one.
 
-use std::path::PathBuf;
-
-use clap::Args;
-
-use super::check::{show as show_check, tried};
+use super::check::{TRYING, show as show_check, tried};
 use super::local::{EngineFlags, LocalEngine};
 use super::{
     answers::{explain, say_active},
     component_file, project, test, verify, verifying,
 };
-use crate::cli::client::{AdminClient, RemoteFlags, ServiceAddress, query};
-use crate::cli::failure::CommandFailure;
-use crate::cli::output::{complain, say, say_json};
-use crate::cli::progress::ProgressLine;
-use crate::cli::table::safe;
+use crate::cli::client::RemoteFlags;
+use crate::cli::prelude::*;
 use leadhost_admin_api::plugins::{CheckedPlugin, DeployedPlugin, VerifiedPlugin};
 use leadhost_domain::accept::AcceptWord;
-use leadhost_domain::plugin::Digest;
 
 #[derive(Args)]
 pub struct Publish {
@@ -53,7 +45,7 @@ const STEPS: u8 = 4;
 impl Publish {
     /// Tries the component here and in the service, compares it with the active version on stored
     /// deliveries, and activates it.
-    pub async fn run(self) -> Result<(), CommandFailure> {
+    pub async fn run(self) -> CommandResult {
         let client = self.service.client_at(self.to.as_deref(), &self.remote)?;
         let component = component_file::read_current(&self.file, self.stale)?;
         let engine = self.engine.start(self.service.config_file())?;
@@ -74,9 +66,9 @@ impl Publish {
     }
 
     /// Makes the trial of an activation on this machine, golden cases included.
-    async fn try_here(&self, engine: &LocalEngine, wasm: Vec<u8>) -> Result<(), CommandFailure> {
+    async fn try_here(&self, engine: &LocalEngine, wasm: Vec<u8>) -> CommandResult {
         self.step(1, "trial on this machine, with the golden cases");
-        let progress = ProgressLine::start("compiling and running the trial");
+        let progress = ProgressLine::start(TRYING);
         let prepared = engine.load(wasm).await;
         drop(progress);
         let prepared = prepared.map_err(|failure| {
@@ -99,13 +91,11 @@ impl Publish {
     }
 
     /// Makes the trial in the service, which knows what an activation would change.
-    async fn check(&self, client: &AdminClient, wasm: Vec<u8>) -> Result<(), CommandFailure> {
+    async fn check(&self, client: &AdminClient, wasm: Vec<u8>) -> CommandResult {
         self.step(2, "trial in the service");
-        let progress = ProgressLine::start("compiling and running the trial");
-        let request = client.post_wasm::<CheckedPlugin>("/admin/v1/plugins/check", wasm);
-        let answer = request.await;
-        drop(progress);
-        let report = answer?.map_err(|refusal| refusal.about(&self.file.to_string_lossy()))?;
+        let answer = verifying::send(client, TRYING, "/admin/v1/plugins/check", wasm).await?;
+        let report: AdminAnswer<CheckedPlugin> =
+            answer.map_err(|refusal| refusal.about(&self.file.to_string_lossy()))?;
         if !client.json() {
             show_check(&report);
         }
@@ -134,19 +124,16 @@ impl Publish {
     }
 
     /// Has the service convert stored deliveries with both versions.
-    async fn compare(&self, client: &AdminClient, wasm: Vec<u8>) -> Result<(), CommandFailure> {
+    async fn compare(&self, client: &AdminClient, wasm: Vec<u8>) -> CommandResult {
         self.step(3, "comparison on stored deliveries");
         let query = query(&[
             ("last", self.last.map(|last| last.to_string())),
             ("seconds", self.seconds.map(|seconds| seconds.to_string())),
         ]);
-        let progress = ProgressLine::start("converting stored deliveries with both versions");
-        let digest = Digest::compute(&wasm);
         let path = format!("/admin/v1/plugins/verify{query}");
-        let request = client.post_wasm::<VerifiedPlugin>(&path, wasm);
-        let answer = verifying::shown(client, &progress, &digest.0, request).await;
-        drop(progress);
-        let verified = answer?.map_err(|refusal| refusal.about(&self.file.to_string_lossy()))?;
+        let answer = verifying::send(client, verify::COMPARING, &path, wasm).await?;
+        let verified: AdminAnswer<VerifiedPlugin> =
+            answer.map_err(|refusal| refusal.about(&self.file.to_string_lossy()))?;
         if !client.json() {
             let asked = verify::GivenOptions::default();
             verify::show_part(&verified, "stored deliveries", &asked);
@@ -167,7 +154,7 @@ impl Publish {
         )))
     }
 
-    async fn activate(&self, client: &AdminClient, wasm: Vec<u8>) -> Result<(), CommandFailure> {
+    async fn activate(&self, client: &AdminClient, wasm: Vec<u8>) -> CommandResult {
         self.step(4, "activation");
         let accept: String = self
             .accept
@@ -175,24 +162,20 @@ impl Publish {
             .map(|word| format!("&accept={word}"))
             .collect();
         let path = format!("/admin/v1/plugins?activate=true{accept}");
-        let progress = ProgressLine::start("activating");
-        let digest = Digest::compute(&wasm);
-        let request = client.post_wasm::<DeployedPlugin>(&path, wasm);
-        let answer = verifying::shown(client, &progress, &digest.0, request).await;
-        drop(progress);
-        let deployed = answer?.map_err(|refusal| {
+        let answer = verifying::send(client, "activating", &path, wasm).await?;
+        let deployed: AdminAnswer<DeployedPlugin> = answer.map_err(|refusal| {
             explain(refusal.about(&self.file.to_string_lossy()), client.json())
         })?;
         client.print(&deployed, |deployed| {
             // The step before has shown the comparison.
             say_active(deployed, client.flags());
             if can_be_rolled_back(deployed) {
-                say(&safe(&format!(
+                say_line!(
                     "`{}` activates the version before it again.",
                     client
                         .flags()
                         .command(&format!("plugin rollback {}", deployed.name))
-                )));
+                );
             }
         });
         Ok(())
@@ -203,7 +186,6 @@ impl Publish {
     }
 }
 
-/// Returns whether another version was active before.
 fn can_be_rolled_back(deployed: &DeployedPlugin) -> bool {
     let before = deployed.previous.as_ref();
     before.is_some_and(|before| *before != deployed.digest)

@@ -1,15 +1,7 @@
-//! `leadhost plugin pull`: writes a component of a registry to a file.
-
 use std::io::{ErrorKind, Write as _};
-use std::path::{Path, PathBuf};
-
-use clap::Args;
 
 use super::registry::{RegistryAddress, RegistryClient, component_limit};
-use crate::cli::client::block_on;
-use crate::cli::failure::CommandFailure;
-use crate::cli::output::say;
-use leadhost_domain::size;
+use crate::cli::prelude::*;
 
 #[derive(Args)]
 pub struct Pull {
@@ -25,8 +17,7 @@ pub struct Pull {
 }
 
 impl Pull {
-    /// Writes the component to the file and prints its address with the digest.
-    pub fn run(self) -> Result<(), CommandFailure> {
+    pub fn run(self) -> CommandResult {
         let limit = component_limit(self.config.as_deref())?;
         let pulled = block_on(async {
             let registry = RegistryClient::new(&self.address).await?;
@@ -38,18 +29,18 @@ impl Pull {
             None => (&new, write_new(&new, &pulled.wasm)),
         };
         written.map_err(|error| {
-            let failure = CommandFailure::new(format!("cannot write {}: {error}", path.display()));
+            let failure = failed!("cannot write {}: {error}", path.display());
             match error.kind() {
                 ErrorKind::AlreadyExists => failure.hint("name the file to replace with -o FILE"),
                 _ => failure,
             }
         })?;
-        say(&format!(
+        say!(
             "{} holds\n{}, {}.",
             path.display(),
             pulled.pinned,
             size::readable(pulled.wasm.len() as u64)
-        ));
+        );
         Ok(())
     }
 }

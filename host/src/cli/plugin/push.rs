@@ -1,15 +1,6 @@
-//! `leadhost plugin push`: puts a component into a registry.
-
-use std::path::PathBuf;
-
-use clap::Args;
-
 use super::component_file;
 use super::registry::{RegistryAddress, RegistryClient, component_limit};
-use crate::cli::client::block_on;
-use crate::cli::failure::CommandFailure;
-use crate::cli::output::say;
-use leadhost_domain::size;
+use crate::cli::prelude::*;
 
 #[derive(Args)]
 pub struct Push {
@@ -25,27 +16,27 @@ pub struct Push {
 
 impl Push {
     /// Puts the component into the registry and prints its address with the digest.
-    pub fn run(self) -> Result<(), CommandFailure> {
+    pub fn run(self) -> CommandResult {
         let limit = component_limit(self.config.as_deref())?;
         let wasm = component_file::read(&self.file)?.with_its_cases()?;
         let bytes = wasm.len();
         if bytes > limit {
-            return Err(CommandFailure::new(format!(
+            return Err(failed!(
                 "{} has {}; at most {} are accepted (plugins.component_mib)",
                 self.file.display(),
                 size::exact(bytes as u64),
                 size::readable(limit as u64)
-            )));
+            ));
         }
         let pinned = block_on(async {
             let registry = RegistryClient::new(&self.address).await?;
             registry.push(wasm, &self.file).await
         })?;
-        say(&format!(
+        say!(
             "{pinned}\nholds {}, {}.",
             self.file.display(),
             size::readable(bytes as u64)
-        ));
+        );
         Ok(())
     }
 }

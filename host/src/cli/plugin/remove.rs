@@ -1,12 +1,5 @@
-//! `leadhost plugin remove`: removes a stored version that nothing names.
-
-use clap::Args;
-
 use super::named::stored_only;
-use crate::cli::client::{ServiceAddress, encoded};
-use crate::cli::failure::CommandFailure;
-use crate::cli::output::say;
-use crate::cli::table::safe;
+use crate::cli::prelude::*;
 use leadhost_admin_api::plugins::RemovedPlugin;
 
 #[derive(Args)]
@@ -19,7 +12,7 @@ pub struct Remove {
 
 impl Remove {
     /// Removes the version from the store. The refusal says what still names it.
-    pub async fn run(self) -> Result<(), CommandFailure> {
+    pub async fn run(self) -> CommandResult {
         let client = self.service.client()?;
         let (name, digest) = stored_only(&self.what, client.flags())?;
         let path = format!(
@@ -35,10 +28,7 @@ impl Remove {
                 digest,
                 removed: _,
             } = removed;
-            say(&safe(&format!(
-                "Removed {name} {version} ({}).",
-                digest.short()
-            )));
+            say_line!("Removed {name} {version} ({}).", digest.short());
         });
         Ok(())
     }

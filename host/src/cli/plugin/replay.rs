@@ -2,36 +2,27 @@
 //! stored, and the result is compared with what the active version makes of them. Nothing is changed in
 //! the service.
 
-use std::collections::{BTreeMap, HashSet};
-use std::path::PathBuf;
-use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::collections::HashSet;
+use std::time::Instant;
 
-use clap::{ArgGroup, Args};
+use clap::ArgGroup;
 
 use super::component_file::ComponentFile;
 use super::local::{EngineFlags, LocalEngine};
 use super::{component_file, project, verify};
 use crate::cli::captures;
-use crate::cli::client::{AdminClient, RemoteFlags, ServiceAddress, query};
-use crate::cli::command::ServiceFlags;
-use crate::cli::failure::CommandFailure;
-use crate::cli::output::{complain, count, say, say_json};
-use crate::cli::progress::ProgressLine;
-use crate::cli::table::{safe, table};
+use crate::cli::client::RemoteFlags;
+use crate::cli::prelude::*;
 use leadhost_admin_api::captures::{
     CaptureView, CapturedConnection, CapturedDeliveries, OutcomeView, ServingVersion,
 };
 use leadhost_admin_api::deliveries::Deliveries;
 use leadhost_admin_api::plugins::{ComparedVersion, VerifiedPlugin};
-use leadhost_config::Config;
 use leadhost_domain::connection::{Connection, ConnectionKind, ConnectionSettings};
 use leadhost_domain::delivery::DeliveryStatus;
 use leadhost_domain::difference::{Coverage, ItemKind, Subject};
 use leadhost_domain::exchange::HttpResponse;
 use leadhost_domain::id::{ConnectionId, DeliveryId};
-use leadhost_domain::limits;
-use leadhost_domain::plugin::{Digest, PluginKind};
 use leadhost_pipeline::connections::Live;
 use leadhost_pipeline::routing::CapturedLive;
 use leadhost_pipeline::verify::compare::{ComparedOutcomes, ComparedSubject, GainedValues};
@@ -80,7 +71,7 @@ pub struct Replay {
 
 impl Replay {
     /// Converts the deliveries here, and prints how the result differs from that of the active version.
-    pub async fn run(self) -> Result<(), CommandFailure> {
+    pub async fn run(self) -> CommandResult {
         let client = self.service.client_at(self.from.as_deref(), &self.remote)?;
         let policy = Config::load(self.service.config_file(), &[])?.verify;
         let read = component_file::read(&self.file)?;
@@ -117,10 +108,10 @@ impl Replay {
         }
         failures.iter().for_each(LocalFailure::show);
         if compared == 0 {
-            return Err(CommandFailure::new(format!(
+            return Err(failed!(
                 "nothing was compared: no such delivery of the plugin {} can be converted, or no version of it is active",
                 safe(&verified.name)
-            ))
+            )
             .hint(format!(
                 "`{}` shows which deliveries there are",
                 client.flags().command("delivery list")
@@ -139,8 +130,7 @@ impl Replay {
         Duration::from_secs(self.seconds)
     }
 
-    /// Returns the ids of the deliveries, newest first.
-    async fn find(&self, client: &AdminClient) -> Result<Vec<DeliveryId>, CommandFailure> {
+    async fn find(&self, client: &AdminClient) -> CommandResult<Vec<DeliveryId>> {
         if !self.deliveries.is_empty() {
             let ids = self.deliveries.iter().map(|text| {
                 text.parse::<DeliveryId>().map_err(|_| {
@@ -171,7 +161,7 @@ impl Replay {
         &self,
         client: &AdminClient,
         status: Option<DeliveryStatus>,
-    ) -> Result<Vec<DeliveryId>, CommandFailure> {
+    ) -> CommandResult<Vec<DeliveryId>> {
         let most = self.last as usize;
         let mut ids = Vec::new();
         let mut before = None;
@@ -235,12 +225,9 @@ struct LocalFailure {
 impl LocalFailure {
     fn show(&self) {
         let reason = safe(&self.reason);
-        complain(&format!(
-            "\nThe component fails on delivery {}: {reason}",
-            self.id
-        ));
+        complain!("\nThe component fails on delivery {}: {reason}", self.id);
         for line in &self.log {
-            complain(&format!("plugin: {}", safe(line)));
+            complain!("plugin: {}", safe(line));
         }
     }
 }
@@ -276,7 +263,7 @@ impl<'a> ReplayedHere<'a> {
         mut ids: Vec<DeliveryId>,
         progress: &ProgressLine,
         budget: Duration,
-    ) -> Result<(), CommandFailure> {
+    ) -> CommandResult {
         let began = Instant::now();
         let name = self.loaded.description.name.clone();
         let mut bytes = 0;
@@ -305,11 +292,7 @@ impl<'a> ReplayedHere<'a> {
         Ok(())
     }
 
-    async fn some(
-        &mut self,
-        captured: CapturedDeliveries,
-        until: Instant,
-    ) -> Result<(), CommandFailure> {
+    async fn some(&mut self, captured: CapturedDeliveries, until: Instant) -> CommandResult {
         self.emptied += captured.emptied.len() as u64;
         self.unknown += captured.unknown.len() as u64;
         self.of_another_plugin += captured.of_another_plugin.len() as u64;
@@ -328,11 +311,7 @@ impl<'a> ReplayedHere<'a> {
         Ok(())
     }
 
-    async fn one(
-        &mut self,
-        capture: CaptureView,
-        connections: &[CapturedLive],
-    ) -> Result<(), CommandFailure> {
+    async fn one(&mut self, capture: CaptureView, connections: &[CapturedLive]) -> CommandResult {
         let kind = match capture.facts.instance_id {
             None => PluginKind::Converter,
             Some(_) => PluginKind::Adapter,
@@ -391,7 +370,6 @@ impl<'a> ReplayedHere<'a> {
         }
     }
 
-    /// Prints what the report does not have.
     fn remark(&self) {
         let name = &self.loaded.description.name;
         let of_another_plugin = format!("of another plugin than {name}");
@@ -410,7 +388,7 @@ impl<'a> ReplayedHere<'a> {
         ] {
             if many > 0 {
                 let many = count(many, "delivery", "deliveries");
-                complain(&safe(&format!("{many}: {what}.")));
+                complain_line!("{many}: {what}.");
             }
         }
         if self.serving.len() > 1 {
@@ -420,7 +398,6 @@ impl<'a> ReplayedHere<'a> {
         }
     }
 
-    /// Returns the report, as the service gives it of a verification.
     fn report(self, drift: Vec<String>) -> VerifiedPlugin {
         let Self { loaded, tally, .. } = self;
         let served = self.serving.into_values().max_by_key(|(_, many)| *many);
@@ -458,25 +435,24 @@ impl<'a> ReplayedHere<'a> {
     }
 }
 
-/// Prints what the active version makes of the deliveries on this machine.
 fn show_active(verified: &VerifiedPlugin, results: &[(DeliveryId, String)], flags: &ServiceFlags) {
     let name = format!("{} {}", verified.name, verified.version);
-    say(&safe(&format!(
+    say_line!(
         "{name} ({}) is the active version, so there is no other to compare it with. Converted here: {} with {}; {} the same as in the service.",
         verified.digest.short(),
         count(verified.deliveries.compared, "delivery", "deliveries"),
         count(verified.deliveries.candidate_leads, "lead", "leads"),
         verified.deliveries.same,
-    )));
+    );
     let rows = results.iter();
     let rows = rows.map(|(id, result)| vec![id.to_string(), result.clone()]);
     let rows: Vec<Vec<String>> = rows.collect();
-    say(&format!("\n{}", table(&["DELIVERY", "RESULT"], &rows)));
+    say!("\n{}", table(&["DELIVERY", "RESULT"], &rows));
     verify::show_differences(&verified.deliveries, ("the service", "this machine"));
-    say(&format!(
+    say!(
         "\n`{}` shows what the service made of a delivery. To compare a change, build it, and replay it again.",
         flags.command("delivery show ID")
-    ));
+    );
 }
 
 /// Returns what a version makes of a delivery, without its values: `2 leads, 1 ignored`.
@@ -515,15 +491,14 @@ fn digest_as_published(read: ComponentFile) -> Option<Digest> {
     match read.with_its_cases() {
         Ok(whole) => Some(Digest::compute(&whole)),
         Err(failure) => {
-            complain(&format!(
+            complain!(
                 "The digest below is that of the component without its golden cases: {failure}"
-            ));
+            );
             None
         }
     }
 }
 
-/// Returns a connection as conversions use it.
 fn captured_live(view: CapturedConnection) -> CapturedLive {
     let kind = match view.instance_id {
         None => ConnectionKind::Source,
@@ -559,11 +534,7 @@ fn captured_live(view: CapturedConnection) -> CapturedLive {
     }
 }
 
-/// Returns the delivery as its plugin gets it.
-fn delivery(
-    capture: &CaptureView,
-    received_by: &Arc<Live>,
-) -> Result<CapturedDelivery, CommandFailure> {
+fn delivery(capture: &CaptureView, received_by: &Arc<Live>) -> CommandResult<CapturedDelivery> {
     let request = &capture.request;
     let body = captures::body(request.body.as_deref(), request.body_base64.as_deref())?;
     let answers = capture.answers.iter().zip(1..).map(|(answer, number)| {
@@ -593,11 +564,10 @@ fn delivery(
             body: body.into(),
         },
         received_by: Arc::clone(received_by),
-        answers: answers.collect::<Result<_, CommandFailure>>()?,
+        answers: answers.collect::<CommandResult<_>>()?,
     })
 }
 
-/// Returns an outcome for comparison.
 fn outcome(view: &OutcomeView) -> Option<VersionOutcome> {
     if let Some(items) = &view.items {
         let items = items.iter().map(|item| {

@@ -1,28 +1,15 @@
-//! `leadhost plugin shadow` and `leadhost plugin rollout`: a stored version beside the active one,
-//! on live deliveries.
-
-use std::time::Duration;
-
-use clap::{Args, Subcommand};
-
 use super::answers::{explain, texts};
 use super::named::stored;
 use super::unstored::{self, UnstoredComponent};
 use super::{verify, verifying};
-use crate::cli::client::{AdminClient, ServiceAddress, encoded, query};
-use crate::cli::command::ServiceFlags;
-use crate::cli::failure::CommandFailure;
-use crate::cli::output::{count, say};
-use crate::cli::progress::ProgressLine;
-use crate::cli::table::{list, optional, safe, seconds, table};
+use crate::cli::prelude::*;
+use crate::cli::table::list;
 use leadhost_admin_api::plugins::DeployedPlugin;
 use leadhost_admin_api::rollouts::{
     RolledBack, RolloutChangeRequest, RolloutConnection, RolloutRequest, RolloutView,
 };
 use leadhost_domain::accept::AcceptWord;
-use leadhost_domain::limits;
 use leadhost_domain::rollout::{RolloutChange, RolloutMode, RolloutStage};
-use leadhost_domain::size;
 use leadhost_domain::time;
 
 #[derive(Args)]
@@ -41,7 +28,7 @@ pub struct Shadow {
 
 impl Shadow {
     /// Starts a shadow: both versions convert deliveries after they were answered.
-    pub async fn run(self) -> Result<(), CommandFailure> {
+    pub async fn run(self) -> CommandResult {
         let client = self.service.client()?;
         let request = RolloutRequest {
             digest: String::new(),
@@ -86,7 +73,7 @@ enum RolloutVerb {
 
 impl Rollout {
     /// Runs the subcommand, or shows the last rollout of the plugin without one.
-    pub async fn run(self) -> Result<(), CommandFailure> {
+    pub async fn run(self) -> CommandResult {
         match self.verb {
             None => {
                 let client = self.service.client()?;
@@ -137,7 +124,7 @@ struct Start {
 
 impl Start {
     /// Starts a canary with a version that is tried and compared as for an activation.
-    async fn run(self) -> Result<(), CommandFailure> {
+    async fn run(self) -> CommandResult {
         let client = self.service.client()?;
         let doing = "comparing with the active version, and loading it on every host";
         let request = RolloutRequest {
@@ -154,7 +141,6 @@ impl Start {
     }
 }
 
-/// The version of a rollout.
 struct Version {
     name: String,
     digest: String,
@@ -168,7 +154,7 @@ async fn version(
     client: &AdminClient,
     what: &str,
     doing: &str,
-) -> Result<(Version, ProgressLine), CommandFailure> {
+) -> CommandResult<(Version, ProgressLine)> {
     if let Some((name, digest)) = stored(what) {
         let version = Version {
             name: name.to_owned(),
@@ -197,7 +183,7 @@ async fn begin(
     what: &str,
     request: RolloutRequest,
     doing: &str,
-) -> Result<(), CommandFailure> {
+) -> CommandResult {
     if let Some(fault) = request.fault() {
         return Err(CommandFailure::usage(in_flags(&fault, request.mode)));
     }
@@ -253,7 +239,7 @@ struct ChangeRollout {
 }
 
 impl ChangeRollout {
-    async fn run(self, change: RolloutChange) -> Result<(), CommandFailure> {
+    async fn run(self, change: RolloutChange) -> CommandResult {
         let client = self.service.client()?;
         let progress = ProgressLine::start("waiting for every host");
         let changed = client
@@ -275,7 +261,7 @@ fn span(text: &str) -> Result<Duration, String> {
 
 fn show(rollout: &RolloutView, flags: &ServiceFlags) {
     let (candidate, stable) = names(rollout);
-    say(&safe(&format!(
+    say_line!(
         "{}: candidate {} ({}), stable {} ({}); {}.",
         rollout.name,
         optional(rollout.candidate.version.as_ref()),
@@ -283,15 +269,15 @@ fn show(rollout: &RolloutView, flags: &ServiceFlags) {
         optional(rollout.stable.version.as_ref()),
         rollout.stable.digest.short(),
         stage(rollout),
-    )));
-    say(&safe(&format!(
+    );
+    say_line!(
         "Started by {} at {}.",
         rollout.started_by,
         seconds(rollout.started_at)
-    )));
+    );
     if let Some(why) = &rollout.why {
         let at = seconds(rollout.stage_at);
-        say(&safe(&format!("Ended at {at}: {why}.")));
+        say_line!("Ended at {at}: {why}.");
     }
     if let Some(last) = &rollout.rolled_back {
         say(&safe(&rolled_back(last)));
@@ -299,31 +285,34 @@ fn show(rollout: &RolloutView, flags: &ServiceFlags) {
     if let Some(warning) = &rollout.warning {
         say(&safe(warning));
     }
-    say(&safe(&format!(
+    say_line!(
         "Compared on {}: {} the same; {} with {stable}, {} with {candidate}.",
         count(rollout.deliveries.compared, "delivery", "deliveries"),
         rollout.deliveries.same,
         count(rollout.deliveries.leads, "lead", "leads"),
         rollout.deliveries.candidate_leads,
-    )));
+    );
     if rollout.stage == RolloutStage::Canary {
-        say(&format!("In this step: {}.", rollout.in_step()));
+        say!("In this step: {}.", rollout.in_step());
     }
-    say(&safe(&format!(
+    say_line!(
         "Served by {candidate}: {}. Saved by {stable} or the version before it: {}. Waiting to be compared: {}. Dropped, not compared: {}.",
-        rollout.served, rollout.saved, rollout.waiting, rollout.dropped,
-    )));
+        rollout.served,
+        rollout.saved,
+        rollout.waiting,
+        rollout.dropped,
+    );
     if let (Some(before), Some(after)) = (rollout.stable_us, rollout.candidate_us) {
-        say(&safe(&format!(
+        say_line!(
             "Mean time of a conversion: {before} µs with {stable}, {after} µs with {candidate}."
-        )));
+        );
     }
     if let (Some(before), Some(after)) = (rollout.stable_bytes, rollout.candidate_bytes) {
-        say(&safe(&format!(
+        say_line!(
             "Mean memory of a conversion: {} with {stable}, {} with {candidate}.",
             size::readable(before),
             size::readable(after)
-        )));
+        );
     }
     verify::show_differences(&rollout.deliveries, (stable, candidate));
     show_failures(rollout, candidate);
@@ -335,28 +324,28 @@ fn show(rollout: &RolloutView, flags: &ServiceFlags) {
     }
     if let Some(checks) = &rollout.checks {
         say("");
-        say(&safe(&format!(
+        say_line!(
             "Other sender checks, compared on {}: {candidate} would refuse {}.",
             count(checks.compared, "delivery", "deliveries"),
             checks.refused.count,
-        )));
+        );
         let groups = [("sender check: passed → refused", &checks.refused)];
         verify::print(&groups, &[], (stable, candidate), "DELIVERY");
     }
     if !rollout.drift.is_empty() {
         say("");
         let drift = rollout.drift.join("; ");
-        say(&safe(&format!("More than the policy allows: {drift}.")));
+        say_line!("More than the policy allows: {drift}.");
     }
     if rollout.stage.is_open() {
         say("");
         let hosts = list(&rollout.hosts);
-        say(&safe(&format!("Hosts that follow: {hosts}")));
+        say_line!("Hosts that follow: {hosts}");
         for behind in &rollout.behind {
             // A panic of a plugin has further lines, which are in the log.
             let reason = behind.reason.lines().next().unwrap_or_default();
             let host = &behind.host;
-            say(&safe(&format!("Not yet on {host}: {reason}")));
+            say_line!("Not yet on {host}: {reason}");
         }
     }
     let commands = next(rollout);
@@ -364,7 +353,7 @@ fn show(rollout: &RolloutView, flags: &ServiceFlags) {
         say("");
     }
     for (what, command) in commands {
-        say(&safe(&format!("{what}: `{}`", flags.command(&command))));
+        say_line!("{what}: `{}`", flags.command(&command));
     }
 }
 
@@ -378,7 +367,6 @@ fn names(rollout: &RolloutView) -> (&str, &str) {
     }
 }
 
-/// Returns when and why a guard rolled the same version back before.
 fn rolled_back(last: &RolledBack) -> String {
     let at = seconds(last.at);
     let why = last.why.as_ref().map(|why| format!(": {why}"));
@@ -388,7 +376,6 @@ fn rolled_back(last: &RolledBack) -> String {
     )
 }
 
-/// Returns the stage, and how far it is.
 fn stage(rollout: &RolloutView) -> String {
     let stage = match rollout.paused {
         true => format!("{} (paused)", rollout.stage),
@@ -402,10 +389,10 @@ fn show_failures(rollout: &RolloutView, candidate: &str) {
     let lines = failures(rollout);
     if !lines.is_empty() {
         say("");
-        say(&safe(&format!("Failures with {candidate}, for example:")));
+        say_line!("Failures with {candidate}, for example:");
     }
     for line in lines {
-        say(&safe(&format!("  {line}")));
+        say_line!("  {line}");
     }
 }
 
@@ -423,7 +410,6 @@ fn failures(rollout: &RolloutView) -> Vec<String> {
     lines.collect()
 }
 
-/// Prints the connections on which the candidate does harm.
 fn show_harmed(connections: &[&RolloutConnection]) {
     let rows: Vec<Vec<String>> = connections
         .iter()
@@ -459,7 +445,7 @@ fn show_harmed(connections: &[&RolloutConnection]) {
     let more = connections.len().saturating_sub(HARMED_SHOWN);
     if more > 0 {
         let more = count(more, "connection", "connections");
-        say(&format!("And {more} more with harm (all: --json)."));
+        say!("And {more} more with harm (all: --json).");
     }
 }
 

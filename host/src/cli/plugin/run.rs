@@ -2,27 +2,16 @@
 //! output, for other programs; notes, log and measures go to standard error.
 
 use std::io::Read as _;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use clap::Args;
 use leadhost_golden::{Call, Case, Delivery};
-use serde_json::{Value, json};
 
 use super::body::BodyFormat;
 use super::component_file::{self, read_bytes};
 use super::local::{ConversionOutput, EngineFlags, LocalEngine};
-use super::project;
-use crate::cli::failure::CommandFailure;
-use crate::cli::output::{complain, say_json};
-use crate::cli::progress::ProgressLine;
-use crate::cli::table::{safe, table};
+use crate::cli::prelude::*;
 use leadhost_admin_api::tried;
 use leadhost_domain::json::too_deep;
-use leadhost_domain::limits;
-use leadhost_domain::plugin::PluginKind;
-use leadhost_domain::size;
 use leadhost_plugin::{CallBudget, CaseAnswer, Loaded};
 
 #[derive(Args)]
@@ -59,7 +48,6 @@ pub struct Run {
     pub engine: EngineFlags,
 }
 
-/// Reads a header as people write it.
 pub fn header(text: &str) -> Result<(String, String), String> {
     let (name, value) = text
         .split_once(':')
@@ -69,7 +57,6 @@ pub fn header(text: &str) -> Result<(String, String), String> {
     Ok((name.trim().to_ascii_lowercase(), value.trim().to_owned()))
 }
 
-/// Reads a field of a query as people write it.
 pub fn field(text: &str) -> Result<(String, String), String> {
     let (name, value) = text
         .split_once('=')
@@ -96,7 +83,7 @@ async fn refused_by_plugin(
 impl Run {
     /// Calls `convert` of a converter or `read-webhook` of an adapter, and shows the answer and what the
     /// call used.
-    pub async fn run(self) -> Result<(), CommandFailure> {
+    pub async fn run(self) -> CommandResult {
         let body = read_body(&self.body)?;
         let config = self.read_config()?;
         let call = self.call(body, config).await?;
@@ -138,22 +125,16 @@ impl Run {
         drop(progress);
         counted
             .inspect_err(|failure| {
-                complain(&format!("The instructions are not counted: {failure}"));
+                complain!("The instructions are not counted: {failure}");
             })
             .ok()
     }
 
-    /// Calls the plugin with this body and this configuration.
-    pub async fn call(&self, body: Vec<u8>, config: Value) -> Result<PluginCall, CommandFailure> {
+    pub async fn call(&self, body: Vec<u8>, config: Value) -> CommandResult<PluginCall> {
         let component = component_file::read(&self.file)?.without_cases()?;
         let engine = self.engine.start(self.service_config.as_deref())?;
-        let progress = ProgressLine::start("compiling");
-        let prepared = engine.load(component.clone()).await;
-        drop(progress);
-        let loaded = prepared
-            .map_err(|failure| failure.about(&self.file))?
-            .loaded;
-        project::check_built(&self.file, &loaded)?;
+        let loading = engine.load_of(&self.file, "compiling", component.clone());
+        let loaded = loading.await?.loaded;
         self.check_config(&engine, &loaded, &config).await?;
         let case = Arc::new(self.case(loaded.kind, body, config));
         let begun = Instant::now();
@@ -169,16 +150,16 @@ impl Run {
     }
 
     /// Reads the configuration of the connection, which is empty if none is named.
-    pub fn read_config(&self) -> Result<Value, CommandFailure> {
+    pub fn read_config(&self) -> CommandResult<Value> {
         let Some(file) = &self.config else {
             return Ok(json!({}));
         };
         let text = read_bytes(file)?;
         let refused = |what: &dyn std::fmt::Display| {
-            CommandFailure::new(format!(
+            failed!(
                 "{} is not a configuration of a connection: {what}",
                 file.display()
-            ))
+            )
             .hint("it is a JSON object; that of the service is named with --service-config")
         };
         let config: Value = serde_json::from_slice(&text).map_err(|error| refused(&error))?;
@@ -193,7 +174,7 @@ impl Run {
         engine: &LocalEngine,
         loaded: &Arc<Loaded>,
         config: &Value,
-    ) -> Result<(), CommandFailure> {
+    ) -> CommandResult {
         let faults = engine
             .plugins
             .config_faults(loaded, vec![config.clone()])
@@ -206,11 +187,11 @@ impl Run {
         if faults.is_empty() {
             return Ok(());
         }
-        let failure = CommandFailure::new(format!(
+        let failure = failed!(
             "the plugin {} does not take this configuration: {}",
             loaded.description.name,
             safe(&faults.join("; "))
-        ));
+        );
         Err(match &self.config {
             Some(file) => failure.about(file),
             None => failure.hint("it needs one: name its file with --config"),
@@ -252,36 +233,34 @@ impl Run {
 
 const CONTENT_TYPE: &str = "content-type";
 
-/// Reads a body as large and as deep as the service takes it.
-pub fn read_body(path: &Path) -> Result<Vec<u8>, CommandFailure> {
+pub fn read_body(path: &Path) -> CommandResult<Vec<u8>> {
     let body = if path == Path::new("-") {
         let mut body = Vec::new();
         std::io::stdin()
             .lock()
             .take(limits::DELIVERY_BYTES as u64 + 1)
             .read_to_end(&mut body)
-            .map_err(|error| CommandFailure::new(format!("cannot read standard input: {error}")))?;
+            .map_err(|error| failed!("cannot read standard input: {error}"))?;
         body
     } else {
         read_bytes(path)?
     };
     if body.len() > limits::DELIVERY_BYTES {
-        return Err(CommandFailure::new(format!(
+        return Err(failed!(
             "the body has more than {}, which the service does not take",
             size::readable(limits::DELIVERY_BYTES as u64)
-        ))
+        )
         .hint("shorten it"));
     }
     if too_deep(&body, limits::JSON_DEPTH) {
-        return Err(CommandFailure::new(format!(
+        return Err(failed!(
             "the body is nested deeper than {} levels: the service refuses it before it calls a plugin",
             limits::JSON_DEPTH
-        )));
+        ));
     }
     Ok(body)
 }
 
-/// A call that was made.
 pub struct PluginCall {
     engine: LocalEngine,
     pub loaded: Arc<Loaded>,
@@ -307,9 +286,9 @@ impl MeasuredRun<'_> {
             show_output(output);
         }
         for line in &self.answer.usage.log {
-            complain(&format!("plugin: {}", safe(line)));
+            complain!("plugin: {}", safe(line));
         }
-        complain(&format!("\n{}", self.table()));
+        complain!("\n{}", self.table());
         let inline = Duration::from_millis(self.engine.limits.inline_ms);
         if self.answer.usage.processor > inline {
             complain(
@@ -415,10 +394,10 @@ fn show_output(output: &Value) {
     };
     say_json(&Value::Array(answer.items));
     if let Some(reply) = answer.reply {
-        complain(&format!("reply: {}", safe(&reply.to_string())));
+        complain!("reply: {}", safe(&reply.to_string()));
     }
     for note in answer.notes {
-        complain(&format!("note: {}", safe(&note)));
+        complain!("note: {}", safe(&note));
     }
 }
 

@@ -1,13 +1,8 @@
-//! The plugins that come with the program.
-
-use std::path::{Path, PathBuf};
-
-use crate::cli::failure::CommandFailure;
+use crate::cli::prelude::*;
 
 /// The folder of plugins of the image.
 const SHARED: &str = "/usr/share/leadhost/plugins";
 
-/// Returns the file of a plugin that came with the program.
 pub fn find(file: &str) -> Option<PathBuf> {
     let files = folders().into_iter().map(|folder| folder.join(file));
     files.into_iter().find(|file| file.is_file())
@@ -18,10 +13,10 @@ pub fn missing(file: &str, before: &[&str]) -> CommandFailure {
     let folders = folders();
     let all = folders.iter().map(|folder| folder.display().to_string());
     let all = before.iter().map(ToString::to_string).chain(all);
-    CommandFailure::new(format!(
+    failed!(
         "{file} is in none of these folders: {}",
         all.collect::<Vec<_>>().join(", ")
-    ))
+    )
     .hint("copy the folder `plugins` that comes with the program to its side, or run `cargo xtask plugins` in the repository")
 }
 

@@ -1,12 +1,10 @@
 //! The file of a signing key: PKCS #8 in PEM, a format that other programs also write.
 
-use std::path::Path;
-
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use zeroize::Zeroizing;
 
-use crate::cli::failure::CommandFailure;
+use crate::cli::prelude::*;
 
 const BEGIN: &str = "-----BEGIN PRIVATE KEY-----";
 const END: &str = "-----END PRIVATE KEY-----";
@@ -14,7 +12,6 @@ const END: &str = "-----END PRIVATE KEY-----";
 /// Characters per line.
 const LINE: usize = 64;
 
-/// Returns the file of a key in PKCS #8, as PEM.
 pub fn to_pem(key: &[u8]) -> Zeroizing<String> {
     let text = Zeroizing::new(STANDARD.encode(key));
     let mut pem = Zeroizing::new(format!("{BEGIN}\n"));
@@ -28,11 +25,11 @@ pub fn to_pem(key: &[u8]) -> Zeroizing<String> {
 }
 
 /// Reads a PEM file and returns its content in PKCS #8. The key itself is not checked.
-pub fn read(path: &Path) -> Result<Zeroizing<Vec<u8>>, CommandFailure> {
+pub fn read(path: &Path) -> CommandResult<Zeroizing<Vec<u8>>> {
     let text = std::fs::read_to_string(path)
         .map(Zeroizing::new)
         .map_err(|error| {
-            CommandFailure::new(format!("cannot read {}: {error}", path.display()))
+            failed!("cannot read {}: {error}", path.display())
                 .hint("name the key file; `leadhost plugin keygen FILE` creates one")
         })?;
     from_pem(&text).ok_or_else(|| not_a_key(path))
@@ -40,7 +37,7 @@ pub fn read(path: &Path) -> Result<Zeroizing<Vec<u8>>, CommandFailure> {
 
 /// Returns the failure for a file without a usable key.
 pub fn not_a_key(path: &Path) -> CommandFailure {
-    CommandFailure::new(format!("{} is not an Ed25519 key in PEM", path.display()))
+    failed!("{} is not an Ed25519 key in PEM", path.display())
         .hint("create one with `leadhost plugin keygen FILE`")
 }
 

@@ -27,7 +27,6 @@ pub fn is_built(name: &str) -> bool {
     name.starts_with('.') || BUILT.contains(&name)
 }
 
-/// Returns a source file of a project that is newer than `built`.
 pub fn newer_source(project: &Path, built: &Path) -> Option<PathBuf> {
     let built = std::fs::metadata(built).and_then(|built| built.modified());
     find(project, built.ok()?, DEPTH)

@@ -19,7 +19,6 @@ mod embedded {
 
 const MANIFEST: &str = "template.toml";
 
-/// A project as its template makes it.
 #[derive(Debug)]
 pub struct NewProject {
     /// The contents by the paths in the project's folder.
@@ -58,7 +57,6 @@ struct Placement {
     to: String,
 }
 
-/// Returns the project of a plugin with this name.
 pub fn project(language: Language, kind: PluginKind, name: &str) -> NewProject {
     let folder = match kind {
         PluginKind::Converter => format!("{}/", language.word()),
@@ -106,7 +104,6 @@ fn read(manifest: &[u8]) -> Manifest {
     toml::from_str(text).expect("a test reads every manifest")
 }
 
-/// Adds a file or a folder of the repository, unchanged.
 fn copy(placement: &Placement, files: &mut BTreeMap<String, Vec<u8>>) {
     for (path, content) in &embedded::BORROWED {
         let Some(rest) = path.strip_prefix(&placement.from) else {
@@ -118,7 +115,6 @@ fn copy(placement: &Placement, files: &mut BTreeMap<String, Vec<u8>>) {
     }
 }
 
-/// Returns the newest contract for plugins of this kind.
 fn contract(kind: PluginKind) -> &'static str {
     plugin::contracts()
         .find(|contract| PluginKind::from_contract(contract) == Some(kind))
@@ -178,7 +174,6 @@ mod tests {
 
     use super::*;
 
-    /// Returns the project of every template, of both kinds.
     fn projects() -> Vec<(Language, PluginKind, NewProject)> {
         let kinds = [PluginKind::Converter, PluginKind::Adapter];
         let languages = Language::value_variants().iter();
@@ -187,7 +182,6 @@ mod tests {
             .collect()
     }
 
-    /// Returns the words of a list in the names of the mapping converter.
     fn words_of_the_mapping_converter(list: &str) -> Vec<&'static str> {
         let source = include_str!("../../../../plugins/converter-mapping/src/names.rs");
         let kind = match list {

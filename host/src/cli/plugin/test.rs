@@ -1,21 +1,11 @@
 //! `leadhost plugin test`: runs golden cases in the engine of this machine, whatever language the plugin
 //! is written in, and writes their expectations.
 
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-
-use clap::Args;
 use leadhost_golden::{Case, load_dir, write_expect};
-use serde_json::Value;
 
 use super::component_file::{self, ComponentFile, GOLDEN};
 use super::local::{ConversionOutput, EngineFlags, LocalEngine};
-use super::project;
-use crate::cli::failure::CommandFailure;
-use crate::cli::output::{complain, count, say};
-use crate::cli::progress::ProgressLine;
-use crate::cli::table::safe;
-use leadhost_domain::limits;
+use crate::cli::prelude::*;
 use leadhost_plugin::{CallError, Loaded};
 
 #[derive(Args)]
@@ -43,20 +33,14 @@ pub struct Test {
 }
 
 impl Test {
-    /// Runs the golden cases, and prints those that fail.
-    pub async fn run(self) -> Result<(), CommandFailure> {
+    pub async fn run(self) -> CommandResult {
         // What is written must be what the sources do.
         let stale = self.stale || !(self.write || self.renew);
         let component = component_file::read_current(&self.file, stale)?;
         let chosen = self.choose(&component)?;
         let engine = self.engine.start(self.service_config.as_deref())?;
-        let progress = ProgressLine::start("compiling");
-        let prepared = engine.load(component.without_cases()?).await;
-        drop(progress);
-        let loaded = prepared
-            .map_err(|failure| failure.about(&self.file))?
-            .loaded;
-        project::check_built(&self.file, &loaded)?;
+        let wasm = component.without_cases()?;
+        let loaded = engine.load_of(&self.file, "compiling", wasm).await?.loaded;
         self.engine.show(&engine);
         let mut tally = TestTally::default();
         let mut crashes = Crashes::default();
@@ -82,8 +66,7 @@ impl Test {
         tally.conclude(&chosen.origin, &command)
     }
 
-    /// Returns the cases to run.
-    fn choose(&self, component: &ComponentFile) -> Result<ChosenCases, CommandFailure> {
+    fn choose(&self, component: &ComponentFile) -> CommandResult<ChosenCases> {
         let here = || Some(PathBuf::from(GOLDEN)).filter(|folder| folder.is_dir());
         let named = self.golden.clone();
         let folder = named.or_else(|| component.golden.clone()).or_else(here);
@@ -105,7 +88,7 @@ impl Test {
         }
         let carried = component.carried_cases()?;
         let cases = carried.ok_or_else(|| {
-            CommandFailure::new(format!("{file} carries no golden cases"))
+            failed!("{file} carries no golden cases")
                 .hint("name the folder of its cases with --golden DIR")
         })?;
         Ok(ChosenCases {
@@ -115,7 +98,6 @@ impl Test {
         })
     }
 
-    /// Runs one case, shows how it fails, and writes its expectation if that is wanted.
     async fn try_case(
         &self,
         engine: &LocalEngine,
@@ -123,7 +105,7 @@ impl Test {
         case: Case,
         folder: Option<&Path>,
         crashes: &mut Crashes,
-    ) -> Result<CaseOutcome, CommandFailure> {
+    ) -> CommandResult<CaseOutcome> {
         let case = Arc::new(case);
         let answer = engine.plugins.answer_case(loaded, Arc::clone(&case)).await;
         let output = match answer.output {
@@ -137,10 +119,7 @@ impl Test {
                 });
             }
             Err(error) => {
-                return Err(CommandFailure::new(format!(
-                    "the case {} could not be run: {error}",
-                    case.name
-                )));
+                return Err(failed!("the case {} could not be run: {error}", case.name));
             }
         };
         let difference = match &case.expect {
@@ -178,7 +157,7 @@ pub async fn write_missing(
     engine: &LocalEngine,
     component: &ComponentFile,
     file: &Path,
-) -> Result<(), CommandFailure> {
+) -> CommandResult {
     let Some(folder) = &component.golden else {
         return Ok(());
     };
@@ -190,34 +169,30 @@ pub async fn write_missing(
     if missing.is_empty() {
         return Ok(());
     }
-    let progress = ProgressLine::start("compiling");
-    let prepared = engine.load(component.without_cases()?).await;
-    drop(progress);
-    let loaded = prepared.map_err(|failure| failure.about(file))?.loaded;
-    project::check_built(file, &loaded)?;
+    let wasm = component.without_cases()?;
+    let loaded = engine.load_of(file, "compiling", wasm).await?.loaded;
     for case in missing {
         let case = Arc::new(case);
         let name = &case.name;
         let answer = engine.plugins.answer_case(&loaded, Arc::clone(&case)).await;
         let output = answer.output.map_err(|error| {
             show_failing(name, &answer.usage.log, &error.to_string());
-            CommandFailure::new(format!("the golden case {} fails", safe(name)))
+            failed!("the golden case {} fails", safe(name))
         })?;
         if has_no_person(&output) {
             return Err(CommandFailure::new(no_person(name)));
         }
         write_expect(folder, name, &output)
             .map_err(|error| CommandFailure::new(error.to_string()))?;
-        complain(&format!(
+        complain!(
             "The golden case {} had no expectation: it has this output now. Review {}.",
             safe(name),
             folder.join(name).join("case.json").display()
-        ));
+        );
     }
     Ok(())
 }
 
-/// The cases of a run.
 struct ChosenCases {
     cases: Vec<Case>,
     /// The folder or the component, for messages.
@@ -243,11 +218,11 @@ fn write_output(
     name: &str,
     output: &Value,
     difference: Option<&str>,
-) -> Result<CaseOutcome, CommandFailure> {
+) -> CommandResult<CaseOutcome> {
     write_expect(folder, name, output).map_err(|error| CommandFailure::new(error.to_string()))?;
     match difference {
-        Some(difference) => say(&format!("renewed {}\n{}", safe(name), indented(difference))),
-        None => say(&format!("wrote {}", safe(name))),
+        Some(difference) => say!("renewed {}\n{}", safe(name), indented(difference)),
+        None => say!("wrote {}", safe(name)),
     }
     Ok(CaseOutcome::Written)
 }
@@ -293,7 +268,6 @@ struct Crash {
 }
 
 impl Crashes {
-    /// Notes a crash, and shows it if there was none like it.
     fn add(&mut self, name: &str, log: Vec<String>, what: String) {
         let mut known = self.0.iter_mut();
         let known = known.find(|crash| is_alike((&crash.log, &crash.what), (&log, &what)));
@@ -314,10 +288,7 @@ impl Crashes {
     /// Names the cases whose crashes were not shown.
     fn conclude(&self) {
         for Crash { name, alike, .. } in self.0.iter().filter(|crash| !crash.alike.is_empty()) {
-            complain(&safe(&format!(
-                "FAILED in the same way as {name}: {}",
-                alike.join(", ")
-            )));
+            complain_line!("FAILED in the same way as {name}: {}", alike.join(", "));
         }
     }
 }
@@ -382,7 +353,7 @@ impl TestTally {
     }
 
     /// Says what passed. It is a failure if a case did not; `command` makes the same test again.
-    fn conclude(&self, origin: &str, command: &str) -> Result<(), CommandFailure> {
+    fn conclude(&self, origin: &str, command: &str) -> CommandResult {
         let failing = self.differing + self.failed + self.late;
         let all = self.passed + self.written + failing + self.untried;
         let cases = |number: u64| count(number, "golden case", "golden cases");
@@ -406,7 +377,7 @@ impl TestTally {
                 cases(self.written)
             );
         }
-        say(&format!("{said}."));
+        say!("{said}.");
         Ok(())
     }
 }

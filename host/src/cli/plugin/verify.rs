@@ -1,17 +1,9 @@
-//! `leadhost plugin verify`: compares a version with the one that serves, on stored deliveries.
-
-use clap::Args;
-
 use super::{check, named::stored, unstored, verifying};
-use crate::cli::client::{ServiceAddress, encoded, query};
-use crate::cli::failure::CommandFailure;
-use crate::cli::output::{count, say};
-use crate::cli::progress::ProgressLine;
-use crate::cli::table::{optional, safe, table};
+use crate::cli::prelude::*;
 use leadhost_admin_api::plugins::{SendDifferences, VerifiedPlugin, VerifyRequest};
 use leadhost_domain::difference::{DifferenceGroup, Differences, FieldDifference};
-use leadhost_domain::limits;
-use leadhost_domain::plugin::Digest;
+
+pub const COMPARING: &str = "converting stored deliveries with both versions";
 
 const NOT_COVERED: &str =
     "Connections of which none was chosen, because there are too many or the time was over";
@@ -39,7 +31,7 @@ pub struct Verify {
 impl Verify {
     /// Compares a component of a file or a registry, or a stored version named as `NAME@DIGEST`, with the version
     /// that serves, and prints the differences.
-    pub async fn run(self) -> Result<(), CommandFailure> {
+    pub async fn run(self) -> CommandResult {
         let client = self.service.client()?;
         let query = query(&[
             ("last", self.last.map(|last| last.to_string())),
@@ -47,24 +39,18 @@ impl Verify {
             ("failed", self.failed.then(|| "true".to_owned())),
             ("seconds", self.seconds.map(|seconds| seconds.to_string())),
         ]);
-        let progress = || ProgressLine::start("converting stored deliveries with both versions");
         let answer = match stored(&self.what) {
             Some((name, digest)) => {
-                let progress = progress();
                 let path = format!("/admin/v1/plugins/{}/verify{query}", encoded(name));
                 let body = VerifyRequest {
                     digest: digest.to_owned(),
                 };
-                let request = client.try_post(&path, &body);
-                verifying::shown(&client, &progress, digest, request).await?
+                verifying::ask(&client, COMPARING, (&path, digest), &body).await?
             }
             None => {
                 let wasm = unstored::read(&self.what, &client).await?.wasm;
-                let progress = progress();
                 let path = format!("/admin/v1/plugins/verify{query}");
-                let digest = Digest::compute(&wasm);
-                let request = client.post_wasm(&path, wasm);
-                verifying::shown(&client, &progress, &digest.0, request).await?
+                verifying::send(&client, COMPARING, &path, wasm).await?
             }
         };
         let verified = answer.map_err(|refusal| refusal.about(&self.what))?;
@@ -127,14 +113,14 @@ pub fn show_part(verified: &VerifiedPlugin, what: &str, asked: &GivenOptions<'_>
         verified.digest.short()
     );
     let Some(other) = &verified.against else {
-        return say(&safe(&format!(
+        return say_line!(
             "No version of {} is active, so there is nothing to compare {candidate} with; {} passed.",
             verified.name,
             golden(verified)
-        )));
+        );
     };
     if other.digest == verified.digest {
-        return say(&safe(&format!(
+        return say_line!(
             "{candidate} is {}, so there is nothing to compare; {} passed.",
             if other.active {
                 "the active version"
@@ -142,7 +128,7 @@ pub fn show_part(verified: &VerifiedPlugin, what: &str, asked: &GivenOptions<'_>
                 "compared with itself"
             },
             golden(verified)
-        )));
+        );
     }
     let other_name = format!(
         "{} ({}{})",
@@ -151,19 +137,19 @@ pub fn show_part(verified: &VerifiedPlugin, what: &str, asked: &GivenOptions<'_>
         if other.active { ", active" } else { "" }
     );
     if verified.coverage.chosen == 0 {
-        say(&safe(&format!(
+        say_line!(
             "No delivery was converted with both {candidate} and {other_name}: {}.",
             why_none(&verified.name, verified.coverage.connections, asked)
-        )));
-        say(&safe(&format!(
+        );
+        say_line!(
             "So nothing shows how it treats real deliveries; {} passed.",
             golden(verified)
-        )));
+        );
         if verified.coverage.connections_not_covered > 0 {
-            say(&format!(
+            say!(
                 "{NOT_COVERED}: {}",
                 verified.coverage.connections_not_covered
-            ));
+            );
         }
         // The activation or the rollout that the configuration bounds has been decided already.
         if !asked.by_policy {
@@ -183,7 +169,7 @@ pub fn show_part(verified: &VerifiedPlugin, what: &str, asked: &GivenOptions<'_>
             verified.deliveries.candidate_leads,
         )
     });
-    say(&safe(&format!(
+    say_line!(
         "{candidate} compared with {other_name} on {}{}: {} the same{}.",
         verified.coverage(what),
         more_of(verified)
@@ -192,7 +178,7 @@ pub fn show_part(verified: &VerifiedPlugin, what: &str, asked: &GivenOptions<'_>
             .unwrap_or_default(),
         verified.deliveries.same,
         leads.unwrap_or_default(),
-    )));
+    );
     if verified.is_part() {
         say("The other deliveries were not compared; the numbers below cover only these.");
     }
@@ -215,15 +201,15 @@ pub fn show_part(verified: &VerifiedPlugin, what: &str, asked: &GivenOptions<'_>
         ),
     ] {
         if many > 0 {
-            say(&format!("{what}: {many}"));
+            say!("{what}: {many}");
         }
     }
     if let Some(cost) = &verified.cost {
-        say(&safe(&format!(
+        say_line!(
             "A conversion takes {} of memory with {own_version}; {} with {other_version}.",
             cost.candidate.text(),
             cost.other.text(),
-        )));
+        );
     }
     show_differences(&verified.deliveries, (&other_version, &own_version));
 }
@@ -238,7 +224,6 @@ fn more_of(verified: &VerifiedPlugin) -> Option<u64> {
     (verified.is_part() && verified.coverage.chosen < more).then_some(more)
 }
 
-/// Returns why there is nothing to compare.
 fn why_none(name: &str, connections: usize, asked: &GivenOptions<'_>) -> String {
     if connections == 0 {
         return "no connection uses the plugin".to_owned();
@@ -281,7 +266,6 @@ fn distinguished(other: (&str, &str), candidate: (&str, &str)) -> (String, Strin
     (name(other), name(candidate))
 }
 
-/// Returns how far both versions agree on sends.
 pub fn agreement(sends: &SendDifferences) -> String {
     format!(
         "Compared on {}: {} the same, {} with another request.",
@@ -291,7 +275,6 @@ pub fn agreement(sends: &SendDifferences) -> String {
     )
 }
 
-/// Prints a table of the differences of sends, if there are any.
 pub fn show_send_differences(sends: &SendDifferences, other: &str, candidate: &str) {
     let groups = [
         ("send fails", &sends.newly_failing),

@@ -1,14 +1,38 @@
-//! Shows the progress of a verification while the request that makes it is under way.
-
 use std::convert::Infallible;
-use std::time::Duration;
 
-use crate::cli::client::AdminClient;
-use crate::cli::progress::ProgressLine;
+use serde::de::DeserializeOwned;
+
+use crate::cli::client::ServiceRefusal;
+use crate::cli::prelude::*;
 use leadhost_admin_api::plugins::{RunningVerifications, VerificationView};
 
 /// Time between two queries.
 const PERIOD: Duration = Duration::from_secs(1);
+
+pub type Answered<T> = Result<AdminAnswer<T>, ServiceRefusal>;
+
+/// Sends a component, and meanwhile shows `doing`, or the progress of its verification.
+pub async fn send<T: DeserializeOwned>(
+    client: &AdminClient,
+    doing: &str,
+    path: &str,
+    wasm: Vec<u8>,
+) -> CommandResult<Answered<T>> {
+    let progress = ProgressLine::start(doing);
+    let digest = Digest::compute(&wasm);
+    shown(client, &progress, &digest.0, client.post_wasm(path, wasm)).await
+}
+
+/// The same for a stored version. `digest` may be its beginning.
+pub async fn ask<T: DeserializeOwned>(
+    client: &AdminClient,
+    doing: &str,
+    (path, digest): (&str, &str),
+    body: &impl Serialize,
+) -> CommandResult<Answered<T>> {
+    let progress = ProgressLine::start(doing);
+    shown(client, &progress, digest, client.try_post(path, body)).await
+}
 
 /// Runs a request, and meanwhile shows the progress of the verification of this version. `digest`: the
 /// digest of the candidate, or its beginning.
@@ -57,7 +81,6 @@ fn line(verification: &VerificationView) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use leadhost_domain::plugin::Digest;
     use leadhost_domain::time::Micros;
 
     #[test]

@@ -1,19 +1,11 @@
-//! `leadhost products import`: streams a catalogue to the service. Refused lines do not stop the
-//! others; they are listed at the end, and the command fails.
-
-use std::path::PathBuf;
 use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use clap::{Args, ValueEnum};
+use clap::ValueEnum;
 
 use super::send::SentFile;
-use crate::cli::client::{AdminClient, encoded};
-use crate::cli::failure::CommandFailure;
-use crate::cli::output::{complain, count, say};
-use crate::cli::progress::ProgressLine;
-use crate::cli::table::{list, safe};
-use crate::cli::verbs::ServiceCommand;
+use crate::cli::prelude::*;
+use crate::cli::table::list;
 use leadhost_admin_api::workspaces::ImportReport;
 use leadhost_pipeline::import;
 
@@ -48,7 +40,7 @@ enum FileFormat {
 }
 
 impl ServiceCommand for ImportProducts {
-    async fn run(self, client: AdminClient) -> Result<(), CommandFailure> {
+    async fn run(self, client: AdminClient) -> CommandResult {
         let format = self.format.map(|format| match format {
             FileFormat::Csv => import::ImportFormat::Csv,
             FileFormat::Ndjson => import::ImportFormat::Ndjson,
@@ -105,8 +97,7 @@ impl ServiceCommand for ImportProducts {
 }
 
 impl ImportProducts {
-    /// Returns a failure unless the whole import succeeded.
-    fn judge(&self, report: &ImportReport, written: Option<u64>) -> Result<(), CommandFailure> {
+    fn judge(&self, report: &ImportReport, written: Option<u64>) -> CommandResult {
         let refused = report.refused;
         let kept = self.replace && !report.replaced;
         let file = self.report.as_ref().map(|path| path.display().to_string());
@@ -139,7 +130,7 @@ fn rate(lines: u64, began: Instant) -> u64 {
 }
 
 fn show(report: &ImportReport, rate: u64) {
-    say(&format!(
+    say!(
         "{} created, {} changed, {} kept, {} removed, {} refused ({} a second).",
         report.created,
         report.changed,
@@ -147,15 +138,12 @@ fn show(report: &ImportReport, rate: u64) {
         report.removed,
         report.refused,
         count(rate, "line", "lines"),
-    ));
+    );
     if !report.ignored.is_empty() {
         let ignored = list(&report.ignored);
-        complain(&safe(&format!("Columns not imported: {ignored}.")));
+        complain_line!("Columns not imported: {ignored}.");
     }
     for problem in report.problems.iter().take(SHOWN) {
-        complain(&safe(&format!(
-            "line {}: {}",
-            problem.line, problem.message
-        )));
+        complain_line!("line {}: {}", problem.line, problem.message);
     }
 }

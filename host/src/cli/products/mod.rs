@@ -1,20 +1,12 @@
-//! `leadhost products`. `import.rs` has the import.
-
 mod import;
 mod send;
 
 use std::collections::BTreeSet;
 
-use clap::Args;
 use hyper::StatusCode;
-use serde::Serialize;
 
-use crate::cli::client::{AdminAnswer, AdminClient, encoded};
 use crate::cli::confirm::confirm;
-use crate::cli::failure::CommandFailure;
-use crate::cli::output::say;
-use crate::cli::table::safe;
-use crate::cli::verbs::{ServiceCommand, verbs};
+use crate::cli::prelude::*;
 use leadhost_admin_api::workspaces::{Owners, ProductRemoved};
 
 verbs! {
@@ -40,7 +32,7 @@ pub struct RemoveProducts {
 }
 
 impl ServiceCommand for RemoveProducts {
-    async fn run(self, client: AdminClient) -> Result<(), CommandFailure> {
+    async fn run(self, client: AdminClient) -> CommandResult {
         let mut seen = BTreeSet::new();
         let once = self.external_ids.iter().filter(|id| seen.insert(*id));
         let wanted: Vec<&String> = once.collect();
@@ -61,7 +53,7 @@ impl ServiceCommand for RemoveProducts {
             match client.try_delete::<ProductRemoved>(&path).await? {
                 Ok(_) => {
                     if !client.json() {
-                        say(&format!("Removed product {}.", safe(id)));
+                        say!("Removed product {}.", safe(id));
                     }
                     removed.push(id);
                 }
@@ -82,7 +74,7 @@ impl ServiceCommand for RemoveProducts {
             return Ok(());
         }
         let named: Vec<String> = unknown.iter().map(|id| format!("`{}`", safe(id))).collect();
-        Err(CommandFailure::new(format!(
+        Err(failed!(
             "the workspace `{}` has no product {}; {}",
             safe(&self.workspace),
             named.join(", "),
@@ -90,7 +82,7 @@ impl ServiceCommand for RemoveProducts {
                 0 => "nothing was removed".to_owned(),
                 count => format!("removed: {count}"),
             }
-        )))
+        ))
     }
 }
 

@@ -6,16 +6,14 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::hash::BuildHasher as _;
 use std::io::{self, BufWriter, Read, Write as _};
-use std::path::{Path, PathBuf};
 use std::pin::Pin;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll};
 
 use hyper::body::{Body, Bytes, Frame};
 use tokio::sync::{mpsc, oneshot};
 
-use crate::cli::failure::CommandFailure;
+use crate::cli::prelude::*;
 use leadhost_pipeline::import::{ImportFormat, ImportReader};
 
 /// Bytes of one piece, and pieces in flight.
@@ -31,15 +29,14 @@ pub struct SentFile {
 }
 
 impl SentFile {
-    /// Opens a file, or standard input for `-`.
-    pub fn open(path: &Path, format: Option<ImportFormat>) -> Result<Self, CommandFailure> {
+    pub fn open(path: &Path, format: Option<ImportFormat>) -> CommandResult<Self> {
         let is_input = path == Path::new("-");
         let name = if is_input {
             "standard input".to_owned()
         } else {
             path.display().to_string()
         };
-        let failed = |error: io::Error| CommandFailure::new(format!("cannot read {name}: {error}"));
+        let failed = |error: io::Error| failed!("cannot read {name}: {error}");
         let mut file: Box<dyn Read + Send> = if is_input {
             Box::new(io::stdin())
         } else {
@@ -113,7 +110,7 @@ impl SentFile {
 }
 
 /// The outcome of reading; with a report, the number of its lines.
-pub type ReadOutcome = Result<Option<u64>, CommandFailure>;
+pub type ReadOutcome = CommandResult<Option<u64>>;
 
 fn by_name(path: &Path) -> Option<ImportFormat> {
     let ending = path.extension()?.to_str()?.to_ascii_lowercase();
@@ -132,7 +129,6 @@ fn by_content(first: &[u8]) -> ImportFormat {
     }
 }
 
-/// The body of the request.
 pub struct ImportBody(mpsc::Receiver<io::Result<Bytes>>);
 
 impl Body for ImportBody {
@@ -161,7 +157,7 @@ struct AllRefused {
 }
 
 impl AllRefused {
-    fn into(path: PathBuf, format: ImportFormat) -> Result<Self, CommandFailure> {
+    fn into(path: PathBuf, format: ImportFormat) -> CommandResult<Self> {
         let file = File::create(&path).map_err(|error| cannot_write(&path, &error))?;
         Ok(Self {
             path,
@@ -174,13 +170,13 @@ impl AllRefused {
         })
     }
 
-    fn push(&mut self, piece: &[u8]) -> Result<(), CommandFailure> {
+    fn push(&mut self, piece: &[u8]) -> CommandResult {
         // The service reports errors of the whole file.
         let _ = self.reader.push(piece, &mut self.rows);
         self.write()
     }
 
-    fn end(mut self) -> Result<u64, CommandFailure> {
+    fn end(mut self) -> CommandResult<u64> {
         let _ = self.reader.end(&mut self.rows);
         self.write()?;
         self.file
@@ -189,7 +185,7 @@ impl AllRefused {
         Ok(self.refused)
     }
 
-    fn write(&mut self) -> Result<(), CommandFailure> {
+    fn write(&mut self) -> CommandResult {
         for row in self.rows.drain(..) {
             let message = match row.read {
                 Err(message) => message,
@@ -214,5 +210,5 @@ impl AllRefused {
 }
 
 fn cannot_write(path: &Path, error: &io::Error) -> CommandFailure {
-    CommandFailure::new(format!("cannot write {}: {error}", path.display()))
+    failed!("cannot write {}: {error}", path.display())
 }

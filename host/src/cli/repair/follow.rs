@@ -1,12 +1,7 @@
 //! Follows a repair, which runs in the service: interrupting the command stops only the following.
 
-use std::time::Duration;
-
 use super::path::path;
-use crate::cli::client::{AdminAnswer, AdminClient};
-use crate::cli::failure::CommandFailure;
-use crate::cli::progress::ProgressLine;
-use crate::cli::table::optional;
+use crate::cli::prelude::*;
 use leadhost_admin_api::repairs::RepairView;
 use leadhost_domain::repair::RepairState;
 
@@ -16,11 +11,10 @@ const PERIOD: Duration = Duration::from_millis(300);
 /// The exit code of a program that Ctrl-C ended.
 const INTERRUPTED: u8 = 130;
 
-/// Shows the progress of a repair until it has ended, and returns it.
 pub async fn to_its_end(
     client: &AdminClient,
     repair: AdminAnswer<RepairView>,
-) -> Result<AdminAnswer<RepairView>, CommandFailure> {
+) -> CommandResult<AdminAnswer<RepairView>> {
     let id = repair.facts.id;
     let progress = ProgressLine::start(&progress_text(&repair));
     let followed = async {
@@ -48,19 +42,18 @@ pub async fn to_its_end(
     ended.unwrap_or_else(|| {
         let flags = client.flags();
         let (show, cancel) = (format!("repair show {id}"), format!("repair cancel {id}"));
-        Err(CommandFailure::new(format!(
-            "no longer following repair {id}, which continues in the service"
-        ))
-        .hint(format!(
-            "see it with `{}`, or end it with `{}`",
-            flags.command(&show),
-            flags.command(&cancel)
-        ))
-        .with_code(INTERRUPTED))
+        Err(
+            failed!("no longer following repair {id}, which continues in the service")
+                .hint(format!(
+                    "see it with `{}`, or end it with `{}`",
+                    flags.command(&show),
+                    flags.command(&cancel)
+                ))
+                .with_code(INTERRUPTED),
+        )
     })
 }
 
-/// Returns the text of the progress line.
 fn progress_text(repair: &RepairView) -> String {
     let facts = &repair.facts;
     match (facts.state, &repair.undo) {

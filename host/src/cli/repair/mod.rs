@@ -1,23 +1,11 @@
-//! `leadhost repair`: replays of all deliveries that a version converted. `leadhost delivery replay
-//! --converted-by` starts one.
-
 mod follow;
 pub mod path;
 mod receipt;
 
-use clap::Args;
-use serde::Serialize;
-use serde_json::json;
-
 use self::path::path;
-use crate::cli::client::{AdminAnswer, AdminClient, query, query_of};
-use crate::cli::failure::CommandFailure;
-use crate::cli::output::{complain, say};
 use crate::cli::page::{PageFlags, show_next_page};
-use crate::cli::table::{optional, safe, say_rows};
-use crate::cli::verbs::{ServiceCommand, verbs};
+use crate::cli::prelude::*;
 use leadhost_admin_api::repairs::{RepairChanges, RepairList, RepairRequest, RepairView};
-use leadhost_domain::limits;
 use leadhost_domain::repair::RepairState;
 
 verbs! {
@@ -33,12 +21,7 @@ verbs! {
     }
 }
 
-/// Starts a repair and, unless detached, follows it to its end.
-pub async fn start(
-    client: &AdminClient,
-    request: &RepairRequest,
-    detach: bool,
-) -> Result<(), CommandFailure> {
+pub async fn start(client: &AdminClient, request: &RepairRequest, detach: bool) -> CommandResult {
     let begun = client.post("/admin/v1/repairs", request).await?;
     followed(client, begun, detach, RepairState::Done).await
 }
@@ -50,7 +33,7 @@ async fn followed(
     begun: AdminAnswer<RepairView>,
     detach: bool,
     expect: RepairState,
-) -> Result<(), CommandFailure> {
+) -> CommandResult {
     let repair = match detach {
         true => begun,
         false => follow::to_its_end(client, begun).await?,
@@ -76,7 +59,7 @@ pub struct ListRepairs {
 }
 
 impl ServiceCommand for ListRepairs {
-    async fn run(self, client: AdminClient) -> Result<(), CommandFailure> {
+    async fn run(self, client: AdminClient) -> CommandResult {
         let path = format!("/admin/v1/repairs{}", query_of(&self));
         let show = |answer: &RepairList| {
             say_rows(&answer.repairs);
@@ -102,7 +85,7 @@ pub struct ShowRepair {
 }
 
 impl ServiceCommand for ShowRepair {
-    async fn run(self, client: AdminClient) -> Result<(), CommandFailure> {
+    async fn run(self, client: AdminClient) -> CommandResult {
         let path = path(&self.id);
         if !self.changes {
             let show = |repair: &RepairView| receipt::show(repair, client.flags());
@@ -123,7 +106,7 @@ fn show_changes(answer: &RepairChanges) {
     }
     say_rows(&answer.changes);
     if let Some(next) = answer.next {
-        complain(&format!("More changes: --after {next}"));
+        complain!("More changes: --after {next}");
     }
 }
 
@@ -134,7 +117,7 @@ pub struct CancelRepair {
 }
 
 impl ServiceCommand for CancelRepair {
-    async fn run(self, client: AdminClient) -> Result<(), CommandFailure> {
+    async fn run(self, client: AdminClient) -> CommandResult {
         let path = format!("{}/cancel", path(&self.id));
         let show = |repair: &RepairView| receipt::show(repair, client.flags());
         client.act(&path, &json!({}), show).await
@@ -151,7 +134,7 @@ pub struct UndoRepair {
 }
 
 impl ServiceCommand for UndoRepair {
-    async fn run(self, client: AdminClient) -> Result<(), CommandFailure> {
+    async fn run(self, client: AdminClient) -> CommandResult {
         let path = format!("{}/undo", path(&self.id));
         let begun = client.post(&path, &json!({})).await?;
         followed(&client, begun, self.detach, RepairState::Undone).await

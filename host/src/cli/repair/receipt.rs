@@ -1,8 +1,4 @@
-//! A repair and the sum of its receipt, in words.
-
-use crate::cli::command::ServiceFlags;
-use crate::cli::output::{count, say};
-use crate::cli::table::{safe, seconds};
+use crate::cli::prelude::*;
 use leadhost_admin_api::repairs::{RepairUndoView, RepairView, RepairedDeliveries, RepairedRows};
 use leadhost_domain::repair::RepairState;
 
@@ -57,7 +53,6 @@ fn lines(repair: &RepairView, flags: &ServiceFlags) -> Vec<String> {
     lines
 }
 
-/// Returns the outcomes of the deliveries.
 fn deliveries(found: Option<u64>, deliveries: &RepairedDeliveries) -> String {
     let replayed = deliveries.replayed;
     let others = deliveries.others();
@@ -76,7 +71,6 @@ fn deliveries(found: Option<u64>, deliveries: &RepairedDeliveries) -> String {
     }
 }
 
-/// Returns the changes that were made, or would be.
 fn changes(repair: &RepairView) -> String {
     let contacts = rows(&repair.contacts, "contact", "contacts");
     let deals = rows(&repair.deals, "deal", "deals");

@@ -3,18 +3,14 @@
 //! inbox, applies the workspace file, and writes everything that a client needs to the keys file
 //! in plain text. In production use `leadhost apply`.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
-use std::sync::Arc;
+use std::collections::BTreeSet;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use serde_json::{Value, json};
 
 use super::local_files::write_private;
 use crate::cli::client::KEY_FILE;
-use crate::cli::command::ServiceFlags;
-use crate::cli::failure::CommandFailure;
+use crate::cli::prelude::*;
 use crate::cli::workspace_file;
 use leadhost_domain::connection::{Connection, ConnectionKind};
 use leadhost_domain::exchange::{Scheme, SenderCheck};
@@ -33,7 +29,7 @@ pub async fn run(
     file: &Path,
     keys: &Path,
     flags: &ServiceFlags,
-) -> Result<(), CommandFailure> {
+) -> CommandResult {
     if keys.exists() {
         return Ok(());
     }
@@ -84,7 +80,7 @@ pub async fn run(
 }
 
 /// Returns whether another host or an earlier start created this workspace.
-async fn is_there(pipeline: &Arc<Pipeline>, declared: &Value) -> Result<bool, CommandFailure> {
+async fn is_there(pipeline: &Arc<Pipeline>, declared: &Value) -> CommandResult<bool> {
     let slug = declared["workspace"]["slug"].as_str();
     let workspaces = pipeline.core.store.workspaces().await;
     let workspaces = workspaces.map_err(|error| CommandFailure::new(error.to_string()))?;
@@ -142,13 +138,13 @@ fn refused(file: &Path, error: ApplyError) -> CommandFailure {
                 .iter()
                 .map(|problem| format!("{}: {}", problem.path, problem.message))
                 .collect();
-            CommandFailure::new(format!(
+            failed!(
                 "{} was not applied:\n  {}",
                 file.display(),
                 lines.join("\n  ")
-            ))
+            )
         }
-        other => CommandFailure::new(format!("{} was not applied: {other}", file.display())),
+        other => failed!("{} was not applied: {other}", file.display()),
     };
     failure.hint(
         "correct the file, or start without --first-apply; plugins come from the inbox (--inbox)",
@@ -161,7 +157,7 @@ async fn key(
     pipeline: &Arc<Pipeline>,
     report: &ApplyOutcome,
     kind: KeyKind,
-) -> Result<String, CommandFailure> {
+) -> CommandResult<String> {
     let made = report
         .keys
         .iter()
@@ -214,7 +210,7 @@ async fn proofs(
     pipeline: &Arc<Pipeline>,
     report: &ApplyOutcome,
     kind: ConnectionKind,
-) -> Result<Proofs, CommandFailure> {
+) -> CommandResult<Proofs> {
     let failed = |error: &dyn std::fmt::Display| CommandFailure::new(error.to_string());
     let connections = pipeline
         .core

@@ -1,28 +1,21 @@
 //! The first admin key. The service creates it when it has no valid admin key, and writes it to
 //! the data folder.
 
-use std::path::Path;
-use std::sync::Arc;
-
 use crate::cli::client::KEY_FILE;
-use crate::cli::command::ServiceFlags;
-use crate::cli::failure::CommandFailure;
+use crate::cli::prelude::*;
 use leadhost_domain::key::{KeyKind, Role};
 use leadhost_pipeline::Pipeline;
 use leadhost_pipeline::apply::{KeyRequest, mint};
 
 use super::local_files::write_private;
 
-/// Creates an admin key if there is no valid one, or if `another` is set.
 pub async fn ensure(
     pipeline: &Arc<Pipeline>,
     folder: &Path,
     another: bool,
     flags: &ServiceFlags,
-) -> Result<(), CommandFailure> {
-    let failed = |error: &dyn std::fmt::Display| {
-        CommandFailure::new(format!("cannot create an admin key: {error}"))
-    };
+) -> CommandResult {
+    let failed = |error: &dyn std::fmt::Display| failed!("cannot create an admin key: {error}");
     let now = pipeline.core.clock.now();
     let keys = pipeline
         .core

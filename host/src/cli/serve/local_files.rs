@@ -3,12 +3,9 @@
 
 use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt as _;
-use std::path::{Path, PathBuf};
-
-use serde_json::json;
 
 use crate::cli::client::{ADDRESSES_FILE, ServiceFile};
-use crate::cli::failure::CommandFailure;
+use crate::cli::prelude::*;
 use leadhost_http::listen::Addresses;
 
 /// The file of addresses, which exists while the service runs.
@@ -18,12 +15,7 @@ pub struct AddressesFile {
 }
 
 impl AddressesFile {
-    /// Writes the addresses and the id of the process to `service.json` in the folder.
-    pub fn write(
-        folder: &Path,
-        addresses: &Addresses,
-        has_tls: bool,
-    ) -> Result<Self, CommandFailure> {
+    pub fn write(folder: &Path, addresses: &Addresses, has_tls: bool) -> CommandResult<Self> {
         let path = folder.join(ADDRESSES_FILE);
         let content = json!(ServiceFile {
             admin: addresses.admin.to_string(),
@@ -49,7 +41,7 @@ impl Drop for AddressesFile {
 }
 
 /// Writes a file atomically, readable by its owner only.
-pub fn write_private(path: &Path, text: &str) -> Result<(), CommandFailure> {
+pub fn write_private(path: &Path, text: &str) -> CommandResult {
     let mut new = path.as_os_str().to_owned();
     new.push(".new");
     let new = PathBuf::from(new);
@@ -68,8 +60,7 @@ pub fn write_private(path: &Path, text: &str) -> Result<(), CommandFailure> {
         file.sync_all()?;
         std::fs::rename(&new, path)
     };
-    write()
-        .map_err(|error| CommandFailure::new(format!("cannot write {}: {error}", path.display())))
+    write().map_err(|error| failed!("cannot write {}: {error}", path.display()))
 }
 
 /// Returns the lines of `try-it.sh` beside the workspace file, with the paths of this service

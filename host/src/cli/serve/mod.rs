@@ -9,24 +9,14 @@ pub(super) mod sealing;
 mod start_turn;
 
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _};
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::time::Duration;
-
-use clap::Args;
 
 use self::start_turn::StartTurn;
-use super::command::ServiceFlags;
-use super::failure::CommandFailure;
-use super::output::say;
 use crate::app::App;
-use leadhost_config::Config;
+use crate::cli::prelude::*;
 use leadhost_config::memory;
 use leadhost_config::shutdown::{self, Shutdown};
-use leadhost_domain::clock::{DatabaseClock, SharedClock, SystemClock};
-use leadhost_domain::limits;
+use leadhost_domain::clock::{DatabaseClock, SharedClock};
 use leadhost_domain::phone;
-use leadhost_domain::text::quoted;
 use leadhost_http::listen::{self, Addresses, StartError};
 use leadhost_pipeline::core::Core;
 use leadhost_pipeline::{self as pipeline, Pipeline, deploy, fleet};
@@ -80,7 +70,7 @@ pub struct Serve {
 
 impl Serve {
     /// Runs the service until it is stopped.
-    pub fn run(self) -> Result<(), CommandFailure> {
+    pub fn run(self) -> CommandResult {
         memory::give_back_what_is_large();
         let overrides = self.overrides()?;
         let file = self.config.as_deref();
@@ -95,15 +85,14 @@ impl Serve {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .enable_all()
             .build()
-            .map_err(|error| CommandFailure::new(format!("cannot start: {error}")))?;
+            .map_err(|error| failed!("cannot start: {error}"))?;
         let served = runtime.block_on(self.serve(config, &location));
         // All decisions are written. Work that remains on a thread can be dropped.
         runtime.shutdown_timeout(THREAD_PATIENCE);
         served
     }
 
-    /// Returns the keys of the configuration that the command line sets.
-    fn overrides(&self) -> Result<Vec<(String, String)>, CommandFailure> {
+    fn overrides(&self) -> CommandResult<Vec<(String, String)>> {
         let mut overrides = Vec::new();
         for text in &self.set {
             let (key, value) = text.split_once('=').ok_or_else(|| {
@@ -128,7 +117,7 @@ impl Serve {
         Ok(overrides)
     }
 
-    async fn serve(self, config: Config, location: &StoreLocation) -> Result<(), CommandFailure> {
+    async fn serve(self, config: Config, location: &StoreLocation) -> CommandResult {
         let folder = config.store.data_dir.clone();
         let data_dir = self.data_dir.as_deref().map(Path::new);
         let flags = ServiceFlags::new(data_dir, self.config.as_deref(), None);
@@ -142,7 +131,7 @@ impl Serve {
         // From here on a signal stops the service gracefully.
         let patience = app.core.config.server.drain_seconds + limits::STOP_DEADLINE.as_secs();
         shutdown::on_signals(app.core.shutdown.clone(), Duration::from_secs(patience))
-            .map_err(|error| CommandFailure::new(format!("cannot listen for signals: {error}")))?;
+            .map_err(|error| failed!("cannot listen for signals: {error}"))?;
         // Plugins may take minutes to compile: a signal does not wait for them.
         tokio::select! {
             loaded = load(&app.pipeline) => loaded?,
@@ -188,7 +177,7 @@ impl Serve {
         config: Config,
         location: &StoreLocation,
         flags: &ServiceFlags,
-    ) -> Result<App, CommandFailure> {
+    ) -> CommandResult<App> {
         let folder = config.store.data_dir.clone();
         let clock: SharedClock = match location {
             StoreLocation::File(_) => Arc::new(SystemClock),
@@ -228,8 +217,7 @@ impl Serve {
     }
 }
 
-/// Loads the active versions, and joins the other hosts.
-async fn load(pipeline: &Arc<Pipeline>) -> Result<(), CommandFailure> {
+async fn load(pipeline: &Arc<Pipeline>) -> CommandResult {
     deploy::load_active(pipeline)
         .await
         .map_err(|error| CommandFailure::new(error.to_string()))?;
@@ -275,12 +263,12 @@ fn within_files(mut config: Config) -> Config {
 
 /// Creates the data folder, accessible to its owner only: it holds the store, the sealing key and
 /// the admin key.
-fn make_folder(folder: &Path) -> Result<(), CommandFailure> {
+fn make_folder(folder: &Path) -> CommandResult {
     let failed = |error: std::io::Error| {
-        CommandFailure::new(format!(
+        failed!(
             "cannot create the data folder {}: {error}",
             folder.display()
-        ))
+        )
         .hint("choose another one with --data-dir")
     };
     std::fs::DirBuilder::new()
@@ -292,10 +280,10 @@ fn make_folder(folder: &Path) -> Result<(), CommandFailure> {
     let (mode, owner) = (found.permissions().mode(), found.uid());
     let own = rustix::process::geteuid().as_raw();
     if owner != own {
-        return Err(CommandFailure::new(format!(
+        return Err(failed!(
             "the data folder {} belongs to another user of this machine (id {owner}; the service runs as {own}), who may read and change it",
             folder.display()
-        ))
+        )
         .hint(format!(
             "run chown {own} {}, or run the service as the owner of the folder",
             quoted(&folder.to_string_lossy())
@@ -304,11 +292,11 @@ fn make_folder(folder: &Path) -> Result<(), CommandFailure> {
     if mode & 0o077 == 0 {
         return Ok(());
     }
-    Err(CommandFailure::new(format!(
+    Err(failed!(
         "other users of this machine may use the data folder {} (mode {:o}), and it holds keys and people's data",
         folder.display(),
         mode & 0o777
-    ))
+    )
     .hint(format!(
         "run chmod 700 {}; if you may not change that folder, create one inside it and name it with --data-dir",
         quoted(&folder.to_string_lossy())

@@ -4,10 +4,8 @@
 //! a secret is sealed with it: its id is in the store of both kinds.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 
-use crate::cli::command::ServiceFlags;
-use crate::cli::failure::CommandFailure;
+use crate::cli::prelude::*;
 use leadhost_egress::seal::{self, Environment, KeyError, Sealer};
 use leadhost_store::{Store, StoreError};
 
@@ -21,7 +19,7 @@ pub async fn sealer(
     folder: &Path,
     another: bool,
     flags: &ServiceFlags,
-) -> Result<Sealer, CommandFailure> {
+) -> CommandResult<Sealer> {
     let failed = |error: &dyn std::fmt::Display| CommandFailure::new(error.to_string());
     let environment = Environment::read();
     let known = store.sealing_key().await.map_err(|error| failed(&error))?;
@@ -31,9 +29,9 @@ pub async fn sealer(
         && !Sealer::has_key(folder, &environment)
     {
         // A key generated here would be a different one.
-        return Err(CommandFailure::new(format!(
+        return Err(failed!(
             "the secrets in the database are sealed with key {known}, and this host has no key"
-        ))
+        )
         .hint(HINT));
     }
     let is_settled = another || (store.is_shared() && known.is_some());
@@ -71,15 +69,14 @@ pub async fn sealer(
         .await
         .map_err(|error| failed(&error))?;
     if counts != own {
-        return Err(CommandFailure::new(format!(
+        return Err(failed!(
             "the secrets in the database are sealed with key {counts}, and this host has key {own}"
-        ))
+        )
         .hint(HINT));
     }
     Ok(sealer)
 }
 
-/// Returns the ids of the keys that the secrets of the store's connections are sealed with.
 async fn keys_of_secrets(store: &Store) -> Result<BTreeSet<String>, StoreError> {
     let connections = store.connections(None).await?;
     let sealed = connections.iter().map(|connection| &connection.sealed);

@@ -1,12 +1,9 @@
 //! Hosts that start at the same time on one database take turns for their first steps: one of them
 //! creates the first admin key and applies the first workspace file, and the others find them.
 
-use std::sync::Arc;
-use std::time::Duration;
-
 use tokio::task::JoinHandle;
 
-use crate::cli::failure::CommandFailure;
+use crate::cli::prelude::*;
 use leadhost_pipeline::Pipeline;
 use leadhost_pipeline::fleet::FleetJob;
 
@@ -21,7 +18,7 @@ const JOB: &str = "first start";
 impl StartTurn {
     /// Waits until no other host is at its first steps. If a host dies during them, its turn ends
     /// when its lease of the job expires.
-    pub async fn wait(pipeline: &Arc<Pipeline>) -> Result<Self, CommandFailure> {
+    pub async fn wait(pipeline: &Arc<Pipeline>) -> CommandResult<Self> {
         if !pipeline.core.store.is_shared() {
             return Ok(Self(None));
         }

@@ -1,16 +1,9 @@
-//! `leadhost status`: shows the state of the running service, and what is wrong with it.
-
-use clap::Args;
 use hyper::StatusCode;
 
-use crate::cli::client::{AdminClient, ServiceRefusal};
-use crate::cli::command::ServiceFlags;
-use crate::cli::failure::CommandFailure;
+use crate::cli::client::ServiceRefusal;
 use crate::cli::open_rollouts;
-use crate::cli::output::{count, say};
 use crate::cli::overview;
-use crate::cli::table::{optional, safe, say_more_rows, seconds};
-use crate::cli::verbs::ServiceCommand;
+use crate::cli::prelude::*;
 use leadhost_admin_api::audit::Audit;
 use leadhost_admin_api::deliveries::Deliveries;
 use leadhost_admin_api::hosts::{HostView, ListedHost};
@@ -19,13 +12,12 @@ use leadhost_admin_api::repairs::RepairList;
 use leadhost_admin_api::rollouts::RolloutList;
 use leadhost_admin_api::status::ServiceStatus;
 use leadhost_domain::host_names;
-use leadhost_domain::limits;
 
 #[derive(Args)]
 pub struct ShowStatus {}
 
 impl ServiceCommand for ShowStatus {
-    async fn run(self, client: AdminClient) -> Result<(), CommandFailure> {
+    async fn run(self, client: AdminClient) -> CommandResult {
         let status = match client.try_get("/admin/v1/status").await? {
             Ok(status) => status,
             Err(refusal) if refusal.status == StatusCode::SERVICE_UNAVAILABLE => {
@@ -80,7 +72,6 @@ async fn unavailable(client: &AdminClient, refusal: ServiceRefusal) -> CommandFa
     }
 }
 
-/// Returns a problem on one line, with the command that fixes or shows it.
 fn line(problem: &ServiceProblem, flags: &ServiceFlags) -> String {
     let command = flags.command(&problem.command);
     safe(&format!("- {}: `{command}`", problem.what))
@@ -97,16 +88,16 @@ fn show_problems(found: &[ServiceProblem], flags: &ServiceFlags) {
     }
     let rest = found.len().saturating_sub(limits::STATUS_PROBLEMS);
     if rest > 0 {
-        say(&format!(
+        say!(
             "- and {}",
             count(rest as u64, "more problem", "more problems")
-        ));
+        );
     }
 }
 
 fn show(status: &ServiceStatus, flags: &ServiceFlags) {
     let backlog = &status.backlog;
-    say(&format!(
+    say!(
         "leadhost {}, {}; engine {}",
         status.version,
         if status.draining {
@@ -115,8 +106,8 @@ fn show(status: &ServiceStatus, flags: &ServiceFlags) {
             "running"
         },
         status.engine,
-    ));
-    say(&format!(
+    );
+    say!(
         "waiting: {} to convert, {} to fetch (oldest {}); failed {}, parked {}, quarantined {}",
         backlog.queued,
         backlog.fetches,
@@ -124,26 +115,27 @@ fn show(status: &ServiceStatus, flags: &ServiceFlags) {
         backlog.failed,
         backlog.parked,
         backlog.quarantined,
-    ));
-    say(&format!(
+    );
+    say!(
         "messages: {} to send, {} with an unknown outcome",
-        backlog.sends, backlog.unknown,
-    ));
-    say(&format!("analytics: {}", analytics(status)));
-    say(&format!("sealing key {}", status.sealing_key));
+        backlog.sends,
+        backlog.unknown,
+    );
+    say!("analytics: {}", analytics(status));
+    say!("sealing key {}", status.sealing_key);
     if let Some(pool) = &status.connections {
-        say(&format!(
+        say!(
             "database: {} of {} connections open, {} idle; {} in progress",
             pool.open,
             pool.most,
             pool.idle,
             count(pool.asked, "operation", "operations"),
-        ));
+        );
     }
     show_hosts(status);
     if status.plugins.is_empty() {
         let activate = flags.command("plugin activate FILE");
-        say(&format!("\nNo plugin is active: `{activate}`."));
+        say!("\nNo plugin is active: `{activate}`.");
     }
     say_more_rows(&status.plugins);
     let open = status.plugins.iter().filter_map(|plugin| {
@@ -164,7 +156,6 @@ fn analytics(status: &ServiceStatus) -> String {
     format!("{}; time zones {}", sets.join(", "), status.tzdata)
 }
 
-/// Prints the hosts of a fleet.
 fn show_hosts(status: &ServiceStatus) {
     let all = &status.hosts;
     // Hide the old entry of a host that was restarted.

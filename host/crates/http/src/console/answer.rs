@@ -1,16 +1,9 @@
-//! The responses of the console: pages, redirects, and the cookie of a session.
-
-use std::time::Duration;
-
 use super::api::ApiRefusal;
 use super::outcome::Notice;
+use crate::prelude::*;
 use askama::Template;
-use hyper::StatusCode;
-use hyper::header::{COOKIE, HeaderValue, LOCATION, SET_COOKIE};
+use hyper::header::{COOKIE, LOCATION, SET_COOKIE};
 
-use crate::call::Call;
-use crate::error::ApiError;
-use crate::reply::{self, ApiResponse};
 use leadhost_domain::text::{is_active, written_out};
 
 const HTML: &str = "text/html; charset=utf-8";
@@ -18,11 +11,8 @@ const HTML: &str = "text/html; charset=utf-8";
 /// The name of the session's cookie.
 const SESSION_COOKIE: &str = "leadhost-console";
 
-/// The outcome of a form.
 pub enum FormOutcome {
-    /// To a page, which shows what was done.
     Done { to: String, notice: Notice },
-    /// To a page of its own.
     Page(ApiResponse),
 }
 
@@ -36,7 +26,6 @@ impl FormOutcome {
     }
 }
 
-/// Returns the answer that shows a template.
 pub fn page(status: StatusCode, template: &impl Template) -> Result<ApiResponse, ApiRefusal> {
     let text = template.render().map_err(ApiError::internal)?;
     Ok(reply::bytes_of(status, HTML, readable(text)))
@@ -83,7 +72,6 @@ fn readable(html: String) -> String {
     out
 }
 
-/// Returns a redirect to a page.
 pub fn see_other(to: &str) -> ApiResponse {
     let mut reply = reply::empty(StatusCode::SEE_OTHER);
     let to = HeaderValue::from_str(to).unwrap_or(HeaderValue::from_static("/console"));
@@ -113,7 +101,6 @@ pub fn with_cookie(
     reply
 }
 
-/// Returns the token that the browser sends.
 pub fn cookie<'a>(call: &'a Call<'_>) -> Option<&'a str> {
     let lines = call.head.headers.get_all(COOKIE).iter();
     let pairs = lines

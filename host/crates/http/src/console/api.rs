@@ -2,22 +2,17 @@
 //! operation of the API as its operator. So roles, checks, the audit and the words of refusals are the
 //! same as for a command.
 
-use hyper::body::Bytes;
-use hyper::header::{CONTENT_TYPE, HOST, HeaderValue};
+use hyper::header::{CONTENT_TYPE, HOST};
 use hyper::http::request::Parts;
-use hyper::{HeaderMap, Method, Request, StatusCode};
+use hyper::{Method, Request};
+use serde::Deserialize as _;
 use serde::de::DeserializeOwned;
-use serde::{Deserialize as _, Serialize};
-use serde_json::Value;
 
 use crate::auth::AdminCaller;
-use crate::body::UnreadBody;
-use crate::call::Call;
 use crate::endpoints::admin;
-use crate::error::{ApiError, Family};
-use crate::reply::{self, ApiResponse};
+use crate::error::Family;
+use crate::prelude::*;
 use crate::route;
-use crate::surface::Surface;
 use leadhost_admin_api::error::AdminError;
 
 /// The admin API, asked as this operator.
@@ -38,7 +33,6 @@ pub struct ApiRefusal {
 }
 
 impl ApiRefusal {
-    /// Returns a refusal of the console itself.
     pub fn new(status: StatusCode, message: impl Into<String>) -> Self {
         Self {
             status,
@@ -67,7 +61,6 @@ impl AdminApi<'_> {
         self.ask(Method::GET, path, Vec::new()).await
     }
 
-    /// Asks `POST path` with a JSON body.
     pub async fn post<T: DeserializeOwned>(
         &self,
         path: &str,
@@ -76,7 +69,6 @@ impl AdminApi<'_> {
         self.ask(Method::POST, path, json(body)?).await
     }
 
-    /// Asks `POST path` with bytes.
     pub async fn post_bytes<T: DeserializeOwned>(
         &self,
         path: &str,
@@ -85,7 +77,6 @@ impl AdminApi<'_> {
         self.ask(Method::POST, path, body).await
     }
 
-    /// Asks `PATCH path` with a JSON body.
     pub async fn patch<T: DeserializeOwned>(
         &self,
         path: &str,
@@ -94,7 +85,6 @@ impl AdminApi<'_> {
         self.ask(Method::PATCH, path, json(body)?).await
     }
 
-    /// Asks `DELETE path`.
     pub async fn delete<T: DeserializeOwned>(&self, path: &str) -> Result<T, ApiRefusal> {
         self.ask(Method::DELETE, path, Vec::new()).await
     }

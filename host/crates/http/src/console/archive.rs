@@ -1,7 +1,6 @@
 //! Archives of a few small files, for downloads: `tar` in the format of POSIX.1-1988 (ustar), which every
 //! system unpacks.
 
-/// The unit of an archive.
 const BLOCK: usize = 512;
 
 /// Returns an archive of these files, by their paths, which have at most 100 bytes. `None` if a path is

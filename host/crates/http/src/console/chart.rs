@@ -23,7 +23,6 @@ pub struct Chart {
     /// Unique on its page.
     id: &'static str,
     title: String,
-    /// The name of each slot.
     slots: Vec<String>,
     series: Vec<ChartSeries>,
     /// Whether the numbers of a slot add up.
@@ -39,7 +38,6 @@ struct ChartSeries {
     counts: Vec<u64>,
 }
 
-/// A piece of a bar.
 struct ChartPiece {
     class: usize,
     x: String,
@@ -49,7 +47,6 @@ struct ChartPiece {
     label: String,
 }
 
-/// A line of the axis.
 struct ChartLine {
     y: String,
     text_y: String,
@@ -127,7 +124,6 @@ impl Chart {
         self
     }
 
-    /// Returns what the chart says if it has no numbers.
     fn nothing(&self) -> &'static str {
         match self.is_pending {
             true => "Being counted.",
@@ -139,7 +135,6 @@ impl Chart {
         self.series.iter().map(ChartSeries::sum).sum()
     }
 
-    /// Returns the chart in a sentence, for those who do not see it.
     fn description(&self) -> String {
         let parts: Vec<String> = self.series.iter().map(|one| self.in_words(one)).collect();
         match (self.slots.first(), self.slots.last()) {

@@ -3,10 +3,8 @@
 use std::sync::OnceLock;
 
 use crate::asset::Asset;
-use crate::call::Call;
-use crate::reply::ApiResponse;
+use crate::prelude::*;
 
-/// Returns the style of all pages.
 pub fn style(call: &Call<'_>) -> ApiResponse {
     static CACHED: OnceLock<Asset> = OnceLock::new();
     let text = include_str!("../../templates/console/style.css");
@@ -14,7 +12,6 @@ pub fn style(call: &Call<'_>) -> ApiResponse {
     asset.answer(call)
 }
 
-/// Returns the script, which only adds comfort.
 pub fn script(call: &Call<'_>) -> ApiResponse {
     static CACHED: OnceLock<Asset> = OnceLock::new();
     let text = include_str!("../../templates/console/script.js");

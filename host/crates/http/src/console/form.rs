@@ -1,16 +1,9 @@
-//! Forms that a page of the console sends.
-
-use std::borrow::Cow;
-
-use hyper::StatusCode;
-use hyper::body::Bytes;
 use hyper::header::{CONTENT_TYPE, HOST, ORIGIN};
 use sha2::{Digest as _, Sha256};
 
 use super::api::ApiRefusal;
 use super::multipart;
-use crate::body::UnreadBody;
-use crate::call::Call;
+use crate::prelude::*;
 
 /// The field that each form of a session carries, so that no other site can send it.
 pub const TOKEN: &str = "form-token";
@@ -57,7 +50,6 @@ impl Form {
         }
     }
 
-    /// Returns the file that was chosen.
     pub fn file(&self) -> Option<&Bytes> {
         self.file.as_ref().filter(|file| !file.is_empty())
     }
@@ -80,7 +72,6 @@ impl Form {
             .map(str::to_owned)
     }
 
-    /// Returns whether a box is ticked.
     pub fn has(&self, name: &str) -> bool {
         self.fields.iter().any(|(key, _)| key == name)
     }
@@ -91,7 +82,6 @@ impl Form {
         named.map(|(_, value)| value.trim().to_owned()).collect()
     }
 
-    /// Checks that the form is of this session.
     pub fn check(&self, token: &str) -> Result<(), ApiRefusal> {
         // Digests are compared, so timing reveals nothing about the tokens.
         if Sha256::digest(self.get(TOKEN)) == Sha256::digest(token) {
@@ -123,7 +113,6 @@ pub fn check_origin(call: &Call<'_>) -> Result<(), ApiRefusal> {
     ))
 }
 
-/// Returns whether an origin is that of this host.
 pub fn is_origin_of(origin: &str, host: &str) -> bool {
     let authority = origin
         .strip_prefix("https://")
@@ -131,7 +120,6 @@ pub fn is_origin_of(origin: &str, host: &str) -> bool {
     authority.is_some_and(|authority| !host.is_empty() && authority.eq_ignore_ascii_case(host))
 }
 
-/// Encodes a text as one segment of a path, or as a value of a query.
 pub fn encoded(text: &str) -> Cow<'_, str> {
     percent_encoding::utf8_percent_encode(text, percent_encoding::NON_ALPHANUMERIC).into()
 }

@@ -1,12 +1,9 @@
 //! The common frame of all pages, and the functions with which they write times and sizes.
 
-use std::time::Duration;
-
 use super::form;
 use super::outcome::Notice;
-use leadhost_domain::id::ConnectionId;
+use crate::prelude::*;
 use leadhost_domain::key::Role;
-use leadhost_domain::time::Micros;
 
 /// The part around a page's content.
 pub struct Frame {
@@ -18,7 +15,6 @@ pub struct Frame {
     pub role: Role,
     pub form_token: String,
     pub notice: Option<Notice>,
-    /// The host that answers.
     pub host: String,
     /// `server.public_url` without its last slash. Empty if it is not set.
     pub public_url: String,
@@ -53,12 +49,10 @@ const fn section(path: &'static str, label: &'static str) -> Section {
 }
 
 impl Frame {
-    /// Returns the links of the navigation.
     pub fn sections(&self) -> &'static [Section] {
         &SECTIONS
     }
 
-    /// Returns the name of the field with the session's token.
     pub fn token_name(&self) -> &'static str {
         form::TOKEN
     }
@@ -79,7 +73,6 @@ impl Frame {
         format!("{}{path}", self.public_url)
     }
 
-    /// Returns the address to which the source of a connection sends.
     pub fn source_address(&self, id: &ConnectionId) -> String {
         self.address(format_args!("/ingest-lead/{id}"))
     }
@@ -96,7 +89,6 @@ impl Frame {
         }
     }
 
-    /// Returns a time in UTC, to the second.
     pub fn time(&self, at: &Micros) -> String {
         let text = at.text();
         let second = text.get(..19).unwrap_or(&text);

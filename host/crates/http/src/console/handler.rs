@@ -38,7 +38,6 @@ pub enum FormOrigin {
 }
 
 impl FormOrigin {
-    /// Returns the path of the page.
     pub fn path(self, parameters: Parameters<'_>, form: &Form) -> String {
         match self {
             Self::Page(template) => template.replace("{}", parameters.raw(0)),
@@ -48,7 +47,6 @@ impl FormOrigin {
 }
 
 impl ConsoleHandler {
-    /// Returns whether it is a form.
     pub fn is_form(&self) -> bool {
         matches!(self, Self::SignOut | Self::Form(..))
     }

@@ -1,23 +1,11 @@
-//! Live pages: a stream of server-sent events with an event when there is something new, so that the
-//! page reads itself again. It carries no data. It ends with its session, its key, the page, and
-//! when the service stops.
-
-use std::sync::Arc;
-
-use hyper::StatusCode;
-use hyper::body::Bytes;
 use tokio::sync::mpsc;
 
 use super::sessions::Session;
 use super::visit::Visit;
 use crate::auth;
-use crate::payload::Payload;
-use crate::reply::{self, ApiResponse};
-use crate::state::Http;
-use leadhost_domain::id::DeliveryId;
-use leadhost_domain::limits;
+use crate::prelude::*;
 use leadhost_domain::repair::Repair;
-use leadhost_store::{DeliveryFilter, StoreError};
+use leadhost_store::DeliveryFilter;
 
 const EVENTS: &str = "text/event-stream; charset=utf-8";
 

@@ -20,27 +20,18 @@ mod sign_in;
 mod table;
 pub mod visit;
 
-use std::time::Duration;
-
-use hyper::StatusCode;
-use hyper::header::{
-    CONTENT_SECURITY_POLICY, HeaderName, HeaderValue, REFERRER_POLICY, RETRY_AFTER,
-};
+use hyper::header::{CONTENT_SECURITY_POLICY, REFERRER_POLICY, RETRY_AFTER};
 
 use self::answer::{FormOutcome, cookie, page, see_other, with_cookie};
 use self::visit::Visit;
 use crate::auth::{self};
-use crate::body::UnreadBody;
-use crate::call::Call;
 use crate::endpoints::admin;
-use crate::error::ApiError;
-use crate::reply::ApiResponse;
+use crate::prelude::*;
 use crate::route::{Found, Handler, Mark, Parameters, Route};
 use api::ApiRefusal;
 use form::Form;
 use handler::ConsoleHandler;
 use leadhost_domain::key::Role;
-use leadhost_domain::limits;
 use leadhost_domain::time::whole_seconds;
 use outcome::{Notice, Tone};
 use sessions::Session;
@@ -120,7 +111,6 @@ fn live_session(call: &Call<'_>) -> Option<Session> {
     cookie(call).and_then(|token| call.http.sessions.find(token, now))
 }
 
-/// Adds the headers of every answer of the console.
 fn with_policy(mut reply: ApiResponse) -> ApiResponse {
     let headers = reply.headers_mut();
     headers.insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));

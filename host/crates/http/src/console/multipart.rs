@@ -3,10 +3,8 @@
 use hyper::body::Bytes;
 use memchr::memmem;
 
-/// Parts of a form.
 const PARTS: usize = 64;
 
-/// Bytes of the head of a part.
 const HEAD_BYTES: usize = 8 << 10;
 
 /// A field of a form, or its file.
@@ -57,7 +55,6 @@ pub fn parts(body: &Bytes, boundary: &str) -> Option<Vec<FormPart>> {
     Some(parts)
 }
 
-/// Returns the name of a part, and whether it is a file.
 fn disposition(head: &str) -> Option<(String, bool)> {
     let mut lines = head.split("\r\n").filter_map(|line| line.split_once(':'));
     let (_, value) = lines.find(|(name, _)| name.eq_ignore_ascii_case("content-disposition"))?;

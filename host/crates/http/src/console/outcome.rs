@@ -1,5 +1,3 @@
-//! What came of an act: a sentence and its colour, both derived from the result.
-
 use std::fmt;
 
 use leadhost_domain::delivery::DeliveryStatus;
@@ -13,7 +11,6 @@ pub enum Tone {
 }
 
 impl Tone {
-    /// Returns the tone of a delivery with this status, after something was done with it.
     pub fn of(status: DeliveryStatus) -> Self {
         match status {
             DeliveryStatus::Converted | DeliveryStatus::Duplicate => Self::Good,

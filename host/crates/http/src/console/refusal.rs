@@ -1,16 +1,12 @@
-//! The pages of a refusal, with the frame of a session and without it.
-
 use askama::Template;
-use hyper::StatusCode;
 
 use super::api::ApiRefusal;
 use super::frame::Frame;
 use super::handler::ConsoleHandler;
 use super::sessions::Session;
 use super::visit::Visit;
-use crate::call::Call;
+use crate::prelude::*;
 
-/// A page with a refusal.
 #[derive(Template)]
 #[template(path = "console/refusal.html")]
 pub struct RefusalPage {
@@ -20,7 +16,6 @@ pub struct RefusalPage {
 }
 
 impl RefusalPage {
-    /// Returns the page of a refusal.
     pub fn new(visit: &Visit<'_>, refusal: &ApiRefusal) -> Self {
         let title = match refusal.status {
             StatusCode::NOT_FOUND => "Not found",
@@ -48,7 +43,6 @@ pub struct UnavailablePage {
 }
 
 impl UnavailablePage {
-    /// Returns the page of a refusal.
     pub fn new(
         call: &Call<'_>,
         handler: &ConsoleHandler,

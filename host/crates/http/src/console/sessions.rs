@@ -2,20 +2,17 @@
 //! the digest by which the store knows it: each page asks the store again, so a revoked key ends its
 //! sessions. Sessions are in memory and end with the process.
 
-use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use sha2::{Digest as _, Sha256};
 
 use super::outcome::Notice;
+use crate::prelude::*;
 use leadhost_domain::id::base62;
-use leadhost_domain::limits;
-use leadhost_domain::time::Micros;
 
 /// More than 256 bits of randomness.
 const TOKEN_CHARACTERS: usize = 44;
 
-/// The digest of an admin key.
 pub type KeyDigest = [u8; 32];
 
 /// All sessions, by the digest of their token.
@@ -24,7 +21,6 @@ pub struct Sessions(Mutex<HashMap<[u8; 32], SessionEntry>>);
 
 struct SessionEntry {
     key: KeyDigest,
-    /// Each form of the session carries it.
     form_token: String,
     began: Micros,
     used: Micros,
@@ -64,7 +60,6 @@ impl Sessions {
         token
     }
 
-    /// Returns the live session of a token, and notes its use.
     pub fn find(&self, token: &str, now: Micros) -> Option<Session> {
         let id = id_of(token);
         let mut sessions = self.lock();
@@ -88,7 +83,6 @@ impl Sessions {
         entry.is_some_and(|entry| entry.is_live(now))
     }
 
-    /// Ends a session.
     pub fn end(&self, session: &Session) {
         self.lock().remove(&session.id);
     }
@@ -100,7 +94,6 @@ impl Sessions {
         }
     }
 
-    /// Takes the notice for a page that is being shown.
     pub fn take_notice(&self, session: &Session) -> Option<Notice> {
         self.lock().get_mut(&session.id)?.notice.take()
     }

@@ -1,8 +1,8 @@
 //! Sign-in with an admin key, and pages for those who are not signed in.
 
 use askama::Template;
-use hyper::header::{HOST, HeaderName, HeaderValue, REFERER};
-use hyper::{StatusCode, Uri};
+use hyper::Uri;
+use hyper::header::{HOST, REFERER};
 
 use super::api::ApiRefusal;
 use super::form::{Form, encoded, is_origin_of};
@@ -12,12 +12,8 @@ use super::{
     pages,
 };
 use crate::auth;
-use crate::body::UnreadBody;
-use crate::call::Call;
-use crate::error::ApiError;
-use crate::reply::{self, ApiResponse};
+use crate::prelude::*;
 use crate::route::{self, Handler, Parameters};
-use leadhost_domain::limits;
 
 /// The word in the address of the sign-in after a session that has ended.
 const ENDED: &str = "ended";
@@ -41,7 +37,6 @@ pub struct SignInPage {
 #[template(path = "console/again.html")]
 struct AgainPage;
 
-/// Returns the form, with why the last key was refused.
 pub fn page(call: &Call<'_>, refusal: Option<String>) -> SignInPage {
     let query = call.query();
     let next = query.get("next").unwrap_or_default().to_owned();
@@ -54,7 +49,6 @@ pub fn page(call: &Call<'_>, refusal: Option<String>) -> SignInPage {
     SignInPage { refusal, why, next }
 }
 
-/// Begins a session for a valid key.
 pub async fn begin(call: &Call<'_>, body: UnreadBody) -> Result<ApiResponse, ApiRefusal> {
     let form = Form::read(call, body, limits::ADMIN_BODY_BYTES).await?;
     let key = form.get("key");
@@ -128,7 +122,6 @@ pub fn required(
     see_other(&format!("/console/sign-in?next={}{why}", encoded(&next)))
 }
 
-/// Returns the page of the console, below `/console`, from which the browser says that it sends a form.
 fn page_of_form(call: &Call<'_>) -> Option<String> {
     let text = |name| call.head.headers.get(name)?.to_str().ok();
     let page: Uri = text(REFERER)?.parse().ok()?;

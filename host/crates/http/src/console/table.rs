@@ -25,7 +25,6 @@ pub struct Row {
     pub form: Option<RowForm>,
 }
 
-/// What an operator may do with a row.
 pub struct RowForm {
     /// Below `/console`.
     pub action: String,
@@ -45,12 +44,10 @@ pub struct RowButton {
 }
 
 impl Table {
-    /// Returns the table of these rows.
     pub fn of<T: Described>(rows: &[T], empty: &'static str) -> Self {
         Self::with_forms(rows, empty, |_| None)
     }
 
-    /// Returns the table with what may be done with each row.
     pub fn with_forms<T: Described>(
         rows: &[T],
         empty: &'static str,
@@ -82,7 +79,6 @@ impl Table {
         }
     }
 
-    /// Returns the cells of a row with their headings.
     pub fn cells<'a>(&'a self, row: &'a Row) -> impl Iterator<Item = (&'a Heading, &'a Cell)> {
         self.headings.iter().zip(&row.cells)
     }
@@ -92,7 +88,6 @@ impl Table {
 pub struct Facts(pub Vec<(String, Cell)>);
 
 impl Facts {
-    /// Returns what is known of a row.
     pub fn of<T: Described>(row: &T) -> Self {
         let columns = T::columns().into_iter();
         let shown =

@@ -1,5 +1,3 @@
-//! A request of an operator who is signed in.
-
 use super::api::AdminApi;
 use super::frame::Frame;
 use super::sessions::Session;
@@ -15,7 +13,6 @@ pub struct Visit<'a> {
 }
 
 impl<'a> Visit<'a> {
-    /// Returns the admin API, asked as this operator.
     pub fn api(&self) -> AdminApi<'a> {
         AdminApi {
             call: self.call,

@@ -2,16 +2,8 @@
 //! by which it verifies the address. The token cannot be guessed. The instance is there for
 //! readers, and has to be the token's.
 
-use hyper::StatusCode;
-use serde_json::json;
-
 use super::ingest::{handshake::with_meta, post};
-use crate::body::UnreadBody;
-use crate::call::Call;
-use crate::error::ApiError;
-use crate::openapi::operation::describe;
-use crate::reply::{self, ApiResponse};
-use leadhost_domain::id::AgentId;
+use crate::endpoints::prelude::*;
 use leadhost_pipeline::intake::Address;
 
 describe!(receive, |operation| {
@@ -36,12 +28,7 @@ describe!(receive, |operation| {
         )
         .refuses(&[401, 404, 429])
 });
-pub async fn receive(
-    call: &Call<'_>,
-    instance: &str,
-    token: &str,
-    body: UnreadBody,
-) -> Result<ApiResponse, ApiError> {
+pub async fn receive(call: &Call<'_>, instance: &str, token: &str, body: UnreadBody) -> ApiResult {
     let (_, reply) = post::take(call, address(instance, token)?, body).await?;
     Ok(match reply {
         Some(reply) => post::filled(reply),
@@ -59,15 +46,11 @@ describe!(handshake, |operation| {
     "instance",
 )
 });
-pub async fn handshake(
-    call: &Call<'_>,
-    instance: &str,
-    token: &str,
-) -> Result<ApiResponse, ApiError> {
+pub async fn handshake(call: &Call<'_>, instance: &str, token: &str) -> ApiResult {
     super::ingest::handshake::answer(call, address(instance, token)?).await
 }
 
-fn address(instance: &str, token: &str) -> Result<Address, ApiError> {
+fn address(instance: &str, token: &str) -> ApiResult<Address> {
     let instance = instance.parse().map(AgentId);
     match (instance, token.parse()) {
         (Ok(instance), Ok(token)) => Ok(Address::Channel { instance, token }),

@@ -6,22 +6,12 @@
 //! the greatest stamp it has seen misses nothing. A row that changes during a pull lies above
 //! the pull's bound, and the next pull returns it.
 
-use serde_json::{Value, json};
-use utoipa::ToSchema;
-
-use crate::auth::WorkspaceCaller;
-use crate::call::Call;
-use crate::error::ApiError;
+use crate::endpoints::prelude::*;
 use crate::feed::{self, FeedKind, Pull};
-use crate::openapi::operation::{Operation, describe};
 use crate::openapi::schemas;
-use crate::query::Query;
-use crate::reply::ApiResponse;
 use crate::terms::time;
-use leadhost_domain::limits;
 use leadhost_domain::row::{ContactRow, ConversationRow, DealRow, Entity, IdRow, MessageRow};
 
-/// Describes the parameters of a pull.
 fn pull(operation: Operation<'_>) -> Operation<'_> {
     let since = "Only rows that changed at this time or later. Default: all rows.";
     feed::paged(operation.query("updated_since", time(""), since))
@@ -49,10 +39,7 @@ macro_rules! export {
                 .answers_schema(200, feed::ANSWERED, &page)
                 .refuses(&[400])
         });
-        pub async fn $name(
-            call: &Call<'_>,
-            caller: &WorkspaceCaller,
-        ) -> Result<ApiResponse, ApiError> {
+        pub async fn $name(call: &Call<'_>, caller: &WorkspaceCaller) -> ApiResult {
             answer(call, caller, FeedKind::Rows(Entity::$entity)).await
         }
     };
@@ -95,11 +82,7 @@ describe!(page, |mut operation| {
         }))
         .refuses(&[400, 404])
 });
-pub async fn page(
-    call: &Call<'_>,
-    caller: &WorkspaceCaller,
-    entity: &str,
-) -> Result<ApiResponse, ApiError> {
+pub async fn page(call: &Call<'_>, caller: &WorkspaceCaller, entity: &str) -> ApiResult {
     let feed = FeedKind::Rows(parse_entity(entity)?);
     answer(call, caller, feed).await
 }
@@ -117,16 +100,12 @@ describe!(ids, |mut operation| {
         .answers_schema(200, feed::ANSWERED, &page)
         .refuses(&[400, 404])
 });
-pub async fn ids(
-    call: &Call<'_>,
-    caller: &WorkspaceCaller,
-    entity: &str,
-) -> Result<ApiResponse, ApiError> {
+pub async fn ids(call: &Call<'_>, caller: &WorkspaceCaller, entity: &str) -> ApiResult {
     let feed = FeedKind::Ids(parse_entity(entity)?);
     answer(call, caller, feed).await
 }
 
-fn parse_entity(text: &str) -> Result<Entity, ApiError> {
+fn parse_entity(text: &str) -> ApiResult<Entity> {
     Entity::from_text(text).ok_or_else(|| {
         let known = Entity::EXPORTED.map(Entity::as_str).join(", ");
         ApiError::NotFound(format!(
@@ -135,11 +114,7 @@ fn parse_entity(text: &str) -> Result<Entity, ApiError> {
     })
 }
 
-async fn answer(
-    call: &Call<'_>,
-    caller: &WorkspaceCaller,
-    feed: FeedKind,
-) -> Result<ApiResponse, ApiError> {
+async fn answer(call: &Call<'_>, caller: &WorkspaceCaller, feed: FeedKind) -> ApiResult {
     let query = call.query();
     let limit = query.limit(limits::EXPORT_PAGE_DEFAULT, limits::EXPORT_PAGE_MAX)?;
     let store = &call.http.core.store;
@@ -156,7 +131,7 @@ async fn answer(
     pull.answer(call, caller, page)
 }
 
-fn lower_bound(query: &Query<'_>) -> Result<i64, ApiError> {
+fn lower_bound(query: &Query<'_>) -> ApiResult<i64> {
     let since = feed::time(query, "updated_since", "leave it out for a full export")?;
     Ok(since.map_or(i64::MIN, feed::from))
 }

@@ -1,21 +1,14 @@
 //! `GET /health/live`, `GET /health/ready` and `GET /metrics`. Live: the process answers.
 //! Ready: it can do its work and is not about to stop; otherwise the answer names the reasons.
 
-use hyper::StatusCode;
-use hyper::header::{ACCEPT, HeaderValue, RETRY_AFTER, VARY};
-use serde_json::{Value, json};
+use hyper::header::{ACCEPT, RETRY_AFTER, VARY};
 use tokio::time::timeout;
 
 use crate::accept::weight;
-use crate::call::Call;
-use crate::error::ApiError;
+use crate::endpoints::prelude::*;
 use crate::gauges;
-use crate::openapi::operation::describe;
-use crate::reply::{self, ApiResponse};
-use crate::state::Http;
 use crate::terms::one_of;
 use leadhost_config::disk;
-use leadhost_domain::limits;
 
 /// The media type by which a client asks for OpenMetrics.
 const OPENMETRICS: &str = "application/openmetrics-text";
@@ -24,7 +17,7 @@ describe!(live, |operation| operation
     .id("isLive")
     .summary("Reports that the process is alive")
     .answers_schema(200, "The process is alive.", &status("live")));
-pub async fn live(_: &Call<'_>) -> Result<ApiResponse, ApiError> {
+pub async fn live(_: &Call<'_>) -> ApiResult {
     Ok(alive())
 }
 
@@ -56,10 +49,10 @@ describe!(ready, |operation| {
         )
         .header(503, "Retry-After", "RetryAfter")
 });
-pub async fn ready(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
+pub async fn ready(call: &Call<'_>) -> ApiResult {
     let reasons = reasons(call).await;
     if reasons.is_empty() {
-        return reply::json(StatusCode::OK, &json!({"status": "ready"}));
+        return reply::ok(&json!({"status": "ready"}));
     }
     let mut reply = reply::json(
         StatusCode::SERVICE_UNAVAILABLE,
@@ -143,7 +136,7 @@ describe!(metrics, |operation| {
         )
 });
 /// If the store does not answer in time, its metrics keep their last values.
-pub async fn metrics(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
+pub async fn metrics(call: &Call<'_>) -> ApiResult {
     let http = call.http;
     gauges::refresh(http).await;
     let wants_open =

@@ -10,6 +10,7 @@ pub mod export;
 pub mod health;
 pub mod ingest;
 pub mod notifications;
+mod prelude;
 pub mod products;
 pub mod reports;
 pub mod tickets;

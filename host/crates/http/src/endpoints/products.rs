@@ -5,23 +5,9 @@
 //! store for the page that is shown. A product that was removed meanwhile is left out of the
 //! page, and the counts may be a second old.
 
-use std::collections::HashMap;
-use std::time::Duration;
-
-use hyper::StatusCode;
-use serde::Serialize;
-use serde_json::json;
-use utoipa::ToSchema;
-
-use crate::auth::PartnerCaller;
-use crate::call::Call;
-use crate::error::ApiError;
-use crate::openapi::operation::describe;
-use crate::query::Query;
-use crate::reply::{self, ApiResponse};
+use crate::endpoints::prelude::*;
 use crate::terms::filled;
 use leadhost_domain::id::ProductId;
-use leadhost_domain::limits;
 use leadhost_pipeline::catalogue::{self, SearchError};
 use leadhost_search::{SearchResults, Term, TermError};
 use leadhost_store::Product;
@@ -90,7 +76,7 @@ describe!(search, |operation| {
         }))
         .refuses(&[400])
 });
-pub async fn search(call: &Call<'_>, caller: &PartnerCaller) -> Result<ApiResponse, ApiError> {
+pub async fn search(call: &Call<'_>, caller: &PartnerCaller) -> ApiResult {
     let query = call.query();
     let asked = asked(&query)?;
     let term = term(asked)?;
@@ -114,12 +100,11 @@ pub async fn search(call: &Call<'_>, caller: &PartnerCaller) -> Result<ApiRespon
     } else {
         call.http.core.store.products(caller.scope(), &ids).await?
     };
-    let body = ProductsPage {
+    reply::ok(&ProductsPage {
         term: &text,
         products: rows(&found, products),
         pagination: pagination(page, size as u64, found.total),
-    };
-    reply::json(StatusCode::OK, &body)
+    })
 }
 
 impl From<SearchError> for ApiError {
@@ -139,7 +124,7 @@ impl From<SearchError> for ApiError {
     }
 }
 
-fn asked<'a>(query: &'a Query<'_>) -> Result<&'a str, ApiError> {
+fn asked<'a>(query: &'a Query<'_>) -> ApiResult<&'a str> {
     let text = query.filled(&["name", "term"]).map(str::trim);
     text.ok_or_else(|| ApiError::parameter("`name` is missing: give the name to search for."))
 }
@@ -156,7 +141,7 @@ fn external_ids(asked: &str) -> Vec<String> {
     ids
 }
 
-fn term(text: &str) -> Result<Term, ApiError> {
+fn term(text: &str) -> ApiResult<Term> {
     Term::read(text).map_err(|error| {
         ApiError::parameter(match error {
             TermError::Empty => "`name` must contain a letter or a digit.".to_owned(),
@@ -172,12 +157,12 @@ fn term(text: &str) -> Result<Term, ApiError> {
 /// client.
 const LAST_PAGE: u64 = (1 << 53) - 1;
 
-fn page(query: &Query<'_>) -> Result<u64, ApiError> {
+fn page(query: &Query<'_>) -> ApiResult<u64> {
     at_least_1(query, "page").map(|page| page.unwrap_or(1).min(LAST_PAGE))
 }
 
 /// Reads a number that starts at 1. Past the greatest one that is served, it counts as that.
-fn at_least_1(query: &Query<'_>, name: &str) -> Result<Option<u64>, ApiError> {
+fn at_least_1(query: &Query<'_>, name: &str) -> ApiResult<Option<u64>> {
     match query.whole(name, "of at least 1")? {
         Some(number) if number < 1 => Err(ApiError::parameter(format!(
             "`{name}` must be a whole number of at least 1."
@@ -187,7 +172,7 @@ fn at_least_1(query: &Query<'_>, name: &str) -> Result<Option<u64>, ApiError> {
 }
 
 /// Reads the page size. A greater size counts as the greatest one.
-fn size(query: &Query<'_>) -> Result<usize, ApiError> {
+fn size(query: &Query<'_>) -> ApiResult<usize> {
     let size = at_least_1(query, "size")?.map(|size| usize::try_from(size).unwrap_or(usize::MAX));
     let size = size.unwrap_or(limits::SEARCH_PAGE_DEFAULT);
     Ok(size.min(limits::SEARCH_PAGE_MAX))

@@ -6,29 +6,15 @@
 //! the filters by their names. Filters are combined with "and"; a filter with a value that no row
 //! can have matches nothing.
 
-use std::collections::BTreeMap;
-use std::time::Duration;
-
-use serde::{Deserialize, Serialize};
-use serde_json::json;
-
-use crate::auth::WorkspaceCaller;
-use crate::call::Call;
-use crate::error::ApiError;
+use crate::endpoints::prelude::*;
 use crate::feed::{self, FeedKind, Pull};
-use crate::openapi::{operation::describe, schemas};
-use crate::query::{self, Query};
-use crate::reply::ApiResponse;
+use crate::openapi::schemas;
+use crate::query;
 use crate::terms::{time, word};
 use leadhost_domain::cursor::{BrokenCursor, LONGEST_FILTER};
-use leadhost_domain::error_code::ErrorCode;
-use leadhost_domain::id::AgentId;
-use leadhost_domain::limits;
 use leadhost_domain::row::{Entity, MessageErrorRow};
-use leadhost_domain::time::Micros;
 use leadhost_store::{ExportPage, MessageErrorFilter};
 
-/// The longest window.
 const WINDOW: Duration = Duration::from_hours(31 * 24);
 
 /// Added to the window if `to` is left out: now has moved on when the request arrives.
@@ -102,11 +88,7 @@ describe!(page, |mut operation| {
         )
         .refuses(&[400, 404])
 });
-pub async fn page(
-    call: &Call<'_>,
-    caller: &WorkspaceCaller,
-    report: &str,
-) -> Result<ApiResponse, ApiError> {
+pub async fn page(call: &Call<'_>, caller: &WorkspaceCaller, report: &str) -> ApiResult {
     if report != Entity::MessageErrors.as_str() {
         return Err(ApiError::NotFound(
             "There is no such report; use message_errors.".to_owned(),
@@ -143,7 +125,7 @@ pub async fn page(
 }
 
 /// The stamps after which and up to which rows come.
-fn window(query: &Query<'_>, now: Micros) -> Result<(i64, Option<i64>), ApiError> {
+fn window(query: &Query<'_>, now: Micros) -> ApiResult<(i64, Option<i64>)> {
     let hint = "failures from this time on are returned";
     let since = feed::time(query, "updated_since", hint)?.ok_or_else(|| {
         ApiError::parameter(
@@ -168,7 +150,6 @@ fn window(query: &Query<'_>, now: Micros) -> Result<(i64, Option<i64>), ApiError
 struct ReportFilters(BTreeMap<String, String>);
 
 impl ReportFilters {
-    /// Reads the filters among `names` that the query has.
     fn from_query(query: &Query<'_>, names: &[&str]) -> Self {
         let given = names.iter().filter_map(|name| {
             let value = query.get(name).filter(|value| !value.is_empty())?;
@@ -179,7 +160,7 @@ impl ReportFilters {
 
     /// Reads the filters that a cursor holds. A filter that came after the cursor is not in it, and
     /// does not narrow its rows.
-    fn from_cursor(text: &str, names: &[&str]) -> Result<Self, ApiError> {
+    fn from_cursor(text: &str, names: &[&str]) -> ApiResult<Self> {
         if text.is_empty() {
             return Ok(Self::default());
         }
@@ -197,7 +178,7 @@ impl ReportFilters {
     }
 
     /// A cursor's own filters hold; a request that names filters again has to name the same.
-    fn unless_others(self, given: &Self) -> Result<Self, ApiError> {
+    fn unless_others(self, given: &Self) -> ApiResult<Self> {
         if given.0.is_empty() || *given == self {
             return Ok(self);
         }

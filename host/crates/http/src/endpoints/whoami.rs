@@ -1,15 +1,4 @@
-//! `GET /v1/whoami`: the workspace of a key.
-
-use hyper::StatusCode;
-use serde::Serialize;
-use utoipa::ToSchema;
-
-use crate::auth::WorkspaceCaller;
-use crate::call::Call;
-use crate::error::ApiError;
-use crate::openapi::operation::describe;
-use crate::reply::{self, ApiResponse};
-use leadhost_domain::id::WorkspaceId;
+use crate::endpoints::prelude::*;
 
 #[derive(Serialize, ToSchema)]
 pub struct Whoami<'a> {
@@ -21,11 +10,10 @@ pub struct Whoami<'a> {
 describe!(show, |operation| operation
     .summary("Shows which workspace a key belongs to")
     .answers::<Whoami<'_>>(200, "The workspace."));
-pub async fn show(_: &Call<'_>, caller: &WorkspaceCaller) -> Result<ApiResponse, ApiError> {
+pub async fn show(_: &Call<'_>, caller: &WorkspaceCaller) -> ApiResult {
     let workspace = caller.workspace();
-    let body = Whoami {
+    reply::ok(&Whoami {
         workspace: workspace.id,
         workspace_name: &workspace.name,
-    };
-    reply::json(StatusCode::OK, &body)
+    })
 }

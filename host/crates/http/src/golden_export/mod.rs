@@ -23,7 +23,6 @@ pub enum ExportError {
     NotBase64(base64::DecodeError),
 }
 
-/// Masks the persons in a body.
 pub fn without_persons(body: &str, is_form: bool) -> String {
     let mut persons = Persons::default();
     persons.learn_from(body, is_form);
@@ -64,7 +63,6 @@ fn text<'a>(body: Option<&'a str>, base64: Option<&str>) -> Result<&'a str, Expo
     }
 }
 
-/// Returns a body as it is.
 fn plain(body: Option<&str>, base64: Option<&str>) -> Result<Vec<u8>, ExportError> {
     match (body, base64) {
         (Some(text), _) => Ok(text.as_bytes().to_vec()),
@@ -126,7 +124,6 @@ impl<'a> ExportedCases<'a> {
         })
     }
 
-    /// Returns the cases, each with the name of the file of its body.
     pub fn cases(&self, name: &str) -> Result<Vec<(Case, String)>, ExportError> {
         let mut cases = vec![self.request(name)?];
         let answers = self.capture.answers.iter();
@@ -258,7 +255,6 @@ impl<'a> ExportedCases<'a> {
         }
     }
 
-    /// Returns what the person should know about the cases.
     pub fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         let ran = self.capture.facts.ran.as_ref();
@@ -292,7 +288,6 @@ fn state(answer: &CapturedAnswerView) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-/// Returns the name of the file for a body.
 fn body_file(body: &[u8], headers: &[(String, String)]) -> String {
     let end = match body.trim_ascii_start().first() {
         _ if std::str::from_utf8(body).is_err() => "bin",

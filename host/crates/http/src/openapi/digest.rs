@@ -3,11 +3,10 @@
 
 use std::fmt::Write as _;
 
-use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
 
 use super::{document, rows};
-use crate::surface::Surface;
+use crate::prelude::*;
 use leadhost_domain::hex;
 
 /// Bytes of a hash that are shown: enough for any two versions of an operation to differ.

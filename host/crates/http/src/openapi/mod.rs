@@ -32,7 +32,6 @@ use leadhost_admin_api::error::AdminError;
 use leadhost_domain::limits;
 use leadhost_domain::message::MessageState;
 
-/// Returns the document of a surface.
 pub fn document(surface: Surface) -> Value {
     let mut schemas = Schemas::default();
     let mut paths = Map::new();
@@ -121,7 +120,6 @@ pub fn text(surface: Surface) -> &'static str {
     })
 }
 
-/// Returns the names of the parameters of the query that the description of a route has.
 pub fn parameters(route: &Route) -> &'static [String] {
     static KNOWN: LazyLock<HashMap<(&str, &str), Vec<String>>> = LazyLock::new(|| {
         let mut schemas = Schemas::default();

@@ -1,10 +1,8 @@
 //! Mutations of a body, each with one change: a member left out, of another type, empty or too
 //! long. Tests use them to compare a reader with its schema.
 
-use serde_json::{Value, json};
-
 use super::SchemaValidator;
-use crate::surface::Surface;
+use crate::prelude::*;
 
 /// Gives bodies and their mutations to a reader and to its schema.
 ///
@@ -24,7 +22,6 @@ pub fn agree(schema: &Value, bodies: &[Value], takes: impl Fn(&Value) -> bool) {
     }
 }
 
-/// Returns the body and its mutations, each with a description of the change.
 fn mutations(body: &Value) -> Vec<(String, Value)> {
     let mut all = vec![("as it is".to_owned(), body.clone())];
     let mut places = Vec::new();

@@ -2,26 +2,18 @@
 //! table of routes, and what all operations of a family have in common, refusals above all, is added here, so that
 //! no endpoint forgets it.
 
-use std::time::Duration;
-
-use hyper::StatusCode;
-use serde_json::{Map, Value, json};
-use utoipa::ToSchema;
-
 use super::schemas::Schemas;
-use crate::error::{ApiError, Challenge, Family};
+use crate::error::{Challenge, Family};
+use crate::prelude::*;
 use crate::surface::Access;
 use crate::terms::{self, one_of, pattern, word};
 use leadhost_admin_api::activity::ActivityPeriod;
 use leadhost_domain::analytics::{Granularity, MetricSet};
 use leadhost_domain::key::KeyKind;
-use leadhost_domain::limits;
 use leadhost_domain::row::Entity;
-use leadhost_store::StoreError;
 
 /// The description of a handler, which stands beside it under the handler's own name.
 pub trait Described {
-    /// Returns the operation, or `None` if the document leaves it out.
     fn describe(operation: Operation<'_>) -> Option<Operation<'_>>;
 }
 
@@ -112,25 +104,21 @@ impl<'s> Operation<'s> {
         })
     }
 
-    /// Sets another id than the name of the route.
     pub fn id(mut self, id: &str) -> Self {
         self.whole["operationId"] = json!(id);
         self
     }
 
-    /// Sets the summary.
     pub fn summary(mut self, summary: &str) -> Self {
         self.whole["summary"] = json!(summary);
         self
     }
 
-    /// Sets the description, which may be Markdown.
     pub fn describe(mut self, description: impl Into<String>) -> Self {
         self.whole["description"] = json!(description.into());
         self
     }
 
-    /// Adds an optional parameter of the query.
     pub fn query(self, name: &str, schema: Value, description: impl Into<String>) -> Self {
         self.parameter("query", name, schema, description)
     }
@@ -161,12 +149,10 @@ impl<'s> Operation<'s> {
         self
     }
 
-    /// Marks the last parameter as required.
     pub fn required(self) -> Self {
         self.with_last("required", json!(true))
     }
 
-    /// Adds an example value of the last parameter.
     pub fn example(self, example: &str) -> Self {
         self.with_last("example", json!(example))
     }
@@ -184,7 +170,6 @@ impl<'s> Operation<'s> {
         self
     }
 
-    /// Adds the `limit` of a paged list of the admin API.
     pub fn page_limit(self) -> Self {
         self.query(
             "limit",
@@ -199,7 +184,6 @@ impl<'s> Operation<'s> {
         self.query("before", word(), before).page_limit()
     }
 
-    /// Adds the `period` of counts over time.
     pub fn period(self) -> Self {
         let mut schema = one_of(&ActivityPeriod::ALL.map(ActivityPeriod::as_str), "");
         schema["default"] = json!(ActivityPeriod::Day.as_str());
@@ -210,7 +194,6 @@ impl<'s> Operation<'s> {
         )
     }
 
-    /// Adds the `workspace` that bounds a search.
     pub fn workspace(self) -> Self {
         let text = "The workspace's slug or id. Without it, all workspaces are searched.";
         self.query("workspace", word(), text)
@@ -227,22 +210,18 @@ impl<'s> Operation<'s> {
         )
     }
 
-    /// Adds a schema as it is written and returns a reference to it.
     pub fn written(&mut self, name: &str, schema: Value) -> Value {
         self.schemas.written(name, schema)
     }
 
-    /// Adds the type of an answer and returns a reference to its schema.
     pub fn schema<T: ToSchema>(&mut self) -> Value {
         self.schemas.answer::<T>()
     }
 
-    /// Adds the type of a body and returns a reference to its schema.
     pub fn request<T: ToSchema>(&mut self) -> Value {
         self.schemas.request::<T>()
     }
 
-    /// Adds a JSON body of this type, with examples.
     pub fn takes<T: ToSchema>(mut self, examples: Examples<'_>) -> Self {
         let schema = self.request::<T>();
         self.takes_schema(&schema, examples)
@@ -255,13 +234,11 @@ impl<'s> Operation<'s> {
         self
     }
 
-    /// Adds a JSON body with a schema as it is written, with examples.
     pub fn takes_written(mut self, name: &str, schema: Value, examples: Examples<'_>) -> Self {
         let schema = self.written(name, schema);
         self.takes_schema(&schema, examples)
     }
 
-    /// Adds a JSON body, with examples.
     pub fn takes_schema(self, schema: &Value, examples: Examples<'_>) -> Self {
         let mut content = json!({"schema": schema});
         add_examples(&mut content, examples);
@@ -275,19 +252,16 @@ impl<'s> Operation<'s> {
         self.refuses(&[400, 408, 413, 507])
     }
 
-    /// Adds a successful answer of this type.
     pub fn answers<T: ToSchema>(mut self, status: u16, description: &str) -> Self {
         let schema = self.schema::<T>();
         self.answers_schema(status, description, &schema)
     }
 
-    /// Adds an answer.
     pub fn answers_schema(self, status: u16, description: &str, schema: &Value) -> Self {
         let content = json!({"application/json": {"schema": schema}});
         self.answers_content(status, description, content)
     }
 
-    /// Adds an example of the last answer.
     pub fn shows(mut self, name: &str, summary: &str, value: Value) -> Self {
         self.whole["responses"][&self.last]["content"]["application/json"]["examples"][name] =
             json!({"summary": summary, "value": value});
@@ -325,13 +299,11 @@ impl<'s> Operation<'s> {
             .header(304, "ETag", "ETag")
     }
 
-    /// Adds a header to an answer that was added before.
     pub fn header(mut self, status: u16, name: &str, component: &str) -> Self {
         self.whole["responses"][status.to_string()]["headers"][name] = header(component);
         self
     }
 
-    /// Adds refusals that the family shares.
     pub fn refuses(mut self, statuses: &[u16]) -> Self {
         for status in statuses {
             let name = component(self.family, self.access, *status);
@@ -341,7 +313,6 @@ impl<'s> Operation<'s> {
         self
     }
 
-    /// Adds a refusal of this operation's own, with its example messages.
     pub fn refuses_with(mut self, status: u16, description: &str, examples: Examples<'_>) -> Self {
         let mut refusal = refusal(self.family, self.access, status, description);
         let content = &mut refusal["content"]["application/json"];
@@ -353,7 +324,6 @@ impl<'s> Operation<'s> {
         self
     }
 
-    /// Returns the names of the parameters of the query that the operation reads.
     pub fn parameters(self) -> Vec<String> {
         let parameters = self.whole["parameters"].as_array();
         let own = parameters.into_iter().flatten();
@@ -362,7 +332,6 @@ impl<'s> Operation<'s> {
         own.chain(self.aliases).collect()
     }
 
-    /// Returns the operation as the document has it.
     pub fn into_value(self) -> Value {
         self.whole
     }
@@ -468,7 +437,6 @@ fn add_rate(headers: &mut Value) {
     }
 }
 
-/// Returns the component name of a family's refusal.
 fn component(family: Family, access: Access, status: u16) -> String {
     let code = StatusCode::from_u16(status).expect("a status");
     let words: String = code
@@ -490,7 +458,6 @@ fn component(family: Family, access: Access, status: u16) -> String {
     }
 }
 
-/// Returns every refusal that operations share.
 pub fn refusals() -> Map<String, Value> {
     const SHARED: [u16; 16] = [
         400, 401, 403, 404, 405, 408, 409, 413, 414, 415, 422, 429, 431, 500, 503, 507,

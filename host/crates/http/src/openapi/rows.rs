@@ -2,18 +2,15 @@
 //! create tables for the data or check it line by line. They are built from the same types as
 //! the schemas of the interface's document.
 
-use serde_json::{Map, Value, json};
-use utoipa::ToSchema;
-
 use super::schemas::Schemas;
 use crate::endpoints::analytics;
 use crate::endpoints::analytics::freshness::FreshnessRow;
+use crate::prelude::*;
 use leadhost_domain::analytics::MetricSet;
 use leadhost_domain::row::{
     ContactRow, ConversationRow, DealRow, IdRow, MessageErrorRow, MessageRow,
 };
 
-/// Returns the schemas by the names of their rows.
 pub fn rows() -> Map<String, Value> {
     let rows = [
         schema::<ConversationRow>("conversation", "A conversation of the export"),

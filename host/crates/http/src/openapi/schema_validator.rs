@@ -1,7 +1,4 @@
-//! Checks values against the schemas of the document.
-
-use serde_json::Value;
-
+use crate::prelude::*;
 use leadhost_input::{Issue, Schema};
 
 /// A schema to check values against.
@@ -17,7 +14,6 @@ impl SchemaValidator {
         Self(Schema::within(document, schema).expect("a schema of the document"))
     }
 
-    /// Returns what is wrong with the value, or `None` if it fits.
     pub fn complaint(&self, value: &Value) -> Option<String> {
         let issues = self.0.issues(value);
         let complaints = issues.iter().flat_map(Issue::told);

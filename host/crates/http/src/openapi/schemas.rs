@@ -2,19 +2,16 @@
 //! readers. Two things differ from the derived schemas: every key of an answer is required, and
 //! ids and times are inlined, since a name for them would add nothing.
 
-use std::collections::BTreeMap;
-
-use serde_json::{Map, Value, json};
-use utoipa::ToSchema;
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::Schema;
+
+use crate::prelude::*;
 
 /// The schemas that operations reference.
 #[derive(Default)]
 pub struct Schemas(BTreeMap<String, Value>);
 
 impl Schemas {
-    /// Adds the type of an answer and returns a reference to its schema.
     pub fn answer<T: ToSchema>(&mut self) -> Value {
         self.add::<T>(true)
     }
@@ -50,13 +47,11 @@ impl Schemas {
         self.add::<T>(false)
     }
 
-    /// Adds a schema as it is written and returns a reference to it.
     pub fn written(&mut self, name: &str, schema: Value) -> Value {
         self.0.insert(name.to_owned(), schema);
         named(name)
     }
 
-    /// Returns all schemas by name, in alphabetical order.
     pub fn into_map(self) -> Map<String, Value> {
         self.0.into_iter().collect()
     }
@@ -115,7 +110,6 @@ fn inline_scalars(schema: &mut Value, found: &BTreeMap<String, Value>) {
     }
 }
 
-/// Returns the one form beside null.
 fn nullable(forms: &[Value]) -> Option<&Value> {
     match forms {
         [null, form] if null["type"] == "null" => Some(form),
@@ -154,7 +148,6 @@ fn own_key<'a>(form: &Value, found: &'a BTreeMap<String, Value>) -> &'a str {
     own["required"][0].as_str().expect("a key that is required")
 }
 
-/// Returns the schema of a page of rows, as the feeds build it.
 pub fn page(rows: &Value) -> Value {
     json!({
         "type": "object",

@@ -1,10 +1,9 @@
 //! Tests that the document is complete and consistent.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use serde_json::Value;
+use std::collections::BTreeSet;
 
 use super::*;
+use crate::prelude::*;
 
 fn described(surface: Surface) -> BTreeMap<(String, String), Value> {
     let document = document(surface);

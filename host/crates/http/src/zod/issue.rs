@@ -1,9 +1,6 @@
 //! The issues of a body, in the format of zod.
 
-use serde::Serialize;
-
-use super::super::error::ApiError;
-use leadhost_domain::error_code::ErrorCode;
+use crate::prelude::*;
 
 /// Why one form of a union does not fit.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -12,7 +9,6 @@ pub struct ZodError {
     name: &'static str,
 }
 
-/// One issue, with its path.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Issue {
     #[serde(flatten)]
@@ -77,7 +73,6 @@ impl Issue {
         }
     }
 
-    /// A missing field.
     pub fn required(expected: &str, path: Vec<PathStep>) -> Self {
         Self {
             message: "Required".to_owned(),
@@ -85,7 +80,6 @@ impl Issue {
         }
     }
 
-    /// A value of another type.
     pub fn wrong_type(expected: &str, received: &'static str, path: Vec<PathStep>) -> Self {
         let message = format!("Expected {expected}, received {received}");
         let what = IssueKind::InvalidType {
@@ -95,7 +89,6 @@ impl Issue {
         Self::new(what, path, message)
     }
 
-    /// A text with the wrong content.
     pub fn unreadable(path: Vec<PathStep>, message: impl Into<String>) -> Self {
         let what = IssueKind::InvalidString {
             validation: "regex",
@@ -120,7 +113,6 @@ impl Issue {
         Self::new(what, path, message)
     }
 
-    /// More than `maximum` of a kind, with Zod's message.
     pub fn too_big(kind: &'static str, maximum: usize, path: Vec<PathStep>) -> Self {
         let (inclusive, exact) = (true, false);
         let what = IssueKind::TooBig {
@@ -138,7 +130,6 @@ impl Issue {
         Self::new(what, path, message)
     }
 
-    /// A list of the wrong length.
     pub fn wrong_count(wanted: usize, given: usize, path: Vec<PathStep>, message: String) -> Self {
         let mut issue = match given < wanted {
             true => Self::too_small("array", wanted, path),
@@ -185,17 +176,14 @@ impl Issue {
     }
 }
 
-/// Returns the error for a body with these issues.
 pub fn invalid(issues: &[Issue]) -> ApiError {
     ApiError::coded(ErrorCode::ValidationFailed, message(issues))
 }
 
-/// Returns the issues as the `message` of an error.
 pub fn message(issues: &[Issue]) -> String {
     serde_json::to_string_pretty(issues).expect("issues are JSON")
 }
 
-/// Returns the options of an enum as Zod lists them.
 pub fn joined(options: &[String]) -> String {
     options
         .iter()

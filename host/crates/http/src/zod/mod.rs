@@ -8,13 +8,11 @@ mod read;
 
 pub use self::email::is_email;
 pub use self::issue::ZodError;
+use crate::prelude::*;
 use read::Issues;
 pub use read::{Node, TextLength};
 
-use serde_json::Value;
-
 use self::issue::{Issue, invalid};
-use super::error::ApiError;
 
 /// Reads a body. Returns the value as far as it could be read, and the issues.
 pub fn read<T>(body: &Value, read: impl FnOnce(Node<'_>) -> Option<T>) -> (Option<T>, Vec<Issue>) {
@@ -23,7 +21,6 @@ pub fn read<T>(body: &Value, read: impl FnOnce(Node<'_>) -> Option<T>) -> (Optio
     (found, issues.into_vec())
 }
 
-/// Reads a body that must have no issues.
 pub fn whole<T>(body: &Value, reader: impl FnOnce(Node<'_>) -> Option<T>) -> Result<T, ApiError> {
     match read(body, reader) {
         (Some(found), issues) if issues.is_empty() => Ok(found),

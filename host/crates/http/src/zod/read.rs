@@ -4,11 +4,9 @@
 
 use std::cell::RefCell;
 
-use serde_json::{Map, Value};
-
 use super::email::is_email;
 use super::issue::{Issue, IssueKind, PathStep, joined};
-use leadhost_domain::limits;
+use crate::prelude::*;
 use leadhost_domain::text;
 
 /// The issues found so far.
@@ -24,7 +22,6 @@ impl Issues {
         }
     }
 
-    /// Returns the issues in the order in which they were found.
     pub fn into_vec(self) -> Vec<Issue> {
         self.0.into_inner()
     }
@@ -74,7 +71,6 @@ impl<'a> Node<'a> {
         self.path.clone()
     }
 
-    /// Adds an issue at this path.
     pub fn wrong(&self, issue: impl FnOnce(Vec<PathStep>) -> Issue) {
         self.issues.add(issue(self.path()));
     }
@@ -99,12 +95,10 @@ impl<'a> Node<'a> {
         self.value.is_some()
     }
 
-    /// Returns whether it is present and null.
     pub fn is_null(&self) -> bool {
         self.value == Some(&Value::Null)
     }
 
-    /// Returns itself if it is present, for optional fields.
     pub fn optional(self) -> Option<Self> {
         self.is_there().then_some(self)
     }

@@ -4,18 +4,15 @@
 use std::collections::VecDeque;
 use std::io;
 use std::os::fd::OwnedFd;
-use std::path::Path;
 use std::process::{ExitStatus, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::io::AsyncReadExt as _;
 use tokio::net::unix::pipe;
 use tokio::process::{Child, Command};
 
-use crate::cli::output::complain;
-use crate::cli::progress::ProgressLine;
-use crate::cli::table::safe;
+use crate::cli::prelude::*;
 use leadhost_config::shutdown::Shutdown;
 
 /// Bytes of a build's output that are kept: the first and the last ones of so many.
@@ -30,7 +27,6 @@ const REST: Duration = Duration::from_millis(200);
 /// The period of the line that shows how long a build takes.
 const SHOWN_EVERY: Duration = Duration::from_secs(1);
 
-/// The result of a build.
 #[derive(Debug)]
 pub enum BuildOutcome {
     Built(Duration),
@@ -57,7 +53,7 @@ pub async fn run(
     let mut said = KeptOutput::default();
     let progress = ProgressLine::start(what);
     if !progress.is_shown() {
-        complain(&safe(&format!("{what}: {}", commands.join("; "))));
+        complain_line!("{what}: {}", commands.join("; "));
     }
     let mut tick = tokio::time::interval(SHOWN_EVERY);
     let mut buffer = vec![0; 16 << 10];
@@ -101,7 +97,6 @@ pub async fn run(
     })
 }
 
-/// Returns one pipe for both streams, so that their lines stay in order.
 fn output_pipe() -> io::Result<(pipe::Receiver, OwnedFd)> {
     let (reader, writer) = io::pipe()?;
     Ok((pipe::Receiver::from_owned_fd(reader.into())?, writer.into()))
@@ -114,7 +109,6 @@ fn how(status: ExitStatus) -> String {
     }
 }
 
-/// The processes of a build, which end with it.
 struct RunningBuild {
     child: Child,
     group: Option<Pid>,
@@ -167,7 +161,6 @@ impl Drop for RunningBuild {
     }
 }
 
-/// The beginning and the end of an output.
 #[derive(Default)]
 struct KeptOutput {
     first: Vec<u8>,

@@ -3,27 +3,24 @@
 //! that fails is shown once: the service makes it again and again, and equal failures are only counted.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
 
 use tokio::sync::mpsc;
 
 use super::repeats::{Novelty, RepeatedFailures};
 use super::requests::AnsweredRequest;
 use super::sends::{line_within, outcome_lines, step_lines};
-use crate::cli::output::{is_closed, say};
+use crate::cli::output::is_closed;
 use crate::cli::plugin::run::milliseconds;
-use crate::cli::table::safe;
+use crate::cli::prelude::*;
 use leadhost_domain::channel::{EventBody, TemplatePage, TemplateStep};
 use leadhost_domain::lead::Lead;
 use leadhost_domain::plugin::{ConversionOutcome, ConvertedItem};
-use leadhost_domain::size;
 use leadhost_plugin::{Watched, WatchedCall, WatchedOutput, WatchedSend};
 use leadhost_store::{DeliveryDetail, Store};
 
 /// Calls that wait for the answer to their request, and requests that later calls may belong to.
 const WAITING: usize = 64;
 
-/// Items of one call that are shown.
 const ITEMS: usize = 20;
 
 /// Characters of a text that are shown.
@@ -32,7 +29,6 @@ const CHARACTERS: usize = 200;
 /// Characters of a text that are shown of a call that failed: the message of a panic may be anywhere in it.
 const FAILURE_CHARACTERS: usize = 2_000;
 
-/// Shows requests and calls.
 pub struct CallBoard {
     store: Arc<Store>,
     /// The plugin that is no work of the author's, if the service has one.
@@ -319,7 +315,6 @@ fn other_fields(lead: &Lead) -> Vec<(&'static str, String)> {
     fields
 }
 
-/// Returns the lines of a list of templates.
 fn template_lines(page: &TemplatePage) -> Vec<String> {
     if page.templates.is_empty() {
         return vec![line("templates", "none")];
@@ -365,7 +360,6 @@ pub fn line(label: &str, text: &str) -> String {
     line_within(CHARACTERS, label, text)
 }
 
-/// Returns the first lines, and the number of the others.
 fn bounded(mut lines: impl Iterator<Item = String>) -> Vec<String> {
     let mut shown: Vec<String> = lines.by_ref().take(ITEMS).collect();
     let more = lines.count();

@@ -1,16 +1,11 @@
 //! The component that a build wrote, with the golden cases that have an expectation, and what the cases show
 //! when one fails. A project without a folder of cases has those that its build packed.
 
-use std::path::Path;
-use std::sync::Arc;
-
 use leadhost_golden::{Case, load_dir};
 
-use crate::cli::failure::CommandFailure;
-use crate::cli::output::{complain, count};
 use crate::cli::plugin::component_file::{self, ComponentFile, GOLDEN};
 use crate::cli::plugin::test::{is_alike, show_failing};
-use crate::cli::table::safe;
+use crate::cli::prelude::*;
 use leadhost_plugin::Plugins;
 
 /// A component that is to be served.
@@ -47,16 +42,12 @@ pub fn show(failing: &[FailingCase]) {
         let alike = failing[index + 1..].iter().filter(is_like_it);
         let alike: Vec<&str> = alike.map(|other| other.name.as_str()).collect();
         if !alike.is_empty() {
-            complain(&safe(&format!(
-                "FAILED in the same way: {}",
-                alike.join(", ")
-            )));
+            complain_line!("FAILED in the same way: {}", alike.join(", "));
         }
     }
 }
 
-/// Reads what the build of a project wrote.
-pub fn read(folder: &Path) -> Result<DevCandidate, CommandFailure> {
+pub fn read(folder: &Path) -> CommandResult<DevCandidate> {
     let file = component_file::read(folder)?;
     let golden = folder.join(GOLDEN);
     let all = match golden.is_dir() {
@@ -70,11 +61,7 @@ pub fn read(folder: &Path) -> Result<DevCandidate, CommandFailure> {
 }
 
 impl DevCandidate {
-    fn new(
-        file: ComponentFile,
-        cases: Vec<Case>,
-        unwritten: Vec<String>,
-    ) -> Result<Self, CommandFailure> {
+    fn new(file: ComponentFile, cases: Vec<Case>, unwritten: Vec<String>) -> CommandResult<Self> {
         Ok(Self {
             wasm: match cases.is_empty() {
                 true => file.without_cases()?,
@@ -86,8 +73,7 @@ impl DevCandidate {
         })
     }
 
-    /// Returns the cases that fail.
-    pub async fn failing(&self, plugins: &Plugins) -> Result<Vec<FailingCase>, CommandFailure> {
+    pub async fn failing(&self, plugins: &Plugins) -> CommandResult<Vec<FailingCase>> {
         let prepared = plugins.prepare(self.file.without_cases()?).await;
         let loaded = prepared
             .map_err(|error| CommandFailure::new(error.to_string()))?
@@ -110,8 +96,7 @@ impl DevCandidate {
         Ok(failing)
     }
 
-    /// Leaves cases out.
-    pub fn without(self, failing: &[FailingCase]) -> Result<Self, CommandFailure> {
+    pub fn without(self, failing: &[FailingCase]) -> CommandResult<Self> {
         let stays = |case: &&Arc<Case>| failing.iter().all(|one| one.name != case.name);
         let cases = self.cases.iter().filter(stays);
         let cases = cases.map(|case| Case::clone(case)).collect();
@@ -142,7 +127,6 @@ pub fn counts(failing: &[FailingCase], total: usize, folder: &str) -> String {
     said
 }
 
-/// Returns whether all differences are of notes.
 fn is_of_notes(difference: &str) -> bool {
     difference.lines().all(|line| line.starts_with("ok.notes"))
 }

@@ -5,17 +5,13 @@
 use std::collections::HashSet;
 use std::io::Read as _;
 use std::os::unix::fs::MetadataExt as _;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::time::Duration;
 
 use notify::{RecommendedWatcher, RecursiveMode, Watcher};
 use sha2::{Digest as _, Sha256};
 use tokio::sync::Notify;
 
-use crate::cli::failure::CommandFailure;
-use crate::cli::output::complain;
 use crate::cli::plugin::stale::is_built;
+use crate::cli::prelude::*;
 
 /// How long nothing may have changed: an editor saves in several steps.
 const QUIET: Duration = Duration::from_millis(100);
@@ -34,7 +30,6 @@ const FILE_BYTES: u64 = 16 << 20;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FilesState([u8; 32]);
 
-/// The files of a project.
 pub struct ProjectFiles {
     root: PathBuf,
     notice: Arc<Notify>,
@@ -43,7 +38,6 @@ pub struct ProjectFiles {
 }
 
 impl ProjectFiles {
-    /// Watches the files of a project.
     pub fn watch(root: &Path) -> Self {
         let notice = Arc::new(Notify::new());
         let noticed = Arc::clone(&notice);
@@ -67,25 +61,25 @@ impl ProjectFiles {
 
     fn poll_instead(&mut self, error: &notify::Error) {
         self.watcher = None;
-        complain(&format!(
+        complain!(
             "The system reports no changes of files ({error}): they are read every second instead."
-        ));
+        );
     }
 
     /// Returns an error once the folder of the project is no longer where it was.
-    pub fn check_root(&self) -> Result<(), CommandFailure> {
+    pub fn check_root(&self) -> CommandResult {
         if is_there(&self.root) {
             return Ok(());
         }
-        Err(CommandFailure::new(format!(
+        Err(failed!(
             "the folder {} was moved away or removed while `plugin dev` watched it, so nothing is served any more",
             self.root.display()
-        ))
+        )
         .hint("run the command again with the folder in which the project is now"))
     }
 
     /// Reads all files. New folders are watched from then on.
-    pub fn state(&mut self) -> Result<FilesState, CommandFailure> {
+    pub fn state(&mut self) -> CommandResult<FilesState> {
         self.check_root()?;
         let ignored = ignored(&self.root);
         let mut files = Vec::new();
@@ -108,7 +102,7 @@ impl ProjectFiles {
         folder: &Path,
         ignored: &HashSet<String>,
         files: &mut Vec<PathBuf>,
-    ) -> Result<(), CommandFailure> {
+    ) -> CommandResult {
         // Before it is read, so that no change is lost between.
         self.watch_folder(folder);
         let entries = match std::fs::read_dir(folder) {
@@ -119,9 +113,7 @@ impl ProjectFiles {
                 // Since it was looked for.
                 self.check_root()?;
                 let folder = folder.display();
-                return Err(CommandFailure::new(format!(
-                    "cannot read the folder {folder}: {error}"
-                )));
+                return Err(failed!("cannot read the folder {folder}: {error}"));
             }
         };
         for entry in entries.flatten() {
@@ -136,11 +128,11 @@ impl ProjectFiles {
                 Err(_) => {}
             }
             if files.len() > FILES {
-                return Err(CommandFailure::new(format!(
-                    "{} has more than {FILES} files",
-                    self.root.display()
-                ))
-                .hint("name the folder of one project; names in its .gitignore are left out"));
+                return Err(
+                    failed!("{} has more than {FILES} files", self.root.display()).hint(
+                        "name the folder of one project; names in its .gitignore are left out",
+                    ),
+                );
             }
         }
         Ok(())
@@ -160,7 +152,7 @@ impl ProjectFiles {
     }
 
     /// Waits until the files differ from `since` and have not changed for a moment.
-    pub async fn changed(&mut self, since: FilesState) -> Result<(), CommandFailure> {
+    pub async fn changed(&mut self, since: FilesState) -> CommandResult {
         let notice = Arc::clone(&self.notice);
         let mut seen = since;
         loop {
@@ -179,7 +171,7 @@ impl ProjectFiles {
     }
 
     /// Waits until the system reports a change.
-    async fn noticed(&self, notice: &Notify) -> Result<(), CommandFailure> {
+    async fn noticed(&self, notice: &Notify) -> CommandResult {
         loop {
             match tokio::time::timeout(POLL, notice.notified()).await {
                 Ok(()) => return Ok(()),

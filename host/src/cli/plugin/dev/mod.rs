@@ -14,12 +14,9 @@ mod service;
 mod setup;
 mod workspace;
 
-use std::path::PathBuf;
-use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use clap::Args;
-use serde_json::{Map, Value, json};
+use serde_json::Map;
 
 use self::builder::BuildOutcome;
 use self::calls::CallBoard;
@@ -32,17 +29,11 @@ use super::language::Language;
 use super::local;
 use super::project::{self, ProjectFile};
 use super::toolchain::{NEEDS, ToolState};
-use crate::cli::failure::CommandFailure;
-use crate::cli::output::{complain, count, say};
+use crate::cli::prelude::*;
 use crate::cli::serve::first_apply;
-use crate::cli::table::safe;
 use crate::cli::workspace_file;
-use leadhost_config::Config;
 use leadhost_config::shutdown::{self, Shutdown};
 use leadhost_domain::connection::Connection;
-use leadhost_domain::limits;
-use leadhost_domain::plugin::{Digest, PluginKind};
-use leadhost_domain::text::quoted;
 use leadhost_pipeline::apply::ApplyOutcome;
 use leadhost_pipeline::deploy::DeployError;
 use leadhost_plugin::{LoadError, Loaded};
@@ -85,25 +76,25 @@ pub struct Dev {
 
 impl Dev {
     /// Serves the project until it is stopped.
-    pub fn run(self) -> Result<(), CommandFailure> {
+    pub fn run(self) -> CommandResult {
         project::read(&self.folder)?;
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .enable_all()
             .build()
-            .map_err(|error| CommandFailure::new(format!("cannot start: {error}")))?;
+            .map_err(|error| failed!("cannot start: {error}"))?;
         let ended = runtime.block_on(self.serve());
         runtime.shutdown_timeout(THREAD_PATIENCE);
         ended
     }
 
-    async fn serve(&self) -> Result<(), CommandFailure> {
+    async fn serve(&self) -> CommandResult {
         let limits = Config::load(self.service_config.as_deref(), &[])?.plugins;
         let (layer, requests) = requests::layer();
         telemetry::init_with(LOG_FILTER, layer)
             .map_err(|error| CommandFailure::new(error.to_string()))?;
         let shutdown = Shutdown::new();
         shutdown::on_signals(shutdown.clone(), limits::STOP_DEADLINE)
-            .map_err(|error| CommandFailure::new(format!("cannot listen for signals: {error}")))?;
+            .map_err(|error| failed!("cannot listen for signals: {error}"))?;
         let service = PrivateService::start(self.port, limits, shutdown.clone()).await?;
         let calls = service.app.core.plugins.watch_calls();
         let project = project::read(&self.folder)?;
@@ -133,15 +124,13 @@ impl Dev {
         ended
     }
 
-    /// Returns the file with the fields of the connection, if the author has one.
     fn connection_file(&self) -> Option<PathBuf> {
         let usual = || self.folder.join(CONNECTION_FILE);
         let named = self.connection.clone();
         named.or_else(|| Some(usual()).filter(|file| file.is_file()))
     }
 
-    /// Returns the fields of the connection that the author gives.
-    fn connection(&self, kind: PluginKind) -> Result<Map<String, Value>, CommandFailure> {
+    fn connection(&self, kind: PluginKind) -> CommandResult<Map<String, Value>> {
         let Some(file) = self.connection_file() else {
             return Ok(Map::new());
         };
@@ -170,12 +159,10 @@ struct DevSession<'a> {
 /// The workspace as it was declared last.
 struct DevWorkspace {
     file: Value,
-    /// The key of the partner, which only the first apply returns.
     partner_key: Option<String>,
     outcome: ApplyOutcome,
 }
 
-/// How one build ended.
 enum RoundEnd {
     Serving,
     /// It was shown why.
@@ -185,7 +172,7 @@ enum RoundEnd {
 
 impl DevSession<'_> {
     /// Builds and serves after each change, until the shutdown begins.
-    async fn watch(&mut self) -> Result<(), CommandFailure> {
+    async fn watch(&mut self) -> CommandResult {
         let folder = self.flags.folder.as_path();
         let mut files = ProjectFiles::watch(folder);
         loop {
@@ -205,10 +192,7 @@ impl DevSession<'_> {
                 RoundEnd::Stopped => return Ok(()),
                 RoundEnd::Serving if self.flags.once => return Ok(()),
                 RoundEnd::Failed if self.flags.once => {
-                    return Err(CommandFailure::new(format!(
-                        "{} is not served",
-                        folder.display()
-                    )));
+                    return Err(failed!("{} is not served", folder.display()));
                 }
                 RoundEnd::Serving => {}
                 RoundEnd::Failed => {
@@ -224,7 +208,7 @@ impl DevSession<'_> {
     }
 
     /// Builds, tests and serves the project as it is now.
-    async fn round(&mut self) -> Result<RoundEnd, CommandFailure> {
+    async fn round(&mut self) -> CommandResult<RoundEnd> {
         let folder = self.flags.folder.as_path();
         let project = project::read(folder)?;
         if let Some(setup) = setup::needed(folder, &project) {
@@ -284,7 +268,7 @@ impl DevSession<'_> {
         let line = self.connect(&candidate, &loaded).await?;
         self.say_serving(&candidate, took, built.elapsed());
         if self.shown != line {
-            say(&format!("\n{line}\n"));
+            say!("\n{line}\n");
             self.shown = line;
         }
         Ok(RoundEnd::Serving)
@@ -296,25 +280,24 @@ impl DevSession<'_> {
         project: &ProjectFile,
         commands: &[String],
         what: &str,
-    ) -> Result<Result<Duration, RoundEnd>, CommandFailure> {
+    ) -> CommandResult<Result<Duration, RoundEnd>> {
         let folder = self.flags.folder.as_path();
         let built = builder::run(folder, commands, what, &self.shutdown).await;
-        let built = built.map_err(|error| {
-            CommandFailure::new(format!("cannot run the commands of the build: {error}"))
-        })?;
+        let built =
+            built.map_err(|error| failed!("cannot run the commands of the build: {error}"))?;
         Ok(match built {
             BuildOutcome::Built(took) => Ok(took),
             BuildOutcome::Failed { took, how, said } => {
                 complain(&said);
                 let took = seconds(took);
-                complain(&format!("FAILED {what}, after {took}: {how}"));
+                complain!("FAILED {what}, after {took}: {how}");
                 if let Some(language) = project.language() {
                     say_missing(language).await;
                 }
                 Err(RoundEnd::Failed)
             }
             BuildOutcome::Stopped(took) => {
-                complain(&format!("Stopped while {what}, after {}.", seconds(took)));
+                complain!("Stopped while {what}, after {}.", seconds(took));
                 Err(RoundEnd::Stopped)
             }
         })
@@ -335,13 +318,12 @@ impl DevSession<'_> {
         let cases = count(failing as u64, "golden case", "golden cases");
         let folder = quoted(&self.flags.folder.to_string_lossy());
         let have = if failing == 1 { "has" } else { "have" };
-        complain(&format!(
+        complain!(
             "{cases} {have} other notes than expected, and nothing else is different: served all the same. `leadhost plugin test {folder} --renew` makes the notes the expected ones."
-        ));
+        );
     }
 
-    /// Returns the version of a build that was swapped in.
-    fn loaded(&self, candidate: &DevCandidate) -> Result<Arc<Loaded>, CommandFailure> {
+    fn loaded(&self, candidate: &DevCandidate) -> CommandResult<Arc<Loaded>> {
         let digest = Digest::compute(&candidate.wasm);
         let loaded = self.service.app.core.plugins.by_digest(&digest);
         loaded.ok_or_else(|| CommandFailure::new("the version is no longer loaded"))
@@ -352,7 +334,7 @@ impl DevSession<'_> {
         &mut self,
         candidate: &DevCandidate,
         loaded: &Arc<Loaded>,
-    ) -> Result<String, CommandFailure> {
+    ) -> CommandResult<String> {
         let plugins = &self.service.app.core.plugins;
         let mut fields = self.flags.connection(loaded.kind)?;
         let sample = CurlSample::find(&self.flags.folder, loaded.kind);
@@ -393,7 +375,7 @@ impl DevSession<'_> {
         declared: &DevWorkspace,
         sample: Option<&CurlSample>,
         has_unwritten: bool,
-    ) -> Result<String, CommandFailure> {
+    ) -> CommandResult<String> {
         let failed = |error: &dyn std::fmt::Display| CommandFailure::new(error.to_string());
         let (core, outcome) = (&self.service.app.core, &declared.outcome);
         let all = core.store.connections(Some(outcome.workspace_id)).await;
@@ -461,21 +443,20 @@ impl DevSession<'_> {
     fn say_serving(&self, candidate: &DevCandidate, built: Duration, swapped: Duration) {
         let served = self.served.as_deref().unwrap_or_default();
         let cases = count(candidate.cases.len() as u64, "golden case", "golden cases");
-        say(&safe(&format!(
+        say_line!(
             "{served}: built in {}, {cases} passed, serving after {}.",
             seconds(built),
             seconds(swapped),
-        )));
+        );
         if !candidate.unwritten.is_empty() {
-            say(&safe(&format!(
+            say_line!(
                 "Without an expectation, and not run: {}. `leadhost plugin test {} --write` writes the output into them.",
                 candidate.unwritten.join(", "),
                 quoted(&self.flags.folder.to_string_lossy()),
-            )));
+            );
         }
     }
 
-    /// Says after a failure which version serves.
     fn say_what_serves(&self) {
         complain(&match &self.served {
             Some(served) => safe(&format!("{served} is still active. Waiting for a change.")),
@@ -498,15 +479,16 @@ async fn say_missing(language: Language) {
         .filter(|need| need.languages.contains(&language))
     {
         if let ToolState::Missing(why) = need.find().await {
-            complain(&safe(&format!(
+            complain_line!(
                 "The build needs {} ({why}). On Debian: {}; elsewhere: {}",
-                need.what, need.debian, need.elsewhere
-            )));
+                need.what,
+                need.debian,
+                need.elsewhere
+            );
         }
     }
 }
 
-/// Formats a time to the tenth of a second.
 fn seconds(time: Duration) -> String {
     format!("{:.1} s", time.as_secs_f64())
 }

@@ -6,10 +6,8 @@ use std::collections::VecDeque;
 use leadhost_domain::plugin::Digest;
 use leadhost_plugin::{WatchedCall, with_innermost_place};
 
-/// Failures that are remembered.
 const REMEMBERED: usize = 64;
 
-/// The failures that were shown, and how often each was repeated.
 #[derive(Default)]
 pub struct RepeatedFailures(VecDeque<ShownFailure>);
 

@@ -2,7 +2,6 @@
 //! the span around it.
 
 use std::fmt::Debug;
-use std::time::Duration;
 
 use tokio::sync::mpsc;
 use tracing::field::{Field, Visit};
@@ -13,7 +12,7 @@ use tracing_subscriber::layer::Context;
 use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::{Layer, Registry};
 
-use leadhost_domain::limits;
+use crate::cli::prelude::*;
 
 /// The target of the line that each request has.
 const ACCESS: &str = "leadhost::access";

@@ -1,17 +1,13 @@
 //! The line of `curl` that sends a golden case of the project to the private service, with the proof
 //! that the sender checks ask for.
 
-use std::path::{Path, PathBuf};
-
 use leadhost_golden::{Call, load_dir};
-use serde_json::Value;
 
 use crate::cli::plugin::body::BodyFormat;
 use crate::cli::plugin::component_file::GOLDEN;
+use crate::cli::prelude::*;
 use crate::cli::serve::first_apply::fixed_header;
 use leadhost_domain::exchange::{Encoding, Scheme, SenderCheck, SignedKind};
-use leadhost_domain::plugin::PluginKind;
-use leadhost_domain::text::quoted;
 use leadhost_egress::seal::Secrets;
 
 /// The case that is the sample if the project has it.
@@ -22,7 +18,6 @@ const CONTENT_TYPE: &str = "content-type";
 /// A golden case that can be sent.
 #[derive(Debug)]
 pub struct CurlSample {
-    /// The file of its body.
     body: PathBuf,
     method: String,
     query: Vec<(String, String)>,
@@ -140,7 +135,6 @@ fn header(check: &SenderCheck, secrets: &Secrets, body: &str) -> Option<String> 
     Some(format!("{}\"$({sign})\"", quoted(&begin)))
 }
 
-/// Returns the file that a case names as its body.
 fn body_file(case: &Path) -> Option<PathBuf> {
     let text = std::fs::read(case.join("case.json")).ok()?;
     let value: Value = serde_json::from_slice(&text).ok()?;

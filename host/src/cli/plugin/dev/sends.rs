@@ -1,11 +1,8 @@
 //! Shows what becomes of a message that the private service sends: the request that the adapter
 //! composed, with its slots as they are, the answer of the provider, and the outcome.
 
-use std::time::Duration;
-
-use crate::cli::output::count;
 use crate::cli::plugin::run::milliseconds;
-use crate::cli::table::safe;
+use crate::cli::prelude::*;
 use leadhost_domain::channel::{AcceptedSend, RefusedSend, SendAnswer, SendStep};
 use leadhost_domain::exchange::{HttpRequest, Slot, SlotArgument, TextSegment};
 use leadhost_plugin::WatchedSend;
@@ -13,7 +10,6 @@ use leadhost_plugin::WatchedSend;
 /// Characters of a text that are shown: bodies are read here.
 const CHARACTERS: usize = 4_000;
 
-/// Returns an indented line with at most so many characters of the text.
 pub fn line_within(most: usize, label: &str, text: &str) -> String {
     let text = safe(text);
     let end = text.char_indices().nth(most).map(|(end, _)| end);
@@ -23,7 +19,6 @@ pub fn line_within(most: usize, label: &str, text: &str) -> String {
     }
 }
 
-/// Returns the lines of what the adapter makes of a message.
 pub fn step_lines(step: &SendStep) -> Vec<String> {
     match step {
         SendStep::Call(request) => request_lines(request),
@@ -60,7 +55,6 @@ fn request_lines(request: &HttpRequest) -> Vec<String> {
     lines
 }
 
-/// Returns the lines of an attempt that has ended.
 pub fn outcome_lines(send: &WatchedSend) -> Vec<String> {
     let took = milliseconds(send.took);
     let mut lines = Vec::new();

@@ -1,27 +1,18 @@
 //! The private service of `leadhost plugin dev`: the real one, in this process, on free ports of this
 //! machine and a temporary folder that is removed with it.
 
-use std::path::Path;
-use std::sync::Arc;
-
-use serde_json::Value;
 use tempfile::TempDir;
 use tokio::task::JoinHandle;
 
 use crate::app::App;
-use crate::cli::command::ServiceFlags;
-use crate::cli::failure::CommandFailure;
-use crate::cli::output::complain;
 use crate::cli::plugin::local::forget_old_code;
 use crate::cli::plugin::shipped;
+use crate::cli::prelude::*;
 use crate::cli::serve::local_files::AddressesFile;
 use crate::cli::serve::{first_key, sealing, stop};
-use crate::cli::table::safe;
+use leadhost_config::PluginsSection;
 use leadhost_config::shutdown::Shutdown;
-use leadhost_config::{Config, PluginsSection};
 use leadhost_domain::accept::AcceptWord;
-use leadhost_domain::clock::SystemClock;
-use leadhost_domain::plugin::Digest;
 use leadhost_domain::publisher::TrustedKeys;
 use leadhost_http::listen::{self, Addresses, StartError};
 use leadhost_pipeline as pipeline;
@@ -43,12 +34,10 @@ pub enum SwapError {
     /// The private service refuses it.
     #[error(transparent)]
     Deploy(#[from] DeployError),
-    /// It is not what the project says.
     #[error("{0}")]
     Checked(CommandFailure),
 }
 
-/// A service that runs in this process.
 pub struct PrivateService {
     pub app: App,
     pub addresses: Addresses,
@@ -66,10 +55,9 @@ impl PrivateService {
         port: u16,
         limits: PluginsSection,
         shutdown: Shutdown,
-    ) -> Result<Self, CommandFailure> {
-        let failed = |error: &dyn std::fmt::Display| {
-            CommandFailure::new(format!("cannot start the private service: {error}"))
-        };
+    ) -> CommandResult<Self> {
+        let failed =
+            |error: &dyn std::fmt::Display| failed!("cannot start the private service: {error}");
         // The folder holds people's data: only its owner may read it.
         let folder = tempfile::Builder::new()
             .prefix("leadhost-dev-")
@@ -111,7 +99,6 @@ impl PrivateService {
         })
     }
 
-    /// Returns the data folder, by which other commands find the service.
     pub fn data_dir(&self) -> &Path {
         self.folder.path()
     }
@@ -121,7 +108,7 @@ impl PrivateService {
     pub async fn swap(
         &mut self,
         wasm: Vec<u8>,
-        check: impl FnOnce(&Loaded) -> Result<(), CommandFailure>,
+        check: impl FnOnce(&Loaded) -> CommandResult,
     ) -> Result<(), SwapError> {
         let pipeline = &self.app.pipeline;
         let tried = Box::pin(deploy::try_out(pipeline, wasm.clone(), true)).await?;
@@ -134,13 +121,11 @@ impl PrivateService {
         Ok(())
     }
 
-    /// Returns whether this version serves.
     pub fn is_serving(&self, wasm: &[u8]) -> bool {
         self.serving.as_ref() == Some(&Digest::compute(wasm))
     }
 
-    /// Makes the workspace as the file declares it.
-    pub async fn declare(&self, file: &Value) -> Result<ApplyOutcome, CommandFailure> {
+    pub async fn declare(&self, file: &Value) -> CommandResult<ApplyOutcome> {
         let applied = apply(&self.app.pipeline, file, FileExtent::Whole, false).await;
         applied.map_err(|error| match error {
             ApplyError::Problems(problems) => {
@@ -151,27 +136,26 @@ impl PrivateService {
                     format!("\n  {}", field.unwrap_or(&problem))
                 });
                 let lines: String = lines.collect();
-                CommandFailure::new(format!("the plugin's connection cannot be made:{lines}"))
+                failed!("the plugin's connection cannot be made:{lines}")
             }
             other => CommandFailure::new(other.to_string()),
         })
     }
 
-    /// Stops it, and removes its folder.
     pub async fn stop(self) {
         stop(&self.app, self.tasks).await;
         drop(self.addresses_file);
         let folder = self.folder.path().to_owned();
         if let Err(error) = self.folder.close() {
-            complain(&format!(
+            complain!(
                 "The private data in {} could not be removed: {error}",
                 folder.display()
-            ));
+            );
         }
     }
 }
 
-fn config(port: u16, limits: PluginsSection, folder: &Path) -> Result<Config, CommandFailure> {
+fn config(port: u16, limits: PluginsSection, folder: &Path) -> CommandResult<Config> {
     let functions = folder.join("functions");
     let folder = folder.to_string_lossy();
     let listen = format!("127.0.0.1:{port}");
@@ -214,10 +198,10 @@ async fn activate_sandbox(app: &App) -> bool {
     match deploy::upload(&app.pipeline, wasm, UPLOAD, true, &everything()).await {
         Ok(_) => true,
         Err(error) => {
-            complain(&safe(&format!(
+            complain_line!(
                 "The workspace has no sandbox channel: {} is refused: {error}",
                 file.display()
-            )));
+            );
             false
         }
     }
@@ -229,10 +213,10 @@ pub fn say_missing_sandbox() {
     if shipped::find(SANDBOX).is_none() {
         let missing = shipped::missing(SANDBOX, &[]);
         let (message, hint) = missing.parts();
-        complain(&safe(&format!(
+        complain_line!(
             "The connection has no channel, so no message is sent to a lead: {message}."
-        )));
-        complain(&format!("  {}", safe(hint.unwrap_or_default())));
+        );
+        complain!("  {}", safe(hint.unwrap_or_default()));
     }
 }
 

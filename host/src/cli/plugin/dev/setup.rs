@@ -17,10 +17,8 @@ const RECORD: &str = "build/setup";
 /// The folder of the record and of what is built.
 const BUILD: &str = "build";
 
-/// A setup that is to be made.
 pub struct NeededSetup(String);
 
-/// Returns the setup of the project, unless it was made for the same files.
 pub fn needed(folder: &Path, project: &ProjectFile) -> Option<NeededSetup> {
     if project.setup.is_empty() {
         return None;

@@ -1,25 +1,18 @@
 //! The workspace of the private service: one connection for a converter, one instance for an adapter,
 //! with the fields that the author gives. Secrets that are not given are generated.
 
-use std::path::Path;
-use std::sync::Arc;
+use serde_json::Map;
 
-use serde_json::{Map, Value, json};
-
-use crate::cli::failure::CommandFailure;
+use crate::cli::prelude::*;
 use leadhost_domain::exchange::{Scheme, SenderCheck};
-use leadhost_domain::plugin::{PluginKind, SecretDeclaration, SecretKind};
+use leadhost_domain::plugin::{SecretDeclaration, SecretKind};
 use leadhost_plugin::{CallBudget, Loaded, Plugins, TRIAL_LANE};
 
 /// The name of the workspace, the partner, and the connection or the instance.
 pub const NAME: &str = "dev";
 
 /// Refuses fields that the command sets: the author's would be left out silently.
-pub fn refuse_own(
-    fields: &Map<String, Value>,
-    kind: PluginKind,
-    file: &Path,
-) -> Result<(), CommandFailure> {
+pub fn refuse_own(fields: &Map<String, Value>, kind: PluginKind, file: &Path) -> CommandResult {
     let own: &[&str] = match kind {
         PluginKind::Converter => &["name", "partner", "plugin", "instance"],
         PluginKind::Adapter => &["name", "adapter"],
@@ -36,11 +29,11 @@ pub fn refuse_own(
         PluginKind::Converter => "connection",
         PluginKind::Adapter => "instance",
     };
-    Err(CommandFailure::new(format!(
+    Err(failed!(
         "{}: `plugin dev` sets `{}` of the {what} itself: leave it out",
         file.display(),
         given.join("` and `")
-    )))
+    ))
 }
 
 /// Returns the workspace as a file declares it. `fields`: those of the connection or of the instance
@@ -101,7 +94,7 @@ pub async fn generated_secrets(
     plugins: &Plugins,
     loaded: &Arc<Loaded>,
     config: &Value,
-) -> Result<Map<String, Value>, CommandFailure> {
+) -> CommandResult<Map<String, Value>> {
     let checks = sender_checks(plugins, loaded, config).await?;
     let can_be_made_up = |secret: &SecretDeclaration| match secret.kind() {
         Ok(SecretKind::Static) => !secret.name.ends_with("/*"),
@@ -129,12 +122,12 @@ async fn sender_checks(
     plugins: &Plugins,
     loaded: &Arc<Loaded>,
     config: &Value,
-) -> Result<Vec<SenderCheck>, CommandFailure> {
+) -> CommandResult<Vec<SenderCheck>> {
     let refused = |what: &dyn std::fmt::Display| {
-        CommandFailure::new(format!(
+        failed!(
             "the plugin {} does not take the configuration of its connection: {what}",
             loaded.description.name
-        ))
+        )
         .hint("write it to dev.toml in the project's folder, below [config], or name such a file with --connection")
     };
     let faults = plugins

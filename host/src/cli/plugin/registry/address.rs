@@ -11,7 +11,6 @@ const SCHEME: &str = "oci://";
 /// The name under which `docker login` keeps the credentials of Docker Hub.
 const DOCKER_HUB_KEY: &str = "https://index.docker.io/v1/";
 
-/// The address of a component in a registry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RegistryAddress {
     reference: Reference,
@@ -25,7 +24,6 @@ impl RegistryAddress {
         text.starts_with(SCHEME)
     }
 
-    /// Reads an address.
     pub fn parse(text: &str) -> Result<Self, String> {
         let wrong = |why: &str| {
             format!(
@@ -58,7 +56,6 @@ impl RegistryAddress {
         })
     }
 
-    /// Reads the address of a push.
     pub fn parse_target(text: &str) -> Result<Self, String> {
         let address = Self::parse(text)?;
         match address.reference.digest() {
@@ -69,7 +66,6 @@ impl RegistryAddress {
         }
     }
 
-    /// Returns the same component by the digest of its manifest.
     pub fn pinned(&self, digest: &str) -> Self {
         Self {
             reference: self.reference.clone_with_digest(digest.to_owned()),
@@ -77,17 +73,14 @@ impl RegistryAddress {
         }
     }
 
-    /// The form of the client.
     pub fn reference(&self) -> &Reference {
         &self.reference
     }
 
-    /// Host and port of the registry, as the user wrote them.
     pub fn registry(&self) -> &str {
         self.reference.registry()
     }
 
-    /// Host and port that serve the registry.
     pub fn resolved(&self) -> &str {
         self.reference.resolve_registry()
     }
@@ -106,7 +99,6 @@ impl RegistryAddress {
         name.rsplit_once('/').map_or(name, |(_, last)| last)
     }
 
-    /// Returns whether the registry is on this machine.
     pub fn is_loopback(&self) -> bool {
         let registry = self.registry();
         let host = match registry.rsplit_once(':') {
@@ -140,7 +132,6 @@ impl fmt::Display for RegistryAddress {
     }
 }
 
-/// Returns what is wrong with an address that is no reference.
 fn form_fault(name: &str) -> &'static str {
     let repository = name.split_once([':', '@']).map_or(name, |(first, _)| first);
     let is_allowed = |one: char| {

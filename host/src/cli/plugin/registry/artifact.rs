@@ -55,12 +55,10 @@ struct ImageIndex {
     manifests: Option<IgnoredAny>,
 }
 
-/// Returns the digest of a part, as registries write it.
 pub fn digest(part: &[u8]) -> String {
     format!("sha256:{}", hex::encode(&sha2::Sha256::digest(part)))
 }
 
-/// Packs a component.
 pub fn pack(wasm: Vec<u8>) -> Result<PackedArtifact, String> {
     check_component(&wasm)?;
     let outer = interfaces::parse_component(&wasm)?;

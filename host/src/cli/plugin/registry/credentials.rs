@@ -2,8 +2,6 @@
 //! `~/.docker/config.json`, or with a program that this file names.
 
 use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use docker_credential::{CredentialRetrievalError, DockerCredential};
 use oci_client::secrets::RegistryAuth;
@@ -11,7 +9,7 @@ use serde::de::IgnoredAny;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
-use crate::cli::failure::CommandFailure;
+use crate::cli::prelude::*;
 
 /// Timeout of the program that keeps credentials. It may ask the user for consent.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -19,7 +17,6 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// The text that such a program prints when it has none.
 const NONE: &str = "credentials not found";
 
-/// The credentials for a registry.
 pub struct Credentials {
     pub auth: RegistryAuth,
     /// Their owner, without the secret.
@@ -27,7 +24,7 @@ pub struct Credentials {
 }
 
 /// Finds the credentials for a registry. Without any the registry is asked without them.
-pub async fn find(registry: &str) -> Result<Credentials, CommandFailure> {
+pub async fn find(registry: &str) -> CommandResult<Credentials> {
     // Without a home folder there is none.
     let Some(file) = configuration() else {
         return Ok(none());
@@ -55,7 +52,6 @@ fn configuration() -> Option<PathBuf> {
     Some(folder.join("config.json"))
 }
 
-/// Why there are no credentials.
 enum Unusable {
     /// The fault of the file, after its path.
     File(String),
@@ -88,10 +84,7 @@ struct CredentialsPlace<'a> {
 }
 
 impl CredentialsPlace<'_> {
-    fn understand(
-        &self,
-        found: Result<DockerCredential, Unusable>,
-    ) -> Result<Credentials, CommandFailure> {
+    fn understand(&self, found: Result<DockerCredential, Unusable>) -> CommandResult<Credentials> {
         let error = match found {
             Ok(DockerCredential::UsernamePassword(name, secret)) => {
                 return Ok(Credentials {
@@ -122,11 +115,11 @@ impl CredentialsPlace<'_> {
     }
 
     fn failed(&self, why: &str) -> CommandFailure {
-        CommandFailure::new(format!(
+        failed!(
             "the credentials for {} cannot be read from {}: {why}",
             self.registry,
             self.file.display()
-        ))
+        )
         .hint("`docker login` writes that file; the variable DOCKER_CONFIG names another folder for it")
     }
 }

@@ -1,19 +1,15 @@
 //! The failures of an exchange with a registry, as the user sees them.
 
 use std::error::Error;
-use std::time::Duration;
 
 use oci_client::errors::{DigestError, OciDistributionError, OciErrorCode};
 
 use super::address::RegistryAddress;
 use super::credentials::Credentials;
-use crate::cli::failure::CommandFailure;
-use crate::cli::table::safe;
+use crate::cli::prelude::*;
 
-/// Bytes of what a registry says that are shown.
 const SHOWN: usize = 300;
 
-/// An exchange with a registry.
 pub struct Exchange<'a> {
     pub address: &'a RegistryAddress,
     pub credentials: &'a Credentials,
@@ -37,19 +33,17 @@ enum Cause {
 }
 
 impl Exchange<'_> {
-    /// Returns the failure of an exchange that did not end in its time.
     pub fn too_slow(&self, time: Duration) -> CommandFailure {
-        CommandFailure::new(format!(
+        failed!(
             "the registry {} is too slow: {} for {} did not end within {} s",
             self.address.registry(),
             self.what,
             self.address,
             time.as_secs()
-        ))
+        )
         .hint("try again, or contact the operator of the registry")
     }
 
-    /// Returns the failure for an error of the client.
     pub fn failed(&self, error: &OciDistributionError) -> CommandFailure {
         let (address, what, registry) = (self.address, self.what, self.address.registry());
         let said = shown(error);

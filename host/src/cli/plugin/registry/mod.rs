@@ -7,9 +7,6 @@ mod artifact;
 mod credentials;
 mod failure;
 
-use std::path::Path;
-use std::time::Duration;
-
 use futures_util::StreamExt as _;
 use http::HeaderValue;
 use oci_client::client::{ClientConfig, ClientProtocol};
@@ -26,14 +23,11 @@ pub use address::RegistryAddress;
 use self::artifact::PackedArtifact;
 use self::credentials::Credentials;
 use self::failure::Exchange;
-use crate::cli::failure::CommandFailure;
-use leadhost_config::Config;
-use leadhost_domain::size;
+use crate::cli::prelude::*;
 
 /// Timeout of a connection to a registry.
 const CONNECT: Duration = Duration::from_secs(10);
 
-/// Timeout of the silence of a registry.
 const SILENCE: Duration = Duration::from_secs(30);
 
 /// Timeout of an exchange about a manifest or a configuration, of a few kilobytes.
@@ -58,7 +52,6 @@ pub struct RegistryClient {
     credentials: Credentials,
 }
 
-/// A component from a registry.
 pub struct PulledComponent {
     pub wasm: Vec<u8>,
     /// Its address with the digest of its manifest, which always names these bytes.
@@ -66,21 +59,21 @@ pub struct PulledComponent {
 }
 
 /// Returns the greatest size of a component in bytes, as the service's configuration file has it.
-pub fn component_limit(config: Option<&Path>) -> Result<usize, CommandFailure> {
+pub fn component_limit(config: Option<&Path>) -> CommandResult<usize> {
     Ok(Config::load(config, &[])?.plugins.component_mib << 20)
 }
 
 impl RegistryClient {
     /// Reads the user's credentials for the registry of this address. It does not connect yet.
-    pub async fn new(address: &RegistryAddress) -> Result<Self, CommandFailure> {
+    pub async fn new(address: &RegistryAddress) -> CommandResult<Self> {
         let credentials = credentials::find(address.credentials_key()).await?;
         // The first one stays, and all of this program are of the same crate.
         let _ = ring::default_provider().install_default();
         let client = oci_client::Client::try_from(settings(address)).map_err(|error| {
-            CommandFailure::new(format!(
+            failed!(
                 "cannot prepare connections to {}: {error}",
                 address.registry()
-            ))
+            )
             .hint("the certificates of authorities are those of the system: install its package, such as ca-certificates, or name a file of certificates in SSL_CERT_FILE")
         })?;
         client
@@ -93,8 +86,7 @@ impl RegistryClient {
         })
     }
 
-    /// Returns the component of at most `limit` bytes at the address.
-    pub async fn pull(&self, limit: usize) -> Result<PulledComponent, CommandFailure> {
+    pub async fn pull(&self, limit: usize) -> CommandResult<PulledComponent> {
         let reference = self.address.reference();
         let manifest = self
             .client
@@ -123,9 +115,9 @@ impl RegistryClient {
             .await?
             .ok_or_else(|| {
                 let pinned = self.address.pinned(&digest);
-                CommandFailure::new(format!(
+                failed!(
                     "{pinned} has more bytes than the {said} that its manifest names: nothing is kept"
-                ))
+                )
                 .hint("the registry changed it or is faulty: contact its operator")
             })?;
         artifact::check_component(&wasm).map_err(|why| self.not_ours(&why))?;
@@ -136,11 +128,7 @@ impl RegistryClient {
     }
 
     /// Stores the component of a file under the tag of the address. Returns the address with its digest.
-    pub async fn push(
-        &self,
-        wasm: Vec<u8>,
-        file: &Path,
-    ) -> Result<RegistryAddress, CommandFailure> {
+    pub async fn push(&self, wasm: Vec<u8>, file: &Path) -> CommandResult<RegistryAddress> {
         let PackedArtifact {
             manifest,
             config,
@@ -165,13 +153,12 @@ impl RegistryClient {
         Ok(self.address.pinned(&digest))
     }
 
-    /// Waits for an exchange with the registry, and no longer than its time.
     async fn within<T>(
         &self,
         time: Duration,
         what: &'static str,
         exchange: impl Future<Output = Result<T, OciDistributionError>>,
-    ) -> Result<T, CommandFailure> {
+    ) -> CommandResult<T> {
         let exchanged = Exchange {
             address: &self.address,
             credentials: &self.credentials,
@@ -184,17 +171,17 @@ impl RegistryClient {
     }
 
     fn not_ours(&self, why: &str) -> CommandFailure {
-        CommandFailure::new(format!("{} is not a component: {why}", self.address)).hint(
+        failed!("{} is not a component: {why}", self.address).hint(
             "name a component that `leadhost plugin push` or `wkg oci push` has put into the registry",
         )
     }
 
     fn too_large(&self, found: &str, limit: usize) -> CommandFailure {
-        CommandFailure::new(format!(
+        failed!(
             "{} {found}; at most {} are accepted (plugins.component_mib)",
             self.address,
             size::readable(limit as u64)
-        ))
+        )
         .hint("make the component smaller, or raise plugins.component_mib in the configuration of the service and in the one that --config names here")
     }
 }

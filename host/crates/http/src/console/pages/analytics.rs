@@ -1,24 +1,12 @@
 //! Analytics: the measures of a workspace over time, by dimension and in any zone. The page's address
 //! contains the selection.
 
-use std::collections::BTreeMap;
-
-use askama::Template;
-use hyper::StatusCode;
-
-use super::super::api::ApiRefusal;
 use super::super::chart::Chart;
-use super::super::form::encoded;
-use super::super::frame::Frame;
-use super::super::{answer::page, visit::Visit};
-use super::filters::Filters;
+use crate::console::pages::prelude::*;
 use crate::endpoints::analytics::query::Dimension;
-use crate::reply::ApiResponse;
 use leadhost_admin_api::analytics::{AnalyticsSeries, WorkspaceAnalytics};
-use leadhost_admin_api::workspaces::{Agents, Workspaces};
+use leadhost_admin_api::workspaces::Agents;
 use leadhost_domain::analytics::{Granularity, MetricSet};
-use leadhost_domain::limits;
-use leadhost_domain::workspace::Workspace;
 use leadhost_domain::zone;
 
 #[derive(Template)]
@@ -49,14 +37,13 @@ struct SetChoice {
     chosen: Option<&'static str>,
 }
 
-/// The counts that the page shows.
 struct AnalyticsView {
     counts: WorkspaceAnalytics,
     charts: Vec<Chart>,
 }
 
 /// Returns the page. A time or a zone that is wrong is shown on it, with the form.
-pub async fn show(visit: &Visit<'_>) -> Result<ApiResponse, ApiRefusal> {
+pub async fn show(visit: &Visit<'_>) -> PageResult {
     let shown = found(visit).await?;
     let status = match shown.problem {
         Some(_) => StatusCode::BAD_REQUEST,
@@ -65,7 +52,7 @@ pub async fn show(visit: &Visit<'_>) -> Result<ApiResponse, ApiRefusal> {
     page(status, &shown)
 }
 
-async fn found(visit: &Visit<'_>) -> Result<AnalyticsPage, ApiRefusal> {
+async fn found(visit: &Visit<'_>) -> PageResult<AnalyticsPage> {
     let names = ["workspace", "measure", "by", "interval", "tz", "from", "to"];
     let mut filters = Filters::read(visit, &names);
     let (set, chosen) = measures(filters.get("measure"))?;
@@ -136,7 +123,7 @@ async fn view(
     chosen: &[&'static str],
     by: Option<Dimension>,
     granularity: Granularity,
-) -> Result<AnalyticsView, ApiRefusal> {
+) -> PageResult<AnalyticsView> {
     let tz = filters.get("tz");
     // A plus of the address may arrive as a space.
     if !zone::is_zone(tz) && !zone::is_zone(&tz.replace(' ', "+")) {
@@ -195,7 +182,7 @@ async fn view(
 }
 
 /// Reads what to draw: one measure, or all of a metric set.
-fn measures(text: &str) -> Result<(MetricSet, Vec<&'static str>), ApiRefusal> {
+fn measures(text: &str) -> PageResult<(MetricSet, Vec<&'static str>)> {
     if text.is_empty() {
         let set = MetricSet::Conversations;
         return Ok((set, set.measures().to_vec()));
@@ -215,7 +202,7 @@ fn measures(text: &str) -> Result<(MetricSet, Vec<&'static str>), ApiRefusal> {
     Err(unknown("measure", text, "a measure", &known))
 }
 
-fn dimension(text: &str) -> Result<Option<Dimension>, ApiRefusal> {
+fn dimension(text: &str) -> PageResult<Option<Dimension>> {
     if text.is_empty() {
         return Ok(None);
     }
@@ -226,7 +213,7 @@ fn dimension(text: &str) -> Result<Option<Dimension>, ApiRefusal> {
         .ok_or_else(|| unknown("by", text, "a dimension", &known))
 }
 
-fn interval(text: &str) -> Result<Granularity, ApiRefusal> {
+fn interval(text: &str) -> PageResult<Granularity> {
     if text.is_empty() {
         return Ok(Granularity::Day);
     }

@@ -1,14 +1,4 @@
-//! The page of the audit: the operations of operators.
-
-use askama::Template;
-use serde_json::Value;
-
-use super::super::api::ApiRefusal;
-use super::super::frame::Frame;
-use super::super::table::Facts;
-use super::super::{answer::page, visit::Visit};
-use super::filters::{Filtered, Filters, status_of};
-use crate::reply::ApiResponse;
+use crate::console::pages::prelude::*;
 use leadhost_admin_api::audit::Audit;
 use leadhost_admin_api::columns::{Cell, plain};
 use leadhost_domain::audit::{AuditRow, OperatorAct};
@@ -38,7 +28,6 @@ const FACTS: usize = 30;
 const FACT_CHARACTERS: usize = 400;
 
 impl ShownAct {
-    /// Returns it with its sentence.
     pub fn new(row: AuditRow) -> Self {
         let mut detail: Value = serde_json::from_str(&row.detail).unwrap_or_default();
         if let Some(detail) = detail.as_object_mut() {
@@ -104,8 +93,7 @@ fn collect(name: &str, value: &Value, facts: &mut Vec<(String, Cell)>) {
     }
 }
 
-/// Shows the list.
-pub async fn list(visit: &Visit<'_>) -> Result<ApiResponse, ApiRefusal> {
+pub async fn list(visit: &Visit<'_>) -> PageResult {
     let filters = Filters::read(visit, &["actor", "act", "since", "before"]);
     let path = format!("/audit{}", filters.query_with(&[("folded", "true")]));
     let Filtered { found, problem } = Filtered::<Audit>::list(visit, &path).await?;

@@ -1,28 +1,15 @@
 //! Changes of a connection or an instance: a new value of a secret, another configuration. A form has the
 //! version of the configuration that it shows, so that two operators do not overwrite each other.
 
-use std::collections::BTreeMap;
-
-use askama::Template;
-use hyper::StatusCode;
 use serde::Deserialize as _;
-use serde_json::{Value, json};
 
-use super::super::api::ApiRefusal;
-use super::super::form::{Form, encoded};
-use super::super::frame::Frame;
-use super::super::{
-    answer::{FormOutcome, page},
-    visit::Visit,
-};
-use super::filters::Filters;
+use crate::console::pages::prelude::*;
 use leadhost_admin_api::apply::{FileProblem, GENERATED, RefusedFile};
-use leadhost_admin_api::connections::{Bound, ChangeRequest, Changed, Connections};
+use leadhost_admin_api::connections::{Bound, ChangeRequest, Changed};
 use leadhost_admin_api::instances::InstanceView;
 use leadhost_admin_api::plugins::PluginList;
 use leadhost_admin_api::replays::{ReplayManyRequest, ReplayedMany};
 use leadhost_domain::plugin::SecretDeclaration;
-use leadhost_domain::text;
 
 /// The list that a connection or an instance belongs to.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -40,7 +27,6 @@ impl Kind {
         }
     }
 
-    /// The filter of deliveries that names one.
     fn filter(self) -> &'static str {
         match self {
             Self::Connection => "connection",
@@ -75,7 +61,7 @@ impl ChangeForms {
         visit: &Visit<'_>,
         page: String,
         (plugin, bound, is_paused): (&str, &Bound, bool),
-    ) -> Result<Self, ApiRefusal> {
+    ) -> PageResult<Self> {
         let plugins: PluginList = visit.api().get("/plugins").await?;
         let mut plugins = plugins.plugins.into_iter();
         let plugin = plugins.find(|one| one.name == plugin);
@@ -105,7 +91,6 @@ impl ChangeForms {
         })
     }
 
-    /// Shows what was typed, and why it was refused.
     pub fn refused(&mut self, form: &Form, refusal: ApiRefusal) {
         self.typed(form);
         self.problems = match RefusedFile::deserialize(&refusal.body) {
@@ -127,7 +112,6 @@ impl ChangeForms {
     }
 }
 
-/// Returns a problem as a line.
 pub fn line(problem: FileProblem) -> String {
     match problem.path {
         Some(path) => format!("{path}: {}", problem.message),
@@ -179,13 +163,12 @@ struct QuarantinedDeliveries {
     until: String,
 }
 
-/// Sets a secret.
 pub async fn secret(
     visit: &Visit<'_>,
     kind: Kind,
     which: &str,
     form: &Form,
-) -> Result<FormOutcome, ApiRefusal> {
+) -> PageResult<FormOutcome> {
     let name = form.get("secret").to_owned();
     if name.is_empty() {
         let message = "Its name is missing: choose or write the name of the secret.";
@@ -229,13 +212,12 @@ async fn resume(visit: &Visit<'_>, kind: Kind, which: &str) -> bool {
     }
 }
 
-/// Changes the configuration.
 pub async fn config(
     visit: &Visit<'_>,
     kind: Kind,
     which: &str,
     form: &Form,
-) -> Result<FormOutcome, ApiRefusal> {
+) -> PageResult<FormOutcome> {
     let config = typed_config(form)?;
     let request = ChangeRequest {
         version: version(form)?,
@@ -249,19 +231,17 @@ pub async fn config(
     shown(visit, kind, which, changed, declaration, what).await
 }
 
-/// Shows that the entry of a connection was applied.
 pub async fn shown_entry(
     visit: &Visit<'_>,
     which: &str,
     changed: Changed,
     declaration: String,
     what: AppliedEntry,
-) -> Result<FormOutcome, ApiRefusal> {
+) -> PageResult<FormOutcome> {
     let what = ChangedPart::Entry(what);
     shown(visit, Kind::Connection, which, changed, declaration, what).await
 }
 
-/// Returns the lines of a workspace file with an entry.
 fn lines(kind: Kind, entry: &Value) -> String {
     toml::to_string(&json!({ kind.list(): [entry] })).unwrap_or_default()
 }
@@ -286,8 +266,7 @@ async fn quarantined(visit: &Visit<'_>, kind: Kind, which: &str) -> Option<Quara
     })
 }
 
-/// Returns the configuration that was typed.
-pub fn typed_config(form: &Form) -> Result<Value, ApiRefusal> {
+pub fn typed_config(form: &Form) -> PageResult<Value> {
     let found: Result<serde_json::Map<String, Value>, _> =
         serde_json::from_str(form.text("config"));
     found.map(Value::Object).map_err(|error| {
@@ -296,8 +275,7 @@ pub fn typed_config(form: &Form) -> Result<Value, ApiRefusal> {
     })
 }
 
-/// Returns the version of the configuration that the form shows.
-fn version(form: &Form) -> Result<Option<i64>, ApiRefusal> {
+fn version(form: &Form) -> PageResult<Option<i64>> {
     form.get("version").parse().map(Some).map_err(|_| {
         ApiRefusal::new(
             StatusCode::BAD_REQUEST,
@@ -311,13 +289,12 @@ async fn send(
     kind: Kind,
     which: &str,
     request: &ChangeRequest,
-) -> Result<Changed, ApiRefusal> {
+) -> PageResult<Changed> {
     let path = format!("/{}/{}", kind.list(), encoded(which));
     visit.api().patch(&path, request).await
 }
 
-/// Returns whether the connection or the instance is paused.
-async fn is_paused(visit: &Visit<'_>, kind: Kind, which: &str) -> Result<bool, ApiRefusal> {
+async fn is_paused(visit: &Visit<'_>, kind: Kind, which: &str) -> PageResult<bool> {
     match kind {
         Kind::Connection => {
             let list: Connections = visit.api().get("/connections").await?;
@@ -340,7 +317,7 @@ async fn shown(
     changed: Changed,
     declaration: String,
     what: ChangedPart,
-) -> Result<FormOutcome, ApiRefusal> {
+) -> PageResult<FormOutcome> {
     let is = match what {
         _ if changed.fields.is_empty() => "is as it was",
         ChangedPart::Entry(AppliedEntry::Retired) => "is retired",
@@ -374,7 +351,6 @@ async fn shown(
     Ok(FormOutcome::Page(page(StatusCode::OK, &shown)?))
 }
 
-/// Returns a name in the environment for a secret.
 pub fn variable(secret: &str) -> String {
     let plain = |one: char| match one.is_ascii_alphanumeric() {
         true => one.to_ascii_uppercase(),

@@ -1,25 +1,12 @@
-//! The connections of sources: their state, pause and resume.
-
-use std::collections::BTreeMap;
-
-use askama::Template;
-use hyper::StatusCode;
 use serde::de::IgnoredAny;
 
-use super::super::api::ApiRefusal;
-use super::super::form::{Form, encoded};
-use super::super::frame::Frame;
-use super::super::outcome::Notice;
-use super::super::table::Table;
-use super::super::{
-    answer::{BLANKS, FormOutcome, page},
-    visit::Visit,
-};
+use super::super::answer::BLANKS;
 use super::change::{self, ChangeForms, Kind};
 use super::workspace::has_workspace;
+use crate::console::pages::prelude::*;
 use leadhost_admin_api::connections::{
-    BY_AN_OPERATOR, ConnectionPaused, ConnectionView, Connections, PauseRequest,
-    TestDeliveryRequest, TestedDelivery,
+    BY_AN_OPERATOR, ConnectionPaused, ConnectionView, PauseRequest, TestDeliveryRequest,
+    TestedDelivery,
 };
 use leadhost_admin_api::deliveries::{Deliveries, DeliveryDetailView};
 use leadhost_admin_api::tried::{TriedBody, TryRequest};
@@ -33,8 +20,7 @@ pub struct ConnectionsPage {
     has_workspace: bool,
 }
 
-/// Returns the list.
-pub async fn list(visit: &Visit<'_>) -> Result<ConnectionsPage, ApiRefusal> {
+pub async fn list(visit: &Visit<'_>) -> PageResult<ConnectionsPage> {
     let list: Connections = visit.api().get("/connections").await?;
     Ok(ConnectionsPage {
         frame: visit.frame("connections", "Connections"),
@@ -56,8 +42,7 @@ pub struct ConnectionPage {
     tried: Option<TriedBody>,
 }
 
-/// Returns the connection with this id.
-pub async fn named(visit: &Visit<'_>, which: &str) -> Result<ConnectionView, ApiRefusal> {
+pub async fn named(visit: &Visit<'_>, which: &str) -> PageResult<ConnectionView> {
     let list: Connections = visit.api().get("/connections").await?;
     let mut all = list.connections.into_iter();
     all.find(|one| one.id.to_string() == which).ok_or_else(|| {
@@ -68,8 +53,7 @@ pub async fn named(visit: &Visit<'_>, which: &str) -> Result<ConnectionView, Api
     })
 }
 
-/// Returns the page of a connection.
-pub async fn show(visit: &Visit<'_>, which: &str) -> Result<ConnectionPage, ApiRefusal> {
+pub async fn show(visit: &Visit<'_>, which: &str) -> PageResult<ConnectionPage> {
     let connection = named(visit, which).await?;
     let page = format!("/connections/{}", connection.id);
     let is_paused = connection.paused.is_some();
@@ -88,7 +72,7 @@ pub async fn show(visit: &Visit<'_>, which: &str) -> Result<ConnectionPage, ApiR
 
 /// Returns the body of the last delivery, as operators may see it. Empty if there is none, or if it is no
 /// text.
-async fn last_body(visit: &Visit<'_>, which: &str) -> Result<String, ApiRefusal> {
+async fn last_body(visit: &Visit<'_>, which: &str) -> PageResult<String> {
     let path = format!("/deliveries?connection={}&limit=1", encoded(which));
     let list: Deliveries = visit.api().get(&path).await?;
     let Some(last) = list.deliveries.first() else {
@@ -111,7 +95,6 @@ async fn last_body(visit: &Visit<'_>, which: &str) -> Result<String, ApiRefusal>
 pub enum Change {
     Secret,
     Config,
-    /// Nothing is changed.
     Try,
 }
 
@@ -122,7 +105,7 @@ pub async fn change(
     which: &str,
     form: &Form,
     what: Change,
-) -> Result<FormOutcome, ApiRefusal> {
+) -> PageResult<FormOutcome> {
     let done = match what {
         Change::Secret => change::secret(visit, Kind::Connection, which, form).await,
         Change::Config => change::config(visit, Kind::Connection, which, form).await,
@@ -142,11 +125,7 @@ pub async fn change(
 }
 
 /// Shows what the converter reads in a body under the configuration that was typed. Nothing is stored.
-async fn try_config(
-    visit: &Visit<'_>,
-    which: &str,
-    form: &Form,
-) -> Result<FormOutcome, ApiRefusal> {
+async fn try_config(visit: &Visit<'_>, which: &str, form: &Form) -> PageResult<FormOutcome> {
     let mut shown = show(visit, which).await?;
     form.text("body").clone_into(&mut shown.body);
     let status = match tried(visit, &shown.connection.plugin, form).await {
@@ -164,7 +143,7 @@ async fn try_config(
     Ok(FormOutcome::Page(page(status, &shown)?))
 }
 
-async fn tried(visit: &Visit<'_>, plugin: &str, form: &Form) -> Result<TriedBody, ApiRefusal> {
+async fn tried(visit: &Visit<'_>, plugin: &str, form: &Form) -> PageResult<TriedBody> {
     let request = TryRequest {
         plugin: plugin.to_owned(),
         config: change::typed_config(form)?,
@@ -175,8 +154,7 @@ async fn tried(visit: &Visit<'_>, plugin: &str, form: &Form) -> Result<TriedBody
     visit.api().post("/connections/try", &request).await
 }
 
-/// Pauses the fetches of a connection.
-pub async fn pause(visit: &Visit<'_>, which: &str, form: &Form) -> Result<FormOutcome, ApiRefusal> {
+pub async fn pause(visit: &Visit<'_>, which: &str, form: &Form) -> PageResult<FormOutcome> {
     let reason = form
         .filled("reason")
         .unwrap_or_else(|| BY_AN_OPERATOR.to_owned());
@@ -188,8 +166,7 @@ pub async fn pause(visit: &Visit<'_>, which: &str, form: &Form) -> Result<FormOu
     ))
 }
 
-/// Resumes a connection.
-pub async fn resume(visit: &Visit<'_>, which: &str) -> Result<FormOutcome, ApiRefusal> {
+pub async fn resume(visit: &Visit<'_>, which: &str) -> PageResult<FormOutcome> {
     let path = format!("/connections/{}/resume", encoded(which));
     let _: ConnectionPaused = visit.api().post(&path, &serde_json::json!({})).await?;
     Ok(FormOutcome::done(
@@ -209,7 +186,7 @@ pub struct TestedPage {
 }
 
 /// Takes a pasted body in, as if the source had sent it, and shows what became of it.
-pub async fn test(visit: &Visit<'_>, which: &str, form: &Form) -> Result<FormOutcome, ApiRefusal> {
+pub async fn test(visit: &Visit<'_>, which: &str, form: &Form) -> PageResult<FormOutcome> {
     let request = TestDeliveryRequest {
         body: form.text("body").to_owned(),
         content_type: form.filled("content-type"),

@@ -1,27 +1,10 @@
-//! Contacts: found, shown and erased, and the record of erasures.
-
-use askama::Template;
-use hyper::StatusCode;
-
-use super::super::api::ApiRefusal;
-use super::super::form::{Form, encoded};
-use super::super::frame::Frame;
-use super::super::outcome::{Notice, Tone};
-use super::super::table::{Facts, Table};
-use super::super::{
-    answer::{FormOutcome, page, see_other},
-    visit::Visit,
-};
-use super::filters::Filters;
-use crate::reply::ApiResponse;
+use crate::console::pages::prelude::*;
 use leadhost_admin_api::contacts::{
     ContactDetail, ContactSummary, Contacts, EraseReceipt, EraseRequest, ErasureRecord,
     ErasureView, Erasures,
 };
-use leadhost_admin_api::workspaces::Workspaces;
 use leadhost_domain::contact::FoundBy;
 use leadhost_domain::text::{counted, noun};
-use leadhost_domain::workspace::Workspace;
 
 #[derive(Template)]
 #[template(path = "console/contacts.html")]
@@ -57,7 +40,7 @@ fn erased(receipt: &EraseReceipt) -> Notice {
 }
 
 /// Shows the contacts that are searched and the list of erasures, or the one contact that is found.
-pub async fn find(visit: &Visit<'_>) -> Result<ApiResponse, ApiRefusal> {
+pub async fn find(visit: &Visit<'_>) -> PageResult {
     let filters = Filters::read(visit, &["q", "workspace"]);
     if filters.get("q").is_empty() {
         return page(StatusCode::OK, &list(visit).await?);
@@ -75,7 +58,7 @@ pub async fn find(visit: &Visit<'_>) -> Result<ApiResponse, ApiRefusal> {
 }
 
 /// Returns the list of erasures, with an empty search.
-async fn list(visit: &Visit<'_>) -> Result<ContactsPage, ApiRefusal> {
+async fn list(visit: &Visit<'_>) -> PageResult<ContactsPage> {
     let filters = Filters::read(visit, &["before"]);
     let api = visit.api();
     let workspaces: Workspaces = api.get("/workspaces").await?;
@@ -103,8 +86,7 @@ pub struct ContactPage {
     found_by: FoundBy,
 }
 
-/// Returns the page of a contact.
-pub async fn show(visit: &Visit<'_>, id: &str) -> Result<ContactPage, ApiRefusal> {
+pub async fn show(visit: &Visit<'_>, id: &str) -> PageResult<ContactPage> {
     let path = format!("/contacts/{}", encoded(id));
     let contact: ContactDetail = visit.api().get(&path).await?;
     let facts = &contact.facts;
@@ -130,8 +112,7 @@ pub struct ErasurePage {
     record: ErasureRecord,
 }
 
-/// Returns the receipt of an erasure.
-pub async fn receipt(visit: &Visit<'_>, id: &str) -> Result<ErasurePage, ApiRefusal> {
+pub async fn receipt(visit: &Visit<'_>, id: &str) -> PageResult<ErasurePage> {
     let path = format!("/erasures/{}", encoded(id));
     Ok(ErasurePage {
         frame: visit.frame("contacts", "Receipt of an erasure"),
@@ -140,7 +121,7 @@ pub async fn receipt(visit: &Visit<'_>, id: &str) -> Result<ErasurePage, ApiRefu
 }
 
 /// Counts what an erasure would remove; with `confirmed`, erases.
-pub async fn erase(visit: &Visit<'_>, form: &Form) -> Result<FormOutcome, ApiRefusal> {
+pub async fn erase(visit: &Visit<'_>, form: &Form) -> PageResult<FormOutcome> {
     let mut request = EraseRequest {
         workspace: form.filled("workspace"),
         id: form.filled("id"),

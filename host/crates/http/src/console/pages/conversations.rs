@@ -1,16 +1,6 @@
-//! A conversation as people read it: its messages in their order, with their states and times.
-
-use askama::Template;
-use hyper::StatusCode;
-
-use super::super::api::ApiRefusal;
-use super::super::form::encoded;
-use super::super::frame::Frame;
-use super::super::visit::Visit;
-use super::filters::Filters;
-use leadhost_admin_api::instances::{InstanceView, Instances};
+use crate::console::pages::prelude::*;
+use leadhost_admin_api::instances::InstanceView;
 use leadhost_admin_api::outbox::{MessageView, Messages};
-use leadhost_domain::id::AgentId;
 use leadhost_domain::message::Actor;
 
 #[derive(Template)]
@@ -21,15 +11,13 @@ pub struct ConversationPage {
     messages: Vec<MessageView>,
     contact: String,
     instances: Instances,
-    /// Its instance.
     agent: Option<AgentId>,
     /// The message to which a contact of the sandbox answers. `None` if it is no sandbox.
     answered: Option<String>,
     older: Option<String>,
 }
 
-/// Returns the page.
-pub async fn show(visit: &Visit<'_>, id: &str) -> Result<ConversationPage, ApiRefusal> {
+pub async fn show(visit: &Visit<'_>, id: &str) -> PageResult<ConversationPage> {
     let filters = Filters::read(visit, &["before"]);
     let api = visit.api();
     let query = filters.query_with(&[("conversation", id)]);

@@ -1,24 +1,6 @@
-//! Deals: found by what leads to them, and one with all that belongs to it.
-
-use askama::Template;
-use hyper::StatusCode;
-use serde_json::{Map, Value};
-
-use super::super::api::ApiRefusal;
-use super::super::form::encoded;
-use super::super::frame::Frame;
-use super::super::table::{Facts, Table};
-use super::super::{
-    answer::{page, see_other},
-    visit::Visit,
-};
-use super::filters::{Filtered, Filters, status_of};
-use crate::reply::ApiResponse;
+use crate::console::pages::prelude::*;
 use leadhost_admin_api::columns::plain;
 use leadhost_admin_api::deals::{DealDetail, DealSummary, Deals};
-use leadhost_admin_api::workspaces::Workspaces;
-use leadhost_domain::time::Micros;
-use leadhost_domain::workspace::Workspace;
 
 #[derive(Template)]
 #[template(path = "console/deals.html")]
@@ -34,7 +16,7 @@ pub struct DealsPage {
 }
 
 /// Shows the list, or the one deal whose id was typed.
-pub async fn find(visit: &Visit<'_>) -> Result<ApiResponse, ApiRefusal> {
+pub async fn find(visit: &Visit<'_>) -> PageResult {
     // The address of one deal in earlier versions.
     if let Some(id) = visit.call.query().filled(&["id"]) {
         return page(StatusCode::OK, &show(visit, id.trim()).await?);
@@ -69,8 +51,7 @@ pub struct OneDealPage {
     props: Vec<(String, String)>,
 }
 
-/// Returns the page of a deal.
-pub async fn show(visit: &Visit<'_>, id: &str) -> Result<OneDealPage, ApiRefusal> {
+pub async fn show(visit: &Visit<'_>, id: &str) -> PageResult<OneDealPage> {
     let path = format!("/deals/{}", encoded(id));
     let deal: DealDetail = visit.api().get(&path).await?;
     let title = deal.facts.title.as_deref().filter(|text| !text.is_empty());

@@ -1,42 +1,23 @@
-//! Deliveries: the list with its filters, one delivery, and its replay.
-
-use std::borrow::Cow;
 use std::iter::Peekable;
 use std::str::Chars;
 
-use askama::Template;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use hyper::StatusCode;
-use hyper::header::{CONTENT_DISPOSITION, HeaderValue};
+use hyper::header::CONTENT_DISPOSITION;
 
-use super::super::api::ApiRefusal;
+use super::super::answer::BLANKS;
 use super::super::archive;
-use super::super::form::{Form, encoded};
-use super::super::frame::Frame;
-use super::super::outcome::{Notice, Tone};
-use super::super::table::{Facts, Table};
-use super::super::{
-    answer::{BLANKS, FormOutcome, page, see_other},
-    visit::Visit,
-};
-use super::{
-    filters::{Filtered, Filters, status_of},
-    replays,
-};
-use crate::error::ApiError;
-use crate::reply::{self, ApiResponse};
+use super::replays;
+use crate::console::pages::prelude::*;
 use leadhost_admin_api::captures::GoldenExport;
-use leadhost_admin_api::connections::{ConnectionView, Connections};
+use leadhost_admin_api::connections::ConnectionView;
 use leadhost_admin_api::deliveries::{
     AnswerView, Deliveries, DeliveryDetailView, DeliveryView, ListedDelivery, ReplayRequest,
     Replayed, RequestView, differences,
 };
-use leadhost_admin_api::instances::Instances;
 use leadhost_admin_api::senders::WorkspacesOfSenders;
 use leadhost_domain::delivery::{DeliveryStatus, ItemOutcome};
 use leadhost_domain::text::is_active;
-use leadhost_domain::time::Micros;
 
 #[derive(Template)]
 #[template(path = "console/deliveries.html")]
@@ -60,7 +41,6 @@ pub struct DeliveriesPage {
     problem: Option<ApiRefusal>,
 }
 
-/// Returns the table of deliveries with the names of their senders.
 pub fn table(deliveries: &[DeliveryView], senders: &WorkspacesOfSenders) -> Table {
     let listed = deliveries.iter().map(|delivery| ListedDelivery {
         delivery,
@@ -70,7 +50,7 @@ pub fn table(deliveries: &[DeliveryView], senders: &WorkspacesOfSenders) -> Tabl
 }
 
 /// Shows the list, or the one delivery whose id was typed.
-pub async fn find(visit: &Visit<'_>) -> Result<ApiResponse, ApiRefusal> {
+pub async fn find(visit: &Visit<'_>) -> PageResult {
     let shown = list(visit).await?;
     match shown.deliveries.as_slice() {
         [only] if only.facts.id.to_string() == shown.filters.get("q") => {
@@ -80,7 +60,7 @@ pub async fn find(visit: &Visit<'_>) -> Result<ApiResponse, ApiRefusal> {
     }
 }
 
-async fn list(visit: &Visit<'_>) -> Result<DeliveriesPage, ApiRefusal> {
+async fn list(visit: &Visit<'_>) -> PageResult<DeliveriesPage> {
     let names = [&replays::FILTERS[..], &["q", "before"]].concat();
     let filters = Filters::read(visit, &names);
     let api = visit.api();
@@ -138,7 +118,6 @@ struct ShownBody {
 }
 
 impl DeliveryPage {
-    /// Returns whether `apply` would do anything.
     fn would_change(&self, replayed: &Replayed) -> bool {
         let changes = |item: &ItemOutcome| {
             item.is_fetched() || item.diff.iter().any(|diff| !diff.edited_by_person)
@@ -147,8 +126,7 @@ impl DeliveryPage {
     }
 }
 
-/// Returns the page of a delivery.
-pub async fn show(visit: &Visit<'_>, id: &str) -> Result<DeliveryPage, ApiRefusal> {
+pub async fn show(visit: &Visit<'_>, id: &str) -> PageResult<DeliveryPage> {
     with_replay(visit, id, None).await
 }
 
@@ -156,7 +134,7 @@ async fn with_replay(
     visit: &Visit<'_>,
     id: &str,
     replayed: Option<Replayed>,
-) -> Result<DeliveryPage, ApiRefusal> {
+) -> PageResult<DeliveryPage> {
     let mut delivery: DeliveryDetailView = visit.api().get(&format!("/deliveries/{id}")).await?;
     let answers = std::mem::take(&mut delivery.answers).into_iter();
     let answers = answers.map(|answer| {
@@ -181,7 +159,7 @@ async fn with_replay(
 }
 
 /// Converts a delivery again: first only to show what would change, then with `apply`.
-pub async fn replay(visit: &Visit<'_>, id: &str, form: &Form) -> Result<FormOutcome, ApiRefusal> {
+pub async fn replay(visit: &Visit<'_>, id: &str, form: &Form) -> PageResult<FormOutcome> {
     let request = ReplayRequest {
         apply: form.has("apply"),
         release: form.has("release"),
@@ -211,7 +189,7 @@ pub async fn replay(visit: &Visit<'_>, id: &str, form: &Form) -> Result<FormOutc
 }
 
 /// Gives a delivery as golden cases, in an archive that the browser stores.
-pub async fn export(visit: &Visit<'_>, id: &str) -> Result<FormOutcome, ApiRefusal> {
+pub async fn export(visit: &Visit<'_>, id: &str) -> PageResult<FormOutcome> {
     let path = format!("/deliveries/{}/golden", encoded(id));
     let exported: GoldenExport = visit.api().post(&path, &serde_json::json!({})).await?;
     let mut files = Vec::new();
@@ -240,13 +218,10 @@ pub async fn export(visit: &Visit<'_>, id: &str) -> Result<FormOutcome, ApiRefus
     Ok(FormOutcome::Page(reply))
 }
 
-/// The note of a body that is mostly text.
 const NOT_UTF8: &str = "The body is not UTF-8. A � stands for bytes that are no text.";
 
-/// The note of a body that is no text.
 const NO_TEXT: &str = "The body is no text. These are its bytes in Base64.";
 
-/// Returns the text of a body, and how that differs from the body.
 fn text_of<'a>(body: Option<&'a str>, base64: Option<&'a str>) -> (Cow<'a, str>, &'static str) {
     let (None, Some(base64)) = (body, base64) else {
         return (body.unwrap_or_default().into(), "");
@@ -428,7 +403,6 @@ fn as_command(request: &RequestView) -> String {
     }
 }
 
-/// A body as a command line can have it.
 enum CommandBody<'a> {
     Text(&'a str),
     Base64(Cow<'a, str>),

@@ -1,30 +1,13 @@
 //! Changes a saved connection as a whole, all but its name: the form shows the present entry and applies the
 //! one that was typed as a part of the workspace file. Retires a connection, and brings it back.
 
-use std::collections::BTreeMap;
-
-use askama::Template;
-use hyper::StatusCode;
-use serde_json::{Map, Value, json};
-
-use super::super::api::ApiRefusal;
-use super::super::form::Form;
-use super::super::frame::Frame;
-use super::super::{
-    answer::{FormOutcome, page},
-    visit::Visit,
-};
 use super::change::{self, AppliedEntry};
 use super::faults::Faults;
 use super::{connections, new_connection, part};
+use crate::console::pages::prelude::*;
 use leadhost_admin_api::apply::{ApplyReport, FileProblem};
 use leadhost_admin_api::connections::{ConnectionView, GreetingView};
-use leadhost_admin_api::instances::Instances;
 use leadhost_domain::exchange::{Encoding, SenderCheck};
-use leadhost_domain::id::{AgentId, ConnectionId};
-use leadhost_domain::plugin::Digest;
-use leadhost_domain::workspace::Workspace;
-use leadhost_domain::workspace::name_in_workspace;
 
 /// The word for an allow-list without any host. An empty one means the hosts that the converter declares.
 const NO_HOST: &str = "none";
@@ -83,7 +66,6 @@ impl EditConnectionPage {
         self.typed.get(name).map_or("", String::as_str)
     }
 
-    /// Returns whether the chosen converter is an active one.
     fn is_active(&self) -> bool {
         let chosen = self.typed("plugin");
         self.converters.iter().any(|one| one == chosen)
@@ -99,7 +81,7 @@ struct Known {
 }
 
 impl Known {
-    async fn read(visit: &Visit<'_>, which: &str) -> Result<Self, ApiRefusal> {
+    async fn read(visit: &Visit<'_>, which: &str) -> PageResult<Self> {
         let connection = connections::named(visit, which).await?;
         let Instances { instances } = visit.api().get("/instances").await?;
         let name = |id: AgentId| {
@@ -156,7 +138,6 @@ impl Known {
         entry
     }
 
-    /// Returns what stands for this state of the connection.
     fn seen(&self) -> String {
         let entry = json!([self.entry(), self.connection.bound.config_version]);
         Digest::compute(entry.to_string().as_bytes()).to_string()
@@ -168,7 +149,6 @@ fn unchanged_secret(name: &str) -> (String, Value) {
     (name.to_owned(), json!({"generate": ""}))
 }
 
-/// Returns a sender check as a workspace file declares it.
 fn declared(check: &SenderCheck) -> Value {
     let SenderCheck {
         secret,
@@ -219,13 +199,12 @@ fn greeted(greeting: &GreetingView) -> Value {
     entry
 }
 
-/// Returns the form with the present values.
-pub async fn show(visit: &Visit<'_>, which: &str) -> Result<EditConnectionPage, ApiRefusal> {
+pub async fn show(visit: &Visit<'_>, which: &str) -> PageResult<EditConnectionPage> {
     let known = Known::read(visit, which).await?;
     with(visit, &known).await
 }
 
-async fn with(visit: &Visit<'_>, known: &Known) -> Result<EditConnectionPage, ApiRefusal> {
+async fn with(visit: &Visit<'_>, known: &Known) -> PageResult<EditConnectionPage> {
     let choices = new_connection::Choices::read(visit).await?;
     let connection = &known.connection;
     let slug = &connection.workspace;
@@ -297,12 +276,7 @@ async fn with(visit: &Visit<'_>, known: &Known) -> Result<EditConnectionPage, Ap
     })
 }
 
-/// Returns the form with what was typed.
-async fn filled(
-    visit: &Visit<'_>,
-    known: &Known,
-    form: &Form,
-) -> Result<EditConnectionPage, ApiRefusal> {
+async fn filled(visit: &Visit<'_>, known: &Known, form: &Form) -> PageResult<EditConnectionPage> {
     let mut shown = with(visit, known).await?;
     shown.typed = TEXTS
         .into_iter()
@@ -323,7 +297,7 @@ async fn filled(
 }
 
 /// Applies the entry that was typed. A refusal is shown at its fields, with what was typed.
-pub async fn save(visit: &Visit<'_>, which: &str, form: &Form) -> Result<FormOutcome, ApiRefusal> {
+pub async fn save(visit: &Visit<'_>, which: &str, form: &Form) -> PageResult<FormOutcome> {
     let known = Known::read(visit, which).await?;
     let (status, faults) = match saved(visit, &known, form).await {
         Ok(Some(done)) => return Ok(done),
@@ -372,14 +346,13 @@ async fn saved(
     done.map(Some).map_err(refused)
 }
 
-/// Shows what an apply has changed.
 async fn done(
     visit: &Visit<'_>,
     known: &Known,
     mut report: ApplyReport,
     declaration: String,
     what: AppliedEntry,
-) -> Result<FormOutcome, ApiRefusal> {
+) -> PageResult<FormOutcome> {
     let ConnectionView {
         id,
         name,
@@ -418,7 +391,6 @@ fn input_of(key: &str) -> &str {
     }
 }
 
-/// Returns the entry that was typed.
 fn typed(known: &Known, form: &Form) -> Result<Value, Faults> {
     let mut faults = Faults::default();
     let mut entry = Map::new();
@@ -429,7 +401,7 @@ fn typed(known: &Known, form: &Form) -> Result<Value, Faults> {
             .map(str::to_owned)
             .collect()
     };
-    let mut put = |field: &str, value: Result<Option<Value>, ApiRefusal>| match value {
+    let mut put = |field: &str, value: PageResult<Option<Value>>| match value {
         Ok(Some(value)) => {
             entry.insert(field.to_owned(), value);
         }
@@ -473,7 +445,7 @@ fn typed(known: &Known, form: &Form) -> Result<Value, Faults> {
     }
 }
 
-fn chosen_instance(known: &Known, form: &Form, field: &str) -> Result<Option<Value>, ApiRefusal> {
+fn chosen_instance(known: &Known, form: &Form, field: &str) -> PageResult<Option<Value>> {
     let Some(chosen) = form.filled(field) else {
         return Ok(None);
     };
@@ -481,14 +453,14 @@ fn chosen_instance(known: &Known, form: &Form, field: &str) -> Result<Option<Val
     Ok(Some(name.into()))
 }
 
-fn object(form: &Form, field: &str, what: &str) -> Result<Value, ApiRefusal> {
+fn object(form: &Form, field: &str, what: &str) -> PageResult<Value> {
     match form.filled(field) {
         None => Ok(json!({})),
         Some(text) => Ok(part::object(what, &text)?.into()),
     }
 }
 
-fn list(form: &Form, field: &str, what: &str) -> Result<Option<Value>, ApiRefusal> {
+fn list(form: &Form, field: &str, what: &str) -> PageResult<Option<Value>> {
     let Some(text) = form.filled(field) else {
         return Ok(None);
     };
@@ -497,8 +469,7 @@ fn list(form: &Form, field: &str, what: &str) -> Result<Option<Value>, ApiRefusa
     Ok(Some(all.into()))
 }
 
-/// Returns the secrets that stay, and those that were typed.
-fn secrets(known: &Known, form: &Form) -> Result<Value, ApiRefusal> {
+fn secrets(known: &Known, form: &Form) -> PageResult<Value> {
     let keep = form.all("keep");
     let had = known.connection.bound.secrets.iter();
     let mut secrets: Map<String, Value> = had
@@ -509,11 +480,7 @@ fn secrets(known: &Known, form: &Form) -> Result<Value, ApiRefusal> {
     Ok(secrets.into())
 }
 
-fn greeting(
-    known: &Known,
-    form: &Form,
-    parameters: Vec<String>,
-) -> Result<Option<Value>, ApiRefusal> {
+fn greeting(known: &Known, form: &Form, parameters: Vec<String>) -> PageResult<Option<Value>> {
     let template = form.filled("greeting-template");
     let instance = chosen_instance(known, form, "greeting-instance")?;
     if template.is_none() && instance.is_none() {
@@ -543,8 +510,7 @@ pub struct RetirementPage {
     problems: Vec<String>,
 }
 
-/// Returns the page that says what a retirement does, and asks.
-pub async fn retirement(visit: &Visit<'_>, which: &str) -> Result<RetirementPage, ApiRefusal> {
+pub async fn retirement(visit: &Visit<'_>, which: &str) -> PageResult<RetirementPage> {
     let connection = connections::named(visit, which).await?;
     let name = name_in_workspace(&connection.workspace, &connection.name);
     let title = match connection.retired {
@@ -559,11 +525,7 @@ pub async fn retirement(visit: &Visit<'_>, which: &str) -> Result<RetirementPage
 }
 
 /// Retires a connection, or brings it back. Everything else of it stays as it is.
-pub async fn retire(
-    visit: &Visit<'_>,
-    which: &str,
-    form: &Form,
-) -> Result<FormOutcome, ApiRefusal> {
+pub async fn retire(visit: &Visit<'_>, which: &str, form: &Form) -> PageResult<FormOutcome> {
     let known = Known::read(visit, which).await?;
     let what = match form.has("back") {
         true => AppliedEntry::BroughtBack,

@@ -1,11 +1,9 @@
 //! The faults of the typed entry of a connection, by the fields of its form.
 
-use std::collections::BTreeMap;
-
 use serde::Deserialize as _;
 
-use super::super::api::ApiRefusal;
 use super::change::line;
+use crate::console::pages::prelude::*;
 use leadhost_admin_api::apply::{FileProblem, RefusedFile};
 
 /// The faults by field. Those that belong to no field are under an empty name.
@@ -39,12 +37,10 @@ impl Faults {
         }
     }
 
-    /// Returns whether there is no fault.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Returns the faults that are shown below a field.
     pub fn below(&self, field: &str) -> &[String] {
         self.0.get(field).map_or(&[], Vec::as_slice)
     }
@@ -57,7 +53,6 @@ impl Faults {
         }
     }
 
-    /// Returns the faults of all fields.
     pub fn all(self) -> Vec<String> {
         self.0.into_values().flatten().collect()
     }

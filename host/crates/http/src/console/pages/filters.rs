@@ -1,11 +1,8 @@
 //! The filters of a list, as the address of its page has them, and what the admin API returns for them.
 
-use hyper::StatusCode;
 use serde::de::DeserializeOwned;
 
-use super::super::api::ApiRefusal;
-use super::super::form::{Form, encoded};
-use super::super::visit::Visit;
+use crate::console::pages::prelude::*;
 
 /// What the admin API returns for the filters of a page's address. If it refuses them, `found` is what the
 /// page shows instead, with the refusal above the form that keeps what was typed.
@@ -16,7 +13,7 @@ pub struct Filtered<T> {
 
 impl<T: DeserializeOwned> Filtered<T> {
     /// Asks for a list. A page with a refusal has no rows.
-    pub async fn list(visit: &Visit<'_>, path: &str) -> Result<Self, ApiRefusal>
+    pub async fn list(visit: &Visit<'_>, path: &str) -> PageResult<Self>
     where
         T: Default,
     {
@@ -33,7 +30,7 @@ impl<T: DeserializeOwned> Filtered<T> {
     }
 
     /// Asks for the period that the address names. A page with a refusal has the usual one.
-    pub async fn for_period(visit: &Visit<'_>, path: &str) -> Result<Self, ApiRefusal> {
+    pub async fn for_period(visit: &Visit<'_>, path: &str) -> PageResult<Self> {
         let query = Filters::read(visit, &["period"]).query();
         match visit.api().get(&format!("{path}{query}")).await {
             Err(problem) if is_of_filters(&problem) => Ok(Self {
@@ -57,7 +54,6 @@ fn is_of_filters(refusal: &ApiRefusal) -> bool {
     of_filters.contains(&refusal.status)
 }
 
-/// Returns the status of a page that says why its filters were refused.
 pub fn status_of(problem: Option<&ApiRefusal>) -> StatusCode {
     problem.map_or(StatusCode::OK, |problem| problem.status)
 }
@@ -66,14 +62,12 @@ pub fn status_of(problem: Option<&ApiRefusal>) -> StatusCode {
 pub struct Filters(pub Vec<(&'static str, String)>);
 
 impl Filters {
-    /// Reads the named values of the page's address.
     pub fn read(visit: &Visit<'_>, names: &[&'static str]) -> Self {
         let query = visit.call.query();
         let value = |name: &&'static str| Some((*name, query.filled(&[name])?.trim().to_owned()));
         Self(names.iter().filter_map(value).collect())
     }
 
-    /// Reads the named values of a form.
     pub fn from_form(form: &Form, names: &[&'static str]) -> Self {
         let value = |name: &&'static str| Some((*name, form.filled(name)?));
         Self(names.iter().filter_map(value).collect())
@@ -86,7 +80,6 @@ impl Filters {
         all.filter(|(name, _)| *name != "before")
     }
 
-    /// Sets a value, in the place of the one that it has.
     pub fn put(&mut self, name: &'static str, value: String) {
         self.0.retain(|(key, _)| *key != name);
         self.0.push((name, value));
@@ -98,7 +91,6 @@ impl Filters {
         found.map_or("", |(_, value)| value)
     }
 
-    /// Sets a value that the address left out.
     pub fn default(&mut self, name: &'static str, value: &str) {
         if self.get(name).is_empty() {
             self.0.push((name, value.to_owned()));
@@ -116,7 +108,6 @@ impl Filters {
         Some(format!("{path}{}", self.query_with(&[("before", &before)])))
     }
 
-    /// Returns the query with these values and others.
     pub fn query_with(&self, others: &[(&str, &str)]) -> String {
         let own = self.0.iter().map(|(name, value)| (*name, value.as_str()));
         let others = others.iter().copied();

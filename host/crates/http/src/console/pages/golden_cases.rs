@@ -1,12 +1,4 @@
-//! The golden cases that a version carries.
-
-use askama::Template;
-
-use super::super::api::ApiRefusal;
-use super::super::form::encoded;
-use super::super::frame::Frame;
-use super::super::visit::Visit;
-use super::filters::Filters;
+use crate::console::pages::prelude::*;
 use leadhost_admin_api::plugin_calls::CarriedCases;
 use leadhost_domain::size;
 
@@ -16,16 +8,11 @@ pub struct GoldenCasesPage {
     frame: Frame,
     plugin: String,
     carried: CarriedCases,
-    /// Whether the page shows one case, with its content.
     is_one: bool,
 }
 
 /// Returns the page: all cases, or the one that its address names.
-pub async fn show(
-    visit: &Visit<'_>,
-    name: &str,
-    digest: &str,
-) -> Result<GoldenCasesPage, ApiRefusal> {
+pub async fn show(visit: &Visit<'_>, name: &str, digest: &str) -> PageResult<GoldenCasesPage> {
     let filters = Filters::read(visit, &["case"]);
     let path = format!(
         "/plugins/{}/versions/{}/golden{}",
@@ -44,7 +31,6 @@ pub async fn show(
 }
 
 impl GoldenCasesPage {
-    /// Returns the expected answer, indented.
     fn expected(&self, expect: &serde_json::Value) -> String {
         serde_json::to_string_pretty(expect).unwrap_or_default()
     }

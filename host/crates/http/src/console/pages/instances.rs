@@ -1,19 +1,8 @@
-//! Instances: their channels and templates, pause and resume.
-
-use askama::Template;
-
-use super::super::api::ApiRefusal;
-use super::super::form::{Form, encoded};
-use super::super::frame::Frame;
-use super::super::table::Table;
-use super::super::{
-    answer::{FormOutcome, page},
-    visit::Visit,
-};
 use super::change::{self, ChangeForms, Kind};
 use super::workspace::has_workspace;
+use crate::console::pages::prelude::*;
 use leadhost_admin_api::connections::{BY_AN_OPERATOR, PauseRequest};
-use leadhost_admin_api::instances::{InstancePaused, InstanceView, Instances, Templates};
+use leadhost_admin_api::instances::{InstancePaused, InstanceView, Templates};
 
 #[derive(Template)]
 #[template(path = "console/instances.html")]
@@ -23,8 +12,7 @@ pub struct InstancesPage {
     has_workspace: bool,
 }
 
-/// Returns the list.
-pub async fn list(visit: &Visit<'_>) -> Result<InstancesPage, ApiRefusal> {
+pub async fn list(visit: &Visit<'_>) -> PageResult<InstancesPage> {
     let list: Instances = visit.api().get("/instances").await?;
     Ok(InstancesPage {
         frame: visit.frame("instances", "Instances"),
@@ -43,8 +31,7 @@ pub struct InstancePage {
     change: Option<ChangeForms>,
 }
 
-/// Returns the page of an instance, with its templates.
-pub async fn show(visit: &Visit<'_>, which: &str) -> Result<InstancePage, ApiRefusal> {
+pub async fn show(visit: &Visit<'_>, which: &str) -> PageResult<InstancePage> {
     let path = format!("/instances/{}", encoded(which));
     let mut instance: InstanceView = visit.api().get(&path).await?;
     let settings = instance.settings.as_mut();
@@ -67,7 +54,7 @@ pub async fn show(visit: &Visit<'_>, which: &str) -> Result<InstancePage, ApiRef
 }
 
 /// Pauses an instance: its messages wait.
-pub async fn pause(visit: &Visit<'_>, which: &str, form: &Form) -> Result<FormOutcome, ApiRefusal> {
+pub async fn pause(visit: &Visit<'_>, which: &str, form: &Form) -> PageResult<FormOutcome> {
     let reason = form
         .filled("reason")
         .unwrap_or_else(|| BY_AN_OPERATOR.to_owned());
@@ -79,15 +66,13 @@ pub async fn pause(visit: &Visit<'_>, which: &str, form: &Form) -> Result<FormOu
     ))
 }
 
-/// Resumes an instance.
-pub async fn resume(visit: &Visit<'_>, which: &str) -> Result<FormOutcome, ApiRefusal> {
+pub async fn resume(visit: &Visit<'_>, which: &str) -> PageResult<FormOutcome> {
     let path = format!("/instances/{}/resume", encoded(which));
     let _: InstancePaused = visit.api().post(&path, &serde_json::json!({})).await?;
     Ok(FormOutcome::done("/instances", "The instance is resumed."))
 }
 
-/// Reads the templates of an instance from its provider now.
-pub async fn sync_templates(visit: &Visit<'_>, which: &str) -> Result<FormOutcome, ApiRefusal> {
+pub async fn sync_templates(visit: &Visit<'_>, which: &str) -> PageResult<FormOutcome> {
     let path = format!("/instances/{}/sync-templates", encoded(which));
     let _: serde_json::Value = visit.api().post(&path, &serde_json::json!({})).await?;
     Ok(FormOutcome::done(
@@ -102,7 +87,7 @@ pub async fn change(
     which: &str,
     form: &Form,
     is_secret: bool,
-) -> Result<FormOutcome, ApiRefusal> {
+) -> PageResult<FormOutcome> {
     let done = match is_secret {
         true => change::secret(visit, Kind::Instance, which, form).await,
         false => change::config(visit, Kind::Instance, which, form).await,

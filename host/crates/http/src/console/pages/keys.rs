@@ -1,23 +1,10 @@
-//! Keys: the list, a new key, and revocation; and the partners for whom keys are made.
-
 use std::collections::BTreeSet;
 
-use askama::Template;
-use hyper::StatusCode;
-
-use super::super::api::ApiRefusal;
-use super::super::form::{Form, encoded};
-use super::super::frame::Frame;
-use super::super::table::{RowButton, RowForm, Table};
-use super::super::{
-    answer::{FormOutcome, page},
-    visit::Visit,
-};
+use super::super::table::{RowButton, RowForm};
 use super::faults::Faults;
-use super::{filters::Filters, part};
-use leadhost_admin_api::connections::Connections;
+use super::part;
+use crate::console::pages::prelude::*;
 use leadhost_admin_api::keys::{CreateKeyRequest, CreatedKey, KeyRevoked, KeyState, KeyView, Keys};
-use leadhost_admin_api::workspaces::Workspaces;
 use leadhost_domain::key::{KeyKind, Role};
 
 #[derive(Template)]
@@ -75,8 +62,7 @@ impl KeysPage {
     }
 }
 
-/// Returns the list.
-pub async fn list(visit: &Visit<'_>) -> Result<KeysPage, ApiRefusal> {
+pub async fn list(visit: &Visit<'_>) -> PageResult<KeysPage> {
     let api = visit.api();
     let list: Keys = api.get("/keys").await?;
     let Workspaces { workspaces } = api.get("/workspaces").await?;
@@ -96,7 +82,7 @@ pub async fn list(visit: &Visit<'_>) -> Result<KeysPage, ApiRefusal> {
 }
 
 /// Creates a key, and shows its text once. If it is refused, the form keeps what was typed.
-pub async fn create(visit: &Visit<'_>, form: &Form) -> Result<FormOutcome, ApiRefusal> {
+pub async fn create(visit: &Visit<'_>, form: &Form) -> PageResult<FormOutcome> {
     let created = created(visit, form).await;
     let mut shown = list(visit).await?;
     let status = match created {
@@ -113,7 +99,7 @@ pub async fn create(visit: &Visit<'_>, form: &Form) -> Result<FormOutcome, ApiRe
     Ok(FormOutcome::Page(page(status, &shown)?))
 }
 
-async fn created(visit: &Visit<'_>, form: &Form) -> Result<CreatedKey, ApiRefusal> {
+async fn created(visit: &Visit<'_>, form: &Form) -> PageResult<CreatedKey> {
     let wrong = |what: &str| ApiRefusal::new(StatusCode::BAD_REQUEST, what.to_owned());
     let kind =
         KeyKind::from_text(form.get("kind")).ok_or_else(|| wrong("Choose what the key is for."))?;
@@ -143,7 +129,7 @@ async fn created(visit: &Visit<'_>, form: &Form) -> Result<CreatedKey, ApiRefusa
 }
 
 /// Declares a partner without a connection. If it is refused, the form keeps what was typed.
-pub async fn make_partner(visit: &Visit<'_>, form: &Form) -> Result<FormOutcome, ApiRefusal> {
+pub async fn make_partner(visit: &Visit<'_>, form: &Form) -> PageResult<FormOutcome> {
     let made = partner_made(visit, form).await;
     let mut shown = list(visit).await?;
     shown.typed = Filters::from_form(form, &FIELDS);
@@ -163,8 +149,7 @@ pub async fn make_partner(visit: &Visit<'_>, form: &Form) -> Result<FormOutcome,
     Ok(FormOutcome::Page(page(status, &shown)?))
 }
 
-/// Returns the partner as lines of the workspace file.
-async fn partner_made(visit: &Visit<'_>, form: &Form) -> Result<String, ApiRefusal> {
+async fn partner_made(visit: &Visit<'_>, form: &Form) -> PageResult<String> {
     let (slug, name) = (form.get("workspace"), form.get("partner"));
     let workspace = part::workspace(visit, slug).await?;
     let file = part::file(&workspace, name, None);
@@ -176,8 +161,7 @@ async fn partner_made(visit: &Visit<'_>, form: &Form) -> Result<String, ApiRefus
     Ok(part::partner_as_file(name))
 }
 
-/// Revokes a key.
-pub async fn revoke(visit: &Visit<'_>, id: &str) -> Result<FormOutcome, ApiRefusal> {
+pub async fn revoke(visit: &Visit<'_>, id: &str) -> PageResult<FormOutcome> {
     let _: KeyRevoked = visit
         .api()
         .delete(&format!("/keys/{}", encoded(id)))

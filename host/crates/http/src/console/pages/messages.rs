@@ -1,28 +1,10 @@
-//! Messages: sent, waiting, of unknown outcome, and received.
-
-use std::collections::BTreeMap;
-
-use askama::Template;
-use hyper::StatusCode;
-
-use super::super::api::ApiRefusal;
-use super::super::form::{Form, encoded};
-use super::super::frame::Frame;
-use super::super::outcome::{Notice, Tone};
-use super::super::table::{RowButton, RowForm, Table};
-use super::super::{
-    answer::{FormOutcome, page},
-    visit::Visit,
-};
-use super::filters::{Filtered, Filters, status_of};
-use crate::reply::ApiResponse;
-use leadhost_admin_api::instances::Instances;
+use super::super::table::{RowButton, RowForm};
+use crate::console::pages::prelude::*;
 use leadhost_admin_api::outbox::{
     ListedMessage, MessageView, Messages, ReplyRequest, ResolveManyRequest, ResolveRequest,
     Resolved, ResolvedMany, SimulatedEvent, Verdict,
 };
 use leadhost_domain::id::ConversationId;
-use leadhost_domain::limits;
 use leadhost_domain::message::MessageState;
 use leadhost_domain::text::counted;
 
@@ -41,8 +23,7 @@ pub struct MessagesPage {
     problem: Option<ApiRefusal>,
 }
 
-/// Shows the list.
-pub async fn list(visit: &Visit<'_>) -> Result<ApiResponse, ApiRefusal> {
+pub async fn list(visit: &Visit<'_>) -> PageResult {
     let filters = Filters::read(visit, &[&FILTERS[..], &["before"]].concat());
     let instances: Instances = visit.api().get("/instances").await?;
     let path = format!("/outbox{}", filters.query());
@@ -60,7 +41,6 @@ pub async fn list(visit: &Visit<'_>) -> Result<ApiResponse, ApiRefusal> {
 }
 
 impl MessagesPage {
-    /// Returns whether the messages of the list are resolved together.
     fn may_resolve_all(&self) -> bool {
         let is_unknown = self.filters.get("state") == MessageState::Unknown.as_str();
         is_unknown && !self.messages.is_empty()
@@ -99,8 +79,7 @@ impl MessagesPage {
     }
 }
 
-/// Simulates a contact of the sandbox who writes.
-pub async fn reply(visit: &Visit<'_>, form: &Form) -> Result<FormOutcome, ApiRefusal> {
+pub async fn reply(visit: &Visit<'_>, form: &Form) -> PageResult<FormOutcome> {
     let request = ReplyRequest {
         to: form.get("to").to_owned(),
         text: form.get("text").to_owned(),
@@ -131,14 +110,12 @@ pub fn origin_of_reply(form: &Form) -> String {
     conversation_of(form).unwrap_or_else(|| "/messages".to_owned())
 }
 
-/// Returns the page of the conversation on which the form stands.
 fn conversation_of(form: &Form) -> Option<String> {
     let id: ConversationId = form.get("conversation").parse().ok()?;
     Some(format!("/conversations/{id}"))
 }
 
-/// Resolves a message whose outcome is unknown.
-pub async fn resolve(visit: &Visit<'_>, id: &str, form: &Form) -> Result<FormOutcome, ApiRefusal> {
+pub async fn resolve(visit: &Visit<'_>, id: &str, form: &Form) -> PageResult<FormOutcome> {
     let verdict = verdict_of(form);
     let path = format!("/outbox/{}/resolve", encoded(id));
     let resolved: Resolved = visit.api().post(&path, &ResolveRequest { verdict }).await?;
@@ -161,7 +138,6 @@ pub struct ResolvePage {
     filters: Filters,
     verdict: Verdict,
     messages: Vec<MessageView>,
-    /// How many messages of which instance.
     instances: BTreeMap<String, usize>,
     /// Whether the filters name more messages, which are left to a next step.
     more: bool,
@@ -179,7 +155,7 @@ impl ResolvePage {
 
 /// Resolves the messages of a list whose outcome is unknown: first it asks, naming them, and then it
 /// resolves those that the question named.
-pub async fn resolve_many(visit: &Visit<'_>, form: &Form) -> Result<FormOutcome, ApiRefusal> {
+pub async fn resolve_many(visit: &Visit<'_>, form: &Form) -> PageResult<FormOutcome> {
     let mut filters = Filters::from_form(form, &FILTERS);
     filters.put("state", MessageState::Unknown.as_str().to_owned());
     let verdict = verdict_of(form);

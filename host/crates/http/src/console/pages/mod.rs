@@ -1,5 +1,3 @@
-//! The pages, one file for each section with its forms.
-
 mod analytics;
 mod audit;
 mod change;
@@ -18,6 +16,7 @@ mod messages;
 mod new_connection;
 mod part;
 mod plugins;
+mod prelude;
 mod repairs;
 mod replays;
 mod service;
@@ -26,11 +25,10 @@ mod today;
 pub mod words;
 pub mod workspace;
 
-use hyper::StatusCode;
-
 use self::connections::Change;
 use super::answer::page;
 use super::handler::{ConsoleHandler, FormOrigin};
+use crate::prelude::*;
 use crate::route::{Handler, Mark, Route};
 
 /// Makes the rows of the table: `METHOD "path" => page handler(arguments);`. A handler gets the visit, then

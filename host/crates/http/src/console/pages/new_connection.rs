@@ -1,32 +1,14 @@
 //! A new connection in a form: its configuration is tried on a pasted body first, and saved as a
 //! workspace file with this connection alone would be applied.
 
-use std::collections::BTreeMap;
-
-use askama::Template;
-use hyper::StatusCode;
-use serde_json::{Map, Value, json};
-
-use super::super::api::ApiRefusal;
-use super::super::form::Form;
-use super::super::frame::Frame;
-use super::super::table::Table;
-use super::super::{
-    answer::{FormOutcome, page},
-    visit::Visit,
-};
 use super::faults::Faults;
 use super::part;
+use crate::console::pages::prelude::*;
 use leadhost_admin_api::apply::FileProblem;
-use leadhost_admin_api::connections::{Connections, Senders};
-use leadhost_admin_api::instances::Instances;
+use leadhost_admin_api::connections::Senders;
 use leadhost_admin_api::plugins::PluginList;
 use leadhost_admin_api::tried::{ReadHow, TriedBody, TriedField, TryRequest};
-use leadhost_admin_api::workspaces::Workspaces;
-use leadhost_domain::id::ConnectionId;
 use leadhost_domain::plugin::PluginKind;
-use leadhost_domain::workspace::Workspace;
-use leadhost_domain::workspace::name_in_workspace;
 
 /// The converter whose fields can be typed one by one.
 const MAPPING: &str = "mapping";
@@ -80,8 +62,7 @@ pub struct Choices {
 }
 
 impl Choices {
-    /// Reads them from the service.
-    pub async fn read(visit: &Visit<'_>) -> Result<Self, ApiRefusal> {
+    pub async fn read(visit: &Visit<'_>) -> PageResult<Self> {
         let api = visit.api();
         let Connections { connections } = api.get("/connections").await?;
         let Instances { instances } = api.get("/instances").await?;
@@ -105,8 +86,7 @@ impl Choices {
     }
 }
 
-/// Returns the empty form.
-pub async fn show(visit: &Visit<'_>) -> Result<NewConnectionPage, ApiRefusal> {
+pub async fn show(visit: &Visit<'_>) -> PageResult<NewConnectionPage> {
     let Workspaces { workspaces } = visit.api().get("/workspaces").await?;
     let Choices {
         partners,
@@ -127,8 +107,7 @@ pub async fn show(visit: &Visit<'_>) -> Result<NewConnectionPage, ApiRefusal> {
     })
 }
 
-/// Returns the form with what was typed.
-async fn filled(visit: &Visit<'_>, form: &Form) -> Result<NewConnectionPage, ApiRefusal> {
+async fn filled(visit: &Visit<'_>, form: &Form) -> PageResult<NewConnectionPage> {
     let own = [
         "workspace",
         "partner",
@@ -156,7 +135,7 @@ async fn filled(visit: &Visit<'_>, form: &Form) -> Result<NewConnectionPage, Api
 }
 
 /// Shows what the converter reads in the pasted body. Nothing is stored.
-pub async fn try_body(visit: &Visit<'_>, form: &Form) -> Result<FormOutcome, ApiRefusal> {
+pub async fn try_body(visit: &Visit<'_>, form: &Form) -> PageResult<FormOutcome> {
     let mut shown = filled(visit, form).await?;
     if !shown.faults.is_empty() {
         return Ok(FormOutcome::Page(page(StatusCode::BAD_REQUEST, &shown)?));
@@ -185,7 +164,7 @@ pub async fn try_body(visit: &Visit<'_>, form: &Form) -> Result<FormOutcome, Api
     Ok(FormOutcome::Page(page(status, &shown)?))
 }
 
-async fn tried(visit: &Visit<'_>, form: &Form, config: Value) -> Result<TriedBody, ApiRefusal> {
+async fn tried(visit: &Visit<'_>, form: &Form, config: Value) -> PageResult<TriedBody> {
     let request = TryRequest {
         plugin: form.get("plugin").to_owned(),
         config,
@@ -246,7 +225,7 @@ pub struct MadeConnectionPage {
 }
 
 /// Saves the connection. A partner that the workspace lacks is made only after a question that names it.
-pub async fn make(visit: &Visit<'_>, form: &Form) -> Result<FormOutcome, ApiRefusal> {
+pub async fn make(visit: &Visit<'_>, form: &Form) -> PageResult<FormOutcome> {
     if form.get("plugin").is_empty() {
         let shown = filled(visit, form).await?;
         return Ok(FormOutcome::Page(page(StatusCode::BAD_REQUEST, &shown)?));
@@ -277,7 +256,7 @@ fn input_of(key: &str) -> &str {
 
 /// Makes the connection. `None`: nothing is made yet, because the workspace lacks the partner, and the form
 /// does not say that this is meant.
-async fn made(visit: &Visit<'_>, form: &Form) -> Result<Option<MadeConnectionPage>, ApiRefusal> {
+async fn made(visit: &Visit<'_>, form: &Form) -> PageResult<Option<MadeConnectionPage>> {
     let api = visit.api();
     let (slug, name) = (form.get("workspace"), form.get("name"));
     let partner = form.get("partner");
@@ -317,8 +296,7 @@ async fn made(visit: &Visit<'_>, form: &Form) -> Result<Option<MadeConnectionPag
     }))
 }
 
-/// Returns the entry of the workspace file that the form describes.
-fn declaration(form: &Form) -> Result<Value, ApiRefusal> {
+fn declaration(form: &Form) -> PageResult<Value> {
     let mut entry = match form.filled("more") {
         None => Map::new(),
         Some(text) => part::object("Further keys", &text)?,
@@ -344,7 +322,7 @@ fn declaration(form: &Form) -> Result<Value, ApiRefusal> {
 }
 
 /// Returns the configuration: the JSON of this text, and for the mapping the fields that are filled in.
-fn config(form: &Form, text: &str) -> Result<Value, ApiRefusal> {
+fn config(form: &Form, text: &str) -> PageResult<Value> {
     let mut config = match text.trim() {
         "" => Map::new(),
         text => part::object("Configuration", text)?,

@@ -1,20 +1,12 @@
 //! The part of a workspace file that a form of the console applies. The workspace keeps what the part leaves
 //! out; a connection that it names gets the whole entry.
 
-use hyper::StatusCode;
-use serde_json::{Map, Value, json};
-
-use super::super::api::ApiRefusal;
-use super::super::form::Form;
-use super::super::visit::Visit;
 use super::change::variable;
+use crate::console::pages::prelude::*;
 use leadhost_admin_api::apply::{self, ApplyReport};
-use leadhost_admin_api::workspaces::Workspaces;
-use leadhost_domain::workspace::Workspace;
 use leadhost_domain::workspace::{ChangeKind, PartKind};
 
-/// Returns the workspace of this name.
-pub async fn workspace(visit: &Visit<'_>, slug: &str) -> Result<Workspace, ApiRefusal> {
+pub async fn workspace(visit: &Visit<'_>, slug: &str) -> PageResult<Workspace> {
     let Workspaces { workspaces } = visit.api().get("/workspaces").await?;
     let mut workspaces = workspaces.into_iter();
     workspaces
@@ -27,7 +19,6 @@ pub async fn workspace(visit: &Visit<'_>, slug: &str) -> Result<Workspace, ApiRe
         })
 }
 
-/// Returns the file that declares a partner, and its connection if there is one.
 pub fn file(workspace: &Workspace, partner: &str, connection: Option<Value>) -> Value {
     // The workspace stays as it is: what its entry leaves out would get its default.
     let mut file = json!({
@@ -46,13 +37,12 @@ pub fn file(workspace: &Workspace, partner: &str, connection: Option<Value>) -> 
     file
 }
 
-/// Applies a part.
-pub async fn apply(visit: &Visit<'_>, file: &Value) -> Result<ApplyReport, ApiRefusal> {
+pub async fn apply(visit: &Visit<'_>, file: &Value) -> PageResult<ApplyReport> {
     visit.api().post("/apply?part=true", file).await
 }
 
 /// Returns whether an apply of the file would make its partner. Nothing is changed.
-pub async fn would_make_partner(visit: &Visit<'_>, file: &Value) -> Result<bool, ApiRefusal> {
+pub async fn would_make_partner(visit: &Visit<'_>, file: &Value) -> PageResult<bool> {
     let report: ApplyReport = visit
         .api()
         .post("/apply?dryRun=true&part=true", file)
@@ -60,14 +50,12 @@ pub async fn would_make_partner(visit: &Visit<'_>, file: &Value) -> Result<bool,
     Ok(makes_partner(&report))
 }
 
-/// Returns whether an apply has made a partner.
 pub fn makes_partner(report: &ApplyReport) -> bool {
     let mut changes = report.changes.iter();
     changes.any(|one| one.kind == PartKind::Partner && one.what == ChangeKind::Created)
 }
 
-/// Returns the name of the instance that was chosen as `workspace/name`.
-pub fn instance_of<'a>(workspace: &str, chosen: &'a str) -> Result<&'a str, ApiRefusal> {
+pub fn instance_of<'a>(workspace: &str, chosen: &'a str) -> PageResult<&'a str> {
     match chosen.split_once('/') {
         Some((of, name)) if of == workspace => Ok(name),
         _ => Err(refused(format!(
@@ -76,8 +64,7 @@ pub fn instance_of<'a>(workspace: &str, chosen: &'a str) -> Result<&'a str, ApiR
     }
 }
 
-/// Returns the secrets that were typed, one a line.
-pub fn secrets(form: &Form) -> Result<Map<String, Value>, ApiRefusal> {
+pub fn secrets(form: &Form) -> PageResult<Map<String, Value>> {
     let mut secrets = Map::new();
     for line in form.text("secrets").lines().map(str::trim) {
         if line.is_empty() {
@@ -119,13 +106,11 @@ fn resolved(mut entry: Value) -> Value {
     entry
 }
 
-/// Reads a JSON object that was typed.
-pub fn object(what: &str, text: &str) -> Result<Map<String, Value>, ApiRefusal> {
+pub fn object(what: &str, text: &str) -> PageResult<Map<String, Value>> {
     serde_json::from_str(text)
         .map_err(|error| refused(format!("{what}: this is not a JSON object ({error}).")))
 }
 
-/// Returns the refusal of a form whose fields are wrong.
 pub fn refused(message: String) -> ApiRefusal {
     ApiRefusal::new(StatusCode::BAD_REQUEST, message)
 }
@@ -149,7 +134,6 @@ pub fn as_file(mut entry: Value, new_partner: Option<&str>) -> String {
     toml::to_string(&file).unwrap_or_default()
 }
 
-/// Returns a partner as TOML.
 pub fn partner_as_file(partner: &str) -> String {
     toml::to_string(&json!({"partners": partners(partner)})).unwrap_or_default()
 }

@@ -1,30 +1,14 @@
-//! Plugins: their versions, activation, comparison, rollout and rollback.
-
 use std::cmp::Reverse;
 
-use askama::Template;
-use hyper::StatusCode;
 use serde::Deserialize as _;
 
-use super::super::api::ApiRefusal;
 use super::super::chart::Chart;
-use super::super::form::{Form, encoded};
-use super::super::frame::{self, Frame};
-use super::super::outcome::{Notice, Tone};
-use super::super::{
-    answer::{FormOutcome, page},
-    visit::Visit,
-};
-use super::{
-    audit::ShownAct,
-    filters::{Filtered, status_of},
-    words::slot_names,
-};
-use crate::reply::ApiResponse;
+use super::super::frame;
+use super::audit::ShownAct;
+use super::words::slot_names;
+use crate::console::pages::prelude::*;
 use leadhost_admin_api::activity::ActivityPeriod;
 use leadhost_admin_api::audit::Audit;
-use leadhost_admin_api::connections::Connections;
-use leadhost_admin_api::instances::Instances;
 use leadhost_admin_api::overview::{self, ServiceProblem};
 use leadhost_admin_api::plugin_calls::{PluginCallHistory, VersionCallHistory};
 use leadhost_admin_api::plugins::{
@@ -35,10 +19,9 @@ use leadhost_admin_api::rollouts::{RolloutChangeRequest, RolloutRequest, Rollout
 use leadhost_domain::audit::{ActOutcome, AuditRow, OperatorAct};
 use leadhost_domain::connection::ChangeCause;
 use leadhost_domain::difference;
-use leadhost_domain::plugin::Digest;
 use leadhost_domain::repair::RepairField;
 use leadhost_domain::rollout::{RolloutChange, RolloutMode, RolloutStage};
-use leadhost_domain::{size, text};
+use leadhost_domain::size;
 use leadhost_pipeline::deploy::rolled_back::rollback_of;
 
 #[derive(Template)]
@@ -59,8 +42,7 @@ impl PluginsPage {
     }
 }
 
-/// Returns the list.
-pub async fn list(visit: &Visit<'_>) -> Result<PluginsPage, ApiRefusal> {
+pub async fn list(visit: &Visit<'_>) -> PageResult<PluginsPage> {
     let list: PluginList = visit.api().get("/plugins").await?;
     Ok(PluginsPage {
         frame: visit.frame("plugins", "Plugins"),
@@ -125,7 +107,6 @@ impl PluginPage {
         open.is_some_and(|open| matches!(open.stage, RolloutStage::Verified | RolloutStage::Canary))
     }
 
-    /// Returns the refused form of a rollout of this version.
     fn wrong(&self, version: &PluginVersion) -> Option<&WrongRollout> {
         let wrong = self.wrong.as_ref();
         wrong.filter(|wrong| wrong.digest == version.digest.0)
@@ -146,7 +127,6 @@ impl PluginPage {
         }
     }
 
-    /// Returns the operations on it, as sentences.
     fn acts(&self) -> Vec<ShownAct> {
         self.timeline.iter().cloned().map(ShownAct::new).collect()
     }
@@ -167,12 +147,10 @@ impl PluginPage {
             })
     }
 
-    /// Returns whether a rollback to this version is offered.
     fn is_way_back(&self, version: &PluginVersion) -> bool {
         self.plugin.way_back.as_ref() == Some(&version.digest)
     }
 
-    /// Returns the version to which a rollback is offered.
     fn way_back(&self) -> Option<&PluginVersion> {
         let mut versions = self.plugin.versions.iter();
         versions.find(|version| self.is_way_back(version))
@@ -188,7 +166,6 @@ impl PluginPage {
         is_of_active || !self.failing.is_empty()
     }
 
-    /// Returns how a version is named in sentences.
     fn version_of(&self, digest: &Digest) -> String {
         let mut versions = self.plugin.versions.iter();
         let found = versions.find(|version| version.digest == *digest);
@@ -243,18 +220,15 @@ struct RefusedDeploy {
     details: RefusedActivation,
     /// The form's address, below the plugin's page.
     to: &'static str,
-    /// The fields of the form that was refused.
     fields: Vec<(String, String)>,
 }
 
 impl RefusedDeploy {
-    /// Returns whether only an admin may accept this, and the caller is none.
     fn awaits_admin(&self, frame: &Frame) -> bool {
         let mut words = self.details.accept.iter();
         !frame.may_administer() && words.any(|word| word.is_for_admins())
     }
 
-    /// Says what an admin has to accept, and what that admin does.
     fn for_admin(&self, page: &PluginPage) -> String {
         let words = self
             .details
@@ -298,7 +272,6 @@ impl RefusedDeploy {
         }
     }
 
-    /// Returns the concerns about it, except those of the comparison.
     fn concerns(&self) -> impl Iterator<Item = &str> {
         let drift = self.details.verification.as_ref();
         let drift = drift.map_or(&[][..], |verified| &verified.drift);
@@ -308,14 +281,12 @@ impl RefusedDeploy {
     }
 }
 
-/// Shows the page of a plugin, for the period of its address.
-pub async fn find(visit: &Visit<'_>, name: &str) -> Result<ApiResponse, ApiRefusal> {
+pub async fn find(visit: &Visit<'_>, name: &str) -> PageResult {
     let shown = show(visit, name).await?;
     page(status_of(shown.problem.as_ref()), &shown)
 }
 
-/// Returns the page of a plugin.
-async fn show(visit: &Visit<'_>, name: &str) -> Result<PluginPage, ApiRefusal> {
+async fn show(visit: &Visit<'_>, name: &str) -> PageResult<PluginPage> {
     let api = visit.api();
     let list: PluginList = api.get("/plugins").await?;
     let plugin = list.plugins.into_iter().find(|plugin| plugin.name == name);
@@ -357,7 +328,6 @@ async fn show(visit: &Visit<'_>, name: &str) -> Result<PluginPage, ApiRefusal> {
     })
 }
 
-/// Returns the ids of the connections that keep failing because of what their sources send.
 fn failing_sources(connections: &Connections) -> Vec<String> {
     let connections = connections.connections.iter();
     let failing = connections.filter(|one| {
@@ -403,8 +373,7 @@ fn name(version: &VersionCallHistory) -> String {
     format!("{} ({digest})", version.version)
 }
 
-/// Returns the operations on a plugin, newest first.
-async fn timeline(visit: &Visit<'_>, name: &str) -> Result<Vec<AuditRow>, ApiRefusal> {
+async fn timeline(visit: &Visit<'_>, name: &str) -> PageResult<Vec<AuditRow>> {
     let mut done: Vec<AuditRow> = Vec::new();
     for act in TIMELINE {
         let path = format!("/audit?act={act}&limit={TIMELINE_ROWS}");
@@ -433,7 +402,7 @@ const TIMELINE: [OperatorAct; 9] = [
 const TIMELINE_ROWS: u32 = 50;
 
 /// Stores a component without activating it.
-pub async fn upload(visit: &Visit<'_>, form: &Form) -> Result<FormOutcome, ApiRefusal> {
+pub async fn upload(visit: &Visit<'_>, form: &Form) -> PageResult<FormOutcome> {
     let component = form.file().ok_or_else(|| {
         ApiRefusal::new(StatusCode::BAD_REQUEST, "Choose the file of a component.")
     })?;
@@ -458,10 +427,7 @@ pub async fn upload(visit: &Visit<'_>, form: &Form) -> Result<FormOutcome, ApiRe
 }
 
 /// Returns the last rollout of a plugin. `None` if it never had one.
-pub async fn last_rollout(
-    visit: &Visit<'_>,
-    name: &str,
-) -> Result<Option<RolloutView>, ApiRefusal> {
+pub async fn last_rollout(visit: &Visit<'_>, name: &str) -> PageResult<Option<RolloutView>> {
     let path = format!("/plugins/{}/rollout", encoded(name));
     match visit.api().get(&path).await {
         Ok(rollout) => Ok(Some(rollout)),
@@ -471,11 +437,7 @@ pub async fn last_rollout(
 }
 
 /// Activates a stored version. If it raises concerns, the page shows them and asks to accept them.
-pub async fn activate(
-    visit: &Visit<'_>,
-    name: &str,
-    form: &Form,
-) -> Result<FormOutcome, ApiRefusal> {
+pub async fn activate(visit: &Visit<'_>, name: &str, form: &Form) -> PageResult<FormOutcome> {
     let request = ActivateRequest {
         digest: form.get("digest").to_owned(),
         accept: form.all("accept"),
@@ -495,14 +457,13 @@ pub async fn activate(
     Ok(FormOutcome::done(format!("/plugins/{name}"), notice))
 }
 
-/// Shows the page with why a deploy was refused, if it can be accepted.
 async fn refused(
     visit: &Visit<'_>,
     name: &str,
     refusal: ApiRefusal,
     to: &'static str,
     fields: Vec<(String, String)>,
-) -> Result<FormOutcome, ApiRefusal> {
+) -> PageResult<FormOutcome> {
     let Ok(details) = RefusedActivation::deserialize(&refusal.body) else {
         return Err(refusal);
     };
@@ -518,7 +479,7 @@ async fn refused(
 }
 
 /// Compares a stored version with the active one on stored deliveries.
-pub async fn verify(visit: &Visit<'_>, name: &str, form: &Form) -> Result<FormOutcome, ApiRefusal> {
+pub async fn verify(visit: &Visit<'_>, name: &str, form: &Form) -> PageResult<FormOutcome> {
     let request = VerifyRequest {
         digest: form.get("digest").to_owned(),
     };
@@ -529,8 +490,7 @@ pub async fn verify(visit: &Visit<'_>, name: &str, form: &Form) -> Result<FormOu
     Ok(FormOutcome::Page(page(StatusCode::OK, &shown)?))
 }
 
-/// Compares a version with another one on the deliveries that it converted.
-pub async fn impact(visit: &Visit<'_>, name: &str, form: &Form) -> Result<FormOutcome, ApiRefusal> {
+pub async fn impact(visit: &Visit<'_>, name: &str, form: &Form) -> PageResult<FormOutcome> {
     let request = ImpactRequest {
         digest: form.get("digest").to_owned(),
         against: None,
@@ -550,12 +510,7 @@ pub async fn impact(visit: &Visit<'_>, name: &str, form: &Form) -> Result<FormOu
     Ok(FormOutcome::Page(page(StatusCode::OK, &shown)?))
 }
 
-/// Activates the version before.
-pub async fn roll_back(
-    visit: &Visit<'_>,
-    name: &str,
-    form: &Form,
-) -> Result<FormOutcome, ApiRefusal> {
+pub async fn roll_back(visit: &Visit<'_>, name: &str, form: &Form) -> PageResult<FormOutcome> {
     let path = format!("/plugins/{}/rollback", encoded(name));
     let request = RollbackRequest {
         accept: form.all("accept"),
@@ -581,11 +536,7 @@ pub async fn roll_back(
 }
 
 /// Starts a shadow or a canary of a stored version. If a field is wrong, the form keeps what was typed.
-pub async fn start_rollout(
-    visit: &Visit<'_>,
-    name: &str,
-    form: &Form,
-) -> Result<FormOutcome, ApiRefusal> {
+pub async fn start_rollout(visit: &Visit<'_>, name: &str, form: &Form) -> PageResult<FormOutcome> {
     let refusal = match rollout_started(visit, name, form).await {
         Err(refusal) if refusal.status == StatusCode::BAD_REQUEST => refusal,
         started => return started,
@@ -600,11 +551,7 @@ pub async fn start_rollout(
     Ok(FormOutcome::Page(page(refusal.status, &shown)?))
 }
 
-async fn rollout_started(
-    visit: &Visit<'_>,
-    name: &str,
-    form: &Form,
-) -> Result<FormOutcome, ApiRefusal> {
+async fn rollout_started(visit: &Visit<'_>, name: &str, form: &Form) -> PageResult<FormOutcome> {
     let wrong = |what: String| ApiRefusal::new(StatusCode::BAD_REQUEST, what);
     let mode: RolloutMode = form
         .get("mode")
@@ -650,11 +597,7 @@ async fn rollout_started(
 }
 
 /// Pauses, resumes, promotes or rolls back the open rollout.
-pub async fn change_rollout(
-    visit: &Visit<'_>,
-    name: &str,
-    form: &Form,
-) -> Result<FormOutcome, ApiRefusal> {
+pub async fn change_rollout(visit: &Visit<'_>, name: &str, form: &Form) -> PageResult<FormOutcome> {
     let change: RolloutChange = form.get("change").parse().map_err(|_| {
         ApiRefusal::new(
             StatusCode::BAD_REQUEST,

@@ -1,26 +1,10 @@
-//! Repairs: replays of all deliveries that a version converted, with their receipts.
-
-use askama::Template;
-use hyper::StatusCode;
-use serde_json::{Value, json};
-
-use super::super::api::ApiRefusal;
-use super::super::form::{Form, encoded};
-use super::super::frame::Frame;
-use super::super::outcome::{Notice, Tone};
-use super::super::table::{RowButton, RowForm, Table};
-use super::super::{
-    answer::{FormOutcome, page},
-    visit::Visit,
-};
-use super::filters::Filters;
-use leadhost_admin_api::connections::{ConnectionView, Connections};
+use super::super::table::{RowButton, RowForm};
+use crate::console::pages::prelude::*;
+use leadhost_admin_api::connections::ConnectionView;
 use leadhost_admin_api::repairs::{
     FAILED, RepairChangeView, RepairChanges, RepairFacts, RepairList, RepairRequest, RepairView,
 };
 use leadhost_domain::repair::RepairState;
-use leadhost_domain::text;
-use leadhost_domain::workspace::name_in_workspace;
 
 #[derive(Template)]
 #[template(path = "console/repairs.html")]
@@ -47,7 +31,6 @@ impl RepairsPage {
     }
 }
 
-/// Returns the page, below `/console`, on which the form of a repair stands.
 pub fn origin(form: &Form) -> String {
     match form.filled("plugin") {
         Some(plugin) => format!("/plugins/{}", encoded(&plugin)),
@@ -55,8 +38,7 @@ pub fn origin(form: &Form) -> String {
     }
 }
 
-/// Returns the list.
-pub async fn list(visit: &Visit<'_>) -> Result<RepairsPage, ApiRefusal> {
+pub async fn list(visit: &Visit<'_>) -> PageResult<RepairsPage> {
     let filters = Filters::read(visit, &["before"]);
     let list: RepairList = visit
         .api()
@@ -76,7 +58,6 @@ pub struct RepairPage {
     repair: RepairView,
     /// The connection to which it is restricted, as operators name it.
     connection: Option<String>,
-    /// A page of its receipt.
     changes: Vec<RepairChangeView>,
     /// The address of the next page of the receipt, below `/console`.
     next: Option<String>,
@@ -84,8 +65,7 @@ pub struct RepairPage {
     asks: bool,
 }
 
-/// Returns the page of a repair.
-pub async fn show(visit: &Visit<'_>, id: &str) -> Result<RepairPage, ApiRefusal> {
+pub async fn show(visit: &Visit<'_>, id: &str) -> PageResult<RepairPage> {
     let api = visit.api();
     let filters = Filters::read(visit, &["after"]);
     let path = format!("/repairs/{}", encoded(id));
@@ -130,18 +110,15 @@ impl RepairPage {
         )
     }
 
-    /// Returns whether a host works on it.
     fn is_open(&self) -> bool {
         self.repair.facts.state.is_open()
     }
 
-    /// Returns whether there is something that it changed, or would change.
     fn is_any(&self) -> bool {
         let repair = &self.repair;
         repair.deals.rows + repair.contacts.rows + repair.created > 0
     }
 
-    /// Returns whether it has ended and was not undone.
     fn has_ended(&self) -> bool {
         has_ended(&self.repair.facts)
     }
@@ -150,7 +127,6 @@ impl RepairPage {
         self.repair.facts.apply && self.has_ended() && self.is_any()
     }
 
-    /// Returns whether it only counted, so that the same may be written now.
     fn may_be_written(&self) -> bool {
         !self.repair.facts.apply && self.has_ended() && self.is_any()
     }
@@ -197,13 +173,12 @@ impl RepairPage {
     }
 }
 
-/// Returns whether a repair has ended and was not undone.
 fn has_ended(repair: &RepairFacts) -> bool {
     repair.state.stands()
 }
 
 /// Starts a repair. Without `apply` it only counts.
-pub async fn start(visit: &Visit<'_>, form: &Form) -> Result<FormOutcome, ApiRefusal> {
+pub async fn start(visit: &Visit<'_>, form: &Form) -> PageResult<FormOutcome> {
     let field = form.filled("field").map(|word| word.parse()).transpose();
     let request = RepairRequest {
         converted_by: form.get("converted-by").to_owned(),
@@ -225,8 +200,7 @@ pub async fn start(visit: &Visit<'_>, form: &Form) -> Result<FormOutcome, ApiRef
     ))
 }
 
-/// Ends a running repair, or an undo.
-pub async fn cancel(visit: &Visit<'_>, id: &str) -> Result<FormOutcome, ApiRefusal> {
+pub async fn cancel(visit: &Visit<'_>, id: &str) -> PageResult<FormOutcome> {
     let path = format!("/repairs/{}/cancel", encoded(id));
     let _: Value = visit.api().post(&path, &json!({})).await?;
     Ok(FormOutcome::done(
@@ -236,7 +210,7 @@ pub async fn cancel(visit: &Visit<'_>, id: &str) -> Result<FormOutcome, ApiRefus
 }
 
 /// Undoes an ended repair. Without `confirmed`, the page asks first.
-pub async fn undo(visit: &Visit<'_>, id: &str, form: &Form) -> Result<FormOutcome, ApiRefusal> {
+pub async fn undo(visit: &Visit<'_>, id: &str, form: &Form) -> PageResult<FormOutcome> {
     if !form.has("confirmed") {
         let mut shown = show(visit, id).await?;
         shown.asks = true;

@@ -1,22 +1,11 @@
 //! Many deliveries at once: those of a filtered list are converted again, or released from quarantine.
 //! The first form shows what it would do, and the next one does it.
 
-use askama::Template;
-use hyper::StatusCode;
-
-use super::super::api::ApiRefusal;
-use super::super::form::Form;
-use super::super::frame::Frame;
-use super::super::outcome::{Notice, Tone, alike};
-use super::super::{
-    answer::{FormOutcome, page},
-    visit::Visit,
-};
-use super::filters::Filters;
+use super::super::outcome::alike;
+use crate::console::pages::prelude::*;
 use leadhost_admin_api::replays::{ReplayManyRequest, ReplayedMany};
 use leadhost_domain::delivery::DeliveryStatus;
-use leadhost_domain::id::DeliveryId;
-use leadhost_domain::text::{self, counted};
+use leadhost_domain::text::counted;
 
 /// The filters that the deliveries of a replay may have; the list of deliveries has them too.
 pub const FILTERS: [&str; 6] = [
@@ -33,15 +22,12 @@ pub const FILTERS: [&str; 6] = [
 pub struct ReplaysPage {
     frame: Frame,
     filters: Filters,
-    /// Whether it is a release from quarantine.
     release: bool,
-    /// Whether it has written.
     applied: bool,
     replayed: ReplayedMany,
 }
 
 impl ReplaysPage {
-    /// Returns how many deliveries of which connections are meant.
     fn which(&self) -> String {
         let number = counted(self.replayed.found(), "delivery", "deliveries");
         match self.replayed.connections.as_slice() {
@@ -56,7 +42,6 @@ impl ReplaysPage {
         }
     }
 
-    /// Returns what came of the deliveries that were handled.
     fn outcome(&self) -> Notice {
         let (statuses, refused) = (&self.replayed.statuses, self.replayed.refused);
         let mut parts: Vec<(u64, &str, Tone)> = statuses
@@ -89,12 +74,10 @@ impl ReplaysPage {
             .collect()
     }
 
-    /// Returns how many more stay as they are than have a reason here.
     fn more_refused(&self) -> u64 {
         self.replayed.refused - self.replayed.refusals.len() as u64
     }
 
-    /// Returns what a click does now, or `None` if nothing is left to do.
     fn next(&self) -> Option<String> {
         let (replayed, left) = (&self.replayed, self.replayed.left);
         match (self.release, self.applied) {
@@ -114,7 +97,6 @@ impl ReplaysPage {
         from_here.map(|id| id.to_string())
     }
 
-    /// Returns the fields that change, each with how often.
     fn fields(&self) -> Vec<(&'static str, &str, u64)> {
         let changes = &self.replayed.changes;
         let rows = [("deal", &changes.deals), ("contact", &changes.contacts)];
@@ -128,7 +110,7 @@ impl ReplaysPage {
 
 /// Converts the deliveries of the filters again, or releases them: first only to show what would
 /// change, then with `apply`.
-pub async fn submit(visit: &Visit<'_>, form: &Form) -> Result<FormOutcome, ApiRefusal> {
+pub async fn submit(visit: &Visit<'_>, form: &Form) -> PageResult<FormOutcome> {
     let mut filters = Filters::from_form(form, &FILTERS);
     let after = form.filled("after").map(|id| id.parse()).transpose();
     let after = after.map_err(|_| ApiRefusal::new(StatusCode::BAD_REQUEST, "No such delivery."))?;

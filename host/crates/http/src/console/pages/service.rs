@@ -1,19 +1,10 @@
-//! The service: its hosts, its backlog, how far analytics are counted, and the configuration in force.
-
-use std::time::Duration;
-
-use askama::Template;
-
-use super::super::api::ApiRefusal;
-use super::super::frame::{self, Frame};
-use super::super::table::Table;
-use super::super::visit::Visit;
+use super::super::frame;
+use crate::console::pages::prelude::*;
 use leadhost_admin_api::config::EffectiveConfig;
 use leadhost_admin_api::etl::EtlStatus;
 use leadhost_admin_api::hosts::ListedHost;
 use leadhost_admin_api::status::ServiceStatus;
-use leadhost_domain::limits;
-use leadhost_domain::{size, text};
+use leadhost_domain::size;
 
 #[derive(Template)]
 #[template(path = "console/service.html")]
@@ -34,7 +25,6 @@ impl ServicePage {
         Table::of(&hosts.collect::<Vec<_>>(), "")
     }
 
-    /// Returns what to do about a disk that runs full, or `None` if it has room.
     fn disk_advice(&self) -> Option<String> {
         let disk = self.status.disk.as_ref()?;
         let free = disk.free_bytes?;
@@ -52,8 +42,7 @@ impl ServicePage {
     }
 }
 
-/// Returns the page.
-pub async fn show(visit: &Visit<'_>) -> Result<ServicePage, ApiRefusal> {
+pub async fn show(visit: &Visit<'_>) -> PageResult<ServicePage> {
     let api = visit.api();
     let status = api.get("/status").await?;
     let etl = api.get("/etl").await?;

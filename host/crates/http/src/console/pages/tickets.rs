@@ -1,20 +1,8 @@
-//! Tickets: the list with its filters, and one with its messages.
-
-use askama::Template;
-
-use super::super::api::ApiRefusal;
-use super::super::form::encoded;
-use super::super::frame::Frame;
-use super::super::table::{Facts, Table};
-use super::super::{answer::page, visit::Visit};
-use super::filters::{Filtered, Filters, status_of};
-use crate::reply::ApiResponse;
+use crate::console::pages::prelude::*;
 use leadhost_admin_api::outbox::{MessageView, Messages};
 use leadhost_admin_api::people::{TicketSummary, Tickets};
-use leadhost_admin_api::workspaces::Workspaces;
 use leadhost_domain::message::Actor;
 use leadhost_domain::ticket::TicketStatus;
-use leadhost_domain::workspace::Workspace;
 
 #[derive(Template)]
 #[template(path = "console/tickets.html")]
@@ -28,8 +16,7 @@ pub struct TicketListPage {
     problem: Option<ApiRefusal>,
 }
 
-/// Shows the list.
-pub async fn list(visit: &Visit<'_>) -> Result<ApiResponse, ApiRefusal> {
+pub async fn list(visit: &Visit<'_>) -> PageResult {
     let filters = Filters::read(visit, &["status", "contact", "deal", "workspace", "before"]);
     let workspaces: Workspaces = visit.api().get("/workspaces").await?;
     let path = format!("/tickets{}", filters.query());
@@ -46,7 +33,6 @@ pub async fn list(visit: &Visit<'_>) -> Result<ApiResponse, ApiRefusal> {
     page(status_of(shown.problem.as_ref()), &shown)
 }
 
-/// The messages that the page of a ticket shows.
 const LAST_MESSAGES: &str = "20";
 
 #[derive(Template)]
@@ -58,8 +44,7 @@ pub struct TicketPage {
     messages: Vec<MessageView>,
 }
 
-/// Returns the page of a ticket.
-pub async fn show(visit: &Visit<'_>, id: &str) -> Result<TicketPage, ApiRefusal> {
+pub async fn show(visit: &Visit<'_>, id: &str) -> PageResult<TicketPage> {
     let api = visit.api();
     let ticket: TicketSummary = api.get(&format!("/tickets/{}", encoded(id))).await?;
     let mut messages = match ticket.conversation_id {

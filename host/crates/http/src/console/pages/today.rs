@@ -1,19 +1,9 @@
-//! The first page: what is wrong, what waits, and the last deliveries.
-
-use askama::Template;
-
-use super::super::api::ApiRefusal;
 use super::super::chart::Chart;
-use super::super::frame::Frame;
 use super::super::outcome::alike;
-use super::super::{answer::page, visit::Visit};
 use super::deliveries::table;
-use super::{
-    filters::{Filtered, status_of},
-    words::slot_names,
-};
+use super::words::slot_names;
+use crate::console::pages::prelude::*;
 use crate::endpoints::health;
-use crate::reply::ApiResponse;
 use leadhost_admin_api::activity::{Activity, ActivityPeriod, ActivityRow};
 use leadhost_admin_api::audit::Audit;
 use leadhost_admin_api::deliveries::{Deliveries, DeliveryView};
@@ -22,8 +12,6 @@ use leadhost_admin_api::repairs::RepairList;
 use leadhost_admin_api::rollouts::RolloutList;
 use leadhost_admin_api::senders::WorkspacesOfSenders;
 use leadhost_admin_api::status::ServiceStatus;
-use leadhost_domain::limits;
-use leadhost_domain::text;
 
 #[derive(Template)]
 #[template(path = "console/today.html")]
@@ -41,8 +29,7 @@ pub struct TodayPage {
     problem: Option<ApiRefusal>,
 }
 
-/// Shows the page.
-pub async fn show(visit: &Visit<'_>) -> Result<ApiResponse, ApiRefusal> {
+pub async fn show(visit: &Visit<'_>) -> PageResult {
     let api = visit.api();
     let overview = overview(visit).await?;
     let deliveries: Deliveries = api.get("/deliveries?limit=15").await?;
@@ -108,7 +95,7 @@ fn charts(activity: &Activity) -> Vec<Chart> {
 }
 
 /// Asks for everything in which something may be wrong.
-async fn overview(visit: &Visit<'_>) -> Result<ServiceOverview, ApiRefusal> {
+async fn overview(visit: &Visit<'_>) -> PageResult<ServiceOverview> {
     let api = visit.api();
     let status: ServiceStatus = api.get("/status").await?;
     let last: RolloutList = api.get("/rollouts").await?;

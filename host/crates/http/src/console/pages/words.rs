@@ -1,9 +1,6 @@
-//! Names as a person reads them.
-
 use leadhost_admin_api::activity::ActivityPeriod;
 use leadhost_domain::time::Micros;
 
-/// Returns how a chart calls the slots of a period.
 pub fn slot_names(period: ActivityPeriod, slots: &[Micros]) -> Vec<String> {
     // The distinguishing part of `2026-03-02 12:15`.
     let name = |at: &Micros| {

@@ -1,11 +1,6 @@
-//! Whether there is a workspace, to which all that a form makes belongs.
+use crate::console::pages::prelude::*;
 
-use super::super::api::ApiRefusal;
-use super::super::visit::Visit;
-use leadhost_admin_api::workspaces::Workspaces;
-
-/// Returns whether there is a workspace, to which all that a form makes belongs.
-pub async fn has_workspace(visit: &Visit<'_>) -> Result<bool, ApiRefusal> {
+pub async fn has_workspace(visit: &Visit<'_>) -> PageResult<bool> {
     let Workspaces { workspaces } = visit.api().get("/workspaces").await?;
     Ok(!workspaces.is_empty())
 }

@@ -2,21 +2,9 @@
 //! instance. The counts are those that this host keeps in memory; a request for old ones has them made
 //! again, and waits no longer than a page may.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
-use std::time::Duration;
-
-use hyper::StatusCode;
-
-use crate::call::Call;
-use crate::error::ApiError;
-use crate::openapi::operation::describe;
-use crate::query::Query;
+use crate::endpoints::admin::prelude::*;
 use crate::refused_writes::RefusedSlots;
-use crate::reply::{self, ApiResponse};
 use leadhost_admin_api::activity::{Activity, ActivityPeriod, ActivityRow};
-use leadhost_domain::limits;
-use leadhost_domain::time::Micros;
 use leadhost_pipeline::activity::{ActivityCounts, ActivitySeries, HOUR, SLOTS_PER_HOUR};
 
 describe!(show, |operation| {
@@ -27,7 +15,7 @@ describe!(show, |operation| {
         .answers::<Activity>(200, "The counts.")
         .refuses(&[400])
 });
-pub async fn show(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
+pub async fn show(call: &Call<'_>) -> ApiResult {
     let period = period(&call.query())?;
     let now = call.http.core.clock.now();
     let activity = &call.http.pipeline.activity;
@@ -51,39 +39,29 @@ pub async fn show(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
         .iter()
         .filter_map(|(id, series)| slots.row(series, refused.get(id.as_str()).copied()));
     let series = rows.collect();
-    let answer = Activity {
+    reply::ok(&Activity {
         counted_at,
         period,
         slots: slots.starts(),
         series,
-    };
-    reply::json(StatusCode::OK, &answer)
+    })
 }
 
-/// Reads the period that a request asks for.
-pub(super) fn period(query: &Query<'_>) -> Result<ActivityPeriod, ApiError> {
-    let Some(word) = query.filled(&["period"]) else {
-        return Ok(ActivityPeriod::default());
-    };
-    ActivityPeriod::from_text(word).ok_or_else(|| {
-        ApiError::BadRequest(format!(
-            "`period={word}` is not a period; there are hour, day, week."
-        ))
-    })
+pub(super) fn period(query: &Query<'_>) -> ApiResult<ActivityPeriod> {
+    let words = (ActivityPeriod::ALL, ActivityPeriod::as_str as fn(_) -> _);
+    let period = query.word("period", "a period", words)?;
+    Ok(period.unwrap_or_default())
 }
 
 /// The slots of a period, in units that are counted: five minutes or hours.
 pub(super) struct PeriodSlots {
-    /// Whether hours are counted.
     pub(super) of_hours: bool,
-    /// Units of a slot.
     units: u32,
     first: i64,
     count: i64,
 }
 
 impl PeriodSlots {
-    /// Returns the slots of a period that ends now.
     pub(super) fn ending_at(period: ActivityPeriod, now: Micros) -> Self {
         let (of_hours, units, count) = match period {
             ActivityPeriod::Hour => (false, 1, SLOTS_PER_HOUR),
@@ -99,12 +77,10 @@ impl PeriodSlots {
         }
     }
 
-    /// Returns how many there are.
     pub(super) fn len(&self) -> usize {
         usize::try_from(self.count).unwrap_or_default()
     }
 
-    /// Returns the counts within the period, each with the place of its slot.
     pub(super) fn within<'a, T>(
         &self,
         counts: &'a BTreeMap<i64, T>,
@@ -115,7 +91,6 @@ impl PeriodSlots {
         within.filter_map(move |(at, one)| Some((usize::try_from((at - begin) / units).ok()?, one)))
     }
 
-    /// Returns when each slot begins.
     pub(super) fn starts(&self) -> Vec<Micros> {
         let length = unit(self.of_hours) * self.units;
         let slots = self.first..self.first + self.count;

@@ -1,23 +1,10 @@
-//! `POST /admin/v1/apply?dryRun=&part=`: applies a workspace file, sent as JSON. 422 lists every
-//! problem, and then nothing is changed.
-
-use std::sync::Arc;
-
-use hyper::StatusCode;
-use serde_json::{Value, json};
-
-use super::request::{flag, read_json};
-use crate::body::UnreadBody;
-use crate::call::Call;
-use crate::error::{ApiError, UnprocessableDetails};
-use crate::openapi::operation::describe;
-use crate::reply::{self, ApiResponse};
+use crate::endpoints::admin::prelude::*;
+use crate::error::UnprocessableDetails;
 use leadhost_admin_api::apply::{
     ApplyReport, ChangeView, ChangedConnectionView, FileProblem, NewKey, RefusedFile,
 };
 use leadhost_domain::audit_text;
 use leadhost_domain::exchange::InputProblem;
-use leadhost_domain::limits;
 use leadhost_domain::workspace::PartKind;
 use leadhost_domain::zone;
 use leadhost_pipeline as pipeline;
@@ -51,28 +38,23 @@ describe!(apply, |operation| {
             }),
         )])
 });
-pub async fn apply(call: &Call<'_>, body: UnreadBody) -> Result<ApiResponse, ApiError> {
+pub async fn apply(call: &Call<'_>, body: UnreadBody) -> ApiResult {
     let dry_run = flag(call, "dryRun")?;
     let extent = match flag(call, "part")? {
         true => FileExtent::Part,
         false => FileExtent::Whole,
     };
     let file: Value = read_json(call, body).await?;
-    let http = Arc::clone(call.http);
     // Runs to its end even if the operator hangs up: keys are made after the commit.
-    let applied = call
-        .http
-        .core
-        .spawn(async move { pipeline::apply::apply(&http.pipeline, &file, extent, dry_run).await });
-    let report = applied
-        .await
-        .map_err(ApiError::internal)?
-        .map_err(refused)?;
+    let applied = call.to_end(|http| async move {
+        pipeline::apply::apply(&http.pipeline, &file, extent, dry_run).await
+    });
+    let report = applied.await?.map_err(refused)?;
     let before_and_after = changed_values(&report.changed_connections);
     let report = to_view(report);
     call.audit(audited(&report));
     call.audit(json!({ "changedConnections": before_and_after }));
-    reply::json(StatusCode::OK, &report)
+    reply::ok(&report)
 }
 
 /// Returns what the audit shows of an apply. Owners are persons, and products are many: only their
@@ -146,77 +128,28 @@ fn is_secret_place(path: &str) -> bool {
 }
 
 fn to_view(report: ApplyOutcome) -> ApplyReport {
-    let ApplyOutcome {
-        dry_run,
-        workspace,
-        workspace_id,
-        changes,
-        changed_connections,
-        connections,
-        instances,
-        channels,
-        partners,
-        keys,
-        generated,
-        generated_of_instances,
-        warnings,
-    } = report;
-    ApplyReport {
-        dry_run,
-        workspace,
-        workspace_id,
-        changes: changes.into_iter().map(change_view).collect(),
-        changed_connections: changed_connections
-            .into_iter()
-            .map(changed_connection_view)
-            .collect(),
-        connections,
-        instances,
-        channels,
-        partners,
-        keys: keys.into_iter().map(new_key).collect(),
-        generated,
-        generated_of_instances,
-        warnings: warnings.into_iter().map(file_problem).collect(),
+    let changed = report.changed_connections.into_iter();
+    view! { ApplyReport from report: dry_run, workspace, workspace_id, connections, instances,
+        channels, partners, generated, generated_of_instances;
+        changes: report.changes.into_iter().map(change_view).collect(),
+        changed_connections: changed.map(changed_connection_view).collect(),
+        keys: report.keys.into_iter().map(new_key).collect(),
+        warnings: report.warnings.into_iter().map(file_problem).collect()
     }
 }
 
 pub fn change_view(change: AppliedChange) -> ChangeView {
-    let AppliedChange { kind, name, what } = change;
-    ChangeView { kind, name, what }
+    view! { ChangeView from change: kind, name, what }
 }
 
 fn changed_connection_view(changed: ChangedConnection) -> ChangedConnectionView {
-    let ChangedConnection {
-        kind,
-        name,
-        fields,
-        removed_secrets,
-        version: _,
-        new_version: _,
-        values: _,
-    } = changed;
-    ChangedConnectionView {
-        kind,
-        name,
-        fields: fields.into_iter().map(str::to_owned).collect(),
-        removed_secrets,
+    view! { ChangedConnectionView from changed: kind, name, removed_secrets;
+        fields: changed.fields.into_iter().map(str::to_owned).collect()
     }
 }
 
 pub fn new_key(made: MadeKey) -> NewKey {
-    let MadeKey {
-        kind,
-        label,
-        partner,
-        key,
-    } = made;
-    NewKey {
-        kind,
-        label,
-        partner,
-        key,
-    }
+    view! { NewKey from made: kind, label, partner, key }
 }
 
 pub fn file_problem(problem: InputProblem) -> FileProblem {
@@ -227,7 +160,6 @@ pub fn file_problem(problem: InputProblem) -> FileProblem {
     }
 }
 
-/// Returns the error for declarations that were not applied.
 pub fn refused(error: ApplyError) -> ApiError {
     let message = error.to_string();
     match error {

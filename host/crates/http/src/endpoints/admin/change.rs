@@ -1,36 +1,19 @@
-//! `PATCH /admin/v1/connections/{id or name}` and `PATCH /admin/v1/instances/{number or name}`: changes the
-//! configuration or the secrets of a source, or of an instance with an adapter.
-
 use crate::endpoints::admin::apply::file_problem;
-use std::sync::Arc;
+use crate::endpoints::admin::prelude::*;
 
-use hyper::StatusCode;
-use serde_json::{Value, json};
-
-use super::{apply, connections, instances, request::read_json};
-use crate::body::UnreadBody;
-use crate::call::Call;
-use crate::error::ApiError;
-use crate::openapi::operation::{Operation, describe};
-use crate::reply::{self, ApiResponse};
+use super::{apply, connections, instances};
 use leadhost_admin_api::connections::{ChangeRequest, Changed};
 use leadhost_domain::audit::{ActOutcome, AuditRow, OperatorAct};
 use leadhost_domain::connection::{Connection, ConnectionKind};
-use leadhost_domain::limits;
-use leadhost_domain::workspace::Workspace;
 use leadhost_pipeline as pipeline;
 use leadhost_pipeline::apply::{ApplyError, ConnectionChange};
-use leadhost_store::{AuditFilter, Store, StoreError};
+use leadhost_store::AuditFilter;
 
 describe!(connection, |operation| describe_change(
     operation.summary("Changes the configuration or the secrets of a connection"),
     "connection"
 ));
-pub async fn connection(
-    call: &Call<'_>,
-    which: &str,
-    body: UnreadBody,
-) -> Result<ApiResponse, ApiError> {
+pub async fn connection(call: &Call<'_>, which: &str, body: UnreadBody) -> ApiResult {
     let request: ChangeRequest = read_json(call, body).await?;
     let connection = connections::find(&call.http.core.store, which).await?;
     change(call, connection, request).await
@@ -40,23 +23,14 @@ describe!(instance, |operation| describe_change(
     operation.summary("Changes the configuration or the secrets of an instance with an adapter"),
     "instance"
 ));
-pub async fn instance(
-    call: &Call<'_>,
-    which: &str,
-    body: UnreadBody,
-) -> Result<ApiResponse, ApiError> {
+pub async fn instance(call: &Call<'_>, which: &str, body: UnreadBody) -> ApiResult {
     let request: ChangeRequest = read_json(call, body).await?;
     let instance = instances::find(&call.http.core.store, which).await?;
     change(call, instance.channel()?.clone(), request).await
 }
 
-async fn change(
-    call: &Call<'_>,
-    known: Connection,
-    request: ChangeRequest,
-) -> Result<ApiResponse, ApiError> {
-    let http = Arc::clone(call.http);
-    let workspaces = http.core.store.workspaces().await?;
+async fn change(call: &Call<'_>, known: Connection, request: ChangeRequest) -> ApiResult {
+    let workspaces = call.http.core.store.workspaces().await?;
     let workspace = workspaces
         .into_iter()
         .find(|workspace| workspace.id == known.workspace)
@@ -85,10 +59,10 @@ async fn change(
     };
     let (at, connection) = (workspace.clone(), known.clone());
     // Runs to its end even if the operator hangs up: the other hosts learn of it after the commit.
-    let work = call.http.core.spawn(async move {
+    let work = call.to_end(|http| async move {
         pipeline::apply::change(&http.pipeline, &at, &connection, change).await
     });
-    let outcome = match work.await.map_err(ApiError::internal)? {
+    let outcome = match work.await? {
         Ok(outcome) => outcome,
         Err(ApplyError::Store(StoreError::Outdated)) => {
             return Err(outdated(call, &workspace, &known).await?);
@@ -100,7 +74,7 @@ async fn change(
         "secrets": outcome.secrets,
         "after": { "configVersion": outcome.version },
     }));
-    let changed = Changed {
+    reply::ok(&Changed {
         name: known.name,
         workspace: workspace.slug,
         config_version: outcome.version,
@@ -108,8 +82,7 @@ async fn change(
         secrets: outcome.secrets,
         generated: outcome.generated,
         warnings: outcome.warnings.into_iter().map(file_problem).collect(),
-    };
-    reply::json(StatusCode::OK, &changed)
+    })
 }
 
 /// Returns the refusal of a change that is based on an earlier version: it names who has changed it since.
@@ -143,7 +116,6 @@ async fn outdated(
 /// The acts that change a configuration or a secret.
 const CHANGES: [&str; 3] = ["apply", "change-connection", "change-instance"];
 
-/// Returns the newest row of the audit with a change of the connection.
 async fn last_change(
     store: &Store,
     workspace: &Workspace,

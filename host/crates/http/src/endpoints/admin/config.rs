@@ -1,11 +1,4 @@
-//! `GET /admin/v1/config`: the configuration in force on this host.
-
-use hyper::StatusCode;
-
-use crate::call::Call;
-use crate::error::ApiError;
-use crate::openapi::operation::describe;
-use crate::reply::{self, ApiResponse};
+use crate::endpoints::admin::prelude::*;
 use leadhost_admin_api::config::EffectiveConfig;
 
 describe!(show, |operation| {
@@ -14,10 +7,9 @@ describe!(show, |operation| {
         .describe("That of the host that answers. Possible secrets are left out: the user, the password and the parameters of an address, and the values of headers.")
         .answers::<EffectiveConfig>(200, "Every key with its value and where it is set.")
 });
-pub async fn show(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
-    let config = EffectiveConfig {
+pub async fn show(call: &Call<'_>) -> ApiResult {
+    reply::ok(&EffectiveConfig {
         host: call.http.pipeline.fleet.name().to_owned(),
         settings: call.http.core.config.settings.clone(),
-    };
-    reply::json(StatusCode::OK, &config)
+    })
 }

@@ -1,18 +1,7 @@
-//! Connections: where sources post to. Channels are shown with their instances.
-
-use std::time::Duration;
-
-use hyper::StatusCode;
-use serde_json::json;
 use tokio::time::{Instant, timeout_at};
 
-use super::request::{NamedKind, check_length, only, read_json};
-use crate::body::UnreadBody;
-use crate::call::Call;
-use crate::error::ApiError;
-use crate::openapi::operation::describe;
-use crate::reply::{self, ApiResponse};
-use crate::state::Http;
+use super::request::{NamedKind, check_length, only};
+use crate::endpoints::admin::prelude::*;
 use leadhost_admin_api::connections::{
     Bound, ConnectionPaused, ConnectionView, Connections, LeftDeliveriesView, PauseRequest, Senders,
 };
@@ -20,17 +9,14 @@ use leadhost_domain::connection::{
     Connection, ConnectionKind, ConnectionPause, EndedChange, SourceShape,
 };
 use leadhost_domain::exchange::SenderCheck;
-use leadhost_domain::id::ConnectionId;
-use leadhost_domain::limits;
 use leadhost_domain::text::storable;
-use leadhost_domain::time::Micros;
 use leadhost_pipeline::{fleet, proof};
 use leadhost_plugin::CallBudget;
-use leadhost_store::{Announcement, Store, StoreError};
+use leadhost_store::Announcement;
 
 /// Finds the source that an operator names: by id, by name, or by `workspace/name` if several
 /// workspaces use the name.
-pub async fn find(store: &Store, text: &str) -> Result<Connection, ApiError> {
+pub async fn find(store: &Store, text: &str) -> ApiResult<Connection> {
     let is_source = |one: &Connection| one.kind == ConnectionKind::Source;
     if let Ok(id) = text.parse::<ConnectionId>()
         && let Some(connection) = store.connection(&id).await?.filter(is_source)
@@ -58,7 +44,7 @@ pub async fn set_pause(
     call: &Call<'_>,
     connection: &Connection,
     pause: Option<&ConnectionPause>,
-) -> Result<(), ApiError> {
+) -> ApiResult<()> {
     let http = call.http;
     let since = |pause: Option<&ConnectionPause>| pause.map(|pause| pause.since);
     call.audit(json!({
@@ -77,8 +63,7 @@ pub async fn set_pause(
     Ok(())
 }
 
-/// Returns the pause that an operator requests.
-pub fn requested(request: PauseRequest, now: Micros) -> Result<ConnectionPause, ApiError> {
+pub fn requested(request: PauseRequest, now: Micros) -> ApiResult<ConnectionPause> {
     check_length("reason", &request.reason)?;
     Ok(ConnectionPause {
         since: now,
@@ -160,7 +145,7 @@ describe!(list, |operation| operation
         "Channels are listed with their instances. Secrets are shown by name, never by value."
     )
     .answers::<Connections>(200, "All connections."));
-pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
+pub async fn list(call: &Call<'_>) -> ApiResult {
     let store = &call.http.core.store;
     let mut connections = Vec::new();
     let mut shapes = store.source_shapes().await?;
@@ -185,10 +170,9 @@ pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
             connections.push(to_view(&connection, slug, partner, senders, shape, at));
         }
     }
-    reply::json(StatusCode::OK, &Connections { connections })
+    reply::ok(&Connections { connections })
 }
 
-/// Returns the deliveries that ended changes have left.
 async fn left_deliveries(
     store: &Store,
     connection: &Connection,
@@ -217,32 +201,26 @@ describe!(pause, |operation| operation
     .may_take::<PauseRequest>(&[("reason", "With a reason", json!({"reason": "maintenance"}))])
     .answers::<ConnectionPaused>(200, "It is paused.")
     .refuses(&[404, 409]));
-pub async fn pause(
-    call: &Call<'_>,
-    which: &str,
-    body: UnreadBody,
-) -> Result<ApiResponse, ApiError> {
+pub async fn pause(call: &Call<'_>, which: &str, body: UnreadBody) -> ApiResult {
     let request: PauseRequest = read_json(call, body).await?;
     let connection = find(&call.http.core.store, which).await?;
     let pause = requested(request, call.http.core.clock.now())?;
     set_pause(call, &connection, Some(&pause)).await?;
-    let answer = ConnectionPaused {
+    reply::ok(&ConnectionPaused {
         id: connection.id,
         paused: true,
-    };
-    reply::json(StatusCode::OK, &answer)
+    })
 }
 
 describe!(resume, |operation| operation
     .summary("Resumes the fetches of a connection")
     .answers::<ConnectionPaused>(200, "It runs.")
     .refuses(&[404, 409]));
-pub async fn resume(call: &Call<'_>, which: &str) -> Result<ApiResponse, ApiError> {
+pub async fn resume(call: &Call<'_>, which: &str) -> ApiResult {
     let connection = find(&call.http.core.store, which).await?;
     set_pause(call, &connection, None).await?;
-    let answer = ConnectionPaused {
+    reply::ok(&ConnectionPaused {
         id: connection.id,
         paused: false,
-    };
-    reply::json(StatusCode::OK, &answer)
+    })
 }

@@ -1,29 +1,15 @@
-//! Instances: messaging bots, and the channels of those that have an adapter.
-
-use std::collections::HashMap;
-use std::sync::Arc;
-
-use hyper::StatusCode;
-use serde_json::json;
-
 use super::connections::{bound, requested, set_pause};
-use super::request::{NamedKind, only, read_json};
-use crate::body::UnreadBody;
-use crate::call::Call;
-use crate::error::ApiError;
-use crate::openapi::operation::describe;
-use crate::reply::{self, ApiResponse};
+use super::request::{NamedKind, only};
+use crate::endpoints::admin::prelude::*;
 use leadhost_admin_api::connections::PauseRequest;
 use leadhost_admin_api::instances::{
     ChannelSettings, InstancePaused, InstanceView, Instances, Templates,
 };
 use leadhost_domain::connection::{Connection, ConnectionKind, SourceChange, SourceShape};
-use leadhost_domain::id::{AgentId, ConnectionId};
-use leadhost_domain::time::Micros;
 use leadhost_domain::workspace::Agent;
 use leadhost_pipeline::connections::webhook_path;
 use leadhost_pipeline::templates;
-use leadhost_store::{Store, StoreError, TemplateList};
+use leadhost_store::TemplateList;
 
 /// An instance with its workspace and channel.
 pub struct InstanceRecord {
@@ -35,7 +21,6 @@ pub struct InstanceRecord {
 }
 
 impl InstanceRecord {
-    /// Returns the provider's list of templates as it was last read.
     async fn templates(&self, store: &Store) -> Result<Option<TemplateList>, StoreError> {
         match &self.channel {
             Some(channel) => store.templates(channel).await,
@@ -43,8 +28,7 @@ impl InstanceRecord {
         }
     }
 
-    /// Returns its channel.
-    pub fn channel(&self) -> Result<&Connection, ApiError> {
+    pub fn channel(&self) -> ApiResult<&Connection> {
         self.channel.as_ref().ok_or_else(|| {
             ApiError::conflict(format!(
                 "Instance `{}` has no adapter: it sends nothing. Give it one in the workspace file.",
@@ -54,7 +38,6 @@ impl InstanceRecord {
     }
 }
 
-/// Returns all instances, by workspace and number.
 pub async fn all(store: &Store) -> Result<Vec<InstanceRecord>, StoreError> {
     let mut instances = Vec::new();
     for workspace in store.workspaces().await? {
@@ -78,7 +61,7 @@ pub async fn all(store: &Store) -> Result<Vec<InstanceRecord>, StoreError> {
 
 /// Finds the instance that an operator names: by number, by name, or by `workspace/name` if
 /// several workspaces use the name.
-pub async fn find(store: &Store, text: &str) -> Result<InstanceRecord, ApiError> {
+pub async fn find(store: &Store, text: &str) -> ApiResult<InstanceRecord> {
     let mut instances = all(store).await?;
     if let Ok(id) = text.parse().map(AgentId)
         && let Some(at) = instances.iter().position(|one| one.agent.id == id)
@@ -93,7 +76,6 @@ pub async fn find(store: &Store, text: &str) -> Result<InstanceRecord, ApiError>
 
 /// The known facts about the webhooks of each channel.
 struct Webhooks {
-    /// When the last one came.
     last: HashMap<ConnectionId, Micros>,
     shapes: HashMap<ConnectionId, SourceShape>,
 }
@@ -111,7 +93,6 @@ impl Webhooks {
     }
 }
 
-/// Returns an instance as operators see it, with the state of its template list.
 fn to_view(
     instance: InstanceRecord,
     templates: Option<Templates>,
@@ -124,17 +105,11 @@ fn to_view(
     } = instance;
     let adapter = channel.as_ref().map(|channel| channel.plugin.clone());
     let webhook = channel.as_ref();
-    InstanceView {
+    view! { InstanceView from agent: id, name, number, kind, channel, internal;
         webhook: webhook.map(|channel| webhook_path(agent.id, &channel.id)),
-        id: agent.id,
-        name: agent.name,
         workspace,
-        number: agent.number,
-        kind: agent.kind,
-        channel: agent.channel,
         plugin: adapter.clone(),
         adapter,
-        internal: agent.internal,
         paused: channel.as_ref().and_then(|channel| channel.paused.clone()),
         settings: channel.map(|channel| ChannelSettings {
             bound: bound(&channel),
@@ -145,11 +120,10 @@ fn to_view(
             last_delivery_at: webhooks.last.get(&channel.id).copied(),
             source_change: webhooks.change(&channel.id),
             templates,
-        }),
+        })
     }
 }
 
-/// Returns the state of a template list, without the templates.
 fn summary(list: &TemplateList) -> Templates {
     let approved = list.templates.iter().filter(|one| one.is_approved());
     Templates {
@@ -168,7 +142,7 @@ describe!(list, |operation| operation
         200,
         "All instances, by workspace and number."
     ));
-pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
+pub async fn list(call: &Call<'_>) -> ApiResult {
     let store = &call.http.core.store;
     let webhooks = Webhooks::read(store).await?;
     let mut instances = Vec::new();
@@ -177,14 +151,14 @@ pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
         let templates = templates.map(|list| summary(&list));
         instances.push(to_view(instance, templates, &webhooks));
     }
-    reply::json(StatusCode::OK, &Instances { instances })
+    reply::ok(&Instances { instances })
 }
 
 describe!(show, |operation| operation
     .summary("Shows an instance with its templates")
     .answers::<InstanceView>(200, "The instance.")
     .refuses(&[404, 409]));
-pub async fn show(call: &Call<'_>, which: &str) -> Result<ApiResponse, ApiError> {
+pub async fn show(call: &Call<'_>, which: &str) -> ApiResult {
     let store = &call.http.core.store;
     let instance = find(store, which).await?;
     let templates = instance.templates(store).await?;
@@ -197,7 +171,7 @@ pub async fn show(call: &Call<'_>, which: &str) -> Result<ApiResponse, ApiError>
     });
     let webhooks = Webhooks::read(store).await?;
     let view = to_view(instance, templates, &webhooks);
-    reply::json(StatusCode::OK, &view)
+    reply::ok(&view)
 }
 
 describe!(pause, |operation| operation
@@ -206,58 +180,48 @@ describe!(pause, |operation| operation
     .may_take::<PauseRequest>(&[("reason", "With a reason", json!({"reason": "maintenance"}))])
     .answers::<InstancePaused>(200, "It is paused.")
     .refuses(&[404, 409]));
-pub async fn pause(
-    call: &Call<'_>,
-    which: &str,
-    body: UnreadBody,
-) -> Result<ApiResponse, ApiError> {
+pub async fn pause(call: &Call<'_>, which: &str, body: UnreadBody) -> ApiResult {
     let request: PauseRequest = read_json(call, body).await?;
     let instance = find(&call.http.core.store, which).await?;
     let pause = requested(request, call.http.core.clock.now())?;
     set_pause(call, instance.channel()?, Some(&pause)).await?;
-    let answer = InstancePaused {
+    reply::ok(&InstancePaused {
         id: instance.agent.id,
         paused: true,
-    };
-    reply::json(StatusCode::OK, &answer)
+    })
 }
 
 describe!(resume, |operation| operation
     .summary("Continues the sending of an instance")
     .answers::<InstancePaused>(200, "It sends.")
     .refuses(&[404, 409]));
-pub async fn resume(call: &Call<'_>, which: &str) -> Result<ApiResponse, ApiError> {
+pub async fn resume(call: &Call<'_>, which: &str) -> ApiResult {
     let instance = find(&call.http.core.store, which).await?;
     set_pause(call, instance.channel()?, None).await?;
-    let answer = InstancePaused {
+    reply::ok(&InstancePaused {
         id: instance.agent.id,
         paused: false,
-    };
-    reply::json(StatusCode::OK, &answer)
+    })
 }
 
 describe!(sync_templates, |operation| operation
     .summary("Reads the templates of an instance from its provider now")
     .answers::<Templates>(200, "The state of the list.")
     .refuses(&[404, 409, 422]));
-pub async fn sync_templates(call: &Call<'_>, which: &str) -> Result<ApiResponse, ApiError> {
+pub async fn sync_templates(call: &Call<'_>, which: &str) -> ApiResult {
     let instance = find(&call.http.core.store, which).await?;
     let channel = instance.channel()?;
     let live = call.http.pipeline.connections.get(&channel.id).await;
     let live = live.map_err(ApiError::internal)?.ok_or_else(|| {
         ApiError::NotFound(format!("Instance `{}` no longer exists.", channel.name))
     })?;
-    let http = Arc::clone(call.http);
-    let asked = call
-        .http
-        .core
-        .spawn(async move { templates::sync(&http.pipeline, &live).await });
-    let list = asked.await.map_err(ApiError::internal)??;
+    let asked = call.to_end(|http| async move { templates::sync(&http.pipeline, &live).await });
+    let list = asked.await??;
     if let Some(error) = &list.error {
         return Err(ApiError::unprocessable(format!(
             "The templates of `{}` cannot be listed: {error}",
             channel.name
         )));
     }
-    reply::json(StatusCode::OK, &summary(&list))
+    reply::ok(&summary(&list))
 }

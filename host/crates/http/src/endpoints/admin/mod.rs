@@ -20,6 +20,7 @@ mod keys;
 mod outbox;
 mod people;
 pub mod plugins;
+mod prelude;
 mod repairs;
 pub mod request;
 mod status;
@@ -29,11 +30,7 @@ mod workspaces;
 
 use hyper::header::HOST;
 
-use crate::auth::AdminCaller;
-use crate::body::UnreadBody;
-use crate::call::Call;
-use crate::error::ApiError;
-use crate::reply::ApiResponse;
+use crate::endpoints::admin::prelude::*;
 use crate::route::{Found, Handler, Route, routes};
 
 pub static ROUTES: &[Route] = routes! {
@@ -159,13 +156,12 @@ pub static ROUTES: &[Route] = routes! {
     }
 };
 
-/// Runs an operation and records it in the audit.
 pub async fn run(
     call: &Call<'_>,
     caller: &AdminCaller,
     found: Found<'_>,
     body: UnreadBody,
-) -> Result<ApiResponse, ApiError> {
+) -> ApiResult {
     check_host(call)?;
     let Handler::Admin(role, run) = found.route.handler else {
         return Err(ApiError::internal("not an operation of the admin API"));
@@ -175,7 +171,7 @@ pub async fn run(
 }
 
 /// Checks that the Host header names an address, this machine, or the configured name.
-pub fn check_host(call: &Call<'_>) -> Result<(), ApiError> {
+pub fn check_host(call: &Call<'_>) -> ApiResult<()> {
     let host = call
         .head
         .headers

@@ -1,19 +1,11 @@
-//! How the answers of several resources name persons, deals, conversations and tickets.
-
-use std::collections::BTreeMap;
-
+use crate::endpoints::admin::prelude::*;
 use leadhost_admin_api::deals::{DealSummary, ProductName};
 use leadhost_admin_api::people::{
     AgentName, ContactName, ConversationSummary, OwnerName, TicketSummary,
 };
 use leadhost_domain::deal::PersonPart;
-use leadhost_domain::id::{AgentId, ContactId, WorkspaceId};
-use leadhost_domain::limits;
 use leadhost_domain::ticket::TicketView;
-use leadhost_domain::workspace::Workspace;
-use leadhost_store::{
-    ConversationsOf, FoundConversation, FoundDeal, Store, StoreError, TicketFilter,
-};
+use leadhost_store::{ConversationsOf, FoundConversation, FoundDeal, TicketFilter};
 
 /// A workspace, with the names of the instances that its rows refer to.
 pub struct WorkspaceNames {
@@ -23,7 +15,6 @@ pub struct WorkspaceNames {
 }
 
 impl WorkspaceNames {
-    /// Reads the names.
     pub async fn load(store: &Store, workspace: &Workspace) -> Result<Self, StoreError> {
         let agents = store.agents(workspace.id).await?;
         Ok(Self {
@@ -38,7 +29,6 @@ impl WorkspaceNames {
         AgentName { id, name }
     }
 
-    /// Returns a deal as answers have it.
     pub fn deal(&self, found: FoundDeal) -> DealSummary {
         let view = found.view;
         let text = |name: &str| view.deal.props[name].as_str().map(str::to_owned);
@@ -69,10 +59,9 @@ impl WorkspaceNames {
         }
     }
 
-    /// Returns a ticket as answers have it.
     pub fn ticket(&self, ticket: TicketView) -> TicketSummary {
-        TicketSummary {
-            id: ticket.id,
+        view! { TicketSummary from ticket: id, deal_id, conversation_id, special_instructions,
+            opened_at, answered_at, resolved_at, updated_at;
             workspace: self.slug.clone(),
             status: ticket.status.as_str().to_owned(),
             contact: person(ticket.person),
@@ -81,27 +70,15 @@ impl WorkspaceNames {
                 name: Some(owner.name),
                 email: Some(owner.email),
             }),
-            instance: ticket.agent_id.map(|id| self.agent(id)),
-            deal_id: ticket.deal_id,
-            conversation_id: ticket.conversation_id,
-            special_instructions: ticket.special_instructions,
-            opened_at: ticket.opened_at,
-            answered_at: ticket.answered_at,
-            resolved_at: ticket.resolved_at,
-            updated_at: ticket.updated_at,
+            instance: ticket.agent_id.map(|id| self.agent(id))
         }
     }
 
     fn conversation(&self, found: FoundConversation) -> ConversationSummary {
-        ConversationSummary {
-            id: found.id,
-            status: found.status,
+        view! { ConversationSummary from found: id, status, source, created_at, last_message_at;
             contact_id: found.contact,
             deal_id: found.deal,
-            instance: found.agent.map(|id| self.agent(id)),
-            source: found.source,
-            created_at: found.created_at,
-            last_message_at: found.last_message_at,
+            instance: found.agent.map(|id| self.agent(id))
         }
     }
 }

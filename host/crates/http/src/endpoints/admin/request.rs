@@ -2,18 +2,13 @@
 
 use serde::de::DeserializeOwned;
 
-use crate::auth::AdminCaller;
-use crate::body::UnreadBody;
-use crate::call::Call;
-use crate::error::{AmbiguousName, ApiError, ConflictDetails};
+use crate::endpoints::prelude::*;
+use crate::error::{AmbiguousName, ConflictDetails};
 use crate::json;
-use crate::query::Query;
 use leadhost_domain::key::Role;
-use leadhost_domain::limits;
-use leadhost_domain::time::{self, Micros};
+use leadhost_domain::time;
 use leadhost_domain::workspace::name_in_workspace;
 
-/// Checks that the caller's key has this role.
 pub fn needs(caller: &AdminCaller, role: Role, what: &str) -> Result<(), ApiError> {
     if caller.role() >= role {
         return Ok(());
@@ -109,7 +104,6 @@ pub fn check_length(field: &str, text: &str) -> Result<(), ApiError> {
     )))
 }
 
-/// Reads the `limit` of a paged list.
 pub fn page_limit(query: &Query<'_>) -> Result<u32, ApiError> {
     query.limit(limits::ROWS_PER_PAGE, limits::DELIVERIES_PER_PAGE)
 }
@@ -120,7 +114,6 @@ pub fn last_of_full<T>(rows: &[T], limit: u32) -> Option<&T> {
     rows.last().filter(|_| rows.len() >= limit as usize)
 }
 
-/// Reads a time of the query.
 pub fn moment(call: &Call<'_>, name: &str) -> Result<Option<Micros>, ApiError> {
     let query = call.query();
     let text = query.filled(&[name]);

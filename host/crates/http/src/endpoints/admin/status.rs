@@ -1,17 +1,9 @@
-//! `GET /admin/v1/status`: what is running and what is waiting.
-
 use std::cmp::Reverse;
-
-use hyper::StatusCode;
 
 use super::etl;
 use super::plugins::rollout;
-use crate::call::Call;
-use crate::error::ApiError;
-use crate::openapi::operation::describe;
+use crate::endpoints::admin::prelude::*;
 use crate::refused_writes::RefusedWrites;
-use crate::reply::{self, ApiResponse};
-use crate::state::Http;
 use leadhost_admin_api::etl::MetricSetFreshness;
 use leadhost_admin_api::hosts::HostView;
 use leadhost_admin_api::status::{
@@ -19,10 +11,9 @@ use leadhost_admin_api::status::{
     ThisHost,
 };
 use leadhost_config::disk;
-use leadhost_domain::limits;
 use leadhost_domain::zone;
 use leadhost_pipeline::{deploy, fleet};
-use leadhost_store::{SeenHost, Store, StoreError};
+use leadhost_store::SeenHost;
 
 describe!(show, |operation| {
     operation
@@ -31,7 +22,7 @@ describe!(show, |operation| {
         .describe("The backlog is that of the whole store. Calls of plugins and connections are those of this host.")
         .answers::<ServiceStatus>(200, "The state of the service.")
 });
-pub async fn show(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
+pub async fn show(call: &Call<'_>) -> ApiResult {
     let http = call.http;
     let backlog = http.core.store.backlog().await?;
     let hosts = http.core.store.hosts().await?;
@@ -81,7 +72,7 @@ pub async fn show(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
         Some(refused) => Some(refused_view(&http.core.store, refused).await?),
         None => None,
     };
-    let status = ServiceStatus {
+    reply::ok(&ServiceStatus {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         engine: http.core.plugins.short_fingerprint().to_owned(),
         now,
@@ -101,11 +92,9 @@ pub async fn show(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
         plugin_calls: PluginCalls { waiting, running },
         disk: Some(disk_view(http)),
         refused_writes: refused,
-    };
-    reply::json(StatusCode::OK, &status)
+    })
 }
 
-/// Returns the refused requests with the names of the connections.
 async fn refused_view(
     store: &Store,
     refused: RefusedWrites,
@@ -173,22 +162,7 @@ async fn analytics(http: &Http) -> Vec<MetricSetFreshness> {
 }
 
 pub fn host_view(host: SeenHost) -> HostView {
-    let SeenHost {
-        id,
-        name,
-        version,
-        started_at,
-        seen_at,
-        alive,
-        report,
-    } = host;
-    HostView {
-        id,
-        name,
-        version,
-        started_at,
-        seen_at,
-        alive,
-        clock_ahead_minutes: report.clock_ahead_minutes,
+    view! { HostView from host: id, name, version, started_at, seen_at, alive;
+        clock_ahead_minutes: host.report.clock_ahead_minutes
     }
 }

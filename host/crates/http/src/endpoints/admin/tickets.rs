@@ -1,27 +1,12 @@
-//! `GET /admin/v1/tickets?status=&contact=&deal=&workspace=&before=&limit=`, newest first: what the desk has
-//! to do and has done. `contact` is the id, the phone or the e-mail address of the person to answer.
-
 use std::cmp::Reverse;
 
-use hyper::StatusCode;
-use serde_json::json;
-
 use super::people::WorkspaceNames;
-use super::{
-    contacts,
-    request::{last_of_full, page_limit},
-    workspaces,
-};
-use crate::call::Call;
-use crate::error::ApiError;
-use crate::openapi::operation::describe;
-use crate::reply::{self, ApiResponse};
-use crate::terms::{one_of, word};
+use super::{contacts, workspaces};
+use crate::endpoints::admin::prelude::*;
 use leadhost_admin_api::people::{TicketSummary, Tickets};
-use leadhost_domain::id::{ContactId, TicketId};
+use leadhost_domain::id::TicketId;
 use leadhost_domain::ticket::TicketStatus;
-use leadhost_domain::workspace::Workspace;
-use leadhost_store::{Store, StoreError, TicketFilter};
+use leadhost_store::TicketFilter;
 
 describe!(list, |operation| operation
     .summary("Lists tickets, newest first")
@@ -44,7 +29,7 @@ describe!(list, |operation| operation
     .paged("tickets")
     .answers::<Tickets>(200, "A page of tickets.")
     .refuses(&[400, 404]));
-pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
+pub async fn list(call: &Call<'_>) -> ApiResult {
     let query = call.query();
     let filter = filter(call)?;
     let among = workspaces::among(call, query.filled(&["workspace"])).await?;
@@ -67,7 +52,7 @@ pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
     tickets.dedup_by_key(|ticket| ticket.id);
     tickets.truncate(usize::try_from(filter.limit).unwrap_or(usize::MAX));
     let next = last_of_full(&tickets, filter.limit).map(|ticket| ticket.id);
-    reply::json(StatusCode::OK, &Tickets { tickets, next })
+    reply::ok(&Tickets { tickets, next })
 }
 
 describe!(show, |operation| operation
@@ -75,7 +60,7 @@ describe!(show, |operation| operation
     .workspace()
     .answers::<TicketSummary>(200, "The ticket.")
     .refuses(&[404]));
-pub async fn show(call: &Call<'_>, id: &str) -> Result<ApiResponse, ApiError> {
+pub async fn show(call: &Call<'_>, id: &str) -> ApiResult {
     let unknown = || ApiError::NotFound(format!("There is no ticket `{id}`."));
     let ticket: TicketId = id.parse().map_err(|_| unknown())?;
     let filter = TicketFilter {
@@ -89,7 +74,7 @@ pub async fn show(call: &Call<'_>, id: &str) -> Result<ApiResponse, ApiError> {
         let found = store.search_tickets(workspace.id, &filter).await?.pop();
         if let Some(found) = found {
             let names = WorkspaceNames::load(store, &workspace).await?;
-            return reply::json(StatusCode::OK, &names.ticket(found));
+            return reply::ok(&names.ticket(found));
         }
     }
     Err(unknown())
@@ -111,21 +96,14 @@ async fn contacts_of(
     Ok(named.into_iter().map(Some).collect())
 }
 
-fn filter(call: &Call<'_>) -> Result<TicketFilter, ApiError> {
+fn filter(call: &Call<'_>) -> ApiResult<TicketFilter> {
     let query = call.query();
     let mut filter = TicketFilter {
         limit: page_limit(&query)?,
         ..TicketFilter::default()
     };
-    if let Some(word) = query.filled(&["status"]) {
-        let status = TicketStatus::from_text(word).ok_or_else(|| {
-            let words = TicketStatus::ALL.map(TicketStatus::as_str).join(", ");
-            ApiError::BadRequest(format!(
-                "`status={word}` is not a status; there are {words}."
-            ))
-        })?;
-        filter.status = Some(status);
-    }
+    let words = (TicketStatus::ALL, TicketStatus::as_str as fn(_) -> _);
+    filter.status = query.word("status", "a status", words)?;
     if let Some(text) = query.filled(&["deal"]) {
         let id = text
             .trim()

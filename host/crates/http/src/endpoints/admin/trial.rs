@@ -1,20 +1,7 @@
-//! `POST /admin/v1/connections/try {plugin, config, body}`: what a converter reads in a body, without any
-//! effect. `POST /admin/v1/connections/{id or name}/test {body}`: a delivery that an operator sends in
-//! place of the source; it is processed like every delivery, except for the sender checks.
-
-use std::sync::Arc;
-
-use hyper::StatusCode;
 use leadhost_golden::{Call as GoldenCall, Case, Delivery};
-use serde_json::{Value, json};
 
 use super::connections::find;
-use super::request::read_json;
-use crate::body::UnreadBody;
-use crate::call::Call;
-use crate::error::ApiError;
-use crate::openapi::operation::describe;
-use crate::reply::{self, ApiResponse};
+use crate::endpoints::admin::prelude::*;
 use leadhost_admin_api::connections::{TestDeliveryRequest, TestReply, TestedDelivery};
 use leadhost_admin_api::tried::{self, TriedBody, TryRequest};
 use leadhost_domain::delivery::DeliveryStatus;
@@ -33,7 +20,7 @@ describe!(body, |operation| {
         .answers::<TriedBody>(200, "The items that the converter reads.")
         .refuses(&[404, 422])
 });
-pub async fn body(call: &Call<'_>, body: UnreadBody) -> Result<ApiResponse, ApiError> {
+pub async fn body(call: &Call<'_>, body: UnreadBody) -> ApiResult {
     let request: TryRequest = read_json(call, body).await?;
     let plugins = &call.http.core.plugins;
     let name = &request.plugin;
@@ -79,15 +66,14 @@ pub async fn body(call: &Call<'_>, body: UnreadBody) -> Result<ApiResponse, ApiE
         ApiError::unprocessable(format!("The converter gave no answer: {error}"))
     })?;
     let (explanations, notes) = tried::explained(&output["ok"]);
-    let tried = TriedBody {
+    reply::ok(&TriedBody {
         plugin: loaded.description.name.clone(),
         version: loaded.description.version.clone(),
         problem: tried::refusal(&output),
         items: tried::items(&output["ok"], &explanations),
         notes: notes.into_iter().map(str::to_owned).collect(),
         log: answer.usage.log,
-    };
-    reply::json(StatusCode::OK, &tried)
+    })
 }
 
 describe!(delivery, |operation| {
@@ -98,13 +84,9 @@ describe!(delivery, |operation| {
         .answers::<TestedDelivery>(200, "It is stored.")
         .refuses(&[404, 409])
 });
-pub async fn delivery(
-    call: &Call<'_>,
-    which: &str,
-    body: UnreadBody,
-) -> Result<ApiResponse, ApiError> {
+pub async fn delivery(call: &Call<'_>, which: &str, body: UnreadBody) -> ApiResult {
     let request: TestDeliveryRequest = read_json(call, body).await?;
-    let http = Arc::clone(call.http);
+    let http = call.http;
     let connection = find(&http.core.store, which).await?;
     if http.core.plugins.active(&connection.plugin).is_none() {
         return Err(ApiError::conflict(format!(
@@ -129,11 +111,8 @@ pub async fn delivery(
         sent: None,
         by_operator: true,
     };
-    let work = call
-        .http
-        .core
-        .spawn(async move { intake::receive(&http.pipeline, inbound).await });
-    let tested = match work.await.map_err(ApiError::internal)?? {
+    let work = call.to_end(|http| async move { intake::receive(&http.pipeline, inbound).await });
+    let tested = match work.await?? {
         Received::Stored { outcome, reply } => {
             let is_open = connection.settings.reply_secrets.is_empty();
             TestedDelivery {
@@ -159,7 +138,7 @@ pub async fn delivery(
         }
     };
     call.audit(json!({"delivery": tested.delivery, "status": tested.status}));
-    reply::json(StatusCode::OK, &tested)
+    reply::ok(&tested)
 }
 
 /// Returns the converter's answer to its source. An operator sees no secret, so that of a connection whose

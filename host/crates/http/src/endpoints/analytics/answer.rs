@@ -6,7 +6,6 @@ use super::query::{AnalyticsQuery, Dimension};
 use super::table::{AnalyticsTable, DimensionValue};
 use leadhost_domain::zone::Day;
 
-/// Writes the whole answer, or its rows as lines followed by everything else.
 pub fn write(
     question: &AnalyticsQuery,
     table: &AnalyticsTable,
@@ -65,7 +64,6 @@ pub fn write(
     body
 }
 
-/// Writes everything but the rows and their count.
 fn head(body: &mut Vec<u8>, question: &AnalyticsQuery, fresh: Fresh) {
     let group_by: Vec<_> = question.group_by.iter().map(|one| one.as_str()).collect();
     member(body, "\"granularity\":", question.granularity.as_str());

@@ -11,7 +11,6 @@ pub struct Fresh {
 }
 
 impl Fresh {
-    /// Returns the freshness of counts in this state.
     pub fn from_state(state: &RollupState, now: Micros) -> Self {
         Self {
             as_of: state.as_of,

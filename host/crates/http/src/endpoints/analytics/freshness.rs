@@ -1,20 +1,11 @@
 //! `GET /v1/analytics/freshness`: up to when each metric set is counted. It is cheap to read
 //! before a pull of counts.
 
-use hyper::StatusCode;
-use serde::Serialize;
-use utoipa::ToSchema;
-
 use super::{answered, fresh::Fresh, marked};
-use crate::auth::WorkspaceCaller;
-use crate::call::Call;
 use crate::conditional;
-use crate::error::ApiError;
+use crate::endpoints::prelude::*;
 use crate::lines::{self, NDJSON};
-use crate::openapi::operation::describe;
-use crate::reply::{self, ApiResponse};
 use leadhost_domain::analytics::MetricSet;
-use leadhost_domain::time::Micros;
 
 #[derive(Serialize, ToSchema)]
 pub struct Freshness {
@@ -46,7 +37,7 @@ describe!(show, |mut operation| {
         );
     answered(operation, &schema, "Each metric set.").answers_unchanged()
 });
-pub async fn show(call: &Call<'_>, caller: &WorkspaceCaller) -> Result<ApiResponse, ApiError> {
+pub async fn show(call: &Call<'_>, caller: &WorkspaceCaller) -> ApiResult {
     let now = call.http.core.clock.now();
     let mut data = Vec::new();
     for set in MetricSet::ALL {
@@ -82,7 +73,7 @@ pub async fn show(call: &Call<'_>, caller: &WorkspaceCaller) -> Result<ApiRespon
     Ok(marked(reply, tag, None))
 }
 
-fn in_lines(answer: &Freshness) -> Result<Vec<u8>, ApiError> {
+fn in_lines(answer: &Freshness) -> ApiResult<Vec<u8>> {
     let mut body = Vec::new();
     for row in &answer.data {
         serde_json::to_writer(&mut body, row).map_err(ApiError::internal)?;

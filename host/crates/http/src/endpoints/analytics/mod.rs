@@ -14,24 +14,16 @@ pub mod query;
 pub mod range;
 pub mod table;
 
-use hyper::StatusCode;
-use hyper::header::{CACHE_CONTROL, ETAG, HeaderName, HeaderValue, VARY};
-use serde_json::{Map, Value, json};
+use hyper::header::{CACHE_CONTROL, ETAG, VARY};
 
 use self::fresh::Fresh;
 use self::query::AnalyticsQuery;
 use self::table::AnalyticsTable;
-use crate::auth::WorkspaceCaller;
-use crate::call::Call;
 use crate::conditional;
-use crate::error::ApiError;
+use crate::endpoints::prelude::*;
 use crate::lines::{self, NDJSON};
-use crate::openapi::operation::{Operation, describe};
-use crate::reply::{self, ApiResponse};
 use crate::terms::one_of;
 use leadhost_domain::analytics::{Granularity, MetricSet};
-use leadhost_domain::limits;
-use leadhost_domain::time::Micros;
 use leadhost_domain::zone;
 use leadhost_store::{RollupCells, RollupState};
 
@@ -50,7 +42,7 @@ pub async fn conversations(
     call: &Call<'_>,
     caller: &WorkspaceCaller,
     granularity: &str,
-) -> Result<ApiResponse, ApiError> {
+) -> ApiResult {
     counts(call, caller, MetricSet::Conversations, granularity).await
 }
 
@@ -60,11 +52,7 @@ describe!(tickets, |operation| describe_counts(
     "TicketCounts",
     "TicketAnalytics"
 ));
-pub async fn tickets(
-    call: &Call<'_>,
-    caller: &WorkspaceCaller,
-    granularity: &str,
-) -> Result<ApiResponse, ApiError> {
+pub async fn tickets(call: &Call<'_>, caller: &WorkspaceCaller, granularity: &str) -> ApiResult {
     counts(call, caller, MetricSet::Tickets, granularity).await
 }
 
@@ -115,7 +103,6 @@ fn describe_counts<'s>(
     .refuses(&[400, 404])
 }
 
-/// Describes an answer in both formats.
 fn answered<'s>(operation: Operation<'s>, schema: &Value, description: &str) -> Operation<'s> {
     let description = format!(
         "{description} With `{NDJSON}` in `Accept`: one row per line, then a line with the other members."
@@ -175,13 +162,12 @@ fn described_answer(row: &Value) -> Value {
     })
 }
 
-/// Returns the counts of a metric set.
 async fn counts(
     call: &Call<'_>,
     caller: &WorkspaceCaller,
     set: MetricSet,
     granularity: &str,
-) -> Result<ApiResponse, ApiError> {
+) -> ApiResult {
     let granularity = self::granularity(granularity)?;
     let now = call.http.core.clock.now();
     let question = AnalyticsQuery::read(&call.query(), set, granularity, now)?;
@@ -219,8 +205,7 @@ async fn counts(
     Ok(marked(reply, tag, fresh.as_of))
 }
 
-/// Reads the length of a period.
-pub fn granularity(text: &str) -> Result<Granularity, ApiError> {
+pub fn granularity(text: &str) -> ApiResult<Granularity> {
     Granularity::from_text(text).ok_or_else(|| {
         let known = Granularity::ALL.map(Granularity::as_str).join(", ");
         ApiError::NotFound(format!("There is no such granularity; use one of {known}."))
@@ -230,8 +215,8 @@ pub fn granularity(text: &str) -> Result<Granularity, ApiError> {
 /// Makes an answer of counts: many of them on a thread of their own.
 pub async fn combined<T: Send + 'static>(
     cells: RollupCells,
-    combine: impl FnOnce(RollupCells) -> Result<T, ApiError> + Send + 'static,
-) -> Result<T, ApiError> {
+    combine: impl FnOnce(RollupCells) -> ApiResult<T> + Send + 'static,
+) -> ApiResult<T> {
     if cells.cells.len() > limits::ANALYTICS_INLINE_CELLS {
         tokio::task::spawn_blocking(move || combine(cells))
             .await
@@ -241,8 +226,7 @@ pub async fn combined<T: Send + 'static>(
     }
 }
 
-/// Adds counts up to the rows of an answer.
-pub fn added_up(question: &AnalyticsQuery, cells: RollupCells) -> Result<AnalyticsTable, ApiError> {
+pub fn added_up(question: &AnalyticsQuery, cells: RollupCells) -> ApiResult<AnalyticsTable> {
     if cells.too_many {
         return Err(ApiError::parameter(
             "The range has too many sources: ask for a shorter range.",
@@ -251,7 +235,6 @@ pub fn added_up(question: &AnalyticsQuery, cells: RollupCells) -> Result<Analyti
     table::rows(question, cells, limits::ANALYTICS_ROWS).map_err(|table::TooMany| too_many_rows())
 }
 
-/// Returns the refusal of an answer with too many rows.
 pub fn too_many_rows() -> ApiError {
     ApiError::parameter(format!(
         "The answer has more than {} rows: ask for a shorter range, longer periods, fewer dimensions, or some \
@@ -275,7 +258,6 @@ fn tag(
     conditional::tag(&text.expect("texts and numbers are JSON"))
 }
 
-/// Returns the reply with the headers by which a copy of it is kept.
 fn marked(mut reply: ApiResponse, tag: HeaderValue, as_of: Option<Micros>) -> ApiResponse {
     let headers = reply.headers_mut();
     headers.insert(ETAG, tag);

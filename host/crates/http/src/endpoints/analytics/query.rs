@@ -2,17 +2,11 @@
 //! send. A list is separated by commas, or repeats its name for each member; a repeated member
 //! counts once. Unknown names are ignored.
 
-use serde::Serialize;
-use serde_json::Value;
-
-use crate::error::ApiError;
-use crate::openapi::operation::Operation;
-use crate::query::{self, Query};
+use crate::endpoints::prelude::*;
+use crate::query;
 use crate::terms;
 use leadhost_domain::analytics::{CountKey, Granularity, MetricSet, TimeSlot, source};
-use leadhost_domain::id::AgentId;
-use leadhost_domain::limits;
-use leadhost_domain::time::{self, Micros, TimeError};
+use leadhost_domain::time::{self, TimeError};
 use leadhost_domain::workspace::AgentKind;
 use leadhost_domain::zone::{self, Day, Zone};
 
@@ -22,7 +16,6 @@ const DAYS_BACK: i32 = 30;
 /// The last quarter of an hour whose times can be written.
 const LAST: TimeSlot = TimeSlot(281_558_111);
 
-/// Describes the parameters of a question.
 pub fn described(operation: Operation<'_>) -> Operation<'_> {
     let types = AgentKind::ALL.map(AgentKind::as_str).join("|");
     operation
@@ -83,7 +76,6 @@ pub enum Dimension {
 impl Dimension {
     pub const ALL: [Self; 3] = [Self::AgentType, Self::AgentId, Self::Source];
 
-    /// Returns the name that the query and the answer use.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::AgentType => "agent_type",
@@ -116,13 +108,12 @@ pub struct Filter {
 }
 
 impl AnalyticsQuery {
-    /// Reads the parameters of a request.
     pub fn read(
         query: &Query<'_>,
         set: MetricSet,
         granularity: Granularity,
         now: Micros,
-    ) -> Result<Self, ApiError> {
+    ) -> ApiResult<Self> {
         let zone = zone(query)?;
         let (from, to) = range(query, &zone, now)?;
         Ok(Self {
@@ -136,7 +127,6 @@ impl AnalyticsQuery {
         })
     }
 
-    /// Returns all that the question says, for its tag.
     pub fn words(&self) -> impl Serialize {
         let names: Vec<_> = self.group_by.iter().map(|one| one.as_str()).collect();
         (
@@ -151,7 +141,7 @@ impl AnalyticsQuery {
 }
 
 impl Filter {
-    fn read(query: &Query<'_>) -> Result<Self, ApiError> {
+    fn read(query: &Query<'_>) -> ApiResult<Self> {
         let kinds = AgentKind::ALL.map(AgentKind::as_str);
         let agent_types = list(
             query,
@@ -205,7 +195,7 @@ impl Filter {
     }
 }
 
-fn zone(query: &Query<'_>) -> Result<Zone, ApiError> {
+fn zone(query: &Query<'_>) -> ApiResult<Zone> {
     let name = query.get("tz").map_or(zone::DEFAULT, str::trim);
     // A plus that was not percent-encoded arrives as a space; no name has one.
     Zone::named(name)
@@ -221,7 +211,7 @@ fn zone(query: &Query<'_>) -> Result<Zone, ApiError> {
 
 /// Returns the range in whole quarters of an hour: a row that began in one belongs to all of
 /// it.
-fn range(query: &Query<'_>, zone: &Zone, now: Micros) -> Result<(TimeSlot, TimeSlot), ApiError> {
+fn range(query: &Query<'_>, zone: &Zone, now: Micros) -> ApiResult<(TimeSlot, TimeSlot)> {
     let given = bound(query, "from", zone, "30 days ago")?;
     let to = bound(query, "to", zone, "now")?;
     let from = given.unwrap_or_else(|| {
@@ -255,13 +245,7 @@ fn first_day() -> Day {
     Day::parse(&text).expect("a day")
 }
 
-/// Reads the start of a local day, or an instant.
-fn bound(
-    query: &Query<'_>,
-    name: &str,
-    zone: &Zone,
-    default: &str,
-) -> Result<Option<Micros>, ApiError> {
+fn bound(query: &Query<'_>, name: &str, zone: &Zone, default: &str) -> ApiResult<Option<Micros>> {
     let Some(text) = query.get(name) else {
         return Ok(None);
     };
@@ -282,7 +266,7 @@ fn bound(
     Ok(Some(instant))
 }
 
-fn dimensions(query: &Query<'_>) -> Result<Vec<Dimension>, ApiError> {
+fn dimensions(query: &Query<'_>) -> ApiResult<Vec<Dimension>> {
     let known = Dimension::ALL.map(Dimension::as_str).join(", ");
     let given = list(
         query,
@@ -307,7 +291,7 @@ fn list<T>(
     what: &str,
     default: &str,
     read: impl Fn(&str) -> Option<T>,
-) -> Result<Option<Vec<T>>, ApiError> {
+) -> ApiResult<Option<Vec<T>>> {
     let mut named = [name, other].into_iter();
     let Some(name) = named.find(|name| query.get(name).is_some()) else {
         return Ok(None);

@@ -2,9 +2,8 @@
 //! and, for a zone whose days are not kept, in the slots of each bucket.
 
 use super::query::AnalyticsQuery;
+use crate::endpoints::prelude::*;
 use leadhost_domain::analytics::{Granularity, TimeSlot};
-use leadhost_domain::limits;
-use leadhost_domain::time::Micros;
 use leadhost_domain::zone::{self, Day, Zone};
 use leadhost_store::{CellQuery, Slots};
 
@@ -20,7 +19,6 @@ pub struct SplitRange {
 }
 
 impl SplitRange {
-    /// Returns a range without pieces.
     pub fn nothing() -> Self {
         Self {
             days: (Day(0), Day(0)),
@@ -29,7 +27,6 @@ impl SplitRange {
         }
     }
 
-    /// Returns the first day of each bucket, in order.
     pub fn periods(&self) -> Vec<Day> {
         self.buckets.iter().map(|(period, _)| *period).collect()
     }
@@ -64,7 +61,6 @@ pub fn pieces(question: &AnalyticsQuery, now: Micros) -> Option<SplitRange> {
     })
 }
 
-/// The days and the edges of a range.
 fn whole(zone: &Zone, range: Slots) -> SplitRange {
     let start = |day: Day| TimeSlot::containing(zone.start_of(day));
     let mut first = zone.day_of(range.from.start());

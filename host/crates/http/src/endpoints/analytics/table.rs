@@ -34,7 +34,6 @@ pub enum DimensionValue {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AnalyticsRow {
     pub period: Day,
-    /// The index of its group.
     pub group: u32,
     pub counts: MeasureCounts,
 }
@@ -43,7 +42,6 @@ pub struct AnalyticsRow {
 #[derive(Debug, PartialEq, Eq)]
 pub struct TooMany;
 
-/// Returns the rows of the answer.
 pub fn rows(
     question: &AnalyticsQuery,
     cells: RollupCells,
@@ -188,7 +186,6 @@ impl Period {
         add(to, counts, 1);
     }
 
-    /// Moves the rows of the period out and resets it.
     fn end(&mut self, rows: &mut Vec<AnalyticsRow>) {
         let Some(period) = self.day.take() else {
             return;

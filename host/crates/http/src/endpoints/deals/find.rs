@@ -4,26 +4,16 @@
 //! number, matches nothing; only an invalid e-mail address is refused, as the interface
 //! requires.
 
-use hyper::StatusCode;
-use hyper::header::{HeaderName, HeaderValue, LINK};
-use serde_json::json;
+use hyper::header::LINK;
 
-use crate::auth::PartnerCaller;
-use crate::call::Call;
-use crate::error::{ApiError, Family};
-use crate::openapi::operation::describe;
-use crate::payload::Payload;
-use crate::query::Query;
-use crate::reply::{self, ApiResponse};
+use crate::endpoints::prelude::*;
+use crate::error::Family;
 use crate::streamed_list::{ListFrame, StreamedList};
 use crate::terms::{email_of_lead, page_limit, word};
 use crate::zod::is_email;
 use leadhost_domain::contact;
 use leadhost_domain::deal::DealView;
-use leadhost_domain::error_code::ErrorCode;
-use leadhost_domain::id::DealId;
 use leadhost_domain::json;
-use leadhost_domain::limits;
 use leadhost_domain::phone;
 use leadhost_store::{DealFilter, DealPage};
 
@@ -85,7 +75,7 @@ describe!(find, |mut operation| {
             &[("nothing", "No parameter is given", no_parameter().body(Family::Gateway))],
         )
 });
-pub async fn find(call: &Call<'_>, caller: &PartnerCaller) -> Result<ApiResponse, ApiError> {
+pub async fn find(call: &Call<'_>, caller: &PartnerCaller) -> ApiResult {
     let query = call.query();
     let most = limits::DEALS_PER_LOOKUP;
     let limit = query.limit(most, most)?;
@@ -114,12 +104,11 @@ pub async fn find(call: &Call<'_>, caller: &PartnerCaller) -> Result<ApiResponse
     Ok(reply)
 }
 
-fn value(text: &str) -> Result<HeaderValue, ApiError> {
+fn value(text: &str) -> ApiResult<HeaderValue> {
     HeaderValue::from_str(text).map_err(ApiError::internal)
 }
 
-/// Reads the last deal of the previous page.
-fn before(query: &Query<'_>) -> Result<Option<DealId>, ApiError> {
+fn before(query: &Query<'_>) -> ApiResult<Option<DealId>> {
     let Some(text) = query.cursor()? else {
         return Ok(None);
     };
@@ -132,7 +121,6 @@ fn before(query: &Query<'_>) -> Result<Option<DealId>, ApiError> {
     Ok(Some(id))
 }
 
-/// Returns the address of the same question for the next page.
 fn address(query: &Query<'_>, next: &str) -> String {
     let asked = query.pairs().filter(|(name, _)| *name != "cursor");
     let path = "/deal?";
@@ -167,7 +155,7 @@ fn no_parameter() -> ApiError {
 }
 
 /// Returns `None` if nothing can match. A blank value counts as not given.
-fn filter(query: &Query<'_>, region: &str) -> Result<Option<DealFilter>, ApiError> {
+fn filter(query: &Query<'_>, region: &str) -> ApiResult<Option<DealFilter>> {
     let phone = query.filled(&["phoneNumber", "phone"]);
     let email = query.filled(&["email"]);
     let deal = query.filled(&["dealId", "id"]);

@@ -1,15 +1,10 @@
-//! The id of a deal in a path.
-
-use crate::error::ApiError;
-use leadhost_domain::error_code::ErrorCode;
-use leadhost_domain::id::DealId;
+use crate::endpoints::prelude::*;
 
 /// Reads the deal id of a path. A text that is not an id counts as unknown.
-pub fn parse_id(text: &str) -> Result<DealId, ApiError> {
+pub fn parse_id(text: &str) -> ApiResult<DealId> {
     text.parse().map_err(|_| not_found())
 }
 
-/// Returns the refusal of an unknown id.
 pub fn not_found() -> ApiError {
     ApiError::coded(
         ErrorCode::DealNotFound,

@@ -1,25 +1,13 @@
 //! `POST /api/v1/deals/{dealId}/log`: a partner adds a note to a deal, such as its sale with
 //! the price. The deal shows its newest notes; all are kept.
 
-use hyper::StatusCode;
-use serde::Serialize;
-use serde_json::{Map, Value};
-use utoipa::ToSchema;
-
 use super::id::{not_found, parse_id};
 use super::schema;
-use crate::auth::PartnerCaller;
-use crate::body::UnreadBody;
-use crate::call::Call;
-use crate::error::ApiError;
+use crate::endpoints::prelude::*;
 use crate::idempotency::{self, IdempotencyHeader};
 use crate::json;
-use crate::openapi::operation::describe;
-use crate::reply::ApiResponse;
 use crate::zod::{self, Node, TextLength, issue::Issue};
-use leadhost_domain::id::{DealId, DealLogId};
-use leadhost_domain::limits;
-use leadhost_domain::time::Micros;
+use leadhost_domain::id::DealLogId;
 use leadhost_pipeline::deals;
 use leadhost_store::{CreatedDealLog, DealLogged, NewDealLog, StoredAnswer};
 
@@ -36,7 +24,7 @@ pub async fn log(
     caller: &PartnerCaller,
     deal: &str,
     unread: UnreadBody,
-) -> Result<ApiResponse, ApiError> {
+) -> ApiResult {
     let deal = parse_id(deal)?;
     let key = IdempotencyHeader::from_call(call)?;
     let (body, held) = json::read(call, unread).await?;
@@ -83,7 +71,6 @@ fn answer(created: &CreatedDealLog) -> StoredAnswer {
     }
 }
 
-/// The content of a note.
 pub(super) struct Note {
     kind: String,
     subject: String,
@@ -135,44 +122,6 @@ mod tests {
 
     fn check(body: Value, expect: &[(&str, &str)]) {
         zod::assert_issues(&body, read, expect);
-    }
-
-    #[test]
-    fn the_answer_names_the_note_its_deal_and_its_time() {
-        let created = CreatedDealLog {
-            id: DealLogId::new(Micros(1)),
-            deal: DealId::new(Micros(2)),
-            created_at: Micros(3),
-        };
-        let answer = answer(&created);
-        assert_eq!((answer.status, answer.headers.len()), (201, 0));
-        let body: Value = serde_json::from_str(&answer.body).expect("JSON");
-        let expect =
-            json!({"id": created.id, "dealId": created.deal, "createdAt": created.created_at});
-        assert_eq!(body, expect);
-    }
-
-    #[test]
-    fn a_note_needs_a_type_and_a_subject() {
-        check(json!({"type": "success", "subject": "Fee"}), &[]);
-        check(
-            json!({"type": "success", "subject": "Fee", "description": "",
-                "metadata": {"salesPrice": "1"}, "unknown": 1}),
-            &[],
-        );
-        check(
-            json!({}),
-            &[("invalid_type", "type"), ("invalid_type", "subject")],
-        );
-        check(
-            json!({"type": " ", "subject": "x".repeat(256), "description": null, "metadata": []}),
-            &[
-                ("too_small", "type"),
-                ("too_big", "subject"),
-                ("invalid_type", "description"),
-                ("invalid_type", "metadata"),
-            ],
-        );
     }
 
     #[test]

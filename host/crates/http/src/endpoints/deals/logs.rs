@@ -1,22 +1,11 @@
 //! `GET /api/v1/deals/{dealId}/log`: the notes of a deal, newest first, in pages. A cursor names
 //! the last note of its page and is valid for its deal.
 
-use hyper::StatusCode;
-use serde::Serialize;
-use serde_json::{Map, Value};
-use utoipa::ToSchema;
-
 use super::id::{not_found, parse_id};
-use crate::auth::PartnerCaller;
-use crate::call::Call;
-use crate::error::ApiError;
-use crate::openapi::operation::describe;
-use crate::reply::{self, ApiResponse};
+use crate::endpoints::prelude::*;
 use crate::terms::{page_limit, pattern};
 use leadhost_domain::cursor::ListCursor;
 use leadhost_domain::id::DealLogId;
-use leadhost_domain::limits;
-use leadhost_domain::time::Micros;
 use leadhost_store::{DealFilter, DealLog};
 
 /// The number of this list in its cursors.
@@ -59,11 +48,7 @@ describe!(list, |operation| {
         .answers::<DealLogsPage>(200, "A page of notes.")
         .refuses(&[400, 404])
 });
-pub async fn list(
-    call: &Call<'_>,
-    caller: &PartnerCaller,
-    deal: &str,
-) -> Result<ApiResponse, ApiError> {
+pub async fn list(call: &Call<'_>, caller: &PartnerCaller, deal: &str) -> ApiResult {
     let deal = parse_id(deal)?;
     let query = call.query();
     let limit = query.limit(limits::DEAL_LOGS_PAGE_DEFAULT, limits::DEAL_LOGS_PAGE_MAX)?;
@@ -92,21 +77,13 @@ pub async fn list(
         };
         cursor.encode()
     });
-    let page = DealLogsPage {
+    reply::ok(&DealLogsPage {
         next_cursor,
         count: found.len(),
         logs: found.into_iter().map(note).collect(),
-    };
-    reply::json(StatusCode::OK, &page)
+    })
 }
 
 fn note(log: DealLog) -> DealNote {
-    DealNote {
-        id: log.id,
-        kind: log.kind,
-        subject: log.subject,
-        description: log.description,
-        metadata: log.metadata,
-        created_at: log.created_at,
-    }
+    view! { DealNote from log: id, kind, subject, description, metadata, created_at }
 }

@@ -3,23 +3,12 @@
 //! from the others, or keeps its value. A change that is already in effect is accepted as a
 //! no-op.
 
-use hyper::StatusCode;
-use serde::Serialize;
-use utoipa::ToSchema;
-
 use super::id::{not_found, parse_id};
 use super::schema;
-use crate::auth::PartnerCaller;
-use crate::body::UnreadBody;
-use crate::call::Call;
-use crate::error::ApiError;
+use crate::endpoints::prelude::*;
 use crate::json;
-use crate::openapi::operation::describe;
-use crate::reply::{self, ApiResponse};
 use crate::zod::{self, Node, TextLength, issue::Issue};
 use leadhost_domain::deal::{self, DealStage, DealStatus};
-use leadhost_domain::error_code::ErrorCode;
-use leadhost_domain::limits;
 use leadhost_pipeline::deals;
 use leadhost_store::{DealPatch, DealPatched};
 
@@ -53,7 +42,7 @@ pub async fn patch(
     caller: &PartnerCaller,
     deal: &str,
     unread: UnreadBody,
-) -> Result<ApiResponse, ApiError> {
+) -> ApiResult {
     let deal = parse_id(deal)?;
     let (body, held) = json::read(call, unread).await?;
     let wanted = zod::whole(&body, read)?;
@@ -139,7 +128,6 @@ pub(super) fn read(body: Node<'_>) -> Option<DealPatchBody> {
     })
 }
 
-/// Adds an issue at the stage if stage and status contradict each other.
 fn agree(node: &Node<'_>, status: DealStatus, stage: DealStage) {
     if !deal::contradict(status, stage) {
         return;
@@ -152,66 +140,4 @@ fn agree(node: &Node<'_>, status: DealStatus, stage: DealStage) {
         message: format!("A deal cannot be '{status}' in the stage '{stage}'"),
         ..Issue::not_one_of(stage, options, path)
     });
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::{Value, json};
-
-    use super::*;
-
-    fn check(body: Value, expect: &[(&str, &str)]) {
-        zod::assert_issues(&body, read, expect);
-    }
-
-    #[test]
-    fn each_field_is_read_alone_and_with_the_others() {
-        for body in [
-            json!({"status": "won"}),
-            json!({"stageCode": "negotiating"}),
-            json!({"propertyExternalId": "AP-1"}),
-            json!({"productExternalId": "AP-1"}),
-            json!({"ownerEmail": "Rui@Example.com"}),
-            json!({"ownerEmail": null}),
-            json!({"status": "closed", "stageCode": "closed_lost", "ownerEmail": "rui@example.com",
-                "propertyExternalId": "AP-1"}),
-        ] {
-            check(body, &[]);
-        }
-        let body = json!({"ownerEmail": "Rui@Example.com", "productExternalId": " AP-1 "});
-        let (wanted, _) = zod::read(&body, read);
-        let wanted = wanted.expect("it is right");
-        assert_eq!(wanted.owner, Some(Some("rui@example.com".to_owned())));
-        assert_eq!(wanted.property.as_deref(), Some("AP-1"));
-    }
-
-    #[test]
-    fn every_mistake_becomes_an_issue() {
-        check(json!({}), &[("invalid_union", "")]);
-        check(json!([]), &[("invalid_type", "")]);
-        check(json!({"Status": "won"}), &[("unrecognized_keys", "")]);
-        check(
-            json!({"status": "Won", "stageCode": null, "propertyExternalId": 7, "ownerEmail": "rui",
-                "stage": "x"}),
-            &[
-                ("unrecognized_keys", ""),
-                ("invalid_enum_value", "status"),
-                ("invalid_type", "stageCode"),
-                ("invalid_type", "propertyExternalId"),
-                ("invalid_string", "ownerEmail"),
-            ],
-        );
-        check(
-            json!({"propertyExternalId": "a", "productExternalId": "a"}),
-            &[("invalid_union", "")],
-        );
-        check(
-            json!({"propertyExternalId": " "}),
-            &[("too_small", "propertyExternalId")],
-        );
-        check(
-            json!({"status": "won", "stageCode": "closed_lost"}),
-            &[("invalid_enum_value", "stageCode")],
-        );
-    }
 }

@@ -1,12 +1,10 @@
 //! The schemas of the deals' bodies, for the document. The tests give examples and mutations of
 //! them to both the readers and the schemas.
 
-use serde_json::{Value, json};
-
 use crate::endpoints::notifications::schema::{legacy_template, person};
+use crate::endpoints::prelude::*;
 use crate::terms::{email, named, one_of, text, trimmed};
 use leadhost_domain::deal::{self, DealStage, DealStatus};
-use leadhost_domain::limits;
 
 /// Returns the schemas of `POST /deal`: without a message, and with one in either format.
 pub fn create() -> [(&'static str, Value); 3] {
@@ -60,7 +58,6 @@ fn new_deal(description: &str) -> Value {
     })
 }
 
-/// Returns the schema of `PATCH /deal/{dealId}`.
 pub fn patch() -> Value {
     let property = || {
         trimmed(
@@ -104,7 +101,6 @@ pub fn patch() -> Value {
     })
 }
 
-/// Returns the schema of `POST /api/v1/deals/{dealId}/log`.
 pub fn log() -> Value {
     let most = limits::LOG_METADATA_BYTES;
     json!({

@@ -1,13 +1,5 @@
-//! `GET /deal/{dealId}`: one of the partner's deals.
-
-use hyper::StatusCode;
-
 use super::id::{not_found, parse_id};
-use crate::auth::PartnerCaller;
-use crate::call::Call;
-use crate::error::ApiError;
-use crate::openapi::operation::describe;
-use crate::reply::{self, ApiResponse};
+use crate::endpoints::prelude::*;
 use leadhost_domain::deal::DealView;
 use leadhost_store::DealFilter;
 
@@ -16,11 +8,7 @@ describe!(show, |operation| operation
     .describe("Returns one of the partner's own deals, as `GET /deal` shows it.")
     .answers::<DealView>(200, "The deal.")
     .refuses(&[404]));
-pub async fn show(
-    call: &Call<'_>,
-    caller: &PartnerCaller,
-    deal: &str,
-) -> Result<ApiResponse, ApiError> {
+pub async fn show(call: &Call<'_>, caller: &PartnerCaller, deal: &str) -> ApiResult {
     let filter = DealFilter {
         partner: Some(caller.partner().id),
         deal: Some(parse_id(deal)?),
@@ -33,5 +21,5 @@ pub async fn show(
         .deals(caller.scope(), &filter, 1)
         .await?;
     let deal = found.deals.pop().ok_or_else(not_found)?;
-    reply::json(StatusCode::OK, &deal)
+    reply::ok(&deal)
 }

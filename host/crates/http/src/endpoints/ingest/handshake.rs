@@ -1,18 +1,7 @@
-//! `GET /ingest-lead/{connection}`: answers a source's handshake.
-
-use std::time::Duration;
-
-use hyper::body::Bytes;
-use serde_json::json;
-
-use crate::call::Call;
-use crate::error::ApiError;
-use crate::openapi::operation::{Operation, describe};
-use crate::reply::ApiResponse;
+use crate::endpoints::prelude::*;
 use crate::terms::word;
 use leadhost_pipeline::intake::{self, Address, Handshake};
 
-/// Describes the parameters of a handshake of Meta, and the answer.
 pub fn with_meta<'s>(operation: Operation<'s>, asker: &str, of: &str) -> Operation<'s> {
     operation
         .query("hub.mode", word(), "`subscribe`.")
@@ -36,12 +25,12 @@ describe!(handshake, |operation| {
     "connection",
 )
 });
-pub async fn handshake(call: &Call<'_>, connection: &str) -> Result<ApiResponse, ApiError> {
+pub async fn handshake(call: &Call<'_>, connection: &str) -> ApiResult {
     answer(call, super::inbound::address(connection)?).await
 }
 
 /// Answers the handshake of a source or a channel's provider.
-pub async fn answer(call: &Call<'_>, address: Address) -> Result<ApiResponse, ApiError> {
+pub async fn answer(call: &Call<'_>, address: Address) -> ApiResult {
     let inbound = super::inbound::inbound(call, address, Bytes::new());
     match intake::handshake(&call.http.pipeline, inbound).await? {
         Handshake::Answer(reply) => Ok(super::post::filled(reply)),

@@ -1,25 +1,18 @@
 //! Requests to the address of a connection: which connection it is, and what a plugin sees of them.
 
-use std::time::Duration;
-
-use hyper::body::Bytes;
 use hyper::http::request::Parts;
 
-use crate::call::Call;
-use crate::error::ApiError;
-use crate::state::Http;
-use leadhost_domain::error_code::ErrorCode;
+use crate::endpoints::prelude::*;
 use leadhost_domain::exchange::Pairs;
 use leadhost_pipeline::connections::ConnectionError;
 use leadhost_pipeline::intake::{Address, InboundRequest, IntakeError};
 
 /// Reads the id of a connection. A text that cannot be an id counts as unknown.
-pub fn address(connection: &str) -> Result<Address, ApiError> {
+pub fn address(connection: &str) -> ApiResult<Address> {
     let id = connection.parse().map_err(|_| unknown_source())?;
     Ok(Address::Source(id))
 }
 
-/// Returns the request as the pipeline takes it.
 pub fn inbound(call: &Call<'_>, address: Address, body: Bytes) -> InboundRequest {
     let (http, head) = (call.http, call.head);
     let query = head.uri.query().unwrap_or_default();
@@ -78,7 +71,6 @@ fn unknown_source() -> ApiError {
     )
 }
 
-/// Returns the refusal for an address that no instance has.
 pub fn unknown_channel() -> ApiError {
     ApiError::NotFound("There is no instance with this address; `leadhost instance list` shows the addresses for providers.".to_owned())
 }

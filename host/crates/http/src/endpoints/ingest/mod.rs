@@ -1,6 +1,3 @@
-//! `/ingest-lead/{connection}`: deliveries of lead sources, and the handshakes by which sources
-//! verify the address.
-
 pub mod handshake;
 pub mod inbound;
 pub mod origins;

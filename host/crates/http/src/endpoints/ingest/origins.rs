@@ -3,15 +3,11 @@
 
 use hyper::header::{
     ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
-    ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_HEADERS,
-    HeaderName, HeaderValue, ORIGIN, VARY,
+    ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_HEADERS, ORIGIN,
+    VARY,
 };
-use hyper::{HeaderMap, StatusCode};
 
-use crate::call::Call;
-use crate::error::ApiError;
-use crate::openapi::operation::describe;
-use crate::reply::{self, ApiResponse};
+use crate::endpoints::prelude::*;
 use leadhost_domain::connection::ANY_ORIGIN;
 use leadhost_pipeline::intake::{self, Address};
 
@@ -20,7 +16,7 @@ const REMEMBERED: u32 = 600;
 
 // `OPTIONS` answers a browser's preflight, which precedes requests that a plain form could not send.
 describe!(preflight);
-pub async fn preflight(call: &Call<'_>, connection: &str) -> Result<ApiResponse, ApiError> {
+pub async fn preflight(call: &Call<'_>, connection: &str) -> ApiResult {
     let address = super::inbound::address(connection)?;
     let headers = &call.head.headers;
     let origin = allowed(call, &address, headers).await?.ok_or_else(|| {
@@ -64,12 +60,11 @@ pub async fn share(call: &Call<'_>, address: &Address, reply: &mut ApiResponse) 
     }
 }
 
-/// Returns the request's origin if the connection allows it.
 async fn allowed(
     call: &Call<'_>,
     address: &Address,
     headers: &HeaderMap,
-) -> Result<Option<HeaderValue>, ApiError> {
+) -> ApiResult<Option<HeaderValue>> {
     let live = intake::connection(&call.http.pipeline, address).await?;
     let origins = &live.connection.settings.origins;
     let found = headers.get(ORIGIN).filter(|origin| {

@@ -1,26 +1,12 @@
-//! `POST /ingest-lead/{connection}`: takes a delivery in.
-
-use std::sync::Arc;
-
-use hyper::StatusCode;
-use hyper::header::{CONTENT_TYPE, HeaderValue};
-use serde::Serialize;
-use serde_json::{Value, json};
-use utoipa::ToSchema;
+use hyper::header::CONTENT_TYPE;
 use utoipa::openapi::schema::{ObjectBuilder, Type};
 
 use super::origins;
-use crate::body::UnreadBody;
-use crate::call::Call;
 use crate::decoding;
-use crate::error::{ApiError, Challenge};
-use crate::openapi::operation::describe;
-use crate::reply::{self, ApiResponse};
+use crate::endpoints::prelude::*;
+use crate::error::Challenge;
 use leadhost_domain::content_coding::BodyCoding;
 use leadhost_domain::delivery::{DeliveryStatus, ItemStatus};
-use leadhost_domain::error_code::ErrorCode;
-use leadhost_domain::id::{ContactId, DealId, DeliveryId};
-use leadhost_domain::limits;
 use leadhost_pipeline::answering::FilledReply;
 use leadhost_pipeline::intake::{self, Address, IntakeError, Received};
 use leadhost_store::DeliveryOutcome;
@@ -64,7 +50,6 @@ struct ProblemAnswer {
     message: String,
 }
 
-/// The statuses of a delivery that a sender can get.
 fn answered() -> ObjectBuilder {
     let mut words: Vec<_> = DeliveryStatus::ALL
         .iter()
@@ -163,16 +148,12 @@ describe!(receive, |mut operation| {
         }))
         .refuses(&[401, 404, 429])
 });
-pub async fn receive(
-    call: &Call<'_>,
-    connection: &str,
-    body: UnreadBody,
-) -> Result<ApiResponse, ApiError> {
+pub async fn receive(call: &Call<'_>, connection: &str, body: UnreadBody) -> ApiResult {
     // An address that cannot exist is refused before its body is read.
     let address = super::inbound::address(connection)?;
     let answered = match take(call, address.clone(), body).await {
         Ok((_, Some(reply))) => Ok(filled(reply)),
-        Ok((outcome, None)) => reply::json(StatusCode::OK, &answer(outcome)),
+        Ok((outcome, None)) => reply::ok(&answer(outcome)),
         Err(error) => Err(error),
     };
     // A page may read a refusal too.
@@ -187,7 +168,7 @@ pub async fn take(
     call: &Call<'_>,
     address: Address,
     body: UnreadBody,
-) -> Result<(DeliveryOutcome, Option<FilledReply>), ApiError> {
+) -> ApiResult<(DeliveryOutcome, Option<FilledReply>)> {
     let http = call.http;
     // Checked before the body is read: deliveries to unknown addresses, or past the rate, cost
     // nothing.

@@ -2,17 +2,12 @@
 //! with a template's name and texts. Unknown fields are ignored. Bodies of other endpoints that
 //! share fields with it are read here too.
 
-use serde_json::Value;
-
-use crate::error::ApiError;
+use crate::endpoints::prelude::*;
 use crate::zod::{
     Node, TextLength,
     issue::{Issue, PathStep},
 };
-use leadhost_domain::error_code::ErrorCode;
 use leadhost_domain::exchange::UrlScheme;
-use leadhost_domain::id::AgentId;
-use leadhost_domain::limits;
 use leadhost_domain::text;
 use leadhost_pipeline::templates::requested::{
     Component, ComponentKind, Document, Media, ParameterValue, PlaceholderValues, QUICK_REPLY,
@@ -38,7 +33,6 @@ pub struct PartialNotification {
     pub message: Option<RequestedMessage>,
 }
 
-/// The message that a partner requests.
 pub struct RequestedMessage {
     pub details: NotificationDetails,
     pub template: TemplateUse,
@@ -50,7 +44,6 @@ pub(super) fn impossible_phone() -> Issue {
     Issue::unreadable(path, "Invalid phone number")
 }
 
-/// Returns the refusal for a contact that opted out or was banned.
 pub fn banned() -> ApiError {
     ApiError::coded(
         ErrorCode::ContactOptedOut,
@@ -293,7 +286,6 @@ fn link(link: &Node<'_>) -> Option<String> {
     })
 }
 
-/// Returns the mismatches with the template's placeholders as issues of this body.
 pub fn misfits(body: &Value, misfits: &[Misfit]) -> Vec<Issue> {
     let is_legacy = body.get("messageTemplate").is_some();
     misfits

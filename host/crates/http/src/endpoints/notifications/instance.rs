@@ -1,15 +1,9 @@
 //! The instance that a request names, in the caller's workspace. The reason why an instance
 //! cannot send is logged for the operator; the partner gets the same answer in every case.
 
-use std::sync::Arc;
-
 use super::body::impossible_phone;
-use crate::auth::PartnerCaller;
-use crate::call::Call;
-use crate::error::ApiError;
+use crate::endpoints::prelude::*;
 use crate::zod::issue::Issue;
-use leadhost_domain::error_code::ErrorCode;
-use leadhost_domain::id::AgentId;
 use leadhost_domain::phone::{self, Phone};
 use leadhost_pipeline::connections::{ConnectionError, Live};
 
@@ -21,7 +15,7 @@ pub async fn addressed(
     instance: Option<AgentId>,
     phone_number: Option<&str>,
     issues: &mut Vec<Issue>,
-) -> Result<(Option<Arc<Live>>, Option<Phone>), ApiError> {
+) -> ApiResult<(Option<Arc<Live>>, Option<Phone>)> {
     let live = match instance {
         Some(id) => channel_of(call, caller, id).await?,
         None => None,
@@ -34,12 +28,11 @@ pub async fn addressed(
     Ok((live, phone))
 }
 
-/// Returns the instance's channel, if it has one.
 async fn channel_of(
     call: &Call<'_>,
     caller: &PartnerCaller,
     instance: AgentId,
-) -> Result<Option<Arc<Live>>, ApiError> {
+) -> ApiResult<Option<Arc<Live>>> {
     let connections = &call.http.pipeline.connections;
     let found = connections.for_instance(caller.workspace().id, instance);
     found.await.map_err(|error| match error {
@@ -60,7 +53,7 @@ pub async fn is_there(
     call: &Call<'_>,
     caller: &PartnerCaller,
     instance: AgentId,
-) -> Result<bool, ApiError> {
+) -> ApiResult<bool> {
     let agents = call.http.core.store.agents(caller.workspace().id).await?;
     Ok(agents.iter().any(|agent| agent.id == instance))
 }
@@ -70,7 +63,7 @@ pub async fn log_reason(
     call: &Call<'_>,
     caller: &PartnerCaller,
     instance: AgentId,
-) -> Result<(), ApiError> {
+) -> ApiResult<()> {
     let reason = if is_there(call, caller, instance).await? {
         "the instance has no channel: name an adapter for it in the workspace file and apply the file"
     } else {

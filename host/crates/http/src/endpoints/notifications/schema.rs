@@ -1,13 +1,10 @@
 //! The body as the OpenAPI document describes it, with the bounds of its reader. The tests give
 //! examples and mutated examples to both the reader and the schema, so that the two always agree.
 
-use serde_json::{Value, json};
-
+use crate::endpoints::prelude::*;
 use crate::terms::{email, filled, link, list, named, one_of, seen, text, trimmed};
-use leadhost_domain::limits;
 use leadhost_pipeline::templates::requested::QUICK_REPLY;
 
-/// Returns the schemas of the two formats of a notification.
 pub fn formats() -> [(&'static str, Value); 2] {
     let mut modern = common("A notification with a whole template.", "template");
     modern["properties"]["template"] = named("Template");
@@ -83,7 +80,6 @@ pub fn person() -> Value {
     })
 }
 
-/// Returns the schemas of a template in the modern format and of its parts.
 pub fn template() -> [(&'static str, Value); 10] {
     let name = limits::NAME_CHARACTERS;
     let file = "The address from which the provider gets the file, with http or https.";

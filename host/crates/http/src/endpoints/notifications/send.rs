@@ -1,26 +1,18 @@
 //! Reads and checks a notification, passes it to the pipeline, and answers with the outcome.
 
-use std::sync::Arc;
-use std::time::{Duration, Instant};
-
-use serde_json::json;
+use std::time::Instant;
 
 use super::instance;
 use super::{
     answer::{self, NotificationAnswer},
     body, schema,
 };
-use crate::auth::PartnerCaller;
-use crate::body::UnreadBody;
-use crate::call::Call;
-use crate::error::{ApiError, Family};
+use crate::endpoints::prelude::*;
+use crate::error::Family;
 use crate::idempotency::{self, IdempotencyHeader};
 use crate::json;
-use crate::openapi::operation::describe;
-use crate::reply::ApiResponse;
 use crate::terms::named;
 use crate::zod;
-use leadhost_domain::error_code::ErrorCode;
 use leadhost_pipeline::notify::{self, NotifyOutcome, Request};
 use leadhost_telemetry::NotificationOutcome;
 use leadhost_trace::{self as trace, SpanKind};
@@ -76,11 +68,7 @@ describe!(send, |mut operation| {
         .header(500, "X-Message-Id", "MessageId")
         .header(500, "X-Message-Status", "MessageStatus")
 });
-pub async fn send(
-    call: &Call<'_>,
-    caller: &PartnerCaller,
-    unread: UnreadBody,
-) -> Result<ApiResponse, ApiError> {
+pub async fn send(call: &Call<'_>, caller: &PartnerCaller, unread: UnreadBody) -> ApiResult {
     let http = call.http;
     let received = Instant::now();
     let key = IdempotencyHeader::from_call(call)?;

@@ -2,19 +2,12 @@
 //! is refused, so that a misspelled one is not lost. A change that is already in effect is a
 //! no-op. The answer is the ticket after the change.
 
-use hyper::StatusCode;
-
 use super::schema;
 use super::view::{not_found, parse_id, view};
-use crate::auth::PartnerCaller;
-use crate::body::UnreadBody;
-use crate::call::Call;
-use crate::error::{ApiError, Family};
+use crate::endpoints::prelude::*;
+use crate::error::Family;
 use crate::json;
-use crate::openapi::operation::describe;
-use crate::reply::{self, ApiResponse};
 use crate::zod::{self, Node};
-use leadhost_domain::error_code::ErrorCode;
 use leadhost_domain::ticket::{TicketStatus, TicketView};
 use leadhost_pipeline::desk;
 use leadhost_store::{TicketPatch, TicketPatched};
@@ -45,7 +38,7 @@ pub async fn patch(
     caller: &PartnerCaller,
     ticket: &str,
     unread: UnreadBody,
-) -> Result<ApiResponse, ApiError> {
+) -> ApiResult {
     let ticket = parse_id(ticket)?;
     let (body, held) = json::read(call, unread).await?;
     let wanted = zod::whole(&body, read)?;
@@ -60,7 +53,7 @@ pub async fn patch(
     match desk::patch(&call.http.pipeline, patch).await? {
         TicketPatched::Done { .. } => {
             let ticket = view(call, caller, ticket).await?;
-            reply::json(StatusCode::OK, &ticket)
+            reply::ok(&ticket)
         }
         TicketPatched::NoTicket => Err(not_found()),
         TicketPatched::NoOwner => Err(ApiError::coded(
@@ -106,60 +99,4 @@ pub(super) fn read(body: Node<'_>) -> Option<TicketPatchBody> {
         owner.email()
     });
     Some(TicketPatchBody { status, owner })
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::{Value, json};
-
-    use super::*;
-
-    fn wanted(body: &Value) -> TicketPatchBody {
-        let (wanted, issues) = zod::read(body, read);
-        assert!(issues.is_empty(), "{body}");
-        wanted.expect("it is right")
-    }
-
-    #[test]
-    fn null_releases_a_ticket_and_omitted_fields_stay() {
-        let body = json!({"status": "answered", "ownerEmail": "Nilda@Example.com"});
-        let both = wanted(&body);
-        assert_eq!(both.status, Some(TicketStatus::Answered));
-        assert_eq!(both.owner, Some(Some("nilda@example.com".to_owned())));
-        let free = wanted(&json!({"ownerEmail": null}));
-        assert_eq!((free.status, free.owner), (None, Some(None)));
-        assert_eq!(wanted(&json!({"status": "open"})).owner, None);
-    }
-
-    #[test]
-    fn every_mistake_becomes_an_issue() {
-        let check = |body: Value, expect: &[(&str, &str)]| {
-            let (_, issues) = zod::read(&body, read);
-            let found = serde_json::to_value(&issues).expect("JSON");
-            let found: Vec<_> = found.as_array().expect("a list").iter().collect();
-            let found: Vec<_> = found
-                .iter()
-                .map(|issue| {
-                    let path = issue["path"][0].as_str().unwrap_or_default();
-                    (issue["code"].as_str().expect("a code"), path)
-                })
-                .collect();
-            assert_eq!(found, expect, "{body}");
-        };
-        check(json!({}), &[("invalid_union", "")]);
-        check(json!("open"), &[("invalid_type", "")]);
-        check(json!({"owner": "x"}), &[("unrecognized_keys", "")]);
-        check(
-            json!({"status": null, "ownerEmail": "nobody", "note": 1}),
-            &[
-                ("unrecognized_keys", ""),
-                ("invalid_type", "status"),
-                ("invalid_string", "ownerEmail"),
-            ],
-        );
-        check(
-            json!({"status": "closed"}),
-            &[("invalid_enum_value", "status")],
-        );
-    }
 }

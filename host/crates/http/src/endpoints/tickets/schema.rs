@@ -1,12 +1,7 @@
-//! The schema of a ticket's body, for the document. The tests give examples and mutations of
-//! them to both the reader and the schema.
-
-use serde_json::{Value, json};
-
+use crate::endpoints::prelude::*;
 use crate::terms::{email, one_of};
 use leadhost_domain::ticket::TicketStatus;
 
-/// Returns the schema of `PATCH /tickets/{id}`.
 pub fn patch() -> Value {
     let mut owner =
         email("The e-mail address of the person who takes the ticket. Null releases it.");

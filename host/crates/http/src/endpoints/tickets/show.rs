@@ -1,24 +1,12 @@
-//! `GET /tickets/{id}`: shows one ticket.
-
-use hyper::StatusCode;
-
 use super::view::{parse_id, view};
-use crate::auth::PartnerCaller;
-use crate::call::Call;
-use crate::error::ApiError;
-use crate::openapi::operation::describe;
-use crate::reply::{self, ApiResponse};
+use crate::endpoints::prelude::*;
 use leadhost_domain::ticket::TicketView;
 
 describe!(show, |operation| operation
     .summary("Shows a ticket")
     .answers::<TicketView>(200, "The ticket.")
     .refuses(&[404]));
-pub async fn show(
-    call: &Call<'_>,
-    caller: &PartnerCaller,
-    ticket: &str,
-) -> Result<ApiResponse, ApiError> {
+pub async fn show(call: &Call<'_>, caller: &PartnerCaller, ticket: &str) -> ApiResult {
     let ticket = view(call, caller, parse_id(ticket)?).await?;
-    reply::json(StatusCode::OK, &ticket)
+    reply::ok(&ticket)
 }

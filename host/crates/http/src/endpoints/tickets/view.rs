@@ -1,19 +1,13 @@
-//! A ticket as the desk shows it, and its id in a path.
-
-use crate::auth::PartnerCaller;
-use crate::call::Call;
-use crate::error::ApiError;
-use leadhost_domain::error_code::ErrorCode;
+use crate::endpoints::prelude::*;
 use leadhost_domain::id::TicketId;
 use leadhost_domain::ticket::TicketView;
 use leadhost_store::TicketFilter;
 
 /// Reads the ticket id of a path. A text that is not an id counts as unknown.
-pub fn parse_id(text: &str) -> Result<TicketId, ApiError> {
+pub fn parse_id(text: &str) -> ApiResult<TicketId> {
     text.parse().map_err(|_| not_found())
 }
 
-/// Returns the refusal of an unknown id.
 pub fn not_found() -> ApiError {
     ApiError::coded(
         ErrorCode::TicketNotFound,
@@ -21,12 +15,11 @@ pub fn not_found() -> ApiError {
     )
 }
 
-/// Returns the ticket as it is now.
 pub async fn view(
     call: &Call<'_>,
     caller: &PartnerCaller,
     ticket: TicketId,
-) -> Result<TicketView, ApiError> {
+) -> ApiResult<TicketView> {
     let filter = TicketFilter {
         partner: Some(caller.partner().id),
         ticket: Some(ticket),

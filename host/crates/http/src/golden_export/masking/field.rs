@@ -31,7 +31,6 @@ const OTHERS: &str = "*address adresse anschrift birth* calle cep cnh cnpj compl
     *clientid *clienteid *contactid *customerid *personid *senderid *userid";
 
 impl Personal {
-    /// Returns what a field of this name has of a person, if anything.
     pub fn from_name(name: &str) -> Option<Self> {
         let mut words = words(name);
         let any = |words: &[String], list| words.iter().any(|word| is_in(word, list));
@@ -61,7 +60,6 @@ pub fn is_label(word: &str) -> bool {
     lists.iter().any(|list| is_in(word, list))
 }
 
-/// Returns whether a list has this word.
 pub fn is_in(word: &str, list: &str) -> bool {
     list.split_whitespace().any(|one| {
         let ends = one.strip_prefix('*').map(|end| word.ends_with(end));

@@ -44,7 +44,6 @@ impl<'t> Leaf<'t> {
         }
     }
 
-    /// Writes another value in its place.
     pub fn write(&self, value: &str) -> String {
         match self.form {
             LeafForm::JsonText => serde_json::Value::from(value).to_string(),
@@ -60,7 +59,6 @@ impl<'t> Leaf<'t> {
     }
 }
 
-/// Returns whether a text is a JSON object or list.
 pub fn is_json(text: &str) -> bool {
     text.trim_start().starts_with(['{', '[']) && serde_json::from_str::<IgnoredAny>(text).is_ok()
 }
@@ -74,7 +72,6 @@ pub fn leaves(text: &str, is_form: bool) -> Vec<Leaf<'_>> {
     }
 }
 
-/// Returns the fields of a form.
 fn fields(text: &str) -> Vec<Leaf<'_>> {
     let mut at = 0;
     let fields = text.split('&').filter_map(|field| {
@@ -110,10 +107,8 @@ const ANSWERS: &str = "*answer *answers answertext resposta *value *values texto
 /// Characters of the longest text that is taken for the name of another one.
 const LABEL_CHARACTERS: usize = 40;
 
-/// The members of an object, each with its first leaf.
 type Members = Vec<(String, usize)>;
 
-/// Reads JSON that is valid.
 fn json_values(text: &str) -> Vec<Leaf<'_>> {
     let mut leaves = Vec::new();
     // What the name of each open object and list says, and its members.

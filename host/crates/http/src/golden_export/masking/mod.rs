@@ -61,7 +61,6 @@ impl Persons {
         self.learn_value(personal, value, DEPTH);
     }
 
-    /// Remembers the values of persons in a body.
     pub fn learn_from(&mut self, body: &str, is_form: bool) {
         self.learn_within(body, is_form, DEPTH);
     }
@@ -108,12 +107,10 @@ impl Persons {
         self.texts.extend(texts);
     }
 
-    /// Masks the persons in a body.
     pub fn body(&self, body: &str, is_form: bool) -> String {
         self.body_within(body, is_form, DEPTH)
     }
 
-    /// Masks the persons in a value with this name.
     pub fn value(&self, name: &str, value: &str) -> String {
         self.value_within(Personal::from_name(name), value, true, DEPTH)
     }
@@ -174,7 +171,6 @@ impl Persons {
             || (names.peek().is_some() && names.all(|word| self.words.contains(word)))
     }
 
-    /// Masks a value that is a person's.
     fn masked(&self, personal: Personal, value: &str) -> String {
         // `p:+5511987654321` and `912345678;phone-context=PT`.
         let kept = [
@@ -241,7 +237,6 @@ fn phrases(text: &str, hasher: &RandomState) -> Vec<u64> {
     phrases.map(|phrase| hasher.hash_one(phrase)).collect()
 }
 
-/// Returns a digit of any script as one of ASCII.
 fn digit(one: char) -> Option<char> {
     written::plain(one).filter(char::is_ascii_digit)
 }
@@ -273,7 +268,6 @@ fn is_document(run: &str) -> bool {
     groups == [3, 3, 3, 2] && digits_of(run).len() == 11
 }
 
-/// Replaces the e-mail addresses in a text.
 fn emails(text: &str, replace: impl Fn(&str) -> String) -> String {
     let is_local = |one: char| one.is_alphanumeric() || "._%+-".contains(one);
     let is_domain = |one: char| one.is_alphanumeric() || ".-".contains(one);

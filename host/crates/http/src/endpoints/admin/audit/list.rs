@@ -1,16 +1,4 @@
-//! `GET /admin/v1/audit?actor=&act=&since=&before=&folded=&limit=`, newest first; with `after`, the rows
-//! after that number, oldest first, for an export.
-
-use hyper::StatusCode;
-use serde_json::json;
-
-use crate::call::Call;
-use crate::endpoints::admin::request::{flag, last_of_full, moment, page_limit};
-use crate::error::ApiError;
-use crate::openapi::operation::describe;
-use crate::query::Query;
-use crate::reply::{self, ApiResponse};
-use crate::terms::word;
+use crate::endpoints::admin::prelude::*;
 use leadhost_admin_api::audit::Audit;
 use leadhost_domain::audit::OperatorAct;
 use leadhost_store::AuditFilter;
@@ -34,7 +22,7 @@ describe!(list, |operation| {
         .answers::<Audit>(200, "A page of the audit.")
         .refuses(&[400])
 });
-pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
+pub async fn list(call: &Call<'_>) -> ApiResult {
     let query = call.query();
     let limit = page_limit(&query)?;
     let store = &call.http.core.store;
@@ -60,15 +48,14 @@ pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
         }
     };
     let next = last_of_full(&rows, limit).map(|row| row.number);
-    let audit = Audit {
+    reply::ok(&Audit {
         rows,
         next,
         checkpoint,
-    };
-    reply::json(StatusCode::OK, &audit)
+    })
 }
 
-fn act(query: &Query<'_>) -> Result<Option<String>, ApiError> {
+fn act(query: &Query<'_>) -> ApiResult<Option<String>> {
     let Some(text) = query.filled(&["act"]) else {
         return Ok(None);
     };

@@ -4,13 +4,10 @@
 pub mod list;
 pub mod refused;
 
-use serde_json::{Map, Value, json};
-
-use crate::auth::AdminCaller;
-use crate::call::{Audited, Call};
+use crate::call::Audited;
+use crate::endpoints::admin::prelude::*;
 use crate::endpoints::admin::request::needs;
-use crate::error::{ApiError, ConflictDetails};
-use crate::reply::ApiResponse;
+use crate::error::ConflictDetails;
 use crate::route::{Found, Mark};
 use leadhost_domain::audit::{Act, ActOutcome, AuditActor, OperatorAct};
 use leadhost_domain::audit_text::{LABEL_CHARACTERS, named, reason};
@@ -21,8 +18,8 @@ pub async fn recorded(
     call: &Call<'_>,
     caller: &AdminCaller,
     (Found { route, parameters }, role): (Found<'_>, Role),
-    operation: impl Future<Output = Result<ApiResponse, ApiError>>,
-) -> Result<ApiResponse, ApiError> {
+    operation: impl Future<Output = ApiResult>,
+) -> ApiResult {
     let allowed = needs(caller, role, route.act());
     if role == Role::Viewer {
         allowed?;
@@ -90,7 +87,6 @@ pub async fn recorded(
     result
 }
 
-/// Returns the caller as rows name it.
 pub fn actor(call: &Call<'_>, caller: &AdminCaller) -> AuditActor {
     AuditActor {
         key: Some(caller.key()),
@@ -100,7 +96,6 @@ pub fn actor(call: &Call<'_>, caller: &AdminCaller) -> AuditActor {
     }
 }
 
-/// Returns the outcome of a failed operation, and adds its status and the reason to the detail.
 fn refused(error: &ApiError, is_confidential: bool, detail: &mut Map<String, Value>) -> ActOutcome {
     let (status, message) = error.outside();
     detail.insert("status".to_owned(), json!(status.as_u16()));

@@ -2,16 +2,11 @@
 //! not fill the audit. The first one of a key and an operation gets its row at once. Those after it are counted, and
 //! one row has their count when the minute ends or the service stops.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use serde_json::{Value, json};
-
-use crate::state::Http;
+use crate::endpoints::admin::prelude::*;
 use leadhost_domain::audit::Act;
 use leadhost_domain::id::KeyId;
-use leadhost_domain::time::Micros;
 
 const MINUTE: Duration = Duration::from_mins(1);
 

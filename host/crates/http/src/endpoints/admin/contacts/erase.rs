@@ -5,27 +5,14 @@
 //! The answer is the receipt. The request takes as long as it needs, even if the operator
 //! disconnects. After an interruption, the same request continues the erasure.
 
-use std::sync::Arc;
-use std::time::Duration;
-
-use hyper::StatusCode;
-use serde_json::json;
-
 use super::{counts, remaining};
-use crate::auth::AdminCaller;
-use crate::body::UnreadBody;
-use crate::call::Call;
-use crate::endpoints::admin::{request::read_json, workspaces};
-use crate::error::ApiError;
-use crate::openapi::operation::describe;
-use crate::reply::{self, ApiResponse};
+use crate::endpoints::admin::prelude::*;
+use crate::endpoints::admin::workspaces;
 use leadhost_admin_api::contacts::{EraseReceipt, EraseRequest};
 use leadhost_domain::contact::FoundBy;
-use leadhost_domain::id::ContactId;
-use leadhost_domain::workspace::Workspace;
 use leadhost_domain::{contact, phone};
 use leadhost_pipeline::erase::{self, EraseError, ErasureRequest};
-use leadhost_store::{Person, PersonBy, Store};
+use leadhost_store::{Person, PersonBy};
 
 /// Data that the service cannot know or reach. Every receipt lists it.
 pub(super) const NOT_REACHED: [&str; 4] = [
@@ -46,11 +33,7 @@ describe!(run, |operation| {
         .answers::<EraseReceipt>(200, "The receipt.")
         .refuses(&[404])
 });
-pub async fn run(
-    call: &Call<'_>,
-    caller: &AdminCaller,
-    body: UnreadBody,
-) -> Result<ApiResponse, ApiError> {
+pub async fn run(call: &Call<'_>, caller: &AdminCaller, body: UnreadBody) -> ApiResult {
     let request: EraseRequest = read_json(call, body).await?;
     let store = &call.http.core.store;
     let (workspace, person, found_by) = find(store, &request).await?;
@@ -83,16 +66,13 @@ pub async fn run(
             others: person.others,
             not_reached: Vec::new(),
         };
-        return reply::json(StatusCode::OK, &answer);
+        return reply::ok(&answer);
     }
-    let http = Arc::clone(call.http);
     let others = person.others.clone();
-    let erased = call
-        .http
-        .core
-        .spawn(async move { erase::erase(&http.pipeline, &person, &order).await });
-    let erasure = erased.await.map_err(ApiError::internal)?.map_err(refused)?;
-    let answer = EraseReceipt {
+    let erased =
+        call.to_end(|http| async move { erase::erase(&http.pipeline, &person, &order).await });
+    let erasure = erased.await?.map_err(refused)?;
+    reply::ok(&EraseReceipt {
         dry_run: false,
         id: Some(erasure.id),
         workspace: workspace.slug,
@@ -106,14 +86,10 @@ pub async fn run(
         remaining: remaining(erasure.remaining),
         others,
         not_reached: NOT_REACHED.map(str::to_owned).to_vec(),
-    };
-    reply::json(StatusCode::OK, &answer)
+    })
 }
 
-async fn find(
-    store: &Store,
-    request: &EraseRequest,
-) -> Result<(Workspace, Person, FoundBy), ApiError> {
+async fn find(store: &Store, request: &EraseRequest) -> ApiResult<(Workspace, Person, FoundBy)> {
     let among = match &request.workspace {
         Some(text) => vec![workspaces::find(store, text).await?],
         None => store.workspaces().await?,
@@ -147,10 +123,7 @@ async fn find(
     ))
 }
 
-fn person_by(
-    request: &EraseRequest,
-    workspace: &Workspace,
-) -> Result<(PersonBy, FoundBy), ApiError> {
+fn person_by(request: &EraseRequest, workspace: &Workspace) -> ApiResult<(PersonBy, FoundBy)> {
     if let Some(text) = &request.id {
         let id: ContactId = text
             .parse()

@@ -1,25 +1,10 @@
-//! `GET /admin/v1/erasures?workspace=&before=&limit=`, newest first: the erased persons by ids
-//! alone, what was removed, and which of the remaining parts still exist. An erasure without
-//! `doneAt` was interrupted or is still running. `GET /admin/v1/erasures/{id}` is one as a receipt.
-
-use std::collections::BTreeMap;
-
-use hyper::StatusCode;
-
 use super::erase::NOT_REACHED;
 use super::{counts, remaining};
-use crate::call::Call;
-use crate::endpoints::admin::{
-    request::{last_of_full, page_limit},
-    workspaces,
-};
-use crate::error::ApiError;
-use crate::openapi::operation::describe;
-use crate::reply::{self, ApiResponse};
-use crate::terms::word;
+use crate::endpoints::admin::prelude::*;
+use crate::endpoints::admin::workspaces;
 use leadhost_admin_api::contacts::{ErasureRecord, ErasureView, Erasures};
-use leadhost_domain::id::{ErasureId, KeyId, WorkspaceId};
-use leadhost_store::{Erasure, ErasureFilter, Store, StoreError};
+use leadhost_domain::id::{ErasureId, KeyId};
+use leadhost_store::{Erasure, ErasureFilter};
 
 describe!(list, |operation| {
     operation
@@ -30,7 +15,7 @@ describe!(list, |operation| {
         .answers::<Erasures>(200, "A page of erasures.")
         .refuses(&[400, 404])
 });
-pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
+pub async fn list(call: &Call<'_>) -> ApiResult {
     let query = call.query();
     let mut filter = ErasureFilter {
         limit: page_limit(&query)?,
@@ -49,7 +34,7 @@ pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
     let next = last_of_full(&erasures, filter.limit).map(|erasure| erasure.id);
     let names = ErasureNames::load(&call.http.core.store).await?;
     let erasures = erasures.into_iter().map(|one| names.view(one)).collect();
-    reply::json(StatusCode::OK, &Erasures { erasures, next })
+    reply::ok(&Erasures { erasures, next })
 }
 
 describe!(show, |operation| operation
@@ -57,7 +42,7 @@ describe!(show, |operation| operation
     .describe("It contains no personal data.")
     .answers::<ErasureRecord>(200, "The receipt.")
     .refuses(&[404]));
-pub async fn show(call: &Call<'_>, id: &str) -> Result<ApiResponse, ApiError> {
+pub async fn show(call: &Call<'_>, id: &str) -> ApiResult {
     let unknown = || {
         ApiError::NotFound(format!(
             "There is no erasure `{id}`; `leadhost contact erasures` shows those that exist."
@@ -67,11 +52,10 @@ pub async fn show(call: &Call<'_>, id: &str) -> Result<ApiResponse, ApiError> {
     let store = &call.http.core.store;
     let erasure = store.erasure(erasure).await?.ok_or_else(unknown)?;
     let names = ErasureNames::load(store).await?;
-    let answer = ErasureRecord {
+    reply::ok(&ErasureRecord {
         erasure: names.view(erasure),
         not_reached: NOT_REACHED.map(str::to_owned).to_vec(),
-    };
-    reply::json(StatusCode::OK, &answer)
+    })
 }
 
 /// The names of workspaces and keys.
@@ -100,17 +84,11 @@ impl ErasureNames {
 }
 
 fn to_view(workspace: Option<String>, key: Option<String>, erasure: Erasure) -> ErasureView {
-    ErasureView {
-        id: erasure.id,
+    view! { ErasureView from erasure: id, workspace_id, contact_id, found_by, key_id, began_at,
+        done_at;
         workspace,
         key,
-        workspace_id: erasure.workspace_id,
-        contact_id: erasure.contact_id,
-        found_by: erasure.found_by,
-        key_id: erasure.key_id,
-        began_at: erasure.began_at,
-        done_at: erasure.done_at,
         erased: counts(erasure.erased),
-        remaining: remaining(erasure.remaining.for_display()),
+        remaining: remaining(erasure.remaining.for_display())
     }
 }

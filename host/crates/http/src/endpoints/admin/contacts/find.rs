@@ -1,21 +1,9 @@
-//! `GET /admin/v1/contacts?q=&workspace=`: the contacts that a phone, an e-mail address or an id names, and
-//! `GET /admin/v1/contacts/{id}?workspace=`: one with its deals, conversations and tickets.
-
-use hyper::StatusCode;
-
 use super::named_by;
-use crate::call::Call;
 use crate::endpoints::admin::people::{WorkspaceNames, conversations, tickets};
+use crate::endpoints::admin::prelude::*;
 use crate::endpoints::admin::workspaces;
-use crate::error::ApiError;
-use crate::openapi::operation::describe;
-use crate::reply::{self, ApiResponse};
-use crate::terms::word;
 use leadhost_admin_api::contacts::{ContactDetail, ContactSummary, Contacts};
 use leadhost_domain::contact::FoundBy;
-use leadhost_domain::id::ContactId;
-use leadhost_domain::limits;
-use leadhost_domain::workspace::Workspace;
 use leadhost_store::{ConversationsOf, DealFilter, FoundContact, TicketFilter};
 
 describe!(list, |operation| operation
@@ -27,7 +15,7 @@ describe!(list, |operation| operation
     .workspace()
     .answers::<Contacts>(200, "The contacts.")
     .refuses(&[400, 404]));
-pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
+pub async fn list(call: &Call<'_>) -> ApiResult {
     let query = call.query();
     let Some(text) = query.filled(&["q"]).map(str::trim) else {
         return Err(ApiError::BadRequest(
@@ -45,7 +33,7 @@ pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
             contacts.extend(found.map(|one| summary(&workspace, &one, found_by)));
         }
     }
-    reply::json(StatusCode::OK, &Contacts { contacts })
+    reply::ok(&Contacts { contacts })
 }
 
 describe!(show, |operation| operation
@@ -57,7 +45,7 @@ describe!(show, |operation| operation
     .workspace()
     .answers::<ContactDetail>(200, "The contact.")
     .refuses(&[404]));
-pub async fn show(call: &Call<'_>, id: &str) -> Result<ApiResponse, ApiError> {
+pub async fn show(call: &Call<'_>, id: &str) -> ApiResult {
     let unknown = || {
         ApiError::NotFound(format!(
             "There is no contact `{id}`. If it was erased, `leadhost contact erasures` names it."
@@ -88,7 +76,7 @@ pub async fn show(call: &Call<'_>, id: &str) -> Result<ApiResponse, ApiError> {
             tickets: tickets(store, &names, of_contact).await?,
             keys: found.keys,
         };
-        return reply::json(StatusCode::OK, &answer);
+        return reply::ok(&answer);
     }
     Err(unknown())
 }

@@ -1,17 +1,13 @@
-//! Persons: found and shown, their erasure on request, and the record of it.
-
 pub mod erase;
 pub mod erasures;
 pub mod find;
 
+use crate::endpoints::admin::prelude::*;
 use leadhost_admin_api::contacts::{ErasedCounts, Remaining, RemainingDelivery};
 use leadhost_domain::contact::FoundBy;
-use leadhost_domain::id::ContactId;
-use leadhost_domain::workspace::Workspace;
 use leadhost_domain::{contact, phone};
-use leadhost_store::{self as store, PersonBy, Store, StoreError};
+use leadhost_store::{self as store, PersonBy};
 
-/// Returns the contacts of a workspace that a phone or an e-mail address names.
 pub async fn named(
     store: &Store,
     workspace: &Workspace,
@@ -61,43 +57,9 @@ async fn by_key(
 }
 
 fn counts(erased: store::Erased) -> ErasedCounts {
-    let store::Erased {
-        contacts,
-        contact_keys,
-        deals,
-        deal_changes,
-        deal_logs,
-        conversations,
-        messages,
-        message_errors,
-        tickets,
-        sends,
-        holds,
-        channel_refs,
-        idempotency_answers,
-        deliveries,
-        shared_deliveries,
-        fetch_answers,
-        repair_changes,
-    } = erased;
-    ErasedCounts {
-        contacts,
-        contact_keys,
-        deals,
-        deal_changes,
-        deal_logs,
-        conversations,
-        messages,
-        message_errors,
-        tickets,
-        sends,
-        holds,
-        channel_refs,
-        idempotency_answers,
-        deliveries,
-        shared_deliveries,
-        fetch_answers,
-        repair_changes,
+    view! { ErasedCounts from erased: contacts, contact_keys, deals, deal_changes, deal_logs,
+        conversations, messages, message_errors, tickets, sends, holds, channel_refs,
+        idempotency_answers, deliveries, shared_deliveries, fetch_answers, repair_changes
     }
 }
 

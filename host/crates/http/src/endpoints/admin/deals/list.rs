@@ -1,27 +1,13 @@
-//! `GET /admin/v1/deals?q=&workspace=&before=&limit=`, newest first. `q` is what leads to a deal: its id or
-//! external id, or the phone, e-mail address or id of its contact.
-
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
-
-use hyper::StatusCode;
 
 use super::among;
-use crate::call::Call;
 use crate::endpoints::admin::people::WorkspaceNames;
-use crate::endpoints::admin::{
-    request::{last_of_full, page_limit},
-    workspaces,
-};
-use crate::error::ApiError;
-use crate::openapi::operation::describe;
-use crate::reply::{self, ApiResponse};
-use crate::terms::word;
+use crate::endpoints::admin::prelude::*;
+use crate::endpoints::admin::workspaces;
 use leadhost_admin_api::deals::{DealSummary, Deals};
-use leadhost_domain::id::{DealId, WorkspaceId, time_of};
-use leadhost_domain::workspace::Workspace;
+use leadhost_domain::id::time_of;
 use leadhost_domain::{contact, phone};
-use leadhost_store::{DealFilter, FoundDeal, NewestDeals, Store, StoreError};
+use leadhost_store::{DealFilter, FoundDeal, NewestDeals};
 
 describe!(list, |operation| {
     operation
@@ -32,7 +18,7 @@ describe!(list, |operation| {
         .answers::<Deals>(200, "A page of deals.")
         .refuses(&[400, 404])
 });
-pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
+pub async fn list(call: &Call<'_>) -> ApiResult {
     let query = call.query();
     let limit = page_limit(&query)?;
     let before = query.filled(&["before"]).map(|text| {
@@ -55,18 +41,16 @@ pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
         }
     };
     let last = last_of_full(&found.deals, limit).map(|deal| deal.id);
-    let answer = Deals {
+    reply::ok(&Deals {
         next: last.or(found.floor),
         searched_until: match (last, found.floor) {
             (None, Some(floor)) => Some(time_of(floor.0)),
             _ => None,
         },
         deals: named(store, &among, found.deals).await?,
-    };
-    reply::json(StatusCode::OK, &answer)
+    })
 }
 
-/// Returns the deals with their names.
 async fn named(
     store: &Store,
     among: &[Workspace],
@@ -83,7 +67,6 @@ async fn named(
     Ok(deals.into_iter().filter_map(view).collect())
 }
 
-/// Finds deals by any of what leads to them.
 async fn search(
     store: &Store,
     among: &[Workspace],
@@ -105,7 +88,6 @@ async fn search(
     Ok(found)
 }
 
-/// Returns what a text may stand for.
 fn readings(text: &str, region: &str) -> Vec<DealFilter> {
     let none = DealFilter::default;
     let mut all = Vec::new();

@@ -1,18 +1,9 @@
-//! Deals: found, shown with their history, and removed.
-
 pub mod list;
 pub mod show;
 
-use hyper::StatusCode;
-
 use super::workspaces;
-use crate::call::Call;
-use crate::error::ApiError;
-use crate::openapi::operation::describe;
-use crate::reply::{self, ApiResponse};
+use crate::endpoints::admin::prelude::*;
 use leadhost_admin_api::deals::DealRemoved;
-use leadhost_domain::id::DealId;
-use leadhost_domain::workspace::Workspace;
 
 describe!(remove, |operation| {
     operation
@@ -22,7 +13,7 @@ describe!(remove, |operation| {
         .answers::<DealRemoved>(200, "It is removed.")
         .refuses(&[404, 507])
 });
-pub async fn remove(call: &Call<'_>, id: &str) -> Result<ApiResponse, ApiError> {
+pub async fn remove(call: &Call<'_>, id: &str) -> ApiResult {
     let deal = parse_id(id)?;
     let store = &call.http.core.store;
     for workspace in among(call).await? {
@@ -32,7 +23,7 @@ pub async fn remove(call: &Call<'_>, id: &str) -> Result<ApiResponse, ApiError> 
                 workspace: workspace.slug,
                 removed: true,
             };
-            return reply::json(StatusCode::OK, &answer);
+            return reply::ok(&answer);
         }
     }
     Err(unknown(id))
@@ -44,11 +35,10 @@ fn unknown(id: &str) -> ApiError {
     ))
 }
 
-fn parse_id(text: &str) -> Result<DealId, ApiError> {
+fn parse_id(text: &str) -> ApiResult<DealId> {
     text.parse().map_err(|_| unknown(text))
 }
 
-/// Returns the workspace that the request names, or all.
-async fn among(call: &Call<'_>) -> Result<Vec<Workspace>, ApiError> {
+async fn among(call: &Call<'_>) -> ApiResult<Vec<Workspace>> {
     workspaces::among(call, call.query().filled(&["workspace"])).await
 }

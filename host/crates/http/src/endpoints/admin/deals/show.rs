@@ -1,27 +1,14 @@
-//! `GET /admin/v1/deals/{id}?workspace=`: a deal with its contact, conversations, tickets and deliveries,
-//! and its history, newest first: who changed what, and what partners noted. Ids have names beside them
-//! as long as what they name exists. Without `workspace` every workspace is searched.
-
-use std::collections::{BTreeMap, BTreeSet};
-
-use hyper::StatusCode;
-use serde_json::Value;
+use std::collections::BTreeSet;
 
 use super::{among, parse_id, unknown};
-use crate::call::Call;
 use crate::endpoints::admin::people::{WorkspaceNames, conversations, tickets};
-use crate::error::ApiError;
-use crate::openapi::operation::describe;
-use crate::reply::{self, ApiResponse};
+use crate::endpoints::admin::prelude::*;
 use leadhost_admin_api::deals::{
     ChangedField, Changer, DealChangeView, DealDelivery, DealDetail, DealLogView,
 };
-use leadhost_domain::id::{ContactId, DealId, KeyId, OwnerId, PartnerId, ProductId, time_of};
-use leadhost_domain::limits;
-use leadhost_domain::workspace::Workspace;
+use leadhost_domain::id::{KeyId, OwnerId, PartnerId, ProductId, time_of};
 use leadhost_store::{
-    ChangedBy, ConversationsOf, DealChange, DealFilter, DealLog, DealPast, FoundDeal, Store,
-    StoreError, TicketFilter,
+    ChangedBy, ConversationsOf, DealChange, DealFilter, DealLog, DealPast, FoundDeal, TicketFilter,
 };
 
 describe!(show, |operation| {
@@ -36,7 +23,7 @@ describe!(show, |operation| {
         .answers::<DealDetail>(200, "The deal.")
         .refuses(&[404])
 });
-pub async fn show(call: &Call<'_>, id: &str) -> Result<ApiResponse, ApiError> {
+pub async fn show(call: &Call<'_>, id: &str) -> ApiResult {
     let deal = parse_id(id)?;
     let store = &call.http.core.store;
     let among = among(call).await?;
@@ -74,7 +61,7 @@ pub async fn show(call: &Call<'_>, id: &str) -> Result<ApiResponse, ApiError> {
         deal: Some(deal),
         ..TicketFilter::default()
     };
-    let answer = DealDetail {
+    reply::ok(&DealDetail {
         facts,
         props,
         connection_id,
@@ -94,8 +81,7 @@ pub async fn show(call: &Call<'_>, id: &str) -> Result<ApiResponse, ApiError> {
             .into_iter()
             .map(|log| in_history.log(log))
             .collect(),
-    };
-    reply::json(StatusCode::OK, &answer)
+    })
 }
 
 async fn find(
@@ -184,17 +170,10 @@ impl HistoryNames {
     }
 
     fn log(&self, log: DealLog) -> DealLogView {
-        DealLogView {
-            id: log.id,
-            created_at: log.created_at,
-            partner_id: log.partner_id,
+        view! { DealLogView from log: id, created_at, partner_id, key_id, kind, subject,
+            description, metadata;
             partner: self.partners.get(&log.partner_id).cloned(),
-            key_id: log.key_id,
-            key: self.keys.get(&log.key_id).cloned(),
-            kind: log.kind,
-            subject: log.subject,
-            description: log.description,
-            metadata: log.metadata,
+            key: self.keys.get(&log.key_id).cloned()
         }
     }
 }
@@ -244,7 +223,6 @@ struct WantedNames {
 }
 
 impl WantedNames {
-    /// Adds the id that a field of a deal has as its value.
     fn add(&mut self, field: &str, value: &Value) {
         let Some(text) = value.as_str() else { return };
         match field {

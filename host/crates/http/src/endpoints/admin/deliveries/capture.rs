@@ -3,30 +3,19 @@
 //! them, and integrators convert them on their own machines. Nothing is changed, but the audit has
 //! it: personal data leaves the service in numbers.
 
-use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
-use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use hyper::StatusCode;
-use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::{Channels, request_view, text_or_base64};
-use crate::body::UnreadBody;
-use crate::call::Call;
-use crate::endpoints::admin::request::read_json;
-use crate::error::ApiError;
-use crate::openapi::operation::describe;
-use crate::reply::{self, ApiResponse};
+use crate::endpoints::admin::prelude::*;
 use leadhost_admin_api::captures::{
     CaptureRequest, CaptureView, CapturedAnswerView, CapturedConnection, CapturedDeliveries,
     OutcomeItemView, OutcomeView, ServingVersion,
 };
 use leadhost_domain::connection::ConnectionKind;
-use leadhost_domain::id::ConnectionId;
-use leadhost_domain::limits;
 use leadhost_pipeline::Pipeline;
 use leadhost_pipeline::connections::Live;
 use leadhost_pipeline::routing::RoutingCaller;
@@ -48,7 +37,7 @@ describe!(capture, |operation| {
         .answers::<CapturedDeliveries>(200, "The deliveries, as many as there was room and time for.")
         .refuses(&[400])
 });
-pub async fn capture(call: &Call<'_>, body: UnreadBody) -> Result<ApiResponse, ApiError> {
+pub async fn capture(call: &Call<'_>, body: UnreadBody) -> ApiResult {
     let request: CaptureRequest = read_json(call, body).await?;
     if request.deliveries.is_empty() || request.deliveries.len() > limits::CAPTURES {
         return Err(ApiError::BadRequest(format!(
@@ -58,14 +47,13 @@ pub async fn capture(call: &Call<'_>, body: UnreadBody) -> Result<ApiResponse, A
     }
     let answer = captured(call, request).await?;
     call.audit(json!({ "deliveries": answer.deliveries.len() }));
-    reply::json(StatusCode::OK, &answer)
+    reply::ok(&answer)
 }
 
-/// Returns the named deliveries, as many as there is room and time for.
 pub(super) async fn captured(
     call: &Call<'_>,
     request: CaptureRequest,
-) -> Result<CapturedDeliveries, ApiError> {
+) -> ApiResult<CapturedDeliveries> {
     let pipeline = &call.http.pipeline;
     let store = &pipeline.core.store;
     let channels = Channels::load(store).await?;
@@ -134,7 +122,7 @@ async fn capture_connections(
     live: &Arc<Live>,
     serving: Option<&Arc<Loaded>>,
     captured: &mut BTreeMap<ConnectionId, CapturedConnection>,
-) -> Result<(), ApiError> {
+) -> ApiResult<()> {
     let own = &live.connection;
     if captured.contains_key(&own.id) {
         return Ok(());

@@ -1,19 +1,13 @@
 //! `POST /admin/v1/deliveries/{id}/golden`: a delivery as golden cases, with masked persons. Nothing is
 //! changed, but the audit has it, as it has captures: what a text says of a person may still be in them.
 
-use hyper::StatusCode;
 use leadhost_golden::{Case, case_files};
-use serde_json::json;
 
 use super::capture::captured;
 use super::{parse_id, unknown};
-use crate::call::Call;
-use crate::error::ApiError;
+use crate::endpoints::admin::prelude::*;
 use crate::golden_export::{ExportError, ExportedCases};
-use crate::openapi::operation::describe;
-use crate::reply::{self, ApiResponse};
 use leadhost_admin_api::captures::{CaptureRequest, ExportedCase, ExportedFile, GoldenExport};
-use leadhost_domain::limits;
 use leadhost_pipeline::offload;
 
 describe!(export, |operation| {
@@ -26,7 +20,7 @@ describe!(export, |operation| {
         .answers::<GoldenExport>(200, "The cases.")
         .refuses(&[404, 409])
 });
-pub async fn export(call: &Call<'_>, id: &str) -> Result<ApiResponse, ApiError> {
+pub async fn export(call: &Call<'_>, id: &str) -> ApiResult {
     let id = parse_id(id)?;
     let request = CaptureRequest {
         deliveries: vec![id],
@@ -55,15 +49,14 @@ pub async fn export(call: &Call<'_>, id: &str) -> Result<ApiResponse, ApiError> 
     let (cases, notes, plugin) = exported.await.map_err(refusal)?;
     call.audit(json!({ "cases": cases.len() }));
     let cases = cases.iter().map(|(case, body)| view(case, body));
-    let answer = GoldenExport {
+    reply::ok(&GoldenExport {
         plugin,
         cases: cases.collect::<Result<_, _>>()?,
         notes,
-    };
-    reply::json(StatusCode::OK, &answer)
+    })
 }
 
-fn view(case: &Case, body: &str) -> Result<ExportedCase, ApiError> {
+fn view(case: &Case, body: &str) -> ApiResult<ExportedCase> {
     let files = case_files(case, body).map_err(ApiError::internal)?;
     let files = files.into_iter().map(|(name, content)| {
         let text = String::from_utf8(content).map_err(ApiError::internal)?;
@@ -71,7 +64,7 @@ fn view(case: &Case, body: &str) -> Result<ExportedCase, ApiError> {
     });
     Ok(ExportedCase {
         name: case.name.clone(),
-        files: files.collect::<Result<_, ApiError>>()?,
+        files: files.collect::<ApiResult<_>>()?,
     })
 }
 

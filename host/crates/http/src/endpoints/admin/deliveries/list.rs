@@ -1,27 +1,12 @@
-//! `GET /admin/v1/deliveries?status=&connection=&instance=&since=&until=&version=&q=&before=&limit=`, newest first.
-
 use std::cmp::Reverse;
-
-use hyper::StatusCode;
 
 use super::{Channels, parse_id};
 use super::{with_filters, with_version};
-use crate::call::Call;
-use crate::endpoints::admin::{
-    connections, contacts, instances,
-    request::{last_of_full, moment, page_limit},
-};
-use crate::error::ApiError;
-use crate::openapi::operation::describe;
-use crate::query::Query;
-use crate::reply::{self, ApiResponse};
-use crate::terms::word;
+use crate::endpoints::admin::prelude::*;
+use crate::endpoints::admin::{connections, contacts, instances};
 use leadhost_admin_api::deliveries::{Deliveries, DeliveryView};
 use leadhost_domain::delivery::DeliveryStatus;
-use leadhost_domain::id::{DeliveryId, time_of};
-use leadhost_domain::limits;
-use leadhost_domain::plugin::Digest;
-use leadhost_domain::time::Micros;
+use leadhost_domain::id::time_of;
 use leadhost_pipeline::search_keys;
 use leadhost_store::{DeliveryFilter, DeliverySummary};
 
@@ -35,7 +20,7 @@ describe!(list, |operation| {
         .answers::<Deliveries>(200, "A page of deliveries.")
         .refuses(&[400, 404, 409])
 });
-pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
+pub async fn list(call: &Call<'_>) -> ApiResult {
     let mut filter = filter(call).await?;
     let query = call.query();
     let store = &call.http.core.store;
@@ -60,15 +45,12 @@ pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
             facts: channels.facts(delivery),
         })
         .collect();
-    reply::json(
-        StatusCode::OK,
-        &Deliveries {
-            deliveries,
-            next,
-            searched_until,
-            only_leads_before,
-        },
-    )
+    reply::ok(&Deliveries {
+        deliveries,
+        next,
+        searched_until,
+        only_leads_before,
+    })
 }
 
 /// Returns the `before` of the next page, and the time back to which this one has looked if it is not full
@@ -98,7 +80,7 @@ async fn search(
     call: &Call<'_>,
     filter: &DeliveryFilter,
     text: &str,
-) -> Result<(Vec<DeliverySummary>, Option<Micros>), ApiError> {
+) -> ApiResult<(Vec<DeliverySummary>, Option<Micros>)> {
     let core = &call.http.core;
     let store = &core.store;
     if let Ok(id) = text.parse()
@@ -139,23 +121,14 @@ async fn search(
     Ok((found, keyed_from.filter(|from| from.plus(kept) > now)))
 }
 
-/// Reads the filters of a list.
-pub(super) async fn filter(call: &Call<'_>) -> Result<DeliveryFilter, ApiError> {
+pub(super) async fn filter(call: &Call<'_>) -> ApiResult<DeliveryFilter> {
     let query = call.query();
     let mut filter = DeliveryFilter {
         limit: page_limit(&query)?,
         ..DeliveryFilter::default()
     };
-    if let Some(word) = query.filled(&["status"]) {
-        let status = DeliveryStatus::from_text(word).ok_or_else(|| {
-            let words: Vec<_> = DeliveryStatus::ALL.iter().map(|one| one.as_str()).collect();
-            ApiError::BadRequest(format!(
-                "`status={word}` is not a status; there are {}.",
-                words.join(", ")
-            ))
-        })?;
-        filter.status = Some(status);
-    }
+    let words = (DeliveryStatus::ALL, DeliveryStatus::as_str as fn(_) -> _);
+    filter.status = query.word("status", "a status", words)?;
     if let Some(text) = query.filled(&["connection"]) {
         filter.connection = Some(connections::find(&call.http.core.store, text).await?.id);
     }
@@ -172,8 +145,7 @@ pub(super) async fn filter(call: &Call<'_>) -> Result<DeliveryFilter, ApiError> 
     Ok(filter)
 }
 
-/// Returns a version, or the beginning of a digest.
-fn version(query: &Query<'_>) -> Result<Option<String>, ApiError> {
+fn version(query: &Query<'_>) -> ApiResult<Option<String>> {
     let Some(text) = query.filled(&["version"]) else {
         return Ok(None);
     };

@@ -1,5 +1,3 @@
-//! Deliveries: what senders sent, and its outcome.
-
 pub mod capture;
 pub mod golden;
 pub mod list;
@@ -7,19 +5,14 @@ pub mod replay;
 pub mod replay_many;
 pub mod show;
 
-use std::collections::HashMap;
-
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use crate::error::ApiError;
-use crate::openapi::operation::Operation;
-use crate::terms::{one_of, word};
+use crate::endpoints::admin::prelude::*;
 use leadhost_admin_api::deliveries::{DeliveryFacts, RequestView};
 use leadhost_domain::connection::ConnectionKind;
 use leadhost_domain::delivery::DeliveryStatus;
-use leadhost_domain::id::{AgentId, ConnectionId, DeliveryId};
-use leadhost_store::{DeliverySummary, NewDelivery, Store, StoreError};
+use leadhost_store::{DeliverySummary, NewDelivery};
 
 /// The instances of channels: a delivery of a channel is its provider's webhook.
 struct Channels(HashMap<ConnectionId, Option<AgentId>>);
@@ -35,20 +28,11 @@ impl Channels {
         Ok(Self(channels.collect()))
     }
 
-    /// Returns what a list and a single answer say about a delivery.
     fn facts(&self, delivery: DeliverySummary) -> DeliveryFacts {
         let instance = self.0.get(&delivery.connection_id).copied().flatten();
-        DeliveryFacts {
-            id: delivery.id,
-            connection_id: delivery.connection_id,
-            connection: delivery.connection,
-            instance_id: instance,
-            received_at: delivery.received_at,
-            status: delivery.status,
-            bytes: delivery.bytes,
-            attempts: delivery.attempts,
-            ran: delivery.ran,
-            error: delivery.error,
+        view! { DeliveryFacts from delivery: id, connection_id, connection, received_at, status,
+            bytes, attempts, ran, error;
+            instance_id: instance
         }
     }
 }
@@ -65,12 +49,10 @@ pub fn with_filters(operation: Operation<'_>) -> Operation<'_> {
         .query("until", word(), format!("Only deliveries received before this time: {time}"))
 }
 
-/// Describes the filter by version.
 pub fn with_version(operation: Operation<'_>) -> Operation<'_> {
     operation.query("version", word(), "Only deliveries last converted by this version of their plugin: 1.2.0, or at least 8 characters of the beginning of its digest.")
 }
 
-/// Returns a request as it is stored.
 fn request_view(request: NewDelivery) -> RequestView {
     let (body, body_base64) = text_or_base64(request.body.into());
     RequestView {
@@ -83,7 +65,6 @@ fn request_view(request: NewDelivery) -> RequestView {
     }
 }
 
-/// Returns bytes as text if they are UTF-8, and in base64 otherwise.
 fn text_or_base64(bytes: Vec<u8>) -> (Option<String>, Option<String>) {
     match String::from_utf8(bytes) {
         Ok(text) => (Some(text), None),
@@ -91,7 +72,7 @@ fn text_or_base64(bytes: Vec<u8>) -> (Option<String>, Option<String>) {
     }
 }
 
-fn parse_id(text: &str) -> Result<DeliveryId, ApiError> {
+fn parse_id(text: &str) -> ApiResult<DeliveryId> {
     text.parse().map_err(|_| unknown(text))
 }
 

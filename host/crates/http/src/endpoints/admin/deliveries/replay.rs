@@ -2,18 +2,8 @@
 //! the active version. Callers replay many deliveries one by one, so that they see the progress
 //! and can stop at any time without losing anything.
 
-use std::sync::Arc;
-
-use hyper::StatusCode;
-use serde_json::json;
-
 use super::parse_id;
-use crate::body::UnreadBody;
-use crate::call::Call;
-use crate::endpoints::admin::request::read_json;
-use crate::error::ApiError;
-use crate::openapi::operation::describe;
-use crate::reply::{self, ApiResponse};
+use crate::endpoints::admin::prelude::*;
 use leadhost_admin_api::deliveries::{ReplayRequest, Replayed};
 use leadhost_pipeline::replay::{self, ReplayError, ReplayOptions};
 
@@ -27,7 +17,7 @@ describe!(run, |operation| {
         .answers::<Replayed>(200, "The outcome of the replay.")
         .refuses(&[404, 409, 422])
 });
-pub async fn run(call: &Call<'_>, id: &str, body: UnreadBody) -> Result<ApiResponse, ApiError> {
+pub async fn run(call: &Call<'_>, id: &str, body: UnreadBody) -> ApiResult {
     let id = parse_id(id)?;
     let request: ReplayRequest = read_json(call, body).await?;
     let options = ReplayOptions {
@@ -35,27 +25,20 @@ pub async fn run(call: &Call<'_>, id: &str, body: UnreadBody) -> Result<ApiRespo
         release: request.release,
         expected: request.expected,
     };
-    let http = Arc::clone(call.http);
-    let replayed = call
-        .http
-        .core
-        .spawn(async move { replay::one(&http.pipeline, id, options).await });
-    let outcome = replayed
-        .await
-        .map_err(ApiError::internal)?
-        .map_err(refusal)?;
+    let replayed =
+        call.to_end(|http| async move { replay::one(&http.pipeline, id, options).await });
+    let outcome = replayed.await?.map_err(refusal)?;
     call.audit(json!({
         "apply": request.apply,
         "release": request.release,
         "status": outcome.status,
     }));
-    let answer = Replayed {
+    reply::ok(&Replayed {
         id: outcome.delivery,
         status: outcome.status,
         error: outcome.error,
         items: outcome.items,
-    };
-    reply::json(StatusCode::OK, &answer)
+    })
 }
 
 fn refusal(error: ReplayError) -> ApiError {

@@ -1,29 +1,13 @@
-//! `POST /admin/v1/deliveries/replay?status=&connection=&since=… {apply, release, after}`: converts the
-//! deliveries of a list again, or releases them from quarantine, oldest first. A request handles a
-//! bounded number in a bounded time, and says what is left.
-
-use std::collections::{BTreeMap, HashSet};
-use std::sync::Arc;
-use std::time::{Duration, Instant};
-
-use hyper::StatusCode;
-use serde_json::json;
+use std::collections::HashSet;
+use std::time::Instant;
 
 use super::list;
 use super::{with_filters, with_version};
-use crate::body::UnreadBody;
-use crate::call::Call;
-use crate::endpoints::admin::request::read_json;
-use crate::error::ApiError;
-use crate::openapi::operation::describe;
-use crate::reply::{self, ApiResponse};
-use crate::state::Http;
+use crate::endpoints::admin::prelude::*;
 use leadhost_admin_api::replays::{NamedDeliveries, ReplayManyRequest, ReplayedMany};
 use leadhost_domain::delivery::{DeliveryStatus, ItemStatus};
-use leadhost_domain::id::{ConnectionId, DeliveryId};
-use leadhost_domain::limits;
 use leadhost_pipeline::replay::{self, ReplayError, ReplayOptions};
-use leadhost_store::{DeliveryFilter, DeliveryOutcome, DeliverySummary, Store};
+use leadhost_store::{DeliveryFilter, DeliveryOutcome, DeliverySummary};
 
 describe!(run, |operation| {
     with_version(with_filters(operation))
@@ -41,7 +25,7 @@ describe!(run, |operation| {
         .answers::<ReplayedMany>(200, "The results, counted by status.")
         .refuses(&[400, 404, 409])
 });
-pub async fn run(call: &Call<'_>, body: UnreadBody) -> Result<ApiResponse, ApiError> {
+pub async fn run(call: &Call<'_>, body: UnreadBody) -> ApiResult {
     let request: ReplayManyRequest = read_json(call, body).await?;
     let mut filter = list::filter(call).await?;
     if call.query().filled(&["q"]).is_some() {
@@ -95,22 +79,20 @@ pub async fn run(call: &Call<'_>, body: UnreadBody) -> Result<ApiResponse, ApiEr
     if release && !apply {
         answer.left = named.len() as u64;
         call.audit(json!({ "handled": 0, "left": answer.left }));
-        return reply::json(StatusCode::OK, &answer);
+        return reply::ok(&answer);
     }
-    let http = Arc::clone(call.http);
-    let running = call.http.core.spawn(async move {
-        replay(&http, &named, &request, &mut answer)
-            .await
-            .map(|()| answer)
+    let running = call.to_end(|http| async move {
+        let done = replay(&http, &named, &request, &mut answer).await;
+        done.map(|()| answer)
     });
-    let answer = running.await.map_err(ApiError::internal)??;
+    let answer = running.await??;
     call.audit(json!({
         "handled": answer.handled,
         "statuses": answer.statuses,
         "refused": answer.refused,
         "left": answer.left,
     }));
-    reply::json(StatusCode::OK, &answer)
+    reply::ok(&answer)
 }
 
 /// Handles deliveries one by one until the bounds of a request are reached.
@@ -119,7 +101,7 @@ async fn replay(
     named: &[DeliverySummary],
     request: &ReplayManyRequest,
     answer: &mut ReplayedMany,
-) -> Result<(), ApiError> {
+) -> ApiResult<()> {
     let began = Instant::now();
     let mut last = None;
     let mut made = HashSet::new();
@@ -171,12 +153,11 @@ async fn replay(
     Ok(())
 }
 
-/// Returns the deliveries of the filters after `after`, the oldest first.
 async fn find(
     store: &Store,
     mut filter: DeliveryFilter,
     after: Option<DeliveryId>,
-) -> Result<Vec<DeliverySummary>, ApiError> {
+) -> ApiResult<Vec<DeliverySummary>> {
     filter.limit = limits::DELIVERIES_PER_PAGE;
     if list::looks_through(&filter) {
         filter.from = store
@@ -216,7 +197,7 @@ async fn find(
 async fn by_connection(
     store: &Store,
     named: &[DeliverySummary],
-) -> Result<Vec<NamedDeliveries>, ApiError> {
+) -> ApiResult<Vec<NamedDeliveries>> {
     let mut counts: BTreeMap<&ConnectionId, (&str, u64)> = BTreeMap::new();
     for summary in named {
         let (_, count) = counts

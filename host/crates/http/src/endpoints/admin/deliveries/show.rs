@@ -1,15 +1,6 @@
-//! `GET /admin/v1/deliveries/{id}`: the request as it is stored, with its secrets redacted, and
-//! the outcome of each item.
-
-use hyper::StatusCode;
-
 use super::{Channels, parse_id, request_view, text_or_base64, unknown};
-use crate::call::Call;
-use crate::error::ApiError;
-use crate::openapi::operation::describe;
-use crate::reply::{self, ApiResponse};
+use crate::endpoints::admin::prelude::*;
 use leadhost_admin_api::deliveries::{AnswerView, DeliveryDetailView, FetchView};
-use leadhost_domain::limits;
 use leadhost_store::{DeliveryDetail, WaitingFetch};
 
 describe!(show, |operation| operation
@@ -17,7 +8,7 @@ describe!(show, |operation| operation
     .describe("The request is as it is stored: its secrets are masked.")
     .answers::<DeliveryDetailView>(200, "The delivery.")
     .refuses(&[404]));
-pub async fn show(call: &Call<'_>, id: &str) -> Result<ApiResponse, ApiError> {
+pub async fn show(call: &Call<'_>, id: &str) -> ApiResult {
     let id = parse_id(id)?;
     let delivery = call
         .http
@@ -51,7 +42,7 @@ pub async fn show(call: &Call<'_>, id: &str) -> Result<ApiResponse, ApiError> {
             body_base64,
         });
     }
-    reply::json(StatusCode::OK, &view)
+    reply::ok(&view)
 }
 
 fn fetch(fetch: WaitingFetch) -> FetchView {

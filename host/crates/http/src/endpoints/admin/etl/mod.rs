@@ -1,21 +1,9 @@
-//! The counting of analytics, for operators.
-
 pub mod names;
 pub mod run;
 
-use std::collections::BTreeMap;
-
-use hyper::StatusCode;
-use serde_json::json;
-
 use self::names::RebuildWorkspaces;
-use crate::body::UnreadBody;
-use crate::call::Call;
-use crate::endpoints::admin::{request::read_json, workspaces};
-use crate::error::ApiError;
-use crate::openapi::operation::describe;
-use crate::reply::{self, ApiResponse};
-use crate::state::Http;
+use crate::endpoints::admin::prelude::*;
+use crate::endpoints::admin::workspaces;
 use leadhost_admin_api::etl::{
     BuildView, EtlStatus, MetricSetFreshness, MetricSetView, RebuildRequest, Rebuilds,
     WorkspaceBehind,
@@ -28,7 +16,7 @@ use leadhost_store::{Announcement, RollupStatus, is_stale};
 describe!(show, |operation| operation
     .summary("Shows how far analytics are counted")
     .answers::<EtlStatus>(200, "The state of each metric set."));
-pub async fn show(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
+pub async fn show(call: &Call<'_>) -> ApiResult {
     let http = call.http;
     let names = RebuildWorkspaces::load(&http.core.store).await?;
     let mut metric_sets = Vec::new();
@@ -58,12 +46,11 @@ pub async fn show(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
             cubes_making: status.cubes_making,
         });
     }
-    let answer = EtlStatus {
+    reply::ok(&EtlStatus {
         tzdata: zone::tzdata().to_owned(),
         refresh_seconds: http.core.config.analytics.refresh_seconds,
         metric_sets,
-    };
-    reply::json(StatusCode::OK, &answer)
+    })
 }
 
 describe!(rebuild, |operation| {
@@ -74,7 +61,7 @@ describe!(rebuild, |operation| {
         .answers::<Rebuilds>(202, "The rebuilds are begun.")
         .refuses(&[404])
 });
-pub async fn rebuild(call: &Call<'_>, body: UnreadBody) -> Result<ApiResponse, ApiError> {
+pub async fn rebuild(call: &Call<'_>, body: UnreadBody) -> ApiResult {
     let request: RebuildRequest = read_json(call, body).await?;
     let store = &call.http.core.store;
     let sets = match &request.metric_set {
@@ -106,7 +93,6 @@ fn unknown(text: &str) -> ApiError {
     ))
 }
 
-/// Returns only the freshness of a metric set.
 pub fn freshness(http: &Http, status: &RollupStatus) -> MetricSetFreshness {
     MetricSetFreshness {
         metric_set: status.set,

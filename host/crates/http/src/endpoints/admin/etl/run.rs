@@ -2,17 +2,9 @@
 //! answers when that is done. The host that gets the request counts by itself, whichever host
 //! does the periodic runs: counting the same change twice has no effect.
 
-use std::sync::Arc;
-
-use hyper::StatusCode;
-
 use super::names::RebuildWorkspaces;
-use crate::call::Call;
-use crate::error::ApiError;
-use crate::openapi::operation::describe;
-use crate::reply::{self, ApiResponse};
+use crate::endpoints::admin::prelude::*;
 use leadhost_admin_api::etl::{EtlRun, EtlRuns, UncountedWorkspace};
-use leadhost_domain::limits;
 use leadhost_pipeline::rollup::{self, RollupRun, RoundStop};
 
 describe!(run, |operation| {
@@ -22,13 +14,9 @@ describe!(run, |operation| {
         .answers::<EtlRuns>(200, "The run of each metric set.")
         .refuses(&[507])
 });
-pub async fn run(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
-    let http = Arc::clone(call.http);
-    let ran = call
-        .http
-        .core
-        .spawn(async move { rollup::now(&http.pipeline).await });
-    let round = ran.await.map_err(ApiError::internal)?.map_err(refusal)?;
+pub async fn run(call: &Call<'_>) -> ApiResult {
+    let ran = call.to_end(|http| async move { rollup::now(&http.pipeline).await });
+    let round = ran.await?.map_err(refusal)?;
     let names = RebuildWorkspaces::load(&call.http.core.store).await?;
     let runs = round.runs.into_iter().map(|run| etl_run(run, &names));
     let answer = EtlRuns {
@@ -39,7 +27,7 @@ pub async fn run(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
     if round.more {
         call.http.pipeline.rollup.hurry();
     }
-    reply::json(StatusCode::OK, &answer)
+    reply::ok(&answer)
 }
 
 fn etl_run(run: RollupRun, names: &RebuildWorkspaces) -> EtlRun {

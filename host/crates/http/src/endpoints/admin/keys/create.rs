@@ -1,17 +1,9 @@
 //! `POST /admin/v1/keys`: creates a key. Only this answer contains its text.
 
-use hyper::StatusCode;
-use serde_json::json;
-
 use super::to_view;
-use crate::body::UnreadBody;
-use crate::call::Call;
-use crate::endpoints::admin::request::read_json;
-use crate::error::ApiError;
-use crate::openapi::operation::describe;
-use crate::reply::{self, ApiResponse};
+use crate::endpoints::admin::prelude::*;
 use leadhost_admin_api::keys::{CreateKeyRequest, CreatedKey};
-use leadhost_domain::id::{PartnerId, WorkspaceId};
+use leadhost_domain::id::PartnerId;
 use leadhost_domain::key::{KeyKind, Role};
 use leadhost_pipeline::apply::{KeyRequest, check_label, mint};
 use leadhost_pipeline::fleet;
@@ -26,7 +18,7 @@ describe!(create, |operation| operation
     )])
     .answers::<CreatedKey>(201, "The key. Only this answer shows its text.")
     .refuses(&[404]));
-pub async fn create(call: &Call<'_>, body: UnreadBody) -> Result<ApiResponse, ApiError> {
+pub async fn create(call: &Call<'_>, body: UnreadBody) -> ApiResult {
     let request: CreateKeyRequest = read_json(call, body).await?;
     let kind = request.kind;
     let (workspace, partner) = scope(call, kind, &request).await?;
@@ -74,7 +66,7 @@ async fn scope(
     call: &Call<'_>,
     kind: KeyKind,
     request: &CreateKeyRequest,
-) -> Result<(Option<WorkspaceId>, Option<PartnerId>), ApiError> {
+) -> ApiResult<(Option<WorkspaceId>, Option<PartnerId>)> {
     let wants_workspace = kind != KeyKind::Admin;
     let wants_partner = matches!(kind, KeyKind::Partner | KeyKind::AccessToken);
     for (what, given, wanted) in [

@@ -1,21 +1,9 @@
-//! Keys of partners, workspaces and operators.
-
 pub mod create;
 
-use std::collections::BTreeMap;
-
-use hyper::StatusCode;
-
-use crate::auth::AdminCaller;
-use crate::call::Call;
-use crate::error::ApiError;
-use crate::openapi::operation::describe;
-use crate::reply::{self, ApiResponse};
-use crate::terms::word;
+use crate::endpoints::admin::prelude::*;
 use leadhost_admin_api::keys::{KeyRevoked, KeyState, KeyView, Keys};
 use leadhost_domain::id::KeyId;
 use leadhost_domain::key::KeyRecord;
-use leadhost_domain::time::Micros;
 use leadhost_pipeline::fleet;
 use leadhost_store::Announcement;
 
@@ -29,7 +17,7 @@ describe!(list, |operation| operation
     )
     .answers::<Keys>(200, "The keys.")
     .refuses(&[404]));
-pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
+pub async fn list(call: &Call<'_>) -> ApiResult {
     let store = &call.http.core.store;
     let query = call.query();
     let wanted = query.filled(&["workspace"]);
@@ -68,7 +56,7 @@ pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
             to_view(key, workspace, partner, now)
         })
         .collect();
-    reply::json(StatusCode::OK, &Keys { keys })
+    reply::ok(&Keys { keys })
 }
 
 describe!(revoke, |operation| {
@@ -79,11 +67,7 @@ describe!(revoke, |operation| {
         .refuses(&[404, 507])
         .refuses_with(409, "The request was made with the key itself: otherwise no key might be left to create another.", &[])
 });
-pub async fn revoke(
-    call: &Call<'_>,
-    caller: &AdminCaller,
-    id: &str,
-) -> Result<ApiResponse, ApiError> {
+pub async fn revoke(call: &Call<'_>, caller: &AdminCaller, id: &str) -> ApiResult {
     let missing = || {
         ApiError::NotFound(format!(
             "There is no live key `{id}`; `leadhost key list` shows those that exist."
@@ -106,11 +90,10 @@ pub async fn revoke(
         return Err(missing());
     }
     fleet::announce(&call.http.pipeline, Announcement::Keys).await;
-    let answer = KeyRevoked {
+    reply::ok(&KeyRevoked {
         id: key,
         revoked: true,
-    };
-    reply::json(StatusCode::OK, &answer)
+    })
 }
 
 /// Returns a key as operators see it: everything but its text.
@@ -127,18 +110,10 @@ fn to_view(
     } else {
         KeyState::Expired
     };
-    KeyView {
-        id: key.id,
-        kind: key.kind,
+    view! { KeyView from key: id, kind, role, label, hint, created_at, expires_at, revoked_at,
+        last_used_at;
         workspace,
         partner,
-        role: key.role,
-        label: key.label,
-        hint: key.hint,
-        state,
-        created_at: key.created_at,
-        expires_at: key.expires_at,
-        revoked_at: key.revoked_at,
-        last_used_at: key.last_used_at,
+        state
     }
 }

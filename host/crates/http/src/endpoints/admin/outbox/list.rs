@@ -1,22 +1,7 @@
-//! `GET /admin/v1/outbox?instance=&conversation=&contact=&state=&before=&limit=`, newest first: outgoing
-//! and incoming messages.
-
-use hyper::StatusCode;
-use serde_json::json;
-
 use super::parse_id;
-use crate::call::Call;
-use crate::endpoints::admin::{
-    contacts, instances,
-    request::{last_of_full, page_limit},
-};
-use crate::error::ApiError;
-use crate::openapi::operation::describe;
-use crate::reply::{self, ApiResponse};
-use crate::terms::{one_of, word};
+use crate::endpoints::admin::prelude::*;
+use crate::endpoints::admin::{contacts, instances};
 use leadhost_admin_api::outbox::{MessageView, Messages};
-use leadhost_domain::id::ContactId;
-use leadhost_domain::limits;
 use leadhost_domain::message::MessageState;
 use leadhost_store::{OutboxFilter, OutboxMessage};
 
@@ -46,48 +31,28 @@ describe!(list, |operation| operation
     .paged("messages")
     .answers::<Messages>(200, "A page of messages.")
     .refuses(&[400, 404, 409]));
-pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
+pub async fn list(call: &Call<'_>) -> ApiResult {
     let filter = filter(call).await?;
     let messages = call.http.core.store.outbox(&filter).await?;
     let next = last_of_full(&messages, filter.limit).map(|message| message.id);
     let messages = messages.into_iter().map(to_view).collect();
-    reply::json(StatusCode::OK, &Messages { messages, next })
+    reply::ok(&Messages { messages, next })
 }
 
 fn to_view(message: OutboxMessage) -> MessageView {
-    MessageView {
-        id: message.id,
-        workspace_id: message.workspace_id,
-        conversation_id: message.conversation_id,
-        contact_id: message.contact_id,
-        contact_name: message.contact_name,
-        phone_number: message.phone_number,
-        instance_id: message.instance_id,
-        created_at: message.created_at,
-        actor: message.actor,
-        kind: message.kind,
-        content: message.content,
-        metadata: message.metadata,
-        delivered_at: message.delivered_at,
-        read_at: message.read_at,
-        ran: message.ran,
-        next_attempt_at: message.next_attempt_at,
-    }
+    view! { MessageView from message: id, workspace_id, conversation_id, contact_id, contact_name,
+    phone_number, instance_id, created_at, actor, kind, content, metadata, delivered_at,
+    read_at, ran, next_attempt_at }
 }
 
-async fn filter(call: &Call<'_>) -> Result<OutboxFilter, ApiError> {
+async fn filter(call: &Call<'_>) -> ApiResult<OutboxFilter> {
     let query = call.query();
     let mut filter = OutboxFilter {
         limit: page_limit(&query)?,
         ..OutboxFilter::default()
     };
-    if let Some(word) = query.filled(&["state"]) {
-        let state = MessageState::from_text(word).ok_or_else(|| {
-            let words = MessageState::ALL.map(MessageState::as_str).join(", ");
-            ApiError::BadRequest(format!("`state={word}` is not a state; there are {words}."))
-        })?;
-        filter.state = Some(state);
-    }
+    let words = (MessageState::ALL, MessageState::as_str as fn(_) -> _);
+    filter.state = query.word("state", "a state", words)?;
     if let Some(text) = query.filled(&["instance"]) {
         let agent = instances::find(&call.http.core.store, text).await?.agent;
         filter.workspace = Some(agent.workspace);
@@ -116,7 +81,7 @@ async fn contacts_of(
     call: &Call<'_>,
     filter: &OutboxFilter,
     text: &str,
-) -> Result<Vec<ContactId>, ApiError> {
+) -> ApiResult<Vec<ContactId>> {
     if let Ok(id) = text.parse() {
         return Ok(vec![id]);
     }

@@ -8,19 +8,15 @@ pub mod resolve;
 pub mod resolve_many;
 pub mod status;
 
-use std::sync::Arc;
-
-use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::call::Call;
-use crate::error::ApiError;
+use crate::endpoints::admin::prelude::*;
 use leadhost_admin_api::outbox::SimulatedEvent;
 use leadhost_domain::connection::{Connection, ConnectionKind};
 use leadhost_domain::id::MessageId;
 use leadhost_pipeline::connections::webhook_path;
 use leadhost_pipeline::intake::{self, Address, InboundRequest, Received};
-use leadhost_store::{DeliveryOutcome, OutboxFilter, OutboxMessage, Store};
+use leadhost_store::{DeliveryOutcome, OutboxFilter, OutboxMessage};
 
 /// The adapter whose contacts can be simulated, and which makes no requests.
 pub const SANDBOX: &str = "sandbox";
@@ -28,7 +24,7 @@ pub const SANDBOX: &str = "sandbox";
 const SIMULATED: &str = "The event is processed like a webhook of the instance's provider. \
                       It needs an instance with the adapter `sandbox`; others are refused with 409.";
 
-fn parse_id(text: &str) -> Result<MessageId, ApiError> {
+fn parse_id(text: &str) -> ApiResult<MessageId> {
     text.parse().map_err(|_| unknown(text))
 }
 
@@ -38,8 +34,7 @@ fn unknown(text: &str) -> ApiError {
     ))
 }
 
-/// Finds one message by its id.
-async fn find(store: &Store, id: MessageId) -> Result<OutboxMessage, ApiError> {
+async fn find(store: &Store, id: MessageId) -> ApiResult<OutboxMessage> {
     // The newest message below the next id is the one with this id, if it exists.
     let next = Uuid::from_u128(id.0.as_u128().saturating_add(1));
     let filter = OutboxFilter {
@@ -54,8 +49,7 @@ async fn find(store: &Store, id: MessageId) -> Result<OutboxMessage, ApiError> {
         .ok_or_else(|| unknown(&id.to_string()))
 }
 
-/// Returns the channel that a message went through.
-async fn channel_of(store: &Store, message: &OutboxMessage) -> Result<Connection, ApiError> {
+async fn channel_of(store: &Store, message: &OutboxMessage) -> ApiResult<Connection> {
     let connections = store.connections(Some(message.workspace_id)).await?;
     connections
         .into_iter()
@@ -68,8 +62,7 @@ async fn channel_of(store: &Store, message: &OutboxMessage) -> Result<Connection
         })
 }
 
-/// Returns the sandbox that a message went through.
-async fn sandbox_of(store: &Store, message: &OutboxMessage) -> Result<Connection, ApiError> {
+async fn sandbox_of(store: &Store, message: &OutboxMessage) -> ApiResult<Connection> {
     let channel = channel_of(store, message).await?;
     if channel.plugin == SANDBOX {
         Ok(channel)
@@ -86,11 +79,7 @@ fn not_simulated(channel: &Connection) -> ApiError {
 }
 
 /// Takes an event in as the sandbox's webhook.
-async fn play(
-    call: &Call<'_>,
-    channel: &Connection,
-    event: Value,
-) -> Result<DeliveryOutcome, ApiError> {
+async fn play(call: &Call<'_>, channel: &Connection, event: Value) -> ApiResult<DeliveryOutcome> {
     let instance = channel.agent.ok_or_else(|| not_simulated(channel))?;
     let path = webhook_path(instance, &channel.id);
     let inbound = InboundRequest {
@@ -114,12 +103,8 @@ async fn play(
         sent: None,
         by_operator: false,
     };
-    let http = Arc::clone(call.http);
-    let work = call
-        .http
-        .core
-        .spawn(async move { intake::receive(&http.pipeline, inbound).await });
-    match work.await.map_err(ApiError::internal)?? {
+    let work = call.to_end(|http| async move { intake::receive(&http.pipeline, inbound).await });
+    match work.await?? {
         Received::Stored { outcome, .. } => Ok(outcome),
         Received::Rejected { delivery, message } => Err(ApiError::unprocessable(format!(
             "The sandbox refuses the event: {message}. It is stored as delivery {delivery}."
@@ -131,7 +116,6 @@ async fn play(
     }
 }
 
-/// Returns the outcome of a simulated event.
 fn simulated(outcome: DeliveryOutcome) -> SimulatedEvent {
     SimulatedEvent {
         delivery: outcome.delivery,

@@ -1,23 +1,16 @@
 //! `POST /admin/v1/outbox/reply {to, text, instance}`: simulates a contact of a sandbox who writes.
 //! `to` is a message of the conversation, or the contact's phone.
 
-use hyper::StatusCode;
-use serde_json::{Value, json};
-
 use super::{SANDBOX, find, not_simulated, play, sandbox_of, simulated};
-use crate::body::UnreadBody;
-use crate::call::Call;
-use crate::endpoints::admin::{instances, request::read_json};
-use crate::error::ApiError;
-use crate::openapi::operation::describe;
-use crate::reply::{self, ApiResponse};
+use crate::endpoints::admin::instances;
+use crate::endpoints::admin::prelude::*;
 use leadhost_admin_api::outbox::{ReplyRequest, SimulatedEvent};
 use leadhost_domain::connection::{Connection, ConnectionKind};
 use leadhost_domain::id::MessageId;
 use leadhost_domain::message::MessageState;
 use leadhost_domain::phone;
 use leadhost_pipeline::apply::DEFAULT_REGION;
-use leadhost_store::{OutboxFilter, Store};
+use leadhost_store::OutboxFilter;
 
 describe!(run, |operation| operation
     .summary("Simulates a contact of the sandbox who writes")
@@ -36,7 +29,7 @@ describe!(run, |operation| operation
     ])
     .answers::<SimulatedEvent>(200, "The event is stored.")
     .refuses(&[404, 409, 422]));
-pub async fn run(call: &Call<'_>, body: UnreadBody) -> Result<ApiResponse, ApiError> {
+pub async fn run(call: &Call<'_>, body: UnreadBody) -> ApiResult {
     let request: ReplyRequest = read_json(call, body).await?;
     if request.text.trim().is_empty() {
         return Err(ApiError::BadRequest(
@@ -53,14 +46,10 @@ pub async fn run(call: &Call<'_>, body: UnreadBody) -> Result<ApiResponse, ApiEr
         }
     };
     let outcome = play(call, &channel, event).await?;
-    reply::json(StatusCode::OK, &simulated(outcome))
+    reply::ok(&simulated(outcome))
 }
 
-async fn to_message(
-    store: &Store,
-    id: MessageId,
-    text: &str,
-) -> Result<(Connection, Value), ApiError> {
+async fn to_message(store: &Store, id: MessageId, text: &str) -> ApiResult<(Connection, Value)> {
     let message = find(store, id).await?;
     let channel = sandbox_of(store, &message).await?;
     let recipient = message.metadata.recipient_id.as_deref();
@@ -86,7 +75,7 @@ async fn to_message(
 
 /// Returns the sandbox that this phone writes to: the named one, the only one, or the one that
 /// wrote to it last.
-async fn by_phone(store: &Store, request: &ReplyRequest) -> Result<Connection, ApiError> {
+async fn by_phone(store: &Store, request: &ReplyRequest) -> ApiResult<Connection> {
     if let Some(text) = &request.instance {
         let instance = instances::find(store, text).await?;
         let channel = instance.channel()?;

@@ -1,17 +1,5 @@
-//! `POST /admin/v1/outbox/{message}/resolve {verdict}`: an operator decides about a message that
-//! waits or whose outcome is unknown: `send-again` (it was not sent) or `give-up`.
-
-use hyper::StatusCode;
-use serde_json::json;
-
 use super::{channel_of, find, parse_id};
-use crate::body::UnreadBody;
-use crate::call::Call;
-use crate::endpoints::admin::request::read_json;
-use crate::error::ApiError;
-use crate::openapi::operation::describe;
-use crate::reply::{self, ApiResponse};
-use crate::state::Http;
+use crate::endpoints::admin::prelude::*;
 use leadhost_admin_api::outbox::{ResolveRequest, Resolved, Verdict};
 use leadhost_store::{self as store, OutboxMessage, Resolution, Write, WriteOutcome};
 
@@ -20,7 +8,7 @@ describe!(resolve, |operation| operation
     .takes::<ResolveRequest>(&[("again", "It was not sent", json!({"verdict": "send-again"}))])
     .answers::<Resolved>(200, "The message after that.")
     .refuses(&[404, 409]));
-pub async fn resolve(call: &Call<'_>, id: &str, body: UnreadBody) -> Result<ApiResponse, ApiError> {
+pub async fn resolve(call: &Call<'_>, id: &str, body: UnreadBody) -> ApiResult {
     let request: ResolveRequest = read_json(call, body).await?;
     let http = call.http;
     let id = parse_id(id)?;
@@ -33,15 +21,10 @@ pub async fn resolve(call: &Call<'_>, id: &str, body: UnreadBody) -> Result<ApiR
     let resolved = settle(http, &message, request.verdict).await?;
     http.pipeline.wake();
     call.audit(json!({ "state": resolved.state }));
-    reply::json(StatusCode::OK, &resolved)
+    reply::ok(&resolved)
 }
 
-/// Writes a decision about a message.
-pub async fn settle(
-    http: &Http,
-    message: &OutboxMessage,
-    verdict: Verdict,
-) -> Result<Resolved, ApiError> {
+pub async fn settle(http: &Http, message: &OutboxMessage, verdict: Verdict) -> ApiResult<Resolved> {
     let verdict = match verdict {
         Verdict::GiveUp => store::MessageVerdict::GiveUp,
         Verdict::SendAgain => {

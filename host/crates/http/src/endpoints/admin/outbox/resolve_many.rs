@@ -2,28 +2,16 @@
 //! outcome is unknown. The request names each of them, so it resolves what the operator saw and
 //! nothing that came since.
 
-use std::sync::Arc;
 use std::time::Instant;
-
-use hyper::StatusCode;
-use serde_json::json;
 
 use super::find;
 use super::resolve::settle;
-use crate::body::UnreadBody;
-use crate::call::Call;
-use crate::endpoints::admin::request::read_json;
-use crate::error::ApiError;
-use crate::openapi::operation::describe;
-use crate::reply::{self, ApiResponse};
-use crate::state::Http;
+use crate::endpoints::admin::prelude::*;
 use leadhost_admin_api::outbox::{
     RefusedMessage, ResolveManyRequest, Resolved, ResolvedMany, Verdict,
 };
 use leadhost_domain::id::MessageId;
-use leadhost_domain::limits;
 use leadhost_domain::message::MessageState;
-use leadhost_store::StoreError;
 
 describe!(resolve, |operation| {
     operation
@@ -40,7 +28,7 @@ describe!(resolve, |operation| {
         .answers::<ResolvedMany>(200, "The results, counted by state.")
         .refuses(&[400])
 });
-pub async fn resolve(call: &Call<'_>, body: UnreadBody) -> Result<ApiResponse, ApiError> {
+pub async fn resolve(call: &Call<'_>, body: UnreadBody) -> ApiResult {
     let request: ResolveManyRequest = read_json(call, body).await?;
     let named = request.messages.len();
     if named == 0 || named > limits::RESOLVED_AT_ONCE {
@@ -50,13 +38,10 @@ pub async fn resolve(call: &Call<'_>, body: UnreadBody) -> Result<ApiResponse, A
         )));
     }
     // Goes on to its end even if the operator hangs up.
-    let http = Arc::clone(call.http);
     let verdict = request.verdict;
-    let running = call
-        .http
-        .core
-        .spawn(async move { run(&http, &request).await });
-    let run = running.await.map_err(ApiError::internal)?;
+    let run = call
+        .to_end(|http| async move { run(&http, &request).await })
+        .await?;
     call.audit(json!({
         "verdict": verdict,
         "messages": run.resolved,
@@ -68,7 +53,7 @@ pub async fn resolve(call: &Call<'_>, body: UnreadBody) -> Result<ApiResponse, A
         call.audit_partly_done();
         return Err(error.into());
     }
-    reply::json(StatusCode::OK, &run.answer)
+    reply::ok(&run.answer)
 }
 
 /// The work that a request had done when it ended.
@@ -76,7 +61,6 @@ pub async fn resolve(call: &Call<'_>, body: UnreadBody) -> Result<ApiResponse, A
 struct ResolveRun {
     answer: ResolvedMany,
     resolved: Vec<MessageId>,
-    /// The failure of the store that ended it.
     failure: Option<StoreError>,
 }
 
@@ -114,8 +98,7 @@ async fn run(http: &Http, request: &ResolveManyRequest) -> ResolveRun {
     run
 }
 
-/// Resolves one message whose outcome is unknown.
-async fn unknown_one(http: &Http, id: MessageId, verdict: Verdict) -> Result<Resolved, ApiError> {
+async fn unknown_one(http: &Http, id: MessageId, verdict: Verdict) -> ApiResult<Resolved> {
     let message = find(&http.core.store, id).await?;
     if message.metadata.status != MessageState::Unknown.as_str() {
         return Err(ApiError::conflict(format!(

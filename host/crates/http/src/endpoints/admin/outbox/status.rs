@@ -1,16 +1,5 @@
-//! `POST /admin/v1/outbox/{message}/status {status}`: simulates a status report of a sandbox's
-//! message.
-
-use hyper::StatusCode;
-use serde_json::{Value, json};
-
 use super::{find, parse_id, play, sandbox_of, simulated};
-use crate::body::UnreadBody;
-use crate::call::Call;
-use crate::endpoints::admin::request::read_json;
-use crate::error::ApiError;
-use crate::openapi::operation::describe;
-use crate::reply::{self, ApiResponse};
+use crate::endpoints::admin::prelude::*;
 use leadhost_admin_api::outbox::{SimulatedEvent, StatusRequest};
 use leadhost_store::OutboxMessage;
 
@@ -20,7 +9,7 @@ describe!(status, |operation| operation
     .takes::<StatusRequest>(&[("read", "It was read", json!({"status": "read"}))])
     .answers::<SimulatedEvent>(200, "The event is stored.")
     .refuses(&[404, 409, 422]));
-pub async fn status(call: &Call<'_>, id: &str, body: UnreadBody) -> Result<ApiResponse, ApiError> {
+pub async fn status(call: &Call<'_>, id: &str, body: UnreadBody) -> ApiResult {
     let request: StatusRequest = read_json(call, body).await?;
     if !StatusRequest::WORDS.contains(&request.status.as_str()) {
         return Err(ApiError::BadRequest(format!(
@@ -33,7 +22,7 @@ pub async fn status(call: &Call<'_>, id: &str, body: UnreadBody) -> Result<ApiRe
     let message = find(store, parse_id(id)?).await?;
     let channel = sandbox_of(store, &message).await?;
     let outcome = play(call, &channel, event(&message, &request.status)).await?;
-    reply::json(StatusCode::OK, &simulated(outcome))
+    reply::ok(&simulated(outcome))
 }
 
 fn event(message: &OutboxMessage, status: &str) -> Value {

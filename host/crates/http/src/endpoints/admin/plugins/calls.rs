@@ -1,15 +1,5 @@
-//! `GET /admin/v1/plugins/{name}/calls?period=hour|day|week`: the outcomes of the calls of each version, and what they
-//! needed on this host.
-
-use std::collections::BTreeMap;
-
-use hyper::StatusCode;
-
-use crate::call::Call;
 use crate::endpoints::admin::activity::{PeriodSlots, period};
-use crate::error::ApiError;
-use crate::openapi::operation::describe;
-use crate::reply::{self, ApiResponse};
+use crate::endpoints::admin::prelude::*;
 use leadhost_admin_api::plugin_calls::{AllowedPerCall, PluginCallHistory, VersionCallHistory};
 use leadhost_plugin::{CallCounts, VersionCalls};
 
@@ -21,7 +11,7 @@ describe!(show, |operation| {
         .answers::<PluginCallHistory>(200, "The calls on this host.")
         .refuses(&[400, 404])
 });
-pub async fn show(call: &Call<'_>, name: &str) -> Result<ApiResponse, ApiError> {
+pub async fn show(call: &Call<'_>, name: &str) -> ApiResult {
     let period = period(&call.query())?;
     let core = &call.http.core;
     let stored = core.store.plugins().await?;
@@ -35,7 +25,7 @@ pub async fn show(call: &Call<'_>, name: &str) -> Result<ApiResponse, ApiError> 
     let mut versions: Vec<_> = all.iter().filter_map(|one| view(one, &slots)).collect();
     versions.sort_by(|a, b| b.calls.cmp(&a.calls).then_with(|| a.digest.cmp(&b.digest)));
     let config = &core.config.plugins;
-    let answer = PluginCallHistory {
+    reply::ok(&PluginCallHistory {
         host: call.http.pipeline.fleet.name().to_owned(),
         counted_since: core.plugins.calls_counted_since(),
         period,
@@ -47,8 +37,7 @@ pub async fn show(call: &Call<'_>, name: &str) -> Result<ApiResponse, ApiError> 
             output_bytes: (config.output_mib as u64) << 20,
         },
         versions,
-    };
-    reply::json(StatusCode::OK, &answer)
+    })
 }
 
 /// Returns the calls of a version. `None` if it was not called in this time.

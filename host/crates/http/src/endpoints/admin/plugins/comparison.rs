@@ -1,10 +1,7 @@
-//! Comparisons of versions as the answers show them.
-
 use leadhost_admin_api::plugins::{ComparedVersion, SendDifferences, VerifiedCost, VerifiedPlugin};
 use leadhost_pipeline::deploy::Verified;
 use leadhost_pipeline::verify::Tally;
 
-/// Returns the answer about a comparison.
 pub fn to_view(verified: Verified) -> VerifiedPlugin {
     let Verified {
         candidate,
@@ -43,16 +40,10 @@ pub fn to_view(verified: Verified) -> VerifiedPlugin {
     }
 }
 
-/// Returns the differences of sends.
 pub fn send_differences(tally: Tally) -> SendDifferences {
     let all = tally.differences;
-    SendDifferences {
-        compared: all.compared,
-        same: all.same,
-        changed: tally.harm.changed,
-        newly_failing: all.newly_failing,
-        no_longer_failing: all.no_longer_failing,
-        items: all.items,
-        fields: all.fields,
+    view! { SendDifferences from all: compared, same, newly_failing, no_longer_failing, items,
+        fields;
+        changed: tally.harm.changed
     }
 }

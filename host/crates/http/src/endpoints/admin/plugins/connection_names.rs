@@ -1,14 +1,9 @@
-//! The names of connections, beside which a plugin's circuits and comparisons are shown.
-
-use std::collections::HashMap;
-
-use crate::error::ApiError;
+use crate::endpoints::admin::prelude::*;
 use leadhost_domain::connection::Connection;
-use leadhost_domain::workspace::{Workspace, name_in_workspace};
-use leadhost_store::Store;
+use leadhost_domain::workspace::name_in_workspace;
 
 /// Returns the names of connections by id, as `leadhost connection list` shows them.
-pub async fn connection_names(store: &Store) -> Result<HashMap<String, String>, ApiError> {
+pub async fn connection_names(store: &Store) -> ApiResult<HashMap<String, String>> {
     let workspaces = store.workspaces().await?;
     let named = |connection: Connection| {
         let of_it = |workspace: &&Workspace| workspace.id == connection.workspace;

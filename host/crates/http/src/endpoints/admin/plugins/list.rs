@@ -1,17 +1,8 @@
-//! `GET /admin/v1/plugins`: every stored version, which of them serve on this host and on the
-//! others, and recent refusals.
-
+use crate::endpoints::admin::prelude::*;
 use crate::endpoints::admin::status::host_view;
-use std::collections::{BTreeMap, HashMap};
-
-use hyper::StatusCode;
 
 use super::connection_names::connection_names;
 use super::rollout;
-use crate::call::Call;
-use crate::error::ApiError;
-use crate::openapi::operation::describe;
-use crate::reply::{self, ApiResponse};
 use leadhost_admin_api::plugins::{
     CircuitView, PluginList, PluginVersion, PluginView, RefusalView, VersionState,
 };
@@ -24,7 +15,7 @@ describe!(list, |operation| operation
     .summary("Lists the stored versions of all plugins")
     .describe("It also shows which hosts serve them, and which files were refused.")
     .answers::<PluginList>(200, "All plugins, by name."));
-pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
+pub async fn list(call: &Call<'_>) -> ApiResult {
     let store = &call.http.core.store;
     let hosts = store.hosts().await?;
     let activations = store.activations().await?;
@@ -75,7 +66,7 @@ pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
         // The service takes no files any more, so nothing can correct them.
         false => Vec::new(),
     };
-    let list = PluginList {
+    reply::ok(&PluginList {
         plugins,
         refusals: refusals
             .into_iter()
@@ -83,8 +74,7 @@ pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
             .map(refusal_view)
             .collect(),
         hosts: hosts.into_iter().map(host_view).collect(),
-    };
-    reply::json(StatusCode::OK, &list)
+    })
 }
 
 fn circuits(
@@ -95,16 +85,13 @@ fn circuits(
     let of_these = |open: &&OpenCircuit| records.iter().any(|record| record.digest == open.digest);
     open.iter()
         .filter(of_these)
-        .map(|open| CircuitView {
-            digest: open.digest.clone(),
-            connection: open.lane.clone(),
-            name: names.get(&open.lane).cloned(),
-            function: open.function,
-            inline_only: open.inline_only,
-            reason: open.reason.clone(),
-            failures: open.failures,
-            since: open.since,
-            until: open.until,
+        .map(|open| {
+            view! { CircuitView from open: function, inline_only, failures, since, until;
+                digest: open.digest.clone(),
+                connection: open.lane.clone(),
+                name: names.get(&open.lane).cloned(),
+                reason: open.reason.clone()
+            }
         })
         .collect()
 }
@@ -115,36 +102,17 @@ fn version(record: PluginRecord, activation: Option<&Activation>) -> PluginVersi
         Some(one) if one.previous.as_ref() == Some(&record.digest) => VersionState::Previous,
         _ => VersionState::Stored,
     };
-    PluginVersion {
+    view! { PluginVersion from record: digest, contract, bytes, golden, origin, publisher,
+        stored_at;
         state,
         kind: record.kind(),
         version: record.description.version,
-        digest: record.digest,
         summary: record.description.summary,
-        contract: record.contract,
-        bytes: record.bytes,
-        golden: record.golden,
-        origin: record.origin,
-        publisher: record.publisher,
-        stored_at: record.stored_at,
         secrets: record.description.secrets,
-        hosts: record.description.hosts,
+        hosts: record.description.hosts
     }
 }
 
 fn refusal_view(refusal: PluginRefusal) -> RefusalView {
-    let PluginRefusal {
-        origin,
-        digest,
-        plugin: _,
-        reason,
-        at,
-        overtaken_at: _,
-    } = refusal;
-    RefusalView {
-        origin,
-        digest,
-        reason,
-        at,
-    }
+    view! { RefusalView from refusal: origin, digest, reason, at }
 }

@@ -1,5 +1,3 @@
-//! Plugins: their list, upload, activation, rollback and removal.
-
 pub mod calls;
 pub mod comparison;
 mod connection_names;

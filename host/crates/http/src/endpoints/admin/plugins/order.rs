@@ -1,25 +1,16 @@
 //! An order about a version: its query, its component and the words that it accepts, with their row of the audit.
 
-use serde_json::{Value, json};
-
 use super::outcome::refusal;
-use crate::auth::AdminCaller;
-use crate::body::UnreadBody;
-use crate::call::Call;
+use crate::endpoints::admin::prelude::*;
 use crate::endpoints::admin::request::needs;
-use crate::error::ApiError;
-use crate::openapi::operation::Operation;
-use crate::state::Http;
 use leadhost_domain::accept::AcceptWord;
 use leadhost_domain::audit_text::reason;
 use leadhost_domain::key::Role;
-use leadhost_domain::limits;
-use leadhost_domain::plugin::Digest;
 use leadhost_pipeline::deploy::{AcceptedWords, Concern, DeployError};
 use leadhost_store::PluginRecord;
 
 /// Returns the one stored version of this plugin whose digest has this beginning.
-pub async fn whole(http: &Http, name: &str, start: &str) -> Result<PluginRecord, ApiError> {
+pub async fn whole(http: &Http, name: &str, start: &str) -> ApiResult<PluginRecord> {
     if start.len() < Digest::SHORTEST {
         return Err(ApiError::BadRequest(format!(
             "`{start}` is too short for a digest: give at least {} characters of that of the version, which `leadhost plugin list` shows.",
@@ -46,14 +37,12 @@ pub async fn whole(http: &Http, name: &str, start: &str) -> Result<PluginRecord,
     }
 }
 
-/// Reads the bytes of a component.
-pub async fn component(call: &Call<'_>, body: UnreadBody) -> Result<Vec<u8>, ApiError> {
+pub async fn component(call: &Call<'_>, body: UnreadBody) -> ApiResult<Vec<u8>> {
     let limit = call.http.core.config.plugins.component_mib << 20;
     let body = body.read(call.http, limit).await?;
     Ok(body.bytes.to_vec())
 }
 
-/// Describes the body that [`component`] reads.
 pub fn takes_component(operation: Operation<'_>) -> Operation<'_> {
     refuses_component(
         operation.takes_content(&json!({"application/wasm": {"schema": {
@@ -115,7 +104,6 @@ pub fn refuses_concerns<'s>(
     )
 }
 
-/// Describes the refusals of an activation.
 pub fn refuses_activation(operation: Operation<'_>) -> Operation<'_> {
     refuses_concerns(
         refuses_component(operation),
@@ -130,7 +118,7 @@ pub fn refuses_activation(operation: Operation<'_>) -> Operation<'_> {
 pub async fn while_wanted<T>(
     call: &Call<'_>,
     work: impl Future<Output = Result<T, DeployError>>,
-) -> Result<T, ApiError> {
+) -> ApiResult<T> {
     let work = Box::pin(work);
     tokio::select! {
         done = work => done.map_err(refusal),
@@ -147,7 +135,7 @@ pub fn accepted<'a>(
     call: &Call<'_>,
     caller: &AdminCaller,
     words: impl IntoIterator<Item = &'a str>,
-) -> Result<AcceptedWords, ApiError> {
+) -> ApiResult<AcceptedWords> {
     let accept: AcceptedWords = words
         .into_iter()
         .map(AcceptWord::parse)

@@ -1,10 +1,6 @@
-//! The answers to an activation: the version that serves now, or why it is refused.
-
-use std::time::Duration;
-
 use super::comparison;
-use crate::error::{ApiError, ConflictDetails, UnprocessableDetails};
-use crate::state::Http;
+use crate::endpoints::admin::prelude::*;
+use crate::error::{ConflictDetails, UnprocessableDetails};
 use leadhost_admin_api::plugins::{DeployedPlugin, RefusedActivation, RefusedComponent};
 use leadhost_domain::accept::AcceptWord;
 use leadhost_pipeline::deploy::{Activated, DeployError};
@@ -12,13 +8,11 @@ use leadhost_pipeline::fleet::FleetError;
 use leadhost_plugin::LoadError;
 use leadhost_store::PluginRecord;
 
-/// Returns the answer to an activation.
-pub async fn activated(http: &Http, activated: Activated) -> Result<DeployedPlugin, ApiError> {
+pub async fn activated(http: &Http, activated: Activated) -> ApiResult<DeployedPlugin> {
     let record = http.core.store.plugin(&activated.activation.digest).await?;
     Ok(to_view(activated, record))
 }
 
-/// Returns an activation as the response shows it.
 pub fn to_view(activated: Activated, record: Option<PluginRecord>) -> DeployedPlugin {
     let Activated {
         activation,

@@ -1,13 +1,3 @@
-//! `POST /admin/v1/plugins/{name}/rollout` starts a rollout of a stored version, `GET` shows the
-//! last one, `GET /admin/v1/rollouts` that of each plugin, and `PATCH` with `{change}` pauses, resumes, promotes or aborts it.
-
-use std::collections::HashMap;
-use std::sync::Arc;
-use std::time::Duration;
-
-use hyper::StatusCode;
-use serde_json::{Value, json};
-
 use super::connection_names::connection_names;
 use super::order::{refuses_component, refuses_concerns};
 use super::{
@@ -15,22 +5,14 @@ use super::{
     order::{accepted, audit_accepted, while_wanted, whole},
     outcome::refusal,
 };
-use crate::auth::AdminCaller;
-use crate::body::UnreadBody;
-use crate::call::Call;
 use crate::endpoints::admin::audit::actor;
 use crate::endpoints::admin::outbox::SANDBOX;
-use crate::endpoints::admin::request::read_json;
-use crate::error::ApiError;
-use crate::openapi::operation::describe;
-use crate::reply::{self, ApiResponse};
+use crate::endpoints::admin::prelude::*;
 use leadhost_admin_api::open_rollouts::{OpenRollout, RolloutVersion};
 use leadhost_admin_api::rollouts::{
     CheckDifferences, RolledBack, RolloutChangeRequest, RolloutConnection, RolloutList,
     RolloutRequest, RolloutView,
 };
-use leadhost_domain::limits;
-use leadhost_domain::plugin::Digest;
 use leadhost_domain::rollout::{Rollout, RolloutMode, RolloutPlan, RolloutStage};
 use leadhost_domain::time::{self, whole_seconds};
 use leadhost_pipeline::deploy::rollout::{self, RolloutOrder, RolloutStatus, StartedRollout};
@@ -86,7 +68,7 @@ pub async fn start(
     caller: &AdminCaller,
     name: &str,
     body: UnreadBody,
-) -> Result<ApiResponse, ApiError> {
+) -> ApiResult {
     let request: RolloutRequest = read_json(call, body).await?;
     let digest = whole(call.http, name, &request.digest).await?.digest;
     call.audit(json!({ "digest": digest, "mode": request.mode }));
@@ -132,14 +114,14 @@ describe!(show, |operation| {
         .answers::<RolloutView>(200, "How it stands.")
         .refuses(&[404])
 });
-pub async fn show(call: &Call<'_>, name: &str) -> Result<ApiResponse, ApiError> {
+pub async fn show(call: &Call<'_>, name: &str) -> ApiResult {
     let status = rollout::status::latest(&call.http.pipeline, name).await?;
     let status = status.ok_or_else(|| {
         ApiError::NotFound(format!(
             "There was no rollout of `{name}`; `leadhost plugin list` shows the plugins."
         ))
     })?;
-    reply::json(StatusCode::OK, &to_view(call, status, None).await?)
+    reply::ok(&to_view(call, status, None).await?)
 }
 
 describe!(list, |operation| operation
@@ -149,13 +131,13 @@ describe!(list, |operation| operation
         200,
         "The rollouts, by the names of their plugins."
     ));
-pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
+pub async fn list(call: &Call<'_>) -> ApiResult {
     let mut rollouts = Vec::new();
     for last in call.http.core.store.rollouts().await? {
         let status = rollout::status::load(&call.http.pipeline, last).await?;
         rollouts.push(to_view(call, status, None).await?);
     }
-    reply::json(StatusCode::OK, &RolloutList { rollouts })
+    reply::ok(&RolloutList { rollouts })
 }
 
 describe!(change, |operation| {
@@ -174,25 +156,20 @@ pub async fn change(
     caller: &AdminCaller,
     name: &str,
     body: UnreadBody,
-) -> Result<ApiResponse, ApiError> {
+) -> ApiResult {
     let request: RolloutChangeRequest = read_json(call, body).await?;
     call.audit(json!({ "change": request.change }));
     let rollouts = call.http.core.store.rollouts().await?;
     if let Some(before) = rollouts.iter().find(|one| one.name == name) {
         call.audit(json!({ "candidate": before.candidate, "before": audited_state(before) }));
     }
-    let (http, name, by) = (Arc::clone(call.http), name.to_owned(), actor(call, caller));
-    let changed =
-        async move { rollout::operate::change(&http.pipeline, &name, request.change, &by).await };
-    let status = call
-        .http
-        .core
-        .spawn(changed)
-        .await
-        .map_err(ApiError::internal)?
-        .map_err(refusal)?;
+    let (name, by) = (name.to_owned(), actor(call, caller));
+    let changed = call.to_end(|http| async move {
+        rollout::operate::change(&http.pipeline, &name, request.change, &by).await
+    });
+    let status = changed.await?.map_err(refusal)?;
     call.audit(json!({ "after": audited_state(&status.rollout) }));
-    reply::json(StatusCode::OK, &to_view(call, status, None).await?)
+    reply::ok(&to_view(call, status, None).await?)
 }
 
 /// Returns what an operator's change can change, for the audit.
@@ -200,8 +177,7 @@ fn audited_state(rollout: &Rollout) -> Value {
     json!({ "stage": rollout.stage, "percent": rollout.share(), "paused": rollout.paused })
 }
 
-/// Returns the open rollouts, by plugin.
-pub async fn open(call: &Call<'_>) -> Result<HashMap<String, OpenRollout>, ApiError> {
+pub async fn open(call: &Call<'_>) -> ApiResult<HashMap<String, OpenRollout>> {
     let core = &call.http.core;
     let now = core.clock.now();
     let mut open = HashMap::new();
@@ -224,8 +200,7 @@ pub async fn open(call: &Call<'_>) -> Result<HashMap<String, OpenRollout>, ApiEr
     Ok(open)
 }
 
-/// Reads the plan, with its defaults.
-fn plan(request: &RolloutRequest) -> Result<RolloutPlan, ApiError> {
+fn plan(request: &RolloutRequest) -> ApiResult<RolloutPlan> {
     if let Some(fault) = request.fault() {
         return Err(ApiError::BadRequest(format!("{fault}.")));
     }
@@ -253,7 +228,7 @@ async fn to_view(
     call: &Call<'_>,
     status: RolloutStatus,
     verified: Option<Box<Verified>>,
-) -> Result<RolloutView, ApiError> {
+) -> ApiResult<RolloutView> {
     let core = &call.http.core;
     let drift = status.drift(&core.config.verify);
     let step_compared = status.step_compared();
@@ -278,57 +253,51 @@ async fn to_view(
         false => connection_names(core.store.as_ref()).await?,
     };
     let connections = tally.connections.into_iter();
-    Ok(RolloutView {
-        rolled_back: None,
-        percent: match rollout.stage {
-            RolloutStage::Verified => 0,
-            _ => rollout.percent(),
+    Ok(
+        view! { RolloutView from rollout: name, stage, paused, plan, generation, started_by,
+            started_at, stage_at, why;
+            rolled_back: None,
+            percent: match rollout.stage {
+                RolloutStage::Verified => 0,
+                _ => rollout.percent(),
+            },
+            spent_seconds: spent.as_secs(),
+            step_compared,
+            waits_for,
+            warning,
+            candidate,
+            stable,
+            deliveries: tally.differences,
+            served: seen.served,
+            saved: seen.saved,
+            dropped: seen.dropped,
+            waiting: seen.waiting,
+            stable_us: mean.map(|mean| micros(mean.stable)),
+            candidate_us: mean.map(|mean| micros(mean.candidate)),
+            stable_bytes: mean_memory(seen.stable_bytes),
+            candidate_bytes: mean_memory(seen.candidate_bytes),
+            sends: (sends.differences.compared > 0).then(|| comparison::send_differences(sends)),
+            checks: (checks.compared > 0).then_some(CheckDifferences {
+                compared: checks.compared,
+                refused: checks.newly_failing,
+            }),
+            connections: connections
+                .map(|(connection_id, counts)| RolloutConnection {
+                    name: names.get(&connection_id.to_string()).cloned(),
+                    connection_id,
+                    counts,
+                })
+                .collect(),
+            drift,
+            hosts,
+            behind,
+            verification: verified.map(|verified| comparison::to_view(*verified))
         },
-        spent_seconds: spent.as_secs(),
-        step_compared,
-        waits_for,
-        warning,
-        name: rollout.name,
-        candidate,
-        stable,
-        stage: rollout.stage,
-        paused: rollout.paused,
-        plan: rollout.plan,
-        generation: rollout.generation,
-        started_by: rollout.started_by,
-        started_at: rollout.started_at,
-        stage_at: rollout.stage_at,
-        why: rollout.why,
-        deliveries: tally.differences,
-        served: seen.served,
-        saved: seen.saved,
-        dropped: seen.dropped,
-        waiting: seen.waiting,
-        stable_us: mean.map(|mean| micros(mean.stable)),
-        candidate_us: mean.map(|mean| micros(mean.candidate)),
-        stable_bytes: mean_memory(seen.stable_bytes),
-        candidate_bytes: mean_memory(seen.candidate_bytes),
-        sends: (sends.differences.compared > 0).then(|| comparison::send_differences(sends)),
-        checks: (checks.compared > 0).then_some(CheckDifferences {
-            compared: checks.compared,
-            refused: checks.newly_failing,
-        }),
-        connections: connections
-            .map(|(connection_id, counts)| RolloutConnection {
-                name: names.get(&connection_id.to_string()).cloned(),
-                connection_id,
-                counts,
-            })
-            .collect(),
-        drift,
-        hosts,
-        behind,
-        verification: verified.map(|verified| comparison::to_view(*verified)),
-    })
+    )
 }
 
 /// Returns why an open rollout gets no traffic, or none that the candidate may serve.
-async fn traffic_warning(call: &Call<'_>, rollout: &Rollout) -> Result<Option<String>, ApiError> {
+async fn traffic_warning(call: &Call<'_>, rollout: &Rollout) -> ApiResult<Option<String>> {
     let name = &rollout.name;
     if !rollout.stage.is_open() {
         return Ok(None);
@@ -345,7 +314,7 @@ async fn traffic_warning(call: &Call<'_>, rollout: &Rollout) -> Result<Option<St
 
 const SANDBOX_WARNING: &str = "The sandbox makes no requests, so the candidate sends no message: both versions are compared on each, and the stable one sends it.";
 
-async fn version(call: &Call<'_>, digest: &Digest) -> Result<RolloutVersion, ApiError> {
+async fn version(call: &Call<'_>, digest: &Digest) -> ApiResult<RolloutVersion> {
     let record = call.http.core.store.plugin(digest).await?;
     Ok(RolloutVersion {
         version: record.map(|record| record.description.version),

@@ -1,52 +1,29 @@
 //! The operations whose body is a component: it is checked without a trace, or stored and activated.
 
-use std::sync::Arc;
-
-use hyper::StatusCode;
-use serde_json::json;
-
 use super::order::{refuses_activation, takes_component};
 use super::{
     order::{accepted, audit_accepted, component, while_wanted},
     outcome::{refusal, to_view},
 };
-use crate::auth::AdminCaller;
-use crate::body::UnreadBody;
-use crate::call::Call;
-use crate::endpoints::admin::request::flag;
-use crate::error::ApiError;
-use crate::openapi::operation::describe;
-use crate::query::Query;
-use crate::reply::{self, ApiResponse};
+use crate::endpoints::admin::prelude::*;
 use leadhost_admin_api::plugins::{CheckedPlugin, DeployedPlugin};
 use leadhost_domain::accept::AcceptWord;
-use leadhost_domain::limits;
-use leadhost_domain::plugin::Digest;
 use leadhost_pipeline::deploy::{self, ComponentOrigin};
 
 describe!(check, |operation| takes_component(operation)
     .summary("Tries a component as an activation would, and changes nothing")
     .answers::<CheckedPlugin>(200, "The component is usable."));
-pub async fn check(
-    call: &Call<'_>,
-    caller: &AdminCaller,
-    body: UnreadBody,
-) -> Result<ApiResponse, ApiError> {
+pub async fn check(call: &Call<'_>, caller: &AdminCaller, body: UnreadBody) -> ApiResult {
     let wasm = component(call, body).await?;
-    let http = Arc::clone(call.http);
     let origin = ComponentOrigin::upload(caller.key());
-    let report = while_wanted(call, deploy::check(&http.pipeline, wasm, origin)).await?;
-    let checked = CheckedPlugin {
-        name: report.description.name,
-        version: report.description.version,
-        digest: report.digest,
-        kind: report.kind,
-        contract: report.contract,
-        golden: report.golden,
-        publisher: report.publisher,
-        concerns: report.concerns,
-    };
-    reply::json(StatusCode::OK, &checked)
+    let report = while_wanted(call, deploy::check(&call.http.pipeline, wasm, origin)).await?;
+    reply::ok(
+        &view! { CheckedPlugin from report: digest, kind, contract, golden, publisher,
+            concerns;
+            name: report.description.name,
+            version: report.description.version
+        },
+    )
 }
 
 describe!(upload, |operation| {
@@ -59,19 +36,14 @@ describe!(upload, |operation| {
         .query("source", json!({"type": "string", "maxLength": limits::SOURCE_BYTES, "pattern": "^oci://[!-~]+@sha256:[!-~]*$"}), "The address in a registry from which the component was pulled, with the digest of its manifest. It becomes the version's `origin`.")
         .answers::<DeployedPlugin>(201, "The component is stored.")
 });
-pub async fn upload(
-    call: &Call<'_>,
-    caller: &AdminCaller,
-    body: UnreadBody,
-) -> Result<ApiResponse, ApiError> {
+pub async fn upload(call: &Call<'_>, caller: &AdminCaller, body: UnreadBody) -> ApiResult {
     let activate = flag(call, "activate")?;
     let query = call.query();
     let accept = accepted(call, caller, query.all("accept"))?;
     let source = source(&query)?;
     let wasm = component(call, body).await?;
-    let http = Arc::clone(call.http);
     let origin = ComponentOrigin::upload(caller.key()).from_registry(source);
-    let tried = deploy::try_out(&http.pipeline, wasm.clone(), activate);
+    let tried = deploy::try_out(&call.http.pipeline, wasm.clone(), activate);
     let tried = while_wanted(call, tried)
         .await
         .inspect_err(|_| call.audit(json!({ "digest": Digest::compute(&wasm) })))?;
@@ -84,14 +56,10 @@ pub async fn upload(
     if let Some(source) = source {
         call.audit(json!({ "source": source }));
     }
-    let deployed = call
-        .http
-        .core
-        .spawn(async move { deploy::admit(&http.pipeline, tried, wasm, origin, &accept).await });
-    let deployed = deployed
-        .await
-        .map_err(ApiError::internal)?
-        .map_err(refusal)?;
+    let deployed = call.to_end(|http| async move {
+        deploy::admit(&http.pipeline, tried, wasm, origin, &accept).await
+    });
+    let deployed = deployed.await?.map_err(refusal)?;
     let record = deployed.record;
     let activation = deployed.activation.as_ref();
     call.audit(json!({
@@ -118,7 +86,7 @@ pub async fn upload(
 }
 
 /// Reads the address in a registry from which the client has pulled the component.
-fn source<'q>(query: &'q Query<'_>) -> Result<Option<&'q str>, ApiError> {
+fn source<'q>(query: &'q Query<'_>) -> ApiResult<Option<&'q str>> {
     let Some(source) = query.get("source") else {
         return Ok(None);
     };

@@ -6,35 +6,18 @@
 //! is changed. `GET /admin/v1/plugins/verify` shows the progress of those that run on this host, also
 //! of those before an activation.
 
-use std::sync::Arc;
-use std::time::Duration;
-
-use hyper::StatusCode;
-use serde_json::json;
-
 use super::comparison::to_view;
 use super::order::{component, while_wanted, whole};
 use super::order::{refuses_component, takes_component};
-use crate::auth::AdminCaller;
-use crate::body::UnreadBody;
-use crate::call::Call;
-use crate::endpoints::admin::{
-    repairs,
-    request::{flag, moment, read_json},
-};
-use crate::error::ApiError;
-use crate::openapi::operation::{Operation, describe};
-use crate::reply::{self, ApiResponse};
-use crate::terms::word;
+use crate::endpoints::admin::prelude::*;
+use crate::endpoints::admin::repairs;
 use leadhost_admin_api::plugins::{
     ImpactRequest, RunningVerifications, VerificationView, VerifiedPlugin, VerifyRequest,
 };
-use leadhost_domain::limits;
 use leadhost_pipeline::deploy::rolled_back::is_discarded;
 use leadhost_pipeline::deploy::{self, ComponentOrigin};
 use leadhost_pipeline::verify::Choice;
 
-/// Describes what all comparisons read and answer.
 fn verification(operation: Operation<'_>) -> Operation<'_> {
     let whole = |most: u64, default: u64| json!({"type": "integer", "minimum": 1, "maximum": most, "default": default});
     operation
@@ -62,18 +45,14 @@ describe!(upload, |operation| takes_component(verification(operation))
     .summary(
         "Compares a component with the active version, and changes nothing"
     ));
-pub async fn upload(
-    call: &Call<'_>,
-    caller: &AdminCaller,
-    body: UnreadBody,
-) -> Result<ApiResponse, ApiError> {
+pub async fn upload(call: &Call<'_>, caller: &AdminCaller, body: UnreadBody) -> ApiResult {
     let (choice, budget) = bounds(call)?;
     let wasm = component(call, body).await?;
     let http = Arc::clone(call.http);
     let origin = ComponentOrigin::upload(caller.key());
     let verified = deploy::verify::component(&http.pipeline, wasm, origin, choice, budget);
     let verified = while_wanted(call, verified).await?;
-    reply::json(StatusCode::OK, &to_view(verified))
+    reply::ok(&to_view(verified))
 }
 
 describe!(stored, |operation| {
@@ -86,18 +65,14 @@ describe!(stored, |operation| {
         )])
         .refuses(&[404])
 });
-pub async fn stored(
-    call: &Call<'_>,
-    name: &str,
-    body: UnreadBody,
-) -> Result<ApiResponse, ApiError> {
+pub async fn stored(call: &Call<'_>, name: &str, body: UnreadBody) -> ApiResult {
     let (choice, budget) = bounds(call)?;
     let request: VerifyRequest = read_json(call, body).await?;
     let digest = whole(call.http, name, &request.digest).await?.digest;
     let http = Arc::clone(call.http);
     let verified = deploy::verify::stored(&http.pipeline, &digest, choice, budget);
     let verified = while_wanted(call, verified).await?;
-    reply::json(StatusCode::OK, &to_view(verified))
+    reply::ok(&to_view(verified))
 }
 
 describe!(impact, |operation| {
@@ -106,11 +81,7 @@ describe!(impact, |operation| {
         .takes::<ImpactRequest>(&[("short", "The beginning of a digest", json!({"digest": "9b0f7a3c5d2e", "against": null}))])
         .refuses(&[404, 409])
 });
-pub async fn impact(
-    call: &Call<'_>,
-    name: &str,
-    body: UnreadBody,
-) -> Result<ApiResponse, ApiError> {
+pub async fn impact(call: &Call<'_>, name: &str, body: UnreadBody) -> ApiResult {
     let (choice, budget) = bounds(call)?;
     let request: ImpactRequest = read_json(call, body).await?;
     let record = whole(call.http, name, &request.digest).await?;
@@ -131,7 +102,7 @@ pub async fn impact(
         other.previous = of_name.any(|one| one.previous.as_ref() == Some(&other.digest));
         other.discarded = is_discarded(&call.http.pipeline, &other.digest).await?;
     }
-    reply::json(StatusCode::OK, &view)
+    reply::ok(&view)
 }
 
 describe!(running, |operation| operation
@@ -140,7 +111,7 @@ describe!(running, |operation| operation
         200,
         "The comparisons that run now."
     ));
-pub async fn running(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
+pub async fn running(call: &Call<'_>) -> ApiResult {
     let running = call.http.pipeline.verifying.list();
     let views = running.iter().map(|one| VerificationView {
         name: one.name.clone(),
@@ -151,11 +122,10 @@ pub async fn running(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
         seconds_left: one.left().as_secs(),
     });
     let verifications = views.collect();
-    reply::json(StatusCode::OK, &RunningVerifications { verifications })
+    reply::ok(&RunningVerifications { verifications })
 }
 
-/// Reads which deliveries are converted, and for how long.
-fn bounds(call: &Call<'_>) -> Result<(Choice, Duration), ApiError> {
+fn bounds(call: &Call<'_>) -> ApiResult<(Choice, Duration)> {
     let query = call.query();
     let number = |name: &str, least: u64, most: u64, default: u64| {
         let Some(text) = query.filled(&[name]) else {

@@ -2,23 +2,12 @@
 //! remove one, and show the golden cases that one carries. A digest may be shortened as long as it names
 //! one version.
 
-use std::sync::Arc;
-
-use hyper::StatusCode;
 use leadhost_golden::Case;
-use serde_json::json;
 
 use super::order::{accepted, audit_accepted, while_wanted, whole};
 use super::order::{refuses_activation, refuses_component};
 use super::outcome::{activated, refusal};
-use crate::auth::AdminCaller;
-use crate::body::UnreadBody;
-use crate::call::Call;
-use crate::endpoints::admin::request::read_json;
-use crate::error::ApiError;
-use crate::openapi::operation::describe;
-use crate::reply::{self, ApiResponse};
-use crate::terms::word;
+use crate::endpoints::admin::prelude::*;
 use leadhost_admin_api::plugin_calls::{CarriedCase, CarriedCases};
 use leadhost_admin_api::plugins::{
     ActivateRequest, DeployedPlugin, RemovedPlugin, RollbackRequest,
@@ -44,27 +33,21 @@ pub async fn activate(
     caller: &AdminCaller,
     name: &str,
     body: UnreadBody,
-) -> Result<ApiResponse, ApiError> {
+) -> ApiResult {
     let request: ActivateRequest = read_json(call, body).await?;
     let digest = whole(call.http, name, &request.digest).await?.digest;
     call.audit(json!({ "digest": digest }));
     let accept = accepted(call, caller, request.accept.iter().map(String::as_str))?;
-    let http = Arc::clone(call.http);
-    let tried = deploy::try_stored(&http.pipeline, name, &digest);
+    let tried = deploy::try_stored(&call.http.pipeline, name, &digest);
     let tried = while_wanted(call, tried).await?;
-    let swapped = call
-        .http
-        .core
-        .spawn(async move { deploy::activate(&http.pipeline, tried, &accept).await });
-    let swapped = swapped
-        .await
-        .map_err(ApiError::internal)?
-        .map_err(refusal)?;
+    let swapped =
+        call.to_end(|http| async move { deploy::activate(&http.pipeline, tried, &accept).await });
+    let swapped = swapped.await?.map_err(refusal)?;
     call.audit(json!({ "previous": swapped.before }));
     audit_accepted(call, &swapped.accepted);
     let answer = activated(call.http, swapped).await?;
     call.audit(json!({ "version": answer.version }));
-    reply::json(StatusCode::OK, &answer)
+    reply::ok(&answer)
 }
 
 describe!(roll_back, |operation| {
@@ -84,26 +67,23 @@ pub async fn roll_back(
     caller: &AdminCaller,
     name: &str,
     body: UnreadBody,
-) -> Result<ApiResponse, ApiError> {
+) -> ApiResult {
     let request: RollbackRequest = read_json(call, body).await?;
     let accept = accepted(call, caller, request.accept.iter().map(String::as_str))?;
     let begun = call.audited().begun;
     let may_widen = caller.role() == Role::Admin;
-    let (http, name) = (Arc::clone(call.http), name.to_owned());
-    let swapped = call.http.core.spawn(async move {
+    let name = name.to_owned();
+    let swapped = call.to_end(|http| async move {
         deploy::rollback(&http.pipeline, &name, may_widen, &accept, begun).await
     });
-    let swapped = swapped
-        .await
-        .map_err(ApiError::internal)?
-        .map_err(refusal)?;
+    let swapped = swapped.await?.map_err(refusal)?;
     call.audit(json!({
         "digest": swapped.activation.digest,
         "previous": swapped.before,
     }));
     let answer = activated(call.http, swapped).await?;
     call.audit(json!({ "version": answer.version }));
-    reply::json(StatusCode::OK, &answer)
+    reply::ok(&answer)
 }
 
 describe!(remove, |operation| {
@@ -114,7 +94,7 @@ describe!(remove, |operation| {
         .refuses(&[400, 404])
         .refuses_with(409, "Something names the version: the message says what.", &[])
 });
-pub async fn remove(call: &Call<'_>, name: &str, digest: &str) -> Result<ApiResponse, ApiError> {
+pub async fn remove(call: &Call<'_>, name: &str, digest: &str) -> ApiResult {
     let version = whole(call.http, name, digest).await?;
     call.audit(json!({ "digest": version.digest, "version": version.description.version }));
     let removed = RemovedPlugin {
@@ -123,13 +103,9 @@ pub async fn remove(call: &Call<'_>, name: &str, digest: &str) -> Result<ApiResp
         digest: version.digest.clone(),
         removed: true,
     };
-    let http = Arc::clone(call.http);
-    let work = call
-        .http
-        .core
-        .spawn(async move { deploy::remove(&http.pipeline, &version).await });
-    work.await.map_err(ApiError::internal)?.map_err(refusal)?;
-    reply::json(StatusCode::OK, &removed)
+    let work = call.to_end(|http| async move { deploy::remove(&http.pipeline, &version).await });
+    work.await?.map_err(refusal)?;
+    reply::ok(&removed)
 }
 
 describe!(golden_cases, |operation| operation
@@ -141,11 +117,7 @@ describe!(golden_cases, |operation| operation
     )
     .answers::<CarriedCases>(200, "The cases.")
     .refuses(&[400, 404]));
-pub async fn golden_cases(
-    call: &Call<'_>,
-    name: &str,
-    digest: &str,
-) -> Result<ApiResponse, ApiError> {
+pub async fn golden_cases(call: &Call<'_>, name: &str, digest: &str) -> ApiResult {
     let record = whole(call.http, name, digest).await?;
     let gone = || {
         ApiError::NotFound(format!(
@@ -170,12 +142,11 @@ pub async fn golden_cases(
             vec![view(found, true)]
         }
     };
-    let answer = CarriedCases {
+    reply::ok(&CarriedCases {
         version: record.description.version,
         digest: record.digest,
         cases,
-    };
-    reply::json(StatusCode::OK, &answer)
+    })
 }
 
 fn view(case: &Case, with_content: bool) -> CarriedCase {

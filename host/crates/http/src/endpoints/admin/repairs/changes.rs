@@ -1,16 +1,5 @@
-//! `GET /admin/v1/repairs/{id}/changes?after=&limit=`: the receipt of a repair, in the order of the
-//! changes.
-
-use hyper::StatusCode;
-use serde_json::{Value, json};
-
 use super::view::find;
-use crate::call::Call;
-use crate::endpoints::admin::request::{last_of_full, page_limit};
-use crate::error::ApiError;
-use crate::openapi::operation::describe;
-use crate::query::Query;
-use crate::reply::{self, ApiResponse};
+use crate::endpoints::admin::prelude::*;
 use leadhost_admin_api::repairs::{RepairChangeView, RepairChanges};
 use leadhost_domain::repair::RepairChange;
 
@@ -25,7 +14,7 @@ describe!(list, |operation| operation
     .page_limit()
     .answers::<RepairChanges>(200, "A page of the receipt.")
     .refuses(&[400, 404]));
-pub async fn list(call: &Call<'_>, id: &str) -> Result<ApiResponse, ApiError> {
+pub async fn list(call: &Call<'_>, id: &str) -> ApiResult {
     let query = call.query();
     let limit = page_limit(&query)?;
     let after = after(&query)?;
@@ -37,14 +26,13 @@ pub async fn list(call: &Call<'_>, id: &str) -> Result<ApiResponse, ApiError> {
         .repair_changes(id, after, limit)
         .await?;
     let next = last_of_full(&changes, limit).map(|change| change.number);
-    let answer = RepairChanges {
+    reply::ok(&RepairChanges {
         changes: changes.into_iter().map(repair_change_view).collect(),
         next,
-    };
-    reply::json(StatusCode::OK, &answer)
+    })
 }
 
-fn after(query: &Query<'_>) -> Result<i64, ApiError> {
+fn after(query: &Query<'_>) -> ApiResult<i64> {
     let Some(text) = query.filled(&["after"]) else {
         return Ok(0);
     };
@@ -56,17 +44,12 @@ fn after(query: &Query<'_>) -> Result<i64, ApiError> {
 fn repair_change_view(change: RepairChange) -> RepairChangeView {
     let erased = change.values.is_none();
     let (before, after) = change.values.unwrap_or((Value::Null, Value::Null));
-    RepairChangeView {
-        number: change.number,
+    view! { RepairChangeView from change: number, item, kind, field, undone;
         workspace_id: change.workspace,
         delivery_id: change.delivery,
-        item: change.item,
-        kind: change.kind,
         row_id: change.row,
-        field: change.field,
         before,
         after,
-        erased,
-        undone: change.undone,
+        erased
     }
 }

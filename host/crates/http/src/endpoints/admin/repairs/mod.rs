@@ -1,22 +1,10 @@
-//! Repairs: replays of all deliveries that a version converted, with their receipts.
-
 pub mod changes;
 pub mod start;
 pub mod view;
 
-use std::sync::Arc;
-
-use hyper::StatusCode;
-
 use self::view::{Versions, find, parse_id, refusal, to_view};
-use crate::call::Call;
-use crate::endpoints::admin::request::{last_of_full, page_limit};
-use crate::error::ApiError;
-use crate::openapi::operation::describe;
-use crate::reply::{self, ApiResponse};
+use crate::endpoints::admin::prelude::*;
 use leadhost_admin_api::repairs::{RepairFacts, RepairList, RepairView};
-use leadhost_domain::limits;
-use leadhost_domain::plugin::Digest;
 use leadhost_domain::repair::{Repair, RepairState};
 use leadhost_pipeline::repair::operate;
 
@@ -25,7 +13,7 @@ describe!(list, |operation| operation
     .paged("repairs")
     .answers::<RepairList>(200, "A page of repairs.")
     .refuses(&[400, 404]));
-pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
+pub async fn list(call: &Call<'_>) -> ApiResult {
     let query = call.query();
     let limit = page_limit(&query)?;
     let before = query.filled(&["before"]).map(parse_id).transpose()?;
@@ -34,20 +22,19 @@ pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
     let next = last_of_full(&repairs, limit).map(|repair| repair.id);
     let versions = Versions::load(store).await?;
     let repairs = repairs.into_iter().map(|repair| versions.facts(repair));
-    let answer = RepairList {
+    reply::ok(&RepairList {
         repairs: repairs.collect(),
         next,
-    };
-    reply::json(StatusCode::OK, &answer)
+    })
 }
 
 describe!(show, |operation| operation
     .summary("Shows how far a repair is, and the sum of its receipt")
     .answers::<RepairView>(200, "The repair.")
     .refuses(&[404]));
-pub async fn show(call: &Call<'_>, id: &str) -> Result<ApiResponse, ApiError> {
+pub async fn show(call: &Call<'_>, id: &str) -> ApiResult {
     let repair = find(call, id).await?;
-    reply::json(StatusCode::OK, &to_view(call, repair).await?)
+    reply::ok(&to_view(call, repair).await?)
 }
 
 describe!(cancel, |operation| {
@@ -58,13 +45,11 @@ describe!(cancel, |operation| {
         .answers::<RepairView>(200, "It has ended.")
         .refuses(&[404, 409])
 });
-pub async fn cancel(call: &Call<'_>, id: &str) -> Result<ApiResponse, ApiError> {
+pub async fn cancel(call: &Call<'_>, id: &str) -> ApiResult {
     let id = parse_id(id)?;
-    let http = Arc::clone(call.http);
-    let cancelled = async move { operate::cancel(&http.pipeline, id).await };
-    let cancelled = call.http.core.spawn(cancelled).await;
-    let repair = cancelled.map_err(ApiError::internal)?.map_err(refusal)?;
-    reply::json(StatusCode::OK, &to_view(call, repair).await?)
+    let cancelled = call.to_end(|http| async move { operate::cancel(&http.pipeline, id).await });
+    let repair = cancelled.await?.map_err(refusal)?;
+    reply::ok(&to_view(call, repair).await?)
 }
 
 describe!(undo, |operation| {
@@ -77,21 +62,16 @@ describe!(undo, |operation| {
         .answers::<RepairView>(200, "The undo has begun.")
         .refuses(&[404, 409])
 });
-pub async fn undo(call: &Call<'_>, id: &str) -> Result<ApiResponse, ApiError> {
+pub async fn undo(call: &Call<'_>, id: &str) -> ApiResult {
     let id = parse_id(id)?;
-    let http = Arc::clone(call.http);
-    let begun = async move { operate::undo(&http.pipeline, id).await };
-    let begun = call.http.core.spawn(begun).await;
-    let repair = begun.map_err(ApiError::internal)?.map_err(refusal)?;
-    reply::json(StatusCode::OK, &to_view(call, repair).await?)
+    let begun = call.to_end(|http| async move { operate::undo(&http.pipeline, id).await });
+    let repair = begun.await?.map_err(refusal)?;
+    reply::ok(&to_view(call, repair).await?)
 }
 
 /// Returns the newest repairs of a version that are running, are being undone, or wrote changes that are not
 /// undone, at most [`limits::IMPACT_REPAIRS`], out of the newest [`limits::IMPACT_REPAIRS_READ`] repairs.
-pub async fn relevant(
-    call: &Call<'_>,
-    converted_by: &Digest,
-) -> Result<Vec<RepairFacts>, ApiError> {
+pub async fn relevant(call: &Call<'_>, converted_by: &Digest) -> ApiResult<Vec<RepairFacts>> {
     let store = &call.http.core.store;
     let newest = store.repairs(None, limits::IMPACT_REPAIRS_READ).await?;
     let relevant: Vec<Repair> = newest

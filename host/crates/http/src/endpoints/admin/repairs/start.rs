@@ -1,28 +1,11 @@
-//! `POST /admin/v1/repairs {convertedBy, plugin, connection, since, until, field, apply}`: replays
-//! all deliveries that a version converted, in the background. The answer is the repair at its
-//! beginning; if the version converted nothing, it has ended already.
-
-use std::sync::Arc;
-
-use hyper::StatusCode;
-use serde_json::json;
-
 use super::view::{refusal, to_view};
-use crate::auth::AdminCaller;
-use crate::body::UnreadBody;
-use crate::call::Call;
-use crate::endpoints::admin::{
-    connections,
-    request::{moment_of, read_json},
-};
-use crate::error::ApiError;
-use crate::openapi::operation::describe;
-use crate::reply::{self, ApiResponse};
+use crate::endpoints::admin::connections;
+use crate::endpoints::admin::prelude::*;
+use crate::endpoints::admin::request::moment_of;
 use leadhost_admin_api::repairs::{RepairRequest, RepairView};
-use leadhost_domain::plugin::Digest;
 use leadhost_domain::repair::RepairPlan;
 use leadhost_pipeline::repair::{RepairOrder, operate};
-use leadhost_store::{PluginRecord, Store};
+use leadhost_store::PluginRecord;
 
 describe!(start, |operation| {
     operation
@@ -47,11 +30,7 @@ describe!(start, |operation| {
         .refuses(&[404])
         .refuses_with(409, "The version is active, no version is, another repair is open, or the name matches several connections.", &[])
 });
-pub async fn start(
-    call: &Call<'_>,
-    caller: &AdminCaller,
-    body: UnreadBody,
-) -> Result<ApiResponse, ApiError> {
+pub async fn start(call: &Call<'_>, caller: &AdminCaller, body: UnreadBody) -> ApiResult {
     let request: RepairRequest = read_json(call, body).await?;
     let store = &call.http.core.store;
     let version = version(store, &request).await?;
@@ -75,17 +54,16 @@ pub async fn start(
         plan,
         started_by: caller.label(),
     };
-    let http = Arc::clone(call.http);
-    let begun = async move { operate::begin(&http.pipeline, &version, order).await };
-    let begun = call.http.core.spawn(begun).await;
-    let repair = begun.map_err(ApiError::internal)?.map_err(refusal)?;
+    let begun =
+        call.to_end(|http| async move { operate::begin(&http.pipeline, &version, order).await });
+    let repair = begun.await?.map_err(refusal)?;
     call.audit(json!({ "repair": repair.id }));
     reply::json(StatusCode::CREATED, &to_view(call, repair).await?)
 }
 
 /// Returns the one stored version that the request names: by its number or the beginning of its digest,
 /// alone or after `NAME@`.
-async fn version(store: &Store, request: &RepairRequest) -> Result<PluginRecord, ApiError> {
+async fn version(store: &Store, request: &RepairRequest) -> ApiResult<PluginRecord> {
     let wanted = request.converted_by.trim();
     let (plugin, number_or_digest) = match wanted.rsplit_once('@') {
         Some((plugin, version)) => (Some(plugin), version),

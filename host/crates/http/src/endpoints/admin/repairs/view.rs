@@ -1,36 +1,26 @@
-//! Repairs as the answers show them, and the refusals of operations on them.
-
-use std::collections::HashMap;
-
-use crate::call::Call;
-use crate::error::ApiError;
+use crate::endpoints::admin::prelude::*;
 use leadhost_admin_api::repairs::{
     RepairFacts, RepairUndoView, RepairView, RepairedDeliveries, RepairedRows, StayingChange,
 };
 use leadhost_domain::id::RepairId;
-use leadhost_domain::limits;
-use leadhost_domain::plugin::Digest;
 use leadhost_domain::repair::{
     CREATED, MERGED, PERSON, Repair, RepairChange, RepairCounts, RepairOutcome, RepairReceipt,
     RepairState, RepairSum, RepairUndone,
 };
 use leadhost_pipeline::repair::RepairError;
-use leadhost_store::{Store, StoreError};
 
 /// Reads the id of a repair. A text that is not an id counts as unknown.
-pub fn parse_id(text: &str) -> Result<RepairId, ApiError> {
+pub fn parse_id(text: &str) -> ApiResult<RepairId> {
     text.parse()
         .map_err(|_| refusal(RepairError::Unknown(text.to_owned())))
 }
 
-/// Returns the repair with this id.
-pub async fn find(call: &Call<'_>, id: &str) -> Result<Repair, ApiError> {
+pub async fn find(call: &Call<'_>, id: &str) -> ApiResult<Repair> {
     let id = parse_id(id)?;
     let repair = call.http.core.store.repair(id).await?;
     repair.ok_or_else(|| refusal(RepairError::Unknown(id.to_string())))
 }
 
-/// Returns why an operation on a repair is refused.
 pub fn refusal(error: RepairError) -> ApiError {
     match error {
         RepairError::Unknown(_) => ApiError::NotFound(error.to_string()),
@@ -52,18 +42,15 @@ pub fn refusal(error: RepairError) -> ApiError {
 pub struct Versions(pub HashMap<Digest, String>);
 
 impl Versions {
-    /// Loads the versions that repairs name.
     pub async fn load(store: &Store) -> Result<Self, StoreError> {
         let records = store.plugins().await?.into_iter();
         let versions = records.map(|record| (record.digest, record.description.version));
         Ok(Self(versions.collect()))
     }
 
-    /// Returns what a list and a single answer say about a repair.
     pub fn facts(&self, repair: Repair) -> RepairFacts {
         let plan = repair.plan;
-        RepairFacts {
-            id: repair.id,
+        view! { RepairFacts from repair: id, state, why, started_by, started_at, ended_at;
             plugin: plan.plugin,
             version: self.0.get(&plan.converted_by).cloned(),
             converted_by: plan.converted_by,
@@ -72,15 +59,10 @@ impl Versions {
             until: plan.until,
             field: plan.field,
             apply: plan.apply,
-            state: repair.state,
-            why: repair.why,
-            started_by: repair.started_by,
-            started_at: repair.started_at,
-            ended_at: repair.ended_at,
             found: repair.counts.found,
             deliveries: deliveries(&repair.counts),
             kept: repair.counts.kept,
-            unsplit: repair.counts.unsplit,
+            unsplit: repair.counts.unsplit
         }
     }
 }
@@ -98,8 +80,7 @@ fn deliveries(counts: &RepairCounts) -> RepairedDeliveries {
     }
 }
 
-/// Returns a repair with the sum of its receipt.
-pub async fn to_view(call: &Call<'_>, repair: Repair) -> Result<RepairView, ApiError> {
+pub async fn to_view(call: &Call<'_>, repair: Repair) -> ApiResult<RepairView> {
     let store = &call.http.core.store;
     let versions = Versions::load(store).await?;
     let receipt = store.repair_receipt(repair.id).await?;

@@ -1,19 +1,10 @@
-//! `GET /admin/v1/workspaces/{workspace}/analytics/{metricSet}/{granularity}`: the counts of a workspace,
-//! by the question that its own data clients may ask.
-
-use hyper::StatusCode;
-
-use crate::call::Call;
+use crate::endpoints::admin::prelude::*;
 use crate::endpoints::analytics::query::{AnalyticsQuery, Dimension};
 use crate::endpoints::analytics::range::{self, SplitRange};
 use crate::endpoints::analytics::table::{AnalyticsTable, DimensionValue};
 use crate::endpoints::analytics::{self, fresh::Fresh};
-use crate::error::ApiError;
-use crate::openapi::operation::describe;
-use crate::reply::{self, ApiResponse};
 use leadhost_admin_api::analytics::{AnalyticsSeries, WorkspaceAnalytics};
 use leadhost_domain::analytics::MetricSet;
-use leadhost_domain::limits;
 use leadhost_domain::zone::Day;
 
 describe!(counts, |operation| {
@@ -27,12 +18,7 @@ describe!(counts, |operation| {
         .answers::<WorkspaceAnalytics>(200, "The counts, with the parameters that were applied.")
         .refuses(&[400, 404])
 });
-pub async fn counts(
-    call: &Call<'_>,
-    workspace: &str,
-    set: &str,
-    granularity: &str,
-) -> Result<ApiResponse, ApiError> {
+pub async fn counts(call: &Call<'_>, workspace: &str, set: &str, granularity: &str) -> ApiResult {
     let store = &call.http.core.store;
     let workspace = super::find(store, workspace).await?;
     let set = MetricSet::from_text(set).ok_or_else(ApiError::no_metric_set)?;
@@ -74,7 +60,7 @@ fn series(
     question: &AnalyticsQuery,
     periods: &[Day],
     table: &AnalyticsTable,
-) -> Result<Vec<AnalyticsSeries>, ApiError> {
+) -> ApiResult<Vec<AnalyticsSeries>> {
     // Periods without counts are in the answer too.
     if periods.len().saturating_mul(table.groups.len()) > limits::ANALYTICS_ROWS {
         return Err(analytics::too_many_rows());

@@ -1,11 +1,4 @@
-//! `GET /admin/v1/workspaces`, by slug.
-
-use hyper::StatusCode;
-
-use crate::call::Call;
-use crate::error::ApiError;
-use crate::openapi::operation::describe;
-use crate::reply::{self, ApiResponse};
+use crate::endpoints::admin::prelude::*;
 use leadhost_admin_api::workspaces::Workspaces;
 
 describe!(list, |operation| operation
@@ -14,8 +7,8 @@ describe!(list, |operation| operation
     200,
     "All workspaces, by slug."
 ));
-pub async fn list(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
+pub async fn list(call: &Call<'_>) -> ApiResult {
     let mut workspaces = call.http.core.store.workspaces().await?;
     workspaces.sort_by(|one, other| one.slug.cmp(&other.slug));
-    reply::json(StatusCode::OK, &Workspaces { workspaces })
+    reply::ok(&Workspaces { workspaces })
 }

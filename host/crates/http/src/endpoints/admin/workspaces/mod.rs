@@ -1,20 +1,12 @@
-//! Workspaces, and the parts of them that operators may change without the workspace's whole
-//! file.
-
 pub mod analytics;
 pub mod list;
 pub mod parts;
 pub mod products;
 
-use crate::call::Call;
-use crate::error::ApiError;
-use leadhost_domain::id::WorkspaceId;
-use leadhost_domain::limits;
-use leadhost_domain::workspace::Workspace;
-use leadhost_store::Store;
+use crate::endpoints::admin::prelude::*;
 
 /// Finds the workspace that an operator names, by id or slug.
-pub async fn find(store: &Store, text: &str) -> Result<Workspace, ApiError> {
+pub async fn find(store: &Store, text: &str) -> ApiResult<Workspace> {
     let id: Option<WorkspaceId> = text.parse().ok();
     let all = store.workspaces().await?;
     all.into_iter()
@@ -26,8 +18,7 @@ pub async fn find(store: &Store, text: &str) -> Result<Workspace, ApiError> {
         })
 }
 
-/// Returns the workspace that a request names, or all.
-pub async fn among(call: &Call<'_>, named: Option<&str>) -> Result<Vec<Workspace>, ApiError> {
+pub async fn among(call: &Call<'_>, named: Option<&str>) -> ApiResult<Vec<Workspace>> {
     let store = &call.http.core.store;
     match named {
         Some(text) => Ok(vec![find(store, text).await?]),
@@ -36,7 +27,7 @@ pub async fn among(call: &Call<'_>, named: Option<&str>) -> Result<Vec<Workspace
 }
 
 /// Checks that there are not too many workspaces for a search.
-pub fn few_enough(among: &[Workspace]) -> Result<(), ApiError> {
+pub fn few_enough(among: &[Workspace]) -> ApiResult<()> {
     if among.len() <= limits::SEARCHED_WORKSPACES {
         return Ok(());
     }

@@ -4,22 +4,10 @@
 //! problem, and then nothing is changed.
 
 use crate::endpoints::admin::apply::change_view;
-use std::sync::Arc;
-
-use hyper::StatusCode;
-use serde_json::{Value, json};
-use utoipa::ToSchema;
+use crate::endpoints::admin::prelude::*;
 
 use super::find;
-use crate::body::UnreadBody;
-use crate::call::Call;
-use crate::endpoints::admin::{
-    apply,
-    request::{flag, read_json},
-};
-use crate::error::ApiError;
-use crate::openapi::operation::{Operation, describe};
-use crate::reply::{self, ApiResponse};
+use crate::endpoints::admin::apply;
 use leadhost_admin_api::workspaces::{
     AgentRequest, AgentView, Agents, OwnerRequest, OwnerView, Owners, PartApplied,
 };
@@ -30,30 +18,28 @@ describe!(owners, |operation| operation
     .summary("Lists the people who own deals and answer tickets")
     .answers::<Owners>(200, "The owners.")
     .refuses(&[404]));
-pub async fn owners(call: &Call<'_>, which: &str) -> Result<ApiResponse, ApiError> {
+pub async fn owners(call: &Call<'_>, which: &str) -> ApiResult {
     let store = &call.http.core.store;
     let workspace = find(store, which).await?;
     let owners = store.owners(workspace.id).await?;
-    let answer = Owners {
+    reply::ok(&Owners {
         workspace: workspace.slug,
         owners: owners.into_iter().map(owner).collect(),
-    };
-    reply::json(StatusCode::OK, &answer)
+    })
 }
 
 describe!(agents, |operation| operation
     .summary("Lists the agents of a workspace")
     .answers::<Agents>(200, "The agents.")
     .refuses(&[404]));
-pub async fn agents(call: &Call<'_>, which: &str) -> Result<ApiResponse, ApiError> {
+pub async fn agents(call: &Call<'_>, which: &str) -> ApiResult {
     let store = &call.http.core.store;
     let workspace = find(store, which).await?;
     let agents = store.agents(workspace.id).await?;
-    let answer = Agents {
+    reply::ok(&Agents {
         workspace: workspace.slug,
         agents: agents.into_iter().map(agent).collect(),
-    };
-    reply::json(StatusCode::OK, &answer)
+    })
 }
 
 describe!(put_owners, |operation| {
@@ -66,11 +52,7 @@ describe!(put_owners, |operation| {
         json!([{"email": "nilda@example.com", "name": "Nilda Prado"}]),
     )
 });
-pub async fn put_owners(
-    call: &Call<'_>,
-    which: &str,
-    body: UnreadBody,
-) -> Result<ApiResponse, ApiError> {
+pub async fn put_owners(call: &Call<'_>, which: &str, body: UnreadBody) -> ApiResult {
     put(call, which, DeclarationPart::Owners, body).await
 }
 
@@ -84,15 +66,10 @@ describe!(put_agents, |operation| {
         json!([{"name": "Rui", "kind": "human", "internal": true}]),
     )
 });
-pub async fn put_agents(
-    call: &Call<'_>,
-    which: &str,
-    body: UnreadBody,
-) -> Result<ApiResponse, ApiError> {
+pub async fn put_agents(call: &Call<'_>, which: &str, body: UnreadBody) -> ApiResult {
     put(call, which, DeclarationPart::Agents, body).await
 }
 
-/// Describes what both lists take and answer.
 fn applied<'s, T: ToSchema>(
     mut operation: Operation<'s>,
     kind: &str,
@@ -115,35 +92,25 @@ fn applied<'s, T: ToSchema>(
     )])
 }
 
-async fn put(
-    call: &Call<'_>,
-    which: &str,
-    part: DeclarationPart,
-    body: UnreadBody,
-) -> Result<ApiResponse, ApiError> {
+async fn put(call: &Call<'_>, which: &str, part: DeclarationPart, body: UnreadBody) -> ApiResult {
     let dry_run = flag(call, "dryRun")?;
     let workspace = find(&call.http.core.store, which).await?;
     call.audit(json!({ "workspace": workspace.slug, "dryRun": dry_run }));
     let wanted: Value = read_json(call, body).await?;
     let slug = workspace.slug.clone();
-    let http = Arc::clone(call.http);
     // Runs to its end even if the operator hangs up: the other hosts are notified after the
     // commit.
-    let applied = call
-        .http
-        .core
-        .spawn(async move { apply_part(&http.pipeline, &workspace, part, &wanted, dry_run).await });
-    let changes = applied
-        .await
-        .map_err(ApiError::internal)?
-        .map_err(apply::refused)?;
+    let applied = call.to_end(|http| async move {
+        apply_part(&http.pipeline, &workspace, part, &wanted, dry_run).await
+    });
+    let changes = applied.await?.map_err(apply::refused)?;
     let answer = PartApplied {
         workspace: slug,
         dry_run,
         changes: changes.into_iter().map(change_view).collect(),
     };
     call.audit(audited(&answer));
-    reply::json(StatusCode::OK, &answer)
+    reply::ok(&answer)
 }
 
 /// Returns what the audit shows of the changes. Owners and agents may be persons: only their numbers
@@ -168,13 +135,5 @@ fn owner(owner: Owner) -> OwnerView {
 }
 
 fn agent(agent: Agent) -> AgentView {
-    AgentView {
-        id: agent.id,
-        name: agent.name,
-        number: agent.number,
-        kind: agent.kind,
-        channel: agent.channel,
-        adapter: agent.adapter,
-        internal: agent.internal,
-    }
+    view! { AgentView from agent: id, name, number, kind, channel, adapter, internal }
 }

@@ -5,26 +5,15 @@
 //! removes the products that the catalogue does not name, if every line was accepted;
 //! `?replace=force` removes them in any case.
 
-use std::sync::Arc;
-use std::time::Duration;
-
-use hyper::header::{CONTENT_TYPE, HeaderValue};
-use hyper::{HeaderMap, StatusCode};
-use serde_json::{Value, json};
+use hyper::header::CONTENT_TYPE;
 use sha2::{Digest as _, Sha256};
 
 use super::find;
-use crate::body::UnreadBody;
-use crate::call::Call;
-use crate::error::ApiError;
+use crate::endpoints::admin::prelude::*;
 use crate::json::refuse_compressed;
-use crate::openapi::operation::describe;
-use crate::reply::{self, ApiResponse};
-use crate::state::Http;
 use crate::terms;
 use leadhost_admin_api::workspaces::{ImportReport, ProductRemoved, RefusedLine};
 use leadhost_domain::hex;
-use leadhost_domain::workspace::Workspace;
 use leadhost_pipeline::import::{
     ImportError, ImportFormat, ImportOutcome, ImportReader, ProductImport, Replace,
 };
@@ -48,27 +37,20 @@ describe!(import, |operation| {
         .refuses(&[404, 415])
         .refuses_with(409, "Another import of the workspace's products is under way.", &[])
 });
-pub async fn import(
-    call: &Call<'_>,
-    which: &str,
-    body: UnreadBody,
-) -> Result<ApiResponse, ApiError> {
+pub async fn import(call: &Call<'_>, which: &str, body: UnreadBody) -> ApiResult {
     let format = format(&call.head.headers)?;
     let replace = replace(call)?;
     let workspace = find(&call.http.core.store, which).await?;
     call.audit(json!({ "workspace": workspace.slug, "format": word(format) }));
-    let http = Arc::clone(call.http);
     // If the operator hangs up, the body ends early, and so does the import.
-    let import = call
-        .http
-        .core
-        .spawn(async move { run(&http, &workspace, format, replace, body).await });
-    let (report, read) = import.await.map_err(ApiError::internal)?;
+    let import =
+        call.to_end(|http| async move { run(&http, &workspace, format, replace, body).await });
+    let (report, read) = import.await?;
     call.audit(audited(&report));
     match read {
         Ok(file) => {
             call.audit(json!({ "bytes": file.bytes, "sha256": file.sha256 }));
-            reply::json(StatusCode::OK, &import_report(report))
+            reply::ok(&import_report(report))
         }
         Err(error) => {
             if report.has_changed() {
@@ -79,7 +61,6 @@ pub async fn import(
     }
 }
 
-/// Returns what the audit shows of an import, also of one that failed.
 fn audited(report: &ImportOutcome) -> Value {
     json!({
         "created": report.created,
@@ -98,11 +79,7 @@ describe!(remove, |operation| operation
     )
     .answers::<ProductRemoved>(200, "It is removed.")
     .refuses(&[404, 507]));
-pub async fn remove(
-    call: &Call<'_>,
-    which: &str,
-    external_id: &str,
-) -> Result<ApiResponse, ApiError> {
+pub async fn remove(call: &Call<'_>, which: &str, external_id: &str) -> ApiResult {
     let store = &call.http.core.store;
     let workspace = find(store, which).await?;
     let named = [external_id.to_owned()];
@@ -112,12 +89,11 @@ pub async fn remove(
             workspace.slug
         )));
     }
-    let answer = ProductRemoved {
+    reply::ok(&ProductRemoved {
         workspace: workspace.slug,
         external_id: external_id.to_owned(),
         removed: true,
-    };
-    reply::json(StatusCode::OK, &answer)
+    })
 }
 
 fn import_report(report: ImportOutcome) -> ImportReport {
@@ -125,16 +101,9 @@ fn import_report(report: ImportOutcome) -> ImportReport {
         line: problem.line,
         message: problem.message,
     });
-    ImportReport {
-        created: report.created,
-        changed: report.changed,
-        kept: report.kept,
-        removed: report.removed,
-        refused: report.refused,
+    view! { ImportReport from report: created, changed, kept, removed, refused, ignored, replaced;
         problems: problems.collect(),
-        ignored: report.ignored,
-        replaced: report.replaced,
-        note: report.note.map(str::to_owned),
+        note: report.note.map(str::to_owned)
     }
 }
 
@@ -145,7 +114,7 @@ fn word(format: ImportFormat) -> &'static str {
     }
 }
 
-fn format(headers: &HeaderMap) -> Result<ImportFormat, ApiError> {
+fn format(headers: &HeaderMap) -> ApiResult<ImportFormat> {
     refuse_compressed(headers)?;
     let text = headers.get(CONTENT_TYPE).map(HeaderValue::to_str);
     let text = text.and_then(Result::ok).unwrap_or_default();
@@ -172,7 +141,7 @@ fn format(headers: &HeaderMap) -> Result<ImportFormat, ApiError> {
     }
 }
 
-fn replace(call: &Call<'_>) -> Result<Replace, ApiError> {
+fn replace(call: &Call<'_>) -> ApiResult<Replace> {
     match call.query().get("replace") {
         None | Some("" | "false") => Ok(Replace::No),
         Some("true") => Ok(Replace::Yes),
@@ -183,7 +152,6 @@ fn replace(call: &Call<'_>) -> Result<Replace, ApiError> {
     }
 }
 
-/// A catalogue that was read to its end.
 struct CatalogueFile {
     bytes: usize,
     /// By which an operator recognises the file, in hexadecimal.
@@ -197,7 +165,7 @@ async fn run(
     format: ImportFormat,
     replace: Replace,
     body: UnreadBody,
-) -> (ImportOutcome, Result<CatalogueFile, ApiError>) {
+) -> (ImportOutcome, ApiResult<CatalogueFile>) {
     let mut import = match ProductImport::begin(&http.pipeline, workspace.id).await {
         Ok(import) => import,
         Err(stopped) => return (ImportOutcome::default(), Err(refused(stopped))),
@@ -217,7 +185,7 @@ async fn read(
     import: &mut ProductImport<'_>,
     reader: &mut ImportReader,
     mut body: UnreadBody,
-) -> Result<CatalogueFile, ApiError> {
+) -> ApiResult<CatalogueFile> {
     let time = http.core.config.server.body_time();
     let mut rows = Vec::new();
     let (mut size, mut hash) = (0, Sha256::new());

@@ -4,29 +4,17 @@
 
 pub(super) mod body;
 
-use std::sync::Arc;
-
-use hyper::StatusCode;
-use serde::Serialize;
-use serde_json::{Map, Value, json};
-use utoipa::ToSchema;
-
 use self::body::Draft;
 use super::schema;
-use crate::auth::PartnerCaller;
-use crate::body::UnreadBody;
-use crate::call::Call;
 use crate::endpoints::notifications::{
     answer as notification_answer, body as notification, instance,
 };
-use crate::error::{ApiError, Family};
+use crate::endpoints::prelude::*;
+use crate::error::Family;
 use crate::idempotency::{self, IdempotencyHeader};
 use crate::json;
-use crate::openapi::operation::describe;
-use crate::reply::ApiResponse;
 use crate::zod;
-use leadhost_domain::error_code::ErrorCode;
-use leadhost_domain::id::{AgentId, ConversationId, DealId};
+use leadhost_domain::id::ConversationId;
 use leadhost_domain::phone::Phone;
 use leadhost_pipeline::connections::Live;
 use leadhost_pipeline::deals::{self, Created, FirstMessage, NewDealRequest};
@@ -59,11 +47,7 @@ describe!(create, |mut operation| {
             refusal(ErrorCode::TemplateNotFound, "Template 'autumn_offer' not found"),
         )])
 });
-pub async fn create(
-    call: &Call<'_>,
-    caller: &PartnerCaller,
-    unread: UnreadBody,
-) -> Result<ApiResponse, ApiError> {
+pub async fn create(call: &Call<'_>, caller: &PartnerCaller, unread: UnreadBody) -> ApiResult {
     let http = call.http;
     let key = IdempotencyHeader::from_call(call)?;
     let (body, held) = json::read(call, unread).await?;
@@ -104,7 +88,7 @@ async fn order(
     draft: Draft,
     (agent, phone, live): (Option<AgentId>, Option<Phone>, Option<Arc<Live>>),
     claim: Option<IdempotencyClaim>,
-) -> Result<NewDealRequest, ApiError> {
+) -> ApiResult<NewDealRequest> {
     let message = match (draft.template, agent) {
         (Some(template), agent) => {
             let channel = live.and_then(|live| Some((live.channel()?, live)));
@@ -223,39 +207,5 @@ fn answer(created: &CreatedDeal) -> StoredAnswer {
         status: StatusCode::CREATED.as_u16(),
         headers,
         body: serde_json::to_string(&body).expect("ids are JSON"),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-    use leadhost_domain::id::MessageId;
-    use leadhost_domain::time::Micros;
-
-    #[test]
-    fn the_answer_names_the_deal_and_its_conversation() {
-        let id = DealId::new(Micros(0));
-        let answered = answer(&CreatedDeal { id, begun: None });
-        assert_eq!((answered.status, answered.headers.len()), (201, 0));
-        let body: Value = serde_json::from_str(&answered.body).expect("JSON");
-        assert_eq!(
-            body,
-            json!({"success": true, "dealId": id, "conversationId": null})
-        );
-
-        let begun = (ConversationId::new(Micros(1)), MessageId::new(Micros(2)));
-        let answered = answer(&CreatedDeal {
-            id,
-            begun: Some(begun),
-        });
-        let headers = [
-            ("x-message-id".to_owned(), begun.1.to_string()),
-            ("x-message-status".to_owned(), "waiting".to_owned()),
-        ];
-        assert_eq!(answered.headers, headers);
-        let body: Value = serde_json::from_str(&answered.body).expect("JSON");
-        assert_eq!(body["conversationId"], json!(begun.0));
     }
 }
