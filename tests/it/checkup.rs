@@ -13,7 +13,6 @@ leadhost_tests::on_every_store! {
     #[tokio::test(flavor = "multi_thread")]
     the_status_names_each_problem_with_the_command_that_fixes_it,
     the_tail_shows_a_new_delivery_and_ends_with_the_service,
-    connections_of_one_name_are_listed_with_their_workspaces,
     the_doctor_checks_the_store_without_a_service_and_with_one,
     a_secret_is_set_from_standard_input_or_made,
 }
@@ -84,46 +83,6 @@ fn begun_tail(folder: &Path, arguments: &[&str]) -> (Child, Lines<BufReader<Chil
     let begun = notes.next().unwrap().unwrap();
     assert!(begun.contains("Ctrl-C"), "{begun}");
     (tail, notes)
-}
-
-async fn connections_of_one_name_are_listed_with_their_workspaces(on: On) {
-    let folder = tempfile::tempdir().unwrap();
-    let service = demo(&on, folder.path());
-    portal_lead(&service, folder.path()).await;
-    let said = service.run(&["delivery", "list"]);
-    assert!(!said.contains("demo/portal"), "{said}");
-
-    let file = folder.path().join("second.toml");
-    let text = "[workspace]\nslug = \"second\"\nname = \"Second\"\n[[partners]]\nname = \"crm\"\n\
-        [[connections]]\nname = \"portal\"\npartner = \"crm\"\nplugin = \"grupo-olx\"\n\
-        [connections.secrets]\nbasic = \"user:password\"\n";
-    std::fs::write(&file, text).unwrap();
-    service.run(&["apply", file.to_str().unwrap()]);
-    let listed: Value =
-        serde_json::from_str(&service.run(&["connection", "list", "--json"])).unwrap();
-    let second = listed["connections"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .find(|one| one["workspace"] == "second")
-        .unwrap()["id"]
-        .as_str()
-        .unwrap();
-    let (mut tail, _notes) = begun_tail(folder.path(), &["tail", "--wait", "0"]);
-    let ask = service.ask("gateway", "POST", &format!("/ingest-lead/{second}"));
-    // `user:password` in base64.
-    let ask = ask.header("authorization", "Basic dXNlcjpwYXNzd29yZA==");
-    let lead = json!({"originLeadId": "2", "clientListingId": "AP-0042", "name": "Ada Prado", "phoneNumber": "11987654321"});
-    ask.json(&lead).send().await.expect(200);
-    let mut lines = BufReader::new(tail.stdout.take().unwrap()).lines();
-    let line = lines.next().unwrap().unwrap();
-    assert!(line.contains("  second/portal  "), "{line}");
-    let said = service.run(&["delivery", "list"]);
-    for name in ["demo/portal", "second/portal"] {
-        assert!(said.contains(name), "{said}");
-    }
-    assert!(service.stop());
-    tail.wait().unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]

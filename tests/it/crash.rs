@@ -12,7 +12,7 @@ leadhost_tests::on_every_store! {
 /// Kills in one run. On a database each takes more time, and the file's own
 /// recovery is not part of it.
 fn kills(on: &On) -> usize {
-    let kills = figures::size("LEADHOST_KILLS", 20, 100);
+    let kills = figures::size("LEADHOST_KILLS", 10, 100);
     match on {
         On::Sqlite => kills,
         On::Postgres(_) => kills * 2 / 5,

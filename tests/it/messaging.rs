@@ -3,18 +3,13 @@
 //! exported and reported.
 
 mod cut_off;
-mod fixture;
+pub(crate) mod fixture;
 mod idempotency;
-mod inbound;
-mod killed;
 mod notes;
 mod parameters;
 mod people;
 mod refused;
-mod report;
-mod retries;
 mod statuses;
 mod story;
 mod twilio;
-mod unknown;
 mod webhook;

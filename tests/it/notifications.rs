@@ -11,7 +11,7 @@ mod validation;
 
 use std::time::Duration;
 
-use leadhost_domain::connection::{Connection, ConnectionPause};
+use leadhost_domain::connection::ConnectionPause;
 use leadhost_store::{OutboxFilter, OutboxMessage};
 use leadhost_tests::{Answer, Ask, Declared, Host, On, Options, guests, until};
 use serde_json::{Value, json};
@@ -57,7 +57,7 @@ impl Bot {
     }
 
     fn instance(&self, name: &str) -> i64 {
-        self.declared.report.instances[name].0
+        self.declared.instance(name)
     }
 
     /// A valid notification.
@@ -147,15 +147,10 @@ impl Bot {
         .await;
     }
 
-    async fn channel(&self) -> Connection {
-        let all = self.host.store().connections(None).await;
-        let mut all = all.expect("a store").into_iter();
-        all.find(|one| one.name == "bot")
-            .expect("the instance is there")
-    }
-
     async fn paused(&self) -> Option<String> {
-        self.channel().await.paused.map(|pause| pause.reason)
+        let channel = self.declared.channel("bot");
+        let connection = self.host.connection(&channel).await;
+        connection.paused.map(|pause| pause.reason)
     }
 
     async fn pause(&self, reason: &str) {
@@ -163,14 +158,14 @@ impl Bot {
             since: self.host.now(),
             reason: reason.to_owned(),
         };
-        let id = self.channel().await.id;
-        let paused = self.host.store().pause_connection(&id, Some(&pause)).await;
-        paused.expect("a store");
+        let channel = self.declared.channel("bot");
+        let paused = self.host.store().pause_connection(&channel, Some(&pause));
+        paused.await.expect("a store");
         self.host.app.pipeline.connections.forget();
     }
 
     async fn resume(&self) {
-        self.host.resume(&self.channel().await.id).await;
+        self.host.resume(&self.declared.channel("bot")).await;
         self.host.app.pipeline.connections.forget();
     }
 

@@ -10,9 +10,8 @@ use leadhost_pipeline::replay::{self, ReplayError, ReplayOptions};
 use leadhost_pipeline::routing::CapturedLive;
 use leadhost_pipeline::verify::{self, CapturedDelivery};
 use leadhost_store::DeliveryOutcome;
-use leadhost_tests::components::component;
 use leadhost_tests::graph::{GraphDouble, GraphOptions};
-use leadhost_tests::guests::{self, Variant};
+use leadhost_tests::guests::Variant;
 use leadhost_tests::{Declared, Host, On};
 use serde_json::{Value, json};
 
@@ -23,9 +22,7 @@ leadhost_tests::on_every_store! {
     a_converter_that_fails_at_a_kept_answer_changes_nothing,
     a_version_that_asks_for_something_else_leaves_the_lead_as_it_is,
     leads_that_another_version_finds_in_a_kept_answer_are_created,
-    leads_of_the_graph_api_are_replayed_without_it,
     a_fetched_lead_is_captured_with_its_answers_and_converted_outside_of_the_service,
-    a_deal_returns_to_its_person_and_no_contact_is_left_over,
 }
 
 /// A token of the senders that the double's answers contain too.
@@ -321,103 +318,4 @@ async fn a_fetched_lead_is_captured_with_its_answers_and_converted_outside_of_th
     let capture = verify::capture(pipeline, &live, Some(&serving), stored().await, 0);
     let capture = capture.await.expect("a store");
     assert!(capture.is_cut && capture.answers.is_empty());
-}
-
-async fn leads_of_the_graph_api_are_replayed_without_it(on: On) {
-    const PAGE: &str = "700000000000001";
-    const SECRET: &str = "double-app-secret";
-    let host = Host::working(on).await;
-    let double = double();
-    let meta = guests::rust_component("converter-meta-lead-ads");
-    host.converter(meta).await;
-    let address = double.address();
-    let declared = host
-        .declare(&format!(
-            r#"
-[[connections]]
-name = "meta"
-partner = "acme"
-plugin = "meta-lead-ads"
-config = {{ graphUrl = "http://{address}" }}
-allow = [{{ url = "http://{address}", private = true }}]
-routes = {{ page-id = "{PAGE}" }}
-secrets = {{ app-secret = "{SECRET}", "page-token/{PAGE}" = "double-page-token" }}
-"#
-        ))
-        .await;
-    let changes: Vec<Value> = ["440000000000011", "440000000000012"]
-        .iter()
-        .map(|lead| json!({"field": "leadgen", "value": {"leadgen_id": lead, "page_id": PAGE}}))
-        .collect();
-    let body = json!({"object": "page", "entry": [{"id": PAGE, "changes": changes}]}).to_string();
-    let ask = host.post(&declared.address("meta"));
-    let ask = ask.signed("x-hub-signature-256", "sha256=", SECRET, body.as_bytes());
-    let answer = ask.send().await.expect(200);
-    let delivery = host.delivery(&answer).await.summary.id;
-    let before = host.becomes(delivery, DeliveryStatus::Converted).await;
-    let rows = host.rows(&declared, "deals").await;
-    for apply in [false, true] {
-        let options = ReplayOptions {
-            apply,
-            release: false,
-            ..ReplayOptions::default()
-        };
-        let outcome = replay::one(&host.app.pipeline, delivery, options).await;
-        assert_eq!(outcome.expect("it is replayed").items, before.items);
-    }
-    assert_eq!(host.rows(&declared, "deals").await, rows);
-    assert_eq!(double.requests().len(), 2);
-}
-
-async fn a_deal_returns_to_its_person_and_no_contact_is_left_over(on: On) {
-    let host = Host::working(on).await;
-    host.converter(component("plugins/converter-mapping.wasm"))
-        .await;
-    let connection = |phones: &str| {
-        format!(
-            r#"
-[[connections]]
-name = "site"
-partner = "acme"
-plugin = "mapping"
-config = {{ fields = {{ externalId = "id", name = "nome", phones = "{phones}", emails = "email" }}, attributes = "none" }}
-"#
-        )
-    };
-    let send = async |declared: &Declared, lead: Value| {
-        let ask = host.post(&declared.address("site")).json(&lead);
-        let answer = ask.send().await.expect(200);
-        host.delivery(&answer).await.summary.id
-    };
-    let rita = json!({"id": "1", "nome": "Rita", "fone": "(11) 90000-0001"});
-    let declared = host.declare(&connection("fone")).await;
-    send(&declared, rita).await;
-    // A configuration that loses phones makes a new contact of a known person.
-    host.declare(&connection("telefone")).await;
-    let again =
-        json!({"id": "2", "nome": "Rita", "fone": "(11) 90000-0001", "email": "rita@example.com"});
-    let delivery = send(&declared, again).await;
-    assert_eq!(host.rows(&declared, "contacts").await.len(), 2);
-
-    host.declare(&connection("fone")).await;
-    let options = ReplayOptions {
-        apply: true,
-        release: false,
-        ..ReplayOptions::default()
-    };
-    let replayed = replay::one(&host.app.pipeline, delivery, options).await;
-    let replayed = replayed.expect("it is replayed");
-    let merged = replayed.items[0].diff.iter();
-    let merged: Vec<_> = merged
-        .filter(|diff| diff.field == "contact.merged" && diff.applied)
-        .collect();
-    let contacts = host.rows(&declared, "contacts").await;
-    assert_eq!(contacts.len(), 1, "{contacts:?}");
-    assert_eq!(merged.len(), 1);
-    assert_eq!(merged[0].after, contacts[0]["id"]);
-    let deals = host.rows(&declared, "deals").await;
-    assert_eq!(deals.len(), 2);
-    for deal in deals {
-        assert_eq!(deal["person_id"], contacts[0]["id"]);
-    }
 }

@@ -78,8 +78,6 @@ pub enum Unacknowledged {
     End,
     /// The sender sends it again, to the next host, until it is acknowledged.
     Again,
-    /// The sender continues with the next lead.
-    Next,
 }
 
 /// The requests of a load.

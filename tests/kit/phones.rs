@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use tokio::task::JoinHandle;
 
-use crate::provider::{Accepted, Flush, Inbound, Order};
+use crate::provider::{Accepted, Flush, Inbound};
 use crate::whatsapp::WhatsApp;
 
 /// The interval for polling the double.
@@ -83,7 +83,7 @@ async fn go_on(whatsapp: WhatsApp, ended: Arc<AtomicBool>) -> Story {
         let seed = u64::try_from(seen).expect("a count");
         let flush = Flush::default().batches(BATCH);
         // If the service is down, the phones try again later.
-        let answers = whatsapp.try_flush(flush.order(Order::Shuffled(seed))).await;
+        let answers = whatsapp.try_flush(flush.shuffled(seed)).await;
         let wrong = answers.unwrap_or_default().into_iter();
         let wrong = wrong.filter(|answer| !answer.is_taken() && answer.status != 503);
         story
@@ -107,8 +107,7 @@ fn react(whatsapp: &WhatsApp, message: &Accepted, number: usize, story: &mut Sto
     }
     story.read.push(message.clone());
     if number.is_multiple_of(ANSWERS) {
-        let sender = message.send.recipient_id.as_deref();
-        let sender = sender.unwrap_or(&message.send.recipient);
+        let sender = &message.send.recipient_id;
         let id = format!("wamid.ANSWER{number:08}");
         let answer = Inbound::text(sender, "Quero visitar.").answering(&message.id);
         whatsapp.inbound(answer.id(&id));

@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use xtask::double::channel::Channel;
 pub use xtask::double::channel::{
-    Accepted, Callback, CallbackAnswer, Event, Flush, Inbound, Key, Misbehaviour, Order, Provider,
-    Status, Taken,
+    Accepted, Callback, CallbackAnswer, Event, Flush, Inbound, Key, Misbehaviour, Provider, Status,
+    Taken,
 };
 
 use crate::host_actions::until;
@@ -50,7 +50,7 @@ impl<P: Provider> Double<P> {
         self.flush_as(Flush::default()).await
     }
 
-    /// Like [`Double::flush`], in batches, in another order or several times.
+    /// Like [`Double::flush`], in batches or in another order.
     ///
     /// # Panics
     /// If there is no callback, or if it does not answer.

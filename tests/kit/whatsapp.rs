@@ -2,7 +2,7 @@
 //! starts too: `WhatsApp::start()` listens on a free port.
 
 use xtask::double::whatsapp::Cloud;
-pub use xtask::double::whatsapp::{WaId, WhatsAppOptions, template};
+pub use xtask::double::whatsapp::{WhatsAppOptions, template};
 
 use crate::provider::{BEGINNING, Double};
 

@@ -1,11 +1,10 @@
 //! `leadhost etl`, as an operator types it.
 
-use leadhost_tests::service::leadhost;
-use leadhost_tests::{Json, On, Service, fields, has, lacks, until};
-use serde_json::{Value, json};
+use std::ops::Range;
 
-use super::counting::{CountingHosts, SLUG};
-use super::recount::{assert_all_counted, counts_by_day};
+use leadhost_tests::service::leadhost;
+use leadhost_tests::{Hosts, Json, On, Service, fields, guests, has, lacks, until};
+use serde_json::{Value, json};
 
 leadhost_tests::on_every_store! {
     #[tokio::test(flavor = "multi_thread")]
@@ -15,19 +14,74 @@ leadhost_tests::on_every_store! {
     unknown_names_are_refused_with_a_reason,
 }
 
-/// It counts at its start, and then only on demand.
-const SELDOM: [&str; 2] = ["--set", "analytics.refresh_seconds=86400"];
+/// The slug of the workspace.
+const SLUG: &str = "counted";
 
-async fn seldom(world: &CountingHosts) -> Service {
-    let service = world.host(0, &SELDOM).await;
-    until("the first round has counted", async || {
-        let status = status(&service);
-        let sets = status["metricSets"].list().iter();
-        let mut ages = sets.map(|set| &set["asOf"]);
-        ages.all(|as_of| as_of.is_string()).then_some(())
-    })
-    .await;
-    service
+/// Unanswered conversations change soon, and so do open tickets.
+const WORKSPACE: &str = r#"
+[workspace]
+slug = "counted"
+name = "Counted"
+rate_limit = 1000000
+
+[[partners]]
+name = "crm"
+
+[[instances]]
+name = "front"
+number = "+5511900000000"
+adapter = "sandbox"
+unanswered_after = "1s"
+[[instances.config.templates]]
+name = "boas_vindas"
+language = "pt_BR"
+text = "Olá {{1}}, aqui é da {{2}}."
+"#;
+
+/// A service that sends through an instance without a network. It counts at its start, and then only on
+/// demand.
+struct Counting {
+    hosts: Hosts,
+    service: Service,
+}
+
+impl Counting {
+    async fn new(on: On) -> Self {
+        let hosts = Hosts::on(on)
+            .component(guests::sandbox())
+            .workspace(WORKSPACE);
+        let hosts = hosts.apply().await;
+        let seldom = ["--set", "analytics.refresh_seconds=86400"];
+        let service = hosts.start_with(0, &seldom).await;
+        until("the first round has counted", async || {
+            let status = status(&service);
+            let sets = status["metricSets"].list().iter();
+            let mut ages = sets.map(|set| &set["asOf"]);
+            ages.all(|as_of| as_of.is_string()).then_some(())
+        })
+        .await;
+        Self { hosts, service }
+    }
+
+    /// Sends these notifications in sequence, each to its own phone, and waits until none is in flight.
+    async fn notify(&self, numbers: Range<usize>) {
+        for number in numbers {
+            let (id, phone) = (format!("note-{number}"), format!("+55119{number:08}"));
+            let ask = self.hosts.notify(&self.service, "front", &id, &phone);
+            ask.send().await.expect(200);
+        }
+        self.hosts.settles().await;
+    }
+
+    /// Returns how many conversations a data client gets.
+    async fn started(&self) -> i64 {
+        let target = "/v1/analytics/conversations/month";
+        let answer = self.hosts.client(&self.service, target).send().await;
+        let answer = answer.expect(200).json();
+        let rows = answer["data"].list().iter();
+        rows.map(|row| row["conversations_started"].as_i64().expect("a count"))
+            .sum()
+    }
 }
 
 fn status(service: &Service) -> Value {
@@ -42,20 +96,17 @@ fn conversations(status: &Value) -> &Value {
 }
 
 async fn a_run_counts_all_earlier_commits_and_reports_it(on: On) {
-    let world = CountingHosts::new(on, 1).await;
-    let service = seldom(&world).await;
-    world.notify(&service, "note", 3).await;
-    world.hosts.settles().await;
+    let world = Counting::new(on).await;
+    let service = &world.service;
+    world.notify(0..3).await;
     let said = service.run(&["etl", "run"]);
     has!(said, "conversations as of ", "tickets as of ");
-    let counts = counts_by_day(&world, &service, "UTC").await;
-    let started: i64 = counts.values().map(|counts| counts[0]).sum();
-    assert_eq!(started, 3);
+    assert_eq!(world.started().await, 3);
 
     let ran: Value = serde_json::from_str(&service.run(&["etl", "run", "--json"])).expect("JSON");
     fields!(ran, {"more": false, "runs.0.metricSet": "conversations"});
     assert!(ran["runs"][0]["changes"].is_u64(), "{ran}");
-    let shown = status(&service);
+    let shown = status(service);
     assert_eq!(ran["runs"][0]["asOf"], conversations(&shown)["asOf"]);
 
     let said = service.run(&["etl", "status"]);
@@ -66,17 +117,16 @@ async fn a_run_counts_all_earlier_commits_and_reports_it(on: On) {
 }
 
 async fn a_rebuild_lists_the_builds_that_it_began_and_waits_until_they_serve(on: On) {
-    let world = CountingHosts::new(on, 1).await;
-    let service = seldom(&world).await;
-    world.notify(&service, "note", 3).await;
-    world.hosts.settles().await;
+    let world = Counting::new(on).await;
+    let service = &world.service;
+    world.notify(0..3).await;
     let all = service.run(&["etl", "rebuild", "--wait"]);
     has!(
         all,
         "conversations of all workspaces: the new counts are active.",
         "tickets of all workspaces: the new counts are active."
     );
-    assert_all_counted(&world, &service).await;
+    assert_eq!(world.started().await, 3);
 
     let one = ["etl", "rebuild", "--workspace", SLUG, "--set", "tickets"];
     let said = service.run(&one);
@@ -87,22 +137,20 @@ async fn a_rebuild_lists_the_builds_that_it_began_and_waits_until_they_serve(on:
     assert_eq!(json["workspace"], SLUG);
     assert!(json["begun"]["tickets"].is_u64(), "{json}");
     assert_eq!(json["serves"], true);
-    let status = status(&service);
+    let status = status(service);
     for set in status["metricSets"].list() {
         assert_eq!(set["making"], json!([]));
     }
 }
 
 async fn a_workspace_that_cannot_be_counted_is_named_and_repaired_by_a_rebuild(on: On) {
-    let world = CountingHosts::new(on, 1).await;
-    let service = seldom(&world).await;
-    world.notify(&service, "before", 1).await;
-    world.hosts.settles().await;
+    let world = Counting::new(on).await;
+    let service = &world.service;
+    world.notify(0..1).await;
     service.run(&["etl", "run"]);
     let broken = "update rollup_days set cells = 'broken'";
     world.hosts.on.change(world.hosts.folder(0), broken).await;
-    world.notify(&service, "after", 2).await;
-    world.hosts.settles().await;
+    world.notify(1..3).await;
     for _ in 0..2 {
         let said = service.fail(&["etl", "run"]);
         has!(
@@ -123,13 +171,13 @@ async fn a_workspace_that_cannot_be_counted_is_named_and_repaired_by_a_rebuild(o
 
     service.run(&["etl", "rebuild", "--workspace", SLUG, "--wait"]);
     service.run(&["etl", "run"]);
-    assert_eq!(conversations(&status(&service))["behind"], json!([]));
-    assert_all_counted(&world, &service).await;
+    assert_eq!(conversations(&status(service))["behind"], json!([]));
+    assert_eq!(world.started().await, 3);
 }
 
 async fn unknown_names_are_refused_with_a_reason(on: On) {
-    let world = CountingHosts::new(on, 1).await;
-    let service = seldom(&world).await;
+    let world = Counting::new(on).await;
+    let service = &world.service;
     let said = service.fail(&["etl", "rebuild", "--workspace", "nope"]);
     has!(said, "no workspace `nope`", "leadhost workspace list");
     let wrong = ["etl", "rebuild", "--set", "deals"];
@@ -137,7 +185,7 @@ async fn unknown_names_are_refused_with_a_reason(on: On) {
     assert_eq!(wrong.status.code(), Some(2));
     let said = String::from_utf8_lossy(&wrong.stderr);
     has!(said, "no metric set `deals`", "conversations and tickets");
-    let answer = world.hosts.operator(&service, "POST", "/etl/rebuilds");
+    let answer = world.hosts.operator(service, "POST", "/etl/rebuilds");
     let answer = answer
         .json(&json!({ "workspaces": ["counted"] }))
         .send()

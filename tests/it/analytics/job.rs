@@ -7,10 +7,7 @@ use serde_json::{Value, json};
 
 leadhost_tests::on_every_store! {
     a_round_counts_all_earlier_commits,
-    thirteen_idle_hours_are_not_stale_and_thirteen_without_a_round_are,
     a_workspace_that_cannot_be_counted_stays_as_it_was_while_others_move_on,
-    a_rebuild_repairs_broken_counts,
-    a_zone_gets_its_days_after_the_third_request_for_it,
     the_service_is_ready_without_a_round,
 }
 
@@ -125,20 +122,6 @@ async fn a_round_counts_all_earlier_commits(on: On) {
     assert_eq!(status["changes"], 1);
 }
 
-async fn thirteen_idle_hours_are_not_stale_and_thirteen_without_a_round_are(on: On) {
-    let mut counting = CountingHost::new(on).await;
-    counting.people_write(1).await;
-    counting.host.count_analytics().await;
-    counting.host.advance(13 * 3_600).await;
-    let status = counting.status().await;
-    assert_eq!(status["stale"], true, "no round has run since");
-
-    counting.host.count_analytics().await;
-    let status = counting.status().await;
-    assert_eq!(status["stale"], false, "nothing has happened since");
-    assert_eq!(time_of(&status["asOf"]), Some(counting.host.now()));
-}
-
 async fn a_workspace_that_cannot_be_counted_stays_as_it_was_while_others_move_on(on: On) {
     let mut counting = CountingHost::new(on).await;
     counting.host.workspace("other").await;
@@ -167,62 +150,6 @@ async fn a_workspace_that_cannot_be_counted_stays_as_it_was_while_others_move_on
     let said = counting.host.admin("GET", "/metrics").send().await;
     let behind = "leadhost_rollup_behind{set=\"conversations\"} 1";
     has!(said, behind);
-}
-
-async fn a_rebuild_repairs_broken_counts(on: On) {
-    let mut counting = CountingHost::new(on).await;
-    counting.people_write(2).await;
-    counting.host.count_analytics().await;
-    counting.break_days().await;
-    counting.host.advance(60).await;
-    counting.people_write(3).await;
-    let round = counting.host.count_analytics().await;
-    assert_eq!(round.runs[0].failed.len(), 1);
-
-    let ask = counting.host.admin("POST", "/admin/v1/etl/rebuilds");
-    let ask = ask.header("authorization", &counting.operator);
-    let begun = ask.json(&json!({ "workspace": "demo", "metricSet": "conversations" }));
-    let begun = begun.send().await.expect(202).json();
-    fields!(begun, {"begun": {"conversations": 1}, "workspace": "demo"});
-    assert_eq!(
-        counting.started().await,
-        2,
-        "the old build serves until then"
-    );
-    assert_eq!(counting.status().await["making"][0]["workspace"], "demo");
-
-    counting.host.count_analytics().await;
-    counting.host.advance(60).await;
-    let round = counting.host.count_analytics().await;
-    assert!(round.runs[0].failed.is_empty(), "{round:?}");
-    assert_eq!(counting.started().await, 5);
-    let status = counting.status().await;
-    fields!(status, {"behind": [], "making": []});
-}
-
-async fn a_zone_gets_its_days_after_the_third_request_for_it(on: On) {
-    let mut counting = CountingHost::new(on).await;
-    counting.people_write(1).await;
-    let workspaces = counting.host.store().workspaces().await.expect("a store");
-    let used = |times: usize| {
-        for _ in 0..times {
-            let rollup = &counting.host.app.pipeline.rollup;
-            rollup.used(workspaces[0].id, "Asia/Kolkata", counting.host.now());
-        }
-    };
-    let cubes = "
-        select count(*)
-        from rollup_cubes as c
-        join rollup_builds as b on b.build = c.build
-        where b.metric_set = 1
-        and c.zone = 'Asia/Kolkata'";
-    used(2);
-    counting.host.count_analytics().await;
-    assert_eq!(counting.host.count(cubes).await, 0);
-    used(1);
-    counting.host.count_analytics().await;
-    assert_eq!(counting.host.count(cubes).await, 1);
-    assert_eq!(counting.status().await["cubesMaking"], 0);
 }
 
 async fn the_service_is_ready_without_a_round(on: On) {

@@ -5,7 +5,6 @@
 //!
 //! Each test has its own server.
 
-mod commit;
 mod killed;
 mod lead_form;
 mod many_clients;
@@ -13,7 +12,6 @@ mod network;
 mod paused;
 mod refusals;
 mod restarts;
-mod slow_network;
 mod standstill;
 
 use std::sync::Arc;
@@ -68,12 +66,6 @@ impl Outage {
     /// Starts senders to these hosts.
     fn load(&self, name: &str, targets: &Targets, senders: usize) -> Load {
         Load::until_acknowledged(name, targets, senders, self.leads())
-    }
-
-    /// The number of deliveries in the database.
-    async fn deliveries(&self) -> usize {
-        let count = self.hosts.count("select count(*) from deliveries").await;
-        usize::try_from(count).expect("a count")
     }
 
     /// The number of connections from hosts to the database.

@@ -5,12 +5,7 @@ use std::net::TcpListener;
 use std::path::Path;
 use std::process::Output;
 
-use leadhost_tests::postgres;
-use leadhost_tests::service::{Service, leadhost};
-use sqlx::Executor as _;
-use url::Url;
-
-use super::FLAGS;
+use leadhost_tests::service::leadhost;
 
 const PASSWORD: &str = "hidden-hunter";
 
@@ -79,43 +74,4 @@ fn a_server_that_never_answers_is_given_up() {
     let port = silent.local_addr().expect("it is bound").port();
     let url = format!("postgres://ana:{PASSWORD}@127.0.0.1:{port}/leads");
     refusal(&url, &["did not answer within", "store.url"]);
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_server_that_refuses_says_whether_it_is_the_password_or_the_database() {
-    let Some(server) = postgres::private().await else {
-        return;
-    };
-    let database = server.database().await;
-    let url = Url::parse(database.url()).expect("an address");
-    tokio::task::block_in_place(|| {
-        let mut wrong = url.clone();
-        let _ = wrong.set_password(Some(PASSWORD));
-        refusal(wrong.as_str(), &["the user or the password", "store.url"]);
-        let mut missing = url.clone();
-        missing.set_path("/nowhere");
-        refusal(missing.as_str(), &["does not exist", "createdb"]);
-    });
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_database_of_a_newer_version_is_left_alone() {
-    let Some(server) = postgres::private().await else {
-        return;
-    };
-    let database = server.database().await;
-    let folder = tempfile::tempdir().expect("a folder");
-    let flags = [&["--store-url", database.url()], &FLAGS[..]].concat();
-    assert!(Service::start(folder.path(), &flags).stop());
-    let mut connection = database.connect().await;
-    connection
-        .execute("insert into leadhost.schema_versions (version) values (9999)")
-        .await
-        .expect("the table is there");
-    tokio::task::block_in_place(|| {
-        refusal(
-            database.url(),
-            &["schema version 9999", "start the newer version"],
-        );
-    });
 }

@@ -1,17 +1,13 @@
 //! From the hand-over to the end of the conversation.
 
-use leadhost_tests::{On, until};
+use leadhost_tests::On;
 use serde_json::{Value, json};
 
 use super::{Desk, E164, text};
 
 leadhost_tests::on_every_store! {
     an_unanswered_notification_is_handed_over_with_all_that_is_known,
-    a_notification_that_excludes_the_hand_over_gets_no_ticket,
     a_ticket_is_taken_answered_and_resolved_and_ends_its_conversation,
-    a_ticket_may_be_released_and_opened_again,
-    a_deal_that_a_partner_transfers_is_handed_over_with_its_conversation,
-    a_deal_without_a_conversation_is_handed_over_alone,
     a_resolved_ticket_is_not_reopened_beside_a_newer_one,
 }
 
@@ -41,23 +37,6 @@ async fn an_unanswered_notification_is_handed_over_with_all_that_is_known(on: On
     let row = desk.conversation(&conversation).await;
     assert_eq!(row["transferred_at"], now);
     assert_eq!(row["no_response_at"], now);
-}
-
-async fn a_notification_that_excludes_the_hand_over_gets_no_ticket(on: On) {
-    let desk = Desk::new(on).await;
-    let more = json!({"ignoreTransferToDeskIfUnanswered": true});
-    let conversation = desk.notify(more).await;
-    desk.host.advance(7_201).await;
-    until("the conversation is unanswered", async || {
-        let now = desk.host.now();
-        let due = desk.host.store().conversations_due(now, 10).await;
-        due.expect("a store").is_empty().then_some(())
-    })
-    .await;
-    let row = desk.conversation(&conversation).await;
-    assert!(row["no_response_at"].is_string());
-    assert!(row["transferred_at"].is_null());
-    assert_eq!(desk.tickets("").await, Vec::<Value>::new());
 }
 
 async fn a_ticket_is_taken_answered_and_resolved_and_ends_its_conversation(on: On) {
@@ -101,52 +80,6 @@ async fn a_ticket_is_taken_answered_and_resolved_and_ends_its_conversation(on: O
     assert_ne!(rows[1]["id"], conversation);
     assert_eq!(rows[1]["status"], "open");
     assert_eq!(rows[0]["closed_at"], now);
-}
-
-async fn a_ticket_may_be_released_and_opened_again(on: On) {
-    let desk = Desk::new(on).await;
-    desk.notify(json!({})).await;
-    desk.host.advance(7_201).await;
-    let ticket = desk.ticket().await;
-    let both = json!({"status": "resolved", "ownerEmail": "nilda@example.com"});
-    let resolved = desk.changed(&ticket, &both).await;
-    assert_eq!(resolved["status"], "resolved");
-    let back = json!({"status": "open", "ownerEmail": null});
-    let opened = desk.changed(&ticket, &back).await;
-    assert_eq!(opened["status"], "open");
-    assert!(opened["owner"].is_null());
-    assert!(opened["resolvedAt"].is_null());
-}
-
-async fn a_deal_that_a_partner_transfers_is_handed_over_with_its_conversation(on: On) {
-    let desk = Desk::new(on).await;
-    let deal = desk.lead("L-1", E164).await;
-    let conversation = desk
-        .notify(json!({"specialInstructions": "Com calma."}))
-        .await;
-    desk.transfer(&deal).await;
-    let ticket = desk.ticket().await;
-    assert_eq!(ticket["dealId"], deal);
-    assert_eq!(ticket["conversationId"], conversation);
-    assert_eq!(ticket["specialInstructions"], "Com calma.");
-    let row = desk.conversation(&conversation).await;
-    assert!(row["transferred_at"].is_string());
-    // It is handed over: time changes nothing, and no second ticket opens.
-    desk.stage(&deal, "in_service").await;
-    desk.transfer(&deal).await;
-    desk.host.advance(7_201).await;
-    assert_eq!(desk.ticket().await["id"], ticket["id"]);
-}
-
-async fn a_deal_without_a_conversation_is_handed_over_alone(on: On) {
-    let desk = Desk::new(on).await;
-    let deal = desk.lead("L-1", E164).await;
-    desk.transfer(&deal).await;
-    let ticket = desk.ticket().await;
-    assert_eq!(ticket["dealId"], deal);
-    assert!(ticket["conversationId"].is_null());
-    assert_eq!(ticket["person"]["phoneNumber"], E164);
-    desk.changed(&ticket, &json!({"status": "resolved"})).await;
 }
 
 async fn a_resolved_ticket_is_not_reopened_beside_a_newer_one(on: On) {

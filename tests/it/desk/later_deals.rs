@@ -1,21 +1,14 @@
 //! A deal that is made after its conversation: the conversation belongs to it at once.
 
-use leadhost_domain::delivery::DeliveryStatus;
-use leadhost_pipeline::replay::{self, ReplayOptions};
-use leadhost_tests::graph::{GraphDouble, GraphOptions};
-use leadhost_tests::{On, guests, until};
+use leadhost_tests::On;
 use serde_json::{Value, json};
 
 use super::{Desk, E164, text};
 
 leadhost_tests::on_every_store! {
     a_conversation_belongs_to_the_deal_that_a_partner_makes_after_it,
-    a_conversation_belongs_to_the_deal_that_is_made_without_an_instance,
     a_conversation_belongs_to_the_deal_of_a_lead_that_comes_after_it,
-    a_conversation_belongs_to_the_deal_of_a_lead_that_is_fetched_after_it,
-    a_conversation_belongs_to_the_deal_of_a_replayed_delivery,
     a_conversation_that_waits_for_people_gets_its_deal_with_its_ticket,
-    a_deal_of_a_large_delivery_takes_its_conversation,
 }
 
 /// Creates a deal for the contact. Returns its id.
@@ -40,75 +33,9 @@ async fn a_conversation_belongs_to_the_deal_that_a_partner_makes_after_it(on: On
     belongs(&desk, async || deal(&desk, instance.clone()).await).await;
 }
 
-async fn a_conversation_belongs_to_the_deal_that_is_made_without_an_instance(on: On) {
-    let desk = Desk::new(on).await;
-    belongs(&desk, async || deal(&desk, json!({})).await).await;
-}
-
 async fn a_conversation_belongs_to_the_deal_of_a_lead_that_comes_after_it(on: On) {
     let desk = Desk::new(on).await;
     belongs(&desk, async || desk.lead("L-1", E164).await).await;
-}
-
-async fn a_conversation_belongs_to_the_deal_of_a_lead_that_is_fetched_after_it(on: On) {
-    let desk = Desk::new(on).await;
-    let double = GraphDouble::start(GraphOptions::default()).expect("a free port");
-    let graph = format!("http://{}", double.address());
-    desk.host
-        .converter(guests::rust_component("converter-meta-lead-ads"))
-        .await;
-    let connection = format!(
-        "[[connections]]\nname = \"meta\"\npartner = \"acme\"\nplugin = \"meta-lead-ads\"\n\
-         config = {{ graphUrl = \"{graph}\" }}\nallow = [{{ url = \"{graph}\", private = true }}]\n\
-         routes = {{ page-id = \"7\" }}\n\
-         secrets = {{ app-secret = \"double-app-secret\", \"page-token/7\" = \"double-page-token\" }}\n"
-    );
-    let declared = format!("{}{connection}", super::FILE);
-    let declared = desk.host.declare(&declared).await;
-    // The double always says the same phone for this lead.
-    let conversation = desk.notify(json!({"phoneNumber": "+5511965846201"})).await;
-    let change = json!({"leadgen_id": "440000000000011", "page_id": "7", "form_id": "9"});
-    let changes = json!([{"field": "leadgen", "value": change}]);
-    let body = json!({"object": "page", "entry": [{"id": "7", "time": 1, "changes": changes}]});
-    let ask = desk.host.post(&declared.address("meta"));
-    let (header, secret) = ("x-hub-signature-256", "double-app-secret");
-    let ask = ask.signed(header, "sha256=", secret, body.to_string().as_bytes());
-    let delivery = desk.host.delivery(&ask.send().await.expect(200)).await;
-    let fetched = delivery.summary.id;
-    let fetched = desk.host.becomes(fetched, DeliveryStatus::Converted).await;
-    let made = fetched.items[0].deal_id.expect("a deal").to_string();
-    assert_eq!(desk.conversation(&conversation).await["deal_id"], made);
-}
-
-async fn a_conversation_belongs_to_the_deal_of_a_replayed_delivery(on: On) {
-    let desk = Desk::new(on).await;
-    desk.host
-        .converter(guests::rust_component("converter-mapping"))
-        .await;
-    let portal = |at: &str| {
-        format!(
-            "{}[[connections]]\nname = \"portal\"\npartner = \"acme\"\nplugin = \"mapping\"\n\
-             config = {{ fields = {{ externalId = \"{at}id\", phones = \"{at}phone\" }}, attributes = \"none\" }}\n",
-            super::FILE
-        )
-    };
-    let declared = desk.host.declare(&portal("lead.")).await;
-    let conversation = desk.notify(json!({})).await;
-    let ask = desk.host.post(&declared.address("portal"));
-    let ask = ask.json(&json!({"id": "P-1", "phone": E164}));
-    let answer = ask.send().await.expect(200);
-    assert_eq!(answer.json()["leads"], json!([]), "{}", answer.json());
-    let delivery = desk.host.delivery(&answer).await.summary.id;
-    assert!(desk.conversation(&conversation).await["deal_id"].is_null());
-    desk.host.declare(&portal("")).await;
-    let options = ReplayOptions {
-        apply: true,
-        ..ReplayOptions::default()
-    };
-    let replayed = replay::one(&desk.host.app.pipeline, delivery, options).await;
-    let made = replayed.expect("it is replayed").items[0].deal_id;
-    let made = made.expect("a deal").to_string();
-    assert_eq!(desk.conversation(&conversation).await["deal_id"], made);
 }
 
 async fn belongs(desk: &Desk, make: impl AsyncFn() -> String) {
@@ -157,29 +84,4 @@ async fn a_conversation_that_waits_for_people_gets_its_deal_with_its_ticket(on: 
     // A transfer finds it handed over.
     desk.transfer(&made).await;
     assert_eq!(desk.ticket().await["id"], ticket["id"]);
-}
-
-async fn a_deal_of_a_large_delivery_takes_its_conversation(on: On) {
-    let desk = Desk::new(on).await;
-    desk.host
-        .converter(guests::rust_component("converter-mapping"))
-        .await;
-    let portal = "[[connections]]\nname = \"portal\"\npartner = \"acme\"\nplugin = \"mapping\"\n\
-        config = { items = [\"leads[*]\"], fields = { externalId = \"id\", phones = \"phone\" } }\n";
-    let declared = desk.host.declare(&format!("{}{portal}", super::FILE)).await;
-    let conversation = desk.notify(json!({})).await;
-    let lead = |number: u32| json!({"id": number, "phone": format!("+55119876502{number:02}")});
-    let mut leads: Vec<_> = (0..60).map(lead).collect();
-    leads.push(json!({"id": 60, "phone": E164}));
-    let ask = desk.host.post(&declared.address("portal"));
-    let ask = ask.json(&json!({"leads": leads}));
-    assert_eq!(ask.send().await.expect(200).json()["status"], "queued");
-    let deal_id = until("the conversation has its deal", async || {
-        let row = desk.conversation(&conversation).await;
-        row["deal_id"].as_str().map(str::to_owned)
-    });
-    let deal_id = deal_id.await;
-    let deals = desk.host.rows(&desk.declared, "deals").await;
-    let made = deals.iter().find(|row| row["id"] == deal_id);
-    assert_eq!(made.expect("it is exported")["external_id"], "60");
 }

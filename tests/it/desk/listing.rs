@@ -3,12 +3,11 @@
 use std::collections::BTreeSet;
 
 use leadhost_tests::On;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::{Desk, text};
 
 leadhost_tests::on_every_store! {
-    tickets_are_listed_by_status_newest_first,
     every_ticket_is_on_one_page_while_others_open,
     a_cursor_belongs_to_its_workspace_and_its_status,
     limits_are_adjusted_or_refused,
@@ -33,23 +32,6 @@ impl Desk {
 
 fn ids(tickets: &[Value]) -> Vec<String> {
     tickets.iter().map(|ticket| text(&ticket["id"])).collect()
-}
-
-async fn tickets_are_listed_by_status_newest_first(on: On) {
-    let desk = Desk::new(on).await;
-    let opened = desk.handed_over(4).await;
-    for (ticket, status) in [(&opened[1], "answered"), (&opened[2], "resolved")] {
-        let ticket = json!({ "id": ticket });
-        desk.changed(&ticket, &json!({ "status": status })).await;
-    }
-    let check = async |query: &str, expect: &[usize]| {
-        let expect: Vec<_> = expect.iter().map(|at| opened[*at].clone()).collect();
-        assert_eq!(ids(&desk.tickets(query).await), expect, "{query}");
-    };
-    check("", &[3, 2, 1, 0]).await;
-    check("status=open", &[3, 0]).await;
-    check("status=answered", &[1]).await;
-    check("status=resolved&unknown=1", &[2]).await;
 }
 
 async fn every_ticket_is_on_one_page_while_others_open(on: On) {

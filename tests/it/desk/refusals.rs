@@ -7,7 +7,6 @@ use super::{Desk, E164, text};
 
 leadhost_tests::on_every_store! {
     only_an_access_token_opens_the_desk,
-    a_ticket_of_another_workspace_is_as_unknown_as_a_missing_one,
     an_empty_or_malformed_change_is_refused_with_issues,
     an_owner_that_the_workspace_does_not_have_is_named,
 }
@@ -46,29 +45,6 @@ async fn only_an_access_token_opens_the_desk(on: On) {
         }
     }
     assert_eq!(desk.get(&path).await, ticket);
-}
-
-async fn a_ticket_of_another_workspace_is_as_unknown_as_a_missing_one(on: On) {
-    let desk = Desk::new(on).await;
-    let ticket = one(&desk).await;
-    let other = desk.host.workspace("other").await;
-    let ask = |method: &str, id: &str| {
-        let ask = desk.host.ask(method, &format!("/tickets/{id}"));
-        let ask = ask.bearer(&other.access_token);
-        ask.json(&json!({"status": "resolved"}))
-    };
-    let list = desk.host.get("/tickets").bearer(&other.access_token);
-    let list = list.send().await.expect(200).json();
-    assert_eq!(list, json!({"tickets": [], "nextCursor": null, "count": 0}));
-    for method in ["GET", "PATCH"] {
-        let foreign = ask(method, ticket["id"].as_str().unwrap()).send().await;
-        let foreign = foreign.expect(404);
-        for id in ["00000000-0000-7000-8000-000000000000", "17", "%20"] {
-            let unknown = ask(method, id).send().await.expect(404);
-            assert_eq!(unknown.body, foreign.body, "{method} {id}");
-        }
-    }
-    assert_eq!(desk.ticket().await, ticket);
 }
 
 async fn an_empty_or_malformed_change_is_refused_with_issues(on: On) {

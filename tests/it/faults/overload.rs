@@ -27,7 +27,7 @@ leadhost_tests::on_every_store! {
 const FEWEST: usize = 16;
 
 /// Seconds of a run next to other tests, which only checks correctness.
-const SHORT: usize = 5;
+const SHORT: usize = 2;
 
 /// If doubling the senders raises the throughput by less than this factor, there are enough.
 const HARDLY_MORE: f64 = 1.1;

@@ -16,7 +16,7 @@ const SENDERS: usize = 8;
 const WARM: usize = 1_000;
 
 async fn under_load_for_long_nothing_fails_and_memory_does_not_grow(on: On) {
-    let seconds = figures::size("LEADHOST_SOAK_SECONDS", 10, 10);
+    let seconds = figures::size("LEADHOST_SOAK_SECONDS", 3, 10);
     let seconds = match on {
         On::Sqlite => seconds,
         // The second store gets a share of the run.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use leadhost_domain::audit::{Act, AuditActor, OperatorAct};
 use leadhost_domain::rollout::RolloutStage;
-use leadhost_tests::{Host, Hosts, On, until};
+use leadhost_tests::{Host, until};
 use serde_json::{Value, json};
 
 use super::fleet;
@@ -138,70 +138,6 @@ async fn a_host_that_stops_does_not_hold_the_rollout() {
     let later = |shown: &Value| shown["percent"].as_u64() > before;
     let shown = rolling.until("a later step", later).await;
     assert_eq!(shown["stage"], "canary", "{shown:#}");
-}
-
-/// The workspace of a first start.
-const WORKSPACE: &str = r#"
-[workspace]
-slug = "demo"
-name = "Demo"
-rate_limit = 1000000
-
-[[partners]]
-name = "acme"
-"#;
-
-#[tokio::test(flavor = "multi_thread")]
-async fn another_host_judges_when_the_one_that_did_is_killed() {
-    const PATH: &str = "/plugins/misbehave/rollout";
-    let Some(on) = On::postgres().await else {
-        return;
-    };
-    let hosts = Hosts::on(on)
-        .count(2)
-        .component(phones("1.0.0").component())
-        .workspace(WORKSPACE)
-        .apply()
-        .await;
-    let mut services = [hosts.start(0).await, hosts.start(1).await];
-    let ask = hosts.operator(&services[0], "POST", "/plugins");
-    let stored = ask.body(phones("1.1.0").component()).send().await;
-    let stored = stored.expect(201).json();
-    let steps: Vec<u8> = (1..=20).collect();
-    let mut order = canary(&steps, 1);
-    order["digest"] = stored["digest"].clone();
-    // The stable version came from the inbox.
-    order["accept"] = json!(["all"]);
-    let ask = hosts.operator(&services[0], "POST", PATH).json(&order);
-    ask.send().await.expect(201);
-    let pause = json!({ "change": "pause" });
-    let paused = until("it is paused", async || {
-        let ask = hosts.operator(&services[0], "PATCH", PATH).json(&pause);
-        let answer = ask.send().await;
-        (answer.status == 200).then(|| answer.json())
-    })
-    .await;
-
-    let judge = until("a host judges", async || {
-        services.iter().position(|service| {
-            let log = service.log();
-            let mut lines = log.lines();
-            lines.any(|line| line.contains("job acquired") && line.contains("rollouts"))
-        })
-    })
-    .await;
-    services[judge].kill();
-    let other = &services[1 - judge];
-    let resume = json!({ "change": "resume" });
-    let ask = hosts.operator(other, "PATCH", PATH).json(&resume);
-    ask.send().await.expect(200);
-    let before = paused["percent"].as_u64();
-    until("a later step", async || {
-        let ask = hosts.operator(other, "GET", PATH);
-        let shown = ask.send().await.expect(200).json();
-        (shown["percent"].as_u64() > before).then_some(())
-    })
-    .await;
 }
 
 #[tokio::test]

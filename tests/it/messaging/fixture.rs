@@ -48,14 +48,6 @@ impl WhatsAppFixture {
         desk
     }
 
-    /// Without a list of templates: only the provider knows them.
-    pub async fn unlisted(on: On) -> Self {
-        let whatsapp = WhatsApp::start();
-        let waba = format!(r#"wabaId = "{}","#, whatsapp.options().waba_id);
-        let file = instance(FRONT, &whatsapp).replace(&waba, "");
-        Self::declared(Options::patient(on), &file, whatsapp).await
-    }
-
     pub async fn declared(options: Options, file: &str, whatsapp: WhatsApp) -> Self {
         let host = Host::working_with(options).await;
         host.activate("adapter-whatsapp-cloud").await;
@@ -79,18 +71,16 @@ impl WhatsAppFixture {
     }
 
     pub fn channel(&self, instance: &str) -> ConnectionId {
-        let webhook = self.webhook(instance);
-        let token = webhook.rsplit('/').next().expect("a token");
-        token.parse().expect("an id")
+        self.declared.channel(instance)
     }
 
     pub fn instance(&self) -> i64 {
-        self.declared.report.instances[FRONT].0
+        self.declared.instance(FRONT)
     }
 
     /// The path of an instance's webhooks.
     pub fn webhook(&self, instance: &str) -> String {
-        self.declared.report.channels[instance].clone()
+        self.declared.webhook(instance)
     }
 
     /// The address that the provider posts to.
@@ -142,7 +132,8 @@ impl WhatsAppFixture {
         self.whatsapp.next_sends(1, Misbehaviour::Hang(Taken::Yes));
         let sending = tokio::spawn(self.notify(&self.greeting(phone)).send());
         self.whatsapp.hangs(1).await;
-        (sending, self.whatsapp.accepted()[0].id.clone())
+        let taken = self.whatsapp.accepted().pop();
+        (sending, taken.expect("it was taken").id)
     }
 
     /// Returns the ids of a notification that the provider has accepted.
@@ -220,15 +211,6 @@ impl WhatsAppFixture {
             waiting.is_empty().then_some(())
         })
         .await;
-    }
-
-    /// Waits until the instance is paused, and returns the reason.
-    pub async fn paused(&self) -> String {
-        until("the instance is paused", async || {
-            let connection = self.host.connection(&self.channel(FRONT)).await;
-            connection.paused.map(|pause| pause.reason)
-        })
-        .await
     }
 
     /// Sends the waiting events, all of which the host must accept.

@@ -3,7 +3,7 @@
 //! them is an answer.
 
 use leadhost_tests::provider::{BEGINNING, Inbound};
-use leadhost_tests::{On, fields, until};
+use leadhost_tests::{On, until};
 use serde_json::{Value, json};
 
 use super::fixture::{PHONE, SentMessage, WA_ID, WhatsAppFixture};
@@ -13,9 +13,7 @@ leadhost_tests::on_every_store! {
     a_note_without_a_conversation_is_not_kept,
     a_note_on_an_old_message_does_not_change_a_conversation,
     a_message_that_cannot_be_shown_is_an_answer,
-    a_message_from_before_ours_is_no_answer,
     a_reply_to_ours_is_an_answer_whatever_its_time,
-    a_status_of_a_payment_is_not_the_messages,
 }
 
 /// A message of the contact at this time, with further fields.
@@ -32,54 +30,25 @@ fn notes(at: u64, of: &str) -> Vec<(Value, &'static str, &'static str)> {
     let identity = json!({
         "body": "security code changed", "identity": "x=", "type": "customer_identity_changed",
     });
-    vec![
-        (
-            message("wamid.N1", at, "system", identity),
-            "system",
-            "system",
-        ),
-        (
-            message("wamid.N2", at, "reaction", json!({"message_id": of})),
-            "contact",
-            "reaction",
-        ),
-        (
-            message(
-                "wamid.N3",
-                at,
-                "reaction",
-                json!({"message_id": of, "emoji": "\u{1f44d}"}),
-            ),
-            "contact",
-            "reaction",
-        ),
-        (
-            message(
-                "wamid.N4",
-                at,
-                "revoke",
-                json!({"original_message_id": "wamid.old"}),
-            ),
-            "contact",
-            "unsupported",
-        ),
-        (
-            message(
-                "wamid.N5",
-                at,
-                "edit",
-                json!({"original_message_id": "wamid.old",
-                "message": {"type": "text", "text": {"body": "Oi"}}}),
-            ),
-            "contact",
-            "unsupported",
-        ),
-        (
-            message("wamid.N6", at, "request_welcome", Value::Null),
-            "contact",
-            "unsupported",
-        ),
-    ]
+    let edit = json!({
+        "original_message_id": "wamid.old", "message": {"type": "text", "text": {"body": "Oi"}},
+    });
+    let thumb = json!({"message_id": of, "emoji": "\u{1f44d}"});
+    let revoked = json!({"original_message_id": "wamid.old"});
+    let notes = [
+        ("system", identity, "system", "system"),
+        ("reaction", json!({"message_id": of}), "contact", "reaction"),
+        ("reaction", thumb, "contact", "reaction"),
+        ("revoke", revoked, "contact", "unsupported"),
+        ("edit", edit, "contact", "unsupported"),
+        ("request_welcome", Value::Null, "contact", "unsupported"),
+    ];
+    let numbered = notes.into_iter().enumerate();
+    let note = |(number, (kind, own, actor, shown))| {
+        let body = message(&format!("wamid.N{number}"), at, kind, own);
+        (body, actor, shown)
+    };
+    numbered.map(note).collect()
 }
 
 async fn conversation_of(desk: &WhatsAppFixture, sent: &SentMessage) -> Value {
@@ -150,25 +119,6 @@ async fn a_message_that_cannot_be_shown_is_an_answer(on: On) {
     assert_eq!(conversation_of(&desk, &sent).await["status"], "answered");
 }
 
-async fn a_message_from_before_ours_is_no_answer(on: On) {
-    let desk = WhatsAppFixture::new(on).await;
-    let sent = desk.greets(PHONE).await;
-    desk.host.advance(1).await;
-    let late = Inbound::text(WA_ID, "Oi").at(BEGINNING - 3 * 3_600);
-    desk.whatsapp.inbound(late);
-    desk.flush().await;
-    let row = conversation_of(&desk, &sent).await;
-    fields!(row, {"status": "open", "answered_at": null});
-    assert_eq!(row["first_message_at"], "2030-01-15T09:00:00.000000Z");
-    assert_eq!(row["last_message_at"], "2030-01-15T12:00:00.000000Z");
-    desk.host.advance(9).await;
-    desk.whatsapp
-        .inbound(Inbound::text(WA_ID, "Quero").at(BEGINNING + 10));
-    desk.flush().await;
-    let row = conversation_of(&desk, &sent).await;
-    fields!(row, {"status": "answered", "answered_at": "2030-01-15T12:00:10.000000Z"});
-}
-
 async fn a_reply_to_ours_is_an_answer_whatever_its_time(on: On) {
     let desk = WhatsAppFixture::new(on).await;
     let sent = desk.greets(PHONE).await;
@@ -178,25 +128,4 @@ async fn a_reply_to_ours_is_an_answer_whatever_its_time(on: On) {
     let row = conversation_of(&desk, &sent).await;
     assert_eq!(row["answered_at"], "2030-01-15T12:00:00.000000Z");
     assert_eq!(row["first_message_at"], "2030-01-15T12:00:00.000000Z");
-}
-
-async fn a_status_of_a_payment_is_not_the_messages(on: On) {
-    let desk = WhatsAppFixture::new(on).await;
-    let sent = desk.greets(PHONE).await;
-    let before = desk.row("messages", &sent.message).await;
-    for (id, word) in [
-        (sent.wamid.as_str(), "failed"),
-        (&sent.wamid, "captured"),
-        ("wamid.PAY1", "failed"),
-        ("wamid.PAY2", "pending"),
-    ] {
-        desk.posts(json!({"statuses": [{
-            "id": id, "type": "payment", "status": word, "recipient_id": WA_ID,
-            "timestamp": BEGINNING.to_string(), "payment": {"reference_id": "AP-1"},
-            "errors": [{"code": 2600, "title": "Payment declined"}],
-        }]}))
-        .await;
-    }
-    assert_eq!(desk.row("messages", &sent.message).await, before);
-    assert!(desk.errors("").await.is_empty());
 }

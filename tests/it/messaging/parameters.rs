@@ -1,20 +1,15 @@
 //! Each valid form of a template's components, as it is sent, and each invalid
 //! one, which is refused before anything is sent.
 
-use leadhost_tests::{Answer, Json, On, fields, has, until};
+use leadhost_tests::{Answer, Json, On, fields, until};
 use serde_json::{Value, json};
 
 use super::fixture::{PHONE, WA_ID, WhatsAppFixture, body, refusal, template};
 
 leadhost_tests::on_every_store! {
     every_form_of_a_component_goes_out,
-    a_quick_reply_without_parameters_is_left_to_the_provider,
-    a_quick_reply_sends_its_payload_as_it_is,
     white_space_in_a_parameter_is_folded_in_each_place_and_format,
     a_parameter_that_cannot_be_mended_is_refused_before_anything_is_stored,
-    a_payload_or_a_reply_where_the_template_has_none_is_refused,
-    components_that_the_template_does_not_have_are_refused,
-    mistakes_that_only_the_provider_can_detect_are_refused_by_it,
 }
 
 fn with_components(name: &str, components: Value) -> Value {
@@ -96,42 +91,6 @@ async fn every_form_of_a_component_goes_out(on: On) {
         "0.parameters.0.document.filename": "tabela.pdf", "2.sub_type": "url",
         "2.parameters.0.text": "ap-10",
     });
-}
-
-async fn a_quick_reply_without_parameters_is_left_to_the_provider(on: On) {
-    let desk = WhatsAppFixture::new(on).await;
-    let reply = json!({"type": "button", "sub_type": "quick_reply", "index": 1});
-    let request = desk.notification(PHONE, table(&[reply]));
-    desk.notify(&request).send().await.expect(200);
-    let send = desk.whatsapp.sends()[0].json().expect("JSON");
-    let components = send["template"]["components"].list();
-    assert!(
-        components
-            .iter()
-            .all(|component| component["sub_type"] != "quick_reply"),
-        "an empty list would be refused"
-    );
-}
-
-async fn a_quick_reply_sends_its_payload_as_it_is(on: On) {
-    let desk = WhatsAppFixture::new(on).await;
-    let payload = "visit:{\"unit\":  \"AP-10\"}\n";
-    for kind in ["payload", "text"] {
-        let reply = json!({"type": "button", "sub_type": "quick_reply", "index": 1,
-            "parameters": [{"type": kind, kind: payload}]});
-        let request = desk.notification(PHONE, table(&[reply]));
-        let answer = desk.notify(&request).send().await.expect(200);
-        let sent = desk.whatsapp.sends().pop().expect("a send");
-        let sent = sent.json().expect("JSON");
-        let expect = json!([{"type": "payload", "payload": payload}]);
-        let parameters = &sent["template"]["components"][3]["parameters"];
-        assert_eq!(*parameters, expect, "{kind}");
-        // The export says what the button sends.
-        let row = desk.row("messages", &desk.sent(&answer).message).await;
-        let kept = row["metadata"]["template"]["components"].as_array();
-        let kept = kept.expect("the values that the text does not show");
-        assert_eq!(kept.last().expect("the button")["parameters"], expect);
-    }
 }
 
 /// A new deal whose conversation begins with this message.
@@ -278,101 +237,4 @@ fn paths(message: &str) -> Vec<String> {
         words.join(".")
     };
     issues.iter().map(path).collect()
-}
-
-async fn a_payload_or_a_reply_where_the_template_has_none_is_refused(on: On) {
-    let desk = WhatsAppFixture::new(on).await;
-    let check = async |template: Value, path: &str| {
-        let request = desk.notification(PHONE, template.clone());
-        let message = refusal(desk.notify(&request).send().await, 400);
-        let paths = paths(&message);
-        assert!(
-            paths.iter().any(|found| found == path),
-            "{template}: {paths:?}"
-        );
-    };
-    let parameters = "template.components.0.parameters";
-    let payload = json!({"type": "payload", "payload": "x"});
-    let in_body = json!([{"type": "body", "parameters": [payload]}]);
-    let kind = format!("{parameters}.0.type");
-    check(with_components("boas_vindas", in_body), &kind).await;
-    let reply = |template: &str, index: u32, parameters: Value| {
-        let button = json!({"type": "button", "sub_type": "quick_reply", "index": index,
-            "parameters": parameters});
-        with_components(template, json!([button]))
-    };
-    let image = json!([{"type": "image", "image": {"id": "1"}}]);
-    check(reply("tabela", 1, json!([payload, payload])), parameters).await;
-    check(reply("tabela", 1, image), &kind).await;
-    // The template has no buttons, or another button at this position.
-    let no_reply = "template.components.0.sub_type";
-    check(reply("aviso", 0, json!([])), no_reply).await;
-    check(reply("aviso", 0, json!([payload])), no_reply).await;
-    check(reply("tabela", 0, json!([])), no_reply).await;
-    assert!(desk.whatsapp.sends().is_empty());
-    assert!(desk.messages().await.is_empty(), "nothing is stored");
-}
-
-async fn components_that_the_template_does_not_have_are_refused(on: On) {
-    let desk = WhatsAppFixture::new(on).await;
-    for (template, why) in [
-        (with_components("fachada", json!([])), "no image"),
-        (
-            with_components("fachada", json!([header("video", json!({"id": "1"}))])),
-            "another kind",
-        ),
-        (
-            with_components("tabela", json!([body(&["Ilda", "Casa Verde"])])),
-            "no document, no button",
-        ),
-    ] {
-        let request = desk.notification(PHONE, template);
-        let answer = desk.notify(&request).send().await;
-        assert!(
-            [400, 500].contains(&answer.status),
-            "{why}: {:?}",
-            answer.body
-        );
-        assert_eq!(answer.json()["success"], false, "{why}");
-    }
-    assert!(desk.whatsapp.accepted().is_empty());
-}
-
-async fn mistakes_that_only_the_provider_can_detect_are_refused_by_it(on: On) {
-    let desk = WhatsAppFixture::unlisted(on).await;
-    let check = async |template: Value, status: u16, say: &str| {
-        let request = desk.notification(PHONE, template);
-        let message = refusal(desk.notify(&request).send().await, status);
-        has!(message, say);
-    };
-    check(
-        template("boas_vindas", &["Ilda"]),
-        400,
-        "number of localizable_params (1)",
-    )
-    .await;
-    check(
-        with_components(
-            "tabela",
-            json!([
-                header(
-                    "document",
-                    json!({"link": "https://imoveis.example/t.pdf", "filename": "t.pdf"})
-                ),
-                body(&["Ilda", "Casa Verde"]),
-            ]),
-        ),
-        400,
-        "Button at index 0",
-    )
-    .await;
-    check(
-        with_components("fachada", json!([])),
-        500,
-        "Template 'fachada'",
-    )
-    .await;
-    check(template("nenhum", &[]), 500, "Template 'nenhum' not found").await;
-    assert_eq!(desk.whatsapp.sends().len(), 4);
-    assert!(desk.whatsapp.accepted().is_empty());
 }

@@ -1,6 +1,6 @@
 //! One person is one contact, whichever of the ids and spellings of the phone a provider uses.
 
-use leadhost_tests::provider::{BEGINNING, Inbound};
+use leadhost_tests::provider::BEGINNING;
 use leadhost_tests::{Json, On};
 use serde_json::{Value, json};
 
@@ -10,8 +10,6 @@ leadhost_tests::on_every_store! {
     a_user_who_hides_the_phone_stays_the_same_contact,
     an_id_in_a_status_is_the_recipients,
     an_id_that_was_another_contacts_goes_to_the_one_with_the_phone,
-    an_opt_out_by_any_id_stops_messages_to_the_phone,
-    mobile_marks_make_no_other_person,
 }
 
 /// The ids of a user, and a phone: as it is written, and as WhatsApp names it.
@@ -134,47 +132,4 @@ async fn an_id_that_was_another_contacts_goes_to_the_one_with_the_phone(on: On) 
     let contact = conversation["contact_id"].text();
     assert!(desk.row("contacts", contact).await["banned_at"].is_string());
     refusal(desk.notify(&desk.greeting(&person.phone)).send().await, 400);
-}
-
-async fn an_opt_out_by_any_id_stops_messages_to_the_phone(on: On) {
-    let desk = WhatsAppFixture::new(on).await;
-    for number in 1..=2 {
-        let person = Person::number(number);
-        desk.greets(&person.phone).await;
-        desk.posts(person.writes("b1", true)).await;
-        let ids = match number {
-            1 => json!({"user_id": person.user}),
-            _ => json!({"user_id": "BR.9", "parent_user_id": person.parent}),
-        };
-        desk.posts(stops(ids)).await;
-        refusal(desk.notify(&desk.greeting(&person.phone)).send().await, 400);
-    }
-    are_people(&desk, 2).await;
-}
-
-async fn mobile_marks_make_no_other_person(on: On) {
-    let desk = WhatsAppFixture::new(on).await;
-    let all = [
-        ("+52 55 1234 5671", "5215512345671"),
-        ("+52 1 55 1234 5672", "525512345672"),
-        ("+54 11 2345-6781", "5491123456781"),
-        ("+54 11 15-2345-6782", "541123456782"),
-        ("+54 9 11 2345-6783", "541123456783"),
-    ];
-    for (written, wa_id) in all {
-        desk.greets(written).await;
-        desk.whatsapp.inbound(Inbound::text(wa_id, "oi"));
-        desk.flush().await;
-    }
-    are_people(&desk, all.len()).await;
-    let sent: Vec<_> = desk.whatsapp.accepted().into_iter().collect();
-    let to: Vec<&str> = sent.iter().map(|one| one.send.recipient.as_str()).collect();
-    let expect = [
-        "525512345671",
-        "525512345672",
-        "541123456781",
-        "5491123456782",
-        "5491123456783",
-    ];
-    assert_eq!(to, expect, "it is sent to as it is dialled");
 }

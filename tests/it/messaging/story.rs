@@ -2,7 +2,6 @@
 //! back, and everything is exported.
 
 use leadhost_tests::provider::{BEGINNING, Inbound};
-use leadhost_tests::whatsapp::WaId;
 use leadhost_tests::{Json, On, fields, has, lacks};
 use serde_json::json;
 
@@ -10,11 +9,6 @@ use super::fixture::{PHONE, WA_ID, WhatsAppFixture, template};
 
 leadhost_tests::on_every_store! {
     a_notification_goes_out_and_every_event_about_it_is_exported,
-    the_legacy_format_sends_the_same,
-    a_legacy_template_in_two_languages_is_sent_in_the_instances,
-    a_contact_is_found_by_the_number_without_its_ninth_digit,
-    an_answer_without_the_recipients_id_is_enough,
-    a_message_that_is_held_is_accepted,
     no_secret_is_kept_and_none_goes_anywhere_else,
 }
 
@@ -85,82 +79,6 @@ async fn a_notification_goes_out_and_every_event_about_it_is_exported(on: On) {
     assert!(contact["banned_at"].is_null());
     assert!(desk.errors("").await.is_empty());
     assert_eq!(desk.whatsapp.accepted_for(WA_ID), 1);
-}
-
-async fn the_legacy_format_sends_the_same(on: On) {
-    let desk = WhatsAppFixture::new(on).await;
-    let mut request = desk.greeting(PHONE);
-    let fields = request.as_object_mut().expect("an object");
-    fields.remove("template");
-    fields.insert("messageTemplate".to_owned(), json!("boas_vindas"));
-    fields.insert("replacements".to_owned(), json!(["Ilda", "Casa Verde"]));
-    let legacy = desk.notify(&request).send().await.expect(200);
-    desk.sent(&legacy);
-    desk.greets("(11) 98765-0303").await;
-    let sends = desk.whatsapp.sends();
-    let template = |at: usize| sends[at].json().expect("JSON")["template"].clone();
-    assert_eq!(template(0), template(1));
-
-    // Named parameters are given in the order of the template.
-    request["messageTemplate"] = json!("retorno");
-    request["replacements"] = json!(["Ilda", "AP-10"]);
-    desk.notify(&request).send().await.expect(200);
-    let sends = desk.whatsapp.sends();
-    let parameters =
-        sends[2].json().expect("JSON")["template"]["components"][0]["parameters"].clone();
-    assert_eq!(parameters[0]["parameter_name"], "nome");
-    assert_eq!(parameters[1]["parameter_name"], "imovel");
-    assert_eq!(parameters[1]["text"], "AP-10");
-    assert_eq!(desk.whatsapp.accepted().len(), 3);
-}
-
-async fn a_legacy_template_in_two_languages_is_sent_in_the_instances(on: On) {
-    let desk = WhatsAppFixture::new(on).await;
-    let mut request = desk.greeting(PHONE);
-    let fields = request.as_object_mut().expect("an object");
-    fields.remove("template");
-    fields.insert("messageTemplate".to_owned(), json!("aviso"));
-    desk.notify(&request).send().await.expect(200);
-    let send = desk.whatsapp.sends()[0].json().expect("JSON");
-    assert_eq!(send["template"]["language"]["code"], "pt_BR");
-}
-
-async fn a_contact_is_found_by_the_number_without_its_ninth_digit(on: On) {
-    let desk = WhatsAppFixture::new(on).await;
-    desk.whatsapp.name_recipients(WaId::WithoutNinthDigit);
-    let sent = desk.greets(PHONE).await;
-    desk.whatsapp.status(&sent.wamid, "delivered");
-    desk.whatsapp.inbound(Inbound::text("551187650101", "Oi"));
-    desk.flush().await;
-    let message = desk.row("messages", &sent.message).await;
-    fields!(message, {"metadata.status": "delivered", "metadata.recipientId": "551187650101"});
-    let contacts = desk.host.rows(&desk.declared, "contacts").await;
-    assert_eq!(contacts.len(), 1);
-    assert_eq!(contacts[0]["phone_number"], format!("+{WA_ID}"));
-    let conversation = desk.row("conversations", &sent.conversation).await;
-    assert_eq!(conversation["status"], "answered");
-}
-
-async fn an_answer_without_the_recipients_id_is_enough(on: On) {
-    let desk = WhatsAppFixture::new(on).await;
-    desk.whatsapp.name_recipients(WaId::Missing);
-    let sent = desk.greets(PHONE).await;
-    desk.whatsapp.inbound(Inbound::text(WA_ID, "Oi"));
-    desk.flush().await;
-    let conversation = desk.row("conversations", &sent.conversation).await;
-    assert_eq!(conversation["status"], "answered");
-}
-
-async fn a_message_that_is_held_is_accepted(on: On) {
-    let desk = WhatsAppFixture::new(on).await;
-    desk.whatsapp.answer_status("held_for_quality_assessment");
-    let sent = desk.greets(PHONE).await;
-    assert_eq!(desk.state(&sent.message).await, "accepted");
-    // A held message may fail hours later.
-    desk.whatsapp.set_time(BEGINNING + 7_200);
-    desk.whatsapp.fails(&sent.wamid, &[132_015]);
-    desk.flush().await;
-    assert_eq!(desk.state(&sent.message).await, "failed");
 }
 
 async fn no_secret_is_kept_and_none_goes_anywhere_else(on: On) {

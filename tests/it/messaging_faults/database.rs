@@ -2,67 +2,18 @@
 //! commit, or for a while, with calls in flight. A commit before a call whose
 //! answer is lost leads to no call or one call, never two.
 
-use std::time::Duration;
-
 use leadhost_tests::On;
-use leadhost_tests::load::Targets;
-use leadhost_tests::phones::Phones;
 use leadhost_tests::provider::{Misbehaviour, Taken};
-use leadhost_tests::proxy::{Cut, Proxy};
+use leadhost_tests::proxy::Proxy;
 use leadhost_tests::until;
 
 use super::Messaging;
-use super::reconciliation::{StoredMessages, asked};
+use super::reconciliation::StoredMessages;
 
 async fn world() -> Option<(Messaging, Proxy)> {
     let on = On::postgres().await?;
     let proxy = Proxy::before(on.url()).await;
     Some((Messaging::new(on, 2).await, proxy))
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_commit_that_is_cut_is_followed_by_one_call_at_most() {
-    let Some((world, proxy)) = world().await else {
-        return;
-    };
-    let url = proxy.url(world.hosts.on.url());
-    let host = world.hosts.start_with(0, &["--store-url", &url]).await;
-    // Statuses go to another host, whose network is healthy, and to this one.
-    let phones = Phones::start(&world.whatsapp);
-    let well = world.hosts.start(1).await;
-    world.call_back(&well);
-    let load = world.load("note", &Targets::gateways(&[&host]), 8);
-    load.reaches(20).await;
-    for cut in [
-        Cut::After,
-        Cut::Before,
-        Cut::Late(Duration::from_millis(200)),
-    ] {
-        let enough = proxy.cuts() + 8;
-        proxy.cut_commits(cut, 3);
-        until("commits are cut", async || {
-            (proxy.cuts() >= enough).then_some(())
-        })
-        .await;
-        proxy.spare_commits();
-        load.goes_on(20).await;
-        if cut == Cut::After {
-            world.call_back(&host);
-        }
-    }
-    let sent = load.stop().await;
-    world.hosts.settles().await;
-    world.call_back(&well);
-    let story = phones.finish().await;
-
-    let stored = StoredMessages::read(&world, &well).await;
-    stored.assert_hold(&sent);
-    stored.assert_once(&world);
-    stored.assert_events(&story);
-    let asked = asked(&world);
-    let twice: Vec<_> = asked.iter().filter(|(_, times)| **times > 1).collect();
-    assert!(twice.is_empty(), "{twice:?}");
-    assert!(stored.in_state("failed").is_empty());
 }
 
 #[tokio::test(flavor = "multi_thread")]

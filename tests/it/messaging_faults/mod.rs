@@ -1,24 +1,22 @@
 //! Faults between the service, its store and a messaging provider, with real
 //! processes and sockets: hosts die, or are frozen in the middle of a call and
-//! continue; adapters are swapped; the provider resets, hangs and answers nonsense;
+//! continue; the provider resets, hangs and answers nonsense;
 //! the database is unavailable. In every case: nothing acknowledged is lost, no
 //! message is sent twice, no forbidden message is sent, and every status and answer
 //! is stored where it belongs.
 
-mod adapter_swaps;
 mod database;
-mod frozen;
 mod killed;
-mod network_path;
 mod provider_failures;
 mod reconciliation;
-mod two_hosts;
 
 use leadhost_domain::clock::{Clock as _, SystemClock};
 use leadhost_tests::load::{Load, Targets, What};
 use leadhost_tests::provider::Callback;
 use leadhost_tests::whatsapp::WhatsApp;
 use leadhost_tests::{Ask, Hosts, On, Service, guests, until};
+
+use crate::messaging::fixture::{FRONT, instance};
 
 /// The flags of every host here: few connections, so that a lost one matters; leases
 /// and waits that end within a test.
@@ -33,11 +31,15 @@ const FLAGS: [&str; 6] = [
 
 const ADAPTER: &str = "adapter-whatsapp-cloud";
 
-/// The instance that sends.
-const FRONT: &str = "front";
+const WORKSPACE: &str = r#"
+[workspace]
+slug = "bad-days"
+name = "Bad days"
+rate_limit = 1000000
 
-/// Calls that have begun and not ended, by the store.
-const SENDING: &str = "select count(*) from messages where state = 'sending'";
+[[partners]]
+name = "crm"
+"#;
 
 /// Hosts that send through one instance, and its provider.
 struct Messaging {
@@ -49,9 +51,18 @@ impl Messaging {
     /// For this many hosts, with the provider's templates known.
     async fn new(on: On, hosts: usize) -> Self {
         let whatsapp = WhatsApp::start();
-        let waba = format!(r#"wabaId = "{}", "#, whatsapp.options().waba_id);
-        let url = whatsapp.url();
-        let messaging = Self::with(on, hosts, whatsapp, &url, &waba).await;
+        // Phones and the service have the same time.
+        let now = SystemClock.now().0 / 1_000_000;
+        whatsapp.set_time(u64::try_from(now).expect("a time after 1970"));
+        let hosts = Hosts::on(on)
+            .count(hosts)
+            .component(guests::rust_component(ADAPTER))
+            .workspace(WORKSPACE)
+            .workspace(&instance(FRONT, &whatsapp))
+            .flags(&FLAGS)
+            .apply()
+            .await;
+        let messaging = Self { hosts, whatsapp };
         let host = messaging.hosts.start(0).await;
         until("the templates are listed", async || {
             let path = format!("/instances/{FRONT}/sync-templates");
@@ -62,25 +73,6 @@ impl Messaging {
         .await;
         assert!(host.stop());
         messaging
-    }
-
-    /// The provider is reached at this address, and its templates are not listed.
-    async fn reached_at(on: On, hosts: usize, whatsapp: WhatsApp, url: &str) -> Self {
-        Self::with(on, hosts, whatsapp, url, "").await
-    }
-
-    async fn with(on: On, hosts: usize, whatsapp: WhatsApp, url: &str, waba: &str) -> Self {
-        // Phones and the service have the same time.
-        let now = SystemClock.now().0 / 1_000_000;
-        whatsapp.set_time(u64::try_from(now).expect("a time after 1970"));
-        let hosts = Hosts::on(on)
-            .count(hosts)
-            .component(guests::rust_component(ADAPTER))
-            .workspace(&workspace(&whatsapp, url, waba))
-            .flags(&FLAGS)
-            .apply()
-            .await;
-        Self { hosts, whatsapp }
     }
 
     /// From now on the provider sends its webhooks to this host.
@@ -99,49 +91,4 @@ impl Messaging {
     fn notify(&self, host: &Service, id: &str, phone: &str) -> Ask {
         self.hosts.notify(host, FRONT, id, phone)
     }
-
-    /// Waits until this many messages have an unknown outcome.
-    async fn unknown(&self, many: i64) {
-        until(&format!("{many} messages are unknown"), async || {
-            let unknown = "select count(*) from messages where state = 'unknown'";
-            (self.hosts.count(unknown).await == many).then_some(())
-        })
-        .await;
-    }
-
-    /// Waits until this many calls have begun, by the store.
-    async fn sending(&self, many: i64) {
-        until(&format!("{many} messages are being sent"), async || {
-            (self.hosts.count(SENDING).await == many).then_some(())
-        })
-        .await;
-    }
-}
-
-fn workspace(whatsapp: &WhatsApp, url: &str, waba: &str) -> String {
-    let options = whatsapp.options();
-    format!(
-        r#"
-[workspace]
-slug = "bad-days"
-name = "Bad days"
-rate_limit = 1000000
-
-[[partners]]
-name = "crm"
-
-[[instances]]
-name = "{FRONT}"
-number = "+{number}"
-adapter = "whatsapp-cloud"
-config = {{ phoneNumberId = "{phone}", {waba}graphUrl = "{url}" }}
-allow = [{{ url = "{url}", private = true }}]
-secrets = {{ access-token = "{token}", app-secret = "{secret}", verify-token = "{verify}" }}
-"#,
-        number = options.number,
-        phone = options.phone_number_id,
-        token = options.tokens[0],
-        secret = options.app_secret,
-        verify = options.verify_token,
-    )
 }

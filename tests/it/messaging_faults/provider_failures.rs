@@ -1,8 +1,6 @@
 //! The provider fails while partners notify: resets before and after a request,
 //! hanging calls, HTML pages, limits.
 
-use std::time::{Duration, Instant};
-
 use leadhost_tests::On;
 use leadhost_tests::load::Targets;
 use leadhost_tests::phones::Phones;
@@ -14,7 +12,6 @@ use super::reconciliation::{StoredMessages, asked};
 leadhost_tests::on_every_store! {
     #[tokio::test(flavor = "multi_thread")]
     whatever_the_provider_does_a_message_goes_out_once_at_most,
-    a_held_recipient_gets_nothing_before_its_time_and_others_do,
 }
 
 /// A hanging call times out soon, and no partner waits for it. No host dies here.
@@ -95,45 +92,4 @@ async fn whatever_the_provider_does_a_message_goes_out_once_at_most(on: On) {
     }
     assert!(settled > 0, "those that had gone out are settled");
     assert!(stored.in_state("failed").is_empty());
-}
-
-async fn a_held_recipient_gets_nothing_before_its_time_and_others_do(on: On) {
-    const HELD: &str = "5511987650101";
-    const SECONDS: u32 = 4;
-    let world = Messaging::new(on, 1).await;
-    let service = world.hosts.start_with(0, &FLAGS[4..]).await;
-    let whatsapp = &world.whatsapp;
-    let load = world.load("note", &Targets::gateways(&[&service]), 4);
-    load.goes_on(10).await;
-    let limit = Misbehaviour::Throttled {
-        code: 131_056,
-        retry_after: SECONDS,
-    };
-    whatsapp.next_sends_to(HELD, 1, limit);
-    let (since, others) = (Instant::now(), load.acknowledged());
-    let is_early = || since.elapsed() < Duration::from_secs(u64::from(SECONDS));
-    let mut waiting = Vec::new();
-    for id in ["held-1", "held-2", "held-3"] {
-        let answer = world.notify(&service, id, &format!("+{HELD}")).send().await;
-        let answer = answer.expect(200);
-        assert!(answer.header("x-message-status") == "waiting" || !is_early());
-        waiting.push(answer.header("x-message-id").to_owned());
-    }
-    leadhost_tests::until("the held ones go out, as others do", async || {
-        let taken = whatsapp.accepted_for(HELD);
-        assert!(taken == 0 || !is_early(), "after {:?}", since.elapsed());
-        (taken == waiting.len() && load.acknowledged() >= others + 10).then_some(())
-    })
-    .await;
-    let sent = load.stop().await;
-    world.hosts.settles().await;
-    let stored = StoredMessages::read(&world, &service).await;
-    stored.assert_hold(&sent);
-    stored.assert_once(&world);
-    let asked = asked(&world);
-    for (number, message) in waiting.iter().enumerate() {
-        assert_eq!(stored.state(message), "accepted");
-        // Only the first one hit the limit.
-        assert_eq!(asked[message], if number == 0 { 2 } else { 1 });
-    }
 }

@@ -1,7 +1,7 @@
 //! Traces of messages, as a receiver of OTLP gets them: from the request of the partner to the
 //! outcome of the send, without personal data.
 
-use leadhost_tests::otlp::{OtlpReceiver, ReceivedSpan, TraceGaps};
+use leadhost_tests::otlp::OtlpReceiver;
 use leadhost_tests::{On, Options};
 use serde_json::json;
 
@@ -9,8 +9,6 @@ use super::Bot;
 
 leadhost_tests::on_every_store! {
     a_message_is_a_trace_from_its_request_to_its_outcome,
-    the_steps_of_a_message_leave_no_gap,
-    the_steps_of_a_message_that_waited_leave_no_gap,
 }
 
 async fn traced(on: On) -> (Bot, OtlpReceiver) {
@@ -64,43 +62,4 @@ async fn a_message_is_a_trace_from_its_request_to_its_outcome(on: On) {
     for personal in ["Ana", "Prado", "98765", "ana@example.com", "landing-page"] {
         assert!(!receiver.holds(personal), "{personal} was exported");
     }
-}
-
-async fn the_steps_of_a_message_leave_no_gap(on: On) {
-    let (bot, receiver) = traced(on).await;
-    let mut gaps = TraceGaps::default();
-    for _ in 0..TraceGaps::TRACES {
-        let answer = bot.send(&bot.body()).await.expect(200);
-        let trace = answer.header("x-message-id").replace('-', "");
-        let request = "POST /send-notification";
-        let spans = receiver.trace(&bot.host, &trace, request).await;
-        if gaps.add(&spans, request) {
-            return;
-        }
-    }
-    gaps.assert_narrow();
-}
-
-async fn the_steps_of_a_message_that_waited_leave_no_gap(on: On) {
-    let (bot, receiver) = traced(on).await;
-    let mut gaps = TraceGaps::default();
-    for _ in 0..TraceGaps::TRACES {
-        bot.pause("the provider is down").await;
-        let answer = bot.send(&bot.body()).await.expect(200);
-        bot.resume().await;
-        bot.host.app.pipeline.wake();
-        let trace = answer.header("x-message-id").replace('-', "");
-        let job = "send waiting message";
-        let spans = receiver.trace(&bot.host, &trace, job).await;
-        let sending = spans.iter().find(|span| span.name == job).expect("a job");
-        let claim = spans.iter().find(|span| span.name == "claim job");
-        let claim = claim.expect("the claim of the job");
-        assert_eq!((&claim.parent, claim.began), (&sending.id, sending.began));
-        let finds = |span: &ReceivedSpan| span.name == "find instance" && span.parent == sending.id;
-        assert!(spans.iter().any(finds), "{spans:?}");
-        if gaps.add(&spans, job) {
-            return;
-        }
-    }
-    gaps.assert_narrow();
 }

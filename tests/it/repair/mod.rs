@@ -19,7 +19,7 @@ use leadhost_domain::{contact, phone};
 use leadhost_golden::append_custom;
 use leadhost_store::{HeldDelivery, Write};
 use leadhost_tests::components::component;
-use leadhost_tests::{Answer, Ask, Declared, Host, On, Options, until};
+use leadhost_tests::{Answer, Ask, Declared, Host, Json as _, On, Options, until};
 use serde_json::{Value, json};
 
 /// Loses phones: the source calls them differently.
@@ -84,6 +84,29 @@ impl Repairing {
     /// Gives the connection other fields.
     async fn configure(&self, fields: &str) {
         self.host.declare(&connection(fields)).await;
+    }
+
+    /// The same, with an instance without a network.
+    async fn declare_instance(&self, fields: &str) -> Declared {
+        let instance = "[[instances]]\nname = \"voice\"\nnumber = \"+5511900000000\"\n\
+            adapter = \"sandbox\"\n";
+        let file = format!("{}{instance}", connection(fields));
+        self.host.declare(&file).await
+    }
+
+    /// Notifies somebody through the instance. Returns the conversation.
+    async fn notify(&self, declared: &Declared, phone: String) -> String {
+        let body = json!({
+            "name": "Somebody",
+            "phoneNumber": phone,
+            "instanceId": declared.instance("voice"),
+            "source": "site",
+            "template": {"name": "welcome", "language": {"code": "pt_BR"}},
+        });
+        let ask = self.host.post("/send-notification").json(&body);
+        let ask = ask.header("x-service-api-key", &self.declared.key("partner"));
+        let answer = ask.send().await.expect(200).json();
+        answer["conversationId"].text().to_owned()
     }
 
     /// Activates the version that loses phones again.
@@ -276,6 +299,18 @@ fn changes_of(number: usize, lead: &RepairedLead) -> [Change; 3] {
             json!(phone(number)),
         ),
     ]
+}
+
+/// The rows without the times at which they were changed.
+fn content(mut rows: Vec<Value>) -> Vec<Value> {
+    for row in &mut rows {
+        let row = row.as_object_mut().expect("a row");
+        for time in ["cursor_at", "updated_at"] {
+            row.remove(time);
+        }
+    }
+    rows.sort_by_key(|row| row["id"].to_string());
+    rows
 }
 
 fn id(repair: &Value) -> String {

@@ -3,15 +3,13 @@
 use leadhost_tests::{On, Options, until};
 use serde_json::{Value, json};
 
-use super::{RIGHT, Repairing, phone};
+use super::{Repairing, phone};
 
 leadhost_tests::on_every_store! {
     a_repair_writes_what_the_version_lost_and_its_receipt_is_exact,
     edits_of_a_person_stay_and_are_counted,
-    a_repair_of_a_field_changes_nothing_else,
     a_repair_that_only_counts_writes_nothing,
     only_the_deliveries_of_its_time_and_connection_are_repaired,
-    a_lead_that_the_version_did_not_read_is_created,
     deliveries_that_cannot_be_replayed_are_counted,
     a_delivery_that_a_host_works_on_is_waited_for,
 }
@@ -108,27 +106,6 @@ async fn edits_of_a_person_stay_and_are_counted(on: On) {
     assert_eq!(repairing.phones().await, [json!(phone(0)), json!(phone(1))]);
 }
 
-async fn a_repair_of_a_field_changes_nothing_else(on: On) {
-    let repairing = Repairing::new(on, 3).await;
-    repairing
-        .configure(&format!(r#"{RIGHT}, message = "frase""#))
-        .await;
-    let order = json!({"field": "phone", "apply": true});
-    let phones = repairing.repaired(order.clone()).await;
-    repairing.check_whole(&super::id(&phones)).await;
-    // The deliveries still count for the version: other fields may need a repair too.
-    let again = repairing.repaired(order).await;
-    assert_eq!(again["deliveries"]["replayed"], 3);
-    assert_eq!(
-        (&again["deals"]["rows"], &again["contacts"]["rows"]),
-        (&json!(0), &json!(0))
-    );
-    let rest = repairing.repaired(json!({"apply": true})).await;
-    let deals = json!({"rows": 3, "fields": {"props.message": 3}});
-    assert_eq!(rest["deals"], deals);
-    assert_eq!(rest["contacts"]["rows"], 0);
-}
-
 async fn a_repair_that_only_counts_writes_nothing(on: On) {
     let repairing = Repairing::new(on, 3).await;
     let before = repairing.rows().await;
@@ -169,49 +146,6 @@ async fn only_the_deliveries_of_its_time_and_connection_are_repaired(on: On) {
     );
     let rest = repairing.repaired(json!({"apply": true})).await;
     assert_eq!(rest["found"], 3);
-}
-
-async fn a_lead_that_the_version_did_not_read_is_created(on: On) {
-    let repairing = Repairing::new(on, 1).await;
-    // Makes the store look as if the version had found no lead.
-    let on = &repairing.host.on;
-    let lead = &repairing.leads[0];
-    let of_delivery = on.id(lead.delivery.0);
-    let forget = format!(
-        "delete from items where delivery_id = {of_delivery};
-         delete from dedupe;
-         update deliveries set status = 'ignored' where id = {of_delivery}"
-    );
-    on.change(repairing.host.folder.path(), &forget).await;
-    let narrow = json!({"field": "phone", "apply": true});
-    let narrow = repairing.repaired(narrow).await;
-    assert_eq!(
-        (&narrow["created"], &narrow["deliveries"]["replayed"]),
-        (&json!(0), &json!(1))
-    );
-    let looked = repairing.repaired(json!({})).await;
-    assert_eq!(looked["created"], 1);
-    let repaired = repairing.repaired(json!({"apply": true})).await;
-    assert_eq!(
-        (&repaired["created"], &repaired["deals"]["rows"]),
-        (&json!(1), &json!(0))
-    );
-    // The person is known by the address, and the lead fills the phone.
-    let contacts = json!({"rows": 1, "fields": {"keys": 1, "phone_number": 1}});
-    assert_eq!(repaired["contacts"], contacts);
-    let deals = repairing.host.rows(&repairing.declared, "deals").await;
-    assert_eq!(deals.len(), 2);
-    // An undo keeps the new deal, and the key of the phone that this deal names.
-    let undone = repairing.undone(&super::id(&repaired)).await;
-    let undo = json!({"undone": 1, "changedSince": 0, "stays": 1, "inUse": 1, "left": 0});
-    assert_eq!(undone["undo"], undo);
-    let staying = undone["staying"].as_array().expect("a list");
-    assert_eq!(staying.len(), 1, "{undone:#}");
-    assert_eq!(staying[0]["field"], "deal.created", "{undone:#}");
-    let why = staying[0]["why"].as_str().expect("a reason");
-    assert!(why.contains("leadhost deal remove"), "{why}");
-    let deals = repairing.host.rows(&repairing.declared, "deals").await;
-    assert_eq!(deals.len(), 2);
 }
 
 async fn deliveries_that_cannot_be_replayed_are_counted(on: On) {

@@ -5,7 +5,7 @@ use leadhost_domain::limits::REPAIR_PARTED_AT_ONCE;
 use leadhost_tests::{Declared, On, guests};
 use serde_json::{Value, json};
 
-use super::{RIGHT, RepairedLead, Repairing, connection, email, id, phone};
+use super::{RIGHT, RepairedLead, Repairing, connection, content, email, id, phone};
 
 leadhost_tests::on_every_store! {
     people_whom_one_wrong_phone_made_one_come_apart,
@@ -16,10 +16,7 @@ leadhost_tests::on_every_store! {
     a_wrong_number_that_a_person_with_other_leads_got_answers_from_leaves_the_repair_incomplete,
     a_cancelled_repair_is_finished_by_the_next_one,
     a_person_who_wants_no_messages_wants_none_afterwards,
-    an_undo_joins_them_again,
-    an_undo_gives_the_addresses_back,
     a_repair_that_only_counts_says_who_would_come_apart,
-    leads_that_share_a_right_phone_stay_together,
     the_owner_of_the_wrong_phone_keeps_it_with_what_is_theirs,
     a_wrong_phone_that_joined_nobody_leads_to_nobody_afterwards,
     a_conversation_about_a_lead_goes_with_it_and_comes_back,
@@ -44,7 +41,7 @@ impl Joined {
     async fn new(on: On) -> Self {
         let repairing = Repairing::new(on, 0).await;
         repairing.host.converter(guests::sandbox()).await;
-        let declared = Self::declare(&repairing, WRONG).await;
+        let declared = repairing.declare_instance(WRONG).await;
         repairing.activate_wrong().await;
         Self {
             repairing,
@@ -52,25 +49,13 @@ impl Joined {
         }
     }
 
-    async fn declare(repairing: &Repairing, phones: &str) -> Declared {
-        let instance = "[[instances]]\nname = \"voice\"\nnumber = \"+5511900000000\"\n\
-            adapter = \"sandbox\"\n";
-        let file = format!("{}{instance}", connection(phones));
-        repairing.host.declare(&file).await
-    }
-
     /// Sends a lead. Returns its deal.
     async fn tell(&self, name: &str, number: usize) -> String {
-        self.tell_with(name, number, None).await
-    }
-
-    async fn tell_with(&self, name: &str, number: usize, email: Option<&str>) -> String {
         let lead = json!({
             "id": format!("lead-{name}"),
             "nome": name,
             "fone": phone(number),
             "corretor": phone(BROKER),
-            "email": email,
         });
         let told = self.repairing.tell(&lead).await;
         self.repairing.host.advance(1).await;
@@ -79,24 +64,13 @@ impl Joined {
 
     /// Activates the version that reads the right numbers.
     async fn correct(&self) {
-        Self::declare(&self.repairing, RIGHT).await;
+        self.repairing.declare_instance(RIGHT).await;
         self.repairing.activate_right().await;
     }
 
     async fn rows(&self, entity: &str) -> Vec<Value> {
-        let mut rows = self
-            .repairing
-            .host
-            .rows(&self.repairing.declared, entity)
-            .await;
-        for row in &mut rows {
-            let row = row.as_object_mut().expect("a row");
-            for time in ["cursor_at", "updated_at"] {
-                row.remove(time);
-            }
-        }
-        rows.sort_by_key(|row| row["id"].to_string());
-        rows
+        let rows = self.repairing.host.rows(&self.repairing.declared, entity);
+        content(rows.await)
     }
 
     /// The names that a search by this phone finds.
@@ -129,18 +103,7 @@ impl Joined {
     }
 
     async fn notify(&self, number: usize) -> String {
-        let body = json!({
-            "name": "Broker",
-            "phoneNumber": phone(number),
-            "instanceId": self.declared.instance("voice"),
-            "source": "site",
-            "template": {"name": "welcome", "language": {"code": "pt_BR"}},
-        });
-        let ask = self.repairing.host.post("/send-notification").json(&body);
-        let key = self.repairing.declared.key("partner");
-        let sent = ask.header("x-service-api-key", &key).send().await;
-        let id = sent.expect(200).json()["conversationId"].clone();
-        id.as_str().expect("an id").to_owned()
+        self.repairing.notify(&self.declared, phone(number)).await
     }
 
     async fn answers(&self, number: usize) {
@@ -311,7 +274,7 @@ impl Joined {
     async fn happens(&self, story: &Story, first: usize) -> Vec<(String, usize)> {
         let mut deals = Vec::new();
         self.tell_all(story.before, first, &mut deals).await;
-        Self::declare(&self.repairing, WRONG).await;
+        self.repairing.declare_instance(WRONG).await;
         self.repairing.activate_wrong().await;
         self.tell_all(story.wrong, first, &mut deals).await;
         self.correct().await;
@@ -530,50 +493,6 @@ async fn a_person_who_wants_no_messages_wants_none_afterwards(on: On) {
     assert_eq!(banned().await, (1, 1));
 }
 
-async fn an_undo_joins_them_again(on: On) {
-    let joined = Joined::new(on).await;
-    for (name, number) in [("Ana", 1), ("Bia", 2), ("Caio", 3)] {
-        joined.tell(name, number).await;
-    }
-    let before = (joined.rows("contacts").await, joined.rows("deals").await);
-    joined.correct().await;
-    let repaired = joined.repairing.repaired(json!({"apply": true})).await;
-    let undone = joined.repairing.undone(&id(&repaired)).await;
-    let undo = &undone["undo"];
-    for kind in ["changedSince", "stays", "inUse", "left"] {
-        assert_eq!(undo[kind], 0, "{undone:#}");
-    }
-    assert_eq!(
-        (joined.rows("contacts").await, joined.rows("deals").await),
-        before
-    );
-    for number in [1, 2, 3] {
-        assert_eq!(joined.found(number).await, [""; 0], "{number}");
-    }
-    assert_eq!(joined.found(BROKER).await, ["Ana"; 3]);
-}
-
-async fn an_undo_gives_the_addresses_back(on: On) {
-    let joined = Joined::new(on).await;
-    for (name, number, email) in [("Ana", 1, "ana@example.com"), ("Bia", 2, "bia@example.com")] {
-        joined.tell_with(name, number, Some(email)).await;
-    }
-    let found = async || {
-        let mut found = Vec::new();
-        for query in ["email=ana%40example.com", "email=bia%40example.com"] {
-            let declared = &joined.repairing.declared;
-            found.push(joined.repairing.host.deals(declared, query).await.len());
-        }
-        found
-    };
-    assert_eq!(found().await, [2, 2]);
-    joined.correct().await;
-    let repaired = joined.repairing.repaired(json!({"apply": true})).await;
-    assert_eq!(found().await, [1, 1]);
-    joined.repairing.undone(&id(&repaired)).await;
-    assert_eq!(found().await, [2, 2]);
-}
-
 async fn a_repair_that_only_counts_says_who_would_come_apart(on: On) {
     let joined = Joined::new(on).await;
     for (name, number) in [("Ana", 1), ("Bia", 2)] {
@@ -588,19 +507,6 @@ async fn a_repair_that_only_counts_says_who_would_come_apart(on: On) {
         (joined.rows("contacts").await, joined.rows("deals").await),
         before
     );
-}
-
-async fn leads_that_share_a_right_phone_stay_together(on: On) {
-    let joined = Joined::new(on).await;
-    let first = joined.tell("Ana", 1).await;
-    let second = joined.tell("Ana again", 1).await;
-    let other = joined.tell("Bia", 2).await;
-    joined.correct().await;
-    joined.repairing.repaired(json!({"apply": true})).await;
-    let [ana, ..] = joined.person(&first).await;
-    assert_eq!(joined.person(&second).await[0], ana);
-    assert_ne!(joined.person(&other).await[0], ana);
-    assert_eq!(joined.rows("contacts").await.len(), 2);
 }
 
 async fn the_owner_of_the_wrong_phone_keeps_it_with_what_is_theirs(on: On) {

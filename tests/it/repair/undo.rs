@@ -3,35 +3,20 @@
 use std::time::Duration;
 
 use leadhost_domain::id::HostId;
-use leadhost_pipeline::replay::{self, ReplayOptions};
 use leadhost_store::RetentionPeriods;
 use leadhost_tests::{On, guests, until};
 use serde_json::{Value, json};
 
-use super::{RIGHT, Repairing, connection, id, lead, phone};
+use super::{RIGHT, Repairing, content, id, lead, phone};
 
 leadhost_tests::on_every_store! {
     an_undo_takes_back_what_the_repair_changed,
-    an_undo_leaves_what_a_newer_conversion_changed,
     after_an_undo_the_impact_counts_the_leads_again_and_they_can_be_repaired_again,
     a_repair_is_undone_once_and_only_if_it_wrote_something,
     a_conversation_follows_the_deal_that_a_repair_moves_and_its_undo_returns,
-    an_erasure_takes_a_person_out_of_the_receipt,
     a_change_with_which_the_store_fails_is_left_and_ends_the_undo,
     a_cancelled_undo_takes_nothing_more_back_and_can_be_continued,
     a_receipt_of_which_rows_were_swept_is_not_undone,
-}
-
-/// The rows without the times at which they were changed.
-fn content(mut rows: Vec<Value>) -> Vec<Value> {
-    for row in &mut rows {
-        let row = row.as_object_mut().expect("a row");
-        for time in ["cursor_at", "updated_at"] {
-            row.remove(time);
-        }
-    }
-    rows.sort_by_key(|row| row["id"].to_string());
-    rows
 }
 
 async fn an_undo_takes_back_what_the_repair_changed(on: On) {
@@ -92,35 +77,6 @@ async fn an_undo_takes_back_what_the_repair_changed(on: On) {
     assert_ne!(other.contact, repairing.leads[0].contact);
 }
 
-async fn an_undo_leaves_what_a_newer_conversion_changed(on: On) {
-    let repairing = Repairing::new(on, 2).await;
-    let id = id(&repairing.repaired(json!({"apply": true})).await);
-    repairing.configure(r#"phones = "outro""#).await;
-    let options = ReplayOptions {
-        apply: true,
-        release: false,
-        ..ReplayOptions::default()
-    };
-    let newer = repairing.leads[0].delivery;
-    let replayed = replay::one(&repairing.host.app.pipeline, newer, options).await;
-    replayed.expect("it is replayed");
-    let changed = json!(phone(500));
-    assert_eq!(repairing.phones().await, [changed.clone(), json!(phone(1))]);
-    let undone = repairing.undone(&id).await;
-    let undo = json!({"undone": 4, "changedSince": 2, "stays": 0, "inUse": 0, "left": 0});
-    assert_eq!(undone["undo"], undo);
-    assert_eq!(repairing.phones().await, [changed, Value::Null]);
-    let fates = repairing.changes(&id).await;
-    let fates: Vec<_> = fates
-        .iter()
-        .map(|change| change["undone"].clone())
-        .collect();
-    assert_eq!(
-        fates[1..3],
-        [json!("changed-since"), json!("changed-since")]
-    );
-}
-
 async fn after_an_undo_the_impact_counts_the_leads_again_and_they_can_be_repaired_again(on: On) {
     let repairing = Repairing::new(on, 3).await;
     let impact = async || {
@@ -169,61 +125,27 @@ async fn a_conversation_follows_the_deal_that_a_repair_moves_and_its_undo_return
     let repairing = Repairing::new(on, 0).await;
     let host = &repairing.host;
     host.converter(guests::sandbox()).await;
-    let with_instance = async |phones: &str| {
-        let instance =
-            "[[instances]]\nname = \"voice\"\nnumber = \"+5511900000000\"\nadapter = \"sandbox\"\n";
-        host.declare(&format!("{}{instance}", connection(phones)))
-            .await
-    };
     repairing.activate_wrong().await;
-    let declared = with_instance(r#"phones = "outro""#).await;
+    let declared = repairing.declare_instance(r#"phones = "outro""#).await;
     // Both have the phone of another person; the first keeps that person when the second leaves.
     let stays = json!({"id": "stays", "nome": "Ivo", "fone": phone(41), "outro": phone(41)});
     let stays = repairing.tell(&stays).await;
     let moves = json!({"id": "moves", "nome": "Rui", "fone": phone(40), "outro": phone(41)});
     let moves = repairing.tell(&moves).await;
     assert_eq!(stays.contact, moves.contact);
-    let notification = json!({
-        "name": "Rui",
-        "phoneNumber": phone(40),
-        "instanceId": declared.instance("voice"),
-        "source": "site",
-        "template": {"name": "welcome", "language": {"code": "pt_BR"}},
-    });
-    let ask = host.post("/send-notification").json(&notification);
-    let ask = ask.header("x-service-api-key", &repairing.declared.key("partner"));
-    ask.send().await.expect(200);
+    repairing.notify(&declared, phone(40)).await;
     let deal_of_conversation = async || {
         let rows = host.rows(&repairing.declared, "conversations").await;
         assert_eq!(rows.len(), 1);
         rows[0]["deal_id"].clone()
     };
     assert!(deal_of_conversation().await.is_null());
-    with_instance(RIGHT).await;
+    repairing.declare_instance(RIGHT).await;
     repairing.activate_right().await;
     let repaired = repairing.repaired(json!({"apply": true})).await;
     assert_eq!(deal_of_conversation().await, moves.deal.to_string());
     repairing.undone(&id(&repaired)).await;
     assert!(deal_of_conversation().await.is_null());
-}
-
-async fn an_erasure_takes_a_person_out_of_the_receipt(on: On) {
-    let repairing = Repairing::new(on, 2).await;
-    let id = id(&repairing.repaired(json!({"apply": true})).await);
-    let erased = json!({"id": repairing.leads[0].contact.to_string()});
-    let ask = repairing.ask("POST", "/contacts/erase").json(&erased);
-    let receipt = ask.send().await.expect(200).json();
-    assert_eq!(receipt["erased"]["repairChanges"], 3);
-    let changes = repairing.changes(&id).await;
-    assert_eq!(changes.len(), 6);
-    for change in &changes {
-        let is_erased = change["deliveryId"] == json!(repairing.leads[0].delivery.to_string());
-        assert_eq!(change["erased"], is_erased, "{change:#}");
-        assert_eq!(change["after"].is_null(), is_erased, "{change:#}");
-    }
-    let undone = repairing.undone(&id).await;
-    let undo = json!({"undone": 3, "changedSince": 3, "stays": 0, "inUse": 0, "left": 0});
-    assert_eq!(undone["undo"], undo);
 }
 
 async fn a_change_with_which_the_store_fails_is_left_and_ends_the_undo(on: On) {

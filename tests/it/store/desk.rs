@@ -1,6 +1,7 @@
 //! The desk: tickets and their conversations.
 
 use leadhost_domain::deal::DealStage;
+use leadhost_domain::delivery::DeliveryStatus;
 use leadhost_domain::id::{ConversationId, DealId, TicketId};
 use leadhost_domain::row::Entity;
 use leadhost_domain::ticket::{TicketStatus, TicketView};
@@ -316,4 +317,25 @@ pub async fn a_conversation_is_handed_over_only_once(world: &World) {
     let found = tickets(world, all()).await;
     assert_eq!(found.len(), numbers.len());
     assert!(found.iter().all(|ticket| ticket.deal_id.is_some()));
+}
+
+pub async fn a_conversation_is_about_the_deal_that_comes_after_it(world: &World) {
+    let (fetched, replayed) = ("+5511987650001", "+5511987650002");
+    let mut talks = Vec::new();
+    for to in [fetched, replayed] {
+        talks.push(store(world, urgent(world, to)).await.conversation);
+    }
+    let found = |to| vec![lead(lead_of(world, to, to))];
+    world.item(fetch(world.fetch(fetched))).await;
+    let held = world.claim_fetch().await;
+    let items = FetchOutcome::Items(found(fetched));
+    let by_fetch = world.commit_one(settle(&held, items)).await;
+    let ignored = world.accept_with(DeliveryStatus::Ignored);
+    let ignored = world.commit_one(ignored).await.delivery;
+    let mode = Mode::Replay { apply: true };
+    let by_replay = world.replay(ignored, mode, found(replayed)).await;
+    for (talk, made) in talks.into_iter().zip([by_fetch, by_replay]) {
+        let deal = made.items[0].deal_id.expect("a deal");
+        assert_eq!(conversation_row(world, talk).await["deal_id"], json!(deal));
+    }
 }

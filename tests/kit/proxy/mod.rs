@@ -148,11 +148,6 @@ impl Proxy {
         self.change(|weather| weather.rule = Some(Rule { cut, every }));
     }
 
-    /// Leaves commits alone.
-    pub fn spare_commits(&self) {
-        self.change(|weather| weather.rule = None);
-    }
-
     /// Returns how many commits of batches were cut so far.
     pub fn cuts(&self) -> usize {
         self.shared.cuts.load(Ordering::Relaxed)

@@ -20,7 +20,7 @@ mod misbehaviour;
 mod state;
 
 pub use callback::{Callback, CallbackAnswer, Letter};
-pub use event::{Event, Flush, Inbound, Order, Status};
+pub use event::{Event, Flush, Inbound, Status};
 pub use misbehaviour::{Misbehaviour, Taken};
 
 use self::state::{Control, State};
@@ -95,8 +95,8 @@ pub enum Key {
 pub struct Outgoing {
     /// As in the send.
     pub recipient: String,
-    /// The provider's name for the recipient from then on; `None` if it does not say.
-    pub recipient_id: Option<String>,
+    /// The provider's name for the recipient from then on.
+    pub recipient_id: String,
     /// The sender's own text, which comes back with statuses.
     pub opaque: Option<String>,
     /// The template's name, or the provider's equivalent.
@@ -157,13 +157,7 @@ impl<P: Provider> Channel<P> {
     /// Applies this misbehaviour to the next sends that pass the checks. Plans queue
     /// up.
     pub fn next_sends(&self, times: u32, what: Misbehaviour) {
-        self.state().plan.add(None, times, what);
-    }
-
-    /// The same for sends to one recipient, in the spelling of the sends; others are
-    /// not affected. [`Misbehaviour::ResetUnread`] cannot know its recipient.
-    pub fn next_sends_to(&self, recipient: &str, times: u32, what: Misbehaviour) {
-        self.state().plan.add(Some(recipient), times, what);
+        self.state().plan.add(times, what);
     }
 
     pub fn behave(&self) {
@@ -241,9 +235,8 @@ impl<P: Provider> Channel<P> {
         let Some(Accepted { send, .. }) = message else {
             return status;
         };
-        let recipient = send.recipient_id.as_ref().unwrap_or(&send.recipient);
         Status {
-            recipient: Some(recipient.clone()),
+            recipient: Some(send.recipient_id.clone()),
             opaque: send.opaque.clone(),
             callback: send.callback.clone(),
             ..status

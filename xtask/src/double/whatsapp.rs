@@ -3,7 +3,6 @@
 //! Its webhooks have the same bytes: characters beyond ASCII and slashes are
 //! escaped, and the bytes are signed as they are sent.
 
-use std::collections::BTreeSet;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Mutex;
@@ -59,29 +58,10 @@ impl Default for WhatsAppOptions {
     }
 }
 
-/// How the answer names the recipient.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum WaId {
-    AsSent,
-    /// A Brazilian mobile number loses its ninth digit, as it often does.
-    WithoutNinthDigit,
-    /// The answer does not name it; statuses name it as in the send.
-    Missing,
-}
-
 /// The protocol, and its settings that can change while it runs.
 pub struct Cloud {
     options: WhatsAppOptions,
     templates: Mutex<Vec<Value>>,
-    manner: Mutex<Manner>,
-}
-
-struct Manner {
-    wa_id: WaId,
-    message_status: String,
-    /// Numbers, in the spelling of the sends, that are not on WhatsApp.
-    absent: BTreeSet<String>,
-    tokens: Vec<String>,
 }
 
 impl WhatsApp {
@@ -96,30 +76,6 @@ impl WhatsApp {
 
     pub fn messages_path(&self) -> String {
         format!("/v23.0/{}/messages", self.options().phone_number_id)
-    }
-
-    pub fn name_recipients(&self, how: WaId) {
-        locked(&self.provider().manner).wa_id = how;
-    }
-
-    pub fn answer_status(&self, word: &str) {
-        word.clone_into(&mut locked(&self.provider().manner).message_status);
-    }
-
-    pub fn absent(&self, number: &str) {
-        locked(&self.provider().manner)
-            .absent
-            .insert(number.to_owned());
-    }
-
-    /// From now on only this access token is valid.
-    pub fn set_token(&self, token: &str) {
-        locked(&self.provider().manner).tokens = vec![token.to_owned()];
-    }
-
-    /// Removes a template in all its languages. No webhook is queued.
-    pub fn remove_template(&self, name: &str) {
-        locked(&self.provider().templates).retain(|template| template["name"] != name);
     }
 
     /// Changes a template's state, for example to `PAUSED`, and queues the
@@ -140,12 +96,6 @@ impl Cloud {
     pub fn new(options: WhatsAppOptions) -> Self {
         Self {
             templates: Mutex::new(options.templates.clone()),
-            manner: Mutex::new(Manner {
-                wa_id: WaId::AsSent,
-                message_status: "accepted".to_owned(),
-                absent: BTreeSet::new(),
-                tokens: options.tokens.clone(),
-            }),
             options,
         }
     }
@@ -161,14 +111,7 @@ impl Cloud {
         let token = request.bearer().or_else(|| request.query("access_token"));
         match token {
             None => Err(Refusal::no_token()),
-            Some(token)
-                if locked(&self.manner)
-                    .tokens
-                    .iter()
-                    .any(|valid| valid == token) =>
-            {
-                Ok(())
-            }
+            Some(token) if self.options.tokens.iter().any(|valid| valid == token) => Ok(()),
             Some(_) => Err(Refusal::documented(190)),
         }
     }
@@ -186,16 +129,8 @@ impl Cloud {
             let found = templates::find(&mut templates, &read.template, &read.language);
             check::template(found.map(|template| &*template), &read, &body)?;
         }
-        let manner = locked(&self.manner);
-        if manner.absent.contains(&read.recipient) {
-            return Err(Refusal::documented(131_026));
-        }
         Ok(Outgoing {
-            recipient_id: match manner.wa_id {
-                WaId::AsSent => Some(wa_id(&read.recipient)),
-                WaId::WithoutNinthDigit => Some(without_ninth_digit(&wa_id(&read.recipient))),
-                WaId::Missing => None,
-            },
+            recipient_id: wa_id(&read.recipient),
             recipient: read.recipient,
             opaque: body["biz_opaque_callback_data"].as_str().map(str::to_owned),
             template: read.template,
@@ -223,19 +158,13 @@ impl Provider for Cloud {
     }
 
     fn accepted(&self, message: &Accepted) -> Answer {
-        let mut contact = json!({ "input": message.send.recipient });
-        if let Some(id) = &message.send.recipient_id {
-            contact["wa_id"] = json!(id);
-        }
+        let send = &message.send;
         Answer::json(
             200,
             &json!({
                 "messaging_product": "whatsapp",
-                "contacts": [contact],
-                "messages": [{
-                    "id": message.id,
-                    "message_status": locked(&self.manner).message_status,
-                }],
+                "contacts": [{"input": send.recipient, "wa_id": send.recipient_id}],
+                "messages": [{"id": message.id, "message_status": "accepted"}],
             }),
         )
     }
@@ -325,17 +254,6 @@ fn wa_id(recipient: &str) -> String {
         return recipient.to_owned();
     }
     recipient.chars().filter(char::is_ascii_digit).collect()
-}
-
-/// 55, the area code, and a nine-digit mobile number: the first of the nine
-/// digits is dropped.
-fn without_ninth_digit(digits: &str) -> String {
-    match (digits.strip_prefix("55"), digits.len()) {
-        (Some(national), 13) if national[2..].starts_with('9') => {
-            format!("55{}{}", &national[..2], &national[3..])
-        }
-        _ => digits.to_owned(),
-    }
 }
 
 #[cfg(test)]

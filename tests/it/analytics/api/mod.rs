@@ -2,7 +2,6 @@
 //! requests. And the same counts for an operator.
 
 mod copies;
-mod counts;
 mod operators;
 mod parameters;
 mod schemas;

@@ -10,7 +10,6 @@ leadhost_tests::on_every_store! {
     an_operator_reads_what_a_data_client_of_the_workspace_reads,
     every_period_has_a_count_and_none_lies_far_ahead,
     an_operator_is_refused_with_the_words_of_a_data_client,
-    numbers_of_another_workspace_do_not_appear,
     a_viewer_may_read_the_counts_and_no_other_kind_of_key,
     a_zone_that_an_operator_asks_for_is_counted_in_advance,
 }
@@ -154,29 +153,6 @@ async fn an_operator_is_refused_with_the_words_of_a_data_client(on: On) {
         .host
         .admin("POST", "/admin/v1/workspaces/demo/analytics/tickets/day");
     post.bearer(&key).send().await.expect(405);
-}
-
-async fn numbers_of_another_workspace_do_not_appear(on: On) {
-    let mut board = Board::new(on).await;
-    let key = board.host.admin_key().await;
-    board.people_write("voice", 3).await;
-    board.host.workspace("other").await;
-    board.host.advance(1).await;
-    board.count().await;
-    let voice = board.declared.instance("voice");
-    for query in [
-        "group_by=source".to_owned(),
-        format!("agent_id={voice}"),
-        "agent_type=ai&tz=Asia/Kathmandu".to_owned(),
-    ] {
-        let target = format!("conversations/day?{query}");
-        let other = get(&board, &key, "other", &target).await;
-        assert_eq!(other["workspace"], "other");
-        assert_eq!(other["series"], json!([]), "{query}");
-        assert_ne!(other["asOf"], Value::Null);
-        let own = get(&board, &key, "demo", &target).await;
-        assert_eq!(own["series"].as_array().map(Vec::len), Some(1), "{query}");
-    }
 }
 
 async fn a_viewer_may_read_the_counts_and_no_other_kind_of_key(on: On) {

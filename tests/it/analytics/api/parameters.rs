@@ -1,16 +1,15 @@
 //! Valid and invalid parameters of the analytics API.
 
 use leadhost_tests::{Answer, Host, Json, On, fields, has};
-use serde_json::{Value, json};
+use serde_json::json;
 
-use super::{Board, DAY};
+use super::Board;
 
 leadhost_tests::on_every_store! {
     parameters_that_cannot_be_read_are_refused_with_the_expected_form,
     unknown_things_are_not_found,
     equivalent_spellings_are_one_question,
     the_default_is_thirty_days_in_sao_paulo,
-    four_hundred_days_by_three_dimensions_are_answered,
     every_answer_shows_the_rate_and_a_rate_refusal_costs_nothing,
 }
 
@@ -181,29 +180,6 @@ async fn the_default_is_thirty_days_in_sao_paulo(on: On) {
         .page("tickets/week?from=2998-01-01&to=2999-01-01")
         .await;
     fields!(ahead, {"count": 0, "as_of": now});
-}
-
-async fn four_hundred_days_by_three_dimensions_are_answered(on: On) {
-    let mut board = Board::new(on).await;
-    for _ in 0..20 {
-        board.people_write("voice", 2).await;
-        board.people_write("people", 1).await;
-        board.host.advance(20 * DAY).await;
-    }
-    board.count().await;
-    let by = "group_by=agent_type,agent_id,source&from=2030-01-15&to=2031-02-19";
-    for (zone, cube) in [("America/Sao_Paulo", "a cube"), ("Asia/Kathmandu", "slots")] {
-        let page = board
-            .page(&format!("conversations/day?{by}&tz={zone}"))
-            .await;
-        assert_eq!(page["count"], 40, "{cube}");
-        let rows = page["data"].list();
-        let started = |row: &Value| row["conversations_started"].as_i64().expect("a number");
-        assert_eq!(rows.iter().map(started).sum::<i64>(), 60, "{cube}");
-        let days: Vec<_> = rows.iter().map(|row| row["period"].to_string()).collect();
-        assert!(days.is_sorted(), "{cube}");
-        fields!(rows, {"0.agent_type": "ai", "1.agent_type": "human", "0.source": null});
-    }
 }
 
 async fn every_answer_shows_the_rate_and_a_rate_refusal_costs_nothing(on: On) {

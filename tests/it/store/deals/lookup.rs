@@ -208,36 +208,3 @@ pub async fn the_newest_of_long_deals_are_shown(world: &World) {
     assert_eq!(ids(&find_long(world, &filter).await), [longest.to_string()]);
     assert_eq!(find_long(world, &filter).await.len(), 1);
 }
-
-pub async fn deals_of_another_workspace_are_not_found(world: &World) {
-    let item = world
-        .bring(with_email(
-            with_phone(world.known_as("L1"), "+551191"),
-            "rita@example.com",
-        ))
-        .await;
-    let other = world.apply(&plan("other"), START, false).await.unwrap();
-    let scope = scope(&world.store, other.workspace_id).await;
-    let filters = [
-        DealFilter {
-            deal: item.deal_id,
-            ..Default::default()
-        },
-        DealFilter {
-            phone_key: Some(phone_key("+551191")),
-            ..Default::default()
-        },
-        DealFilter {
-            email: Some("rita@example.com".to_owned()),
-            ..Default::default()
-        },
-        DealFilter {
-            external_id: Some("L1".to_owned()),
-            ..Default::default()
-        },
-    ];
-    for filter in filters {
-        let found = world.deals(&scope, &filter, 10).await.unwrap();
-        assert!(found.deals.is_empty(), "{filter:?}");
-    }
-}

@@ -121,23 +121,6 @@ pub async fn another_partners_deal_is_as_unknown_as_a_missing_one(world: &World)
     assert_eq!(world.deal(id).await, before);
 }
 
-pub async fn an_unknown_name_refuses_the_whole_patch(world: &World) {
-    let (by, id) = (acme(world).await, deal(world).await);
-    let before = world.deal(id).await;
-    let product = DealPatch {
-        product: Some("P-9".to_owned()),
-        ..to_status(by, id, DealStatus::Won)
-    };
-    let owner = DealPatch {
-        owner_email: Some(Some("nobody@example.com".to_owned())),
-        ..to_status(by, id, DealStatus::Won)
-    };
-    assert_eq!(patch(world, product).await, DealPatched::NoProduct);
-    assert_eq!(patch(world, owner).await, DealPatched::NoOwner);
-    assert_eq!(world.deal(id).await, before);
-    assert!(past(world, id).await.history.is_empty());
-}
-
 pub async fn a_deal_that_ends_ends_its_conversation(world: &World) {
     let (by, id) = (acme(world).await, deal(world).await);
     let talk = out(world, "w1").await.conversation;
@@ -155,31 +138,6 @@ pub async fn a_deal_that_ends_ends_its_conversation(world: &World) {
     assert_ne!(next, talk);
     let row = conversation_row(world, next).await;
     assert_eq!(row["deal_id"], json!(null));
-}
-
-pub async fn two_changes_of_one_batch_are_one_stamp_and_two_history_rows(world: &World) {
-    let (by, id) = (acme(world).await, deal(world).await);
-    let before = clock(world, Entity::Deals).await;
-    let wishes = [
-        to_status(by, id, DealStatus::Lost),
-        to_stage(by, id, DealStage::Negotiating),
-        to_status(by, id, DealStatus::Open),
-    ];
-    let writes = wishes.map(|wish| Write::PatchDeal(Box::new(wish)));
-    let written = world.commit(&writes).await;
-    let found: Vec<_> = written.iter().map(patched).collect();
-    assert_eq!(found, [CHANGED, CHANGED, UNCHANGED]);
-    let row = world.deal(id).await;
-    fields!(row, {"status": "open", "stage_code": "negotiating"});
-    assert_eq!(clock(world, Entity::Deals).await, before + 1);
-    // Newest first, and no more than requested.
-    let all = past(world, id).await.history;
-    let after = |change: &DealChange| change.changes[0].after.clone();
-    let all: Vec<_> = all.iter().map(after).collect();
-    assert_eq!(all, [json!("open"), json!("lost")]);
-    let newest = world.deal_past(world.workspace, id, 1).await;
-    let newest = newest.expect("it reads").expect("it is there").history;
-    assert_eq!(newest.iter().map(after).collect::<Vec<_>>(), all[..1]);
 }
 
 pub async fn changes_that_partners_make_together_are_all_in_the_history(world: &World) {

@@ -9,7 +9,6 @@ pub mod receiving;
 pub mod reports;
 pub mod sending;
 pub mod statuses;
-pub mod statuses_property;
 pub mod timeouts;
 
 use std::time::Duration;

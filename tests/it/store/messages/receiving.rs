@@ -56,6 +56,9 @@ pub async fn a_contact_may_write_first(world: &World) {
     let contact = row(world, Entity::Contacts, item.contact_id.expect("one")).await;
     fields!(contact, {"name": "Ivo", "phone_number": "+5511987650001"});
     assert_eq!(item.deal_id, None);
+    // A notification continues the conversation.
+    let ours = store(world, notification(world, PHONE)).await;
+    assert_eq!(json!(ours.conversation), conversations[0]["id"]);
 }
 
 pub async fn the_first_message_after_ours_is_the_answer(world: &World) {
@@ -70,6 +73,14 @@ pub async fn the_first_message_after_ours_is_the_answer(world: &World) {
     assert_eq!(conversation["status"], "answered");
     assert_eq!(conversation["answered_at"], json!(answered_at));
     assert_eq!(conversation["last_message_at"], json!(world.now()));
+    // One that was written before it and comes later.
+    let earlier = NewInboundMessage {
+        at: START.plus_seconds(5),
+        ..inbound(world, "in3")
+    };
+    receive(world, earlier).await;
+    let conversation = conversation_row(world, new.conversation).await;
+    fields!(conversation, {"answered_at": START.plus_seconds(5), "last_message_at": world.now()});
     world.advance(86_400).await;
     assert!(due(world).await.is_empty(), "no answer is awaited");
     // Nor after another message of ours.

@@ -7,7 +7,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use leadhost_domain::channel::Category;
-use leadhost_domain::clock::{Clock as _, SystemClock};
 use leadhost_domain::id::{MessageId, PartnerId};
 use leadhost_domain::message::{MessageProgress, MessageState};
 use leadhost_domain::row::Entity;
@@ -220,81 +219,4 @@ async fn everything_is_as_in_order(world: &World, out: &[Vec<MessageId>]) {
     let backlog = world.backlog().await.expect("it counts");
     let named = u64::try_from(ROUNDS).unwrap();
     assert_eq!((backlog.sends, backlog.unknown), (named, 0));
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_send_is_held_by_one_host_at_a_time() {
-    let Some((world, hosts)) = two_hosts().await else {
-        return;
-    };
-    const WAITING: usize = 60;
-    let news: Vec<Write> = (0..WAITING)
-        .map(|number| {
-            let to = format!("+5511987{number:06}");
-            Write::Notify(Box::new(notification(&world, &to)))
-        })
-        .collect();
-    world.commit(&news).await;
-    let now = SystemClock.now();
-    let until = now.plus(Duration::from_mins(1));
-    let takers: Vec<_> = (0..4)
-        .map(|taker| {
-            let host = Arc::clone(&hosts[taker % 2]);
-            let workspace = world.workspace;
-            tokio::spawn(async move {
-                let mut begun = Vec::new();
-                loop {
-                    let jobs = host
-                        .claim(&leadhost_store::ClaimTurns::new(7), now, until)
-                        .await
-                        .expect("it claims");
-                    if jobs.is_empty() {
-                        return begun;
-                    }
-                    let starts: Vec<SendStart> = jobs
-                        .into_iter()
-                        .map(|job| match job {
-                            Job::Send(held) => SendStart {
-                                workspace,
-                                message: held.message,
-                                lease: held.lease,
-                            },
-                            other => panic!("only sends wait: {other:?}"),
-                        })
-                        .collect();
-                    let writes: Vec<_> = starts.iter().cloned().map(Write::Begin).collect();
-                    let written = host.commit(&writes).await.expect("it commits");
-                    for (start, written) in starts.into_iter().zip(written) {
-                        assert!(matches!(written, WriteOutcome::Message(_)), "{written:?}");
-                        begun.push(start);
-                    }
-                }
-            })
-        })
-        .collect();
-    let mut begun = BTreeMap::new();
-    for taker in takers {
-        for start in taker.await.expect("a taker ends") {
-            let before = begun.insert(start.message, start.lease);
-            assert!(before.is_none(), "{} was begun twice", start.message);
-        }
-    }
-    assert_eq!(begun.len(), WAITING);
-    // Both hosts' workers die in the middle of their calls.
-    let later = until.plus(Duration::from_secs(1));
-    let again = later.plus(Duration::from_mins(1));
-    let turns = leadhost_store::ClaimTurns::new(100);
-    let (one, other) = tokio::join!(
-        hosts[0].claim(&turns, later, again),
-        hosts[1].claim(&turns, later, again),
-    );
-    let held = [one.expect("it claims"), other.expect("it claims")].concat();
-    assert_eq!(held.len(), WAITING);
-    for job in held {
-        let Job::Send(held) = job else {
-            panic!("only sends wait");
-        };
-        assert!(held.was_sending, "its outcome is unknown");
-        assert!(held.lease.0 > begun[&held.message].0);
-    }
 }

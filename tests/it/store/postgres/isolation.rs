@@ -188,10 +188,17 @@ async fn every_table_has_the_policy_or_is_known_to_need_none() {
 }
 
 #[tokio::test]
-async fn without_a_workspace_named_there_are_no_rows() {
+async fn a_transaction_sees_and_writes_rows_of_the_workspaces_that_it_names_alone() {
     let Some(filled) = Filled::new().await else {
         return;
     };
+    sees_nothing_without_a_workspace(&filled).await;
+    sees_the_named_ones(&filled).await;
+    writes_for_the_named_ones(&filled).await;
+    operations_name_theirs(&filled).await;
+}
+
+async fn sees_nothing_without_a_workspace(filled: &Filled) {
     let mut service = as_service(&filled.database).await;
     let stranger = format!("set app.ws = '{{{}}}'", Uuid::new_v4());
     for setting in [
@@ -209,11 +216,7 @@ async fn without_a_workspace_named_there_are_no_rows() {
     }
 }
 
-#[tokio::test]
-async fn the_rows_of_the_named_workspaces_are_seen_and_no_others() {
-    let Some(filled) = Filled::new().await else {
-        return;
-    };
+async fn sees_the_named_ones(filled: &Filled) {
     let (one, other) = (filled.one, filled.other);
     let mut service = as_service(&filled.database).await;
     for (named, expect) in [
@@ -234,11 +237,7 @@ async fn the_rows_of_the_named_workspaces_are_seen_and_no_others() {
     assert_eq!(count(&mut owner, "leadhost.deals").await, 2);
 }
 
-#[tokio::test]
-async fn nothing_is_written_for_a_workspace_that_is_not_named() {
-    let Some(filled) = Filled::new().await else {
-        return;
-    };
+async fn writes_for_the_named_ones(filled: &Filled) {
     let (one, other) = (filled.one, filled.other);
     let mut owner = filled.database.connect().await;
     let mut service = as_service(&filled.database).await;
@@ -303,11 +302,7 @@ async fn the_service_runs_as_an_ordinary_role_with_any_login() {
     assert_eq!((role.get::<bool, _>(0), role.get::<i64, _>(1)), (false, 0));
 }
 
-#[tokio::test]
-async fn an_operation_reads_only_rows_of_its_workspace() {
-    let Some(filled) = Filled::new().await else {
-        return;
-    };
+async fn operations_name_theirs(filled: &Filled) {
     let store = open(filled.database.url()).await.expect("it opens");
     for workspace in [filled.one, filled.other] {
         let agents = store.agents(WorkspaceId(workspace)).await;

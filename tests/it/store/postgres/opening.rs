@@ -68,21 +68,6 @@ async fn a_database_that_is_not_there_is_refused() {
 }
 
 #[tokio::test]
-async fn a_database_that_cannot_hold_every_name_is_refused() {
-    let Some(server) = private().await else {
-        return;
-    };
-    let database = server.database().await;
-    let mut admin = database.connect_as_admin().await;
-    let make = "create database narrow template template0 encoding 'LATIN1' locale 'C'";
-    run(&mut admin, make).await;
-    check(
-        &refusal(&with(database.url(), |url| url.set_path("/narrow"))).await,
-        &["LATIN1", "--encoding UTF8"],
-    );
-}
-
-#[tokio::test]
 async fn a_schema_of_a_newer_version_is_refused() {
     let Some(database) = database().await else {
         return;
@@ -101,11 +86,18 @@ async fn a_schema_of_a_newer_version_is_refused() {
 }
 
 #[tokio::test]
-async fn a_wrong_password_is_refused() {
+async fn a_wrong_password_and_a_database_that_cannot_hold_every_name_are_refused() {
     let Some(server) = private().await else {
         return;
     };
     let database = server.database().await;
+    let mut admin = database.connect_as_admin().await;
+    let make = "create database narrow template template0 encoding 'LATIN1' locale 'C'";
+    run(&mut admin, make).await;
+    check(
+        &refusal(&with(database.url(), |url| url.set_path("/narrow"))).await,
+        &["LATIN1", "--encoding UTF8"],
+    );
     let wrong = with(database.url(), |url| {
         url.set_password(Some("not-this-one")).unwrap();
     });

@@ -5,14 +5,13 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
 use leadhost_domain::analytics::{CountKey, MeasureCounts, MetricSet, TimeSlot, add};
 use leadhost_domain::clock::{Clock as _, SystemClock};
 use leadhost_domain::id::AgentId;
 use leadhost_domain::row::Entity;
 use leadhost_domain::time::Micros;
-use leadhost_domain::zone::{self, Day, Zone};
+use leadhost_domain::zone::{self, Zone};
 use leadhost_store::*;
 use leadhost_tests::postgres::Database;
 use leadhost_tests::{On, until};
@@ -20,7 +19,7 @@ use sqlx::{Executor as _, Row as _};
 
 use super::super::messages::{accepted, line, notified, sent, stored, urgent};
 use super::super::two_hosts::{rows, two_hosts};
-use super::super::world::{self, World};
+use super::super::world::World;
 use super::{deadlocks, run};
 
 const SET: MetricSet = MetricSet::Conversations;
@@ -314,79 +313,4 @@ async fn batches_and_steps_do_not_wait_for_each_other() {
     run(&mut owner, "rollback").await;
     count(&hosts[1], STEP).await.expect("it counts");
     assert_eq!(counted(&world, false).await, expected(&world).await);
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_run_that_began_earlier_and_ends_later_takes_nothing_back() {
-    let Some((world, hosts)) = two_hosts().await else {
-        return;
-    };
-    count(&hosts[0], STEP).await.expect("it counts");
-    talk(&world, &hosts[0], 0, 5).await;
-    let early = hosts[0].rollup_begin(SET).await.expect("it begins");
-    talk(&world, &hosts[0], 1, 5).await;
-    let late = hosts[1].rollup_begin(SET).await.expect("it begins");
-    assert!(late.as_of > early.as_of);
-    let before = as_of(&world).await;
-    // The later run could not read it, and ends first.
-    let serving = late.builds.clone();
-    let ended = hosts[1].rollup_end(SET, &late, &serving, 0).await;
-    ended.expect("it ends");
-    assert_eq!(as_of(&world).await, before);
-    for build in &early.builds {
-        while hosts[0].rollup_step(build, STEP).await.expect("it steps") != Stepped::Done(0) {}
-    }
-    let ended = hosts[0].rollup_end(SET, &early, &[], 0).await;
-    ended.expect("it ends");
-    assert_eq!(as_of(&world).await, Some(early.as_of));
-    count(&hosts[1], STEP).await.expect("it counts");
-    assert!(as_of(&world).await > Some(late.as_of));
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn rows_of_another_workspace_are_not_counted() {
-    let Some((world, hosts)) = two_hosts().await else {
-        return;
-    };
-    let plan = world::plan("other");
-    let applied = hosts[0].apply(&plan, world.now(), false).await;
-    let other = applied.expect("the plan holds").workspace_id;
-    let other = world::scope(&hosts[0], other).await;
-    talk(&world, &hosts[0], 0, 5).await;
-    let run_of = hosts[0].rollup_begin(SET).await.expect("it begins");
-    assert_eq!(run_of.builds.len(), 2);
-    let of = |scope: &Scope| {
-        let mut builds = run_of.builds.iter().copied();
-        let found = builds.find(|build| build.workspace == scope.workspace());
-        found.expect("each has one")
-    };
-    // A build that claims another workspace is not found.
-    let stolen = Build {
-        workspace: other.workspace(),
-        ..of(&world.scope)
-    };
-    let stepped = hosts[0].rollup_step(&stolen, STEP).await.expect("it steps");
-    assert_eq!(stepped, Stepped::Done(0));
-    let stepped = hosts[0].rollup_step(&of(&other), STEP).await;
-    assert_eq!(stepped.expect("it steps"), Stepped::Done(0));
-    let stepped = hosts[0].rollup_step(&of(&world.scope), STEP * 10).await;
-    assert_eq!(stepped.expect("it steps"), Stepped::Done(5));
-    let query = CellQuery {
-        set: SET,
-        zone: "Asia/Tokyo",
-        tzdata: zone::tzdata(),
-        days: (Day(0), Day(0)),
-        edges: Vec::new(),
-        buckets: vec![(
-            Day(0),
-            Slots {
-                from: TimeSlot::containing(world.now().minus(Duration::from_hours(24))),
-                to: TimeSlot::containing(world.now().plus(Duration::from_hours(24))),
-            },
-        )],
-    };
-    let own = hosts[1].rollup_cells(&world.scope, &query).await.unwrap();
-    assert_eq!((own.keys.len(), own.cells.len()), (3, 3));
-    let others = hosts[1].rollup_cells(&other, &query).await.unwrap();
-    assert!(others.state.version.is_some() && others.cells.is_empty());
 }

@@ -119,7 +119,7 @@ fn key(table: &TableSchema) -> Vec<&str> {
 }
 
 #[tokio::test]
-async fn the_database_has_the_tables_that_are_described_and_few_more() {
+async fn the_database_has_the_described_tables_columns_and_keys_and_few_more() {
     let Some(database) = database().await else {
         return;
     };
@@ -129,15 +129,6 @@ async fn the_database_has_the_tables_that_are_described_and_few_more() {
     known.sort_unstable();
     let mut owner = database.connect().await;
     assert_eq!(names(&mut owner, NAMES, None).await, known);
-}
-
-#[tokio::test]
-async fn the_database_has_the_columns_and_keys_that_are_described() {
-    let Some(database) = database().await else {
-        return;
-    };
-    open(database.url()).await.expect("it opens");
-    let mut owner = database.connect().await;
     let mut filled_in = Vec::new();
     for table in TABLES {
         let expected: Vec<String> = table.columns.iter().map(described).collect();
@@ -148,15 +139,7 @@ async fn the_database_has_the_columns_and_keys_that_are_described() {
         filled_in.extend(generated);
     }
     assert_eq!(filled_in, FILLED_IN);
-}
-
-#[tokio::test]
-async fn a_column_named_as_a_time_holds_a_time() {
-    let Some(database) = database().await else {
-        return;
-    };
-    open(database.url()).await.expect("it opens");
-    let mut owner = database.connect().await;
+    // A column that is named as a time holds one.
     let wrong = names(&mut owner, NO_TIMES, None).await;
     assert!(wrong.is_empty(), "{wrong:?}");
 }

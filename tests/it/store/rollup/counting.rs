@@ -40,20 +40,6 @@ pub async fn the_first_run_counts_the_existing_rows(world: &World) {
     assert_eq!(later.version, now.version);
 }
 
-pub async fn late_events_count_in_the_period_in_which_the_conversation_began(world: &World) {
-    let first = talk(world, &phone(1)).await;
-    talk(world, &phone(2)).await;
-    count(world).await;
-    let before = state(world, TALKS).await.version;
-    world.advance(20 * 86_400).await;
-    answer(world, &phone(2)).await;
-    assert!(elapse(world, first).await);
-    count(world).await;
-    assert_eq!(sums(world, TALKS).await, [2, 1, 1, 0, 1]);
-    assert_ne!(state(world, TALKS).await.version, before);
-    is_right(world).await;
-}
-
 pub async fn the_agent_and_the_source_of_a_conversation_may_change(world: &World) {
     let id = talk(world, &phone(1)).await;
     let other = talk(world, &phone(2)).await;
@@ -103,26 +89,6 @@ pub async fn a_source_of_any_length_is_counted(world: &World) {
     let sources: Vec<_> = counted.keys().map(|(_, key)| key.source.clone()).collect();
     assert_eq!(sources, [Some(long[..255].to_owned())]);
     assert_eq!(sums(world, TALKS).await, [1, 0, 0, 0, 0]);
-}
-
-pub async fn a_test_lead_is_not_counted(world: &World) {
-    let mut new = lead_of(world, "L1", &phone(1));
-    new.deal_props.insert("test".to_owned(), true.into());
-    let test = world.bring(new).await.deal_id.expect("a deal");
-    let real = world.bring(lead_of(world, "L2", &phone(2))).await;
-    let real = real.deal_id.expect("a deal");
-    let id = talk(world, &phone(3)).await;
-    count(world).await;
-    fill_all(world).await;
-    assert_eq!(sums(world, TALKS).await, [1, 0, 0, 0, 0]);
-    alter(world, id, &format!("deal_id = {}", world.on.id(test))).await;
-    count(world).await;
-    assert_eq!(sums(world, TALKS).await, [0; 5]);
-    is_right(world).await;
-    alter(world, id, &format!("deal_id = {}", world.on.id(real))).await;
-    count(world).await;
-    assert_eq!(sums(world, TALKS).await, [1, 0, 0, 0, 0]);
-    is_right(world).await;
 }
 
 pub async fn a_test_lead_that_is_removed_is_not_counted_either(world: &World) {
@@ -228,70 +194,25 @@ pub async fn tickets_count_in_the_period_in_which_they_opened(world: &World) {
     assert!(table.keys().all(|(_, of)| *of == key), "{table:?}");
 }
 
-pub async fn tickets_of_a_test_lead_are_not_counted(world: &World) {
-    let tickets = MetricSet::Tickets;
-    let mut new = lead_of(world, "L1", &phone(1));
-    let deal = world.bring(new.clone()).await.deal_id;
-    let deal = deal.expect("a deal");
-    let id = talk(world, &phone(1)).await;
-    alter(world, id, &format!("deal_id = {}", world.on.id(deal))).await;
-    world.advance(86_400).await;
-    assert!(elapse(world, id).await);
-    count_by(world, tickets, 1_000).await;
-    assert_eq!(sums(world, tickets).await, [1, 0, 0, 0, 0]);
-    // It becomes a test, then not, then a test again.
-    new.action = Action::Update;
-    for (is_test, counts) in [(true, 0), (false, 1), (true, 0)] {
-        new.deal_props.insert("test".to_owned(), is_test.into());
-        world.bring(new.clone()).await;
-        assert_eq!(count_by(world, tickets, 1_000).await, 1);
-        assert_eq!(sums(world, tickets).await, [counts, 0, 0, 0, 0]);
-    }
-    let removed = world.remove_deal(world.workspace, deal).await;
-    assert!(removed.expect("it removes"));
-    assert_eq!(count_by(world, tickets, 1_000).await, 1);
-    assert_eq!(sums(world, tickets).await, [0; 5]);
-}
-
-pub async fn pages_of_any_size_give_the_same_counts(world: &World) {
-    let mut ids = Vec::new();
-    for (round, limit) in [1, 2, 3, 7, 1_000].into_iter().enumerate() {
-        for person in 0..4 {
-            let person = phone(u32::try_from(round * 10 + person).expect("few"));
-            ids.push(talk(world, &person).await);
-            world.advance(7_000).await;
-        }
-        if round % 2 == 1 {
-            fill_all(world).await;
-        }
-        answer(world, &phone(u32::try_from(round * 10).expect("few"))).await;
-        alter(world, ids[round], "source = 'fair'").await;
-        alter(world, ids[round * 2], &format!("agent_id = {}", 5 + round)).await;
-        remove(world, ids[round * 3]).await;
-        count_by(world, TALKS, limit).await;
-        is_right(world).await;
-        world.advance(86_400).await;
-    }
-    let table_of = async || table(&cells(world, TALKS, ZONES[1], "none").await);
-    let before = table_of().await;
-    for limit in [1, 2, 5, 1_000] {
-        let rebuilt = world.rollup_rebuild(TALKS, None).await;
-        assert_eq!(rebuilt.expect("it begins"), 1);
-        count_by(world, TALKS, limit).await;
-        fill_all(world).await;
-        count_by(world, TALKS, limit).await;
-        assert_eq!(table_of().await, before);
-        is_right(world).await;
-    }
-}
-
 pub async fn keys_and_counts_are_a_workspaces_own(world: &World) {
     talk(world, &phone(1)).await;
     let mut other = plan("other");
     other.agents[1].internal = true;
     let applied = world.apply(&other, world.now(), false).await.unwrap();
     let theirs = scope(&world.store, applied.workspace_id).await;
-    assert_eq!(begin(world, TALKS).await.builds.len(), 2);
+    let run = begin(world, TALKS).await;
+    assert_eq!(run.builds.len(), 2);
+    // A build that claims another workspace is not found.
+    let ours = run
+        .builds
+        .iter()
+        .find(|one| one.workspace == world.workspace);
+    let stolen = Build {
+        workspace: applied.workspace_id,
+        ..*ours.expect("each has one")
+    };
+    let stepped = world.rollup_step(&stolen, 10).await;
+    assert_eq!(stepped.expect("a step"), Stepped::Done(0));
     count(world).await;
     let query = CellQuery {
         set: TALKS,

@@ -6,28 +6,8 @@ use leadhost_domain::limits;
 use super::super::world::*;
 use super::*;
 
-fn zones(cubes: &[Cube]) -> Vec<&str> {
-    cubes.iter().map(|cube| cube.zone.as_str()).collect()
-}
-
 async fn uses_cube(world: &World, zone: &str) -> bool {
     cells(world, TALKS, zone, zone::tzdata()).await.of_cube
-}
-
-pub async fn a_zone_that_is_asked_for_often_gets_a_cube(world: &World) {
-    talk(world, &phone(1)).await;
-    count(world).await;
-    assert_eq!(zones(&due(world).await), [zone::DEFAULT]);
-    fill_all(world).await;
-    assert!(uses_cube(world, zone::DEFAULT).await);
-    ask_for(world, ZONES[1], limits::ZONE_REQUESTS - 1).await;
-    assert_eq!(due(world).await, []);
-    ask_for(world, ZONES[1], 1).await;
-    assert_eq!(zones(&due(world).await), [ZONES[1]]);
-    assert!(!uses_cube(world, ZONES[1]).await, "it is not whole");
-    fill_all(world).await;
-    assert!(uses_cube(world, ZONES[1]).await);
-    is_right(world).await;
 }
 
 pub async fn a_cube_that_is_being_filled_follows_changes(world: &World) {
@@ -106,42 +86,4 @@ pub async fn an_unused_zone_loses_its_cube(world: &World) {
     ask_for(world, ZONES[1], 1).await;
     assert_eq!(due(world).await, []);
     is_right(world).await;
-}
-
-pub async fn other_rules_make_other_cubes(world: &World) {
-    talk(world, &phone(1)).await;
-    count(world).await;
-    fill_all(world).await;
-    let due_by = async |tzdata| world.cubes_due(tzdata, world.now()).await.unwrap();
-    assert_eq!(zones(&due_by("1999z").await), [zone::DEFAULT]);
-    assert!(!uses_cube(world, zone::DEFAULT).await);
-    // A host with other rules neither fills nor keeps cubes of these rules.
-    talk(world, &phone(2)).await;
-    count(world).await;
-    is_right(world).await;
-    assert_eq!(zones(&due(world).await), [zone::DEFAULT]);
-    fill_all(world).await;
-    assert!(uses_cube(world, zone::DEFAULT).await);
-    is_right(world).await;
-}
-
-pub async fn a_ninth_zone_gets_none(world: &World) {
-    count(world).await;
-    let names = zone::names();
-    let asked: Vec<&String> = names
-        .iter()
-        .filter(|name| name.starts_with("Europe/"))
-        .take(limits::ZONES_PER_WORKSPACE)
-        .collect();
-    let (last, first) = asked.split_last().expect("some");
-    for zone in first {
-        ask_for(world, zone, limits::ZONE_REQUESTS).await;
-    }
-    assert_eq!(due(world).await.len(), limits::ZONES_PER_WORKSPACE);
-    fill_all(world).await;
-    ask_for(world, last, 1_000).await;
-    assert_eq!(due(world).await, []);
-    assert!(!uses_cube(world, last).await);
-    let status = world.rollup_status().await.expect("a status");
-    assert_eq!((status[0].cubes, status[0].cubes_making), (8, 0));
 }

@@ -107,7 +107,7 @@ fn command<P: Provider>(double: &Channel<P>, line: &str) -> Result<String, Strin
             let accepted = double.accepted();
             let last = accepted.iter().rev().find(|message| {
                 let send = &message.send;
-                send.recipient == *from || send.recipient_id.as_deref() == Some(from)
+                send.recipient == *from || send.recipient_id == *from
             });
             let last = last.ok_or_else(|| format!("no message went to {from}"))?;
             double.inbound(Inbound::button(from, &words, &words).answering(&last.id));

@@ -152,24 +152,15 @@ impl Inbound {
 pub struct Flush {
     /// The number of events in a request, if the provider batches events.
     pub batch: usize,
-    pub order: Order,
-    /// How often every event is sent; the repeats come after all others.
-    pub times: usize,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
-    Queued,
-    Reversed,
-    Shuffled(u64),
+    /// The seed of another order than that of the queue.
+    pub shuffled: Option<u64>,
 }
 
 impl Default for Flush {
     fn default() -> Self {
         Self {
             batch: 1,
-            order: Order::Queued,
-            times: 1,
+            shuffled: None,
         }
     }
 }
@@ -181,23 +172,14 @@ impl Flush {
         self
     }
 
-    pub fn order(mut self, order: Order) -> Self {
-        self.order = order;
+    pub fn shuffled(mut self, seed: u64) -> Self {
+        self.shuffled = Some(seed);
         self
     }
 
-    pub fn times(mut self, times: usize) -> Self {
-        self.times = times;
-        self
-    }
-
-    pub(super) fn arrange(&self, waiting: Vec<Event>, most: usize) -> Vec<Vec<Event>> {
-        let count = waiting.len() * self.times;
-        let mut events: Vec<Event> = waiting.into_iter().cycle().take(count).collect();
-        match self.order {
-            Order::Queued => {}
-            Order::Reversed => events.reverse(),
-            Order::Shuffled(seed) => shuffle(&mut events, seed),
+    pub(super) fn arrange(&self, mut events: Vec<Event>, most: usize) -> Vec<Vec<Event>> {
+        if let Some(seed) = self.shuffled {
+            shuffle(&mut events, seed);
         }
         let size = self.batch.clamp(1, most);
         events.chunks(size).map(<[Event]>::to_vec).collect()
@@ -238,23 +220,18 @@ mod tests {
     }
 
     #[test]
-    fn events_come_one_by_one_or_in_batches_and_again() {
+    fn events_come_one_by_one_or_in_batches() {
         let one = Flush::default().arrange(events(), 1000);
         assert_eq!(ids(&one), [["a"], ["b"], ["c"]]);
-        let twice = Flush::default().batches(2).times(2).arrange(events(), 1000);
-        assert_eq!(ids(&twice), [["a", "b"], ["c", "a"], ["b", "c"]]);
+        let all = Flush::default().batches(9).arrange(events(), 1000);
+        assert_eq!(ids(&all), [["a", "b", "c"]]);
         let narrow = Flush::default().batches(9).arrange(events(), 1);
         assert_eq!(narrow.len(), 3, "the provider has one event a request");
     }
 
     #[test]
     fn events_come_in_another_order_and_none_is_lost() {
-        let back = Flush::default()
-            .order(Order::Reversed)
-            .batches(3)
-            .arrange(events(), 9);
-        assert_eq!(ids(&back), [["c", "b", "a"]]);
-        let shuffled = Flush::default().order(Order::Shuffled(5)).batches(3);
+        let shuffled = Flush::default().shuffled(5).batches(3);
         let once = shuffled.arrange(events(), 9);
         assert_eq!(ids(&once), ids(&shuffled.arrange(events(), 9)));
         let mut sorted = ids(&once)[0].clone();

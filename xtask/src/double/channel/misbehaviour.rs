@@ -112,59 +112,39 @@ hang, reset, close, html and empty with +taken: the message is accepted anyway
 pub(super) struct Plan(Mutex<VecDeque<Planned>>);
 
 struct Planned {
-    /// `None`: any recipient.
-    recipient: Option<String>,
     left: u32,
     what: Misbehaviour,
 }
 
 impl Plan {
-    pub fn add(&self, recipient: Option<&str>, times: u32, what: Misbehaviour) {
-        locked(&self.0).push_back(Planned {
-            recipient: recipient.map(str::to_owned),
-            left: times,
-            what,
-        });
+    pub fn add(&self, times: u32, what: Misbehaviour) {
+        locked(&self.0).push_back(Planned { left: times, what });
     }
 
     pub fn clear(&self) {
         locked(&self.0).clear();
     }
 
-    /// Returns what happens to a send to this recipient.
-    pub fn next(&self, recipient: &str) -> Option<Misbehaviour> {
-        let mut planned = locked(&self.0);
-        let at = planned.iter().position(|planned| {
-            planned
-                .recipient
-                .as_deref()
-                .is_none_or(|wanted| wanted == recipient)
-        })?;
-        Some(take(&mut planned, at))
+    /// Returns what happens to a send.
+    pub fn next(&self) -> Option<Misbehaviour> {
+        take(&mut locked(&self.0))
     }
 
     pub fn next_unread(&self) -> bool {
         let mut planned = locked(&self.0);
-        let at = planned
-            .iter()
-            .position(|planned| planned.recipient.is_none());
-        match at {
-            Some(at) if planned[at].what == Misbehaviour::ResetUnread => {
-                take(&mut planned, at);
-                true
-            }
-            _ => false,
-        }
+        let is_next = |planned: &Planned| planned.what == Misbehaviour::ResetUnread;
+        planned.front().is_some_and(is_next) && take(&mut planned).is_some()
     }
 }
 
-fn take(planned: &mut VecDeque<Planned>, at: usize) -> Misbehaviour {
-    let what = planned[at].what.clone();
-    planned[at].left = planned[at].left.saturating_sub(1);
-    if planned[at].left == 0 {
-        planned.remove(at);
+fn take(planned: &mut VecDeque<Planned>) -> Option<Misbehaviour> {
+    let next = planned.front_mut()?;
+    let what = next.what.clone();
+    next.left = next.left.saturating_sub(1);
+    if next.left == 0 {
+        planned.pop_front();
     }
-    what
+    Some(what)
 }
 
 #[cfg(test)]
@@ -174,12 +154,12 @@ mod tests {
     #[test]
     fn a_plan_is_used_up_one_send_at_a_time() {
         let plan = Plan::default();
-        plan.add(Some("2"), 1, Misbehaviour::NoId);
-        plan.add(None, 2, Misbehaviour::Code(1));
-        assert_eq!(plan.next("1"), Some(Misbehaviour::Code(1)));
-        assert_eq!(plan.next("2"), Some(Misbehaviour::NoId));
-        assert_eq!(plan.next("2"), Some(Misbehaviour::Code(1)));
-        assert_eq!(plan.next("2"), None);
+        plan.add(1, Misbehaviour::NoId);
+        plan.add(2, Misbehaviour::Code(1));
+        assert_eq!(plan.next(), Some(Misbehaviour::NoId));
+        assert_eq!(plan.next(), Some(Misbehaviour::Code(1)));
+        assert_eq!(plan.next(), Some(Misbehaviour::Code(1)));
+        assert_eq!(plan.next(), None);
     }
 
     #[test]

@@ -74,7 +74,7 @@ impl<P: Provider> State<P> {
             Ok(send) => send,
             Err(refusal) => return Reaction::Answer(refusal),
         };
-        let Some(misbehaviour) = self.plan.next(&send.recipient) else {
+        let Some(misbehaviour) = self.plan.next() else {
             let message = self.take(send);
             return Reaction::Answer(self.provider.accepted(&message));
         };

@@ -49,7 +49,7 @@ pub fn read(options: &TwilioOptions, fields: &[(String, String)]) -> Result<Outg
     }
     Ok(Outgoing {
         recipient: to.to_owned(),
-        recipient_id: Some(to.to_owned()),
+        recipient_id: to.to_owned(),
         opaque: None,
         template: sid.to_owned(),
         callback: given("StatusCallback").map(str::to_owned),

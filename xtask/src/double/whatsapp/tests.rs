@@ -86,31 +86,6 @@ fn a_message_is_accepted_and_counted() {
 }
 
 #[test]
-fn the_recipient_is_named_as_configured() {
-    let double = double();
-    let wa_id = |how, recipient: &str| {
-        double.name_recipients(how);
-        let (_, answer) = send(&double, &greeting(recipient)).expect("an answer");
-        answer["contacts"][0]["wa_id"].clone()
-    };
-    assert_eq!(
-        wa_id(WaId::WithoutNinthDigit, "5585987650101"),
-        "558587650101"
-    );
-    assert_eq!(
-        wa_id(WaId::WithoutNinthDigit, "551134567890"),
-        "551134567890"
-    );
-    assert_eq!(wa_id(WaId::Missing, "5585987650101"), Value::Null);
-    double.answer_status("held_for_quality_assessment");
-    let (_, answer) = send(&double, &greeting("5585987650101")).expect("an answer");
-    assert_eq!(
-        answer["messages"][0]["message_status"],
-        "held_for_quality_assessment"
-    );
-}
-
-#[test]
 fn a_user_without_a_phone_is_a_recipient() {
     let double = double();
     let mut body = greeting("");
@@ -156,15 +131,12 @@ fn the_envelope_is_checked() {
         &|body| body["biz_opaque_callback_data"] = json!(long),
         (400, 100),
     );
-    double.absent("5511987650101");
-    check(&|_| {}, (400, 131_026));
     assert!(double.accepted().is_empty());
 }
 
 #[test]
 fn token_and_number_are_checked_first() {
     let double = double();
-    let token = double.options().tokens[0].clone();
     let path = double.messages_path();
     let answer = |path: &str, token: &str| {
         let (status, body) = post(&double, path, token, "{}").expect("an answer");
@@ -179,11 +151,9 @@ fn token_and_number_are_checked_first() {
     };
     assert_eq!(answer(&path, "other"), (401, Some(190), Some(463)));
     assert_eq!(
-        answer("/v23.0/999/messages", &token),
+        answer("/v23.0/999/messages", &double.options().tokens[0]),
         (400, Some(100), Some(33))
     );
-    double.set_token("renewed-token");
-    assert_eq!(answer(&path, &token), (401, Some(190), Some(463)));
 }
 
 #[test]
@@ -204,8 +174,6 @@ fn the_template_has_to_be_approved_in_the_language() {
     double.set_template_status("pausado", "pt_BR", "APPROVED");
     check("pausado", "pt_BR", (200, 0));
     assert_eq!(double.pending(), 1, "the webhook about it");
-    double.remove_template("pausado");
-    check("pausado", "pt_BR", (404, 132_001));
 }
 
 #[test]
@@ -325,7 +293,6 @@ fn misbehaviour_happens_as_often_as_it_was_planned() {
     assert_eq!(double.accepted_for(recipient), 3);
 
     double.next_sends(2, Misbehaviour::Code(1));
-    double.next_sends_to("5511987650102", 1, Misbehaviour::Code(2));
     assert_eq!(code(&send(&double, &greeting(recipient))).1, 1);
     double.behave();
     assert_eq!(code(&send(&double, &greeting(recipient))), (200, 0));

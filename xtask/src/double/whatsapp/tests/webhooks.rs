@@ -3,7 +3,7 @@
 use std::thread::JoinHandle;
 
 use super::*;
-use crate::double::channel::{Callback, Flush, Inbound, Order, Status, by_hand};
+use crate::double::channel::{Callback, Flush, Inbound, Status, by_hand};
 use crate::double::testing;
 use crate::double::whatsapp::webhook::escaped;
 
@@ -64,8 +64,7 @@ fn refused_events_are_sent_again() {
     assert_eq!([answers[0].status, answers[1].status], [503, 200]);
     assert_eq!(double.pending(), 1);
     double.status("c", "read");
-    let back = Flush::default().order(Order::Reversed);
-    double.flush(back).expect("it is there");
+    double.flush(Flush::default()).expect("it is there");
     let ids: Vec<Value> = thread
         .join()
         .expect("no panic")
@@ -75,7 +74,7 @@ fn refused_events_are_sent_again() {
             body["entry"][0]["changes"][0]["value"]["statuses"][0]["id"].clone()
         })
         .collect();
-    assert_eq!(ids, ["a", "b", "c", "a"]);
+    assert_eq!(ids, ["a", "b", "a", "c"]);
 }
 
 #[test]
