@@ -45,36 +45,6 @@ pub fn write(number: u64, body: &mut Vec<u8>) {
     pad(body, b' ', b"\"}");
 }
 
-/// Writes the body of the lead with this number, below a hundred million, as the portal of
-/// `examples/bad-deploy` sends it.
-pub fn write_portal(number: u64, body: &mut Vec<u8>) {
-    use std::io::Write as _;
-    let (first, last) = (number / 10_000, number % 10_000);
-    body.clear();
-    write!(
-        body,
-        concat!(
-            r#"{{"id":"p-{number}","nome":"Marina Teixeira","email":"marina.{number:012}@example.com","#,
-            r#""telefone":"(11) 9{first:04}-{last:04}","imovel":"AP-0042","mensagem":"{message}"#,
-        ),
-        number = number,
-        first = first,
-        last = last,
-        message = MESSAGE,
-    )
-    .expect("writing to a Vec does not fail");
-    pad(body, b' ', b"\"}");
-}
-
-pub fn portal_number(id: &str) -> Option<u64> {
-    id.strip_prefix("p-")?.parse().ok()
-}
-
-/// Returns the phone that the service has to store for a lead of that portal.
-pub fn portal_phone(number: u64) -> String {
-    format!("+55119{number:08}")
-}
-
 /// Returns a body of the same size in which the converter finds no lead.
 pub fn write_nothing(body: &mut Vec<u8>) {
     body.clear();
@@ -105,12 +75,6 @@ mod tests {
         assert_eq!((a.len(), b.len()), (BYTES, BYTES));
         let value: serde_json::Value = serde_json::from_slice(&a).expect("JSON");
         assert_eq!(value["phone"], "900000007");
-        write_portal(20_017, &mut b);
-        assert_eq!(b.len(), BYTES);
-        let value: serde_json::Value = serde_json::from_slice(&b).expect("JSON");
-        assert_eq!(value["telefone"], "(11) 90002-0017");
-        let number = value["id"].as_str().and_then(portal_number);
-        assert_eq!(number.map(portal_phone).as_deref(), Some("+5511900020017"));
         write_nothing(&mut a);
         assert_eq!(a.len(), BYTES);
     }

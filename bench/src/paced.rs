@@ -43,8 +43,6 @@ pub struct Paced {
 #[derive(Clone, Copy, Debug)]
 pub enum PacedBody {
     Leads(u64),
-    /// Leads of the portal of `examples/bad-deploy` from this number on.
-    Portal(u64),
     /// The same few bytes each time; the configuration decides the outcome.
     Same,
 }
@@ -202,7 +200,6 @@ async fn ask(shared: &Shared, number: u64) -> Result<(String, Option<KeptConnect
     let mut body = Vec::new();
     match load.body {
         PacedBody::Leads(first) => lead::write(first + number, &mut body),
-        PacedBody::Portal(first) => lead::write_portal(first + number, &mut body),
         PacedBody::Same => body.extend_from_slice(b"{}"),
     }
     let head = format!(

@@ -174,6 +174,10 @@ async fn a_page_with_a_rebound_dns_name_is_refused(on: On) {
         .bearer(&operator.key)
     };
     ask("evil.example:8081").send().await.expect(403);
+    let console = operator
+        .host
+        .console_as("evil.example", "GET", "/console/sign-in");
+    console.send().await.expect(403);
     ask("localhost:8081").send().await.expect(200);
 }
 

@@ -1,6 +1,7 @@
 //! The gateway API for a partner's system: deals are found, changed and made,
 //! and notes are added, over HTTP.
 
+mod access;
 mod bad_input;
 mod create;
 mod errors;

@@ -41,11 +41,6 @@ const BESIDE_GUESTS: [&str; 1] = ["neighbours"];
 const SLOW_GUESTS: [&str; 1] = ["guests"];
 const FORM_GUESTS: [&str; 2] = ["example-form-py.wasm", "example-form-js.wasm"];
 
-const WITH_BAD_DEPLOY: [&str; 1] = ["rollout"];
-
-/// The versions of the converter of examples/bad-deploy, the right one and the wrong one.
-const BAD_DEPLOY: [&str; 2] = ["1.0.0", "1.1.0"];
-
 /// The figures that need a PostgreSQL server.
 const ON_POSTGRES: [&str; 5] = [
     "ingest-postgres",
@@ -111,12 +106,6 @@ pub fn run(mut args: Args) -> Result<(), Failure> {
             guests::build_some(install, &FORM_GUESTS.map(str::to_owned))?.first()
     {
         return Err(Failure::new(left_out));
-    }
-    if some_of(&WITH_BAD_DEPLOY) {
-        for version in BAD_DEPLOY {
-            let file = plugins::guests_folder().join(format!("portal-{version}.wasm"));
-            plugins::build_bad_deploy(version, &file, install)?;
-        }
     }
     let built = repository::target().join("release");
     let mut command = Command::new(built.join("leadhost-bench"));

@@ -1,15 +1,11 @@
-//! Versions that are compared, rolled out, stopped and repaired while a source sends leads:
-//! what a verification, a shadow and a canary cost the senders, whether a guard stops a
-//! converter that drops phones before it does harm, whether its harm without guards is
-//! repaired, and how long a component takes from its file until it serves.
+//! Versions that are compared and rolled out while a source sends leads: what a verification, a shadow
+//! and a canary cost the senders, and how long a component takes from its file until it serves.
 //!
 //! The source sends at a fixed rate far below what the service ingests, and latency is
 //! measured from when each lead was due. The sides of the comparison take turns on one
 //! host, there and back in each round, so that what changes slowly affects all of them.
-//! The two versions of that comparison are the same code under two numbers; the converter
-//! that drops phones is that of `examples/bad-deploy`.
+//! The two versions of that comparison are the same code under two numbers.
 
-use std::collections::HashSet;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::process::Command;
@@ -18,15 +14,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use leadhost_domain::time::parse;
 use serde_json::{Value, json};
 
-use crate::host::{self, Host};
+use crate::host::Host;
 use crate::http::Client;
 use crate::paced::{self, Paced, PacedBody, PacedOutcome};
 use crate::report::{Cell, Report, Table, count, none, time};
 use crate::sample::{Sample, median};
-use crate::{Arguments, Failure, has_memory, lead, rows, variant};
+use crate::{Arguments, Failure, has_memory, lead, variant};
 
 const RATE: f64 = 500.0;
 /// Requests in flight, above which due leads are not sent: more than ever are.
@@ -43,37 +38,19 @@ const DELIVERIES: u64 = 1_000;
 const WARM_UP: Duration = Duration::from_secs(3);
 /// The pause after a spell, in which the last deliveries of a shadow are compared.
 const SETTLE: Duration = Duration::from_millis(100);
-/// How long the wrong version serves a tenth of the leads without guards, and then all.
-const HARM: Duration = Duration::from_secs(1);
 /// A spell of one side is this part of `--seconds`: a round has eight.
 const PART: u32 = 5;
-/// Between two looks, and how long to look.
-const LOOK: Duration = Duration::from_millis(10);
-const PATIENCE: Duration = Duration::from_secs(60);
-
 /// The converter of the comparison; the patches after its version of the same code as a candidate, and of the
 /// same code as versions that no host has compiled.
 const PLUGIN: &str = "grupo-olx";
 const CANDIDATE: u32 = 1;
 const NEW: [u32; 5] = [2, 3, 4, 5, 6];
 
-/// The converter of `examples/bad-deploy`, as `cargo xtask bench` builds it.
-const PORTAL: &str = "portal";
-const RIGHT_FILE: &str = "portal-1.0.0.wasm";
-const WRONG_FILE: &str = "portal-1.1.0.wasm";
-/// Percent of the leads that a canary of it gets.
-const SHARE: u8 = 10;
-
 const MOST_TIMES_VERIFYING: f64 = 1.2;
 const MOST_TIMES_SHADOW: f64 = 1.1;
 
 pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
-    let comparison = comparison(arguments)?;
-    eprintln!("  a canary with guards");
-    let guarded = guarded(arguments)?;
-    eprintln!("  a canary without guards");
-    let repaired = repaired(arguments)?;
-    Ok(report(arguments, &comparison, &guarded, &repaired))
+    Ok(report(arguments, &comparison(arguments)?))
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -114,7 +91,7 @@ impl RolloutSide {
     fn rollout(self, digest: &str) -> Option<Value> {
         match self {
             Self::Shadow => Some(shadow(digest)),
-            Self::Canary => Some(canary(digest, 100, true, &[])),
+            Self::Canary => Some(canary(digest)),
             Self::Nothing | Self::Verification => None,
         }
     }
@@ -171,7 +148,7 @@ fn comparison(arguments: &Arguments) -> Result<Comparison, Failure> {
     let folder = arguments.scratch_in_memory()?;
     let host = Host::start(&arguments.leadhost, folder.path(), "")?;
     host.activate(&component)?;
-    let mut source = Source::new(&host, host.apply()?.path, PacedBody::Leads);
+    let mut source = Source::new(&host, host.apply()?.path);
     let candidate = host.store(&candidate)?;
     source.send(WARM_UP)?;
 
@@ -228,7 +205,7 @@ fn spell(
 ) -> Result<(), Failure> {
     let rollout = side.rollout(candidate);
     if let Some(order) = &rollout {
-        let begun = start(host, PLUGIN, order)?;
+        let begun = host.admin()?.post_json(&rollout_path(), order)?;
         if begun["behind"]
             .as_array()
             .is_none_or(|behind| !behind.is_empty())
@@ -249,7 +226,8 @@ fn spell(
     }
     std::thread::sleep(SETTLE);
     if rollout.is_some() {
-        let ended = change(host, PLUGIN, "abort")?;
+        let abort = json!({"change": "abort"});
+        let ended = host.admin()?.send_json("PATCH", &rollout_path(), &abort)?;
         let compared = number(&ended, "compared");
         if compared == 0 || compared != number(&ended, "same") {
             return Err(format!("the same code makes something else: {ended}").into());
@@ -335,225 +313,18 @@ fn serve(
     Ok(took)
 }
 
-/// A host with the right version of the portal's converter active, and the wrong one stored.
-struct Portal {
-    folder: tempfile::TempDir,
-    host: Host,
-    source: Source,
-    wrong: String,
-    sent: u64,
-}
-
-impl Portal {
-    fn start(arguments: &Arguments) -> Result<Self, Failure> {
-        let component = |file: &str| {
-            let path = arguments.plugins.join("../guests").join(file);
-            std::fs::read(&path)
-                .map_err(|_| format!("{file} is not built: `cargo xtask bench rollout` builds it"))
-        };
-        let folder = arguments.scratch()?;
-        let host = Host::start(&arguments.leadhost, folder.path(), "")?;
-        host.activate(&component(RIGHT_FILE)?)?;
-        let wrong = host.store(&component(WRONG_FILE)?)?;
-        let path = host.apply_as("bench", PORTAL, &json!({}))?.path;
-        let mut source = Source::new(&host, path, PacedBody::Portal);
-        let sent = source.send(WARM_UP)?.took.len() as u64;
-        Ok(Self {
-            folder,
-            host,
-            source,
-            wrong,
-            sent,
-        })
-    }
-
-    /// Stops the host, and checks that each lead is stored once: those before and those of
-    /// `flow`. Returns how many there are, and how many have another phone than was sent.
-    fn end(self, flow: &PacedOutcome) -> Result<(u64, u64), Failure> {
-        wait("no delivery waits", || {
-            let path = "/admin/v1/deliveries?status=queued&limit=1";
-            let waiting = self.host.admin()?.get_json(path)?;
-            let is_empty = waiting["deliveries"].as_array().is_some_and(Vec::is_empty);
-            Ok(is_empty.then_some(()))
-        })?;
-        self.host.stop()?;
-        let sent = self.sent + flow.took.len() as u64;
-        let leads = leads(&host::database(self.folder.path()))?;
-        let ids: HashSet<&String> = leads.iter().map(|(id, _)| id).collect();
-        if leads.len() as u64 != sent || ids.len() != leads.len() {
-            let (stored, ids) = (leads.len(), ids.len());
-            return Err(
-                format!("{sent} leads were sent, {stored} with {ids} ids are stored").into(),
-            );
-        }
-        let harmed = leads.iter().filter(|(id, phone)| {
-            let sent = lead::portal_number(id).map(lead::portal_phone);
-            sent.is_none() || *phone != sent
-        });
-        Ok((sent, harmed.count() as u64))
-    }
-}
-
-fn leads(database: &Path) -> Result<Vec<(String, Option<String>)>, Failure> {
-    let connection = rows::open(database)?;
-    let mut statement = connection.prepare(
-        "select coalesce(deals.external_id, ''), contacts.phone_number
-         from deals join contacts on contacts.id = deals.person_id",
-    )?;
-    let leads = statement
-        .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
-        .collect::<Result<Vec<_>, _>>()?;
-    Ok(leads)
-}
-
-/// The results of the canaries that guards ended.
-struct Guarded {
-    /// From the start of each canary until it was rolled back.
-    took: Vec<Duration>,
-    /// Deliveries that the wrong version was chosen for, and the right one converted.
-    saved: u64,
-    leads: u64,
-    /// Leads that are stored without their phone.
-    harmed: u64,
-}
-
-fn guarded(arguments: &Arguments) -> Result<Guarded, Failure> {
-    let mut portal = Portal::start(arguments)?;
-    let (mut took, mut saved) = (Vec::new(), 0);
-    let flow = portal.source.flow();
-    std::thread::sleep(SETTLE);
-    for _ in 0..arguments.rounds.max(1) {
-        let order = canary(&portal.wrong, SHARE, true, &["drift"]);
-        start(&portal.host, PORTAL, &order)?;
-        let path = rollout_path(PORTAL);
-        let ended = wait("a guard ends the canary", || {
-            let rollout = portal.host.admin()?.get_json(&path)?;
-            // The host has reported all that it has seen.
-            let is_reported = rollout["behind"].as_array().is_some_and(Vec::is_empty);
-            Ok((rollout["stage"] != "canary" && is_reported).then_some(rollout))
-        })?;
-        let why = ended["why"].as_str().unwrap_or_default();
-        if ended["stage"] != "rolled-back" || !why.contains("lose a phone") {
-            return Err(format!("the canary did not end by its guard: {ended}").into());
-        }
-        took.push(between(&ended["startedAt"], &ended["stageAt"])?);
-        saved += number(&ended, "saved");
-        std::thread::sleep(SETTLE);
-    }
-    let outcome = flow.end()?;
-    let (leads, harmed) = portal.end(&outcome)?;
-    Ok(Guarded {
-        took,
-        saved,
-        leads,
-        harmed,
-    })
-}
-
-/// The results of a canary without guards, and of its repair.
-struct Repaired {
-    /// Leads without their phone that `impact` found.
-    found: u64,
-    replayed: u64,
-    /// From the answer to the rollback until the last replay was answered.
-    took: Duration,
-    leads: u64,
-    /// Leads that are still without their phone.
-    left: u64,
-}
-
-fn repaired(arguments: &Arguments) -> Result<Repaired, Failure> {
-    let mut portal = Portal::start(arguments)?;
-    let host = &portal.host;
-    let flow = portal.source.flow();
-    std::thread::sleep(SETTLE);
-    let order = canary(&portal.wrong, SHARE, false, &["drift"]);
-    let begun = start(host, PORTAL, &order)?;
-    std::thread::sleep(HARM);
-    change(host, PORTAL, "promote")?;
-    std::thread::sleep(HARM);
-    let path = format!("/admin/v1/plugins/{PORTAL}/rollback");
-    post(host, &path, &json!({}))?;
-    let began = Instant::now();
-    // Calls that were in flight are stored by then.
-    std::thread::sleep(SETTLE);
-
-    // Whole seconds, as an operator copies them.
-    let since = begun["startedAt"].as_str().and_then(|text| text.get(..19));
-    let since = since.ok_or_else(|| format!("a rollout without `startedAt`: {begun}"))?;
-    let filter = format!("since={since}Z");
-    let impact = || {
-        let path = format!("/admin/v1/plugins/{PORTAL}/impact?last=10000&seconds=100&{filter}");
-        post(host, &path, &json!({"digest": portal.wrong}))
-    };
-    let seen = impact()?;
-    let found = lost_phones(&seen);
-    if found == 0 || number(&seen, "compared") != number(&seen, "chosen") {
-        return Err(format!("`impact` does not show the harm: {seen}").into());
-    }
-    let replayed = replay(host, &format!("{filter}&version={}", portal.wrong))?;
-    let took = began.elapsed();
-    let again = impact()?;
-    if number(&again, "chosen") != 0 {
-        return Err(format!("deliveries are left after the replay: {again}").into());
-    }
-    let outcome = flow.end()?;
-    let (leads, left) = portal.end(&outcome)?;
-    Ok(Repaired {
-        found,
-        replayed,
-        took,
-        leads,
-        left,
-    })
-}
-
-fn lost_phones(compared: &Value) -> u64 {
-    let fields = compared["fields"].as_array().into_iter().flatten();
-    fields
-        .filter(|field| field["field"] == "phone" && field["change"] == "lost")
-        .map(|field| number(field, "count"))
-        .sum()
-}
-
-/// Replays the deliveries of a filter one by one, oldest first, as `leadhost delivery replay
-/// --apply` does. Returns their number.
-fn replay(host: &Host, filter: &str) -> Result<u64, Failure> {
-    let mut admin = host.admin()?;
-    let (mut ids, mut before) = (Vec::new(), String::new());
-    loop {
-        let path = format!("/admin/v1/deliveries?limit=500&{filter}{before}");
-        let page = admin.get_json(&path)?;
-        let listed = page["deliveries"].as_array().into_iter().flatten();
-        ids.extend(listed.filter_map(|one| one["id"].as_str().map(str::to_owned)));
-        match page["next"].as_str() {
-            Some(next) => before = format!("&before={next}"),
-            None => break,
-        }
-    }
-    ids.sort_unstable();
-    let body = json!({"apply": true});
-    for id in &ids {
-        let path = format!("/admin/v1/deliveries/{id}/replay");
-        admin.post_json(&path, &body)?;
-    }
-    Ok(ids.len() as u64)
-}
-
 /// Sends leads to a connection at the fixed rate. No two of its loads have a lead in common.
 struct Source {
     to: SocketAddr,
     path: String,
-    body: fn(u64) -> PacedBody,
     next: u64,
 }
 
 impl Source {
-    fn new(host: &Host, path: String, body: fn(u64) -> PacedBody) -> Self {
+    fn new(host: &Host, path: String) -> Self {
         Self {
             to: host.gateway,
             path,
-            body,
             next: 0,
         }
     }
@@ -568,7 +339,7 @@ impl Source {
             per_second: RATE,
             during,
             under_way: MANY,
-            body: (self.body)(first),
+            body: PacedBody::Leads(first),
         }
     }
 
@@ -622,54 +393,16 @@ fn shadow(digest: &str) -> Value {
 }
 
 /// Returns the order of a canary that stays in its one step.
-fn canary(digest: &str, percent: u8, guards: bool, accept: &[&str]) -> Value {
-    json!({
-        "digest": digest, "mode": "canary", "steps": [percent], "everySeconds": 600,
-        "guards": guards, "accept": accept,
-    })
+fn canary(digest: &str) -> Value {
+    json!({"digest": digest, "mode": "canary", "steps": [100], "everySeconds": 600})
 }
 
-fn rollout_path(plugin: &str) -> String {
-    format!("/admin/v1/plugins/{plugin}/rollout")
-}
-
-fn start(host: &Host, plugin: &str, order: &Value) -> Result<Value, Failure> {
-    host.admin()?.post_json(&rollout_path(plugin), order)
-}
-
-fn change(host: &Host, plugin: &str, change: &str) -> Result<Value, Failure> {
-    let body = json!({"change": change});
-    host.admin()?
-        .send_json("PATCH", &rollout_path(plugin), &body)
-}
-
-fn post(host: &Host, path: &str, body: &Value) -> Result<Value, Failure> {
-    host.admin()?.post_json(path, body)
+fn rollout_path() -> String {
+    format!("/admin/v1/plugins/{PLUGIN}/rollout")
 }
 
 fn number(value: &Value, name: &str) -> u64 {
     value[name].as_u64().unwrap_or_default()
-}
-
-fn between(from: &Value, to: &Value) -> Result<Duration, Failure> {
-    let read = |text: &Value| {
-        let time = text.as_str().and_then(parse);
-        time.ok_or_else(|| format!("{text} is not a time"))
-    };
-    Ok(read(to)?.since(read(from)?))
-}
-
-fn wait<T>(what: &str, mut look: impl FnMut() -> Result<Option<T>, Failure>) -> Result<T, Failure> {
-    let begin = Instant::now();
-    loop {
-        if let Some(found) = look()? {
-            return Ok(found);
-        }
-        if begin.elapsed() > PATIENCE {
-            return Err(format!("still waiting after {}: {what}", time(PATIENCE)).into());
-        }
-        std::thread::sleep(LOOK);
-    }
 }
 
 /// Returns the median with the shortest and the longest.
@@ -682,12 +415,7 @@ fn middle(took: &[Duration]) -> Cell {
     format!("{} ({least} to {most})", time(middle)).into()
 }
 
-fn report(
-    arguments: &Arguments,
-    comparison: &Comparison,
-    guarded: &Guarded,
-    repaired: &Repaired,
-) -> Report {
+fn report(arguments: &Arguments, comparison: &Comparison) -> Report {
     let mut report = Report::new("rollout", "Rollouts under load");
     let mut table = Table::new(
         format!("While a source sends {RATE} leads a second:"),
@@ -723,23 +451,6 @@ fn report(
             aim.map(|most| (format!("at most {most}"), times <= most)),
         );
     }
-    let none_of = |number: u64| Some(("0".to_owned(), number == 0));
-    line(
-        format!("leads without their phone after canaries of {SHARE} % with guards"),
-        count(guarded.harmed as f64),
-        none_of(guarded.harmed),
-    );
-    line(
-        "from the start of such a canary until it was rolled back".to_owned(),
-        middle(&guarded.took),
-        None,
-    );
-    line(
-        "leads without their phone after a wrong version without guards, rollback and replay"
-            .to_owned(),
-        count(repaired.left as f64),
-        none_of(repaired.left),
-    );
     line(
         format!("from a component's file until it serves, {DELIVERIES} deliveries compared"),
         middle(&comparison.served),
@@ -747,7 +458,7 @@ fn report(
     );
     report.table(table);
     latency(&mut report, comparison);
-    notes(&mut report, arguments, guarded, repaired);
+    notes(&mut report, arguments);
     report
 }
 
@@ -790,31 +501,16 @@ fn latency(report: &mut Report, comparison: &Comparison) {
     report.table(table);
 }
 
-fn notes(report: &mut Report, arguments: &Arguments, guarded: &Guarded, repaired: &Repaired) {
+fn notes(report: &mut Report, arguments: &Arguments) {
     report.note(format!(
         "The sides take turns on one host, there and back in each of {} rounds, in spells of {}. Both versions are the same code, and each comparison finds no difference. With a canary of 100 % both convert each lead before its sender is answered; a shadow converts it twice more afterwards.",
         arguments.rounds.max(1),
         time(arguments.round() / PART),
     ));
     report.note(match has_memory() {
-        true => "The data folder of this comparison was in memory: the stalls of a disk would hide the effect. Those of the converter that drops phones were on the disk.",
+        true => "The data folder of this comparison was in memory: the stalls of a disk would hide the effect.",
         false => "The data folder of this comparison was on the disk, since there is no /dev/shm here: its own stalls are part of the figures.",
     });
-    report.note(format!(
-        "With guards: {} canaries of the version that drops phones, {} deliveries given to it and saved by the stable version, {} leads stored, each once.",
-        guarded.took.len(),
-        count(guarded.saved as f64),
-        count(guarded.leads as f64),
-    ));
-    report.note(format!(
-        "Without guards: {} leads lost their phone in {} as a canary and {} active. From the answer to the rollback, `impact` and the replay of {} deliveries took {}. {} leads are stored, each once.",
-        count(repaired.found as f64),
-        time(HARM),
-        time(HARM),
-        count(repaired.replayed as f64),
-        time(repaired.took),
-        count(repaired.leads as f64),
-    ));
     report.note(
         "From the file until it serves: `leadhost plugin activate` uploads it, the service compiles, tries and compares it, and a lead that is sent after the command is converted by it and answered.",
     );

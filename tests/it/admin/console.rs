@@ -14,10 +14,8 @@ leadhost_tests::on_every_store! {
     a_session_ends_with_its_sign_out_its_time_and_its_key,
     a_form_of_an_ended_session_leads_back_to_its_page,
     a_form_is_taken_from_a_page_of_its_own_session_alone,
-    a_rebound_name_reaches_no_page,
     a_page_loads_nothing_from_elsewhere_and_is_not_compressed,
     the_text_of_a_sender_is_shown_as_text,
-    a_body_that_is_not_utf8_is_shown_with_a_note,
     every_page_is_shown,
     an_installation_without_a_workspace_says_how_to_make_one,
     a_list_is_filtered_by_its_address,
@@ -298,20 +296,6 @@ async fn a_form_is_taken_from_a_page_of_its_own_session_alone(on: On) {
     assert_ne!(shown["connections"][0]["paused"], json!(null));
 }
 
-async fn a_rebound_name_reaches_no_page(on: On) {
-    let operator = Operator::new(on).await;
-    let browser = Browser::signed_in(&operator).await;
-    for path in ["", "/sign-in", "/style.css"] {
-        let ask = operator
-            .host
-            .console_as("evil.example", "GET", &format!("/console{path}"));
-        ask.header("cookie", &browser.cookie)
-            .send()
-            .await
-            .expect(403);
-    }
-}
-
 async fn a_page_loads_nothing_from_elsewhere_and_is_not_compressed(on: On) {
     let operator = Operator::new(on).await;
     let browser = Browser::signed_in(&operator).await;
@@ -384,19 +368,6 @@ async fn the_text_of_a_sender_is_shown_as_text(on: On) {
         "aria-label=\"Revoke x\\u202eyz\""
     );
     lacks!(page, '\u{202e}');
-}
-
-async fn a_body_that_is_not_utf8_is_shown_with_a_note(on: On) {
-    let (operator, report) = Operator::with_workspace(on).await;
-    let connection = report["connections"]["form"].text();
-    let sent = operator.host.post(&format!("/ingest-lead/{connection}"));
-    let latin = b"{\"id\": \"7\", \"name\": \"Jo\xe3o Prado\"}".to_vec();
-    sent.header("x-token", TOKEN).body(latin).send().await;
-    let list = operator.get("/deliveries").await;
-    let id = list["deliveries"][0]["id"].text();
-    let browser = Browser::signed_in(&operator).await;
-    let page = browser.page(&format!("/deliveries/{id}")).await;
-    has!(page, "The body is not UTF-8.", "Jo\u{fffd}o Prado");
 }
 
 async fn every_page_is_shown(on: On) {

@@ -10,7 +10,6 @@ leadhost_tests::on_every_store! {
     activity_is_drawn_and_shown_in_numbers,
     measures_are_drawn_as_the_address_says,
     a_wrong_zone_keeps_the_form_and_is_named_as_the_form_names_it,
-    without_a_workspace_there_are_no_measures,
 }
 
 async fn activity_is_drawn_and_shown_in_numbers(on: On) {
@@ -47,13 +46,6 @@ async fn activity_is_drawn_and_shown_in_numbers(on: On) {
         lacks!(page, "style=");
     }
     assert_eq!(browser.get("?period=year").await.status, 400);
-}
-
-async fn without_a_workspace_there_are_no_measures(on: On) {
-    let operator = Operator::new(on).await;
-    let browser = Browser::signed_in(&operator).await;
-    let page = browser.page("/analytics").await;
-    has!(page, "There is no workspace yet.");
 }
 
 async fn a_wrong_zone_keeps_the_form_and_is_named_as_the_form_names_it(on: On) {

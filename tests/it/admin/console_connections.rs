@@ -9,7 +9,6 @@ use super::{Operator, TOKEN};
 leadhost_tests::on_every_store! {
     a_connection_shows_its_last_delivery_its_fields_and_the_age_of_its_secrets,
     an_instance_has_a_page_with_its_templates,
-    a_connection_is_paused_and_resumed,
     a_new_connection_is_tried_and_then_saved,
     a_new_connection_keeps_what_its_trial_guessed_and_says_that_it_is_open,
     a_new_connection_gets_the_instance_that_is_chosen_and_a_warning_if_it_is_open,
@@ -67,23 +66,6 @@ async fn an_instance_has_a_page_with_its_templates(on: On) {
     }
     let page = browser.page("/instances/desk").await;
     has!(page, "It has no adapter");
-}
-
-async fn a_connection_is_paused_and_resumed(on: On) {
-    let (operator, report) = Operator::with_workspace(on).await;
-    let id = report["connections"]["form"].text();
-    let browser = Browser::signed_in(&operator).await;
-    let path = format!("/connections/{id}/pause");
-    let page = browser
-        .follow(&path, &[("reason", "the portal moves")])
-        .await;
-    has!(page, "the portal moves");
-    let page = browser
-        .follow(&format!("/connections/{id}/resume"), &[])
-        .await;
-    lacks!(page, "the portal moves");
-    let audit = operator.get("/audit?act=pause-connection").await;
-    assert_eq!(audit["rows"][0]["outcome"], "done");
 }
 
 const NEW: [(&str, &str); 6] = [

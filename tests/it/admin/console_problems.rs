@@ -22,7 +22,6 @@ leadhost_tests::on_every_store! {
     the_unknown_messages_of_a_list_are_resolved_together_after_a_question,
     a_viewer_resolves_no_messages,
     an_escaped_body_is_read_as_its_sender_wrote_it,
-    the_disk_of_the_data_folder_is_in_the_status,
 }
 
 /// The time after which a host counts activity again.
@@ -339,19 +338,6 @@ async fn an_escaped_body_is_read_as_its_sender_wrote_it(on: On) {
     has!(page, "Disponível");
     // The command sends what came in.
     has!(page, r"Dispon\u00edvel");
-}
-
-async fn the_disk_of_the_data_folder_is_in_the_status(on: On) {
-    let operator = Operator::new(on).await;
-    let status = operator.get("/status").await;
-    let disk = &status["disk"];
-    assert!(
-        disk["folder"]
-            .as_str()
-            .is_some_and(|folder| !folder.is_empty())
-    );
-    assert!(disk["freeBytes"].as_u64().is_some(), "{disk}");
-    assert_eq!(status["refusedWrites"], json!(null));
 }
 
 /// Returns the text of a page, with one blank between its words.

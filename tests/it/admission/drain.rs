@@ -21,7 +21,7 @@ const LONG: Duration = Duration::from_secs(120);
 
 /// Stops in one run.
 fn stops() -> usize {
-    figures::size("LEADHOST_STOPS", 6, 20)
+    figures::size("LEADHOST_STOPS", 3, 20)
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -2,16 +2,11 @@
 
 use std::time::Duration;
 
-use leadhost_tests::{Host, Hosts, On, Options, figures, left_out, sized};
+use leadhost_tests::{Hosts, On, figures, left_out, sized};
 use rustix::process::{Resource, getrlimit, setrlimit};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
-
-leadhost_tests::on_every_store! {
-    a_new_connection_replaces_the_one_that_has_idled_longest,
-    an_address_past_its_bound_loses_its_own_idle_connections,
-}
 
 /// Far more than anything here takes.
 const LONG: Duration = Duration::from_secs(120);
@@ -37,37 +32,6 @@ async fn is_served(stream: &mut TcpStream) -> bool {
     true
 }
 
-async fn crowd(options: Options) {
-    let host = Host::start(options).await;
-    let mut idle = Vec::new();
-    for _ in 0..4 {
-        let mut stream = host.raw().await;
-        assert!(is_served(&mut stream).await);
-        idle.push(stream);
-    }
-    // The first one is now the most recently used.
-    assert!(is_served(&mut idle[0]).await);
-    let mut fifth = host.raw().await;
-    assert!(is_served(&mut fifth).await, "a new connection is accepted");
-    let mut end = [0; 1];
-    let closed = timeout(LONG, idle[1].read(&mut end)).await.expect("an end");
-    assert!(matches!(closed, Ok(0) | Err(_)), "the second idled longest");
-    for at in [0, 2, 3] {
-        assert!(is_served(&mut idle[at]).await, "{at} stays");
-    }
-    let metrics = host.admin("GET", "/metrics").send().await.expect(200);
-    let line = "leadhost_connections_sent_away_total 1";
-    assert!(metrics.text().contains(line), "{}", metrics.text());
-}
-
-async fn a_new_connection_replaces_the_one_that_has_idled_longest(on: On) {
-    crowd(Options::on(on).with("server.connections", 4)).await;
-}
-
-async fn an_address_past_its_bound_loses_its_own_idle_connections(on: On) {
-    crowd(Options::on(on).with("server.connections_per_peer", 4)).await;
-}
-
 /// Idle connections that a host must withstand.
 fn many() -> usize {
     sized(2_000, 10_000)
@@ -85,7 +49,7 @@ async fn thousands_of_idle_connections_fit_in_a_small_memory() {
     let needed = many as u64 + 2_000;
     if !raised || limit.maximum.is_some_and(|most| most < needed) {
         left_out(&format!(
-            "{needed} files cannot be open here; the tests with crowds of four cover it"
+            "{needed} files cannot be open here; the unit tests of the bound on connections cover it"
         ));
         return;
     }

@@ -7,17 +7,14 @@ use leadhost_tests::otlp::OtlpReceiver;
 use leadhost_tests::{Declared, Host, On, Options, guests, until};
 use serde_json::{Value, json};
 
-use super::{VOICE, events, inbound, voice};
+use super::{VOICE, events, inbound};
 
 leadhost_tests::on_every_store! {
     a_new_lead_is_greeted_in_the_commit_that_makes_its_deal,
     a_greeting_is_a_step_of_its_leads_trace_which_links_to_the_send,
-    only_new_leads_that_are_no_tests_are_greeted,
     a_lead_whose_greeting_cannot_be_composed_is_converted_and_the_reason_noted,
     a_greeting_longer_than_a_parameter_may_be_is_cut,
     an_unanswered_conversation_is_handed_to_people,
-    an_answer_in_time_keeps_a_conversation_from_people,
-    an_idle_conversation_closes_and_the_next_message_starts_another,
 }
 
 const GREETED: &str = r#"
@@ -152,18 +149,6 @@ async fn a_greeting_is_a_step_of_its_leads_trace_which_links_to_the_send(on: On)
     }
 }
 
-async fn only_new_leads_that_are_no_tests_are_greeted(on: On) {
-    let (host, declared) = greeted(on, "").await;
-    let mut test = ana("t");
-    test["test"] = json!(true);
-    lead(&host, &declared, &test).await;
-    assert!(host.rows(&declared, "messages").await.is_empty());
-    lead(&host, &declared, &ana("1")).await;
-    let again = lead(&host, &declared, &ana("1")).await;
-    assert_eq!(again.json()["status"], "duplicate");
-    settled(&host, &declared, 1).await;
-}
-
 async fn a_lead_whose_greeting_cannot_be_composed_is_converted_and_the_reason_noted(on: On) {
     let other = GREETED
         .replace("\"form\"", "\"other\"")
@@ -232,34 +217,4 @@ async fn an_unanswered_conversation_is_handed_to_people(on: On) {
     let row = conversation(&host, &declared).await;
     assert!(row["no_response_at"].is_null());
     assert!(row["answered_at"].is_string());
-}
-
-async fn an_answer_in_time_keeps_a_conversation_from_people(on: On) {
-    let (host, declared) = greeted(on, "transfer = false\n").await;
-    lead(&host, &declared, &ana("1")).await;
-    let mut other = ana("2");
-    other["phone"] = json!("11 90000-0002");
-    lead(&host, &declared, &other).await;
-    settled(&host, &declared, 2).await;
-    events(&host, &declared, &[inbound("+5511900000001", "Sim")])
-        .await
-        .expect(200);
-    pass(&host, 3 * 3_600).await;
-    let rows = host.rows(&declared, "conversations").await;
-    let words: Vec<_> = rows.iter().map(|row| row["status"].as_str()).collect();
-    assert!(words.contains(&Some("answered")), "{words:?}");
-    // The hand-over was disabled for it.
-    assert!(rows.iter().all(|row| row["transferred_at"].is_null()));
-}
-
-async fn an_idle_conversation_closes_and_the_next_message_starts_another(on: On) {
-    let (host, declared) = voice(on).await;
-    events(&host, &declared, &[inbound("+5511900000001", "Oi")])
-        .await
-        .expect(200);
-    pass(&host, 31 * 24 * 3_600).await;
-    events(&host, &declared, &[inbound("+5511900000001", "Oi de novo")])
-        .await
-        .expect(200);
-    assert_eq!(host.rows(&declared, "conversations").await.len(), 2);
 }

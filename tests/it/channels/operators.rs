@@ -15,7 +15,6 @@ leadhost_tests::on_every_store! {
     only_the_sandbox_can_be_simulated,
     only_a_waiting_or_an_unknown_message_can_be_resolved,
     an_unknown_message_is_sent_again_or_given_up_as_the_operator_decides,
-    messages_wait_while_their_instance_is_paused,
     a_webhook_s_delivery_names_the_instance,
     a_message_names_the_version_that_sent_or_read_it,
 }
@@ -341,18 +340,6 @@ async fn an_unknown_message_is_sent_again_or_given_up_as_the_operator_decides(on
         .post(&path, &verdict("send-again"))
         .await
         .expect(409);
-}
-
-async fn messages_wait_while_their_instance_is_paused(on: On) {
-    let operator = ChannelOperator::new(on).await;
-    let path = |verb: &str| format!("/instances/voice/{verb}");
-    operator.post(&path("pause"), &json!({})).await.expect(200);
-    let (message, state) = operator.notify().await;
-    assert_eq!(state, "waiting");
-    operator.becomes(&message, "waiting").await;
-    operator.post(&path("resume"), &json!({})).await.expect(200);
-    operator.host.pass(60).await;
-    operator.becomes(&message, "delivered").await;
 }
 
 async fn a_webhook_s_delivery_names_the_instance(on: On) {

@@ -11,7 +11,6 @@ leadhost_tests::on_every_store! {
     a_delivery_with_an_event_of_an_unknown_number_is_kept_when_its_person_is_erased,
     a_change_of_a_template_counts_for_every_number_of_the_account,
     events_at_an_unchecked_address_are_not_routed_to_a_number_with_a_sender_check,
-    the_handshake_needs_the_token,
 }
 
 /// Two numbers of one account and one of another, on one app.
@@ -192,21 +191,4 @@ async fn events_at_an_unchecked_address_are_not_routed_to_a_number_with_a_sender
     let conversations = host.rows(&declared, "conversations").await;
     assert_eq!(conversations.len(), 1);
     assert_eq!(conversations[0]["agent_id"], declared.instance("launches"));
-}
-
-async fn the_handshake_needs_the_token(on: On) {
-    let (host, declared) = numbers(on).await;
-    let ask = |token: &str| {
-        let query = format!("hub.mode=subscribe&hub.challenge=4711&hub.verify_token={token}");
-        host.get(&format!("{}?{query}", declared.webhook("sales")))
-    };
-    let answer = ask("a-word").send().await.expect(200);
-    assert_eq!(answer.text(), "4711");
-    for wrong in ["another", ""] {
-        ask(wrong).send().await.expect(403);
-    }
-    let bare = host.get(&declared.webhook("sales")).send().await;
-    let bare = bare.expect(405);
-    assert_eq!(bare.header("allow"), "POST");
-    assert!(bare.text().contains("hub.challenge"), "{}", bare.text());
 }

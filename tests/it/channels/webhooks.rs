@@ -15,8 +15,6 @@ leadhost_tests::on_every_store! {
     a_webhook_that_the_adapter_cannot_read_is_refused_and_kept,
     an_event_that_cannot_be_read_does_not_harm_the_others,
     a_webhook_without_proof_is_quarantined_until_it_can_be_proven,
-    an_adapter_without_a_handshake_answers_with_the_allowed_methods,
-    a_body_over_the_limit_is_refused,
     webhooks_that_fail_only_with_a_new_version_of_the_adapter_name_it,
     a_replay_shows_the_messages_that_it_would_store,
 }
@@ -164,27 +162,6 @@ async fn a_replay_shows_the_messages_that_it_would_store(on: On) {
     let again = replay::one(&host.app.pipeline, lost, ReplayOptions::default()).await;
     let again = again.expect("it is shown");
     assert!(again.items.iter().all(|item| item.diff.is_empty()));
-}
-
-async fn an_adapter_without_a_handshake_answers_with_the_allowed_methods(on: On) {
-    let (host, declared) = voice(on).await;
-    let answer = host
-        .get(&declared.webhook("voice"))
-        .send()
-        .await
-        .expect(405);
-    assert_eq!(answer.header("allow"), "POST");
-}
-
-async fn a_body_over_the_limit_is_refused(on: On) {
-    let (host, declared) = voice(on).await;
-    let ask = |bytes: usize| {
-        host.post(&declared.webhook("voice"))
-            .body(vec![b' '; bytes])
-    };
-    let limit = leadhost_domain::limits::DELIVERY_BYTES;
-    ask(limit + 1).send().await.expect(413);
-    ask(limit).send().await.expect(400);
 }
 
 async fn webhooks_that_fail_only_with_a_new_version_of_the_adapter_name_it(on: On) {

@@ -1,7 +1,5 @@
 //! A partner makes a deal: for which person, about which product, with which first message.
 
-use std::collections::BTreeSet;
-
 use leadhost_domain::key::KeyKind;
 use leadhost_store::ChangedBy;
 use leadhost_tests::{Answer, Declared, Host, On, Options, fields, has, until};
@@ -15,17 +13,11 @@ leadhost_tests::on_every_store! {
     a_name_and_a_phone_or_an_address_make_a_deal,
     every_given_field_is_kept_and_shown,
     a_product_is_named_by_either_id_and_an_unknown_one_is_refused_unless_bypassed,
-    a_known_contact_is_the_same_person,
-    a_deal_belongs_to_the_partner_that_made_it,
     a_template_begins_a_conversation_and_the_worker_sends_it,
-    a_notification_s_fields_count_for_the_first_message,
     an_instance_is_one_of_the_workspace,
     a_template_that_does_not_fit_or_is_not_there_makes_no_deal,
-    a_contact_that_opted_out_gets_no_message,
     the_same_deal_twice_under_a_key_is_one,
-    many_requests_at_once_with_one_key_are_one_deal,
     a_partner_that_hangs_up_has_its_deal,
-    only_a_partner_key_makes_deals,
 }
 
 /// A seat with an instance `bot` on a sandbox with this configuration.
@@ -254,71 +246,6 @@ async fn a_product_is_named_by_either_id_and_an_unknown_one_is_refused_unless_by
     assert_eq!(view["property"]["externalId"], "AP-1");
 }
 
-async fn a_known_contact_is_the_same_person(on: On) {
-    let seat = Seat::new(on).await;
-    let lead = seat.ana().await;
-    let person = seat.shown(lead).await["person"].clone();
-    for body in [
-        json!({"name": "Ana Maria", "phoneNumber": "+55 11 98765-4321"}),
-        // Without the ninth digit.
-        json!({"name": "A.", "phoneNumber": "11 8765-4321"}),
-        json!({"name": "Ana", "email": "ANA@example.com"}),
-    ] {
-        let view = seat
-            .shown(deal_of(&seat.create(body.clone()).await.expect(201)))
-            .await;
-        // A known contact keeps its fields; the deal keeps what this request sent.
-        fields!(view, {"person": person, "deal.props.contact.name": body["name"]});
-    }
-    assert_eq!(seat.rows("contacts").await.len(), 1);
-    assert_eq!(seat.find("phone=11987654321").await.len(), 4);
-    let body = json!({"name": "Bia", "phoneNumber": "21 99876-5432"});
-    seat.create(body).await.expect(201);
-    assert_eq!(seat.rows("contacts").await.len(), 2);
-}
-
-async fn a_deal_belongs_to_the_partner_that_made_it(on: On) {
-    let seat = Seat::new(on).await;
-    let body = json!({"name": "Ana", "email": "ana@example.com", "externalId": "x-1"});
-    let deal = deal_of(&seat.create(body.clone()).await.expect(201));
-    seat.patch(&deal, json!({"status": "won"}))
-        .await
-        .expect(202);
-    seat.log(&deal, super::note()).await.expect(201);
-    let other = seat.other(KeyKind::Partner).await;
-    let stranger = seat.host.workspace("stranger").await;
-    for key in [&other, &stranger.partner_key] {
-        for query in [
-            "email=ana@example.com",
-            "externalId=x-1",
-            &format!("dealId={deal}"),
-        ] {
-            let ask = seat.host.get(&format!("/deal?{query}")).partner(key);
-            assert_eq!(ask.send().await.expect(200).json(), json!([]), "{query}");
-        }
-        let ask = seat.host.ask("PATCH", &format!("/deal/{deal}"));
-        let patched = ask
-            .partner(key)
-            .json(&json!({"status": "open"}))
-            .send()
-            .await;
-        refusal(&patched, 404);
-        // A deal that the other partner makes of the same person belongs to that partner.
-        let made = seat
-            .host
-            .post("/deal")
-            .partner(key)
-            .json(&body)
-            .send()
-            .await;
-        assert_ne!(deal_of(&made.expect(201)), deal);
-    }
-    assert_eq!(seat.find("email=ana@example.com").await.len(), 1);
-    // Both deals of the workspace are of one person; the stranger's is of another.
-    assert_eq!(seat.rows("deals").await.len(), 2);
-    assert_eq!(seat.rows("contacts").await.len(), 1);
-}
-
 async fn a_template_begins_a_conversation_and_the_worker_sends_it(on: On) {
     let talk = Talk::new(on, welcome()).await;
     let answer = talk.seat.create(talk.body()).await.expect(201);
@@ -346,31 +273,6 @@ async fn a_template_begins_a_conversation_and_the_worker_sends_it(on: On) {
     assert_eq!(next.json()["conversationId"], conversation["id"]);
     let message = talk.delivered(&next).await;
     assert_eq!(message["content"], "Olá Bia {{1}}, podemos conversar?");
-}
-
-async fn a_notification_s_fields_count_for_the_first_message(on: On) {
-    let talk = Talk::new(on, json!({})).await;
-    let mut body = talk.body();
-    body["specialInstructions"] = json!("Seja breve. \u{202e}\u{1f3e1}");
-    body["ignoreTransferToDeskIfUnanswered"] = json!(true);
-    let answer = talk.seat.create(body).await.expect(201);
-    talk.delivered(&answer).await;
-    let id = text(&answer.json()["conversationId"]);
-    let conversation = talk.row("conversations", &id).await;
-    assert_eq!(
-        conversation["props"]["specialInstructions"],
-        "Seja breve. \u{202e}\u{1f3e1}"
-    );
-    talk.seat.host.advance(25 * 3_600).await;
-    let conversation = until("no answer came in time", async || {
-        talk.seat.host.app.pipeline.wake();
-        let conversation = talk.row("conversations", &id).await;
-        conversation["no_response_at"]
-            .is_string()
-            .then_some(conversation)
-    })
-    .await;
-    assert!(conversation["transferred_at"].is_null());
 }
 
 async fn an_instance_is_one_of_the_workspace(on: On) {
@@ -454,29 +356,6 @@ async fn a_template_that_does_not_fit_or_is_not_there_makes_no_deal(on: On) {
     send("k-2", talk.body()).await.expect(201);
 }
 
-async fn a_contact_that_opted_out_gets_no_message(on: On) {
-    let talk = Talk::new(on, json!({})).await;
-    talk.delivered(&talk.seat.create(talk.body()).await.expect(201))
-        .await;
-    let event = json!({"events": [{"optOut": {"from": "+5511987654321"}}]});
-    let webhook = talk.seat.host.post(&talk.declared.webhook("bot"));
-    webhook.json(&event).send().await.expect(200);
-    until("the contact is banned", async || {
-        let contacts = talk.seat.rows("contacts").await;
-        contacts[0]["banned_at"].is_string().then_some(())
-    })
-    .await;
-    let message = refusal(&talk.seat.create(talk.body()).await, 400);
-    has!(message, "does not want");
-    assert_eq!(talk.seat.rows("deals").await.len(), 1);
-    assert_eq!(talk.seat.rows("messages").await.len(), 1);
-    // A deal without a message sends nothing to the contact.
-    let mut quiet = talk.body();
-    quiet.as_object_mut().unwrap().remove("template");
-    talk.seat.create(quiet).await.expect(201);
-    assert_eq!(talk.seat.rows("deals").await.len(), 2);
-}
-
 async fn the_same_deal_twice_under_a_key_is_one(on: On) {
     let talk = Talk::new(on, json!({})).await;
     let send = async |key: &str, body: &Value| {
@@ -518,34 +397,6 @@ async fn the_same_deal_twice_under_a_key_is_one(on: On) {
     send("k-2", &body).await.expect(201);
 }
 
-async fn many_requests_at_once_with_one_key_are_one_deal(on: On) {
-    let talk = Talk::new(on, json!({})).await;
-    let body = talk.body();
-    let send = || {
-        let ask = talk.seat.creating().header("idempotency-key", "k-1");
-        ask.json(&body).send()
-    };
-    let (a, b, c, d) = tokio::join!(send(), send(), send(), send());
-    let answers = [a, b, c, d].map(|answer| answer.expect(201));
-    let bodies: BTreeSet<_> = answers.iter().map(Answer::text).collect();
-    assert_eq!(bodies.len(), 1);
-    let replayed = answers
-        .iter()
-        .filter(|answer| answer.header("idempotency-replayed") == "true");
-    assert_eq!(replayed.count(), 3);
-    for entity in ["deals", "contacts", "conversations", "messages"] {
-        assert_eq!(talk.seat.rows(entity).await.len(), 1, "{entity}");
-    }
-    // Without a key two requests make two deals of one person.
-    let quiet = || {
-        let body = json!({"name": "Bia", "email": "bia@example.com"});
-        talk.seat.create(body)
-    };
-    let (one, other) = tokio::join!(quiet(), quiet());
-    assert_ne!(deal_of(&one.expect(201)), deal_of(&other.expect(201)));
-    assert_eq!(talk.seat.rows("contacts").await.len(), 2);
-}
-
 async fn a_partner_that_hangs_up_has_its_deal(on: On) {
     let seat = Seat::new(on).await;
     let mut stream = seat.host.raw().await;
@@ -562,22 +413,4 @@ async fn a_partner_that_hangs_up_has_its_deal(on: On) {
         seat.find("email=ana@example.com").await.pop()
     })
     .await;
-}
-
-async fn only_a_partner_key_makes_deals(on: On) {
-    let seat = Seat::new(on).await;
-    let ask = || {
-        let ask = seat.host.post("/deal");
-        ask.json(&json!({"name": "Ana", "email": "ana@example.com"}))
-    };
-    for wrong in [
-        ask(),
-        ask().partner(&seat.seeded.access_token),
-        ask().partner(&seat.seeded.workspace_key),
-        ask().bearer(&seat.seeded.partner_key),
-        ask().bearer(&seat.seeded.access_token),
-    ] {
-        refusal(&wrong.send().await, 401);
-    }
-    assert!(seat.rows("deals").await.is_empty());
 }

@@ -1,23 +1,15 @@
 //! A partner's notes on a deal: stored whole, shown with the deal, once for each
 //! idempotency key.
 
-use std::collections::BTreeSet;
-
-use leadhost_domain::key::KeyKind;
 use leadhost_tests::{Answer, Json, On, fields, has};
 use serde_json::{Value, json};
 
-use super::{NOBODY, Seat, check_places, note, past, refusal, text};
+use super::{NOBODY, Seat, note, refusal, text};
 
 leadhost_tests::on_every_store! {
     a_note_is_kept_and_shown_with_its_deal,
     all_notes_are_read_in_pages_newest_first,
-    the_notes_of_another_partners_deal_are_not_found,
-    each_mistake_is_an_issue_and_all_are_reported_at_once,
-    a_deal_of_another_partner_is_not_found,
     the_same_note_twice_under_a_key_is_one,
-    many_requests_at_once_with_one_key_are_one_note,
-    only_an_access_token_notes,
 }
 
 #[track_caller]
@@ -121,103 +113,6 @@ async fn all_notes_are_read_in_pages_newest_first(on: On) {
     assert_eq!(all["count"], 9);
 }
 
-async fn the_notes_of_another_partners_deal_are_not_found(on: On) {
-    let seat = Seat::new(on).await;
-    let deal = seat.ana().await;
-    seat.log(deal, note()).await.expect(201);
-    let others = [
-        seat.other(KeyKind::AccessToken).await,
-        seat.host.workspace("other").await.access_token,
-    ];
-    let own = &seat.seeded.access_token;
-    let deal = deal.to_string();
-    let ask = |deal: &str| seat.host.get(&format!("/api/v1/deals/{deal}/log"));
-    for (deal, key) in [
-        (deal.as_str(), &others[0]),
-        (deal.as_str(), &others[1]),
-        (NOBODY, own),
-        ("x", own),
-    ] {
-        let message = refusal(&ask(deal).bearer(key).send().await, 404);
-        assert!(message.starts_with("Deal not found"), "{message}");
-    }
-    for ask in [
-        ask(&deal),
-        ask(&deal).partner(&seat.seeded.partner_key),
-        ask(&deal).bearer(&seat.seeded.workspace_key),
-    ] {
-        refusal(&ask.send().await, 401);
-    }
-}
-
-async fn each_mistake_is_an_issue_and_all_are_reported_at_once(on: On) {
-    let seat = Seat::new(on).await;
-    let deal = seat.ana().await;
-    let check = async |change: Value, expect: &[(&str, &str)]| {
-        let mut body = note();
-        for (name, value) in change.as_object().expect("an object") {
-            body[name] = value.clone();
-        }
-        check_places(&seat.log(deal, body).await, expect, change);
-    };
-    let wrong = async |field: &str, value: Value, code: &str| {
-        check(json!({field: value}), &[(code, field)]).await;
-    };
-    for body in [json!([]), json!(null), json!("note"), json!(7)] {
-        let answer = seat.log(deal, body.clone()).await;
-        check_places(&answer, &[("invalid_type", "")], body);
-    }
-    let missing = ["type", "subject"].map(|field| ("invalid_type", field));
-    check_places(&seat.log(deal, json!({})).await, &missing, "nothing");
-    for (field, longest) in [("type", 64), ("subject", 255), ("description", 4_000)] {
-        for value in [json!(null), json!(7), json!(true), json!([]), json!({})] {
-            wrong(field, value, "invalid_type").await;
-        }
-        wrong(field, json!("a\0"), "invalid_string").await;
-        wrong(field, json!("é".repeat(longest + 1)), "too_big").await;
-        let mut body = note();
-        body[field] = json!("é".repeat(longest));
-        seat.log(deal, body).await.expect(201);
-    }
-    for field in ["type", "subject"] {
-        for blank in ["", " ", "\t\n"] {
-            wrong(field, json!(blank), "too_small").await;
-        }
-    }
-    for value in [json!(null), json!([]), json!("x"), json!(7)] {
-        wrong("metadata", value, "invalid_type").await;
-    }
-    wrong("metadata", json!({"a": "x".repeat(4_096)}), "too_big").await;
-    let all = json!({"type": 1, "subject": "", "description": null, "metadata": 1});
-    let expect = [
-        ("invalid_type", "type"),
-        ("too_small", "subject"),
-        ("invalid_type", "description"),
-        ("invalid_type", "metadata"),
-    ];
-    check(all, &expect).await;
-    assert_eq!(seat.past(deal).await.logs.len(), 3);
-}
-
-async fn a_deal_of_another_partner_is_not_found(on: On) {
-    let seat = Seat::new(on).await;
-    let deal = seat.ana().await;
-    let stranger = seat.host.workspace("stranger").await;
-    let other = seat.other(KeyKind::AccessToken).await;
-    let unknown = refusal(&seat.log(NOBODY, note()).await, 404);
-    has!(unknown, "Deal not found");
-    for id in ["17", "%20", "abc", &"9".repeat(2_000)] {
-        assert_eq!(refusal(&seat.log(id, note()).await, 404), unknown);
-    }
-    for key in [&other, &stranger.access_token] {
-        let ask = seat.host.post(&format!("/api/v1/deals/{deal}/log"));
-        let answer = ask.bearer(key).header("idempotency-key", "k-1");
-        let answer = answer.json(&note()).send().await;
-        assert_eq!(refusal(&answer, 404), unknown);
-    }
-    assert!(seat.past(deal).await.logs.is_empty());
-}
-
 async fn the_same_note_twice_under_a_key_is_one(on: On) {
     let seat = Seat::new(on).await;
     let deal = seat.ana().await;
@@ -260,44 +155,4 @@ async fn the_same_note_twice_under_a_key_is_one(on: On) {
     seat.host.advance(3 * 24 * 3_600).await;
     let later = send(&ana, "k-1", &note()).await.expect(201);
     assert_ne!(later.body, first.body);
-}
-
-async fn many_requests_at_once_with_one_key_are_one_note(on: On) {
-    let seat = Seat::new(on).await;
-    let deal = seat.ana().await;
-    let send = || {
-        let ask = seat.logging(deal).header("idempotency-key", "k-1");
-        ask.json(&note()).send()
-    };
-    let (a, b, c, d) = tokio::join!(send(), send(), send(), send());
-    let answers = [a, b, c, d].map(|answer| answer.expect(201));
-    let ids: BTreeSet<_> = answers.iter().map(id_of).collect();
-    assert_eq!(ids.len(), 1);
-    let replayed = answers
-        .iter()
-        .filter(|answer| answer.header("idempotency-replayed") == "true");
-    assert_eq!(replayed.count(), 3);
-    let past = past(&seat.host, seat.seeded.workspace, deal).await;
-    assert_eq!((past.logs.len(), past.history.len()), (1, 1));
-}
-
-async fn only_an_access_token_notes(on: On) {
-    let seat = Seat::new(on).await;
-    let deal = seat.ana().await;
-    let ask = || {
-        let ask = seat.host.post(&format!("/api/v1/deals/{deal}/log"));
-        ask.json(&note())
-    };
-    for wrong in [
-        ask(),
-        ask().bearer(&seat.seeded.partner_key),
-        ask().bearer(&seat.seeded.workspace_key),
-        ask().partner(&seat.seeded.access_token),
-        ask().header("authorization", "Bearer at_typo"),
-    ] {
-        let answer = wrong.send().await;
-        refusal(&answer, 401);
-        assert_eq!(answer.header("www-authenticate"), "Bearer");
-    }
-    assert!(seat.past(deal).await.logs.is_empty());
 }

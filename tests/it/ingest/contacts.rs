@@ -10,8 +10,6 @@ use super::{form, lead};
 
 leadhost_tests::on_every_store! {
     the_ninth_digit_makes_no_second_person_and_a_landline_is_another,
-    a_mobile_mark_makes_no_second_person,
-    a_country_behind_a_phone_is_its_region,
     exports_have_a_row_of_each_deal_and_contact,
 }
 
@@ -49,54 +47,6 @@ async fn the_ninth_digit_makes_no_second_person_and_a_landline_is_another(on: On
         let found = host.deals(&declared, &format!("phone={spelling}")).await;
         assert_eq!(found.len(), 1, "{spelling}");
         assert_eq!(found[0]["deal"]["props"]["externalIntegrationId"], id);
-    }
-}
-
-async fn a_mobile_mark_makes_no_second_person(on: On) {
-    let (host, declared) = form(on).await;
-    for (index, phone) in [
-        "+54 11 2345-6789",
-        "+54 9 11 2345-6789",
-        "+54 11 15-2345-6789",
-        "+52 55 1234 5678",
-        "+52 1 55 1234 5678",
-    ]
-    .into_iter()
-    .enumerate()
-    {
-        let ask = host.post(&declared.address("form"));
-        let lead = lead(&format!("m-{index}"), "Luz Mora", phone);
-        ask.json(&lead).send().await.expect(200);
-    }
-    let contacts = host.rows(&declared, "contacts").await;
-    let phones: BTreeSet<_> = contacts
-        .iter()
-        .map(|row| row["phone_number"].as_str())
-        .collect();
-    let expect = ["+525512345678", "+541123456789"].map(Some);
-    assert_eq!((contacts.len(), phones), (2, BTreeSet::from(expect)));
-    for spelling in ["%2B5491123456789", "%2B541123456789", "5491123456789"] {
-        let query = format!("phoneNumber={spelling}");
-        assert_eq!(host.deals(&declared, &query).await.len(), 3, "{spelling}");
-    }
-}
-
-async fn a_country_behind_a_phone_is_its_region(on: On) {
-    let (host, declared) = form(on).await;
-    for (id, phone, expect) in [
-        ("c-1", "912345678;phone-context=PT", Some("+351912345678")),
-        ("c-2", "34912345678;phone-context=ES", Some("+34912345678")),
-        ("c-3", "12;phone-context=PT", None),
-    ] {
-        let answer = host
-            .deliver_json(&declared, "form", &lead(id, "Rui Costa", phone))
-            .await
-            .json();
-        assert_eq!(answer["status"], "converted", "{phone}");
-        let contact = &answer["leads"][0]["contactId"];
-        let rows = host.rows(&declared, "contacts").await;
-        let row = rows.iter().find(|row| row["id"] == *contact).expect("one");
-        assert_eq!(row["phone_number"].as_str(), expect, "{phone}");
     }
 }
 

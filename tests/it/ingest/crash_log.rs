@@ -6,8 +6,7 @@
 
 use leadhost_domain::delivery::DeliveryStatus;
 use leadhost_store::DeliveryDetail;
-use leadhost_tests::guests::{self, Variant};
-use leadhost_tests::{Declared, Host, Json, On, has, lacks};
+use leadhost_tests::{Declared, Host, Json, On, guests, has, lacks};
 use serde_json::{Value, json};
 
 use super::{FORM, harm};
@@ -15,9 +14,6 @@ use super::{FORM, harm};
 leadhost_tests::on_every_store! {
     a_crash_tells_the_operator_what_happened,
     a_secret_in_the_log_is_masked,
-    an_endless_log_keeps_its_end,
-    a_call_that_is_not_made_leaves_the_log_of_the_crash,
-    the_conversion_by_another_version_replaces_the_log,
     a_failed_replay_adds_the_log_to_the_notes,
     an_erasure_removes_the_log,
 }
@@ -88,51 +84,6 @@ async fn a_secret_in_the_log_is_masked(on: On) {
     let failed = deliver(&host, &declared, &format!("<{backwards}>")).await;
     assert!(shows(&failed, "backwards >***<"), "{:?}", failed.notes);
     assert!(!host.keeps(SECRET).await);
-}
-
-async fn an_endless_log_keeps_its_end(on: On) {
-    let (host, declared) = crashing(on, "confess", 10_000).await;
-    let failed = deliver(&host, &declared, "no lead").await;
-    // The start of a slow machine may take the time of the request.
-    let failed = match failed.summary.status {
-        DeliveryStatus::Failed => failed,
-        _ => {
-            host.becomes(failed.summary.id, DeliveryStatus::Failed)
-                .await
-        }
-    };
-    assert!(shows(&failed, "the last words"), "{:?}", failed.notes);
-    assert!(shows(&failed, "line 9999"), "{:?}", failed.notes);
-    assert!(!shows(&failed, "line 0"), "{:?}", failed.notes);
-    let bytes: usize = failed.notes.iter().map(String::len).sum();
-    assert!(failed.notes.len() <= 100 && bytes <= 16 << 10, "{bytes}");
-}
-
-async fn a_call_that_is_not_made_leaves_the_log_of_the_crash(on: On) {
-    let (host, declared) = crashing(on, "confess", 0).await;
-    let first = deliver(&host, &declared, "the first").await.summary.id;
-    // The circuit opens.
-    for _ in 0..3 {
-        deliver(&host, &declared, "another").await;
-    }
-    host.pass(3_600).await;
-    let again = host.becomes(first, DeliveryStatus::Failed).await;
-    assert!(shows(&again, "read the first"), "{:?}", again.notes);
-}
-
-async fn the_conversion_by_another_version_replaces_the_log(on: On) {
-    let (host, declared) = crashing(on, "confess", 0).await;
-    let failed = deliver(&host, &declared, "no lead").await;
-    assert!(shows(&failed, "the last words"), "{:?}", failed.notes);
-    let mended = Variant::mended("1.0.1", "confess");
-    host.converter(mended.component()).await;
-    host.pass(3_600).await;
-    let id = failed.summary.id;
-    let converted = host.becomes(id, DeliveryStatus::Converted).await;
-    let [earlier] = &converted.notes[..] else {
-        panic!("{:?}", converted.notes);
-    };
-    assert!(earlier.starts_with("earlier, until "), "{earlier}");
 }
 
 async fn a_failed_replay_adds_the_log_to_the_notes(on: On) {

@@ -17,7 +17,6 @@ leadhost_tests::on_every_store! {
     a_host_off_the_allow_list_is_never_called_and_fails_the_item_alone,
     a_private_address_needs_its_own_permission,
     a_restart_continues_the_waiting_fetches,
-    a_claim_of_a_stopped_host_is_taken_over_when_its_lease_ends,
     the_answer_is_stored_before_the_converter_reads_it,
     another_version_completes_the_fetch_of_an_earlier_one,
     a_delivery_is_stored_although_another_connection_cannot_be_decrypted,
@@ -132,33 +131,6 @@ async fn a_restart_continues_the_waiting_fetches(on: On) {
             .len(),
         1
     );
-}
-
-async fn a_claim_of_a_stopped_host_is_taken_over_when_its_lease_ends(on: On) {
-    let host = Host::start(Options::patient(on)).await;
-    let double = double();
-    host.activate("converter-meta-lead-ads").await;
-    let declared = host.declare(&connection("meta", &double, PAGE)).await;
-    let answer = send(
-        &host,
-        &declared.address("meta"),
-        &webhook(PAGE, &["440000000000011"]),
-    )
-    .await;
-    let id = host.delivery(&answer).await.summary.id;
-    let now = host.app.core.clock.now();
-    let until = now.plus(Duration::from_secs(60));
-    let held = host
-        .store()
-        .claim(&leadhost_store::ClaimTurns::new(10), now, until)
-        .await
-        .expect("a store");
-    assert!(matches!(held[..], [Job::Fetch(_)]));
-    let host = host.restart().await;
-    host.pass(59).await;
-    assert_eq!(host.stored(id).await.summary.status, DeliveryStatus::Queued);
-    host.pass(2).await;
-    host.becomes(id, DeliveryStatus::Converted).await;
 }
 
 pub fn pointer(name: &str, word: &str, double: &GraphDouble) -> String {

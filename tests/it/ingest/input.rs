@@ -22,7 +22,6 @@ leadhost_tests::on_every_store! {
     a_sender_that_hangs_up_after_its_body_loses_nothing,
     an_incomplete_body_leaves_nothing,
     a_sender_that_does_not_wait_for_a_slow_conversion_loses_nothing,
-    other_methods_get_the_allowed_ones,
 }
 
 async fn an_unknown_connection_is_not_found_in_the_gateways_shape(on: On) {
@@ -195,13 +194,4 @@ async fn a_sender_that_does_not_wait_for_a_slow_conversion_loses_nothing(on: On)
         (done.len() == 1).then_some(())
     })
     .await;
-}
-
-async fn other_methods_get_the_allowed_ones(on: On) {
-    let (host, declared) = form(on).await;
-    for method in ["PUT", "DELETE", "PATCH"] {
-        let answer = host.ask(method, &declared.address("form")).send().await;
-        let answer = answer.expect(405);
-        assert!(answer.header("allow").contains("POST"), "{method}");
-    }
 }

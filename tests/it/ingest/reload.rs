@@ -1,35 +1,30 @@
 //! Converters are installed, refused, swapped and rolled back while leads come
 //! in.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use leadhost_domain::accept::AcceptWord;
 use leadhost_domain::delivery::DeliveryStatus;
 use leadhost_domain::plugin::Digest;
-use leadhost_pipeline::deploy::{self, AcceptedWords, DeployError};
-use leadhost_tests::guests::{self, Variant};
+use leadhost_pipeline::deploy::{self, AcceptedWords};
+use leadhost_tests::guests::Variant;
 use leadhost_tests::{Host, Json, On, Options, has, until};
 use tempfile::TempDir;
 
-use super::{harm, lead};
+use super::harm;
 
 leadhost_tests::on_every_store! {
     a_file_in_the_inbox_serves_without_a_restart,
     an_inbox_that_is_made_later_is_watched_from_then_on,
-    a_file_that_is_being_written_is_waited_for,
     a_version_that_does_not_pass_is_refused_with_a_reason_and_changes_nothing,
     a_refusal_is_shown_until_it_is_overtaken,
     a_refusal_of_a_file_that_was_removed_before_the_start_is_not_shown,
     what_is_passed_over_is_shown_and_an_overwritten_file_serves,
     without_an_inbox_a_refused_file_is_not_shown,
     a_restart_and_a_removed_file_change_nothing,
-    a_rollback_activates_the_previous_version,
-    activating_the_active_version_keeps_the_previous_one,
     a_swap_under_traffic_loses_no_lead_and_fails_none,
     a_start_retries_deliveries_that_a_crash_left_for_the_next_version,
-    first_party_converters_serve_side_by_side,
 }
 
 /// A host that watches the inbox.
@@ -106,21 +101,6 @@ async fn an_inbox_that_is_made_later_is_watched_from_then_on(on: On) {
     let wasm = version("1.0.0").component();
     std::fs::write(later.join("misbehave.wasm"), &wasm).unwrap();
     serves(&host, &wasm).await;
-}
-
-async fn a_file_that_is_being_written_is_waited_for(on: On) {
-    use std::io::Write as _;
-    let inbox = tempfile::tempdir().unwrap();
-    let host = watching(on, &inbox).await;
-    let wasm = version("1.0.0").component();
-    let mut file = std::fs::File::create(inbox.path().join("slow.wasm")).unwrap();
-    for part in wasm.chunks(wasm.len() / 3) {
-        file.write_all(part).unwrap();
-        file.sync_all().unwrap();
-        tokio::task::yield_now().await;
-    }
-    serves(&host, &wasm).await;
-    assert!(host.store().refusals().await.unwrap().is_empty());
 }
 
 async fn a_version_that_does_not_pass_is_refused_with_a_reason_and_changes_nothing(on: On) {
@@ -337,39 +317,6 @@ async fn a_restart_and_a_removed_file_change_nothing(on: On) {
     assert_eq!(serving(&host).await, Some(Digest::compute(&first)));
 }
 
-async fn a_rollback_activates_the_previous_version(on: On) {
-    let host = Host::working(on).await;
-    let missing = host.roll_back("misbehave").await;
-    assert!(matches!(missing, Err(DeployError::UnknownPlugin(_))));
-    let first = host.converter(version("1.0.0").component()).await;
-    let missing = host.roll_back("misbehave").await;
-    assert!(matches!(missing, Err(DeployError::NothingBefore(_))));
-    let second = host.converter(version("1.1.0").component()).await;
-    let declared = host.declare(&harm("good", "", 0)).await;
-    let ran = async || {
-        let answer = host.deliver(&declared, "good").await;
-        host.delivery(&answer)
-            .await
-            .summary
-            .ran
-            .expect("it ran")
-            .digest
-    };
-    assert_eq!(ran().await, second);
-    host.roll_back("misbehave").await.expect("one before");
-    assert_eq!(ran().await, first);
-}
-
-async fn activating_the_active_version_keeps_the_previous_one(on: On) {
-    let host = Host::working(on).await;
-    let first = host.converter(version("1.0.0").component()).await;
-    let second = version("1.1.0").component();
-    host.converter(second.clone()).await;
-    host.converter(second).await;
-    host.roll_back("misbehave").await.expect("one before");
-    assert_eq!(serving(&host).await, Some(first));
-}
-
 async fn a_swap_under_traffic_loses_no_lead_and_fails_none(on: On) {
     // The clock stands, and on a busy machine the clients send for long until the version is compiled.
     let unlimited = Options::patient(on).with("intake.connection_rate", 0);
@@ -453,21 +400,4 @@ async fn a_start_retries_deliveries_that_a_crash_left_for_the_next_version(on: O
     let host = host.restart().await;
     let done = host.becomes(id, DeliveryStatus::Converted).await;
     assert_eq!(done.summary.ran.expect("it ran").digest, digest);
-}
-
-async fn first_party_converters_serve_side_by_side(on: On) {
-    let host = Host::working(on).await;
-    for crate_name in [
-        "converter-grupo-olx",
-        "converter-mapping",
-        "converter-meta-lead-ads",
-    ] {
-        host.converter(guests::rust_component(crate_name)).await;
-    }
-    let declared = super::with_form(&host).await;
-    let ask = host.post(&declared.address("form"));
-    let answer = ask.json(&lead("f-1", "Lia", "11 98888-0001")).send().await;
-    answer.expect(200);
-    assert_eq!(host.store().activations().await.unwrap().len(), 4);
-    assert!(Path::new(host.folder.path()).join("compiled").is_dir());
 }

@@ -18,16 +18,9 @@ use super::{form, harm};
 leadhost_tests::on_every_store! {
     a_portal_that_stops_sending_phones_is_reported_with_before_and_after,
     a_version_that_reads_less_of_the_same_bodies_is_named,
-    a_change_ends_when_the_leads_have_their_fields_again,
-    a_connection_with_few_deliveries_gets_no_report,
     a_restart_keeps_the_baseline,
     a_version_that_fails_where_the_previous_one_does_not_is_named_until_a_rollback,
-    deliveries_on_which_both_versions_fail_are_of_the_source,
-    without_a_previous_version_the_report_says_so,
-    fields_that_the_previous_version_does_not_read_either_are_of_the_source,
     a_version_that_cannot_read_fetched_leads_is_named,
-    a_version_that_reads_less_in_fetched_leads_is_named,
-    an_answer_that_no_version_reads_is_of_the_source,
     deliveries_of_a_change_that_is_over_are_named_until_they_are_replayed,
 }
 
@@ -131,43 +124,6 @@ async fn a_version_that_reads_less_of_the_same_bodies_is_named(on: On) {
     assert_eq!(change.after, "0 %, 0 %");
 }
 
-async fn a_change_ends_when_the_leads_have_their_fields_again(on: On) {
-    let host = Host::working(on).await;
-    host.converter(Variant::default().component()).await;
-    let declared = host.declare(&harm("portal", "name", 10)).await;
-    let (id, address) = (declared.id("portal"), declared.address("portal"));
-    let usual = |_| json!({"name": "Lia", "origin": "site"});
-    send(&host, &address, USUAL, usual).await;
-    // With this configuration it reads no names. The bodies lack a path from now on.
-    host.declare(&harm("portal", "", 10)).await;
-    let body = |_| json!({"name": "Lia"});
-    send(&host, &address, CHANGED, body).await;
-    let change = reported_change(&host, &id).await;
-    let what = "leads with a name, leads with a phone, path origin: the source changed";
-    assert_eq!(change.what, what);
-    host.declare(&harm("portal", "name", 10)).await;
-    // A few deliveries a second are looked at.
-    host.advance(60).await;
-    send(&host, &address, 285..360, body).await;
-    host.stop(Duration::from_secs(60)).await;
-    report_ends(&host, &id).await;
-}
-
-async fn a_connection_with_few_deliveries_gets_no_report(on: On) {
-    let (host, declared) = form(on).await;
-    let address = declared.address("form");
-    send(&host, &address, 0..150, with_phone).await;
-    send(&host, &address, 150..210, without_phone).await;
-    stop(&host, &declared.id("form"), 210).await;
-    let shapes = host.store().source_shapes().await.unwrap();
-    let shape = &shapes[&declared.id("form")];
-    assert_eq!(shape.change, None);
-    // 150 of 210 leads had a phone.
-    let fields = shape.fields.as_ref().unwrap();
-    assert_eq!((fields.leads, fields.phone, fields.email), (210, 71, 100));
-    assert_eq!(fields.listing, 0);
-}
-
 async fn a_restart_keeps_the_baseline(on: On) {
     let (host, declared) = form(on).await;
     let (id, address) = (declared.id("form"), declared.address("form"));
@@ -246,45 +202,6 @@ async fn a_version_that_fails_where_the_previous_one_does_not_is_named_until_a_r
     report_ends(&host, &id).await;
 }
 
-async fn deliveries_on_which_both_versions_fail_are_of_the_source(on: On) {
-    let host = Host::working(on).await;
-    host.converter(mended("1.4.0", "").component()).await;
-    host.converter(mended("1.4.1", "").component()).await;
-    let declared = host.declare(&harm("portal", "trap", 0)).await;
-    send(&host, &declared.address("portal"), 0..5, |_| json!({})).await;
-    let change = reported_change(&host, &declared.id("portal")).await;
-    let what = "failing deliveries: both versions fail: the source changed";
-    assert_eq!((&*change.what, change.cause), (what, ChangeCause::Source));
-    assert!(change.after.ends_with("fail"), "{change:?}");
-}
-
-async fn without_a_previous_version_the_report_says_so(on: On) {
-    let host = Host::working(on).await;
-    let only = host.converter(mended("1.4.0", "").component()).await;
-    let declared = host.declare(&harm("portal", "trap", 0)).await;
-    send(&host, &declared.address("portal"), 0..5, |_| json!({})).await;
-    let change = reported_change(&host, &declared.id("portal")).await;
-    let only = only.short();
-    let what = format!("failing deliveries: there is no version before 1.4.0 ({only}) to try");
-    assert_eq!((change.what, change.cause), (what, ChangeCause::Unknown));
-}
-
-async fn fields_that_the_previous_version_does_not_read_either_are_of_the_source(on: On) {
-    let host = Host::working(on).await;
-    host.converter(mended("1.4.0", "").component()).await;
-    let declared = host.declare(&harm("portal", "name", 10)).await;
-    let (address, body) = (declared.address("portal"), |_| json!({"name": "Lia"}));
-    send(&host, &address, USUAL, body).await;
-    host.converter(mended("1.4.1", "").component()).await;
-    // Not the version: neither reads names with this configuration.
-    let declared = host.declare(&harm("portal", "", 10)).await;
-    send(&host, &address, CHANGED, body).await;
-    let change = reported_change(&host, &declared.id("portal")).await;
-    let what =
-        "leads with a name, leads with a phone: both versions read the same: the source changed";
-    assert_eq!((&*change.what, change.cause), (what, ChangeCause::Source));
-}
-
 /// A connection whose deliveries have this word, and the address of its far end.
 struct Fetching {
     host: Host,
@@ -350,40 +267,6 @@ async fn a_version_that_cannot_read_fetched_leads_is_named(on: On) {
         .and_then(|(_, rest)| rest.strip_suffix(" of them")?.split_once(" of "))
         .expect("how many it converts");
     assert_eq!(better, of);
-}
-
-async fn an_answer_that_no_version_reads_is_of_the_source(on: On) {
-    let fetching = Fetching::new(on, "fetch-and-trap", false).await;
-    fetching.activate_second().await;
-    fetching.send(0..5).await;
-    let change = fetching.change().await;
-    let what = "failing deliveries: both versions fail: the source changed";
-    assert_eq!(change.what, what);
-}
-
-async fn a_version_that_reads_less_in_fetched_leads_is_named(on: On) {
-    let fetching = Fetching::new(on, "fetch-without-id", true).await;
-    fetching.send(USUAL).await;
-    fetching.activate_second().await;
-    fetching.send(CHANGED).await;
-    let mut next = CHANGED.end;
-    let change = until("the change is reported", async || {
-        // The host may read the last leads only after it has evaluated the window, so more
-        // deliveries follow.
-        fetching.send(next..next + 5).await;
-        next += 5;
-        let mut shapes = fetching.host.store().source_shapes().await.unwrap();
-        shapes.remove(&fetching.declared.id("portal"))?.change
-    })
-    .await;
-    assert_eq!(change.cause, ChangeCause::Version, "{}", change.what);
-    let what = &change.what;
-    assert!(
-        what.starts_with("leads with an external id: new in 1.1.0 ("),
-        "{what}"
-    );
-    assert!(what.ends_with("reads more in 5 of 5 of them"), "{what}");
-    assert_eq!((&*change.before, &*change.after), ("100 %", "0 %"));
 }
 
 async fn deliveries_of_a_change_that_is_over_are_named_until_they_are_replayed(on: On) {

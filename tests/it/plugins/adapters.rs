@@ -9,9 +9,7 @@ use leadhost_domain::channel::{
 };
 use leadhost_domain::exchange::{HttpResponse, InputProblem, TextSegment};
 use leadhost_domain::plugin::{PluginDelivery, PluginKind};
-use leadhost_golden::{append_section, load_dir, pack};
 use leadhost_plugin::{CallBudget, CallError, Loaded};
-use leadhost_tests::guests;
 use serde_json::json;
 
 use super::{Bench, delivery, without_place};
@@ -378,22 +376,4 @@ async fn an_answer_past_the_limit_ends_the_call() {
             "{function}"
         );
     }
-}
-
-#[tokio::test]
-async fn the_sandbox_holds_its_golden_cases_in_the_host() {
-    let wasm = guests::rust_component("adapter-sandbox");
-    let folder =
-        std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../plugins/adapter-sandbox/golden");
-    let cases = load_dir(&folder).unwrap();
-    let whole = append_section(&wasm, &pack(&cases).unwrap()).unwrap();
-    let bench = Bench::new(&[]);
-    let prepared = bench.plugins.prepare(whole).await.unwrap();
-    assert_eq!(prepared.golden as usize, cases.len());
-    assert_eq!(prepared.loaded.kind, PluginKind::Adapter);
-    let step = bench
-        .plugins
-        .send(&prepared.loaded, "lane", message("{}"), CallBudget::Inline)
-        .await;
-    assert!(matches!(step.unwrap(), SendStep::Answer(_)));
 }

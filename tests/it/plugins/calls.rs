@@ -122,19 +122,6 @@ async fn memory_past_the_limit_ends_the_call() {
 }
 
 #[tokio::test]
-async fn an_answer_past_the_limit_ends_the_call() {
-    let config = r#"{"do":"output","size":2000000}"#;
-    let error = fault(&[("output_mib", "1")], config).await;
-    assert_eq!(
-        error,
-        CallError::TooMuchOutput {
-            limit: 1 << 20,
-            log: Vec::new()
-        }
-    );
-}
-
-#[tokio::test]
 async fn too_many_items_are_refused_and_the_most_that_are_taken_are_not() {
     let error = fault(&[], r#"{"do":"items","size":10001}"#).await;
     assert!(matches!(error, CallError::Refused { .. }), "{error}");

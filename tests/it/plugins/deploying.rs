@@ -3,9 +3,11 @@
 use leadhost_domain::accept::AcceptWord;
 use leadhost_domain::delivery::DeliveryStatus;
 use leadhost_domain::plugin::PluginKind;
-use leadhost_pipeline::deploy::{self, AcceptedWords, Concern, DeployError};
+use leadhost_pipeline::deploy::{self, AcceptedWords, DeployError};
 use leadhost_tests::guests::{self, AdapterVariant};
 use leadhost_tests::{Declared, Host, On};
+
+use super::owners::{self, concerns};
 
 leadhost_tests::on_every_store! {
     a_name_keeps_the_kind_that_it_has,
@@ -25,18 +27,7 @@ fn version(version: &str) -> AdapterVariant<'_> {
 }
 
 async fn activate(host: &Host, wasm: Vec<u8>, accept: &[AcceptWord]) -> Result<(), DeployError> {
-    let accept: AcceptedWords = accept.iter().copied().collect();
-    deploy::upload(&host.app.pipeline, wasm, "upload", true, &accept)
-        .await
-        .map(drop)
-}
-
-fn concerns(result: Result<(), DeployError>) -> Vec<Concern> {
-    match result {
-        Err(DeployError::Refused { concerns, .. }) => concerns,
-        Err(error) => panic!("{error}"),
-        Ok(()) => panic!("it was activated"),
-    }
+    owners::activate(host, wasm, "upload", accept).await
 }
 
 async fn a_name_keeps_the_kind_that_it_has(on: On) {

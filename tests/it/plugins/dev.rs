@@ -377,33 +377,6 @@ async fn a_message_is_shown_with_its_request_and_its_outcome() {
 }
 
 #[tokio::test]
-async fn golden_cases_that_crash_alike_are_counted_and_shown_once() {
-    let crashing = Variant {
-        version: "1.1.0",
-        check: "",
-        always: "trap",
-        ..Variant::default()
-    };
-    let base = project(&version("1.0.0"), &COPY);
-    let dev = Dev::start(&base, &[]);
-    dev.says("--data-dir").await;
-    put(&base, "next.wasm", crashing.component());
-    dev.says("misbehave 1.1.0 (").await;
-    for number in 1..=5 {
-        put_case(&base, &format!("case-{number}"), Some(json!({"ok": {}})));
-    }
-    let said = dev.says("FAILED 5 of 5 golden cases").await;
-    for part in [
-        "FAILED in the same way: case-2, case-3, case-4, case-5",
-        "none of them has an output",
-    ] {
-        assert!(said.contains(part), "{part}: {said}");
-    }
-    assert_eq!(said.matches("FAILED case-").count(), 1, "{said}");
-    assert!(!said.contains("--renew"), "{said}");
-}
-
-#[tokio::test]
 async fn a_project_whose_packages_are_gone_is_set_up_again() {
     let base = project(
         &version("1.0.0"),
@@ -447,15 +420,6 @@ fn once_ends_after_the_first_version_and_fails_with_the_build() {
     let base = project(b"", &["true"]);
     let said = base.fail(1, &["plugin", "dev", PROJECT, "--once"]);
     assert!(said.contains("build/plugin.wasm"), "{said}");
-}
-
-#[test]
-fn fields_of_the_connection_that_the_command_sets_are_refused() {
-    let base = project(&version("1.0.0"), &COPY);
-    put(&base, "dev.toml", "plugin = \"other\"\n");
-    let said = base.fail(1, &["plugin", "dev", PROJECT, "--once"]);
-    assert!(said.contains("dev.toml"), "{said}");
-    assert!(said.contains("`plugin`"), "{said}");
 }
 
 #[test]
@@ -541,43 +505,4 @@ fn an_outdated_build_is_not_made_the_expectation() {
     }
     let (out, _) = base.run(&["plugin", "test", PROJECT, "--write", "--stale"]);
     assert!(out.contains("wrote lead"), "{out}");
-}
-
-#[test]
-fn a_folder_that_is_no_project_is_refused_with_what_makes_one() {
-    let base = CommandFolder::new();
-    std::fs::create_dir(base.path("empty")).unwrap();
-    std::fs::write(base.path("file"), "").unwrap();
-    for (folder, says) in [
-        ("empty", "no leadhost.lock"),
-        ("nosuch", "does not exist"),
-        ("file", "is a file"),
-    ] {
-        let said = base.fail(1, &["plugin", "dev", folder]);
-        assert!(said.contains(says), "{said}");
-        assert!(said.contains("leadhost plugin new"), "{said}");
-    }
-}
-
-#[tokio::test]
-async fn a_build_that_hangs_is_ended_with_the_command() {
-    let base = project(b"", &["echo $$ >build.id; exec sleep 600"]);
-    let dev = Dev::start(&base, &[]);
-    let file = base.path("ana/build.id");
-    let look = async || {
-        let text = std::fs::read_to_string(&file).ok()?;
-        text.ends_with('\n').then_some(text)
-    };
-    let id = until("the build runs", look).await;
-    let id = id.trim().parse().ok().and_then(Pid::from_raw).unwrap();
-    let said = Arc::clone(&dev.said);
-    assert!(dev.stop().success());
-    assert!(rustix::process::test_kill_process(id).is_err());
-    let look = async || {
-        said.lock()
-            .unwrap()
-            .contains("Stopped while building")
-            .then_some(())
-    };
-    until("its last words", look).await;
 }

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
 
 use leadhost_tests::components::{component, target};
-use leadhost_tests::guests;
 use leadhost_tests::service::command;
+use leadhost_tests::{guests, has};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -174,39 +174,6 @@ fn a_signature_that_does_not_cover_new_golden_cases_is_removed() {
     assert!(out.contains("sign it again"), "{out}");
     let (out, _) = base.run(&["plugin", "check", "other.wasm", "--offline"]);
     assert!(out.contains("usable"), "{out}");
-}
-
-#[test]
-fn a_component_of_another_contract_is_refused_as_an_activation_would_do_it() {
-    let base = CommandFolder::new();
-    let other = guests::exporting("leadhost:converter/converter@2.0.0");
-    let file = base.put("other.wasm", other);
-    let body = base.put("lead.json", LEAD);
-    for arguments in [
-        &["plugin", "check", file, "--offline"][..],
-        &["plugin", "run", file, body],
-    ] {
-        let said = base.fail(1, arguments);
-        for part in ["leadhost:converter@2.0.0", "this host offers"] {
-            assert!(said.contains(part), "{arguments:?}: {said}");
-        }
-    }
-}
-
-#[test]
-fn the_folder_for_compiled_code_is_closed_to_others() {
-    use std::os::unix::fs::PermissionsExt as _;
-    let base = CommandFolder::new();
-    let file = base.put("misbehave.wasm", guests::misbehave());
-    let cache = base.path("cache");
-    let arguments = ["plugin", "check", file, "--offline", "--cache-dir", "cache"];
-    base.run(&arguments);
-    let mode = std::fs::metadata(&cache).unwrap().permissions().mode();
-    assert_eq!(mode & 0o777, 0o700);
-    let open = std::fs::Permissions::from_mode(0o777);
-    std::fs::set_permissions(&cache, open).unwrap();
-    let said = base.fail(1, &arguments);
-    assert!(said.contains("chmod 700"), "{said}");
 }
 
 // ---- test
@@ -476,144 +443,38 @@ fn a_project_is_named_by_its_folder() {
     assert!(out.contains("26 golden cases passed"), "{out}");
 }
 
-/// Returns the module without the description of its world, as compilers write it whose
-/// bindings bring none.
-fn without_world(module: &[u8]) -> Vec<u8> {
-    let (header, mut rest) = module.split_at(8);
-    let mut bare = header.to_vec();
-    while let [id, after @ ..] = rest {
-        let (length, begin) = leb(after);
-        let (content, next) = after[begin..].split_at(length);
-        let is_world = *id == 0 && {
-            let (_, name) = leb(content);
-            content[name..].starts_with(b"component-type")
-        };
-        if !is_world {
-            bare.extend_from_slice(&rest[..rest.len() - next.len()]);
-        }
-        rest = next;
-    }
-    bare
-}
-
-/// Reads a length, and returns it with the number of its bytes.
-fn leb(bytes: &[u8]) -> (usize, usize) {
-    let mut value = 0;
-    for (index, byte) in bytes.iter().enumerate() {
-        value |= usize::from(byte & 0x7f) << (7 * index);
-        if byte & 0x80 == 0 {
-            return (value, index + 1);
-        }
-    }
-    panic!("a length without an end")
-}
-
 #[test]
-fn a_core_module_is_taken_with_and_without_its_world() {
-    let module = guests::rust_module("example-form");
-    let bare = without_world(&module);
-    assert!(bare.len() < module.len());
-    for module in [module, bare] {
-        let base = CommandFolder::new();
-        base.put_golden("golden");
-        let file = base.put("core.wasm", module);
-        let (out, _) = base.run(&["plugin", "test", file]);
-        assert!(out.contains("26 golden cases of golden passed"), "{out}");
-        let (out, _) = base.run(&["plugin", "check", file, "--offline"]);
-        assert!(out.contains("usable"), "{out}");
-        let (out, _) = base.run(&["plugin", "pack", file, "-o", "whole.wasm"]);
-        assert!(out.contains("without golden cases"), "{out}");
-        let again = base.fail(2, &["plugin", "pack", "whole.wasm", "-o", "again.wasm"]);
-        assert!(again.contains("--golden DIR"), "{again}");
-        base.run(&["plugin", "check", "whole.wasm", "--offline"]);
-
-        // Signed is the component that is made of it, which does not take the module's place.
-        base.run(&["plugin", "keygen", "key.pem"]);
-        let sign = ["plugin", "sign", file, "--key", "key.pem"];
-        let said = base.fail(2, &sign);
-        assert!(
-            said.contains("core module") && said.contains("--output"),
-            "{said}"
-        );
-        base.run(&[&sign[..], &["-o", "signed.wasm"]].concat());
-        let (out, _) = base.run(&["plugin", "check", "signed.wasm", "--offline"]);
-        assert!(out.contains("usable"), "{out}");
-    }
-}
-
-#[test]
-fn a_core_module_with_a_foreign_import_is_refused_by_name() {
+fn a_core_module_is_taken_in_place_of_a_component() {
     let base = CommandFolder::new();
-    let module = guests::importing_module("env", "emscripten_now");
-    let file = base.put("core.wasm", module);
-    for arguments in [
-        &["plugin", "pack", file, "-o", "out.wasm"][..],
-        &["plugin", "test", file],
-        &["plugin", "check", file],
-    ] {
-        let said = base.fail(1, arguments);
-        for part in [
-            "core.wasm: ",
-            "env.emscripten_now",
-            "Allowed are the functions of wasi_snapshot_preview1",
-            "build for WASI",
-        ] {
-            assert!(said.contains(part), "{arguments:?}: {said}");
-        }
-    }
-    assert!(!base.path("out.wasm").exists());
-}
+    base.put_golden("golden");
+    let file = base.put("core.wasm", guests::rust_module("example-form"));
+    let (out, _) = base.run(&["plugin", "test", file]);
+    has!(out, "26 golden cases of golden passed");
+    let (out, _) = base.run(&["plugin", "check", file, "--offline"]);
+    has!(out, "usable");
+    let (out, _) = base.run(&["plugin", "pack", file, "-o", "whole.wasm"]);
+    has!(out, "without golden cases");
+    let again = base.fail(2, &["plugin", "pack", "whole.wasm", "-o", "again.wasm"]);
+    has!(again, "--golden DIR");
+    base.run(&["plugin", "check", "whole.wasm", "--offline"]);
 
-/// The description of a world is data of the toolchain, which the encoder takes for granted: some
-/// damage makes it panic.
-#[test]
-fn a_core_module_with_a_damaged_world_is_refused_and_ends_no_command() {
-    let module = guests::rust_module("example-form");
-    let base = CommandFolder::new();
-    let begin = module
-        .windows(14)
-        .position(|window| window == b"component-type")
-        .expect("bindings describe the world");
-    for place in (begin..module.len().min(begin + 1_300)).step_by(31) {
-        for byte in [0, 0x7f] {
-            let mut damaged = module.clone();
-            damaged[place] = byte;
-            let file = base.put("core.wasm", damaged);
-            let output = base.try_run(&["plugin", "pack", file, "-o", "out.wasm"]);
-            let (_, err) = said(&output);
-            let code = output.status.code();
-            assert!(matches!(code, Some(0 | 1)), "{place}: {code:?} {err}");
-            if code == Some(1) {
-                assert!(err.contains("core.wasm: "), "{place}: {err}");
-                assert!(!err.contains("panicked"), "{place}: {err}");
-            }
-        }
-    }
-}
+    // Signed is the component that is made of it, which does not take the module's place.
+    base.run(&["plugin", "keygen", "key.pem"]);
+    let sign = ["plugin", "sign", file, "--key", "key.pem"];
+    let said = base.fail(2, &sign);
+    has!(said, "core module", "--output");
+    base.run(&[&sign[..], &["-o", "signed.wasm"]].concat());
+    let (out, _) = base.run(&["plugin", "check", "signed.wasm", "--offline"]);
+    has!(out, "usable");
 
-#[test]
-fn a_file_that_is_no_plugin_is_not_packed() {
-    let base = CommandFolder::new();
-    let file = base.put("text.bin", b"hello");
-    let said = base.fail(1, &["plugin", "pack", file, "-o", "out.wasm"]);
-    assert!(
-        said.contains("text.bin is neither a component nor a core module"),
-        "{said}"
+    // A refusal names the file, and nothing is written.
+    let foreign = base.put(
+        "foreign.wasm",
+        guests::importing_module("env", "emscripten_now"),
     );
+    let said = base.fail(1, &["plugin", "pack", foreign, "-o", "out.wasm"]);
+    has!(said, "foreign.wasm: ", "env.emscripten_now");
     assert!(!base.path("out.wasm").exists());
-}
-
-#[test]
-fn a_core_module_without_a_contract_is_refused() {
-    let base = CommandFolder::new();
-    let module = guests::importing_module("wasi_snapshot_preview1", "proc_exit");
-    let file = base.put("core.wasm", module);
-    let said = base.fail(1, &["plugin", "pack", file, "-o", "out.wasm"]);
-    assert!(said.contains("implements no contract"), "{said}");
-    assert!(
-        said.contains("leadhost:converter/converter@1.0.0"),
-        "{said}"
-    );
 }
 
 // ---- mapping

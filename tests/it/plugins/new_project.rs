@@ -1,72 +1,9 @@
 //! `leadhost plugin new` and `doctor`: projects in all languages, from the program alone.
 
-use std::path::Path;
-
 use leadhost_tests::service::command;
 use serde_json::Value;
 
 use super::local::CommandFolder;
-
-const LANGUAGES: [&str; 7] = [
-    "rust",
-    "typescript",
-    "javascript",
-    "python",
-    "go",
-    "c",
-    "zig",
-];
-
-/// The files of a folder and below, as texts.
-fn texts(folder: &Path) -> Vec<(String, String)> {
-    let mut found = Vec::new();
-    for entry in std::fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            found.extend(texts(&path));
-        } else {
-            let content = std::fs::read(&path).unwrap();
-            let text = String::from_utf8_lossy(&content).into_owned();
-            found.push((path.display().to_string(), text));
-        }
-    }
-    found
-}
-
-#[test]
-fn a_project_in_every_language_has_no_placeholder_left() {
-    // Sources that the templates take as they are; they speak of the placeholders of messages.
-    const COPIED: [&str; 3] = ["/leadhost-sdk/src/", "/leadhost-sdk/golden/src/", "/wit/"];
-    let base = CommandFolder::new();
-    for language in LANGUAGES {
-        let name = format!("{language}-form");
-        let (out, _) = base.run(&["plugin", "new", &name, "--lang", language]);
-        assert!(out.contains(&format!("cd {name}\n")), "{out}");
-        assert!(out.contains("leadhost plugin test ."), "{out}");
-        let folder = base.path(&name);
-        for file in [
-            ".gitignore",
-            "README.md",
-            "golden/lead/case.json",
-            "wit/leadhost-converter-1.0.0.wit",
-        ] {
-            assert!(folder.join(file).is_file(), "{language}: {file}");
-        }
-        assert!(!folder.join("template.toml").exists(), "{language}");
-        let lock = std::fs::read_to_string(folder.join("leadhost.lock")).unwrap();
-        let lock: toml::Table = lock.parse().unwrap();
-        assert_eq!(lock["name"].as_str(), Some(&*name));
-        assert_eq!(lock["kind"].as_str(), Some("converter"));
-        assert_eq!(lock["language"].as_str(), Some(language));
-        assert_eq!(lock["contract"].as_str(), Some("leadhost:converter@1.0.0"));
-        for (path, text) in texts(&folder) {
-            let is_copied = COPIED.iter().any(|part| path.contains(part));
-            for left in ["{{name", "{{Name"] {
-                assert!(is_copied || !text.contains(left), "{path} has {left}");
-            }
-        }
-    }
-}
 
 #[test]
 fn a_sample_becomes_the_first_golden_case() {
@@ -139,21 +76,6 @@ fn a_folder_that_cannot_become_a_project_is_refused_and_stays_as_it_is() {
     assert!(!base.path("ana").exists());
     let left = std::fs::read_dir(base.path("taken")).unwrap().count();
     assert_eq!(left, 1);
-}
-
-#[test]
-fn the_example_of_an_adapter_is_a_webhook_with_a_configuration() {
-    let base = CommandFolder::new();
-    let new = [
-        "plugin", "new", "ana", "--lang", "rust", "--kind", "adapter",
-    ];
-    let (out, _) = base.run(&new);
-    let line = "leadhost plugin run . golden/webhook/body.json --config config.json\n";
-    assert!(out.contains(line), "{out}");
-    assert!(base.path("ana/golden/webhook/body.json").is_file());
-    let config = std::fs::read(base.path("ana/config.json")).unwrap();
-    let config: Value = serde_json::from_slice(&config).unwrap();
-    assert!(config.is_object());
 }
 
 #[test]

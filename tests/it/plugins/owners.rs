@@ -9,7 +9,7 @@ use leadhost_domain::time::Micros;
 use leadhost_golden::{append_section, load_dir, pack};
 use leadhost_pipeline::deploy::{self, AcceptedWords, ComponentOrigin, Concern, DeployError};
 use leadhost_plugin::signature;
-use leadhost_tests::guests::{self, AdapterVariant, Variant};
+use leadhost_tests::guests::{AdapterVariant, Variant};
 use leadhost_tests::{Host, On};
 use serde_json::{Value, json};
 
@@ -22,7 +22,6 @@ leadhost_tests::on_every_store! {
     fewer_golden_cases_need_confirmation,
     secrets_in_replies_need_confirmation,
     a_name_that_nothing_uses_may_change_its_kind,
-    a_broken_signature_is_refused,
 }
 
 fn version(version: &str) -> Vec<u8> {
@@ -61,7 +60,7 @@ fn replying(word: &'static str, reply: Value) -> (&'static str, Value, Value) {
     ("handshake", json!({"do": word}), expect)
 }
 
-async fn activate(
+pub(super) async fn activate(
     host: &Host,
     wasm: Vec<u8>,
     origin: impl Into<ComponentOrigin>,
@@ -78,7 +77,7 @@ fn words(result: Result<(), DeployError>) -> Vec<AcceptWord> {
     concerns.filter_map(|one| one.accept).collect()
 }
 
-fn concerns(result: Result<(), DeployError>) -> Vec<Concern> {
+pub(super) fn concerns(result: Result<(), DeployError>) -> Vec<Concern> {
     match result {
         Err(DeployError::Refused { concerns, .. }) => concerns,
         Err(error) => panic!("{error}"),
@@ -321,20 +320,4 @@ async fn a_name_that_nothing_uses_may_change_its_kind(on: On) {
     activate(&host, adapter.component(), "upload", &[AcceptWord::All])
         .await
         .unwrap();
-}
-
-async fn a_broken_signature_is_refused(on: On) {
-    let host = Host::new(on).await;
-    let key = signature::new_key().unwrap();
-    let mut wasm = signed(&guests::misbehave(), &key);
-    let last = wasm.len() - 1;
-    wasm[last] ^= 1;
-    let error = activate(&host, wasm, "upload", &[AcceptWord::All])
-        .await
-        .unwrap_err();
-    assert!(
-        error.to_string().contains("sign the component again"),
-        "{error}"
-    );
-    assert!(host.app.core.plugins.active("misbehave").is_none());
 }

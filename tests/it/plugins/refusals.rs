@@ -130,27 +130,6 @@ async fn instances_inside_each_other_are_not_imported() {
 }
 
 #[tokio::test]
-async fn a_refusal_lists_the_first_of_many_names_and_counts_the_rest() {
-    let name = |number: usize| format!("example:other-{}/api{number}@1.0.0", "x".repeat(200));
-    let names: Vec<String> = (0..500).map(name).collect();
-    let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    let text = refused(guests::exporting_all(&names)).await.to_string();
-    assert!(text.len() < 2_000, "{}", text.len());
-    assert!(text.contains("490 more"), "{text}");
-}
-
-#[tokio::test]
-async fn a_refusal_quotes_golden_cases_briefly() {
-    let long = "x".repeat(500_000);
-    let packed = json!({"format": 1, "cases": [{"name": "a", "about": "", "call": long}]});
-    let packed = packed.to_string().into_bytes();
-    let component = append_section(&guests::misbehave(), &packed).unwrap();
-    let error = refused(component).await;
-    assert!(matches!(error, LoadError::GoldenSection(_)), "{error}");
-    assert!(error.to_string().len() < 2_000);
-}
-
-#[tokio::test]
 async fn a_component_that_starts_with_too_much_memory_is_refused() {
     let error = refused_with(&[("memory_mib", "1")], guests::misbehave()).await;
     assert!(matches!(error, LoadError::NeedsTooMuch { .. }), "{error}");
@@ -249,13 +228,6 @@ async fn prepare_with(cases: &[Case]) -> Result<PreparedVersion, LoadError> {
 }
 
 #[tokio::test]
-async fn golden_cases_that_hold_are_counted() {
-    let expect = json!({"err": {"message": "as asked", "path": "here"}});
-    let prepared = prepare_with(&[case(expect)]).await.unwrap();
-    assert_eq!(prepared.golden, 1);
-}
-
-#[tokio::test]
 async fn a_golden_case_that_fails_refuses_the_version_with_the_difference() {
     let expect = json!({"err": {"message": "something else", "path": "here"}});
     let error = prepare_with(&[case(expect)]).await.unwrap_err();
@@ -293,11 +265,4 @@ async fn a_golden_case_of_the_description_holds_for_every_version() {
     let text = error.to_string();
     assert!(text.contains("ok.name"), "{text}");
     assert!(!text.contains("77.0.0"), "{text}");
-}
-
-#[tokio::test]
-async fn damaged_golden_cases_refuse_the_version() {
-    let component = append_section(&guests::misbehave(), b"not a packed case").unwrap();
-    let error = refused(component).await;
-    assert!(matches!(error, LoadError::GoldenSection(_)), "{error}");
 }

@@ -12,7 +12,7 @@ use leadhost_domain::plugin::Digest;
 use leadhost_tests::guests::Variant;
 use leadhost_tests::registry::{NAME, PASSWORD, Registry};
 use leadhost_tests::service::command;
-use leadhost_tests::{Ask, On, Service};
+use leadhost_tests::{On, Service};
 use serde_json::{Value, json};
 use sha2::Digest as _;
 use tempfile::TempDir;
@@ -224,152 +224,29 @@ fn a_registry_that_asks_for_credentials_gets_those_of_docker() {
     assert!(said.contains("config.json: it is not JSON"), "{said}");
 }
 
-#[test]
-fn a_registry_that_is_down_is_named() {
-    let person = Person::new();
-    let file = person.write("built.wasm", &component("1.0.0"));
-    // Nothing listens there any more.
-    let port = TcpListener::bind("127.0.0.1:0")
-        .unwrap()
-        .local_addr()
-        .unwrap();
-    let tag = format!("oci://{port}/portal:1.0.0");
-    let said = [
-        person.refused(1, &["pull", &tag]),
-        person.refused(1, &["push", &file, &tag]),
-    ];
-    for said in said {
-        assert!(
-            said.contains(&format!("the registry {port} cannot be reached")),
-            "{said}"
-        );
-    }
-}
-
-/// A manifest, and the parts that it names, as `wkg` writes them.
-struct Artifact {
-    manifest: Vec<u8>,
-    parts: Vec<Vec<u8>>,
-}
-
-impl Artifact {
-    fn new(config_type: &str, layer_type: &str, layer: &[u8]) -> Self {
-        let config = json!({
-            "created": "2026-03-02T12:15:30.250000123Z",
-            "author": "Ana",
-            "architecture": "wasm",
-            "os": "wasip2",
-            "layerDigests": [digest(layer)],
-            "component": {"exports": ["leadhost:converter/guest@1.0.0"], "imports": [], "target": null},
-        });
-        let config = config.to_string().into_bytes();
-        let part = |media_type: &str, bytes: &[u8]| json!({"mediaType": media_type, "digest": digest(bytes), "size": bytes.len()});
-        let manifest = json!({
-            "schemaVersion": 2,
-            "mediaType": MANIFEST,
-            "config": part(config_type, &config),
-            "layers": [part(layer_type, layer)],
-            "annotations": {
-                "org.opencontainers.image.version": "1.0.0",
-                "org.opencontainers.image.title": "portal",
-            },
-        });
-        Self {
-            manifest: manifest.to_string().into_bytes(),
-            parts: vec![config, layer.to_vec()],
-        }
-    }
-
-    /// Puts it into a registry by plain calls.
-    async fn put(&self, registry: &Registry, name: &str, tag: &str) {
-        let to = registry.address().parse().unwrap();
-        let ask = |method: &str, target: &str| {
-            let method = hyper::Method::from_bytes(method.as_bytes()).unwrap();
-            Ask::new(to, method, target).header("host", registry.address())
-        };
-        for part in &self.parts {
-            let begun = ask("POST", &format!("/v2/{name}/blobs/uploads/"))
-                .send()
-                .await;
-            let begun = begun.expect(202);
-            let (_, target) = begun
-                .header("location")
-                .split_once(registry.address())
-                .unwrap();
-            let put = ask("PUT", &format!("{target}&digest={}", digest(part)));
-            let put = put.header("content-type", "application/octet-stream");
-            put.body(part.clone()).send().await.expect(201);
-        }
-        let put = ask("PUT", &format!("/v2/{name}/manifests/{tag}"));
-        let put = put.header("content-type", MANIFEST);
-        put.body(self.manifest.clone()).send().await.expect(201);
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn the_layout_of_wkg_is_read_and_written_and_other_layouts_are_refused() {
-    let Some(registry) = Registry::open() else {
-        return;
-    };
-    let wasm = component("1.0.0");
-    let person = Person::new();
-    let theirs = Artifact::new(CONFIG, LAYER, &wasm);
-    theirs.put(&registry, "theirs", "1.0.0").await;
-    let tag = format!("oci://{}/theirs:1.0.0", registry.address());
-    let said = person.plugin(&["pull", &tag]);
-    assert!(said.contains(&digest(&theirs.manifest)), "{said}");
-    assert_eq!(std::fs::read(person.path("theirs.wasm")).unwrap(), wasm);
-
-    let gzip = "application/vnd.oci.image.layer.v1.tar+gzip";
-    let image = "application/vnd.oci.image.config.v1+json";
-    let core = b"\0asm\x01\0\0\0";
-    for (name, artifact, why) in [
-        ("image", Artifact::new(image, gzip, &wasm), "media type"),
-        ("layer", Artifact::new(CONFIG, gzip, &wasm), "media type"),
-        ("core", Artifact::new(CONFIG, LAYER, core), "core module"),
-    ] {
-        artifact.put(&registry, name, "1").await;
-        let tag = format!("oci://{}/{name}:1", registry.address());
-        let said = person.refused(1, &["pull", &tag]);
-        assert!(
-            said.contains(&format!("{tag} is not a component")) && said.contains(why),
-            "{said}"
-        );
-    }
-
-    // What `wkg` checks when it reads what we wrote.
-    let file = person.write("built.wasm", &wasm);
-    let tag = format!("oci://{}/ours:1.0.0", registry.address());
-    let said = person.plugin(&["push", &file, &tag]);
-    let to = registry.address().parse().unwrap();
-    let get = async |target: String| {
-        let ask = Ask::new(to, hyper::Method::GET, &target);
-        let ask = ask
-            .header("host", registry.address())
-            .header("accept", MANIFEST);
-        ask.send().await.expect(200)
-    };
-    let answer = get("/v2/ours/manifests/1.0.0".to_owned()).await;
-    assert_eq!(answer.header("content-type"), MANIFEST);
-    let manifest = answer.json();
-    assert_eq!(manifest["schemaVersion"], 2);
-    assert_eq!(manifest["mediaType"], MANIFEST);
-    assert_eq!(manifest["config"]["mediaType"], CONFIG);
-    let layers = manifest["layers"].as_array().unwrap();
-    assert_eq!(layers.len(), 1);
-    assert_eq!(layers[0]["mediaType"], LAYER);
-    assert_eq!(layers[0]["digest"], digest(&wasm));
-    assert_eq!(layers[0]["size"], wasm.len());
-    let config = manifest["config"]["digest"].as_str().unwrap();
-    let config = get(format!("/v2/ours/blobs/{config}")).await.json();
-    assert_eq!(config["architecture"], "wasm");
-    assert_eq!(config["os"], "wasip2");
-    assert_eq!(config["layerDigests"], json!([digest(&wasm)]));
-    assert!(config["created"].is_string(), "{config}");
-    let exports = config["component"]["exports"].as_array().unwrap();
-    let names = |export: &Value| export.as_str().unwrap().starts_with("leadhost:converter/");
-    assert!(exports.iter().any(names), "{config}");
-    assert!(pinned(&said).contains("@sha256:"), "{said}");
+/// The manifest of a component, as `wkg` writes it.
+fn manifest(layer: &[u8]) -> Vec<u8> {
+    let config = json!({
+        "created": "2026-03-02T12:15:30.250000123Z",
+        "author": "Ana",
+        "architecture": "wasm",
+        "os": "wasip2",
+        "layerDigests": [digest(layer)],
+        "component": {"exports": ["leadhost:converter/guest@1.0.0"], "imports": [], "target": null},
+    });
+    let config = config.to_string().into_bytes();
+    let part = |media_type: &str, bytes: &[u8]| json!({"mediaType": media_type, "digest": digest(bytes), "size": bytes.len()});
+    let manifest = json!({
+        "schemaVersion": 2,
+        "mediaType": MANIFEST,
+        "config": part(CONFIG, &config),
+        "layers": [part(LAYER, layer)],
+        "annotations": {
+            "org.opencontainers.image.version": "1.0.0",
+            "org.opencontainers.image.title": "portal",
+        },
+    });
+    manifest.to_string().into_bytes()
 }
 
 /// A registry that answers every request for a manifest with `manifest`, and every other one with
@@ -419,15 +296,14 @@ impl Liar {
 fn other_bytes_than_those_of_the_digest_are_not_kept() {
     let person = Person::new();
     let wasm = component("1.0.0");
-    let artifact = Artifact::new(CONFIG, LAYER, &wasm);
-    let expected = digest(&artifact.manifest);
+    let artifact = manifest(&wasm);
+    let expected = digest(&artifact);
     let mut changed = wasm.clone();
     *changed.last_mut().unwrap() ^= 1;
     let mut longer = wasm.clone();
     longer.push(0);
 
-    let other = Artifact::new(CONFIG, LAYER, &component("1.1.0"));
-    let of_other = Liar::start(other.manifest, wasm.clone());
+    let of_other = Liar::start(manifest(&component("1.1.0")), wasm.clone());
     let said = person.refused(
         1,
         &[
@@ -440,7 +316,7 @@ fn other_bytes_than_those_of_the_digest_are_not_kept() {
         "{said}"
     );
 
-    let honest = Liar::start(artifact.manifest.clone(), wasm.clone());
+    let honest = Liar::start(artifact.clone(), wasm.clone());
     person.plugin(&[
         "pull",
         &format!("oci://{}/honest@{expected}", honest.address),
@@ -451,7 +327,7 @@ fn other_bytes_than_those_of_the_digest_are_not_kept() {
         (changed, "other bytes than those of"),
         (longer, "has more bytes than the"),
     ] {
-        let liar = Liar::start(artifact.manifest.clone(), part);
+        let liar = Liar::start(artifact.clone(), part);
         let said = person.refused(1, &["pull", &format!("oci://{}/portal:1", liar.address)]);
         assert!(said.contains(why), "{said}");
         assert!(!person.folder.path().join("portal.wasm").exists());

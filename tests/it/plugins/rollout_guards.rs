@@ -9,15 +9,12 @@ use leadhost_tests::guests::Variant;
 use leadhost_tests::{Host, On, until};
 use serde_json::{Value, json};
 
-use super::rollout::{LONG, Rolling, canary, connection, count, lost, phones, version, why};
+use super::rollout::{LONG, Rolling, canary, connection, count, phones, version, why};
 
 leadhost_tests::on_every_store! {
     a_candidate_that_would_refuse_senders_is_rolled_back_and_refuses_none,
     a_candidate_whose_other_checks_pass_goes_on,
     a_candidate_that_needs_far_more_memory_is_rolled_back,
-    a_candidate_that_loses_names_is_rolled_back,
-    a_candidate_that_loses_email_addresses_is_rolled_back,
-    a_candidate_that_loses_listings_is_rolled_back,
     a_delivery_of_many_leads_is_compared_too,
     the_later_answers_of_a_fetched_lead_are_compared_too,
     a_candidate_that_fetches_from_elsewhere_waits_for_an_operator_and_is_rolled_back_if_its_fetches_fail,
@@ -157,47 +154,6 @@ async fn a_candidate_that_needs_far_more_memory_is_rolled_back(on: On) {
     let mean = |key: &str| ended[key].as_u64().expect("a mean");
     assert!(mean("candidateBytes") > mean("stableBytes") + (30 << 20));
     assert_eq!(rolling.serves(), rolling.stable);
-}
-
-async fn a_candidate_that_loses_names_is_rolled_back(on: On) {
-    let ended = loses(on, "name").await;
-    assert!(why(&ended).contains("lose their name"), "{ended:#}");
-    assert!(lost(&ended, "name") > 1, "{ended:#}");
-}
-
-async fn a_candidate_that_loses_email_addresses_is_rolled_back(on: On) {
-    let ended = loses(on, "emails").await;
-    assert!(why(&ended).contains("lose an e-mail address"), "{ended:#}");
-    assert!(lost(&ended, "email") > 1, "{ended:#}");
-}
-
-async fn a_candidate_that_loses_listings_is_rolled_back(on: On) {
-    let ended = loses(on, "listings").await;
-    assert!(why(&ended).contains("lose a listing"), "{ended:#}");
-    assert!(lost(&ended, "listing") > 1, "{ended:#}");
-}
-
-/// Rolls out a candidate that reads the same phone as the stable version, and not what this word is
-/// about, until it is rolled back. The result of the stable version must be stored for each lead.
-async fn loses(on: On, word: &str) -> Value {
-    let reading = |number, always| Variant {
-        always,
-        ..version(number)
-    };
-    let connections = connection("odd", "{ size = 1 }");
-    let host = Host::working(on).await;
-    let rolling = Rolling::with_stable(host, &connections, reading("1.0.0", word)).await;
-    let candidate = rolling.keep(reading("1.1.0", "attributes")).await;
-    rolling.begin(&candidate, canary(&[100], LONG)).await;
-    until("it is rolled back", async || {
-        let versions = rolling.send("odd", 1).await;
-        assert_eq!(versions, std::slice::from_ref(&rolling.stable));
-        (rolling.shown().await["stage"] == "rolled-back").then_some(())
-    })
-    .await;
-    let ended = rolling.ended().await;
-    assert_eq!(lost(&ended, "phone"), 0, "{ended:#}");
-    ended
 }
 
 async fn a_delivery_of_many_leads_is_compared_too(on: On) {

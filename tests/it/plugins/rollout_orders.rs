@@ -9,7 +9,6 @@ use serde_json::{Value, json};
 use super::rollout::{LONG, Rolling, another_form, canary, phones};
 
 leadhost_tests::on_every_store! {
-    before_any_rollout_there_is_none_to_show,
     while_a_canary_is_open_other_versions_are_refused_with_the_command_that_ends_it,
     a_viewer_sees_a_rollout_and_neither_starts_nor_changes_one,
     a_plan_that_cannot_be_followed_is_refused,
@@ -17,14 +16,8 @@ leadhost_tests::on_every_store! {
     without_an_open_rollout_there_is_nothing_to_change,
     a_shadow_has_no_steps_to_pause_and_no_candidate_to_promote,
     a_paused_canary_stays_in_its_step_and_goes_on_when_it_is_resumed,
-    a_candidate_that_is_promoted_is_active_at_once,
     without_a_probation_a_promoted_candidate_is_done,
     a_rollout_that_gets_no_traffic_warns,
-}
-
-async fn before_any_rollout_there_is_none_to_show(on: On) {
-    let rolling = Rolling::new(on).await;
-    rolling.about("GET").send().await.expect(404);
 }
 
 async fn while_a_canary_is_open_other_versions_are_refused_with_the_command_that_ends_it(on: On) {
@@ -193,16 +186,6 @@ async fn a_paused_canary_stays_in_its_step_and_goes_on_when_it_is_resumed(on: On
     let before = paused["percent"].as_u64();
     let later = |shown: &Value| shown["percent"].as_u64() > before;
     rolling.until("a later step", later).await;
-}
-
-async fn a_candidate_that_is_promoted_is_active_at_once(on: On) {
-    let rolling = Rolling::new(on).await;
-    let candidate = rolling.keep(phones("1.1.0")).await;
-    rolling.begin(&candidate, canary(&[1], LONG)).await;
-    let promoted = rolling.change("promote").await.expect(200).json();
-    assert_eq!(promoted["stage"], "probation", "{promoted:#}");
-    assert_eq!(rolling.serves(), candidate);
-    assert_eq!(rolling.send("odd", 1).await, [candidate]);
 }
 
 async fn without_a_probation_a_promoted_candidate_is_done(on: On) {

@@ -21,9 +21,7 @@ leadhost_tests::on_every_store! {
     an_activation_is_not_refused_beside_a_shadow_and_ends_it,
     a_version_in_probation_that_drops_phones_is_rolled_back_after_its_answers,
     a_version_in_probation_that_traps_is_answered_with_the_result_of_the_previous_one,
-    a_version_in_probation_that_loops_costs_no_sender_its_answer_and_is_rolled_back,
     a_version_in_probation_is_compared_on_the_deliveries_that_the_stable_one_failed_on,
-    a_version_in_probation_is_aborted_back_to_the_stable_one,
     a_source_that_changes_during_a_probation_rolls_nothing_back,
     a_canary_goes_on_after_a_restart_of_its_host,
     a_step_without_comparisons_waits_says_so_and_goes_on_when_they_are_made,
@@ -33,7 +31,6 @@ leadhost_tests::on_every_store! {
     the_audit_names_the_service_and_the_guard_that_rolls_back,
     a_version_whose_probation_was_aborted_is_restored_only_if_that_is_accepted,
     a_version_that_gave_way_to_another_in_its_probation_is_restored_without_a_word,
-    a_promotion_beside_an_abort_leaves_the_stable_version_active,
     a_rollback_beside_an_abort_of_the_probation_leaves_the_stable_version_active,
     an_aborted_shadow_does_not_count_as_a_rollback_of_its_candidate,
     a_probation_ends_at_once_when_another_version_is_activated_or_rolled_back_to,
@@ -200,28 +197,6 @@ async fn a_version_in_probation_that_traps_is_answered_with_the_result_of_the_pr
     rolling.until("all of them are reported", all).await;
 }
 
-async fn a_version_in_probation_that_loops_costs_no_sender_its_answer_and_is_rolled_back(on: On) {
-    let options = Options::patient(on).with("plugins.inline_ms", 1_000);
-    let rolling = Rolling::start(options).await;
-    let loops = Variant {
-        always: "loop",
-        ..version("2.0.0")
-    };
-    let candidate = rolling.keep(loops).await;
-    rolling.begin(&candidate, canary(&[1], LONG)).await;
-    rolling.change("promote").await.expect(200);
-    until("it is rolled back", async || {
-        // Each one is answered within its request.
-        let versions = rolling.send("odd", 1).await;
-        assert_eq!(versions, std::slice::from_ref(&rolling.stable));
-        (rolling.shown().await["stage"] == "rolled-back").then_some(())
-    })
-    .await;
-    let ended = rolling.ended().await;
-    assert!(why(&ended).contains("fail"), "{ended:#}");
-    assert_eq!(rolling.serves(), rolling.stable);
-}
-
 async fn a_version_in_probation_is_compared_on_the_deliveries_that_the_stable_one_failed_on(
     on: On,
 ) {
@@ -250,17 +225,6 @@ async fn a_version_in_probation_is_compared_on_the_deliveries_that_the_stable_on
     assert_eq!(shown["stage"], "probation", "{shown:#}");
     assert_eq!(shown["noLongerFailing"]["count"], FAILED, "{shown:#}");
     assert_eq!(accounted(&shown), FAILED as u64, "{shown:#}");
-}
-
-async fn a_version_in_probation_is_aborted_back_to_the_stable_one(on: On) {
-    let rolling = Rolling::new(on).await;
-    let candidate = rolling.keep(phones("1.1.0")).await;
-    rolling.begin(&candidate, canary(&[1], LONG)).await;
-    rolling.change("promote").await.expect(200);
-    assert_eq!(rolling.serves(), candidate);
-    let aborted = rolling.change("abort").await.expect(200).json();
-    assert_eq!(aborted["stage"], "aborted", "{aborted:#}");
-    assert_eq!(rolling.serves(), rolling.stable);
 }
 
 async fn a_source_that_changes_during_a_probation_rolls_nothing_back(on: On) {
@@ -534,28 +498,6 @@ async fn an_aborted_shadow_does_not_count_as_a_rollback_of_its_candidate(on: On)
     let ask = rolling.ask("POST", "/plugins/misbehave/rollback");
     ask.send().await.expect(200);
     assert_eq!(rolling.serves(), rolling.stable);
-}
-
-async fn a_promotion_beside_an_abort_leaves_the_stable_version_active(on: On) {
-    let rolling = Rolling::new(on).await;
-    let candidate = rolling.keep(phones("1.1.0")).await;
-    let mut order = canary(&[1], LONG);
-    order["accept"] = json!(["all"]);
-    for turn in 0..8 {
-        rolling.begin(&candidate, order.clone()).await;
-        // They meet at another moment in each turn.
-        let abort = async {
-            for _ in 0..turn * 40 {
-                tokio::task::yield_now().await;
-            }
-            rolling.change("abort").await
-        };
-        let (promoted, aborted) = tokio::join!(rolling.change("promote"), abort);
-        let statuses = (promoted.status, aborted.status);
-        assert_eq!(aborted.status, 200, "{statuses:?}: {}", aborted.text());
-        assert_eq!(rolling.shown().await["stage"], "aborted", "{statuses:?}");
-        assert_eq!(rolling.serves(), rolling.stable, "{statuses:?}");
-    }
 }
 
 async fn a_rollback_beside_an_abort_of_the_probation_leaves_the_stable_version_active(on: On) {

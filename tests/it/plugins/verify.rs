@@ -9,9 +9,10 @@ use leadhost_domain::plugin::Digest;
 use leadhost_pipeline::deploy::{self, AcceptedWords, ComponentOrigin, DeployError};
 use leadhost_pipeline::fleet::FleetError;
 use leadhost_tests::guests::Variant;
-use leadhost_tests::service::leadhost;
-use leadhost_tests::{Ask, Host, On, Options, Service, until};
+use leadhost_tests::{Ask, Host, On, Options, until};
 use serde_json::{Value, json};
+
+use super::rollout::{connection, phones, version};
 
 leadhost_tests::on_every_store! {
     equal_versions_differ_in_nothing,
@@ -31,14 +32,12 @@ leadhost_tests::on_every_store! {
     a_version_that_was_rolled_back_is_restored_only_if_that_is_accepted,
     a_refused_rollback_names_the_last_version_that_was_not_rolled_back,
     a_rollback_waits_for_one_that_has_begun_before_it,
-    a_policy_that_allows_lost_phones_refuses_none,
     a_version_that_no_longer_fits_into_a_request_is_refused_with_the_times_of_both,
     comparisons_are_no_live_calls,
     without_deliveries_to_compare_the_policy_refuses_nothing,
     a_file_of_the_inbox_that_harms_leads_is_refused_with_the_command_that_accepts_it,
     a_version_is_not_activated_in_place_of_another_than_it_was_compared_with,
     a_version_that_repairs_one_that_cannot_be_loaded_is_activated,
-    the_leads_that_a_version_harmed_are_found_and_repaired_and_no_others,
     a_comparison_of_a_part_says_of_how_many_deliveries,
     an_impact_needs_a_version_to_compare_with,
     a_verification_is_shown_while_it_runs,
@@ -67,6 +66,24 @@ impl Verifier {
             .bearer(&self.key)
     }
 
+    /// Uploads a version that is to serve.
+    async fn activate(&self, version: Variant<'_>, query: &str, status: u16) -> Value {
+        let ask = self.ask(&format!("/plugins?activate=true{query}"));
+        let answer = ask.body(version.component()).send().await;
+        answer.expect(status).json()
+    }
+
+    async fn roll_back(&self, accept: &[&str], status: u16) -> Value {
+        let ask = self.ask("/plugins/misbehave/rollback");
+        let answer = ask.json(&json!({ "accept": accept })).send().await;
+        answer.expect(status).json()
+    }
+
+    async fn impact(&self, query: &str, body: Value, status: u16) -> Value {
+        let ask = self.ask(&format!("/plugins/misbehave/impact{query}"));
+        ask.json(&body).send().await.expect(status).json()
+    }
+
     /// Verifies a component that is not stored.
     async fn verify(&self, candidate: Variant<'_>, query: &str) -> Value {
         let ask = self.ask(&format!("/plugins/verify{query}"));
@@ -75,24 +92,13 @@ impl Verifier {
     }
 }
 
-/// A version without a sender check, so that tests need no signatures.
-fn version(version: &str) -> Variant<'_> {
-    Variant {
-        version,
-        check: "",
-        ..Variant::default()
-    }
-}
-
-fn connection(name: &str, config: &str) -> String {
-    format!(
-        "\n[[connections]]\nname = \"{name}\"\npartner = \"acme\"\nplugin = \"misbehave\"\nconfig = {config}\n"
-    )
-}
-
 /// Serves version 1 and sends this many deliveries to a connection with this configuration.
 async fn served(on: On, config: &str, deliveries: usize) -> Verifier {
-    let verifier = Verifier::new(on).await;
+    served_with(Options::patient(on), config, deliveries).await
+}
+
+async fn served_with(options: Options, config: &str, deliveries: usize) -> Verifier {
+    let verifier = Verifier::start(options).await;
     verifier.host.converter(version("1.0.0").component()).await;
     let declared = verifier.host.declare(&connection("odd", config)).await;
     send(&verifier.host, &declared.address("odd"), deliveries).await;
@@ -189,10 +195,7 @@ async fn a_verification_detects_a_version_that_traps_refuses_or_needs_more_memor
 
 async fn a_verification_detects_a_version_that_loops(on: On) {
     let options = Options::on(on).with("plugins.deadline_ms", "1000");
-    let verifier = Verifier::start(options).await;
-    verifier.host.converter(version("1.0.0").component()).await;
-    let declared = verifier.host.declare(&connection("odd", "{}")).await;
-    send(&verifier.host, &declared.address("odd"), 2).await;
+    let verifier = served_with(options, "{}", 2).await;
     let candidate = Variant {
         always: "loop",
         ..version("2.0.0")
@@ -281,54 +284,6 @@ async fn a_rare_outcome_is_covered_beside_newer_deliveries_of_its_connection(on:
     assert_eq!(verified["compared"], 4, "{verified:#}");
     let verified = verifier.verify(candidate(), "?last=3&failed=true").await;
     assert_eq!(verified["chosen"], 0, "{verified:#}");
-}
-
-#[test]
-fn the_command_says_that_nothing_failed_and_names_versions_with_their_plugin() {
-    let folder = tempfile::tempdir().unwrap();
-    let service = Service::start(folder.path(), &[]);
-    let write = |name: &str, bytes: &[u8]| {
-        let path = folder.path().join(name);
-        std::fs::write(&path, bytes).unwrap();
-        path.display().to_string()
-    };
-    let (first, second) = (version("1.0.0").component(), version("1.1.0").component());
-    let old = write("first.wasm", &first);
-    let new = write("second.wasm", &second);
-    service.run(&["plugin", "activate", &old]);
-    let declared = "[workspace]\nslug = \"one\"\nname = \"One\"\n[[partners]]\nname = \"acme\"\n"
-        .to_owned()
-        + &connection("odd", "{}");
-    let file = write("one.toml", declared.as_bytes());
-    service.run(&["apply", &file]);
-
-    let said = service.run(&["plugin", "verify", &new, "--failed"]);
-    assert!(
-        said.contains("no failed or parked delivery of the connections that use misbehave"),
-        "{said}"
-    );
-    assert!(said.contains("without --failed"), "{said}");
-    for other in ["--since", "verify.deliveries"] {
-        assert!(!said.contains(other), "{said}");
-    }
-    let said = service.run(&["plugin", "verify", &new, "--since", "24h"]);
-    assert!(said.contains("an earlier --since"), "{said}");
-    assert!(!said.contains("--failed"), "{said}");
-
-    service.run(&["plugin", "activate", &new]);
-    let of = |wasm: &[u8]| {
-        let digest = Digest::compute(wasm);
-        format!("misbehave@{}", digest.short())
-    };
-    let (old, new) = (of(&first), of(&second));
-    let said = service.run(&["plugin", "impact", &new, "--against", &old]);
-    assert!(said.contains("there is nothing to repair"), "{said}");
-    let other = old.replace("misbehave", "acme-form");
-    let impact = ["plugin", "impact", &new, "--against", &other];
-    let refused = leadhost(folder.path(), &impact);
-    assert_eq!(refused.status.code(), Some(2));
-    let refused = String::from_utf8(refused.stderr).unwrap();
-    assert!(refused.contains("a version of `acme-form`"), "{refused}");
 }
 
 async fn a_verification_names_the_other_concerns_of_an_activation(on: On) {
@@ -424,13 +379,6 @@ async fn serving_phones(options: Options) -> Verifier {
     verifier
 }
 
-fn phones(number: &str) -> Variant<'_> {
-    Variant {
-        always: "phones",
-        ..version(number)
-    }
-}
-
 fn serves(host: &Host) -> String {
     let active = host.app.core.plugins.active("misbehave");
     active.expect("it serves").description.version.clone()
@@ -440,14 +388,9 @@ async fn an_activation_that_loses_phones_is_refused_with_the_difference_and_drif
     on: On,
 ) {
     let verifier = serving_phones(Options::patient(on)).await;
-    let wasm = version("1.1.0").component();
-    let upload = async |query: &str| {
-        let ask = verifier.ask(&format!("/plugins?activate=true{query}"));
-        ask.body(wasm.clone()).send().await
-    };
     // Accepting another concern does not accept this one.
     for query in ["", "&accept=older"] {
-        let refused = upload(query).await.expect(409).json();
+        let refused = verifier.activate(version("1.1.0"), query, 409).await;
         assert_eq!(refused["accept"], json!(["drift"]), "{refused:#}");
         let error = refused["error"].as_str().expect("a text");
         assert!(error.contains("4 of 4 leads lose a phone"), "{error}");
@@ -457,7 +400,9 @@ async fn an_activation_that_loses_phones_is_refused_with_the_difference_and_drif
     }
     assert_eq!(verifier.host.count("select count(*) from plugins").await, 1);
 
-    let activated = upload("&accept=drift").await.expect(201).json();
+    let activated = verifier
+        .activate(version("1.1.0"), "&accept=drift", 201)
+        .await;
     assert_eq!(activated["active"], true);
     let ask = verifier
         .host
@@ -490,22 +435,17 @@ async fn a_stored_version_is_verified_before_its_activation_and_a_rollback_is_no
     let refused = activate(json!([])).await.expect(409).json();
     assert_eq!(refused["accept"], json!(["drift"]));
     activate(json!(["drift"])).await.expect(200);
-    let ask = verifier.ask("/plugins/misbehave/rollback");
-    let answer = ask.send().await.expect(200).json();
+    let answer = verifier.roll_back(&[], 200).await;
     assert!(answer["verification"].is_null());
     assert_eq!(serves(&verifier.host), "1.0.0");
 }
 
 async fn a_version_that_was_rolled_back_is_restored_only_if_that_is_accepted(on: On) {
     let verifier = serving_phones(Options::patient(on)).await;
-    let ask = verifier.ask("/plugins?activate=true&accept=drift");
-    let activated = ask.body(version("1.1.0").component()).send().await;
-    activated.expect(201);
-    let back = async |accept: Value, status: u16| {
-        let ask = verifier.ask("/plugins/misbehave/rollback");
-        let body = json!({ "accept": accept });
-        ask.json(&body).send().await.expect(status).json()
-    };
+    verifier
+        .activate(version("1.1.0"), "&accept=drift", 201)
+        .await;
+    let back = async |accept: &[&str], status: u16| verifier.roll_back(accept, status).await;
     // The version that an advised rollback would activate.
     let way_back = async || {
         let listed = verifier.host.admin("GET", "/admin/v1/plugins");
@@ -515,60 +455,54 @@ async fn a_version_that_was_rolled_back_is_restored_only_if_that_is_accepted(on:
         plugin["wayBack"].clone()
     };
     assert!(way_back().await.is_string());
-    back(json!([]), 200).await;
+    back(&[], 200).await;
     assert_eq!(serves(&verifier.host), "1.0.0");
     assert!(way_back().await.is_null());
 
-    let refused = back(json!([]), 409).await;
+    let refused = back(&[], 409).await;
     assert_eq!(refused["accept"], json!(["rolled-back"]));
     let what = refused["concerns"][0]["what"].as_str().expect("a text");
     assert!(
         what.starts_with("it was itself rolled back by `test` at 20"),
         "{what}"
     );
-    back(json!(["drift"]), 409).await;
-    back(json!(["nosuch"]), 400).await;
+    back(&["drift"], 409).await;
+    back(&["nosuch"], 400).await;
     assert_eq!(serves(&verifier.host), "1.0.0");
     // During a canary nothing that is accepted lets it pass, and the refusal says what does.
     let canary = verifier.host.keep_version(version("1.2.0").component());
     let order = json!({ "mode": "canary", "digest": canary.await.0, "accept": ["drift"] });
     let rollout = "/plugins/misbehave/rollout";
     verifier.ask(rollout).json(&order).send().await.expect(201);
-    let refused = back(json!([]), 409).await;
+    let refused = back(&[], 409).await;
     let error = refused["error"].as_str().expect("a text");
     assert!(error.ends_with("rollout abort misbehave`"), "{error}");
     let abort = json!({ "change": "abort" });
     let ask = verifier.host.admin("PATCH", &format!("/admin/v1{rollout}"));
     let ask = ask.bearer(&verifier.key).json(&abort);
     ask.send().await.expect(200);
-    back(json!(["rolled-back"]), 200).await;
+    back(&["rolled-back"], 200).await;
     assert_eq!(serves(&verifier.host), "1.1.0");
     assert!(way_back().await.is_string());
     // The next rollback needs no `accept`, because the version that it activates was not rolled
     // back.
-    back(json!([]), 200).await;
+    back(&[], 200).await;
     assert_eq!(serves(&verifier.host), "1.0.0");
-    back(json!([]), 409).await;
+    back(&[], 409).await;
 }
 
 async fn a_refused_rollback_names_the_last_version_that_was_not_rolled_back(on: On) {
     let verifier = serving_phones(Options::patient(on)).await;
     let first = verifier.host.app.core.plugins.active("misbehave");
     let first = first.expect("it serves").digest.clone();
-    let activate = async |number: &str| {
-        let ask = verifier.ask("/plugins?activate=true&accept=drift");
-        let answer = ask.body(version(number).component()).send().await;
-        answer.expect(201);
-    };
-    let back = async |status: u16| {
-        let ask = verifier.ask("/plugins/misbehave/rollback");
-        ask.send().await.expect(status).json()
-    };
-    activate("1.1.0").await;
-    activate("1.2.0").await;
-    back(200).await;
+    for number in ["1.1.0", "1.2.0"] {
+        verifier
+            .activate(version(number), "&accept=drift", 201)
+            .await;
+    }
+    verifier.roll_back(&[], 200).await;
     assert_eq!(serves(&verifier.host), "1.1.0");
-    let refused = back(409).await;
+    let refused = verifier.roll_back(&[], 409).await;
     let what = refused["concerns"][0]["what"].as_str().expect("a text");
     let remedy = format!(
         "the last version that was not rolled back is 1.0.0: `leadhost plugin activate misbehave@{} --accept older`",
@@ -579,8 +513,7 @@ async fn a_refused_rollback_names_the_last_version_that_was_not_rolled_back(on: 
     // What the active version did is compared with that one too, and not with one that is wrong itself.
     let active = verifier.host.app.core.plugins.active("misbehave");
     let order = json!({ "digest": active.expect("it serves").digest.0 });
-    let impact = verifier.ask("/plugins/misbehave/impact").json(&order);
-    let impact = impact.send().await.expect(200).json();
+    let impact = verifier.impact("", order.clone(), 200).await;
     let against = &impact["against"];
     assert_eq!(against["digest"], first.0, "{impact:#}");
     // A rollback would activate another one.
@@ -593,8 +526,7 @@ async fn a_refused_rollback_names_the_last_version_that_was_not_rolled_back(on: 
         .keep_version(version("1.2.0").component())
         .await;
     let order = json!({ "digest": order["digest"], "against": wrong.0 });
-    let impact = verifier.ask("/plugins/misbehave/impact").json(&order);
-    let impact = impact.send().await.expect(200).json();
+    let impact = verifier.impact("", order, 200).await;
     let against = &impact["against"];
     assert_eq!(
         (&against["previous"], &against["discarded"]),
@@ -604,9 +536,9 @@ async fn a_refused_rollback_names_the_last_version_that_was_not_rolled_back(on: 
 
 async fn a_rollback_waits_for_one_that_has_begun_before_it(on: On) {
     let verifier = serving_phones(Options::patient(on)).await;
-    let ask = verifier.ask("/plugins?activate=true&accept=drift");
-    let activated = ask.body(version("1.1.0").component()).send().await;
-    activated.expect(201);
+    verifier
+        .activate(version("1.1.0"), "&accept=drift", 201)
+        .await;
     // As another host does for an operator who answers the same incident.
     let core = &verifier.host.app.core;
     let act = |outcome, begun| Act {
@@ -621,28 +553,13 @@ async fn a_rollback_waits_for_one_that_has_begun_before_it(on: On) {
     };
     let begun = core.store.add_audit(act(ActOutcome::Begun, None)).await;
     let begun = begun.expect("a store").number;
-    let back = async |status: u16| {
-        let ask = verifier.ask("/plugins/misbehave/rollback");
-        ask.send().await.expect(status)
-    };
-    let refused = back(409).await;
-    let refused = refused.text();
+    let refused = verifier.roll_back(&[], 409).await.to_string();
     assert!(refused.contains("is under way"), "{refused}");
     assert_eq!(serves(&verifier.host), "1.1.0");
     let ended = core.store.add_audit(act(ActOutcome::Refused, Some(begun)));
     ended.await.expect("a store");
-    back(200).await;
+    verifier.roll_back(&[], 200).await;
     assert_eq!(serves(&verifier.host), "1.0.0");
-}
-
-async fn a_policy_that_allows_lost_phones_refuses_none(on: On) {
-    let options = Options::patient(on).with("verify.lost_per_mille", "1000");
-    let verifier = serving_phones(options).await;
-    let ask = verifier.ask("/plugins?activate=true");
-    let activated = ask.body(version("1.1.0").component()).send().await;
-    let activated = activated.expect(201).json();
-    let lost = field(&activated["verification"], "phone", "lost");
-    assert_eq!(lost["count"], 4);
 }
 
 async fn a_version_that_no_longer_fits_into_a_request_is_refused_with_the_times_of_both(on: On) {
@@ -653,11 +570,11 @@ async fn a_version_that_no_longer_fits_into_a_request_is_refused_with_the_times_
     let config = "{ size = 100000000 }";
     let declared = host.declare(&connection("odd", config)).await;
     send(host, &declared.address("odd"), 4).await;
-    let slow = Variant {
+    let slow = || Variant {
         always: "burn",
         ..version("1.1.0")
     };
-    let verified = verifier.verify(slow, "").await;
+    let verified = verifier.verify(slow(), "").await;
     let cost = &verified["cost"];
     assert_eq!(cost["conversions"], 4, "{verified:#}");
     let micros = |whose: &str, what: &str| cost[whose][what].as_u64().expect("a number");
@@ -670,22 +587,13 @@ async fn a_version_that_no_longer_fits_into_a_request_is_refused_with_the_times_
     let found = verified["drift"].to_string();
     assert!(found.contains(exceeds), "{found}");
 
-    let slow = Variant {
-        always: "burn",
-        ..version("1.1.0")
-    };
-    let wasm = slow.component();
-    let upload = async |query: &str| {
-        let ask = verifier.ask(&format!("/plugins?activate=true{query}"));
-        ask.body(wasm.clone()).send().await
-    };
-    let refused = upload("").await.expect(409).json();
+    let refused = verifier.activate(slow(), "", 409).await;
     assert_eq!(refused["accept"], json!(["drift"]), "{refused:#}");
     assert!(
         refused["error"].to_string().contains(exceeds),
         "{refused:#}"
     );
-    upload("&accept=drift").await.expect(201);
+    verifier.activate(slow(), "&accept=drift", 201).await;
     assert_eq!(serves(host), "1.1.0");
 }
 
@@ -715,9 +623,7 @@ async fn comparisons_are_no_live_calls(on: On) {
 async fn without_deliveries_to_compare_the_policy_refuses_nothing(on: On) {
     let options = Options::patient(on).with("verify.deliveries", "0");
     let verifier = serving_phones(options).await;
-    let ask = verifier.ask("/plugins?activate=true");
-    let activated = ask.body(version("1.1.0").component()).send().await;
-    let activated = activated.expect(201).json();
+    let activated = verifier.activate(version("1.1.0"), "", 201).await;
     assert_eq!(activated["verification"]["compared"], 0);
 }
 
@@ -762,62 +668,9 @@ async fn a_version_that_repairs_one_that_cannot_be_loaded_is_activated(on: On) {
     let activated = store.activate("misbehave", &record.digest, now).await;
     activated.expect("activated");
 
-    let ask = verifier.ask("/plugins?activate=true");
-    let activated = ask.body(version("1.1.0").component()).send().await;
-    let activated = activated.expect(201).json();
+    let activated = verifier.activate(version("1.1.0"), "", 201).await;
     assert!(activated["verification"]["against"].is_null());
     assert_eq!(serves(&verifier.host), "1.1.0");
-}
-
-async fn the_leads_that_a_version_harmed_are_found_and_repaired_and_no_others(on: On) {
-    let verifier = Verifier::new(on).await;
-    let host = &verifier.host;
-    host.converter(phones("1.0.0").component()).await;
-    let declared = host.declare(&connection("odd", "{ size = 1 }")).await;
-    let address = declared.address("odd");
-    send(host, &address, 2).await;
-    let harmful = host.converter(version("1.1.0").component()).await;
-    send(host, &address, 3).await;
-    let rollback = verifier.ask("/plugins/misbehave/rollback").send().await;
-    rollback.expect(200);
-
-    let impact = async || {
-        let ask = verifier.ask("/plugins/misbehave/impact");
-        let body = json!({ "digest": harmful.0 });
-        ask.json(&body).send().await.expect(200).json()
-    };
-    let found = impact().await;
-    assert_eq!(found["against"]["version"], "1.0.0", "{found:#}");
-    assert_eq!(found["against"]["active"], true);
-    assert_eq!(
-        (&found["chosen"], &found["compared"]),
-        (&json!(3), &json!(3))
-    );
-    assert_eq!(field(&found, "phone", "lost")["count"], 3);
-
-    let without_phone = async || {
-        let contacts = host.rows(&declared, "contacts").await;
-        let has_none = |deal: &&Value| {
-            let person = contacts.iter().find(|one| one["id"] == deal["person_id"]);
-            person.expect("an exported contact")["phone_number"].is_null()
-        };
-        let deals = host.rows(&declared, "deals").await;
-        assert_eq!(deals.len(), 5);
-        deals.iter().filter(has_none).count()
-    };
-    assert_eq!(without_phone().await, 3);
-    let list = format!("/admin/v1/deliveries?version={}", harmful.0);
-    let list = host.admin("GET", &list).bearer(&verifier.key).send().await;
-    let list = list.expect(200).json();
-    let list = list["deliveries"].as_array().expect("a list");
-    assert_eq!(list.len(), 3);
-    for delivery in list {
-        let id = delivery["id"].as_str().expect("an id");
-        let ask = verifier.ask(&format!("/deliveries/{id}/replay"));
-        ask.json(&json!({ "apply": true })).send().await.expect(200);
-    }
-    assert_eq!(without_phone().await, 0);
-    assert_eq!(impact().await["chosen"], 0);
 }
 
 async fn a_comparison_of_a_part_says_of_how_many_deliveries(on: On) {
@@ -826,20 +679,16 @@ async fn a_comparison_of_a_part_says_of_how_many_deliveries(on: On) {
     let address = host.declare(&connection("odd", "{}")).await.address("odd");
     let harmful = host.converter(version("1.1.0").component()).await;
     send(host, &address, 3).await;
-    let rollback = verifier.ask("/plugins/misbehave/rollback").send().await;
-    rollback.expect(200);
+    verifier.roll_back(&[], 200).await;
     let check = |compared: &Value, chosen: u64, total: u64| {
         assert_eq!(compared["chosen"], chosen, "{compared:#}");
         assert_eq!(compared["total"], total, "{compared:#}");
         assert_eq!(compared["totalIsLeast"], false, "{compared:#}");
     };
-    let impact = async |query: &str| {
-        let ask = verifier.ask(&format!("/plugins/misbehave/impact{query}"));
+    for (query, chosen) in [("", 3), ("?last=2", 2)] {
         let body = json!({ "digest": harmful.0 });
-        ask.json(&body).send().await.expect(200).json()
-    };
-    check(&impact("").await, 3, 3);
-    check(&impact("?last=2").await, 2, 3);
+        check(&verifier.impact(query, body, 200).await, chosen, 3);
+    }
     let candidate = || version("1.2.0");
     check(&verifier.verify(candidate(), "").await, 5, 5);
     check(&verifier.verify(candidate(), "?last=2").await, 2, 5);
@@ -853,16 +702,13 @@ async fn a_comparison_of_a_part_says_of_how_many_deliveries(on: On) {
 async fn an_impact_needs_a_version_to_compare_with(on: On) {
     let verifier = Verifier::new(on).await;
     let digest = verifier.host.converter(version("1.0.0").component()).await;
-    let impact = async |body: Value| {
-        let ask = verifier.ask("/plugins/misbehave/impact");
-        ask.json(&body).send().await
-    };
-    impact(json!({ "digest": digest.0 })).await.expect(409);
+    let alone = json!({ "digest": digest.0 });
+    verifier.impact("", alone, 409).await;
     let unknown = json!({ "digest": digest.0, "against": "0123456789abcdef" });
-    impact(unknown).await.expect(404);
+    verifier.impact("", unknown, 404).await;
     // The active version is compared with the one before it.
     let next = verifier.host.converter(version("1.1.0").component()).await;
-    let found = impact(json!({ "digest": next.0 })).await.expect(200).json();
+    let found = verifier.impact("", json!({ "digest": next.0 }), 200).await;
     assert_eq!(found["against"]["version"], "1.0.0");
     assert_eq!(found["against"]["active"], false);
 }

@@ -44,30 +44,6 @@ async fn a_guest_sees_the_time_of_receipt_and_no_machine() {
 }
 
 #[tokio::test]
-async fn random_bytes_follow_from_the_delivery() {
-    let bench = Bench::new(&[]);
-    let loaded = guest(&bench).await;
-    let look = || delivery(r#"{"do":"look-around"}"#);
-    let first = notes(&bench, &loaded, look()).await;
-    assert_eq!(first, notes(&bench, &loaded, look()).await);
-    let mut other = look();
-    other.id = "018f0000-0000-7000-8000-000000000002".to_owned();
-    assert_ne!(first, notes(&bench, &loaded, other).await);
-}
-
-#[tokio::test]
-async fn a_sleep_passes_at_once_and_shows_on_the_clock() {
-    let bench = Bench::new(&[]);
-    let loaded = guest(&bench).await;
-    let look = delivery(r#"{"do":"look-around","size":3600}"#);
-    let seen = notes(&bench, &loaded, look).await;
-    assert!(
-        seen.iter().any(|line| line.starts_with("slept 3600.")),
-        "{seen:?}"
-    );
-}
-
-#[tokio::test]
 async fn the_output_of_a_guest_is_in_its_notes_up_to_a_bound() {
     let bench = Bench::new(&[]);
     let loaded = guest(&bench).await;

@@ -1,6 +1,3 @@
-use std::io::{Read, Write};
-use std::net::TcpStream;
-
 use super::*;
 use crate::double::http::Received;
 use crate::double::testing::ask;
@@ -82,45 +79,6 @@ fn a_wrong_token_or_proof_is_refused() {
         400,
         100,
     );
-}
-
-#[test]
-fn ids_with_certain_endings_misbehave() {
-    let double = double();
-    let query = authorised_query(&double);
-    let status = |id: &str| get(&double, &query, id).map(|answer| answer.status);
-    assert_eq!(
-        [status("5001"), status("5001"), status("5001")],
-        [Some(400), Some(400), Some(200)]
-    );
-    assert_eq!(status("5002"), Some(401));
-    let limited = get(&double, &query, "5003").expect("an answer");
-    assert_eq!(limited.status, 429);
-    assert!(limited.head.contains("Retry-After: 1"));
-    assert_eq!(status("5003"), Some(200));
-    assert_eq!(status("5004"), None);
-    assert_eq!(status("5005"), Some(500));
-    assert_eq!(double.requests().len(), 8);
-}
-
-#[test]
-fn one_connection_serves_several_requests() {
-    let double = double();
-    let query = authorised_query(&double);
-    let mut connection = TcpStream::connect(double.address()).expect("the double listens");
-    for _ in 0..2 {
-        let request = format!("GET /v23.0/42?{query} HTTP/1.1\r\nHost: x\r\n\r\n");
-        connection
-            .write_all(request.as_bytes())
-            .expect("the double reads");
-        let mut start = [0; 12];
-        connection.read_exact(&mut start).expect("an answer");
-        assert_eq!(&start, b"HTTP/1.1 200");
-        // The rest of the answer is read before the next request is sent.
-        let mut rest = [0; 4096];
-        let read = connection.read(&mut rest).expect("the body");
-        assert!(read > 0);
-    }
 }
 
 #[test]

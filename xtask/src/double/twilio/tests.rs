@@ -1,6 +1,5 @@
-use super::super::channel::{Callback, Flush, Misbehaviour};
 use super::*;
-use crate::double::testing::{ask, callback};
+use crate::double::testing::ask;
 
 fn double() -> Twilio {
     let options = TwilioOptions {
@@ -35,17 +34,6 @@ fn send_as(double: &Twilio, token: &str, fields: Vec<(&str, String)>) -> (u16, V
 
 fn send(double: &Twilio, fields: Vec<(&str, String)>) -> (u16, Value) {
     send_as(double, &double.options().auth_token, fields)
-}
-
-#[test]
-fn a_message_is_accepted_and_counted() {
-    let double = double();
-    let (status, answer) = send(&double, good());
-    assert_eq!(status, 201);
-    assert_eq!(answer["sid"], double.accepted()[0].id);
-    assert_eq!(answer["status"], "queued");
-    assert!(answer["error_code"].is_null());
-    assert_eq!(double.accepted_for("whatsapp:+5511987650101"), 1);
 }
 
 #[test]
@@ -87,69 +75,6 @@ fn wrong_sends_are_refused() {
     let (status, answer) = send(&double, good());
     assert_eq!((status, answer["code"].as_u64()), (400, Some(21_610)));
     assert!(double.accepted().is_empty());
-}
-
-#[test]
-fn the_double_misbehaves_on_demand() {
-    let double = double();
-    double.next_sends(1, Misbehaviour::Code(63_018));
-    assert_eq!(send(&double, good()).1["code"], 63_018);
-    let limit = Misbehaviour::Throttled {
-        code: 20_429,
-        retry_after: 3,
-    };
-    double.next_sends(1, limit);
-    let (status, answer) = send(&double, good());
-    assert_eq!((status, answer["code"].as_u64()), (429, Some(20_429)));
-    double.next_sends(1, Misbehaviour::NoId);
-    let (status, answer) = send(&double, good());
-    assert_eq!((status, answer.get("sid")), (201, None));
-    assert_eq!(double.accepted().len(), 1);
-}
-
-#[test]
-fn callbacks_are_signed_over_the_address_and_the_fields() {
-    let double = double();
-    let (address, thread) = callback(vec![204, 204]);
-    let there = Callback::to(&address);
-    double.call_back(there.signed_as("https://leads.example/in"));
-    let mut fields = good();
-    fields.push(("StatusCallback", "https://leads.example/out?m=1".to_owned()));
-    send(&double, fields);
-    let id = double.accepted()[0].id.clone();
-    double.queue(double.status_of(&id, "undelivered").errors(&[63_024]));
-    double.inbound(Inbound::button("whatsapp:+5511987650101", "Quero", "quero").answering(&id));
-    double
-        .flush(Flush::default().batches(1_000))
-        .expect("it is there");
-    let requests = thread.join().expect("no panic");
-    let [status, inbound] = requests.as_slice() else {
-        panic!("one event a request");
-    };
-    assert_eq!(status.target, "/out?m=1", "the message's own callback");
-    assert_eq!(status.header("host"), Some("leads.example"));
-    let fields = status.form();
-    let get = |name| crate::double::http::value(&fields, name);
-    assert_eq!(get("MessageStatus"), Some("undelivered"));
-    assert_eq!(get("ErrorCode"), Some("63024"));
-    assert_eq!(get("To"), Some("whatsapp:+5511987650101"));
-    let mut sorted = fields.clone();
-    sorted.sort();
-    let text: String = sorted
-        .iter()
-        .map(|(name, value)| format!("{name}{value}"))
-        .collect();
-    let right = hmac_sha1_base64(
-        &double.options().auth_token,
-        format!("https://leads.example/out?m=1{text}").as_bytes(),
-    );
-    assert_eq!(status.header("x-twilio-signature"), Some(&*right));
-    assert_eq!(inbound.target, "/in");
-    let fields = inbound.form();
-    let get = |name| crate::double::http::value(&fields, name);
-    assert_eq!(get("ButtonPayload"), Some("quero"));
-    assert_eq!(get("OriginalRepliedMessageSid"), Some(&*id));
-    assert_eq!(get("WaId"), Some("5511987650101"));
 }
 
 #[test]

@@ -1,10 +1,7 @@
-//! Sends and the list of templates: accepted, refused and misbehaving.
+//! Sends: accepted and refused.
 
 mod webhooks;
 
-use std::time::Duration;
-
-use super::super::channel::{Misbehaviour, Taken};
 use super::*;
 use crate::double::testing::ask;
 
@@ -68,6 +65,7 @@ fn details(answer: &Option<(u16, Value)>) -> String {
 }
 
 #[test]
+<<<<<<< HEAD
 fn a_message_is_accepted_and_counted() {
     let double = double();
     let mut body = greeting("+55 11 98765-0101");
@@ -98,6 +96,8 @@ fn a_user_without_a_phone_is_a_recipient() {
 }
 
 #[test]
+=======
+>>>>>>> h5
 fn the_envelope_is_checked() {
     let double = double();
     let good = greeting("5511987650101");
@@ -219,6 +219,7 @@ fn the_components_have_to_fit_the_template() {
         assert!(details(&answer).contains(say), "{name} {say}");
     }
 }
+<<<<<<< HEAD
 
 #[test]
 fn the_list_of_templates_comes_in_pages() {
@@ -347,3 +348,5 @@ fn a_dropped_double_releases_the_hanging_sends() {
     drop(double);
     assert_eq!(sending.join().expect("no panic"), None);
 }
+=======
+>>>>>>> h5

@@ -3,7 +3,7 @@
 use std::thread::JoinHandle;
 
 use super::*;
-use crate::double::channel::{Callback, Flush, Inbound, Status, by_hand};
+use crate::double::channel::{Callback, Flush, Status, by_hand};
 use crate::double::testing;
 use crate::double::whatsapp::webhook::escaped;
 
@@ -11,70 +11,6 @@ fn callback(statuses: Vec<u16>) -> (Callback, JoinHandle<Vec<Request>>) {
     let (url, thread) = testing::callback(statuses);
     let callback = Callback::to(&format!("{url}/channel-webhook/7/token"));
     (callback, thread)
-}
-
-#[test]
-fn webhooks_are_signed_over_their_bytes() {
-    let double = double();
-    let (to, thread) = callback(vec![200]);
-    double.call_back(to);
-    send(&double, &greeting("5511987650101"));
-    let id = double.accepted()[0].id.clone();
-    double.inbound(Inbound::text("5511987650101", "Olá, é às 10/11? 🏠").named("João"));
-    double.status(&id, "delivered");
-    double.fails("wamid.nobody", &[131_026, 131_000]);
-    let answers = double
-        .flush(Flush::default().batches(1_000))
-        .expect("the callback is there");
-    assert_eq!(answers.len(), 1);
-    let request = thread.join().expect("no panic").remove(0);
-    assert_eq!(request.path, "/channel-webhook/7/token");
-    let signature = hmac_sha256_hex(&double.options().app_secret, &request.body);
-    assert_eq!(
-        request.header("x-hub-signature-256"),
-        Some(&*format!("sha256={signature}"))
-    );
-    let text = String::from_utf8(request.body.clone()).expect("ASCII");
-    assert!(
-        text.contains(r"Ol\u00e1, \u00e9 \u00e0s 10\/11? \ud83c\udfe0"),
-        "{text}"
-    );
-    let body = request.json().expect("JSON");
-    let changes = &body["entry"][0]["changes"];
-    let first = &changes[0]["value"];
-    assert_eq!(first["metadata"]["phone_number_id"], "300000000000001");
-    assert_eq!(first["contacts"][0]["profile"]["name"], "João");
-    assert_eq!(first["messages"][0]["timestamp"], NOON.to_string());
-    let statuses = &changes[1]["value"]["statuses"];
-    assert_eq!(statuses[0]["recipient_id"], "5511987650101");
-    assert_eq!(statuses[1]["id"], "wamid.nobody");
-    assert_eq!(statuses[1]["errors"][1]["code"], 131_000);
-    assert_eq!(double.pending(), 0);
-}
-
-#[test]
-fn refused_events_are_sent_again() {
-    let double = double();
-    let (to, thread) = callback(vec![503, 200, 200, 200]);
-    double.call_back(to);
-    for id in ["a", "b"] {
-        double.queue(Status::new(id, "sent"));
-    }
-    let answers = double.flush(Flush::default()).expect("it is there");
-    assert_eq!([answers[0].status, answers[1].status], [503, 200]);
-    assert_eq!(double.pending(), 1);
-    double.status("c", "read");
-    double.flush(Flush::default()).expect("it is there");
-    let ids: Vec<Value> = thread
-        .join()
-        .expect("no panic")
-        .iter()
-        .map(|request| {
-            let body = request.json().expect("JSON");
-            body["entry"][0]["changes"][0]["value"]["statuses"][0]["id"].clone()
-        })
-        .collect();
-    assert_eq!(ids, ["a", "b", "a", "c"]);
 }
 
 #[test]
