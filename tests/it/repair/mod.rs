@@ -95,7 +95,7 @@ impl Repairing {
     }
 
     /// Notifies somebody through the instance. Returns the conversation.
-    async fn notify(&self, declared: &Declared, phone: String) -> String {
+    async fn notify(&self, declared: &Declared, phone: &str) -> String {
         let body = json!({
             "name": "Somebody",
             "phoneNumber": phone,

@@ -5,7 +5,7 @@ use leadhost_domain::limits::REPAIR_PARTED_AT_ONCE;
 use leadhost_tests::{Declared, On, guests};
 use serde_json::{Value, json};
 
-use super::{RIGHT, RepairedLead, Repairing, connection, content, email, id, phone};
+use super::{RIGHT, RepairedLead, Repairing, content, email, id, phone};
 
 leadhost_tests::on_every_store! {
     people_whom_one_wrong_phone_made_one_come_apart,
@@ -103,7 +103,7 @@ impl Joined {
     }
 
     async fn notify(&self, number: usize) -> String {
-        self.repairing.notify(&self.declared, phone(number)).await
+        self.repairing.notify(&self.declared, &phone(number)).await
     }
 
     async fn answers(&self, number: usize) {

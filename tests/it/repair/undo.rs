@@ -133,7 +133,7 @@ async fn a_conversation_follows_the_deal_that_a_repair_moves_and_its_undo_return
     let moves = json!({"id": "moves", "nome": "Rui", "fone": phone(40), "outro": phone(41)});
     let moves = repairing.tell(&moves).await;
     assert_eq!(stays.contact, moves.contact);
-    repairing.notify(&declared, phone(40)).await;
+    repairing.notify(&declared, &phone(40)).await;
     let deal_of_conversation = async || {
         let rows = host.rows(&repairing.declared, "conversations").await;
         assert_eq!(rows.len(), 1);
