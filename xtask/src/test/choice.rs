@@ -17,7 +17,7 @@ const WITH_INTERPRETERS: [&str; 3] = ["javascript", "python", "an_interpreter"];
 
 /// Tests that take long, so that none is left alone at the end.
 #[rustfmt::skip]
-const LONG: [&str; 15] = [
+const LONG: [&str; 14] = [
     "analytics::oracle::", "bad_days::", "cli::", "crash::", "faults::", "fence::",
     "messaging_faults::", "moving::", "plugins::connected::", "plugins::dev::", "plugins::hostile::",
     "plugins::rollout_sends::", "plugins::schemas::", "power_cut::",
