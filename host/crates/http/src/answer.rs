@@ -126,6 +126,7 @@ pub async fn answer(
             http.refused_writes
                 .count(sender.as_ref(), http.core.clock.now());
         }
+
         macro_rules! log {
             ($level:ident) => {
                 tracing::$level!(

@@ -386,6 +386,12 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_body_announced_as_too_large_is_refused_before_it_arrives() {
+        let head = format!("{HEAD}Content-Length: 7\r\n\r\n");
+        assert!(read(6, 6, &[&head]).await.contains("larger than 6 bytes"));
+    }
+
+    #[tokio::test]
     async fn a_body_that_grows_too_large_is_refused() {
         let head = format!("{HEAD}Transfer-Encoding: chunked\r\n\r\n");
         let pieces = [&head, "3\r\nabc\r\n", "4\r\ndefg\r\n"];
@@ -407,5 +413,12 @@ mod tests {
             said.contains("too much at once") || said.contains("Too many bodies"),
             "{said}"
         );
+    }
+
+    #[tokio::test]
+    async fn a_late_body_is_given_up() {
+        let head = format!("{HEAD}Content-Length: 6\r\n\r\n");
+        let said = read(6, 6, &[&head, "abc"]).await;
+        assert!(said.contains("did not arrive in time"), "{said}");
     }
 }

@@ -630,6 +630,23 @@ mod tests {
     }
 
     #[test]
+    fn each_family_has_its_shape() {
+        let error = ApiError::NotFound("No such thing.".to_owned());
+        assert_eq!(
+            body(&error, Family::Gateway, "*/*"),
+            json!({"statusCode": 404, "message": "No such thing.", "error": "Not Found", "code": "not_found"})
+        );
+        assert_eq!(
+            body(&error, Family::Notification, "*/*"),
+            json!({"success": false, "statusCode": 404, "message": "No such thing.", "code": "not_found"})
+        );
+        assert_eq!(
+            body(&error, Family::Data, "application/json"),
+            json!({"error": "No such thing.", "code": "not_found"})
+        );
+    }
+
+    #[test]
     fn every_code_is_in_the_guide_with_its_status() {
         let guide = include_str!("../../../../docs/partners.md");
         for code in ErrorCode::ALL {
@@ -646,6 +663,15 @@ mod tests {
         let told = guide.split("The admin API also has").nth(1);
         let told = told.and_then(|rest| rest.split("\n\n").next());
         told.is_some_and(|told| told.contains(&format!("`{code}`")))
+    }
+
+    #[test]
+    fn a_problem_document_is_sent_only_if_accepted() {
+        let error = ApiError::BadRequest("Say more.".to_owned());
+        let problem = body(&error, Family::Data, "application/problem+json");
+        assert_eq!(problem["status"], 400);
+        assert_eq!(problem["detail"], "Say more.");
+        assert_eq!(problem["code"], "invalid_request");
     }
 
     #[test]

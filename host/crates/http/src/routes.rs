@@ -88,6 +88,46 @@ mod tests {
     }
 
     #[test]
+    fn a_route_is_found_where_it_belongs_and_nowhere_else() {
+        use Surface::{Admin, Both, Data, Gateway};
+        let check = |path: &'static str, name: &str, there: &[Surface]| {
+            for surface in Surface::ALL {
+                let found = find(surface, "GET", path);
+                match found {
+                    Ok(found) => {
+                        assert!(there.contains(&surface), "{path} is on {surface:?}");
+                        assert_eq!(found, name);
+                    }
+                    Err(_) => assert!(!there.contains(&surface), "{path} is not on {surface:?}"),
+                }
+            }
+        };
+        check("/deal", "find-deals", &[Gateway, Both]);
+        check("/deal/abc", "show-deal", &[Gateway, Both]);
+        check("/tickets", "list-tickets", &[Gateway, Both]);
+        check("/tickets/abc", "show-ticket", &[Gateway, Both]);
+        check("/products-by-name", "products-by-name", &[Gateway, Both]);
+        check("/v1/whoami", "whoami", &[Data, Both]);
+        check("/v1/export/deals", "export", &[Data, Both]);
+        check("/v1/export/deals/ids", "export-ids", &[Data, Both]);
+        check("/v1/reports/message_errors", "report", &[Data, Both]);
+        check("/v1/analytics/freshness", "freshness", &[Data, Both]);
+        check("/v1/analytics/tickets/day", "analytics", &[Data, Both]);
+        check("/v1/analytics/conversations/x", "analytics", &[Data, Both]);
+        check("/metrics", "metrics", &[Admin]);
+        check("/openapi.json", "openapi", &[Gateway, Data, Both, Admin]);
+        check("/docs", "docs", &[Gateway, Data, Both, Admin]);
+        check("/docs/page.js", "docs", &[Gateway, Data, Both, Admin]);
+        check("/health/live", "health-live", &[Gateway, Data, Both, Admin]);
+        check("/ingest-lead/abc", "ingest-handshake", &[Gateway, Both]);
+        check(
+            "/channel-webhook/1/abc",
+            "channel-handshake",
+            &[Gateway, Both],
+        );
+    }
+
+    #[test]
     fn paths_that_nearly_match_a_route_are_not_found() {
         for path in [
             "/",
@@ -123,6 +163,30 @@ mod tests {
             let found = find(Surface::Gateway, "GET", path);
             assert_eq!(found, Err(NoRoute::Nothing), "{path}");
         }
+    }
+
+    #[test]
+    fn any_other_method_gets_the_supported_ones() {
+        for method in ["PUT", "DELETE", "TRACE", "CONNECT", "BREW"] {
+            assert_eq!(
+                find(Surface::Both, method, "/ingest-lead/abc"),
+                Err(NoRoute::OtherMethods("GET, HEAD, POST".to_owned())),
+                "{method}"
+            );
+        }
+        for (path, there) in [
+            ("/deal/abc", "GET, HEAD, PATCH"),
+            ("/api/v1/deals/abc/log", "GET, HEAD, POST"),
+        ] {
+            assert_eq!(
+                find(Surface::Both, "OPTIONS", path),
+                Err(NoRoute::OtherMethods(there.to_owned())),
+                "{path}"
+            );
+            assert_eq!(find(Surface::Data, "POST", path), Err(NoRoute::Nothing));
+        }
+        assert!(find(Surface::Both, "HEAD", "/deal").is_ok());
+        assert!(find(Surface::Both, "HEAD", "/nothing").is_err());
     }
 
     #[test]

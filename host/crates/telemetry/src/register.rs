@@ -31,6 +31,7 @@ macro_rules! metrics {
         }
     };
 }
+
 pub(super) use metrics;
 
 /// Declares sets of labels.
@@ -47,6 +48,7 @@ macro_rules! labels {
         )+
     };
 }
+
 pub(super) use labels;
 
 labels! {

@@ -67,6 +67,7 @@ macro_rules! of_either {
         }
     };
 }
+
 pub(crate) use of_either;
 
 impl Guest {

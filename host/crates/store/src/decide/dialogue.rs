@@ -36,6 +36,7 @@ macro_rules! touch {
         }
     };
 }
+
 pub(super) use touch;
 
 #[derive(Debug, Default)]

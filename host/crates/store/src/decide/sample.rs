@@ -11,9 +11,10 @@ use super::{ConversationRecord, TicketRecord, all};
 use super::{DealRecord, MessageRecord};
 use crate::change::RowChange;
 use crate::{
-    ByPartner, Channel, CreatedDeal, DealCreated, DealPatch, DealPatched, Elapse, Event, Lease,
-    NewDeal, NewEvent, NewMessage, Notification, NotificationDetails, Notified, SendOutcome,
-    SendSettlement, StoredAnswer, TicketPatch, TicketPatched, Write, WriteOutcome,
+    ByPartner, Channel, CreatedDeal, DealCreated, DealPatch, DealPatched, Elapse, Event,
+    IdempotencyClaim, IdempotencyKey, Lease, NewDeal, NewEvent, NewMessage, Notification,
+    NotificationDetails, Notified, SendOutcome, SendSettlement, StoredAnswer, TicketPatch,
+    TicketPatched, Write, WriteOutcome,
 };
 use leadhost_domain::channel::{Category, ChannelError};
 use leadhost_domain::contact;
@@ -32,6 +33,7 @@ pub const NOW: Micros = Micros(1_750_000_000_000_000);
 pub fn time(seconds: i64) -> Micros {
     NOW.plus_seconds(seconds)
 }
+
 pub fn working_set() -> WorkingSet {
     WorkingSet {
         now: NOW,
@@ -52,6 +54,7 @@ pub fn channel() -> Channel {
         idle_after: Duration::from_hours(30 * 24),
     }
 }
+
 pub fn phone(e164: &str) -> Phone {
     Phone {
         raw: e164.to_owned(),
@@ -207,11 +210,26 @@ pub fn saved(set: &mut WorkingSet) {
     dialogue.changed_messages.clear();
     dialogue.changed_tickets.clear();
 }
+
 pub fn by() -> ByPartner {
     ByPartner {
         workspace: channel().workspace,
         partner: PartnerId(uuid::Uuid::from_u128(2)),
         key: KeyId(uuid::Uuid::from_u128(3)),
+    }
+}
+
+/// Returns the claim of the idempotency key `k-1` for a request with this fingerprint.
+pub fn claim(route: &str, fingerprint: &str) -> IdempotencyClaim {
+    IdempotencyClaim {
+        key: IdempotencyKey {
+            workspace: by().workspace,
+            partner: by().partner,
+            route: route.to_owned(),
+            key: "k-1".to_owned(),
+        },
+        fingerprint: fingerprint.to_owned(),
+        retention: Duration::from_hours(72),
     }
 }
 
@@ -274,9 +292,11 @@ pub const OLGA: &str = "olga@example.com";
 pub fn owner() -> OwnerId {
     OwnerId(uuid::Uuid::from_u128(4))
 }
+
 pub fn product() -> ProductId {
     ProductId(uuid::Uuid::from_u128(5))
 }
+
 pub fn wish(deal: DealId) -> DealPatch {
     DealPatch {
         by: by(),
@@ -287,6 +307,7 @@ pub fn wish(deal: DealId) -> DealPatch {
         owner_email: None,
     }
 }
+
 pub fn change(set: &mut WorkingSet, patch: DealPatch) -> DealPatched {
     match decide(set, Write::PatchDeal(Box::new(patch))) {
         WriteOutcome::DealPatched(patched) => patched,
@@ -313,6 +334,7 @@ pub fn conversation_about(
     saved(set);
     message(set, message_id).conversation
 }
+
 pub fn conversation_by_id(set: &WorkingSet, id: ConversationId) -> &ConversationRecord {
     &set.dialogue.conversations[&id]
 }
@@ -328,12 +350,14 @@ pub fn elapse(set: &mut WorkingSet, conversation: ConversationId) -> bool {
         other => panic!("no time passed: {other:?}"),
     }
 }
+
 pub fn ticket(set: &WorkingSet) -> (TicketId, &TicketRecord) {
     let tickets = &set.dialogue.tickets;
     assert_eq!(tickets.len(), 1, "{tickets:?}");
     let (id, ticket) = tickets.iter().next().expect("one");
     (*id, ticket)
 }
+
 pub fn ticket_wish(ticket: TicketId) -> TicketPatch {
     TicketPatch {
         workspace: channel().workspace,
@@ -342,6 +366,7 @@ pub fn ticket_wish(ticket: TicketId) -> TicketPatch {
         owner_email: None,
     }
 }
+
 pub fn patch_ticket(set: &mut WorkingSet, patch: TicketPatch) -> TicketPatched {
     match decide(set, Write::PatchTicket(Box::new(patch))) {
         WriteOutcome::TicketPatched(patched) => patched,

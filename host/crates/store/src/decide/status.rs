@@ -146,7 +146,9 @@ fn unknown(
 #[cfg(test)]
 mod tests {
     use super::super::event;
-    use super::super::sample::{self, accepted, error, notification, notify, time, working_set};
+    use super::super::sample::{
+        self, accepted, channel, error, notification, notify, time, working_set,
+    };
     use super::*;
     use crate::SendOutcome;
     use leadhost_domain::limits;
@@ -290,5 +292,35 @@ mod tests {
         let ids = &sample::message(set, id).metadata.external_ids;
         assert_eq!(ids.len(), limits::EXTERNAL_IDS_PER_MESSAGE);
         assert_eq!(set.dialogue.references.len(), ids.len());
+    }
+
+    #[test]
+    fn statuses_of_incoming_messages_are_ignored() {
+        let set = &mut working_set();
+        let inbound = crate::NewInboundMessage {
+            external_id: "in1".to_owned(),
+            sender_id: "5511987654321".to_owned(),
+            name: None,
+            phone: None,
+            contact_keys: contact::channel_keys("whatsapp", "5511987654321"),
+            kind: "text",
+            channel_type: None,
+            content: None,
+            at: time(0),
+            reply_to: None,
+            attributes: Default::default(),
+        };
+        let new = crate::NewEvent {
+            channel: channel(),
+            event: crate::Event::Inbound(Box::new(inbound)),
+            further_keys: Vec::new(),
+        };
+        assert_eq!(event::decide(set, &new, None).status, ItemStatus::Converted);
+        let read = MessageProgress {
+            read_at: Some(time(2)),
+            ..MessageProgress::default()
+        };
+        let item = event::decide(set, &sample::status("in1", None, read, 2), None);
+        assert_eq!(item.status, ItemStatus::Ignored);
     }
 }

@@ -168,6 +168,7 @@ mod tests {
     use super::*;
     use crate::DealPatch;
     use leadhost_domain::deal::DealStage;
+    use leadhost_domain::id::WorkspaceId;
 
     const CHANGED: TicketPatched = TicketPatched::Done { changed: true };
     const UNCHANGED: TicketPatched = TicketPatched::Done { changed: false };
@@ -237,12 +238,63 @@ mod tests {
     }
 
     #[test]
-    fn a_patch_without_changes_leaves_no_trace() {
+    fn a_timeout_hands_nothing_over_if_the_notification_forbade_it() {
+        let set = &mut working_set();
+        let deal = stored_deal(set);
+        let mut quiet = notification();
+        quiet.details.transfer = false;
+        let conversation_id = conversation_about(set, deal, quiet);
+        set.now = time(86_400);
+        assert!(elapse(set, conversation_id));
+        assert!(set.dialogue.tickets.is_empty());
+        assert_eq!(
+            conversation_by_id(set, conversation_id).transferred_at,
+            None
+        );
+        assert!(
+            conversation_by_id(set, conversation_id)
+                .no_response_at
+                .is_some()
+        );
+    }
+
+    #[test]
+    fn a_ticket_is_claimed_and_released() {
+        let set = &mut working_set();
+        let (_, id) = handed(set);
+        assert_eq!(to_owner(set, id, Some(OLGA)), CHANGED);
+        assert_eq!(ticket(set).1.owner, Some(owner()));
+        assert_eq!(to_owner(set, id, Some(OLGA)), UNCHANGED);
+        assert_eq!(to_owner(set, id, None), CHANGED);
+        assert_eq!(ticket(set).1.owner, None);
+        assert_eq!(set.dialogue.changed_tickets, [id]);
+    }
+
+    #[test]
+    fn a_patch_without_changes_or_with_unknown_names_leaves_no_trace() {
         let set = &mut working_set();
         let (_, id) = handed(set);
         assert_eq!(patch_ticket(set, ticket_wish(id)), UNCHANGED);
         assert_eq!(to_status(set, id, TicketStatus::Open), UNCHANGED);
         assert_eq!(to_owner(set, id, None), UNCHANGED);
+        let wrong = TicketPatch {
+            status: Some(TicketStatus::Resolved),
+            owner_email: Some(Some("nobody@example.com".to_owned())),
+            ..ticket_wish(id)
+        };
+        assert_eq!(patch_ticket(set, wrong), TicketPatched::NoOwner);
+        let workspace = WorkspaceId(uuid::Uuid::from_u128(9));
+        let elsewhere = TicketPatch {
+            workspace,
+            status: Some(TicketStatus::Resolved),
+            ..ticket_wish(id)
+        };
+        assert_eq!(patch_ticket(set, elsewhere), TicketPatched::NoTicket);
+        let unknown = TicketId::new(set.now);
+        assert_eq!(
+            to_status(set, unknown, TicketStatus::Open),
+            TicketPatched::NoTicket
+        );
         assert_eq!(ticket(set).1.status, TicketStatus::Open);
         assert!(set.dialogue.changed_tickets.is_empty());
     }
@@ -264,6 +316,24 @@ mod tests {
     }
 
     #[test]
+    fn a_resolved_ticket_ends_its_conversation() {
+        let set = &mut working_set();
+        let (conversation_id, id) = handed(set);
+        assert_eq!(to_status(set, id, TicketStatus::Resolved), CHANGED);
+        assert_eq!(ticket(set).1.resolved_at, Some(set.now));
+        assert_eq!(
+            conversation_by_id(set, conversation_id).closed_at,
+            Some(set.now)
+        );
+        assert_eq!(set.dialogue.changed_conversations, [conversation_id]);
+        assert!(set.dialogue.live_tickets.is_empty());
+        assert_eq!(to_status(set, id, TicketStatus::Resolved), UNCHANGED);
+        // The next message begins a new one.
+        let next = notify(set, notification());
+        assert_ne!(message(set, next).conversation, conversation_id);
+    }
+
+    #[test]
     fn a_resolved_ticket_is_reopened_and_its_conversation_is_not() {
         let set = &mut working_set();
         let (conversation_id, id) = handed(set);
@@ -273,5 +343,36 @@ mod tests {
         assert_eq!(set.dialogue.live_tickets.get(&conversation_id), Some(&id));
         assert!(conversation_by_id(set, conversation_id).closed_at.is_some());
         assert_eq!(set.dialogue.changed_tickets, [id]);
+    }
+
+    #[test]
+    fn a_replaced_ticket_stays_resolved() {
+        let set = &mut working_set();
+        let deal = stored_deal(set);
+        let stage = |set: &mut WorkingSet, stage| {
+            let stage = Some(stage);
+            change(
+                set,
+                DealPatch {
+                    stage,
+                    ..wish(deal)
+                },
+            )
+        };
+        stage(set, DealStage::Transferred);
+        let (first, _) = ticket(set);
+        to_status(set, first, TicketStatus::Resolved);
+        stage(set, DealStage::InService);
+        stage(set, DealStage::Transferred);
+        let second = set.dialogue.live_deal_tickets[&deal];
+        assert_ne!(first, second);
+        for status in [TicketStatus::Open, TicketStatus::Answered] {
+            assert_eq!(to_status(set, first, status), TicketPatched::Superseded);
+        }
+        // Its owner may still change, and so may the other ticket.
+        assert_eq!(to_owner(set, first, Some(OLGA)), CHANGED);
+        assert_eq!(to_status(set, second, TicketStatus::Resolved), CHANGED);
+        assert_eq!(to_status(set, first, TicketStatus::Open), CHANGED);
+        assert_eq!(set.dialogue.live_deal_tickets[&deal], first);
     }
 }

@@ -86,6 +86,7 @@ macro_rules! read {
     (@field $row:ident $field:ident: $column:literal) => { $row.get($column)? };
     (@field $row:ident $field:ident = $value:expr) => { $value };
 }
+
 pub(crate) use read;
 
 /// Reads columns of a row into a tuple, `cells!("id", "status")`.
@@ -94,6 +95,7 @@ macro_rules! cells {
         |row: &$crate::sql::SqlRow<'_>| Ok(($(row.get($column)?,)+))
     };
 }
+
 pub(crate) use cells;
 
 /// Implements [`FromRow`] for structs as [`read!`](read) reads them.
@@ -107,6 +109,7 @@ macro_rules! from_row {
         })+
     };
 }
+
 pub(crate) use from_row;
 
 /// Returns the error for a column that holds a value that it cannot hold.

@@ -315,6 +315,7 @@ macro_rules! reading {
         $crate::sql::made(|| format!($text, columns = $crate::schema::$table.read($alias, &[])))
     };
 }
+
 pub(crate) use reading;
 
 pub const WORKSPACE: &str = "workspace_id";

@@ -77,6 +77,7 @@ macro_rules! statements {
         pub const SQL: &[&$crate::sql::Sql] = &[$(&$name),+];
     };
 }
+
 pub(crate) use statements;
 
 impl Sql {

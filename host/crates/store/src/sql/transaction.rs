@@ -41,6 +41,7 @@ macro_rules! steps {
         move |$tx| Box::pin(async move { $steps })
     };
 }
+
 pub(crate) use steps;
 
 /// A row that is being read. Columns are read by name.

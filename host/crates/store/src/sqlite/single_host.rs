@@ -64,9 +64,11 @@ impl SingleHost {
     fn state(&self) -> MutexGuard<'_, CoordinationState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
     pub fn announcements(&self) -> broadcast::Receiver<Announcement> {
         self.announced.subscribe()
     }
+
     pub fn announce(&self, what: Announcement) {
         // There may be no receiver.
         let _ = self.announced.send(what);
@@ -93,12 +95,14 @@ impl SingleHost {
             None => state.hosts.push(seen),
         }
     }
+
     pub fn leave(&self, host: HostId) {
         let mut state = self.state();
         state.hosts.retain(|one| one.id != host);
         state.jobs.retain(|_, held| held.by != host);
         state.proposals.retain(|_, held| held.by != host);
     }
+
     pub fn hosts(&self, now: Micros) -> Vec<SeenHost> {
         let mut hosts = self.state().hosts.clone();
         for host in &mut hosts {
@@ -139,6 +143,7 @@ impl SingleHost {
         state.proposals.insert(name.to_owned(), held);
         Some(proposal)
     }
+
     pub fn proposals(&self, now: Micros) -> Vec<Proposal> {
         let state = self.state();
         let mut proposals: Vec<Proposal> = state
@@ -182,6 +187,7 @@ impl SingleHost {
         state.jobs.insert(job.to_owned(), held);
         Some(fence)
     }
+
     pub fn leave_job(&self, job: &str, by: HostId) {
         let mut state = self.state();
         if state.jobs.get(job).is_some_and(|held| held.by == by) {

@@ -173,6 +173,7 @@ pub fn refused(error: ApplyError) -> ApiError {
         ApplyError::Store(error) => error.into(),
     }
 }
+
 /// The lists of a workspace file. Their entries are described for operators, with the file.
 fn file() -> Value {
     let entries = |description: &str| {

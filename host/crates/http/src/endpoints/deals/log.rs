@@ -125,6 +125,44 @@ mod tests {
     }
 
     #[test]
+    fn the_answer_names_the_note_its_deal_and_its_time() {
+        let created = CreatedDealLog {
+            id: DealLogId::new(Micros(1)),
+            deal: DealId::new(Micros(2)),
+            created_at: Micros(3),
+        };
+        let answer = answer(&created);
+        assert_eq!((answer.status, answer.headers.len()), (201, 0));
+        let body: Value = serde_json::from_str(&answer.body).expect("JSON");
+        let expect =
+            json!({"id": created.id, "dealId": created.deal, "createdAt": created.created_at});
+        assert_eq!(body, expect);
+    }
+
+    #[test]
+    fn a_note_needs_a_type_and_a_subject() {
+        check(json!({"type": "success", "subject": "Fee"}), &[]);
+        check(
+            json!({"type": "success", "subject": "Fee", "description": "",
+                "metadata": {"salesPrice": "1"}, "unknown": 1}),
+            &[],
+        );
+        check(
+            json!({}),
+            &[("invalid_type", "type"), ("invalid_type", "subject")],
+        );
+        check(
+            json!({"type": " ", "subject": "x".repeat(256), "description": null, "metadata": []}),
+            &[
+                ("too_small", "type"),
+                ("too_big", "subject"),
+                ("invalid_type", "description"),
+                ("invalid_type", "metadata"),
+            ],
+        );
+    }
+
+    #[test]
     fn metadata_is_bounded_by_its_bytes() {
         let with = |count: usize| json!({"type": "success", "subject": "Fee", "metadata": {"a": "é".repeat(count)}});
         // Eight bytes are the object's own.

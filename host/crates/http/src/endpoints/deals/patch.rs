@@ -141,3 +141,65 @@ fn agree(node: &Node<'_>, status: DealStatus, stage: DealStage) {
         ..Issue::not_one_of(stage, options, path)
     });
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn check(body: Value, expect: &[(&str, &str)]) {
+        zod::assert_issues(&body, read, expect);
+    }
+
+    #[test]
+    fn each_field_is_read_alone_and_with_the_others() {
+        for body in [
+            json!({"status": "won"}),
+            json!({"stageCode": "negotiating"}),
+            json!({"propertyExternalId": "AP-1"}),
+            json!({"productExternalId": "AP-1"}),
+            json!({"ownerEmail": "Rui@Example.com"}),
+            json!({"ownerEmail": null}),
+            json!({"status": "closed", "stageCode": "closed_lost", "ownerEmail": "rui@example.com",
+                "propertyExternalId": "AP-1"}),
+        ] {
+            check(body, &[]);
+        }
+        let body = json!({"ownerEmail": "Rui@Example.com", "productExternalId": " AP-1 "});
+        let (wanted, _) = zod::read(&body, read);
+        let wanted = wanted.expect("it is right");
+        assert_eq!(wanted.owner, Some(Some("rui@example.com".to_owned())));
+        assert_eq!(wanted.property.as_deref(), Some("AP-1"));
+    }
+
+    #[test]
+    fn every_mistake_becomes_an_issue() {
+        check(json!({}), &[("invalid_union", "")]);
+        check(json!([]), &[("invalid_type", "")]);
+        check(json!({"Status": "won"}), &[("unrecognized_keys", "")]);
+        check(
+            json!({"status": "Won", "stageCode": null, "propertyExternalId": 7, "ownerEmail": "rui",
+                "stage": "x"}),
+            &[
+                ("unrecognized_keys", ""),
+                ("invalid_enum_value", "status"),
+                ("invalid_type", "stageCode"),
+                ("invalid_type", "propertyExternalId"),
+                ("invalid_string", "ownerEmail"),
+            ],
+        );
+        check(
+            json!({"propertyExternalId": "a", "productExternalId": "a"}),
+            &[("invalid_union", "")],
+        );
+        check(
+            json!({"propertyExternalId": " "}),
+            &[("too_small", "propertyExternalId")],
+        );
+        check(
+            json!({"status": "won", "stageCode": "closed_lost"}),
+            &[("invalid_enum_value", "stageCode")],
+        );
+    }
+}

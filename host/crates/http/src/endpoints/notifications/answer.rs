@@ -62,3 +62,50 @@ fn failure(code: ErrorCode, text: &str) -> (StatusCode, Value) {
     let error = ApiError::coded(code, text);
     (error.outside().0, error.body(Family::Notification))
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use leadhost_domain::error_code::ErrorCode;
+    use leadhost_domain::id::MessageId;
+    use leadhost_domain::time::Micros;
+
+    #[test]
+    fn an_answer_is_stored_as_it_is_sent() {
+        let (conversation, message) = (ConversationId::new(Micros(0)), MessageId::new(Micros(0)));
+        let taken = stored(&NotificationResult::from_state(
+            conversation,
+            message,
+            MessageState::Delivered,
+        ));
+        assert_eq!(taken.status, 200);
+        assert_eq!(
+            taken.headers,
+            [
+                ("x-message-id".to_owned(), message.to_string()),
+                ("x-message-status".to_owned(), "delivered".to_owned()),
+            ]
+        );
+        let body: serde_json::Value = serde_json::from_str(&taken.body).expect("JSON");
+        assert_eq!(
+            body,
+            json!({"success": true, "conversationId": conversation.to_string()})
+        );
+        let failed = stored(&NotificationResult::from_state(
+            conversation,
+            message,
+            MessageState::Failed,
+        ));
+        assert_eq!(failed.status, 400);
+        let body: serde_json::Value = serde_json::from_str(&failed.body).expect("JSON");
+        assert_eq!(body["success"], false);
+        assert_eq!(body["statusCode"], 400);
+        let unknown = stored(&NotificationResult::Template(
+            ErrorCode::TemplateNotFound,
+            "Template 'x' not found".to_owned(),
+        ));
+        assert_eq!((unknown.status, unknown.headers.len()), (500, 0));
+    }
+}

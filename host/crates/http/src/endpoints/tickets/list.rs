@@ -124,3 +124,67 @@ fn filter(query: &Query<'_>, workspace: WorkspaceId) -> ApiResult<TicketFilter> 
         ..filter
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use leadhost_domain::time::Micros;
+
+    #[test]
+    fn words_and_bounds_are_read_or_refused() {
+        let check = |query: &str, expect: Option<(Option<TicketStatus>, u32)>| {
+            let found = filter(&Query::parse(query), WorkspaceId::new(Micros(1)));
+            let found = found.ok().map(|filter| (filter.status, filter.limit));
+            assert_eq!(found, expect, "{query}");
+        };
+        check("", Some((None, 20)));
+        check("cursor=&limit=", Some((None, 20)));
+        check("status=open&limit=0", Some((Some(TicketStatus::Open), 1)));
+        check(
+            "status=resolved&limit=101",
+            Some((Some(TicketStatus::Resolved), 100)),
+        );
+        for wrong in [
+            "status=",
+            "status=Open",
+            "status=closed",
+            "limit=ten",
+            "limit=null",
+            "cursor=null",
+        ] {
+            check(wrong, None);
+        }
+    }
+
+    #[test]
+    fn a_cursor_holds_its_status_and_belongs_to_its_list() {
+        let workspace = WorkspaceId::new(Micros(1));
+        let cursor = |list: u8, status: &str, workspace: WorkspaceId| {
+            let cursor = ListCursor {
+                workspace,
+                list,
+                before: uuid::Uuid::from_u128(7),
+                filter: status.to_owned(),
+            };
+            cursor.encode()
+        };
+        let check = |query: String, expect: Option<Option<TicketStatus>>| {
+            let found = filter(&Query::parse(&query), workspace);
+            assert_eq!(found.ok().map(|filter| filter.status), expect, "{query}");
+        };
+        let open = cursor(LIST, "open", workspace);
+        check(format!("cursor={open}"), Some(Some(TicketStatus::Open)));
+        check(
+            format!("cursor={open}&status=open"),
+            Some(Some(TicketStatus::Open)),
+        );
+        check(format!("cursor={open}&status=resolved"), None);
+        let all = cursor(LIST, "", workspace);
+        check(format!("cursor={all}"), Some(None));
+        check(format!("cursor={all}&status=open"), None);
+        check(format!("cursor={}", cursor(LIST + 1, "", workspace)), None);
+        check(format!("cursor={}", cursor(LIST, "lost", workspace)), None);
+        let foreign = cursor(LIST, "", WorkspaceId::new(Micros(2)));
+        check(format!("cursor={foreign}"), None);
+    }
+}

@@ -100,3 +100,59 @@ pub(super) fn read(body: Node<'_>) -> Option<TicketPatchBody> {
     });
     Some(TicketPatchBody { status, owner })
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn wanted(body: &Value) -> TicketPatchBody {
+        let (wanted, issues) = zod::read(body, read);
+        assert!(issues.is_empty(), "{body}");
+        wanted.expect("it is right")
+    }
+
+    #[test]
+    fn null_releases_a_ticket_and_omitted_fields_stay() {
+        let body = json!({"status": "answered", "ownerEmail": "Nilda@Example.com"});
+        let both = wanted(&body);
+        assert_eq!(both.status, Some(TicketStatus::Answered));
+        assert_eq!(both.owner, Some(Some("nilda@example.com".to_owned())));
+        let free = wanted(&json!({"ownerEmail": null}));
+        assert_eq!((free.status, free.owner), (None, Some(None)));
+        assert_eq!(wanted(&json!({"status": "open"})).owner, None);
+    }
+
+    #[test]
+    fn every_mistake_becomes_an_issue() {
+        let check = |body: Value, expect: &[(&str, &str)]| {
+            let (_, issues) = zod::read(&body, read);
+            let found = serde_json::to_value(&issues).expect("JSON");
+            let found: Vec<_> = found.as_array().expect("a list").iter().collect();
+            let found: Vec<_> = found
+                .iter()
+                .map(|issue| {
+                    let path = issue["path"][0].as_str().unwrap_or_default();
+                    (issue["code"].as_str().expect("a code"), path)
+                })
+                .collect();
+            assert_eq!(found, expect, "{body}");
+        };
+        check(json!({}), &[("invalid_union", "")]);
+        check(json!("open"), &[("invalid_type", "")]);
+        check(json!({"owner": "x"}), &[("unrecognized_keys", "")]);
+        check(
+            json!({"status": null, "ownerEmail": "nobody", "note": 1}),
+            &[
+                ("unrecognized_keys", ""),
+                ("invalid_type", "status"),
+                ("invalid_string", "ownerEmail"),
+            ],
+        );
+        check(
+            json!({"status": "closed"}),
+            &[("invalid_enum_value", "status")],
+        );
+    }
+}

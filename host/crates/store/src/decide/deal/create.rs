@@ -204,6 +204,34 @@ mod tests {
     }
 
     #[test]
+    fn a_new_deal_belongs_to_its_partner_and_is_open() {
+        let set = &mut working_set();
+        set.first_agents.insert(by().workspace, channel().agent);
+        let new = NewDeal {
+            external_id: Some("crm-7".to_owned()),
+            props: [("source".to_owned(), json!("crm"))].into_iter().collect(),
+            ..new_deal()
+        };
+        let id = new.id;
+        let body = done(make(set, new));
+        assert_eq!(body, json!({"id": id, "begun": null}));
+        let made = deal(set, id);
+        assert_eq!(
+            (made.status, made.stage),
+            (DealStatus::Open, DealStage::FIRST)
+        );
+        assert_eq!(made.partner, Some(by().partner));
+        assert_eq!(made.agent, Some(channel().agent));
+        assert_eq!(made.external_id.as_deref(), Some("crm-7"));
+        assert_eq!(made.props["source"], json!("crm"));
+        let contact = &set.contacts[&made.person];
+        assert_eq!(contact.name.as_deref(), Some("Rita"));
+        assert_eq!(set.changed_deals, [id]);
+        assert_eq!(set.new_history.len(), 1);
+        assert!(set.dialogue.conversations.is_empty());
+    }
+
+    #[test]
     fn a_deal_with_a_message_begins_a_conversation_that_the_worker_sends() {
         let set = &mut working_set();
         let mut new = with_message();
@@ -226,6 +254,23 @@ mod tests {
             begun: Some((message(set, sent).conversation, sent)),
         };
         assert_eq!(answer, deal_answer(&created));
+    }
+
+    #[test]
+    fn a_product_is_named_by_one_of_its_names_or_by_both() {
+        let set = &mut working_set();
+        stored_deal(set);
+        for (id, external_id) in [
+            (Some(product()), None),
+            (None, Some("P-1")),
+            (Some(product()), Some("P-1")),
+        ] {
+            let new = for_product(id, external_id);
+            let made = new.id;
+            done(make(set, new));
+            assert_eq!(deal(set, made).product, Some(product()));
+            assert!(deal(set, made).props.is_empty());
+        }
     }
 
     #[test]
@@ -261,5 +306,54 @@ mod tests {
             assert_eq!(named("productExternalId"), external_id.map(|id| json!(id)));
             saved(set);
         }
+    }
+
+    #[test]
+    fn a_contact_who_opted_out_gets_a_deal_and_no_message() {
+        let set = &mut working_set();
+        let id = stored_deal(set);
+        let person = deal(set, id).person;
+        people::ban(set, person, NOW);
+        saved(set);
+        assert_eq!(make(set, with_message()), DealCreated::Banned);
+        assert!(set.changed_deals.is_empty());
+        let new = NewDeal {
+            id: DealId::new(NOW),
+            ..new_deal()
+        };
+        done(make(set, new));
+    }
+
+    #[test]
+    fn a_repeated_request_gets_the_same_answer_and_creates_nothing() {
+        let set = &mut working_set();
+        let claimed = |fingerprint| NewDeal {
+            id: DealId::new(NOW),
+            idempotency: Some(claim("create-deal", fingerprint)),
+            ..with_message()
+        };
+        let DealCreated::Done(first) = make(set, claimed("a")) else {
+            panic!("not made");
+        };
+        assert_eq!(make(set, claimed("a")), DealCreated::Replayed(first));
+        assert_eq!(make(set, claimed("b")), DealCreated::KeyReused);
+        assert_eq!((set.deals.len(), set.dialogue.sends.len()), (1, 1));
+        // On another route the same key is a different one.
+        let mut elsewhere = claimed("b");
+        elsewhere.idempotency = Some(claim("elsewhere", "b"));
+        assert!(matches!(make(set, elsewhere), DealCreated::Done(_)));
+    }
+
+    #[test]
+    fn a_refusal_is_not_kept_under_its_key() {
+        let set = &mut working_set();
+        let new = || NewDeal {
+            idempotency: Some(claim("create-deal", "a")),
+            ..for_product(None, Some("P-1"))
+        };
+        assert_eq!(make(set, new()), DealCreated::NoProduct);
+        let key = (by().workspace, "P-1".to_owned());
+        set.products.insert(key, product());
+        done(make(set, new()));
     }
 }

@@ -66,8 +66,8 @@ pub fn log(set: &mut WorkingSet, new: &NewDealLog) -> DealLogged {
 mod tests {
     use super::super::super::sample::*;
     use super::*;
-    use crate::{StoredAnswer, Write, WriteOutcome};
-    use leadhost_domain::id::{DealId, DealLogId};
+    use crate::{ByPartner, StoredAnswer, Write, WriteOutcome};
+    use leadhost_domain::id::{DealId, DealLogId, PartnerId};
 
     fn note(deal: DealId, subject: &str) -> NewDealLog {
         NewDealLog {
@@ -81,11 +81,16 @@ mod tests {
                 .into_iter()
                 .collect(),
             idempotency: None,
-            answer: |_| StoredAnswer {
-                status: 201,
-                headers: Vec::new(),
-                body: String::new(),
-            },
+            answer: note_answer,
+        }
+    }
+
+    /// An answer that contains its inputs, so that a test can compare them.
+    fn note_answer(created: &CreatedDealLog) -> StoredAnswer {
+        StoredAnswer {
+            status: 201,
+            headers: Vec::new(),
+            body: format!("{created:?}"),
         }
     }
 
@@ -96,6 +101,54 @@ mod tests {
         }
     }
 
+    fn shown(set: &WorkingSet, id: DealId) -> Vec<&str> {
+        let logs = deal(set, id).props[LOGS].as_array().expect("a list");
+        logs.iter()
+            .map(|log| log["subject"].as_str().expect("text"))
+            .collect()
+    }
+
+    #[test]
+    fn a_note_is_kept_whole_and_shown_in_part() {
+        let set = &mut working_set();
+        let id = stored_deal(set);
+        let new = note(id, "sold");
+        let note_id = new.id;
+        let DealLogged::Done(answer) = log(set, new) else {
+            panic!("not kept");
+        };
+        let created = CreatedDealLog {
+            id: note_id,
+            deal: id,
+            created_at: set.now,
+        };
+        assert_eq!(answer, note_answer(&created));
+        assert_eq!(
+            deal(set, id).props[LOGS],
+            json!([{
+                "id": note_id, "type": "success", "subject": "sold",
+                "metadata": {"salesPrice": "100.00"}, "createdAt": set.now
+            }])
+        );
+        assert_eq!(set.changed_deals, [id]);
+        assert_eq!(set.new_history.len(), 1);
+        let kept = &set.new_logs[0];
+        assert_eq!(kept.description.as_deref(), Some("all of it"));
+        assert_eq!((kept.id, kept.deal), (note_id, id));
+    }
+
+    #[test]
+    fn the_newest_five_are_shown_newest_first_and_all_are_kept() {
+        let set = &mut working_set();
+        let id = stored_deal(set);
+        for subject in ["1", "2", "3", "4", "5", "6"] {
+            log(set, note(id, subject));
+        }
+        assert_eq!(shown(set, id), ["6", "5", "4", "3", "2"]);
+        assert_eq!(set.new_logs.len(), 6);
+        assert_eq!(set.changed_deals, [id]);
+    }
+
     #[test]
     fn a_property_of_the_source_is_not_a_log_entry() {
         let set = &mut working_set();
@@ -104,7 +157,38 @@ mod tests {
         let theirs = json!([{"subject": "theirs"}]);
         deal.props.insert(LOGS.to_owned(), theirs);
         log(set, note(id, "ours"));
-        let logs = set.deals[&id].props[LOGS].as_array().expect("a list");
-        assert_eq!((logs.len(), &logs[0]["subject"]), (1, &json!("ours")));
+        assert_eq!(shown(set, id), ["ours"]);
+    }
+
+    #[test]
+    fn another_partners_deal_is_as_unknown_as_a_missing_one() {
+        let set = &mut working_set();
+        let id = stored_deal(set);
+        let other = uuid::Uuid::from_u128(9);
+        let partner = PartnerId(other);
+        let wrong = NewDealLog {
+            by: ByPartner { partner, ..by() },
+            ..note(id, "sold")
+        };
+        assert_eq!(log(set, wrong), DealLogged::NoDeal);
+        let wrong = note(DealId(other), "sold");
+        assert_eq!(log(set, wrong), DealLogged::NoDeal);
+        assert!(set.new_logs.is_empty() && set.changed_deals.is_empty());
+    }
+
+    #[test]
+    fn a_repeated_request_gets_the_same_answer_and_logs_nothing() {
+        let set = &mut working_set();
+        let id = stored_deal(set);
+        let claimed = |fingerprint| NewDealLog {
+            idempotency: Some(claim("log-deal", fingerprint)),
+            ..note(id, "sold")
+        };
+        let DealLogged::Done(first) = log(set, claimed("a")) else {
+            panic!("not kept");
+        };
+        assert_eq!(log(set, claimed("a")), DealLogged::Replayed(first));
+        assert_eq!(log(set, claimed("b")), DealLogged::KeyReused);
+        assert_eq!(set.new_logs.len(), 1);
     }
 }

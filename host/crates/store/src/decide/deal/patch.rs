@@ -110,7 +110,9 @@ fn appoint(set: &mut WorkingSet, conversation: Option<ConversationId>) {
 mod tests {
     use super::super::super::sample::*;
     use super::*;
+    use crate::{ByPartner, ChangedBy};
     use leadhost_domain::conversation;
+    use leadhost_domain::id::{PartnerId, WorkspaceId};
 
     const CHANGED: DealPatched = DealPatched::Done { changed: true };
     const UNCHANGED: DealPatched = DealPatched::Done { changed: false };
@@ -135,6 +137,54 @@ mod tests {
                 ..wish(deal)
             },
         )
+    }
+
+    #[test]
+    fn a_change_is_one_stamp_and_one_history_row_with_all_changed_fields() {
+        let set = &mut working_set();
+        let id = stored_deal(set);
+        let all = DealPatch {
+            status: Some(DealStatus::Won),
+            product: Some("P-1".to_owned()),
+            owner_email: Some(Some(OLGA.to_owned())),
+            ..wish(id)
+        };
+        assert_eq!(change(set, all), CHANGED);
+        let now = deal(set, id);
+        assert_eq!(
+            (now.status, now.stage),
+            (DealStatus::Won, DealStage::ClosedWon)
+        );
+        assert_eq!((now.product, now.owner), (Some(product()), Some(owner())));
+        assert_eq!(set.changed_deals, [id]);
+        let [row] = set.new_history.as_slice() else {
+            panic!("not one row: {:?}", set.new_history);
+        };
+        assert_eq!((row.workspace, row.deal), (by().workspace, id));
+        let by = ChangedBy::Partner {
+            partner_id: by().partner,
+            key_id: by().key,
+        };
+        assert_eq!(row.by, by);
+        let changes: Vec<_> = row
+            .changes
+            .iter()
+            .map(|change| (change.field.as_str(), &change.before, &change.after))
+            .collect();
+        let null = serde_json::Value::Null;
+        assert_eq!(
+            changes,
+            [
+                ("status", &json!("open"), &json!("won")),
+                (
+                    "stage_code",
+                    &json!("in_qualification"),
+                    &json!("closed_won")
+                ),
+                ("product_id", &null, &json!(product())),
+                ("owner_id", &null, &json!(owner())),
+            ]
+        );
     }
 
     #[test]
@@ -164,6 +214,17 @@ mod tests {
     }
 
     #[test]
+    fn two_changes_of_one_batch_are_one_stamp_and_two_history_rows() {
+        let set = &mut working_set();
+        let id = stored_deal(set);
+        assert_eq!(to_status(set, id, DealStatus::Lost), CHANGED);
+        assert_eq!(to_stage(set, id, DealStage::InService), CHANGED);
+        assert_eq!(to_status(set, id, DealStatus::Open), UNCHANGED);
+        assert_eq!(set.changed_deals, [id]);
+        assert_eq!(set.new_history.len(), 2);
+    }
+
+    #[test]
     fn a_patch_without_changes_leaves_no_trace() {
         let set = &mut working_set();
         let id = stored_deal(set);
@@ -182,6 +243,59 @@ mod tests {
         assert!(set.dialogue.changed_conversations.is_empty());
         assert!(deal(set, id).edited.is_empty());
         assert_eq!(conversation_by_id(set, conversation_id).closed_at, None);
+    }
+
+    #[test]
+    fn an_unknown_name_refuses_the_whole_patch() {
+        let set = &mut working_set();
+        let id = stored_deal(set);
+        let wish = || DealPatch {
+            status: Some(DealStatus::Won),
+            ..wish(id)
+        };
+        let product = Some("P-2".to_owned());
+        let owner_email = Some(Some("nobody@example.com".to_owned()));
+        let wrong = DealPatch { product, ..wish() };
+        assert_eq!(change(set, wrong), DealPatched::NoProduct);
+        let wrong = DealPatch {
+            owner_email,
+            ..wish()
+        };
+        assert_eq!(change(set, wrong), DealPatched::NoOwner);
+        assert_eq!(deal(set, id).status, DealStatus::Open);
+        assert!(set.changed_deals.is_empty() && set.new_history.is_empty());
+    }
+
+    #[test]
+    fn another_partners_deal_is_as_unknown_as_a_missing_one() {
+        let set = &mut working_set();
+        let id = stored_deal(set);
+        let other = uuid::Uuid::from_u128(9);
+        let partner = PartnerId(other);
+        let workspace = WorkspaceId(other);
+        let wish = || DealPatch {
+            status: Some(DealStatus::Won),
+            // The refusal does not reveal which names exist.
+            owner_email: Some(Some("nobody@example.com".to_owned())),
+            ..wish(id)
+        };
+        for wrong in [
+            DealPatch {
+                by: ByPartner { partner, ..by() },
+                ..wish()
+            },
+            DealPatch {
+                by: ByPartner { workspace, ..by() },
+                ..wish()
+            },
+            DealPatch {
+                deal: DealId(other),
+                ..wish()
+            },
+        ] {
+            assert_eq!(change(set, wrong), DealPatched::NoDeal);
+        }
+        assert!(set.changed_deals.is_empty());
     }
 
     #[test]
@@ -334,5 +448,17 @@ mod tests {
         to_stage(set, id, DealStage::Transferred);
         ticket(set);
         assert!(set.dialogue.changed_conversations.is_empty());
+    }
+
+    #[test]
+    fn a_transferred_deal_without_a_conversation_gets_a_ticket_too() {
+        let set = &mut working_set();
+        let id = stored_deal(set);
+        to_stage(set, id, DealStage::Transferred);
+        let (_, opened) = ticket(set);
+        assert_eq!((opened.conversation, opened.deal), (None, Some(id)));
+        to_stage(set, id, DealStage::InService);
+        to_stage(set, id, DealStage::Transferred);
+        assert_eq!(ticket(set).1.resolved_at, None);
     }
 }

@@ -128,10 +128,12 @@ pub async fn alone(tx: &mut Tx) -> Result<(), StoreError> {
     tx.run(&LOCK, &args! { number: APPLY_LOCK }).await?;
     Ok(())
 }
+
 pub async fn workspace(tx: &mut Tx, slug: &str) -> Result<Option<WorkspaceId>, StoreError> {
     tx.row(&WORKSPACE, &args! { slug }, |row| row.get("id"))
         .await
 }
+
 pub async fn new_workspace(
     tx: &mut Tx,
     id: WorkspaceId,
@@ -180,10 +182,12 @@ impl<'t> Declare<'t> {
         tx.name(&[workspace]).await?;
         Ok(Self { tx, workspace })
     }
+
     pub async fn partner(&mut self, name: &str) -> Result<Option<PartnerId>, StoreError> {
         let args = args! { workspace: self.workspace, name };
         self.tx.row(&PARTNER, &args, |row| row.get("id")).await
     }
+
     pub async fn new_partner(
         &mut self,
         id: PartnerId,
@@ -194,6 +198,7 @@ impl<'t> Declare<'t> {
         self.tx.run(&NEW_PARTNER, &args).await?;
         Ok(())
     }
+
     pub async fn agent(&mut self, name: &str) -> Result<Option<AgentId>, StoreError> {
         let args = args! { workspace: self.workspace, name };
         self.tx.row(&AGENT, &args, |row| row.get("id")).await
@@ -221,10 +226,12 @@ impl<'t> Declare<'t> {
         };
         self.tx.run(&CHANGE_AGENT, &args).await
     }
+
     pub async fn owner(&mut self, email: &str) -> Result<Option<OwnerId>, StoreError> {
         let args = args! { workspace: self.workspace, email };
         self.tx.row(&OWNER, &args, |row| row.get("id")).await
     }
+
     pub async fn new_owner(&mut self, id: OwnerId, owner: &PlannedOwner) -> Result<(), StoreError> {
         let args = args! {
             workspace: self.workspace,

@@ -132,10 +132,83 @@ mod tests {
     }
 
     #[test]
+    fn a_name_with_a_phone_or_an_email_is_enough() {
+        check(json!({"name": "Ana", "phoneNumber": "11 98765-4321"}), &[]);
+        check(json!({"name": "Ana", "email": "ana@example.com"}), &[]);
+        check(
+            json!({"name": "Ana", "email": "ana@example.com", "status": "won", "ownerEmail": null}),
+            &[("unrecognized_keys", "")],
+        );
+        check(json!({"name": "Ana"}), &[("invalid_union", "")]);
+        check(
+            json!({}),
+            &[("invalid_union", ""), ("invalid_type", "name")],
+        );
+    }
+
+    #[test]
+    fn a_template_needs_a_phone_and_an_instance() {
+        let whole = json!({"name": "Ana", "phoneNumber": "11 98765-4321", "instanceId": 1,
+            "messageTemplate": "welcome", "replacements": ["Ana"]});
+        check(whole, &[]);
+        check(
+            json!({"name": "Ana", "email": "ana@example.com", "messageTemplate": "welcome"}),
+            &[
+                ("invalid_type", "phoneNumber"),
+                ("invalid_type", "instanceId"),
+            ],
+        );
+        check(
+            json!({"name": "Ana", "phoneNumber": "1", "instanceId": 1, "template": {},
+                "messageTemplate": "welcome"}),
+            &[("invalid_union", "")],
+        );
+    }
+
+    #[test]
+    fn a_deal_has_the_details_that_a_notification_has() {
+        let body = json!({"name": "Ana", "email": "ana@example.com", "source": "fair",
+            "ignoreTransferToDeskIfUnanswered": true, "specialInstructions": "be brief"});
+        let (read, issues) = zod::read(&body, read);
+        assert!(issues.is_empty(), "{issues:?}");
+        let deal = read.and_then(|read| read.deal).expect("a deal");
+        let details = deal.details;
+        assert_eq!(details.name, "Ana");
+        assert_eq!(details.email.as_deref(), Some("ana@example.com"));
+        assert_eq!(details.source.as_deref(), Some("fair"));
+        assert!(!details.transfer);
+        assert_eq!(details.special_instructions.as_deref(), Some("be brief"));
+    }
+
+    #[test]
     fn replacements_need_a_template() {
         check(
             json!({"name": "Ana", "phoneNumber": "1", "replacements": ["Ana"]}),
             &[("invalid_type", "messageTemplate")],
+        );
+    }
+
+    #[test]
+    fn the_issues_of_all_fields_are_reported() {
+        check(
+            json!({"name": " ", "phoneNumber": null, "email": "ana", "productId": 7,
+                "productExternalId": "", "bypassProductCheck": "yes", "instanceId": 1.5,
+                "source": "x".repeat(256), "externalId": [], "conversionIdentifier": "a\0",
+                "ignoreTransferToDeskIfUnanswered": 1, "specialInstructions": {}}),
+            &[
+                ("too_small", "name"),
+                ("invalid_type", "phoneNumber"),
+                ("invalid_type", "instanceId"),
+                ("invalid_string", "email"),
+                ("invalid_type", "productId"),
+                ("too_small", "productExternalId"),
+                ("invalid_type", "bypassProductCheck"),
+                ("too_big", "source"),
+                ("invalid_type", "externalId"),
+                ("invalid_string", "conversionIdentifier"),
+                ("invalid_type", "ignoreTransferToDeskIfUnanswered"),
+                ("invalid_type", "specialInstructions"),
+            ],
         );
     }
 }

@@ -209,3 +209,37 @@ fn answer(created: &CreatedDeal) -> StoredAnswer {
         body: serde_json::to_string(&body).expect("ids are JSON"),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use leadhost_domain::id::MessageId;
+    use leadhost_domain::time::Micros;
+
+    #[test]
+    fn the_answer_names_the_deal_and_its_conversation() {
+        let id = DealId::new(Micros(0));
+        let answered = answer(&CreatedDeal { id, begun: None });
+        assert_eq!((answered.status, answered.headers.len()), (201, 0));
+        let body: Value = serde_json::from_str(&answered.body).expect("JSON");
+        assert_eq!(
+            body,
+            json!({"success": true, "dealId": id, "conversationId": null})
+        );
+
+        let begun = (ConversationId::new(Micros(1)), MessageId::new(Micros(2)));
+        let answered = answer(&CreatedDeal {
+            id,
+            begun: Some(begun),
+        });
+        let headers = [
+            ("x-message-id".to_owned(), begun.1.to_string()),
+            ("x-message-status".to_owned(), "waiting".to_owned()),
+        ];
+        assert_eq!(answered.headers, headers);
+        let body: Value = serde_json::from_str(&answered.body).expect("JSON");
+        assert_eq!(body["conversationId"], json!(begun.0));
+    }
+}
