@@ -341,17 +341,12 @@ async fn already_stored(pipeline: &Pipeline, origin: &str, name: &str, digest: &
 }
 
 fn for_good(error: &DeployError) -> bool {
-    !matches!(
-        error,
-        DeployError::Store(_)
-            | DeployError::Fleet(_)
-            | DeployError::Rollout(_)
-            | DeployError::Load(
-                LoadError::Host(_)
-                    | LoadError::Compiler(_)
-                    | LoadError::CompileTimeout { .. }
-                    | LoadError::TrialTimeout { .. }
-                    | LoadError::Busy { .. }
-            )
-    )
+    match error {
+        DeployError::Store(_) | DeployError::Fleet(_) | DeployError::Rollout(_) => false,
+        DeployError::Load(LoadError::CompileTimeout { .. } | LoadError::TrialTimeout { .. }) => {
+            false
+        }
+        DeployError::Load(error) => !error.is_temporary(),
+        _ => true,
+    }
 }
