@@ -134,7 +134,6 @@ clauses! {
             failed_work_of_a_plugin_is_claimed_for_another_digest_only;
         parts:
             a_large_conversion_waits_until_its_last_part_is_there,
-            a_deal_of_any_part_takes_its_conversation,
             a_large_conversion_that_was_cut_off_is_finished_by_the_next,
             another_version_that_numbers_leads_differently_makes_none_twice,
             a_fetch_that_is_settled_between_two_parts_leaves_the_others_their_places,

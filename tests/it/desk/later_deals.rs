@@ -1,6 +1,6 @@
 //! A deal that is made after its conversation: the conversation belongs to it at once.
 
-use leadhost_tests::On;
+use leadhost_tests::{On, guests, until};
 use serde_json::{Value, json};
 
 use super::{Desk, E164, text};
@@ -9,6 +9,7 @@ leadhost_tests::on_every_store! {
     a_conversation_belongs_to_the_deal_that_a_partner_makes_after_it,
     a_conversation_belongs_to_the_deal_of_a_lead_that_comes_after_it,
     a_conversation_that_waits_for_people_gets_its_deal_with_its_ticket,
+    a_deal_of_a_large_delivery_takes_its_conversation,
 }
 
 /// Creates a deal for the contact. Returns its id.
@@ -84,4 +85,29 @@ async fn a_conversation_that_waits_for_people_gets_its_deal_with_its_ticket(on: 
     // A transfer finds it handed over.
     desk.transfer(&made).await;
     assert_eq!(desk.ticket().await["id"], ticket["id"]);
+}
+
+async fn a_deal_of_a_large_delivery_takes_its_conversation(on: On) {
+    let desk = Desk::new(on).await;
+    desk.host
+        .converter(guests::rust_component("converter-mapping"))
+        .await;
+    let portal = "[[connections]]\nname = \"portal\"\npartner = \"acme\"\nplugin = \"mapping\"\n\
+        config = { items = [\"leads[*]\"], fields = { externalId = \"id\", phones = \"phone\" } }\n";
+    let declared = desk.host.declare(&format!("{}{portal}", super::FILE)).await;
+    let conversation = desk.notify(json!({})).await;
+    let lead = |number: u32| json!({"id": number, "phone": format!("+55119876502{number:02}")});
+    let mut leads: Vec<_> = (0..60).map(lead).collect();
+    leads.push(json!({"id": 60, "phone": E164}));
+    let ask = desk.host.post(&declared.address("portal"));
+    let ask = ask.json(&json!({"leads": leads}));
+    assert_eq!(ask.send().await.expect(200).json()["status"], "queued");
+    let deal_id = until("the conversation has its deal", async || {
+        let row = desk.conversation(&conversation).await;
+        row["deal_id"].as_str().map(str::to_owned)
+    });
+    let deal_id = deal_id.await;
+    let deals = desk.host.rows(&desk.declared, "deals").await;
+    let made = deals.iter().find(|row| row["id"] == deal_id);
+    assert_eq!(made.expect("it is exported")["external_id"], "60");
 }

@@ -10,10 +10,9 @@ use leadhost_store::{
     Reconversion, Write, WriteOutcome,
 };
 use leadhost_tests::Json;
-use serde_json::json;
 
+use super::removal;
 use super::world::*;
-use super::{messages, removal};
 
 /// Leads of a large delivery.
 const LEADS: usize = 70;
@@ -107,17 +106,6 @@ pub async fn a_large_conversion_waits_until_its_last_part_is_there(world: &World
     assert_eq!(stored.items[LEADS].deal_id, stored.items[3].deal_id);
     assert_eq!(world.all(Entity::Deals).await.len(), LEADS);
     assert!(world.claim(10).await.is_empty());
-}
-
-pub async fn a_deal_of_any_part_takes_its_conversation(world: &World) {
-    let held = waiting(world).await;
-    let talk = messages::store(world, messages::urgent(world, messages::PHONE)).await;
-    let mut items = leads(world);
-    items.push(lead(with_phone(world.known_as("last"), messages::PHONE)));
-    commit_all(world, parts_of(&held, Mode::Retry, items)).await;
-    let made = world.detail(held.delivery.id).await.items[LEADS].deal_id;
-    let row = messages::conversation_row(world, talk.conversation).await;
-    assert_eq!(row["deal_id"], json!(made.expect("a deal")));
 }
 
 pub async fn a_large_conversion_that_was_cut_off_is_finished_by_the_next(world: &World) {
