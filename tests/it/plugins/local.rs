@@ -214,7 +214,10 @@ fn golden_cases_that_loop_end_together() {
     let base = CommandFolder::new();
     base.put_golden("golden");
     let file = base.put("loop.wasm", guests::looping());
-    let said = base.fail(1, &["plugin", "test", file, "--golden", "golden"]);
+    base.put("host.toml", b"[plugins]\ndeadline_ms = 200\n");
+    let limits = ["--service-config", "host.toml"];
+    let test = ["plugin", "test", file, "--golden", "golden"];
+    let said = base.fail(1, &[&test[..], &limits].concat());
     let three = "3 of 26 golden cases of golden fail; 23 after the slow ones were not run";
     assert!(said.contains(three), "{said}");
 }
