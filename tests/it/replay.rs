@@ -10,6 +10,7 @@ use leadhost_pipeline::replay::{self, ReplayError, ReplayOptions};
 use leadhost_pipeline::routing::CapturedLive;
 use leadhost_pipeline::verify::{self, CapturedDelivery};
 use leadhost_store::DeliveryOutcome;
+use leadhost_tests::components::component;
 use leadhost_tests::graph::{GraphDouble, GraphOptions};
 use leadhost_tests::guests::Variant;
 use leadhost_tests::{Declared, Host, On};
@@ -23,6 +24,7 @@ leadhost_tests::on_every_store! {
     a_version_that_asks_for_something_else_leaves_the_lead_as_it_is,
     leads_that_another_version_finds_in_a_kept_answer_are_created,
     a_fetched_lead_is_captured_with_its_answers_and_converted_outside_of_the_service,
+    a_deal_returns_to_its_person_and_no_contact_is_left_over,
 }
 
 /// A token of the senders that the double's answers contain too.
@@ -318,4 +320,57 @@ async fn a_fetched_lead_is_captured_with_its_answers_and_converted_outside_of_th
     let capture = verify::capture(pipeline, &live, Some(&serving), stored().await, 0);
     let capture = capture.await.expect("a store");
     assert!(capture.is_cut && capture.answers.is_empty());
+}
+
+async fn a_deal_returns_to_its_person_and_no_contact_is_left_over(on: On) {
+    let host = Host::working(on).await;
+    host.converter(component("plugins/converter-mapping.wasm"))
+        .await;
+    let connection = |phones: &str| {
+        format!(
+            r#"
+[[connections]]
+name = "site"
+partner = "acme"
+plugin = "mapping"
+config = {{ fields = {{ externalId = "id", name = "nome", phones = "{phones}", emails = "email" }}, attributes = "none" }}
+"#
+        )
+    };
+    let send = async |declared: &Declared, lead: Value| {
+        let ask = host.post(&declared.address("site")).json(&lead);
+        let answer = ask.send().await.expect(200);
+        host.delivery(&answer).await.summary.id
+    };
+    let rita = json!({"id": "1", "nome": "Rita", "fone": "(11) 90000-0001"});
+    let declared = host.declare(&connection("fone")).await;
+    send(&declared, rita).await;
+    // A configuration that loses phones makes a new contact of a known person.
+    host.declare(&connection("telefone")).await;
+    let again =
+        json!({"id": "2", "nome": "Rita", "fone": "(11) 90000-0001", "email": "rita@example.com"});
+    let delivery = send(&declared, again).await;
+    assert_eq!(host.rows(&declared, "contacts").await.len(), 2);
+
+    host.declare(&connection("fone")).await;
+    let options = ReplayOptions {
+        apply: true,
+        release: false,
+        ..ReplayOptions::default()
+    };
+    let replayed = replay::one(&host.app.pipeline, delivery, options).await;
+    let replayed = replayed.expect("it is replayed");
+    let merged = replayed.items[0].diff.iter();
+    let merged: Vec<_> = merged
+        .filter(|diff| diff.field == "contact.merged" && diff.applied)
+        .collect();
+    let contacts = host.rows(&declared, "contacts").await;
+    assert_eq!(contacts.len(), 1, "{contacts:?}");
+    assert_eq!(merged.len(), 1);
+    assert_eq!(merged[0].after, contacts[0]["id"]);
+    let deals = host.rows(&declared, "deals").await;
+    assert_eq!(deals.len(), 2);
+    for deal in deals {
+        assert_eq!(deal["person_id"], contacts[0]["id"]);
+    }
 }

@@ -226,7 +226,7 @@ impl Scenario {
 
     fn audited(&self) -> Result<(), Failure> {
         let terminal = &self.terminal;
-        terminal.chapter("Everything is in the audit");
+        terminal.chapter("The audit is whole");
         let export = terminal.saves("audit --export", "audit.ndjson")?;
         terminal.runs("audit --limit 100")?;
         terminal.claim(export.succeeded, "no row was changed or removed")

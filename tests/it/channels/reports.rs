@@ -11,6 +11,8 @@ leadhost_tests::on_every_store! {
     all_pages_end_at_the_bound_of_the_first_page,
     wrong_requests_are_refused_in_the_data_api_s_format,
     rows_leave_as_lines_too,
+    filters_hold_together_and_unknown_ones_are_ignored,
+    a_cursor_keeps_its_window_and_its_filters,
 }
 
 /// The channel reports that a message failed.
@@ -181,4 +183,73 @@ async fn rows_leave_as_lines_too(on: On) {
         "{:?}",
         answer.headers
     );
+}
+
+async fn filters_hold_together_and_unknown_ones_are_ignored(on: On) {
+    let (host, declared) = voice(on).await;
+    let some = [failed("m-1", "1"), failed("m-2", "1"), failed("m-3", "2")];
+    events(&host, &declared, &some).await.expect(200);
+    let agent = declared.instance("voice");
+    let check = async |query: &str, expect: usize| {
+        let found = rows(&host, &declared, &format!("{SINCE}&{query}")).await;
+        assert_eq!(found.len(), expect, "{query}");
+    };
+    check("error_code=1", 2).await;
+    check("error_code=1&external_id=m-2", 1).await;
+    check("error_code=2&external_id=m-2", 0).await;
+    check(&format!("agent_id={agent}"), 3).await;
+    check(&format!("agent_id={}", agent + 1), 0).await;
+    check("colour=red", 3).await;
+    // What a client leaves blank is not given.
+    check("deal_id=&error_code=2", 1).await;
+    for unmatched in [
+        "deal_id=7",
+        "conversation_id=x",
+        "conversation_id=018f0000-0000-7000-8000-000000000000",
+        "agent_id=voice",
+    ] {
+        check(unmatched, 0).await;
+    }
+}
+
+async fn a_cursor_keeps_its_window_and_its_filters(on: On) {
+    let (host, declared) = voice(on).await;
+    let some: Vec<_> = (0..6)
+        .map(|number| {
+            failed(
+                &format!("m-{number}"),
+                if number % 2 == 0 { "even" } else { "odd" },
+            )
+        })
+        .collect();
+    events(&host, &declared, &some).await.expect(200);
+    let first = format!("{SINCE}&limit=1&error_code=odd");
+    let page = report(&host, &declared, &first).await.expect(200).json();
+    let cursor = page["next_cursor"].as_str().expect("there is more");
+    let codes = |rows: &[Value]| -> Vec<String> {
+        rows.iter()
+            .map(|row| row["error_code"].as_str().unwrap_or("").to_owned())
+            .collect()
+    };
+    // Months later the window and its length are not checked again.
+    host.advance(60 * 24 * 3_600).await;
+    for more in ["", "&error_code=odd", "&updated_since=never", "&colour=red"] {
+        let found = rows(&host, &declared, &format!("cursor={cursor}{more}")).await;
+        assert_eq!(codes(&found), ["odd", "odd"], "{more}");
+    }
+    for other in ["&error_code=even", "&error_code=odd&agent_id=1"] {
+        let answer = report(&host, &declared, &format!("cursor={cursor}{other}"))
+            .await
+            .expect(400);
+        assert!(
+            answer.json()["error"]
+                .as_str()
+                .expect("words")
+                .contains("filters")
+        );
+    }
+    // The cursor belongs to the report only.
+    let ask = host.get(&format!("/v1/export/deals?cursor={cursor}"));
+    let key = format!("Bearer {}", declared.key("workspace"));
+    ask.header("authorization", &key).send().await.expect(400);
 }

@@ -1,6 +1,6 @@
 //! From the hand-over to the end of the conversation.
 
-use leadhost_tests::On;
+use leadhost_tests::{On, until};
 use serde_json::{Value, json};
 
 use super::{Desk, E164, text};
@@ -9,6 +9,7 @@ leadhost_tests::on_every_store! {
     an_unanswered_notification_is_handed_over_with_all_that_is_known,
     a_ticket_is_taken_answered_and_resolved_and_ends_its_conversation,
     a_resolved_ticket_is_not_reopened_beside_a_newer_one,
+    a_notification_that_excludes_the_hand_over_gets_no_ticket,
 }
 
 async fn an_unanswered_notification_is_handed_over_with_all_that_is_known(on: On) {
@@ -100,4 +101,21 @@ async fn a_resolved_ticket_is_not_reopened_beside_a_newer_one(on: On) {
     assert!(text(&refused["message"]).contains("work on that one"));
     let stays = desk.get(&format!("/tickets/{}", text(&first["id"]))).await;
     assert_eq!(stays["status"], "resolved");
+}
+
+async fn a_notification_that_excludes_the_hand_over_gets_no_ticket(on: On) {
+    let desk = Desk::new(on).await;
+    let more = json!({"ignoreTransferToDeskIfUnanswered": true});
+    let conversation = desk.notify(more).await;
+    desk.host.advance(7_201).await;
+    until("the conversation is unanswered", async || {
+        let now = desk.host.now();
+        let due = desk.host.store().conversations_due(now, 10).await;
+        due.expect("a store").is_empty().then_some(())
+    })
+    .await;
+    let row = desk.conversation(&conversation).await;
+    assert!(row["no_response_at"].is_string());
+    assert!(row["transferred_at"].is_null());
+    assert_eq!(desk.tickets("").await, Vec::<Value>::new());
 }

@@ -18,6 +18,7 @@ leadhost_tests::on_every_store! {
     a_template_that_does_not_fit_or_is_not_there_makes_no_deal,
     the_same_deal_twice_under_a_key_is_one,
     a_partner_that_hangs_up_has_its_deal,
+    a_notification_s_fields_count_for_the_first_message,
 }
 
 /// A seat with an instance `bot` on a sandbox with this configuration.
@@ -413,4 +414,29 @@ async fn a_partner_that_hangs_up_has_its_deal(on: On) {
         seat.find("email=ana@example.com").await.pop()
     })
     .await;
+}
+
+async fn a_notification_s_fields_count_for_the_first_message(on: On) {
+    let talk = Talk::new(on, json!({})).await;
+    let mut body = talk.body();
+    body["specialInstructions"] = json!("Seja breve. \u{202e}\u{1f3e1}");
+    body["ignoreTransferToDeskIfUnanswered"] = json!(true);
+    let answer = talk.seat.create(body).await.expect(201);
+    talk.delivered(&answer).await;
+    let id = text(&answer.json()["conversationId"]);
+    let conversation = talk.row("conversations", &id).await;
+    assert_eq!(
+        conversation["props"]["specialInstructions"],
+        "Seja breve. \u{202e}\u{1f3e1}"
+    );
+    talk.seat.host.advance(25 * 3_600).await;
+    let conversation = until("no answer came in time", async || {
+        talk.seat.host.app.pipeline.wake();
+        let conversation = talk.row("conversations", &id).await;
+        conversation["no_response_at"]
+            .is_string()
+            .then_some(conversation)
+    })
+    .await;
+    assert!(conversation["transferred_at"].is_null());
 }

@@ -1,12 +1,15 @@
 //! Faults between the service, its store and a messaging provider, with real
 //! processes and sockets: hosts die, or are frozen in the middle of a call and
-//! continue; the provider resets, hangs and answers nonsense;
+//! continue; adapters are swapped; the provider resets, hangs and answers nonsense;
 //! the database is unavailable. In every case: nothing acknowledged is lost, no
 //! message is sent twice, no forbidden message is sent, and every status and answer
 //! is stored where it belongs.
 
+mod adapter_swaps;
 mod database;
+mod frozen;
 mod killed;
+mod network_path;
 mod provider_failures;
 mod reconciliation;
 
@@ -51,18 +54,8 @@ impl Messaging {
     /// For this many hosts, with the provider's templates known.
     async fn new(on: On, hosts: usize) -> Self {
         let whatsapp = WhatsApp::start();
-        // Phones and the service have the same time.
-        let now = SystemClock.now().0 / 1_000_000;
-        whatsapp.set_time(u64::try_from(now).expect("a time after 1970"));
-        let hosts = Hosts::on(on)
-            .count(hosts)
-            .component(guests::rust_component(ADAPTER))
-            .workspace(WORKSPACE)
-            .workspace(&instance(FRONT, &whatsapp))
-            .flags(&FLAGS)
-            .apply()
-            .await;
-        let messaging = Self { hosts, whatsapp };
+        let instance = instance(FRONT, &whatsapp);
+        let messaging = Self::with(on, hosts, whatsapp, &instance).await;
         let host = messaging.hosts.start(0).await;
         until("the templates are listed", async || {
             let path = format!("/instances/{FRONT}/sync-templates");
@@ -73,6 +66,29 @@ impl Messaging {
         .await;
         assert!(host.stop());
         messaging
+    }
+
+    /// The provider is reached at this address, and its templates are not listed.
+    async fn reached_at(on: On, hosts: usize, whatsapp: WhatsApp, url: &str) -> Self {
+        let waba = format!(r#"wabaId = "{}", "#, whatsapp.options().waba_id);
+        let instance = instance(FRONT, &whatsapp);
+        let instance = instance.replace(&waba, "").replace(&whatsapp.url(), url);
+        Self::with(on, hosts, whatsapp, &instance).await
+    }
+
+    async fn with(on: On, hosts: usize, whatsapp: WhatsApp, instance: &str) -> Self {
+        // Phones and the service have the same time.
+        let now = SystemClock.now().0 / 1_000_000;
+        whatsapp.set_time(u64::try_from(now).expect("a time after 1970"));
+        let hosts = Hosts::on(on)
+            .count(hosts)
+            .component(guests::rust_component(ADAPTER))
+            .workspace(WORKSPACE)
+            .workspace(instance)
+            .flags(&FLAGS)
+            .apply()
+            .await;
+        Self { hosts, whatsapp }
     }
 
     /// From now on the provider sends its webhooks to this host.
@@ -90,5 +106,13 @@ impl Messaging {
     /// One notification with this id to this phone.
     fn notify(&self, host: &Service, id: &str, phone: &str) -> Ask {
         self.hosts.notify(host, FRONT, id, phone)
+    }
+
+    /// Waits until one row is counted.
+    async fn until_one_is(&self, counted: &'static str) {
+        until(counted, async || {
+            (self.hosts.count(counted).await == 1).then_some(())
+        })
+        .await;
     }
 }

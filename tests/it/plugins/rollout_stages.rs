@@ -34,6 +34,7 @@ leadhost_tests::on_every_store! {
     a_rollback_beside_an_abort_of_the_probation_leaves_the_stable_version_active,
     an_aborted_shadow_does_not_count_as_a_rollback_of_its_candidate,
     a_probation_ends_at_once_when_another_version_is_activated_or_rolled_back_to,
+    a_version_in_probation_that_loops_costs_no_sender_its_answer_and_is_rolled_back,
 }
 
 async fn a_shadow_compares_every_lead_and_the_results_of_the_stable_version_are_stored(on: On) {
@@ -520,4 +521,26 @@ async fn a_rollback_beside_an_abort_of_the_probation_leaves_the_stable_version_a
         assert!(statuses.contains(&200), "{statuses:?}");
         assert_eq!(rolling.serves(), rolling.stable, "{number}: {statuses:?}");
     }
+}
+
+async fn a_version_in_probation_that_loops_costs_no_sender_its_answer_and_is_rolled_back(on: On) {
+    let options = Options::patient(on).with("plugins.inline_ms", 1_000);
+    let rolling = Rolling::start(options).await;
+    let loops = Variant {
+        always: "loop",
+        ..version("2.0.0")
+    };
+    let candidate = rolling.keep(loops).await;
+    rolling.begin(&candidate, canary(&[1], LONG)).await;
+    rolling.change("promote").await.expect(200);
+    until("it is rolled back", async || {
+        // Each one is answered within its request.
+        let versions = rolling.send("odd", 1).await;
+        assert_eq!(versions, std::slice::from_ref(&rolling.stable));
+        (rolling.shown().await["stage"] == "rolled-back").then_some(())
+    })
+    .await;
+    let ended = rolling.ended().await;
+    assert!(why(&ended).contains("fail"), "{ended:#}");
+    assert_eq!(rolling.serves(), rolling.stable);
 }

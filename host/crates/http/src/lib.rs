@@ -5,8 +5,13 @@
 //! endpoint). An endpoint returns a reply or an [`error::ApiError`], which one match turns into
 //! the shape of its family.
 
-/// Makes a view of the fields that a record has under the same names, and of those after the semicolon.
+/// Makes a view of the fields that a record has under the same names, and of those after the semicolon. `of`
+/// names the record's type and its other fields, so that a new field does not compile before it has its place.
 macro_rules! view {
+    ($view:ident of $type:path [$($further:tt)*] from $record:ident: $($same:ident),+ $(; $($other:tt)+)?) => {{
+        let $type { $($same,)+ $($further)* } = $record;
+        $view { $($($other)+,)? $($same),+ }
+    }};
     ($view:ident from $record:ident: $($same:ident),+ $(; $($other:tt)+)?) => {
         $view { $($($other)+,)? $($same: $record.$same),+ }
     };

@@ -12,6 +12,7 @@ leadhost_tests::on_every_store! {
     an_operator_is_refused_with_the_words_of_a_data_client,
     a_viewer_may_read_the_counts_and_no_other_kind_of_key,
     a_zone_that_an_operator_asks_for_is_counted_in_advance,
+    numbers_of_another_workspace_do_not_appear,
 }
 
 fn ask(board: &Board, key: &PlainKey, workspace: &str, target: &str) -> Ask {
@@ -192,4 +193,27 @@ async fn a_zone_that_an_operator_asks_for_is_counted_in_advance(on: On) {
     board.count().await;
     board.count().await;
     assert!(cubes().await > before);
+}
+
+async fn numbers_of_another_workspace_do_not_appear(on: On) {
+    let mut board = Board::new(on).await;
+    let key = board.host.admin_key().await;
+    board.people_write("voice", 3).await;
+    board.host.workspace("other").await;
+    board.host.advance(1).await;
+    board.count().await;
+    let voice = board.declared.instance("voice");
+    for query in [
+        "group_by=source".to_owned(),
+        format!("agent_id={voice}"),
+        "agent_type=ai&tz=Asia/Kathmandu".to_owned(),
+    ] {
+        let target = format!("conversations/day?{query}");
+        let other = get(&board, &key, "other", &target).await;
+        assert_eq!(other["workspace"], "other");
+        assert_eq!(other["series"], json!([]), "{query}");
+        assert_ne!(other["asOf"], Value::Null);
+        let own = get(&board, &key, "demo", &target).await;
+        assert_eq!(own["series"].as_array().map(Vec::len), Some(1), "{query}");
+    }
 }

@@ -289,6 +289,7 @@ pub fn stored_deal(set: &mut WorkingSet) -> DealId {
 }
 
 pub const OLGA: &str = "olga@example.com";
+
 pub fn owner() -> OwnerId {
     OwnerId(uuid::Uuid::from_u128(4))
 }

@@ -137,7 +137,7 @@ impl Store {
     }
 }
 
-/// Adds an act like [`add`], in a transaction that changes more.
+/// Adds an act like [`Store::add_audit`], in a transaction that changes more.
 pub async fn add_in(tx: &mut Tx, act: Act) -> Result<AuditRow, StoreError> {
     tx.run(&ONE_AT_A_TIME, &[]).await?;
     let last = tx.row(&LAST, &[], AuditRow::from_row).await?;

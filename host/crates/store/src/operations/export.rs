@@ -27,8 +27,8 @@ and entity = :entity");
     static DEAL_IDS: Sql = made(|| page_of(&schema::DEALS, &export::ID, ALL));
     static MESSAGE_IDS: Sql = made(|| page_of(&schema::MESSAGES, &export::ID, ALL));
     static CONVERSATION_IDS: Sql = made(|| page_of(&schema::CONVERSATIONS, &export::ID, ALL));
-    static ERRORS: Sql = made(|| errors_of(ALL));
 
+    static ERRORS: Sql = made(|| errors_of(ALL));
     static ERRORS_OF_CONVERSATION: Sql =
         made(|| errors_of("conversation_id = :conversation and (workspace_id = :workspace) is true"));
 

@@ -1,7 +1,6 @@
 //! The id of the key that seals secrets. Hosts ask for it when they start, not behind requests.
 
 use crate::sql::{Sql, args, json, sql, statements, steps};
-use crate::sqlite::threads::End;
 use crate::{Store, StoreError};
 
 statements! {
@@ -32,12 +31,12 @@ impl Store {
     /// Seals secrets with this key from now on, if no key is set yet or the current one is among
     /// the older keys, which this host has too. Returns the key in effect.
     pub async fn seal_with(&self, key: &str, older: &[String]) -> Result<String, StoreError> {
-        let (key, older) = (key.to_owned(), json(older)?);
-        steps!(self.database.write_or_undo_aside(), |tx| {
-            tx.run(&SET, &args! { key: &key, older }).await?;
-            let now: Option<String> = tx.only(&KEY, &[], |row| row.get("sealing_key")).await?;
-            Ok((now.unwrap_or(key), End::Commit))
+        let (own, older) = (key.to_owned(), json(older)?);
+        steps!(self.database.write_aside(), |tx| {
+            tx.run(&SET, &args! { key: &own, older }).await
         })
-        .await
+        .await?;
+        let now = self.sealing_key().await?;
+        Ok(now.unwrap_or_else(|| key.to_owned()))
     }
 }

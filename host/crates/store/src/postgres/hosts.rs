@@ -18,6 +18,7 @@ use leadhost_domain::plugin::Digest;
 use leadhost_domain::time::Micros;
 
 const ANNOUNCE: &str = "select pg_notify($1, $2)";
+
 pub async fn announce(db: &Db, what: Announcement) -> Result<(), StoreError> {
     sqlx::query(ANNOUNCE)
         .bind(CHANNEL)
@@ -59,6 +60,7 @@ with no_jobs as (
 )
 delete from hosts
 where id = $1";
+
 pub async fn leave(db: &Db, host: HostId) -> Result<(), StoreError> {
     sqlx::query(LEAVE).bind(host.0).execute(db.aside()).await?;
     Ok(())
@@ -69,6 +71,7 @@ select id, name, version, started_at, seen_at, report,
   seen_at > clock_timestamp() - make_interval(secs => $1) as alive
 from hosts
 order by name collate \"C\", id";
+
 pub async fn hosts(db: &Db) -> Result<Vec<SeenHost>, StoreError> {
     sqlx::query(HOSTS)
         .bind(limits::HOST_DEAD.as_secs_f64())
@@ -97,6 +100,7 @@ or not exists (
   where h.id = p.host_id and h.seen_at > clock_timestamp() - make_interval(secs => $5)
 )
 returning number";
+
 pub async fn propose(
     db: &Db,
     by: HostId,
@@ -130,6 +134,7 @@ select name, digest, number
 from proposals
 where until_at > clock_timestamp()
 order by name collate \"C\"";
+
 pub async fn proposals(db: &Db) -> Result<Vec<Proposal>, StoreError> {
     sqlx::query(PROPOSALS)
         .fetch_all(db.aside())
@@ -170,6 +175,7 @@ set fence = case
   host_id = excluded.host_id, until_at = excluded.until_at
 where j.host_id = excluded.host_id or j.until_at <= clock_timestamp()
 returning fence";
+
 pub async fn hold_job(
     db: &Db,
     job: &str,
@@ -188,6 +194,7 @@ pub async fn hold_job(
 const LEAVE_JOB: &str = "
 delete from jobs
 where name = $1 and host_id = $2";
+
 pub async fn leave_job(db: &Db, job: &str, by: HostId) -> Result<(), StoreError> {
     sqlx::query(LEAVE_JOB)
         .bind(job)

@@ -128,28 +128,29 @@ fn is_secret_place(path: &str) -> bool {
 }
 
 fn to_view(report: ApplyOutcome) -> ApplyReport {
-    let changed = report.changed_connections.into_iter();
-    view! { ApplyReport from report: dry_run, workspace, workspace_id, connections, instances,
+    view! { ApplyReport of ApplyOutcome [changes, changed_connections, keys, warnings]
+        from report: dry_run, workspace, workspace_id, connections, instances,
         channels, partners, generated, generated_of_instances;
-        changes: report.changes.into_iter().map(change_view).collect(),
-        changed_connections: changed.map(changed_connection_view).collect(),
-        keys: report.keys.into_iter().map(new_key).collect(),
-        warnings: report.warnings.into_iter().map(file_problem).collect()
+        changes: changes.into_iter().map(change_view).collect(),
+        changed_connections: changed_connections.into_iter().map(changed_connection_view).collect(),
+        keys: keys.into_iter().map(new_key).collect(),
+        warnings: warnings.into_iter().map(file_problem).collect()
     }
 }
 
 pub fn change_view(change: AppliedChange) -> ChangeView {
-    view! { ChangeView from change: kind, name, what }
+    view! { ChangeView of AppliedChange [] from change: kind, name, what }
 }
 
 fn changed_connection_view(changed: ChangedConnection) -> ChangedConnectionView {
-    view! { ChangedConnectionView from changed: kind, name, removed_secrets;
-        fields: changed.fields.into_iter().map(str::to_owned).collect()
+    view! { ChangedConnectionView of ChangedConnection
+        [fields, version: _, new_version: _, values: _] from changed: kind, name, removed_secrets;
+        fields: fields.into_iter().map(str::to_owned).collect()
     }
 }
 
 pub fn new_key(made: MadeKey) -> NewKey {
-    view! { NewKey from made: kind, label, partner, key }
+    view! { NewKey of MadeKey [] from made: kind, label, partner, key }
 }
 
 pub fn file_problem(problem: InputProblem) -> FileProblem {

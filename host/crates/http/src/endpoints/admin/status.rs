@@ -162,7 +162,7 @@ async fn analytics(http: &Http) -> Vec<MetricSetFreshness> {
 }
 
 pub fn host_view(host: SeenHost) -> HostView {
-    view! { HostView from host: id, name, version, started_at, seen_at, alive;
-        clock_ahead_minutes: host.report.clock_ahead_minutes
+    view! { HostView of SeenHost [report] from host: id, name, version, started_at, seen_at, alive;
+        clock_ahead_minutes: report.clock_ahead_minutes
     }
 }

@@ -407,3 +407,30 @@ fn the_leads_of_a_sketch_of_the_former_release_are_known() {
     assert_eq!(add(&mut sketch, 75, "1", USUAL_BODY, false), 1);
     check_one(&sketch, "leads with a phone: the source changed");
 }
+
+#[test]
+fn a_trial_of_both_versions_names_the_cause() {
+    let better = "new in 2: the previous version 1 reads more in 4 of 5 of them";
+    let same = "both versions read the same: the source changed";
+    let none = "there is no version before 2 to try";
+    for (previous, number, by, cause) in [
+        (Some("1"), 4, better, ChangeCause::Version),
+        (Some("1"), 0, same, ChangeCause::Source),
+        (None, 0, none, ChangeCause::Unknown),
+    ] {
+        let mut sketch = usual();
+        assert_eq!(add(&mut sketch, 75, "2", USUAL_BODY, false), 1);
+        sketch.blame(&verdict("2", previous, number));
+        check(
+            &sketch,
+            &format!("leads with a phone: {by}"),
+            "100 %",
+            "0 %",
+        );
+        let change = sketch.change.as_ref().expect("a change");
+        assert_eq!(
+            (change.cause, &change.digest),
+            (cause, &Some(Digest::compute(b"2")))
+        );
+    }
+}

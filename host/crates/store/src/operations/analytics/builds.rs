@@ -52,6 +52,7 @@ where not exists (
   and there.state in ('making', 'serving')
   offset 0 -- postgres
 )");
+
     static REBUILD: Sql = begin!("true");
 
     static LOCK: Sql = sql("

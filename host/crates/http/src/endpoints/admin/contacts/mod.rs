@@ -57,7 +57,7 @@ async fn by_key(
 }
 
 fn counts(erased: store::Erased) -> ErasedCounts {
-    view! { ErasedCounts from erased: contacts, contact_keys, deals, deal_changes, deal_logs,
+    view! { ErasedCounts of store::Erased [] from erased: contacts, contact_keys, deals, deal_changes, deal_logs,
         conversations, messages, message_errors, tickets, sends, holds, channel_refs,
         idempotency_answers, deliveries, shared_deliveries, fetch_answers, repair_changes
     }

@@ -114,5 +114,5 @@ fn version(record: PluginRecord, activation: Option<&Activation>) -> PluginVersi
 }
 
 fn refusal_view(refusal: PluginRefusal) -> RefusalView {
-    view! { RefusalView from refusal: origin, digest, reason, at }
+    view! { RefusalView of PluginRefusal [plugin: _, overtaken_at: _] from refusal: origin, digest, reason, at }
 }
