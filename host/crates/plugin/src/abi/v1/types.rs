@@ -94,26 +94,24 @@ pub fn golden_response(case: &Case, given: &Response) -> core::HttpResponse {
 pub fn sender_checks(
     answer: Result<core::SenderPolicy, core::Problem>,
 ) -> Result<Result<SenderChecks, InputProblem>, Fault> {
-    let checked = |policy| checked(policy, rules::sender_checks);
-    answer
-        .map(checked)
-        .map_or_else(refused, |checks| checks.map(Ok))
+    match answer {
+        Ok(policy) => checked(policy, rules::sender_checks).map(Ok),
+        Err(problem) => Ok(Err(problem.into())),
+    }
 }
 
 pub fn handshake(
     answer: Result<Option<core::HandshakeAnswer>, core::Problem>,
 ) -> Result<Result<Option<HandshakeAnswer>, InputProblem>, Fault> {
-    let checked = |answer| checked(answer, rules::handshake);
-    let checked = answer.map(|answer| answer.map(checked).transpose());
-    checked.map_or_else(refused, |answer| answer.map(Ok))
+    match answer {
+        Ok(Some(answer)) => checked(answer, rules::handshake).map(|answer| Ok(Some(answer))),
+        Ok(None) => Ok(Ok(None)),
+        Err(problem) => Ok(Err(problem.into())),
+    }
 }
 
 pub fn reply(reply: Option<core::Reply>) -> Result<Option<PluginReply>, Fault> {
     reply.map(|reply| checked(reply, rules::reply)).transpose()
-}
-
-fn refused<T>(problem: core::Problem) -> Result<Result<T, InputProblem>, Fault> {
-    Ok(Err(problem.into()))
 }
 
 fn checked<F, T: TryFrom<F, Error = UnknownWord>>(
