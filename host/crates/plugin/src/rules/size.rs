@@ -78,6 +78,9 @@ pub fn count_at_most(what: &str, count: usize, most: usize) -> Result<(), String
     Ok(())
 }
 
+/// What happens to something that is too large to be taken.
+pub const KEPT: &str = "the raw delivery is kept";
+
 /// The bytes that are left for further items or events of a delivery.
 pub struct Room(usize);
 
@@ -91,7 +94,7 @@ impl Room {
         let (left, all) = (self.0, limits::ITEMS_BYTES);
         self.0 = left.checked_sub(bytes).ok_or_else(|| {
             format!(
-                "{bytes} bytes where {left} are left of the {all} that are taken from one delivery; the raw delivery is kept"
+                "{bytes} bytes where {left} are left of the {all} that are taken from one delivery; {KEPT}"
             )
         })?;
         Ok(())

@@ -6,7 +6,7 @@
 
 use super::bindings::exports::leadhost::converter::converter as wit;
 use crate::abi::v1::types::core;
-use crate::rules::size::{self, Room};
+use crate::rules::size::{self, KEPT, Room};
 use leadhost_domain::deal::cut_from;
 use leadhost_domain::limits;
 use leadhost_domain::text::seen;
@@ -14,7 +14,6 @@ use leadhost_domain::text::seen;
 /// The rule that an item breaks, and the field.
 pub(super) type RuleViolation = (String, String);
 
-const KEPT: &str = "the raw delivery is kept";
 const WORD: usize = limits::LEAD_WORD_BYTES;
 const TEXT: usize = limits::LEAD_TEXT_BYTES;
 
@@ -366,6 +365,9 @@ mod tests {
     /// Sets a text or a number of values of this size.
     type Change = fn(&mut wit::Lead, usize);
 
+    /// Words what the field lost, of which at most this much is taken.
+    type Note = fn(&str, usize) -> String;
+
     fn listings(kind: String, reference: String) -> Vec<wit::Listing> {
         vec![wit::Listing { kind, reference }]
     }
@@ -408,41 +410,45 @@ mod tests {
 
     #[test]
     fn every_other_value_that_is_too_large_is_cut_or_left_out_with_a_note() {
-        let cut = |field: &str, most| {
+        fn cut(field: &str, most: usize) -> String {
             format!("the end of {field} (cut from {} to {most} bytes)", most + 1)
-        };
-        let left =
-            |field: &str, most| format!("{field} ({} bytes; at most {most} are taken)", most + 1);
-        let first = |field: &str, most| format!("{field} after the first {most} of {}", most + 1);
+        }
+        fn left(field: &str, most: usize) -> String {
+            format!("{field} ({} bytes; at most {most} are taken)", most + 1)
+        }
+        fn first(field: &str, most: usize) -> String {
+            format!("{field} after the first {most} of {}", most + 1)
+        }
         #[rustfmt::skip]
-        let all: [(usize, String, Change); 17] = [
-            (256, left("phones.1", 256), |lead, size| lead.phones = vec![x(1), x(size)]),
-            (256, left("phones.0", 256), |lead, size| {
+        let all: [(usize, Note, &str, Change); 17] = [
+            (256, left, "phones.1", |lead, size| lead.phones = vec![x(1), x(size)]),
+            (256, left, "phones.0", |lead, size| {
                 lead.external_id = Some(x(1));
                 lead.phones = vec![x(size)];
             }),
-            (1_024, left("emails.0", 1_024), |lead, size| {
+            (1_024, left, "emails.0", |lead, size| {
                 lead.phones = vec![x(1)];
                 lead.emails = vec![x(size)];
             }),
-            (1_024, cut("action", 1_024), |lead, size| lead.action = x(size)),
-            (1_024, left("region", 1_024), |lead, size| lead.region = Some(x(size))),
-            (1_024, cut("occurred-at", 1_024), |lead, size| lead.occurred_at = Some(x(size))),
-            (1_024, cut("source", 1_024), |lead, size| lead.source = Some(x(size))),
-            (1_024, cut("listings.kind", 1_024), |lead, size| lead.listings = listings(x(size), x(1))),
-            (1_024, left("listings.0", 1_024), |lead, size| lead.listings = listings(x(1), x(size))),
-            (1_024, cut("consents.purpose", 1_024), |lead, size| lead.consents = consents(x(size), x(1))),
-            (65_536, cut("consents.text", 65_536), |lead, size| lead.consents = consents(x(1), x(size))),
-            (65_536, cut("campaign.utm", 65_536), |lead, size| lead.campaign = vec![("utm".to_owned(), x(size))]),
-            (65_536, left("attributes.unit", 65_536), |lead, size| {
+            (1_024, cut, "action", |lead, size| lead.action = x(size)),
+            (1_024, left, "region", |lead, size| lead.region = Some(x(size))),
+            (1_024, cut, "occurred-at", |lead, size| lead.occurred_at = Some(x(size))),
+            (1_024, cut, "source", |lead, size| lead.source = Some(x(size))),
+            (1_024, cut, "listings.kind", |lead, size| lead.listings = listings(x(size), x(1))),
+            (1_024, left, "listings.0", |lead, size| lead.listings = listings(x(1), x(size))),
+            (1_024, cut, "consents.purpose", |lead, size| lead.consents = consents(x(size), x(1))),
+            (65_536, cut, "consents.text", |lead, size| lead.consents = consents(x(1), x(size))),
+            (65_536, cut, "campaign.utm", |lead, size| lead.campaign = vec![("utm".to_owned(), x(size))]),
+            (65_536, left, "attributes.unit", |lead, size| {
                 lead.attributes = vec![(x(1), x(1)), ("unit".to_owned(), x(size))];
             }),
-            (50, first("listings", 50), |lead, count| lead.listings = vec![listings(x(1), x(1)).remove(0); count]),
-            (50, first("consents", 50), |lead, count| lead.consents = vec![consents(x(1), x(1)).remove(0); count]),
-            (100, first("campaign", 100), |lead, count| lead.campaign = vec![(x(1), x(1)); count]),
-            (200, first("attributes", 200), |lead, count| lead.attributes = vec![(x(1), x(1)); count]),
+            (50, first, "listings", |lead, count| lead.listings = vec![listings(x(1), x(1)).remove(0); count]),
+            (50, first, "consents", |lead, count| lead.consents = vec![consents(x(1), x(1)).remove(0); count]),
+            (100, first, "campaign", |lead, count| lead.campaign = vec![(x(1), x(1)); count]),
+            (200, first, "attributes", |lead, count| lead.attributes = vec![(x(1), x(1)); count]),
         ];
-        for (most, note, change) in all {
+        for (most, note, field, change) in all {
+            let note = note(field, most);
             let (whole, cuts) = bounded(|lead| change(lead, most)).expect(&note);
             assert!(cuts.is_empty(), "{note}: {cuts:?}");
             let (lead, cuts) = bounded(|lead| change(lead, most + 1)).expect(&note);
