@@ -19,7 +19,7 @@ pub use self::tally::Tally;
 
 use self::gained::{Gain, gains};
 use self::masks::{masked, shortened};
-use self::pairs::pairs;
+use self::pairs::{Pair, pairs};
 use self::reasons::stored_reason;
 use self::values::difference;
 use super::composed::{IDS, RESULT};
@@ -389,8 +389,6 @@ fn many(outcome: &VersionOutcome, is_counted: impl Fn(ItemKind) -> bool) -> u64 
         VersionOutcome::Refused(_) | VersionOutcome::Failed(_) => 0,
     }
 }
-
-type Pair<'a> = (Option<&'a OutcomeItem>, Option<&'a OutcomeItem>);
 
 /// Returns of which versions leads came by another request than the other version makes: one version has a
 /// lead by a stored answer where the other one has a pointer without an answer.

@@ -4,11 +4,10 @@ use std::collections::BTreeMap;
 
 use crate::verify::outcome::OutcomeItem;
 
+pub(super) type Pair<'a> = (Option<&'a OutcomeItem>, Option<&'a OutcomeItem>);
+
 /// Pairs the items of two conversions: by what identifies them, the others by their order.
-pub(super) fn pairs<'a>(
-    before: &'a [OutcomeItem],
-    after: &'a [OutcomeItem],
-) -> Vec<(Option<&'a OutcomeItem>, Option<&'a OutcomeItem>)> {
+pub(super) fn pairs<'a>(before: &'a [OutcomeItem], after: &'a [OutcomeItem]) -> Vec<Pair<'a>> {
     let mut by_key: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     for (place, item) in after.iter().enumerate().rev() {
         if let Some(key) = &item.key {
