@@ -24,11 +24,10 @@ pub async fn remove(pipeline: &Pipeline, version: &PluginRecord) -> Result<(), D
     if !uses.is_empty() {
         return Err(named(&uses));
     }
-    let core = &pipeline.core;
     let from_inbox = is_file(&version.origin);
     let name = &version.description.name;
-    let now = core.clock.now();
-    match core
+    let now = pipeline.clock.now();
+    match pipeline
         .store
         .remove_plugin(name, digest, from_inbox, now)
         .await?
@@ -36,8 +35,8 @@ pub async fn remove(pipeline: &Pipeline, version: &PluginRecord) -> Result<(), D
         PluginRemoval::Named(uses) => Err(named(&uses)),
         PluginRemoval::Unknown => Err(DeployError::UnknownDigest(digest.clone())),
         PluginRemoval::Removed => {
-            core.plugins.retire(digest);
-            core.plugins.forget_code(digest);
+            pipeline.plugins.retire(digest);
+            pipeline.plugins.forget_code(digest);
             Ok(())
         }
     }

@@ -28,9 +28,8 @@ pub(super) async fn run(pass: &mut RepairPass<'_>) -> Result<(), StoreError> {
             return Ok(());
         }
         let began = Instant::now();
-        let (id, core) = (pass.repair.id, &pass.pipeline.core);
-        let changes = core
-            .store
+        let (id, store) = (pass.repair.id, &pass.pipeline.store);
+        let changes = store
             .changes_to_undo(id, before, limits::REPAIR_UNDONE_AT_ONCE)
             .await?;
         let last = changes.last().map(|last| last.number);

@@ -108,10 +108,8 @@ impl<'a> Sending<'a> {
     }
 
     async fn within(&self, plugin: &Arc<Loaded>, budget: CallBudget) -> ChosenStep {
-        let core = &self.pipeline.core;
-        let call = core
-            .plugins
-            .send(plugin, self.lane, self.send.clone(), budget);
+        let (plugins, send) = (&self.pipeline.plugins, self.send.clone());
+        let call = plugins.send(plugin, self.lane, send, budget);
         ChosenStep {
             plugin: Arc::clone(plugin),
             step: self.counted(plugin, budget, call).await,

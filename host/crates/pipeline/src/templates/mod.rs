@@ -61,10 +61,8 @@ pub async fn prepare(
     }
     // Continues if the caller stops waiting.
     let asking = {
-        let (pipeline, live) = (Arc::clone(pipeline), Arc::clone(live));
-        pipeline
-            .clone()
-            .spawn(async move { sync(&pipeline, &live).await })
+        let (task_app, live) = (Arc::clone(pipeline), Arc::clone(live));
+        pipeline.spawn(async move { sync(&task_app, &live).await })
     };
     let patience = limits::TEMPLATES_PATIENCE;
     match tokio::time::timeout(patience, asking).await {
