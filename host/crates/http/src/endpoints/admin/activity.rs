@@ -48,8 +48,7 @@ pub async fn show(call: &Call<'_>) -> ApiResult {
 }
 
 pub(super) fn period(query: &Query<'_>) -> ApiResult<ActivityPeriod> {
-    let words = (ActivityPeriod::ALL, ActivityPeriod::as_str as fn(_) -> _);
-    let period = query.word("period", "a period", words)?;
+    let period = query.word("period", "a period", &ActivityPeriod::ALL, ActivityPeriod::as_str)?;
     Ok(period.unwrap_or_default())
 }
 
