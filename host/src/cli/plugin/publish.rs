@@ -108,10 +108,10 @@ impl Publish {
             return Ok(());
         }
         let whats: Vec<&str> = open.iter().map(|one| one.what.as_str()).collect();
-        let failure = CommandFailure::new(safe(&format!(
+        let failure = failed_line!(
             "the service would refuse the activation: {}",
             whats.join("; ")
-        )));
+        );
         let words: Option<Vec<AcceptWord>> = open.iter().map(|one| one.accept).collect();
         Err(match words {
             Some(words) => failure.hint(format!(
@@ -143,10 +143,10 @@ impl Publish {
         if client.json() {
             say_json(&verified.json);
         }
-        Err(CommandFailure::new(safe(&format!(
+        Err(failed_line!(
             "the differences would harm leads: {}",
             verified.drift.join("; ")
-        )))
+        )
         .hint(format!(
             "nothing was changed; `leadhost plugin replay` shows the differences, and the log of a call that fails, while you change the plugin; if they are intended, run the command again with {}",
             flags(&[AcceptWord::Drift])
