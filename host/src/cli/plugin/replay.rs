@@ -589,7 +589,6 @@ fn outcome(view: &OutcomeView) -> Option<VersionOutcome> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
     use uuid::Uuid;
 
     use super::*;

@@ -79,7 +79,6 @@ fn line(verification: &VerificationView) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use leadhost_domain::time::Micros;
 
     #[test]
     fn the_line_counts_and_names_the_time_that_is_left() {

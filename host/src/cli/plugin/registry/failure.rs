@@ -169,7 +169,6 @@ fn shown(error: &OciDistributionError) -> String {
 #[cfg(test)]
 mod tests {
     use oci_client::errors::OciEnvelope;
-    use serde_json::json;
 
     use super::*;
 

@@ -214,7 +214,6 @@ mod tests {
 
     use super::*;
     use leadhost_domain::id::MessageId;
-    use leadhost_domain::time::Micros;
 
     #[test]
     fn the_answer_names_the_deal_and_its_conversation() {
