@@ -6,10 +6,7 @@ mod target;
 mod tls_fault;
 
 use std::ops::Deref;
-use std::path::{Path, PathBuf};
-use std::time::Duration;
 
-use clap::Args;
 use http_body_util::{BodyExt as _, Full, Limited};
 use hyper::body::{Body, Bytes, Incoming};
 use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HOST};
@@ -17,24 +14,17 @@ use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC};
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
 use self::target::AdminTarget;
-use super::command::{ServiceFlags, is_from_environment};
-use super::failure::CommandFailure;
-use super::lines::failed;
-use super::output::say_json;
-use super::table::safe;
+use super::command::is_from_environment;
+use crate::cli::prelude::*;
 use leadhost_admin_api::error::AdminError;
-use leadhost_config::Config;
 /// File in the data folder to which `serve` writes the first admin key.
 pub use leadhost_domain::key::FIRST_KEY as KEY_FILE;
 use leadhost_domain::key::{KeyKind, PlainKey};
-use leadhost_domain::limits;
 
 /// File in the data folder to which `serve` writes its addresses.
 pub const ADDRESSES_FILE: &str = "service.json";
@@ -113,9 +103,7 @@ pub struct AdminClient {
     component_bytes: usize,
 }
 
-pub fn block_on<T>(
-    command: impl Future<Output = Result<T, CommandFailure>>,
-) -> Result<T, CommandFailure> {
+pub fn block_on<T>(command: impl Future<Output = CommandResult<T>>) -> CommandResult<T> {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -126,7 +114,7 @@ pub fn block_on<T>(
 impl ServiceAddress {
     /// Returns a client for the service that the arguments or the data folder name. It does not
     /// connect yet.
-    pub fn client(&self) -> Result<AdminClient, CommandFailure> {
+    pub fn client(&self) -> CommandResult<AdminClient> {
         let config = Config::load(self.config.as_deref(), &[])?;
         let folder = self
             .data_dir
@@ -171,7 +159,7 @@ impl ServiceAddress {
         &self,
         address: Option<&str>,
         remote: &RemoteFlags,
-    ) -> Result<AdminClient, CommandFailure> {
+    ) -> CommandResult<AdminClient> {
         let Some(address) = address else {
             return match &remote.key {
                 Some(key) => Self {
@@ -210,7 +198,7 @@ impl ServiceAddress {
     /// Returns the address that the service of this folder has written, or `None` if no
     /// folder is given and the default one is not on this machine. The key of a folder without a service
     /// is sent nowhere: at the default address may be another service.
-    fn written_address(&self, folder: &Path) -> Result<Option<String>, CommandFailure> {
+    fn written_address(&self, folder: &Path) -> CommandResult<Option<String>> {
         let path = folder.join(ADDRESSES_FILE);
         let text = match std::fs::read_to_string(&path) {
             Ok(text) => text,
@@ -256,7 +244,7 @@ impl ServiceAddress {
     }
 }
 
-fn tls_to(target: &AdminTarget, ca: Option<&Path>) -> Result<Option<TlsConnector>, CommandFailure> {
+fn tls_to(target: &AdminTarget, ca: Option<&Path>) -> CommandResult<Option<TlsConnector>> {
     target
         .tls
         .as_ref()
@@ -264,7 +252,7 @@ fn tls_to(target: &AdminTarget, ca: Option<&Path>) -> Result<Option<TlsConnector
         .transpose()
 }
 
-fn given_key(text: &str) -> Result<PlainKey, CommandFailure> {
+fn given_key(text: &str) -> CommandResult<PlainKey> {
     let origin = match is_from_environment(KEY_VARIABLE, text) {
         true => KEY_VARIABLE,
         false => "--key or --admin-key",
@@ -275,7 +263,7 @@ fn given_key(text: &str) -> Result<PlainKey, CommandFailure> {
     })
 }
 
-fn key_in(folder: &Path, flags: &ServiceFlags) -> Result<PlainKey, CommandFailure> {
+fn key_in(folder: &Path, flags: &ServiceFlags) -> CommandResult<PlainKey> {
     let path = folder.join(KEY_FILE);
     let text = std::fs::read_to_string(&path).map_err(|error| {
         failed!(
@@ -315,11 +303,13 @@ impl<T> Deref for AdminAnswer<T> {
     }
 }
 
-fn written(body: &impl Serialize) -> Result<Bytes, CommandFailure> {
+fn written(body: &impl Serialize) -> CommandResult<Bytes> {
     serde_json::to_vec(body)
         .map(Bytes::from)
         .map_err(|error| failed!("cannot write the request: {error}"))
 }
+
+pub type Answered<T> = Result<AdminAnswer<T>, ServiceRefusal>;
 
 /// An answer of the service with an error status.
 #[derive(Debug)]
@@ -431,7 +421,7 @@ impl AdminClient {
         &self,
         path: &str,
         show: impl FnOnce(&T),
-    ) -> Result<(), CommandFailure> {
+    ) -> CommandResult {
         self.print(&self.get(path).await?, show);
         Ok(())
     }
@@ -441,22 +431,16 @@ impl AdminClient {
         path: &str,
         body: &impl Serialize,
         show: impl FnOnce(&T),
-    ) -> Result<(), CommandFailure> {
+    ) -> CommandResult {
         self.print(&self.post(path, body).await?, show);
         Ok(())
     }
 
-    pub async fn get<T: DeserializeOwned>(
-        &self,
-        path: &str,
-    ) -> Result<AdminAnswer<T>, CommandFailure> {
+    pub async fn get<T: DeserializeOwned>(&self, path: &str) -> CommandResult<AdminAnswer<T>> {
         self.try_get(path).await?.map_err(CommandFailure::from)
     }
 
-    pub async fn try_get<T: DeserializeOwned>(
-        &self,
-        path: &str,
-    ) -> Result<Result<AdminAnswer<T>, ServiceRefusal>, CommandFailure> {
+    pub async fn try_get<T: DeserializeOwned>(&self, path: &str) -> CommandResult<Answered<T>> {
         self.ask(Method::GET, path, "application/json", Bytes::new())
             .await
     }
@@ -465,7 +449,7 @@ impl AdminClient {
         &self,
         path: &str,
         body: &impl Serialize,
-    ) -> Result<AdminAnswer<T>, CommandFailure> {
+    ) -> CommandResult<AdminAnswer<T>> {
         self.try_post(path, body)
             .await?
             .map_err(CommandFailure::from)
@@ -475,7 +459,7 @@ impl AdminClient {
         &self,
         path: &str,
         body: &impl Serialize,
-    ) -> Result<Result<AdminAnswer<T>, ServiceRefusal>, CommandFailure> {
+    ) -> CommandResult<Answered<T>> {
         self.ask(Method::POST, path, "application/json", written(body)?)
             .await
     }
@@ -484,7 +468,7 @@ impl AdminClient {
         &self,
         path: &str,
         body: &impl Serialize,
-    ) -> Result<AdminAnswer<T>, CommandFailure> {
+    ) -> CommandResult<AdminAnswer<T>> {
         self.ask(Method::PATCH, path, "application/json", written(body)?)
             .await?
             .map_err(CommandFailure::from)
@@ -495,7 +479,7 @@ impl AdminClient {
         &self,
         path: &str,
         body: &impl Serialize,
-    ) -> Result<Result<AdminAnswer<T>, ServiceRefusal>, CommandFailure> {
+    ) -> CommandResult<Answered<T>> {
         self.ask(Method::PUT, path, "application/json", written(body)?)
             .await
     }
@@ -504,7 +488,7 @@ impl AdminClient {
         &self,
         path: &str,
         wasm: Vec<u8>,
-    ) -> Result<Result<AdminAnswer<T>, ServiceRefusal>, CommandFailure> {
+    ) -> CommandResult<Answered<T>> {
         self.ask(Method::POST, path, "application/wasm", Bytes::from(wasm))
             .await
     }
@@ -515,7 +499,7 @@ impl AdminClient {
         path: &str,
         content_type: &str,
         body: B,
-    ) -> Result<Result<AdminAnswer<T>, ServiceRefusal>, CommandFailure>
+    ) -> CommandResult<Answered<T>>
     where
         T: DeserializeOwned,
         B: Body<Data = Bytes, Error = std::io::Error> + Send + Unpin + 'static,
@@ -523,17 +507,11 @@ impl AdminClient {
         Box::pin(self.exchange(Method::PUT, path, content_type, body)).await
     }
 
-    pub async fn delete<T: DeserializeOwned>(
-        &self,
-        path: &str,
-    ) -> Result<AdminAnswer<T>, CommandFailure> {
+    pub async fn delete<T: DeserializeOwned>(&self, path: &str) -> CommandResult<AdminAnswer<T>> {
         self.try_delete(path).await?.map_err(CommandFailure::from)
     }
 
-    pub async fn try_delete<T: DeserializeOwned>(
-        &self,
-        path: &str,
-    ) -> Result<Result<AdminAnswer<T>, ServiceRefusal>, CommandFailure> {
+    pub async fn try_delete<T: DeserializeOwned>(&self, path: &str) -> CommandResult<Answered<T>> {
         self.ask(Method::DELETE, path, "application/json", Bytes::new())
             .await
     }
@@ -544,7 +522,7 @@ impl AdminClient {
         path: &str,
         content_type: &str,
         body: Bytes,
-    ) -> Result<Result<AdminAnswer<T>, ServiceRefusal>, CommandFailure> {
+    ) -> CommandResult<Answered<T>> {
         let body = Full::new(body);
         // The exchange holds the state of a TLS connection.
         let exchange = Box::pin(self.exchange(method, path, content_type, body));
@@ -569,7 +547,7 @@ impl AdminClient {
         path: &str,
         content_type: &str,
         body: B,
-    ) -> Result<Result<AdminAnswer<T>, ServiceRefusal>, CommandFailure>
+    ) -> CommandResult<Answered<T>>
     where
         T: DeserializeOwned,
         B: Body<Data = Bytes> + Send + Unpin + 'static,

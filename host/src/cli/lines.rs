@@ -20,4 +20,10 @@ macro_rules! failed {
     ($($text:tt)+) => { $crate::cli::failure::CommandFailure::new(format!($($text)+)) };
 }
 
-pub(crate) use {complain, complain_line, failed, say, say_line};
+macro_rules! failed_line {
+    ($($text:tt)+) => {
+        $crate::cli::failure::CommandFailure::new($crate::cli::table::safe(&format!($($text)+)))
+    };
+}
+
+pub(crate) use {complain, complain_line, failed, failed_line, say, say_line};

@@ -108,10 +108,10 @@ impl TryMapping {
             .map_err(|error| CommandFailure::new(safe(&error.to_string())))?;
         show(&output, self.json);
         tried::refusal(&output).map_or(Ok(()), |why| {
-            Err(CommandFailure::new(safe(&format!(
-                "the converter refuses the body, and the sender gets 400: {why}"
-            )))
-            .about(&call.body))
+            Err(
+                failed_line!("the converter refuses the body, and the sender gets 400: {why}")
+                    .about(&call.body),
+            )
         })
     }
 

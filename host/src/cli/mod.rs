@@ -56,7 +56,7 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory as _, Parser, Subcommand};
 
-use failure::CommandFailure;
+use prelude::CommandResult;
 
 /// Receives leads from any source. You can replace its plugins while it runs
 #[derive(Parser)]
@@ -149,7 +149,7 @@ pub fn main() -> ExitCode {
     }
 }
 
-fn run(arguments: Arguments) -> Result<(), CommandFailure> {
+fn run(arguments: Arguments) -> CommandResult {
     match arguments.command {
         Command::Serve(command) => command.run(),
         Command::Apply(command) => client::block_on(command.run()),

@@ -41,8 +41,6 @@ fn row(plugin: &str, rollout: &OpenRollout) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
-
     use super::*;
 
     #[test]

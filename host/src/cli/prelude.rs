@@ -14,7 +14,7 @@ pub use super::client::{
 };
 pub use super::command::ServiceFlags;
 pub use super::failure::CommandFailure;
-pub(crate) use super::lines::{complain, complain_line, failed, say, say_line};
+pub(crate) use super::lines::{complain, complain_line, failed, failed_line, say, say_line};
 pub use super::output::{complain, count, say, say_json};
 pub use super::progress::ProgressLine;
 pub use super::table::{optional, safe, say_facts, say_more_rows, say_rows, seconds, table};

@@ -4,11 +4,11 @@
 use clap::Args;
 
 use super::client::{AdminClient, ServiceAddress};
-use super::failure::CommandFailure;
+use super::prelude::CommandResult;
 
 /// A command that asks a running service.
 pub trait ServiceCommand: Args {
-    async fn run(self, client: AdminClient) -> Result<(), CommandFailure>;
+    async fn run(self, client: AdminClient) -> CommandResult;
 }
 
 // A command with the flags that reach the service.
@@ -21,7 +21,7 @@ pub struct Asked<C: Args> {
 }
 
 impl<C: ServiceCommand> Asked<C> {
-    pub async fn run(self) -> Result<(), CommandFailure> {
+    pub async fn run(self) -> CommandResult {
         let client = self.service.client()?;
         Box::pin(self.command.run(client)).await
     }
@@ -39,7 +39,7 @@ macro_rules! verbs {
         }
 
         impl $group {
-            pub async fn run(self) -> Result<(), $crate::cli::failure::CommandFailure> {
+            pub async fn run(self) -> $crate::cli::prelude::CommandResult {
                 match self {
                     $(Self::$verb(command) => command.run().await,)+
                 }

@@ -284,7 +284,6 @@ impl ListedDelivery<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use leadhost_domain::time::Micros;
 
     #[test]
     fn a_conversion_that_fails_is_said_whatever_the_delivery_stays() {

@@ -1057,7 +1057,7 @@ const UNREPAIRED_SHOWN: Duration = Duration::from_hours(7 * 24);
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     use super::*;
     use crate::repairs::RepairedDeliveries;

@@ -78,9 +78,7 @@ fn differ<T: PartialEq>(mut slugs: impl Iterator<Item = T>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use leadhost_domain::delivery::DeliveryStatus;
-    use leadhost_domain::id::{DeliveryId, uuid_at};
-    use leadhost_domain::time::Micros;
+    use leadhost_domain::id::uuid_at;
 
     #[test]
     fn a_sender_is_named_with_its_workspace_if_there_are_several() {

@@ -39,7 +39,7 @@ fn thousandths(text: &str) -> u16 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hyper::header::{ACCEPT, HeaderValue};
+    use hyper::header::ACCEPT;
 
     #[test]
     fn weights_are_read_as_written() {

@@ -273,7 +273,6 @@ async fn live(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hyper::header::HeaderValue;
 
     #[test]
     fn a_bearer_is_read_in_any_case_and_with_any_space() {

@@ -320,8 +320,6 @@ async fn drain(mut incoming: IncomingBody) {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::*;
     use crate::budget::ByteBudget;
 

@@ -141,7 +141,6 @@ impl Read for Inflate {
 mod tests {
     use std::io::Write as _;
     use std::pin::pin;
-    use std::sync::Arc;
     use std::task::{Context, Poll, Waker};
 
     use super::*;

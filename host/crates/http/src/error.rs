@@ -11,7 +11,7 @@ use hyper::header::{ALLOW, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 
 use super::accept::weight;
 use super::request_id::RequestId;
-use super::response::{self, ApiResponse};
+use super::response;
 use crate::prelude::*;
 use leadhost_admin_api::apply::RefusedFile;
 use leadhost_admin_api::error::AdminError;
@@ -616,10 +616,7 @@ impl LogRateLimit {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
-    use leadhost_domain::time::Micros;
 
     fn body(error: &ApiError, family: Family, accept: &'static str) -> Value {
         let mut request = HeaderMap::new();

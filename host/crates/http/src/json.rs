@@ -82,8 +82,6 @@ fn parse(bytes: &[u8]) -> Result<Value, ApiError> {
 
 #[cfg(test)]
 mod tests {
-    use hyper::header::HeaderValue;
-
     use super::*;
 
     #[test]

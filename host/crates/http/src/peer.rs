@@ -36,8 +36,6 @@ fn parsed(text: &str) -> Option<IpAddr> {
 
 #[cfg(test)]
 mod tests {
-    use hyper::header::HeaderValue;
-
     use super::*;
 
     fn peer(trusted: &str, peer_address: &str, named: &[&'static str]) -> String {

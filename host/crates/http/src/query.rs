@@ -130,18 +130,20 @@ impl<'a> Query<'a> {
     }
 
     /// Returns a word of a set. `what` it is, with its article.
-    pub fn word<T: Copy, const N: usize>(
+    pub fn word<T: Copy>(
         &self,
         name: &str,
         what: &str,
-        (all, as_str): ([T; N], fn(T) -> &'static str),
+        all: &[T],
+        as_str: fn(T) -> &'static str,
     ) -> Result<Option<T>, ApiError> {
         let Some(word) = self.filled(&[name]) else {
             return Ok(None);
         };
-        let found = all.into_iter().find(|one| as_str(*one) == word);
+        let found = all.iter().copied().find(|one| as_str(*one) == word);
         found.map(Some).ok_or_else(|| {
-            let known = all.map(as_str).join(", ");
+            let known: Vec<&str> = all.iter().map(|one| as_str(*one)).collect();
+            let known = known.join(", ");
             ApiError::BadRequest(format!("`{name}={word}` is not {what}; there are {known}."))
         })
     }

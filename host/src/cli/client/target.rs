@@ -1,8 +1,6 @@
 //! The address of an admin API: plain HTTP, which is meant for loopback, or HTTPS.
 
 use std::net::IpAddr;
-use std::path::Path;
-use std::sync::Arc;
 
 use tokio_rustls::TlsConnector;
 use tokio_rustls::rustls::crypto::ring;
@@ -10,8 +8,7 @@ use tokio_rustls::rustls::pki_types::pem::PemObject as _;
 use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
-use crate::cli::failure::CommandFailure;
-use crate::cli::lines::failed;
+use crate::cli::prelude::*;
 
 /// The address of an admin API.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,7 +21,7 @@ pub struct AdminTarget {
 
 impl AdminTarget {
     /// Reads `host:port`, `http://host:port` or `https://host`.
-    pub fn parse(text: &str) -> Result<Self, CommandFailure> {
+    pub fn parse(text: &str) -> CommandResult<Self> {
         let refused = || {
             CommandFailure::usage(format!(
                 "`{text}` is not an address: expected host and port, such as 127.0.0.1:8081, or https://HOST"
@@ -84,7 +81,7 @@ fn split(authority: &str) -> (&str, Option<&str>) {
 }
 
 /// Returns what makes TLS connections. `ca`: a file with certificates to trust as well.
-pub fn connector(ca: Option<&Path>) -> Result<TlsConnector, CommandFailure> {
+pub fn connector(ca: Option<&Path>) -> CommandResult<TlsConnector> {
     let mut roots = RootCertStore {
         roots: webpki_roots::TLS_SERVER_ROOTS.to_vec(),
     };

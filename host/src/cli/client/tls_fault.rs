@@ -6,7 +6,7 @@ use tokio_rustls::rustls::{CertificateError, Error};
 
 use super::target::AdminTarget;
 use crate::cli::failure::CommandFailure;
-use crate::cli::table::safe;
+use crate::cli::lines::failed_line;
 
 /// How the reason is named for which a certificate is refused that may sign others.
 const OF_AUTHORITY: &str = "CaUsedAsEndEntity";
@@ -41,7 +41,7 @@ pub fn failure(target: &AdminTarget, error: &io::Error) -> CommandFailure {
             "the address may not be one of HTTPS; --ca FILE trusts further certificates".to_owned(),
         ),
     };
-    CommandFailure::new(safe(&format!("no TLS with {authority}: {what}"))).hint(hint)
+    failed_line!("no TLS with {authority}: {what}").hint(hint)
 }
 
 #[cfg(test)]

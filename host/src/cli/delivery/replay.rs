@@ -286,13 +286,10 @@ fn show_differences(items: &[ItemOutcome], applied: bool) {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::Value;
-
     use super::*;
     use leadhost_domain::delivery::{FieldDiff, ItemStatus};
     use leadhost_domain::id::{ContactId, DealId};
     use leadhost_domain::repair::CREATED_MESSAGE;
-    use leadhost_domain::time::Micros;
 
     #[test]
     fn changes_are_counted_by_field() {

@@ -2,6 +2,7 @@
 
 use super::local::EngineFlags;
 use super::{component_file, verifying};
+use crate::cli::client::Answered;
 use crate::cli::prelude::*;
 use leadhost_admin_api::plugins::CheckedPlugin;
 use leadhost_domain::accept::Concern;
@@ -19,6 +20,8 @@ pub struct Check {
     #[command(flatten)]
     service: ServiceAddress,
 }
+
+const PATH: &str = "/admin/v1/plugins/check";
 
 pub const TRYING: &str = "compiling and running the trial";
 
@@ -38,7 +41,7 @@ impl Check {
             .service
             .client()
             .map_err(|failure| failure.also(ELSE))?;
-        let answer = verifying::send(&client, TRYING, "/admin/v1/plugins/check", wasm).await;
+        let answer = verifying::send(&client, TRYING, PATH, wasm).await;
         let answer = answer.map_err(|failure| failure.also(ELSE))?;
         let report = answer.map_err(|refusal| refusal.about(&self.file.to_string_lossy()))?;
         self.engine.show_of(&client).await?;
@@ -70,6 +73,12 @@ impl Check {
         say("Run the command without --offline to see which --accept words an activation needs.");
         Ok(())
     }
+}
+
+/// Has the service try a component, and shows nothing of the comparison that it makes.
+pub async fn trial(client: &AdminClient, wasm: Vec<u8>) -> CommandResult<Answered<CheckedPlugin>> {
+    let _progress = ProgressLine::start(TRYING);
+    client.post_wasm(PATH, wasm).await
 }
 
 pub fn tried(prepared: &PreparedVersion) -> String {

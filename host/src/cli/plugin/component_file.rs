@@ -202,7 +202,6 @@ fn file_failure(file: &Path, error: &dyn std::fmt::Display) -> CommandFailure {
 #[cfg(test)]
 mod tests {
     use std::fs;
-    use std::time::Duration;
 
     use super::*;
 

@@ -183,11 +183,7 @@ fn on_hosts(plugin: &PluginView) -> Vec<Vec<String>> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
-    use leadhost_domain::plugin::Digest;
-    use leadhost_domain::time::Micros;
 
     #[test]
     fn a_number_that_several_contents_have_is_warned_of() {

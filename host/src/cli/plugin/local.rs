@@ -244,8 +244,6 @@ pub fn forget_old_code(folder: &Path) {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
 
     #[test]

@@ -127,10 +127,10 @@ fn contracts_beside(folder: &Path) -> Vec<String> {
 }
 
 fn wrong(folder: &Path, key: &str, says: &str, should: &str, of: &str) -> CommandFailure {
-    CommandFailure::new(safe(&format!(
+    failed_line!(
         "{}: `{key}` is {says:?}, but {of} has {should:?}",
         folder.join(PROJECT_FILE).display(),
-    )))
+    )
     .hint(safe(&format!(
         "if the plugin is right, write {key} = {should:?} there; {RESTORE}"
     )))

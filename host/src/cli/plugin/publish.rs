@@ -1,7 +1,7 @@
 //! `leadhost plugin publish`: from a built project to the version that serves, step by step. Each step
 //! can stop it, and the service is changed only by the last one.
 
-use super::check::{TRYING, show as show_check, tried};
+use super::check::{TRYING, show as show_check, trial, tried};
 use super::local::{EngineFlags, LocalEngine};
 use super::{
     answers::{explain, say_active},
@@ -9,7 +9,7 @@ use super::{
 };
 use crate::cli::client::RemoteFlags;
 use crate::cli::prelude::*;
-use leadhost_admin_api::plugins::{CheckedPlugin, DeployedPlugin, VerifiedPlugin};
+use leadhost_admin_api::plugins::{DeployedPlugin, VerifiedPlugin};
 use leadhost_domain::accept::AcceptWord;
 
 #[derive(Args)]
@@ -93,9 +93,8 @@ impl Publish {
     /// Makes the trial in the service, which knows what an activation would change.
     async fn check(&self, client: &AdminClient, wasm: Vec<u8>) -> CommandResult {
         self.step(2, "trial in the service");
-        let answer = verifying::send(client, TRYING, "/admin/v1/plugins/check", wasm).await?;
-        let report: AdminAnswer<CheckedPlugin> =
-            answer.map_err(|refusal| refusal.about(&self.file.to_string_lossy()))?;
+        let answer = trial(client, wasm).await?;
+        let report = answer.map_err(|refusal| refusal.about(&self.file.to_string_lossy()))?;
         if !client.json() {
             show_check(&report);
         }
@@ -109,10 +108,10 @@ impl Publish {
             return Ok(());
         }
         let whats: Vec<&str> = open.iter().map(|one| one.what.as_str()).collect();
-        let failure = CommandFailure::new(safe(&format!(
+        let failure = failed_line!(
             "the service would refuse the activation: {}",
             whats.join("; ")
-        )));
+        );
         let words: Option<Vec<AcceptWord>> = open.iter().map(|one| one.accept).collect();
         Err(match words {
             Some(words) => failure.hint(format!(
@@ -144,10 +143,10 @@ impl Publish {
         if client.json() {
             say_json(&verified.json);
         }
-        Err(CommandFailure::new(safe(&format!(
+        Err(failed_line!(
             "the differences would harm leads: {}",
             verified.drift.join("; ")
-        )))
+        )
         .hint(format!(
             "nothing was changed; `leadhost plugin replay` shows the differences, and the log of a call that fails, while you change the plugin; if they are intended, run the command again with {}",
             flags(&[AcceptWord::Drift])

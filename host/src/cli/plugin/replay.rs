@@ -121,9 +121,7 @@ impl Replay {
             return Ok(());
         }
         let drift = verified.drift.join("; ");
-        Err(CommandFailure::new(safe(&format!(
-            "an activation would be refused: {drift}"
-        ))))
+        Err(failed_line!("an activation would be refused: {drift}"))
     }
 
     fn budget(&self) -> Duration {
@@ -591,7 +589,6 @@ fn outcome(view: &OutcomeView) -> Option<VersionOutcome> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
     use uuid::Uuid;
 
     use super::*;

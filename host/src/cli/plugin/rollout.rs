@@ -498,7 +498,6 @@ fn next(rollout: &RolloutView) -> Vec<(&'static str, String)> {
 #[cfg(test)]
 mod tests {
     use clap::Parser;
-    use serde_json::{Value, json};
 
     use super::*;
 

@@ -103,9 +103,9 @@ impl Run {
         match &call.answer.output {
             Ok(output) => match tried::refusal(output) {
                 None => Ok(()),
-                Some(why) => Err(CommandFailure::new(safe(&format!(
+                Some(why) => Err(failed_line!(
                     "the plugin refuses the body, and the sender gets 400: {why}"
-                )))
+                )
                 .about(&self.body)),
             },
             Err(error) => Err(CommandFailure::new(safe(&error.to_string()))),

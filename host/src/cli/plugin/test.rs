@@ -384,8 +384,6 @@ impl TestTally {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     #[test]

@@ -2,7 +2,7 @@
 //! folder of a project, or one in a registry.
 
 use super::registry::{RegistryAddress, RegistryClient};
-use super::{component_file, project};
+use super::{check, component_file, project};
 use crate::cli::prelude::*;
 use leadhost_admin_api::plugins::CheckedPlugin;
 
@@ -45,11 +45,7 @@ pub async fn read(what: &str, client: &AdminClient) -> CommandResult<UnstoredCom
 /// Refuses a component that is not the plugin of the project. One that the service refuses is left to the
 /// request of the command, whose refusal is recorded.
 async fn check_project(folder: &Path, wasm: &[u8], client: &AdminClient) -> CommandResult {
-    let progress = ProgressLine::start("compiling and running the trial");
-    let request = client.post_wasm::<CheckedPlugin>("/admin/v1/plugins/check", wasm.to_vec());
-    let answer = request.await?;
-    drop(progress);
-    let Ok(answer) = answer else {
+    let Ok(answer) = check::trial(client, wasm.to_vec()).await? else {
         return Ok(());
     };
     let CheckedPlugin {

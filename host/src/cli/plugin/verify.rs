@@ -74,10 +74,10 @@ impl Verify {
         if why.is_empty() {
             return Ok(());
         }
-        Err(CommandFailure::new(safe(&format!(
+        Err(failed_line!(
             "an activation would be refused: {}",
             why.join("; ")
-        ))))
+        ))
     }
 }
 

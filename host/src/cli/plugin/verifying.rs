@@ -2,14 +2,12 @@ use std::convert::Infallible;
 
 use serde::de::DeserializeOwned;
 
-use crate::cli::client::ServiceRefusal;
+use crate::cli::client::Answered;
 use crate::cli::prelude::*;
 use leadhost_admin_api::plugins::{RunningVerifications, VerificationView};
 
 /// Time between two queries.
 const PERIOD: Duration = Duration::from_secs(1);
-
-pub type Answered<T> = Result<AdminAnswer<T>, ServiceRefusal>;
 
 /// Sends a component, and meanwhile shows `doing`, or the progress of its verification.
 pub async fn send<T: DeserializeOwned>(
@@ -81,7 +79,6 @@ fn line(verification: &VerificationView) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use leadhost_domain::time::Micros;
 
     #[test]
     fn the_line_counts_and_names_the_time_that_is_left() {

@@ -45,10 +45,7 @@ async fn followed(
     }
     let why = optional(facts.why.as_ref());
     let state = facts.state;
-    Err(CommandFailure::new(safe(&format!(
-        "repair {} is {state}: {why}",
-        facts.id
-    ))))
+    Err(failed_line!("repair {} is {state}: {why}", facts.id))
 }
 
 #[derive(Args, Serialize)]

@@ -160,16 +160,12 @@ fn undone(undo: &RepairUndoView) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
     use super::*;
     use uuid::Uuid;
 
     use leadhost_admin_api::repairs::{RepairFacts, StayingChange};
     use leadhost_domain::id::{RepairId, WorkspaceId};
-    use leadhost_domain::plugin::Digest;
     use leadhost_domain::repair::RepairedKind;
-    use leadhost_domain::time::Micros;
 
     fn repair() -> RepairView {
         let fields = |fields: &[(&str, u64)]| -> BTreeMap<String, u64> {

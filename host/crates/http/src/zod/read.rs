@@ -345,8 +345,6 @@ impl<'a> Node<'a> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::super::issue::message;
     use super::*;
 

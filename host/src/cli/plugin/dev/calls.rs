@@ -371,12 +371,10 @@ fn bounded(mut lines: impl Iterator<Item = String>) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
     use leadhost_domain::exchange::InputProblem;
     use leadhost_domain::lead::Action;
-    use leadhost_domain::plugin::{ConverterOutput, Digest};
+    use leadhost_domain::plugin::ConverterOutput;
     use leadhost_plugin::CallUsage;
 
     fn call(output: Result<WatchedOutput, String>) -> WatchedCall {

@@ -145,7 +145,6 @@ fn body_file(case: &Path) -> Option<PathBuf> {
 mod tests {
     use super::*;
     use leadhost_domain::exchange::{Place, ValueLocation};
-    use serde_json::json;
 
     fn project(cases: &[(&str, Value)]) -> tempfile::TempDir {
         let folder = tempfile::tempdir().expect("a folder");

@@ -48,40 +48,40 @@ impl Exchange<'_> {
         let (address, what, registry) = (self.address, self.what, self.address.registry());
         let said = shown(error);
         match cause(error) {
-            Cause::Unreachable => CommandFailure::new(safe(&format!(
+            Cause::Unreachable => failed_line!(
                 "the registry {registry} cannot be reached for {address}: {said}"
-            )))
+            )
             .hint(match address.is_loopback() {
                 true => "check that it runs, and its port",
                 false => "check its name and the network; a registry that is not on this machine is reached only by TLS",
             }),
-            Cause::Refused(status) => CommandFailure::new(safe(&format!(
+            Cause::Refused(status) => failed_line!(
                 "the registry {registry} refuses {what} for {address} ({status}), with {}",
                 self.credentials.said
-            )))
+            )
             .hint(format!(
                 "log in with `docker login {registry}` or `podman login --compat-auth-file ~/.docker/config.json {registry}` under a name that may do this"
             )),
-            Cause::Missing => CommandFailure::new(safe(&format!(
+            Cause::Missing => failed_line!(
                 "the registry {registry} does not have {address}, or does not show it (asked with {})",
                 self.credentials.said
-            )))
+            )
             .hint("check the name, and the tag or digest"),
-            Cause::OtherBytes(expected) => CommandFailure::new(safe(&format!(
+            Cause::OtherBytes(expected) => failed_line!(
                 "the registry {registry} sent other bytes than those of {expected} for {address}: nothing is kept"
-            )))
+            )
             .hint("the registry, or a proxy in front of it, changed them or is faulty: contact its operator"),
-            Cause::NotOurs => CommandFailure::new(safe(&format!(
+            Cause::NotOurs => failed_line!(
                 "{address} is not a component: {said}"
-            )))
+            )
             .hint("name a component that `leadhost plugin push` or `wkg oci push` has put into the registry"),
-            Cause::Down(status) => CommandFailure::new(safe(&format!(
+            Cause::Down(status) => failed_line!(
                 "the registry {registry} is failing: it answers {status} to {what} for {address}: {said}"
-            )))
+            )
             .hint("try again later; if the error persists, contact the operator of the registry"),
-            Cause::Other => CommandFailure::new(safe(&format!(
+            Cause::Other => failed_line!(
                 "the registry {registry} did not take {what} for {address}: {said}"
-            )))
+            )
             .hint("check the name and the tag; if they are right, contact the operator of the registry"),
         }
     }
@@ -169,7 +169,6 @@ fn shown(error: &OciDistributionError) -> String {
 #[cfg(test)]
 mod tests {
     use oci_client::errors::OciEnvelope;
-    use serde_json::json;
 
     use super::*;
 

@@ -80,8 +80,6 @@ fn named_values(props: &Map<String, Value>) -> Vec<(String, String)> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     #[test]

@@ -20,8 +20,7 @@ pub async fn show(call: &Call<'_>) -> ApiResult {
     let now = call.http.core.clock.now();
     let activity = &call.http.pipeline.activity;
     if activity.is_due(now) {
-        let http = Arc::clone(call.http);
-        let counting = call.http.core.spawn(async move {
+        let counting = call.to_end(|http| async move {
             let counted = http.pipeline.activity.count(&http.core);
             if let Err(error) = counted.await {
                 tracing::debug!(%error, "activity was not counted");
@@ -48,8 +47,7 @@ pub async fn show(call: &Call<'_>) -> ApiResult {
 }
 
 pub(super) fn period(query: &Query<'_>) -> ApiResult<ActivityPeriod> {
-    let words = (ActivityPeriod::ALL, ActivityPeriod::as_str as fn(_) -> _);
-    let period = query.word("period", "a period", words)?;
+    let period = query.word("period", "a period", &ActivityPeriod::ALL, ActivityPeriod::as_str)?;
     Ok(period.unwrap_or_default())
 }
 

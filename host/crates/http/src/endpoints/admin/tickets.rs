@@ -102,8 +102,7 @@ fn filter(call: &Call<'_>) -> ApiResult<TicketFilter> {
         limit: page_limit(&query)?,
         ..TicketFilter::default()
     };
-    let words = (TicketStatus::ALL, TicketStatus::as_str as fn(_) -> _);
-    filter.status = query.word("status", "a status", words)?;
+    filter.status = query.word("status", "a status", &TicketStatus::ALL, TicketStatus::as_str)?;
     if let Some(text) = query.filled(&["deal"]) {
         let id = text
             .trim()

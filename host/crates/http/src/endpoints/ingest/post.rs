@@ -203,13 +203,12 @@ pub async fn take(
     drop(reading);
 
     // From here on, the delivery is processed even if the sender hangs up.
-    let task_app = Arc::clone(http);
-    let work = http.core.spawn(async move {
-        let received = intake::receive(&task_app.pipeline, inbound).await;
+    let work = call.to_end(|http| async move {
+        let received = intake::receive(&http.pipeline, inbound).await;
         drop(held);
         received
     });
-    match work.await.map_err(ApiError::internal)?? {
+    match work.await?? {
         Received::Stored { outcome, reply } => Ok((outcome, reply)),
         Received::Rejected { delivery, message } => Err(ApiError::coded(
             ErrorCode::DeliveryRejected,

@@ -65,12 +65,8 @@ fn failure(code: ErrorCode, text: &str) -> (StatusCode, Value) {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
-    use leadhost_domain::error_code::ErrorCode;
     use leadhost_domain::id::MessageId;
-    use leadhost_domain::time::Micros;
 
     #[test]
     fn an_answer_is_stored_as_it_is_sent() {

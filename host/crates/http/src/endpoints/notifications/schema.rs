@@ -254,7 +254,6 @@ mod tests {
     use super::*;
     use crate::endpoints::notifications::body;
     use crate::openapi::{self, mutations};
-    use crate::surface::Surface;
     use crate::zod;
 
     fn all_kinds() -> Value {

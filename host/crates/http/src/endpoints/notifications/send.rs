@@ -114,13 +114,12 @@ pub async fn send(call: &Call<'_>, caller: &PartnerCaller, unread: UnreadBody) -
     };
 
     // From here on the message is sent even if the partner hangs up.
-    let pipeline = Arc::clone(&http.pipeline);
-    let work = http.core.spawn(async move {
-        let outcome = notify::notify(&pipeline, request).await;
+    let work = call.to_end(|http| async move {
+        let outcome = notify::notify(&http.pipeline, request).await;
         drop(held);
         outcome
     });
-    match work.await.map_err(ApiError::internal)?? {
+    match work.await?? {
         NotifyOutcome::Answer { answer, replayed } => {
             idempotency::stored_reply(call, answer, replayed)
         }

@@ -128,7 +128,6 @@ fn filter(query: &Query<'_>, workspace: WorkspaceId) -> ApiResult<TicketFilter> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use leadhost_domain::time::Micros;
 
     #[test]
     fn words_and_bounds_are_read_or_refused() {

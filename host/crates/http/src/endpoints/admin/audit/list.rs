@@ -27,9 +27,10 @@ pub async fn list(call: &Call<'_>) -> ApiResult {
     let limit = page_limit(&query)?;
     let store = &call.http.core.store;
     let after = query.whole("after", ROW)?;
+    let act = query.word("act", "an act", OperatorAct::ALL, OperatorAct::as_str)?;
     let filter = AuditFilter {
         actor: query.filled(&["actor"]).map(str::to_owned),
-        act: act(&query)?,
+        act: act.map(|act| act.as_str().to_owned()),
         since: moment(call, "since")?,
         before: query.whole("before", ROW)?,
         folded: flag(call, "folded")?,
@@ -53,21 +54,4 @@ pub async fn list(call: &Call<'_>) -> ApiResult {
         next,
         checkpoint,
     })
-}
-
-fn act(query: &Query<'_>) -> ApiResult<Option<String>> {
-    let Some(text) = query.filled(&["act"]) else {
-        return Ok(None);
-    };
-    match text.parse::<OperatorAct>() {
-        Ok(act) => Ok(Some(act.as_str().to_owned())),
-        Err(_) => Err(ApiError::BadRequest(format!(
-            "`act={text}` is not an act; there are {}.",
-            OperatorAct::ALL
-                .iter()
-                .map(|act| act.as_str())
-                .collect::<Vec<_>>()
-                .join(", ")
-        ))),
-    }
 }

@@ -127,8 +127,7 @@ pub(super) async fn filter(call: &Call<'_>) -> ApiResult<DeliveryFilter> {
         limit: page_limit(&query)?,
         ..DeliveryFilter::default()
     };
-    let words = (DeliveryStatus::ALL, DeliveryStatus::as_str as fn(_) -> _);
-    filter.status = query.word("status", "a status", words)?;
+    filter.status = query.word("status", "a status", &DeliveryStatus::ALL, DeliveryStatus::as_str)?;
     if let Some(text) = query.filled(&["connection"]) {
         filter.connection = Some(connections::find(&call.http.core.store, text).await?.id);
     }

@@ -51,8 +51,7 @@ async fn filter(call: &Call<'_>) -> ApiResult<OutboxFilter> {
         limit: page_limit(&query)?,
         ..OutboxFilter::default()
     };
-    let words = (MessageState::ALL, MessageState::as_str as fn(_) -> _);
-    filter.state = query.word("state", "a state", words)?;
+    filter.state = query.word("state", "a state", &MessageState::ALL, MessageState::as_str)?;
     if let Some(text) = query.filled(&["instance"]) {
         let agent = instances::find(&call.http.core.store, text).await?.agent;
         filter.workspace = Some(agent.workspace);

@@ -78,26 +78,29 @@ pub async fn start(
         by: actor(call, caller),
     };
     call.audit(json!({ "plan": order.plan }));
-    let http = Arc::clone(call.http);
     let begun = if request.mode == RolloutMode::Shadow {
-        let shadow = async move { rollout::operate::shadow(&http.pipeline, &digest, order).await };
-        call.http.core.spawn(shadow)
+        let shadow = call.to_end(|http| async move {
+            rollout::operate::shadow(&http.pipeline, &digest, order).await
+        });
+        shadow.await?
     } else {
         // Its comparison takes seconds.
-        let may_begin = rollout::operate::may_begin_canary(&http.pipeline, name).await;
+        let pipeline = &call.http.pipeline;
+        let may_begin = rollout::operate::may_begin_canary(pipeline, name).await;
         may_begin.map_err(refusal)?;
-        let tried = deploy::try_stored(&http.pipeline, name, &digest);
+        let tried = deploy::try_stored(pipeline, name, &digest);
         let tried = while_wanted(call, tried).await?;
-        let canary =
-            async move { rollout::operate::canary(&http.pipeline, tried, &accept, order).await };
-        call.http.core.spawn(canary)
+        let canary = call.to_end(|http| async move {
+            rollout::operate::canary(&http.pipeline, tried, &accept, order).await
+        });
+        canary.await?
     };
     let StartedRollout {
         status,
         rolled_back,
         verified,
         accepted,
-    } = begun.await.map_err(ApiError::internal)?.map_err(refusal)?;
+    } = begun.map_err(refusal)?;
     audit_accepted(call, &accepted);
     let mut view = to_view(call, status, verified).await?;
     view.rolled_back = rolled_back.map(|last| RolledBack {

@@ -122,8 +122,6 @@ pub fn read(body: Node<'_>) -> Option<PartialDraft> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
-
     use super::*;
     use crate::zod;
 

@@ -48,7 +48,6 @@ describe!(create, |mut operation| {
         )])
 });
 pub async fn create(call: &Call<'_>, caller: &PartnerCaller, unread: UnreadBody) -> ApiResult {
-    let http = call.http;
     let key = IdempotencyHeader::from_call(call)?;
     let (body, held) = json::read(call, unread).await?;
     let (read, mut issues) = zod::read(&body, body::read);
@@ -63,13 +62,12 @@ pub async fn create(call: &Call<'_>, caller: &PartnerCaller, unread: UnreadBody)
     let order = order(call, caller, draft, (agent, phone, live), claim).await?;
 
     // From here on the deal is created even if the partner hangs up.
-    let pipeline = Arc::clone(&http.pipeline);
-    let work = http.core.spawn(async move {
-        let created = deals::create(&pipeline, order).await;
+    let work = call.to_end(|http| async move {
+        let created = deals::create(&http.pipeline, order).await;
         drop(held);
         created
     });
-    match work.await.map_err(ApiError::internal)?? {
+    match work.await?? {
         Created::Answer { answer, replayed } => idempotency::stored_reply(call, answer, replayed),
         Created::Misfit(misfits) => {
             Err(zod::issue::invalid(&notification::misfits(&body, &misfits)))
@@ -216,7 +214,6 @@ mod tests {
 
     use super::*;
     use leadhost_domain::id::MessageId;
-    use leadhost_domain::time::Micros;
 
     #[test]
     fn the_answer_names_the_deal_and_its_conversation() {
