@@ -5,6 +5,7 @@ use crate::database::Database;
 use crate::postgres::VisibleRows;
 use crate::postgres::health::CHANNEL;
 use crate::row::FromRow as _;
+use crate::schema::table::reading;
 use crate::sql::{Sql, SqlRow, Tx, args, sql, statements, steps};
 use crate::sqlite::threads::End;
 use crate::{Activation, Announcement, PluginRecord, PluginRefusal, Proposal, Store, StoreError};
@@ -23,8 +24,8 @@ values (:digest, :description, :contract, :bytes, :checks, :golden, :origin, :st
   :publisher)
 on conflict (digest) do nothing");
 
-    static ONE: Sql = sql("
-select digest, description, contract, bytes, checks, golden, origin, publisher, stored_at
+    static ONE: Sql = reading!(PLUGINS as "plugins", "
+select {columns}
 from plugins
 where digest = :digest");
 
@@ -33,13 +34,13 @@ select wasm
 from plugins
 where digest = :digest");
 
-    static LIST: Sql = sql("
-select digest, description, contract, bytes, checks, golden, origin, publisher, stored_at
+    static LIST: Sql = reading!(PLUGINS as "plugins", "
+select {columns}
 from plugins
 order by stored_at, digest collate \"C\"");
 
-    static ACTIVATIONS: Sql = sql("
-select name, digest, previous, generation, activated_at
+    static ACTIVATIONS: Sql = reading!(ACTIVATIONS as "activations", "
+select {columns}
 from activations
 order by name collate \"C\"");
 
@@ -62,8 +63,8 @@ select digest
 from plugins
 where digest = :digest");
 
-    static ACTIVATION: Sql = sql("
-select name, digest, previous, generation, activated_at
+    static ACTIVATION: Sql = reading!(ACTIVATIONS as "activations", "
+select {columns}
 from activations
 where name = :name");
 

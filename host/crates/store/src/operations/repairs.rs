@@ -8,7 +8,10 @@ use crate::database::Database;
 use crate::error::odd;
 use crate::postgres::VisibleRows;
 use crate::row::{FromRow as _, RowColumns as _, cells, from_row, read};
-use crate::schema::{self, table::OnConflict};
+use crate::schema::{
+    self,
+    table::{OnConflict, reading},
+};
 use crate::sql::{Sql, SqlRow, Tx, args, made, sql, statements, steps};
 use crate::{
     CorrectedContact, GoneValues, PartedLead, RepairChanged, RepairMove, Store, StoreError,
@@ -61,20 +64,20 @@ statements! {
     static ONE_AT_A_TIME: Sql = sql("
 lock table repairs in share row exclusive mode -- postgres");
 
-    static OPEN: Sql = sql("
-select id, plan, state, generation, cursor_id, counts, started_by, started_at, ended_at, why
+    static OPEN: Sql = reading!(REPAIRS as "repairs", "
+select {columns}
 from repairs
 where state in ('running', 'undoing')
 order by id
 limit 1");
 
-    static ONE: Sql = sql("
-select id, plan, state, generation, cursor_id, counts, started_by, started_at, ended_at, why
+    static ONE: Sql = reading!(REPAIRS as "repairs", "
+select {columns}
 from repairs
 where id = :id");
 
-    static LIST: Sql = sql("
-select id, plan, state, generation, cursor_id, counts, started_by, started_at, ended_at, why
+    static LIST: Sql = reading!(REPAIRS as "repairs", "
+select {columns}
 from repairs
 where id < :before
 order by id desc
@@ -117,9 +120,8 @@ where id = :id and generation = :generation");
         schema::REPAIR_CHANGES.insert(&columns, OnConflict::Fail)
     });
 
-    static CHANGES: Sql = sql("
-select number, workspace_id, repair_id, delivery_id, item, kind, row_id, contact_id, field,
-  value_before, value_after, undone
+    static CHANGES: Sql = reading!(REPAIR_CHANGES as "repair_changes", "
+select {columns}
 from repair_changes
 where repair_id = :repair
 and number > :after
@@ -176,9 +178,8 @@ and value_before is not null
 order by number
 limit :limit");
 
-    static TO_UNDO: Sql = sql("
-select number, workspace_id, repair_id, delivery_id, item, kind, row_id, contact_id, field,
-  value_before, value_after, undone
+    static TO_UNDO: Sql = reading!(REPAIR_CHANGES as "repair_changes", "
+select {columns}
 from repair_changes
 where repair_id = :repair
 and number < :before
@@ -186,9 +187,8 @@ and undone is null
 order by number desc
 limit :limit");
 
-    static STAYING: Sql = sql("
-select number, workspace_id, repair_id, delivery_id, item, kind, row_id, contact_id, field,
-  value_before, value_after, undone
+    static STAYING: Sql = reading!(REPAIR_CHANGES as "repair_changes", "
+select {columns}
 from repair_changes
 where repair_id = :repair
 and undone = :stays

@@ -58,9 +58,9 @@ pub const fn column<T: Stored>(name: &'static str) -> ColumnSchema {
     }
 }
 
-/// Returns a column of the type of a field.
+/// Returns a column of the type of a field, which holds it.
 pub const fn field<R, T: Stored>(name: &'static str, _: fn(&R) -> &T) -> ColumnSchema {
-    column::<T>(name)
+    column::<T>(name).read()
 }
 
 // The marks of a column.
