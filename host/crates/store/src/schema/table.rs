@@ -223,6 +223,28 @@ impl TableSchema {
         )
     }
 
+    /// Returns the text of a statement that removes rows by their keys, if `also` holds for them. It looks
+    /// rows up one by one. Otherwise PostgreSQL would read a young table as a whole.
+    pub fn remove_one_by_one(&self, also: &str) -> String {
+        let (name, key) = (self.name, self.key.join(", "));
+        let own = self.key.iter().map(|name| format!("{name} = each.{name}"));
+        let own = own.collect::<Vec<_>>().join(" and ");
+        format!(
+            "{}delete from {name}\n\
+             where ({key}) in (select {key} from each){also} -- sqlite\n\
+             where ctid = any (array( -- postgres\n\
+             select found.ctid -- postgres\n\
+             from each -- postgres\n\
+             cross join lateral ( -- postgres\n\
+             select ctid -- postgres\n\
+             from {name} -- postgres\n\
+             where {own}{also} -- postgres\n\
+             offset 0 -- postgres\n\
+             ) as found)) -- postgres",
+            each(&self.chosen(self.key)),
+        )
+    }
+
     /// Returns the text of a statement that removes the rows whose column `by` names one of `each
     /// (workspace_id uuid, id uuid)`. The workspace is checked, but not searched by if no index
     /// begins with it.
