@@ -13,6 +13,7 @@ use crate::claim_turns::{ClaimCandidate, ClaimTurns};
 use crate::database::Database;
 use crate::decide::SendState;
 use crate::operations::batch::load::locked::{SEND, WHOLE};
+use crate::postgres::VisibleRows;
 use crate::row::{FromRow as _, from_row, read};
 use crate::schema::response;
 use crate::sql::{Json, Sql, Tx, args, sql, statements, steps};
@@ -265,10 +266,11 @@ impl Store {
             // Only whether anything is due at all is checked without a lock, because most polls find
             // nothing.
             Database::Postgres(_) => {
-                let any = steps!(self.database.read(Exempt), |tx| tx
-                    .row(&ANY_DUE, &args! { now }, |_| Ok(()))
-                    .await)
-                .await?;
+                let args = args! { now };
+                let any = self
+                    .database
+                    .row(VisibleRows::Exempt, &ANY_DUE, args, |_| Ok(()))
+                    .await?;
                 if any.is_none() {
                     return Ok(Vec::new());
                 }
