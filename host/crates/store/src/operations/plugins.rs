@@ -46,7 +46,7 @@ order by name collate \"C\"");
 
     // One host at a time: two that read the greatest generation at once would both assign the next one.
     // Readers are not blocked.
-    static ONE_AT_A_TIME: Sql = sql("
+    pub static ONE_AT_A_TIME: Sql = sql("
 lock table activations in share row exclusive mode -- postgres");
 
     // The generation grows across all plugins, so it orders every activation.
