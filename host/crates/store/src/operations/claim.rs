@@ -255,10 +255,9 @@ impl Store {
                 if found.is_empty() {
                     return Ok(Vec::new());
                 }
-                steps!(self.database.write_or_undo(Exempt), |tx| take(
-                    tx, &found, now, until
-                )
-                .await)
+                steps!(self.database.write_or_undo(Exempt), |tx| {
+                    take(tx, &found, now, until).await
+                })
                 .await
             }
             // If hosts searched at once without a lock, they would find the same work, and all but one

@@ -149,9 +149,9 @@ impl Store {
     /// Returns the active version of every plugin, by name.
     pub async fn activations(&self) -> Result<Vec<Activation>, StoreError> {
         // Every host polls this, also while requests fill the pool.
-        steps!(self.database.aside(), |tx| tx
-            .rows(&ACTIVATIONS, &[], Activation::from_row)
-            .await)
+        steps!(self.database.aside(), |tx| {
+            tx.rows(&ACTIVATIONS, &[], Activation::from_row).await
+        })
         .await
     }
 
@@ -164,10 +164,9 @@ impl Store {
     ) -> Result<Activation, StoreError> {
         let name = name.to_owned();
         let digest = digest.clone();
-        steps!(self.database.write(Exempt), |tx| activate_in(
-            tx, &name, &digest, now
-        )
-        .await)
+        steps!(self.database.write(Exempt), |tx| {
+            activate_in(tx, &name, &digest, now).await
+        })
         .await
     }
 

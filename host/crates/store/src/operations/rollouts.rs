@@ -131,8 +131,9 @@ impl Store {
     /// `None`.
     pub async fn change_rollout(&self, changed: &Rollout) -> Result<Option<Rollout>, StoreError> {
         let changed = changed.clone();
-        steps!(self.database.write(Exempt), |tx| change_in(tx, &changed)
-            .await)
+        steps!(self.database.write(Exempt), |tx| {
+            change_in(tx, &changed).await
+        })
         .await
     }
 

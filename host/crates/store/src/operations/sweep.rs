@@ -124,8 +124,9 @@ impl Store {
     ) -> Result<u64, StoreError> {
         let finished = now.minus(retention.deliveries);
         let quarantined = now.minus(retention.quarantine);
-        let workspaces = steps!(self.database.read(Exempt), |tx| agents::workspace_ids(tx)
-            .await)
+        let workspaces = steps!(self.database.read(Exempt), |tx| {
+            agents::workspace_ids(tx).await
+        })
         .await?;
         let mut removed = 0;
         for part in agents::parts(&workspaces) {
@@ -160,9 +161,9 @@ impl Store {
 /// Removes the oldest references to unknown messages before their time is over, if there are more
 /// than are kept. They are counted on a reader, because they may be many.
 async fn too_many_references(database: &Database, limit: u32) -> Result<u64, StoreError> {
-    let unknown = steps!(database.read_many(All), |tx| tx
-        .only(&UNKNOWN, &[], |row| row.get::<i64>("count"))
-        .await)
+    let unknown = steps!(database.read_many(All), |tx| {
+        tx.only(&UNKNOWN, &[], |row| row.get::<i64>("count")).await
+    })
     .await?;
     let too_many = unknown - i64::from(limits::REFERENCES_UNKNOWN);
     if too_many <= 0 {
