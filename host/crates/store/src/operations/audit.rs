@@ -6,6 +6,7 @@ use serde_json::json;
 
 use crate::postgres::VisibleRows;
 use crate::row::{FromRow as _, from_row, read};
+use crate::schema::table::reading;
 use crate::sql::{Sql, Tx, args, sql, statements, steps};
 use crate::{AuditExtent, AuditFilter, Store, StoreError};
 use leadhost_domain::audit::{Act, AuditActor, AuditCheckpoint, AuditRow, OperatorAct, SERVICE};
@@ -17,8 +18,8 @@ statements! {
     static ONE_AT_A_TIME: Sql = sql("
 lock table audit in share row exclusive mode -- postgres");
 
-    static LAST: Sql = sql("
-select number, at, key_id, label, role, address, act, target, outcome, begun, detail, hash
+    static LAST: Sql = reading!(AUDIT as "audit", "
+select {columns}
 from audit
 where number = (select max(number) from audit)");
 
@@ -26,8 +27,8 @@ where number = (select max(number) from audit)");
 insert into audit (number, at, key_id, label, role, address, act, target, outcome, begun, detail, hash)
 values (:number, :at, :key_id, :label, :role, :address, :act, :target, :outcome, :begun, :detail, :hash)");
 
-    static NEWEST: Sql = sql("
-select number, at, key_id, label, role, address, act, target, outcome, begun, detail, hash
+    static NEWEST: Sql = reading!(AUDIT as "audit", "
+select {columns}
 from audit
 where number < :before
 and (:actor::text is null or label = :actor)
@@ -44,8 +45,8 @@ and (
 order by number desc
 limit :limit");
 
-    static AFTER: Sql = sql("
-select number, at, key_id, label, role, address, act, target, outcome, begun, detail, hash
+    static AFTER: Sql = reading!(AUDIT as "audit", "
+select {columns}
 from audit
 where number > :after
 order by number

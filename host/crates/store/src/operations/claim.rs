@@ -13,6 +13,7 @@ use crate::claim_turns::{ClaimCandidate, ClaimTurns};
 use crate::database::Database;
 use crate::decide::SendState;
 use crate::operations::batch::load::locked::{SEND, WHOLE};
+use crate::postgres::VisibleRows;
 use crate::row::{FromRow as _, from_row, read};
 use crate::schema::response;
 use crate::sql::{Json, Sql, Tx, args, sql, statements, steps};
@@ -254,10 +255,9 @@ impl Store {
                 if found.is_empty() {
                     return Ok(Vec::new());
                 }
-                steps!(self.database.write_or_undo(Exempt), |tx| take(
-                    tx, &found, now, until
-                )
-                .await)
+                steps!(self.database.write_or_undo(Exempt), |tx| {
+                    take(tx, &found, now, until).await
+                })
                 .await
             }
             // If hosts searched at once without a lock, they would find the same work, and all but one
@@ -265,10 +265,11 @@ impl Store {
             // Only whether anything is due at all is checked without a lock, because most polls find
             // nothing.
             Database::Postgres(_) => {
-                let any = steps!(self.database.read(Exempt), |tx| tx
-                    .row(&ANY_DUE, &args! { now }, |_| Ok(()))
-                    .await)
-                .await?;
+                let args = args! { now };
+                let any = self
+                    .database
+                    .row(VisibleRows::Exempt, &ANY_DUE, args, |_| Ok(()))
+                    .await?;
                 if any.is_none() {
                     return Ok(Vec::new());
                 }

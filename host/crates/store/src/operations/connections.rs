@@ -51,10 +51,10 @@ impl Store {
 
     /// Returns the ids of the connections of all workspaces.
     pub async fn connection_ids(&self) -> Result<HashSet<ConnectionId>, StoreError> {
-        let ids = steps!(self.database.read(Exempt), |tx| tx
-            .rows(&IDS, &[], |row| row.get("id"))
-            .await)
-        .await?;
+        let ids = self
+            .database
+            .rows(VisibleRows::Exempt, &IDS, [], |row| row.get("id"))
+            .await?;
         Ok(ids.into_iter().collect())
     }
 

@@ -11,6 +11,7 @@ use uuid::Uuid;
 use crate::database::Database;
 use crate::operations::agents;
 use crate::operations::said;
+use crate::postgres::VisibleRows;
 use crate::row::deals::{Looked, phone_key_of};
 use crate::row::{FromRow as _, cells, from_row};
 use crate::sql::{Arg, Sql, args, sql, statements, steps};
@@ -304,12 +305,16 @@ impl Store {
         deal: DealId,
         limit: u32,
     ) -> Result<Vec<DealItem>, StoreError> {
-        steps!(self.database.read(Of(&[workspace])), |tx| {
-            let items = limits::SEARCHED_ITEMS;
-            let args = args! { workspace, contact, deal, items, limit };
-            tx.rows(&ITEMS, &args, DealItem::from_row).await
-        })
-        .await
+        let items = limits::SEARCHED_ITEMS;
+        let args = args! { workspace, contact, deal, items, limit };
+        self.database
+            .rows(
+                VisibleRows::Of(&[workspace]),
+                &ITEMS,
+                args,
+                DealItem::from_row,
+            )
+            .await
     }
 
     /// Returns a deal's history and notes, or `None` if the workspace has no such deal.

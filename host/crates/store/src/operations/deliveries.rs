@@ -14,6 +14,7 @@ use uuid::Uuid;
 
 use crate::database::Database;
 use crate::operations::agents;
+use crate::postgres::VisibleRows;
 use crate::row::{FromRow as _, cells, from_row};
 use crate::sql::{Sql, args, sql, statements, steps};
 use crate::{
@@ -609,23 +610,20 @@ impl Store {
         rows: u32,
         limit: u32,
     ) -> Result<Vec<(DeliveryId, DeliveryStatus)>, StoreError> {
-        let filter = filter.clone();
         let workspace = filter.workspace;
-        steps!(self.database.read_many(Of(&[workspace])), |tx| {
-            let from = filter.since.map_or(Uuid::nil(), first_uuid_at);
-            let args = args! {
-                workspace,
-                connection: &filter.connection,
-                since: filter.since,
-                digest: filter.digest.as_ref(),
-                from,
-                rows,
-                limit,
-            };
-            tx.rows(&NEWEST_OF_OUTCOMES, &args, cells!("id", "status"))
-                .await
-        })
-        .await
+        let from = filter.since.map_or(Uuid::nil(), first_uuid_at);
+        let args = args! {
+            from filter: connection, since, digest;
+            workspace, from, rows, limit,
+        };
+        self.database
+            .many_rows(
+                VisibleRows::Of(&[workspace]),
+                &NEWEST_OF_OUTCOMES,
+                args,
+                cells!("id", "status"),
+            )
+            .await
     }
 
     /// Returns when the last delivery of each connection came in. Connections without one are left out.
@@ -674,11 +672,15 @@ impl Store {
     /// Returns the number of deliveries that wait for conversion, including failed ones, by
     /// connection.
     pub async fn waiting(&self) -> Result<HashMap<ConnectionId, u64>, StoreError> {
-        let counts = steps!(self.database.read_many(Exempt), |tx| {
-            tx.rows(&WAITING, &[], cells!("connection_id", "count"))
-                .await
-        })
-        .await?;
+        let counts = self
+            .database
+            .many_rows(
+                VisibleRows::Exempt,
+                &WAITING,
+                [],
+                cells!("connection_id", "count"),
+            )
+            .await?;
         Ok(counts.into_iter().collect())
     }
 }

@@ -120,10 +120,9 @@ impl Store {
 
     /// Revokes a key. Returns false if there is no such live key.
     pub async fn revoke_key(&self, id: KeyId, now: Micros) -> Result<bool, StoreError> {
-        steps!(self.database.write_alone(), |tx| Ok(tx
-            .run(&REVOKE, &args! { id, now })
-            .await?
-            > 0))
+        steps!(self.database.write_alone(), |tx| {
+            Ok(tx.run(&REVOKE, &args! { id, now }).await? > 0)
+        })
         .await
     }
 

@@ -5,6 +5,7 @@ use std::cmp::Reverse;
 use uuid::Uuid;
 
 use crate::operations::agents;
+use crate::postgres::VisibleRows;
 use crate::row::{FromRow as _, from_row};
 use crate::sql::{Sql, args, sql, statements, steps};
 use crate::{Elapse, OutboxFilter, OutboxMessage, Store, StoreError};
@@ -133,10 +134,10 @@ impl Store {
         now: Micros,
         limit: u32,
     ) -> Result<Vec<Elapse>, StoreError> {
-        steps!(self.database.read(All), |tx| {
-            tx.rows(&DUE, &args! { now, limit }, Elapse::from_row).await
-        })
-        .await
+        let args = args! { now, limit };
+        self.database
+            .rows(VisibleRows::All, &DUE, args, Elapse::from_row)
+            .await
     }
 
     /// Returns outbox messages for operators, newest first.

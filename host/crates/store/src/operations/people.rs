@@ -1,5 +1,6 @@
 //! Contacts and their conversations, as operators find them.
 
+use crate::postgres::VisibleRows;
 use crate::row::{FromRow as _, from_row};
 use crate::sql::{Sql, args, sql, statements, steps};
 use crate::{ConversationsOf, FoundContact, FoundConversation, Store, StoreError};
@@ -86,14 +87,18 @@ impl Store {
         of: ConversationsOf,
         limit: u32,
     ) -> Result<Vec<FoundConversation>, StoreError> {
-        steps!(self.database.read(Of(&[workspace])), |tx| {
-            let (sql, of): (&'static Sql, _) = match of {
-                ConversationsOf::Contact(id) => (&OF_CONTACT, id.0),
-                ConversationsOf::Deal(id) => (&OF_DEAL, id.0),
-            };
-            let args = args! { workspace, of, limit };
-            tx.rows(sql, &args, FoundConversation::from_row).await
-        })
-        .await
+        let (sql, of): (&'static Sql, _) = match of {
+            ConversationsOf::Contact(id) => (&OF_CONTACT, id.0),
+            ConversationsOf::Deal(id) => (&OF_DEAL, id.0),
+        };
+        let args = args! { workspace, of, limit };
+        self.database
+            .rows(
+                VisibleRows::Of(&[workspace]),
+                sql,
+                args,
+                FoundConversation::from_row,
+            )
+            .await
     }
 }

@@ -1,5 +1,6 @@
 //! The removal of a stored plugin version that nothing names.
 
+use super::plugins::ONE_AT_A_TIME;
 use crate::database::Database;
 use crate::sql::{Sql, args, sql, statements, steps};
 use crate::{PluginRemoval, PluginUse, Store, StoreError};
@@ -7,10 +8,6 @@ use leadhost_domain::plugin::Digest;
 use leadhost_domain::time::Micros;
 
 statements! {
-    // A version that is about to be activated is not removed meanwhile.
-    static ONE_AT_A_TIME: Sql = sql("
-lock table activations in share row exclusive mode -- postgres");
-
     static STORED: Sql = sql("
 select origin
 from plugins
@@ -48,6 +45,7 @@ impl Store {
         let digest = digest.clone();
         let is_postgres = matches!(&self.database, Database::Postgres(_));
         steps!(self.database.write(All), |tx| {
+            // A version that is about to be activated is not removed meanwhile.
             tx.run(&ONE_AT_A_TIME, &[]).await?;
             let args = args! { digest: &digest };
             let Some(origin) = tx

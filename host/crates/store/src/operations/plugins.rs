@@ -5,6 +5,7 @@ use crate::database::Database;
 use crate::postgres::VisibleRows;
 use crate::postgres::health::CHANNEL;
 use crate::row::FromRow as _;
+use crate::schema::table::reading;
 use crate::sql::{Sql, SqlRow, Tx, args, sql, statements, steps};
 use crate::sqlite::threads::End;
 use crate::{Activation, Announcement, PluginRecord, PluginRefusal, Proposal, Store, StoreError};
@@ -23,8 +24,8 @@ values (:digest, :description, :contract, :bytes, :checks, :golden, :origin, :st
   :publisher)
 on conflict (digest) do nothing");
 
-    static ONE: Sql = sql("
-select digest, description, contract, bytes, checks, golden, origin, publisher, stored_at
+    static ONE: Sql = reading!(PLUGINS as "plugins", "
+select {columns}
 from plugins
 where digest = :digest");
 
@@ -33,19 +34,19 @@ select wasm
 from plugins
 where digest = :digest");
 
-    static LIST: Sql = sql("
-select digest, description, contract, bytes, checks, golden, origin, publisher, stored_at
+    static LIST: Sql = reading!(PLUGINS as "plugins", "
+select {columns}
 from plugins
 order by stored_at, digest collate \"C\"");
 
-    static ACTIVATIONS: Sql = sql("
-select name, digest, previous, generation, activated_at
+    static ACTIVATIONS: Sql = reading!(ACTIVATIONS as "activations", "
+select {columns}
 from activations
 order by name collate \"C\"");
 
     // One host at a time: two that read the greatest generation at once would both assign the next one.
     // Readers are not blocked.
-    static ONE_AT_A_TIME: Sql = sql("
+    pub static ONE_AT_A_TIME: Sql = sql("
 lock table activations in share row exclusive mode -- postgres");
 
     // The generation grows across all plugins, so it orders every activation.
@@ -62,8 +63,8 @@ select digest
 from plugins
 where digest = :digest");
 
-    static ACTIVATION: Sql = sql("
-select name, digest, previous, generation, activated_at
+    static ACTIVATION: Sql = reading!(ACTIVATIONS as "activations", "
+select {columns}
 from activations
 where name = :name");
 
@@ -148,9 +149,9 @@ impl Store {
     /// Returns the active version of every plugin, by name.
     pub async fn activations(&self) -> Result<Vec<Activation>, StoreError> {
         // Every host polls this, also while requests fill the pool.
-        steps!(self.database.aside(), |tx| tx
-            .rows(&ACTIVATIONS, &[], Activation::from_row)
-            .await)
+        steps!(self.database.aside(), |tx| {
+            tx.rows(&ACTIVATIONS, &[], Activation::from_row).await
+        })
         .await
     }
 
@@ -163,10 +164,9 @@ impl Store {
     ) -> Result<Activation, StoreError> {
         let name = name.to_owned();
         let digest = digest.clone();
-        steps!(self.database.write(Exempt), |tx| activate_in(
-            tx, &name, &digest, now
-        )
-        .await)
+        steps!(self.database.write(Exempt), |tx| {
+            activate_in(tx, &name, &digest, now).await
+        })
         .await
     }
 

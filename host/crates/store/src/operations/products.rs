@@ -180,9 +180,9 @@ impl Store {
     ) -> Result<Vec<Product>, StoreError> {
         let workspace_id = workspace;
         let wanted: Vec<_> = ids.iter().map(|&id| args! { workspace_id, id }).collect();
-        steps!(self.database.read_many(Of(&[workspace_id])), |tx| tx
-            .rows_each(&BY_IDS, &wanted, Product::from_row)
-            .await)
+        steps!(self.database.read_many(Of(&[workspace_id])), |tx| {
+            tx.rows_each(&BY_IDS, &wanted, Product::from_row).await
+        })
         .await
     }
 

@@ -8,7 +8,10 @@ use crate::database::Database;
 use crate::error::odd;
 use crate::postgres::VisibleRows;
 use crate::row::{FromRow as _, RowColumns as _, cells, from_row, read};
-use crate::schema::{self, table::OnConflict};
+use crate::schema::{
+    self,
+    table::{OnConflict, reading},
+};
 use crate::sql::{Sql, SqlRow, Tx, args, made, sql, statements, steps};
 use crate::{
     CorrectedContact, GoneValues, PartedLead, RepairChanged, RepairMove, Store, StoreError,
@@ -61,20 +64,20 @@ statements! {
     static ONE_AT_A_TIME: Sql = sql("
 lock table repairs in share row exclusive mode -- postgres");
 
-    static OPEN: Sql = sql("
-select id, plan, state, generation, cursor_id, counts, started_by, started_at, ended_at, why
+    static OPEN: Sql = reading!(REPAIRS as "repairs", "
+select {columns}
 from repairs
 where state in ('running', 'undoing')
 order by id
 limit 1");
 
-    static ONE: Sql = sql("
-select id, plan, state, generation, cursor_id, counts, started_by, started_at, ended_at, why
+    static ONE: Sql = reading!(REPAIRS as "repairs", "
+select {columns}
 from repairs
 where id = :id");
 
-    static LIST: Sql = sql("
-select id, plan, state, generation, cursor_id, counts, started_by, started_at, ended_at, why
+    static LIST: Sql = reading!(REPAIRS as "repairs", "
+select {columns}
 from repairs
 where id < :before
 order by id desc
@@ -117,9 +120,8 @@ where id = :id and generation = :generation");
         schema::REPAIR_CHANGES.insert(&columns, OnConflict::Fail)
     });
 
-    static CHANGES: Sql = sql("
-select number, workspace_id, repair_id, delivery_id, item, kind, row_id, contact_id, field,
-  value_before, value_after, undone
+    static CHANGES: Sql = reading!(REPAIR_CHANGES as "repair_changes", "
+select {columns}
 from repair_changes
 where repair_id = :repair
 and number > :after
@@ -176,9 +178,8 @@ and value_before is not null
 order by number
 limit :limit");
 
-    static TO_UNDO: Sql = sql("
-select number, workspace_id, repair_id, delivery_id, item, kind, row_id, contact_id, field,
-  value_before, value_after, undone
+    static TO_UNDO: Sql = reading!(REPAIR_CHANGES as "repair_changes", "
+select {columns}
 from repair_changes
 where repair_id = :repair
 and number < :before
@@ -186,9 +187,8 @@ and undone is null
 order by number desc
 limit :limit");
 
-    static STAYING: Sql = sql("
-select number, workspace_id, repair_id, delivery_id, item, kind, row_id, contact_id, field,
-  value_before, value_after, undone
+    static STAYING: Sql = reading!(REPAIR_CHANGES as "repair_changes", "
+select {columns}
 from repair_changes
 where repair_id = :repair
 and undone = :stays
@@ -512,11 +512,10 @@ const FORGOTTEN_AT_ONCE: u32 = 4;
 /// repairs, which are [`RepairState::Expired`](leadhost_domain::repair::RepairState) meanwhile. Returns
 /// how many rows it removed.
 pub async fn forget(database: &Database, before: Micros, limit: u32) -> Result<u64, StoreError> {
-    let ended: Vec<RepairId> = steps!(database.read(Exempt), |tx| {
-        let args = args! { before, limit: FORGOTTEN_AT_ONCE };
-        tx.rows(&ENDED, &args, |row| row.get("id")).await
-    })
-    .await?;
+    let args = args! { before, limit: FORGOTTEN_AT_ONCE };
+    let ended: Vec<RepairId> = database
+        .rows(VisibleRows::Exempt, &ENDED, args, |row| row.get("id"))
+        .await?;
     let mut removed = 0;
     for repair in ended {
         removed += steps!(database.write(All), |tx| {

@@ -5,6 +5,7 @@ use std::time::Duration;
 use crate::database::Database;
 use crate::postgres::VisibleRows;
 use crate::row::FromRow as _;
+use crate::schema::table::reading;
 use crate::sql::{Sql, Tx, args, sql, statements, steps};
 use crate::{Store, StoreError};
 use leadhost_domain::limits;
@@ -12,9 +13,8 @@ use leadhost_domain::rollout::{Rollout, RolloutReport};
 use leadhost_domain::time::Micros;
 
 statements! {
-    static LIST: Sql = sql("
-select name, number, candidate, stable, stage, paused, step, plan, generation, spent_seconds,
-  spent_at, started_by, started_at, stage_at, why
+    static LIST: Sql = reading!(ROLLOUTS as "rollouts", "
+select {columns}
 from rollouts
 order by name");
 
@@ -37,9 +37,8 @@ set number = excluded.number, candidate = excluded.candidate, stable = excluded.
   stage_at = excluded.stage_at, why = excluded.why
 where rollouts.stage not in ('verified', 'shadow', 'canary', 'probation')");
 
-    static ONE: Sql = sql("
-select name, number, candidate, stable, stage, paused, step, plan, generation, spent_seconds,
-  spent_at, started_by, started_at, stage_at, why
+    static ONE: Sql = reading!(ROLLOUTS as "rollouts", "
+select {columns}
 from rollouts
 where name = :name");
 
@@ -132,8 +131,9 @@ impl Store {
     /// `None`.
     pub async fn change_rollout(&self, changed: &Rollout) -> Result<Option<Rollout>, StoreError> {
         let changed = changed.clone();
-        steps!(self.database.write(Exempt), |tx| change_in(tx, &changed)
-            .await)
+        steps!(self.database.write(Exempt), |tx| {
+            change_in(tx, &changed).await
+        })
         .await
     }
 

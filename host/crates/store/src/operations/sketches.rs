@@ -42,16 +42,16 @@ impl Store {
 
     /// Returns what the deliveries of the sources look like. A source without deliveries is left out.
     pub async fn source_shapes(&self) -> Result<HashMap<ConnectionId, SourceShape>, StoreError> {
-        let shapes = steps!(self.database.read(Exempt), |tx| tx
-            .rows(&SHAPES, &[], |row| {
+        let shapes = self
+            .database
+            .rows(VisibleRows::Exempt, &SHAPES, [], |row| {
                 let shape = read!(row => SourceShape {
                     change, fields: "lead_fields",
                     ended = row.get::<Option<_>>("ended")?.unwrap_or_default(),
                 });
                 Ok((row.get("connection_id")?, shape))
             })
-            .await)
-        .await?;
+            .await?;
         Ok(shapes.into_iter().collect())
     }
 

@@ -124,13 +124,14 @@ impl Store {
     ) -> Result<u64, StoreError> {
         let finished = now.minus(retention.deliveries);
         let quarantined = now.minus(retention.quarantine);
-        let workspaces = steps!(self.database.read(Exempt), |tx| agents::workspace_ids(tx)
-            .await)
+        let workspaces = steps!(self.database.read(Exempt), |tx| {
+            agents::workspace_ids(tx).await
+        })
         .await?;
         let mut removed = 0;
-        for some in workspaces.chunks(limits::WORKSPACES_AT_ONCE) {
+        for part in agents::parts(&workspaces) {
             for (sql, before) in [(&FINISHED, finished), (&QUARANTINED, quarantined)] {
-                removed += deliveries(&self.database, some, sql, before, now, limit).await?;
+                removed += deliveries(&self.database, part, sql, before, now, limit).await?;
             }
             // The bound of a step applies to all workspaces together.
             if removed >= u64::from(limit) {
@@ -160,9 +161,9 @@ impl Store {
 /// Removes the oldest references to unknown messages before their time is over, if there are more
 /// than are kept. They are counted on a reader, because they may be many.
 async fn too_many_references(database: &Database, limit: u32) -> Result<u64, StoreError> {
-    let unknown = steps!(database.read_many(All), |tx| tx
-        .only(&UNKNOWN, &[], |row| row.get::<i64>("count"))
-        .await)
+    let unknown = steps!(database.read_many(All), |tx| {
+        tx.only(&UNKNOWN, &[], |row| row.get::<i64>("count")).await
+    })
     .await?;
     let too_many = unknown - i64::from(limits::REFERENCES_UNKNOWN);
     if too_many <= 0 {
@@ -176,20 +177,16 @@ async fn too_many_references(database: &Database, limit: u32) -> Result<u64, Sto
     .await
 }
 
-/// Sweeps the deliveries of some workspaces in a transaction of its own. The workspaces are sorted
-/// and contiguous: they are all those between the first and the last.
+/// Sweeps the deliveries of a [part](agents::parts) of the workspaces in a transaction of its own.
 async fn deliveries(
     database: &Database,
-    workspaces: &[WorkspaceId],
+    (some, first, last): (&[WorkspaceId], WorkspaceId, WorkspaceId),
     sql: &'static Sql,
     before: Micros,
     now: Micros,
     limit: u32,
 ) -> Result<u64, StoreError> {
-    let (Some(&first), Some(&last)) = (workspaces.first(), workspaces.last()) else {
-        return Ok(0);
-    };
-    steps!(database.write(Of(workspaces)), |tx| {
+    steps!(database.write(Of(some)), |tx| {
         let args = args! { first, last, past: first_id_after(before), before, limit };
         let old = tx.rows(sql, &args, delivery).await?;
         remove(tx, &old, now).await

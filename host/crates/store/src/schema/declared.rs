@@ -95,7 +95,8 @@ table! {
     pub static PLUGINS: "plugins" { key: &["digest"] }
 
     impl PluginRecord |row| {
-        digest, description, contract, bytes, checks, golden, origin, publisher: Option<String>,
+        digest, description, contract, bytes, checks, golden, origin,
+        publisher: Option<String> [read],
         stored_at, wasm: Vec<u8>,
         ;
         publisher = crate::operations::plugins::publisher(row)?,
@@ -133,7 +134,7 @@ table! {
 
     impl Rollout |row| {
         name, number, candidate, stable, stage, paused, step, plan [jsonb], generation,
-        spent_seconds: u64, started_by, started_at, stage_at, why, spent_at,
+        spent_seconds: u64 [read], started_by, started_at, stage_at, why, spent_at,
         ;
         recorded_spent = std::time::Duration::from_secs(row.get("spent_seconds")?),
     }

@@ -223,8 +223,8 @@ table! {
 
     impl RepairChange |row| {
         number, workspace_id => workspace, repair_id => repair, delivery_id => delivery, item, kind,
-        row_id => row, contact_id => contact, field, value_before: Option<Value>,
-        value_after: Option<Value>, undone,
+        row_id => row, contact_id => contact, field,
+        value_before: Option<Value> [read], value_after: Option<Value> [read], undone,
         ;
         values = row.get::<Option<_>>("value_before")?.zip(row.get("value_after")?),
     }

@@ -58,9 +58,9 @@ pub const fn column<T: Stored>(name: &'static str) -> ColumnSchema {
     }
 }
 
-/// Returns a column of the type of a field.
+/// Returns a column of the type of a field, which holds it.
 pub const fn field<R, T: Stored>(name: &'static str, _: fn(&R) -> &T) -> ColumnSchema {
-    column::<T>(name)
+    column::<T>(name).read()
 }
 
 // The marks of a column.
@@ -220,6 +220,28 @@ impl TableSchema {
             self.name,
             self.condition("gone"),
             self.values_of_key(),
+        )
+    }
+
+    /// Returns the text of a statement that removes rows by their keys, if `also` holds for them. It looks
+    /// rows up one by one. Otherwise PostgreSQL would read a young table as a whole.
+    pub fn remove_one_by_one(&self, also: &str) -> String {
+        let (name, key) = (self.name, self.key.join(", "));
+        let own = self.key.iter().map(|name| format!("{name} = each.{name}"));
+        let own = own.collect::<Vec<_>>().join(" and ");
+        format!(
+            "{}delete from {name}\n\
+             where ({key}) in (select {key} from each){also} -- sqlite\n\
+             where ctid = any (array( -- postgres\n\
+             select found.ctid -- postgres\n\
+             from each -- postgres\n\
+             cross join lateral ( -- postgres\n\
+             select ctid -- postgres\n\
+             from {name} -- postgres\n\
+             where {own}{also} -- postgres\n\
+             offset 0 -- postgres\n\
+             ) as found)) -- postgres",
+            each(&self.chosen(self.key)),
         )
     }
 

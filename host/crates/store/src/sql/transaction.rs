@@ -25,17 +25,11 @@ pub enum Tx {
 /// Runs the steps of an operation in a transaction: `steps!(self.database.read(Of(&[workspace])), |tx| tx.run(..).await)`,
 /// where `Of` is one of [`VisibleRows`](crate::postgres::VisibleRows). Without a database, only wraps them.
 macro_rules! steps {
-    ($self:ident.database.$how:ident($($rows:tt)*), |$tx:ident| $steps:expr) => {
-        $crate::sql::steps!(@ [$self.database.$how] [$($rows)*] |$tx| $steps)
+    ($($how:ident).+(), |$tx:ident| $steps:expr) => {
+        $($how).+($crate::sql::steps!(|$tx| $steps))
     };
-    ($database:ident.$how:ident($($rows:tt)*), |$tx:ident| $steps:expr) => {
-        $crate::sql::steps!(@ [$database.$how] [$($rows)*] |$tx| $steps)
-    };
-    (@ [$($how:tt)+] [] |$tx:ident| $steps:expr) => {
-        $($how)+($crate::sql::steps!(|$tx| $steps))
-    };
-    (@ [$($how:tt)+] [$($rows:tt)+] |$tx:ident| $steps:expr) => {
-        $($how)+($crate::postgres::VisibleRows::$($rows)+, $crate::sql::steps!(|$tx| $steps))
+    ($($how:ident).+($($rows:tt)+), |$tx:ident| $steps:expr) => {
+        $($how).+($crate::postgres::VisibleRows::$($rows)+, $crate::sql::steps!(|$tx| $steps))
     };
     (|$tx:ident| $steps:expr) => {
         move |$tx| Box::pin(async move { $steps })

@@ -8,8 +8,22 @@ use crate::{Build, StoreError};
 use leadhost_domain::analytics::MetricSet;
 use leadhost_domain::id::WorkspaceId;
 
+// `offset 0` makes PostgreSQL look builds up by workspace. Without it, PostgreSQL would read the
+// builds of all workspaces.
+macro_rules! has_none {
+    () => {
+        "not exists (
+  select 1 from rollup_builds as there
+  where there.workspace_id = each.workspace_id
+  and there.metric_set = each.metric_set
+  and there.state in ('making', 'serving')
+  offset 0 -- postgres
+)"
+    };
+}
+
 macro_rules! begin {
-    ($condition:literal) => {
+    ($condition:expr) => {
         sql(concat!(
             "
 each (workspace_id uuid, metric_set number, entity number)
@@ -30,28 +44,17 @@ on conflict do nothing"
 }
 
 statements! {
-    // `offset 0` makes PostgreSQL look builds up by workspace. Without it, PostgreSQL would read the
-    // builds of all workspaces.
-    static WITHOUT: Sql = sql("
+    static WITHOUT: Sql = sql(concat!(
+        "
 each (workspace_id uuid, metric_set number)
 select each.workspace_id
 from each
-where not exists (
-  select 1 from rollup_builds as there
-  where there.workspace_id = each.workspace_id
-  and there.metric_set = each.metric_set
-  and there.state in ('making', 'serving')
-  offset 0 -- postgres
-)");
+where ",
+        has_none!()
+    ));
 
     // If another host has begun a build in the meantime, that one is used.
-    static FIRST: Sql = begin!("not exists (
-  select 1 from rollup_builds as there
-  where there.workspace_id = each.workspace_id
-  and there.metric_set = each.metric_set
-  and there.state in ('making', 'serving')
-  offset 0 -- postgres
-)");
+    static FIRST: Sql = begin!(has_none!());
 
     static REBUILD: Sql = begin!("true");
 

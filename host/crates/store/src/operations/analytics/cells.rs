@@ -94,10 +94,9 @@ impl Store {
         set: MetricSet,
     ) -> Result<RollupState, StoreError> {
         let workspace = scope.workspace();
-        steps!(self.database.read(Of(&[workspace])), |tx| state_of(
-            tx, workspace, set
-        )
-        .await)
+        steps!(self.database.read(Of(&[workspace])), |tx| {
+            state_of(tx, workspace, set).await
+        })
         .await
     }
 

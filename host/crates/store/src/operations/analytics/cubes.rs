@@ -113,23 +113,7 @@ fenced join rollup_days as there
 
     static WRITE: Sql = made(|| schema::ROLLUP_DAYS.insert(&[], OnConflict::Update));
 
-    // Looks rows up one by one. Otherwise PostgreSQL would read a young table as a whole.
-    static REMOVE_EMPTY: Sql = sql("
-each (build number, zone text, day number)
-delete from rollup_days
-where (build, zone, day) in (select build, zone, day from each) -- sqlite
-where ctid = any (array(                                        -- postgres
-  select there.ctid                                             -- postgres
-  from each                                                     -- postgres
-  cross join lateral (                                          -- postgres
-    select ctid                                                 -- postgres
-    from rollup_days                                            -- postgres
-    where build = each.build                                    -- postgres
-    and zone = each.zone                                        -- postgres
-    and day = each.day                                          -- postgres
-    offset 0                                                    -- postgres
-  ) as there))                                                  -- postgres
-");
+    static REMOVE_EMPTY: Sql = made(|| schema::ROLLUP_DAYS.remove_one_by_one(""));
 }
 
 impl Store {

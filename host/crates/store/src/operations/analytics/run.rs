@@ -167,10 +167,9 @@ impl Store {
         let mut begun = 0;
         for some in workspaces.chunks(limits::WORKSPACES_AT_ONCE) {
             let feeds = builds::feeds(set, some);
-            begun += steps!(self.database.write(Of(some)), |tx| builds::begin_rebuild(
-                tx, &feeds
-            )
-            .await)
+            begun += steps!(self.database.write(Of(some)), |tx| {
+                builds::begin_rebuild(tx, &feeds).await
+            })
             .await?;
         }
         Ok(begun)

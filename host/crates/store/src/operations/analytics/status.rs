@@ -89,10 +89,7 @@ async fn last_run(tx: &mut Tx, set: MetricSet) -> Result<RollupStatus, StoreErro
     };
     let args = args! { metric_set: set.code() };
     let run = tx
-        .row(&RUN, &args, |row| {
-            let changes: u64 = row.get("changes")?;
-            Ok((row.get("as_of")?, row.get("finished_at")?, changes))
-        })
+        .row(&RUN, &args, cells!("as_of", "finished_at", "changes"))
         .await?;
     if let Some((as_of, finished_at, changes)) = run {
         status.as_of = as_of;

@@ -157,22 +157,7 @@ on conflict do nothing");
 
     static WRITE_FACTS: Sql = made(|| schema::ROLLUP_FACTS.insert(&[], OnConflict::Update));
 
-    // Looks rows up one by one. Otherwise PostgreSQL would read a young table as a whole.
-    static REMOVE_FACTS: Sql = sql("
-each (build number, id uuid)
-delete from rollup_facts
-where (build, id) in (select build, id from each)   -- sqlite
-where ctid = any (array(                            -- postgres
-  select fact.ctid                                  -- postgres
-  from each                                         -- postgres
-  cross join lateral (                              -- postgres
-    select ctid                                     -- postgres
-    from rollup_facts                               -- postgres
-    where build = each.build                        -- postgres
-    and id = each.id                                -- postgres
-    offset 0                                        -- postgres
-  ) as fact))                                       -- postgres
-");
+    static REMOVE_FACTS: Sql = made(|| schema::ROLLUP_FACTS.remove_one_by_one(""));
 
     static ADD: Sql = sql("
 each (workspace_id uuid, build number, slot number, key number, count_1 number, count_2 number,
@@ -187,25 +172,10 @@ set count_1 = s.count_1 + excluded.count_1, count_2 = s.count_2 + excluded.count
   count_3 = s.count_3 + excluded.count_3, count_4 = s.count_4 + excluded.count_4,
   count_5 = s.count_5 + excluded.count_5");
 
-    // Looks rows up one by one. Otherwise PostgreSQL would read a young table as a whole.
-    static REMOVE_EMPTY: Sql = sql("
-each (build number, slot number, key number)
-delete from rollup_slots
-where (build, slot, key) in (select build, slot, key from each)         -- sqlite
-and (count_1, count_2, count_3, count_4, count_5) = (0, 0, 0, 0, 0)     -- sqlite
-where ctid = any (array(                                                -- postgres
-  select there.ctid                                                     -- postgres
-  from each                                                             -- postgres
-  cross join lateral (                                                  -- postgres
-    select ctid                                                         -- postgres
-    from rollup_slots                                                   -- postgres
-    where build = each.build                                            -- postgres
-    and slot = each.slot                                                -- postgres
-    and key = each.key                                                  -- postgres
-    and (count_1, count_2, count_3, count_4, count_5) = (0, 0, 0, 0, 0) -- postgres
-    offset 0                                                            -- postgres
-  ) as there))                                                          -- postgres
-");
+    static REMOVE_EMPTY: Sql = made(|| {
+        let is_empty = " and (count_1, count_2, count_3, count_4, count_5) = (0, 0, 0, 0, 0)";
+        schema::ROLLUP_SLOTS.remove_one_by_one(is_empty)
+    });
 
     static ADVANCE: Sql = sql("
 update rollup_builds

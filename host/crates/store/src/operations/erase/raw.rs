@@ -9,7 +9,7 @@ use super::{
 };
 use crate::erase::EMPTIED;
 use crate::operations::remove::rows_of;
-use crate::row::{FromRow as _, from_row};
+use crate::row::{FromRow as _, cells, from_row};
 use crate::schema;
 use crate::sql::{Json, Sql, Tx, args, json, made, sql, statements, steps};
 use crate::{Erased, Person, StandingDelivery, Store, StoreError, UnlinkedDelivery, UnlinkedPage};
@@ -350,10 +350,7 @@ impl Store {
                 limit: limits::SEARCHED_AT_ONCE,
             };
             let page: Vec<(Uuid, u64, bool)> = tx
-                .rows(&PAGE, &args, |row| {
-                    let bytes = row.get("body_bytes")?;
-                    Ok((row.get("id")?, bytes, row.get("wanted")?))
-                })
+                .rows(&PAGE, &args, cells!("id", "body_bytes", "wanted"))
                 .await?;
             let full = page.len() == limits::SEARCHED_AT_ONCE as usize;
             let (mut wanted, mut bytes, mut next) = (Vec::new(), 0, None);

@@ -337,11 +337,11 @@ pub async fn others(
     }
     let some = in_part(set, read_set, true);
     let found: Vec<(DeliveryId, ItemStatus, u64, u32)> = tx
-        .rows_each(&ALL_ITEMS, &ids(&some), |row| {
-            let id = row.get("delivery_id")?;
-            let count = row.get("count")?;
-            Ok((id, row.get("status")?, count, row.get("last")?))
-        })
+        .rows_each(
+            &ALL_ITEMS,
+            &ids(&some),
+            cells!("delivery_id", "status", "count", "last"),
+        )
         .await?;
     for (id, status, count, last) in found {
         if let Some(delivery) = set.deliveries.get_mut(&id) {

@@ -174,10 +174,11 @@ pub async fn held(
 ) -> Result<(), StoreError> {
     let rows: Vec<_> = wanted.iter().map(|one| contact(*one)).collect();
     let found: Vec<(WorkspaceId, ContactId, String, bool)> = tx
-        .rows_each(&HELD, &rows, |row| {
-            let of = (row.get("workspace_id")?, row.get("contact_id")?);
-            Ok((of.0, of.1, row.get("key")?, row.get("own")?))
-        })
+        .rows_each(
+            &HELD,
+            &rows,
+            cells!("workspace_id", "contact_id", "key", "own"),
+        )
         .await?;
     for (workspace, contact, key, is_own) in found {
         if is_own {
