@@ -349,14 +349,13 @@ impl Sender {
                 self.sent.acknowledged.insert(id.to_owned());
                 return true;
             }
-            let again = self.plan.unacknowledged == Unacknowledged::Again
-                && self.plan.what.may_be_repeated(id);
-            if self.plan.unacknowledged != Unacknowledged::End {
-                self.turn += 1;
-                self.connection = None;
-                tokio::time::sleep(IMPATIENCE).await;
+            if self.plan.unacknowledged == Unacknowledged::End {
+                return false;
             }
-            if !again || self.ended.load(Ordering::Relaxed) {
+            self.turn += 1;
+            self.connection = None;
+            tokio::time::sleep(IMPATIENCE).await;
+            if !self.plan.what.may_be_repeated(id) || self.ended.load(Ordering::Relaxed) {
                 return false;
             }
         }

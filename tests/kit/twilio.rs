@@ -1,24 +1,18 @@
 //! The double of Twilio, which `cargo xtask double twilio` starts too:
 //! `Twilio::start()` listens on a free port.
 
-use xtask::double::twilio::Messages;
-pub use xtask::double::twilio::{Content, TwilioOptions};
+use xtask::double::twilio::{Messages, TwilioOptions};
 
 use crate::provider::{BEGINNING, Double};
 
 pub type Twilio = Double<Messages>;
 
 impl Twilio {
-    /// Starts a double with the default options.
+    /// Starts a double with the default options, whose time stands at [`BEGINNING`].
     pub fn start() -> Self {
-        Self::with(TwilioOptions::default())
-    }
-
-    /// Starts a double. Without a time in the options its time stands at [`BEGINNING`].
-    pub fn with(options: TwilioOptions) -> Self {
         let options = TwilioOptions {
-            now: options.now.or(Some(BEGINNING)),
-            ..options
+            now: Some(BEGINNING),
+            ..TwilioOptions::default()
         };
         let started = xtask::double::twilio::Twilio::start(options);
         Self::new(started.expect("a free port on loopback"))

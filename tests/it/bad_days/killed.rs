@@ -25,7 +25,7 @@ async fn hosts_that_are_killed_in_turn_lose_no_acknowledged_lead() {
     ];
     let gateways = Targets::gateways(&[&hosts[0], &hosts[1]]);
     let follower = Follower::start(gateways.clone(), key);
-    let load = world.load("lead", &gateways, 12);
+    let load = world.load(&gateways, 12);
     let form = LeadForm::new(&world);
     let mut announced = BTreeSet::new();
     for life in 0..sized(4, 6) {

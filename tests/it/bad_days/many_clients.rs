@@ -35,7 +35,7 @@ async fn a_thousand_clients_are_served_or_asked_to_retry() {
     // The request takes time in the database, but no processor time of this
     // machine.
     proxy.delay(Duration::from_millis(10));
-    let load = world.load("lead", &Targets::gateways(&[&host]), 16);
+    let load = world.load(&Targets::gateways(&[&host]), 16);
     load.reaches(100).await;
 
     crowd(&world, host.address("gateway"), FEW).await;

@@ -1,6 +1,5 @@
-//! Faults between hosts and PostgreSQL: it restarts, hangs, is far away, or the
-//! connection ends in the middle of a commit; a host dies, or is frozen and
-//! continues. Every acknowledged lead is stored exactly once, each request ends in
+//! Faults between hosts and PostgreSQL: it restarts, hangs, or is cut off; a host
+//! dies, or is frozen and continues. Every acknowledged lead is stored exactly once, each request ends in
 //! time with a helpful answer, and the service recovers by itself.
 //!
 //! Each test has its own server.
@@ -58,14 +57,10 @@ impl Outage {
         figures::record(fault, Some(&self.hosts.on), None, figure);
     }
 
-    /// The leads of the portal.
-    fn leads(&self) -> What {
-        What::Leads(self.hosts.ingest("portal"))
-    }
-
-    /// Starts senders to these hosts.
-    fn load(&self, name: &str, targets: &Targets, senders: usize) -> Load {
-        Load::until_acknowledged(name, targets, senders, self.leads())
+    /// Starts senders of the portal's leads to these hosts.
+    fn load(&self, targets: &Targets, senders: usize) -> Load {
+        let what = What::Leads(self.hosts.ingest("portal"));
+        Load::until_acknowledged("lead", targets, senders, what)
     }
 
     /// The number of connections from hosts to the database.

@@ -20,7 +20,7 @@ async fn resets_silence_and_refused_connections_lose_no_acknowledged_lead() {
     let url = proxy.url(world.database.url());
     let flags = ["--store-url", &url, "--set", "server.answer_seconds=5"];
     let host = world.hosts.start_with(0, &flags).await;
-    let load = world.load("lead", &Targets::gateways(&[&host]), 16);
+    let load = world.load(&Targets::gateways(&[&host]), 16);
     load.reaches(200).await;
 
     for _ in 0..RESETS {

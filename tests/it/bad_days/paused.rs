@@ -42,7 +42,7 @@ async fn a_host_frozen_past_its_leases_overwrites_no_work_of_the_other() {
     let data = other.address("data");
     let gateways = Targets::gateways(&[&sleeper, &other]);
     let follower = Follower::start(gateways.clone(), key);
-    let load = world.load("lead", &gateways, 8);
+    let load = world.load(&gateways, 8);
     load.reaches(50).await;
     let announced = LeadForm::new(&world)
         .announce(other.address("gateway"), 20)

@@ -21,7 +21,7 @@ async fn repeated_restarts_of_the_server_lose_no_lead_and_leak_no_connection() {
         return;
     };
     let host = world.hosts.start(0).await;
-    let load = world.load("lead", &Targets::gateways(&[&host]), 16);
+    let load = world.load(&Targets::gateways(&[&host]), 16);
     let mut returns = Vec::new();
     for round in 0..4 {
         load.goes_on(150).await;

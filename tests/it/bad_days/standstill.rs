@@ -27,7 +27,7 @@ async fn while_the_whole_server_stands_still_requests_end_in_time() {
         return;
     };
     let host = world.hosts.start_with(0, &ANSWER).await;
-    let load = world.load("lead", &Targets::gateways(&[&host]), 16);
+    let load = world.load(&Targets::gateways(&[&host]), 16);
     load.reaches(500).await;
     let idle = host.memory();
 
@@ -70,7 +70,7 @@ async fn connections_that_stand_still_are_given_up_for_new_ones() {
         return;
     };
     let host = world.hosts.start_with(0, &ANSWER).await;
-    let load = world.load("lead", &Targets::gateways(&[&host]), 16);
+    let load = world.load(&Targets::gateways(&[&host]), 16);
     load.reaches(500).await;
 
     // In the middle of their work: they keep their locks.

@@ -1,4 +1,4 @@
-//! How a contact's messages and a channel's statuses become conversations,
+//! How the messages of a contact that writes first become conversations,
 //! messages and contacts.
 
 use leadhost_tests::On;

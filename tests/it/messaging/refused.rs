@@ -1,5 +1,4 @@
-//! Every error of the interface for notifications and the report, and the
-//! provider's final refusals.
+//! Templates whose state at the provider has changed since they were listed.
 
 use leadhost_tests::{On, until};
 

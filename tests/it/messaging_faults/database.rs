@@ -1,6 +1,5 @@
-//! The network to the database breaks while messages go out: in the middle of a
-//! commit, or for a while, with calls in flight. A commit before a call whose
-//! answer is lost leads to no call or one call, never two.
+//! The network to the database breaks for a while with calls in flight: their
+//! outcomes are recorded when it is back.
 
 use leadhost_tests::On;
 use leadhost_tests::provider::{Misbehaviour, Taken};

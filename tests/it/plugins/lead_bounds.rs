@@ -1,6 +1,5 @@
-//! The size of a lead: too many phones refuse that lead and no other, with the actual
-//! size and the limit in the message, and golden cases show the same. Of other values, the
-//! lead keeps what fits.
+//! The size of a lead: too many phones refuse it, with the actual size and the limit in the
+//! message, and golden cases show it.
 
 use leadhost_golden::{Call, Case, Delivery, append_section, pack};
 use leadhost_tests::guests;

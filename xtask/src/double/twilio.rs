@@ -90,10 +90,6 @@ impl Twilio {
     pub fn messages_path(&self) -> String {
         self.provider().path()
     }
-
-    pub fn opt_out(&self, recipient: &str) {
-        locked(&self.provider().opted_out).insert(bare(recipient).to_owned());
-    }
 }
 
 impl Messages {

@@ -14,8 +14,6 @@ mod errors;
 mod templates;
 mod webhook;
 
-pub use templates::template;
-
 use super::channel::{Accepted, Channel, CommandResult, Event, Key, Letter, Outgoing, Provider};
 use super::http::{Answer, Request};
 use super::proof::{base64, hmac_sha1_hex, hmac_sha256_hex};

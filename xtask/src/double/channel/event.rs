@@ -1,5 +1,5 @@
 //! Events of the phones, and how a double sends them: one by one or in batches,
-//! in any order, repeatedly.
+//! in any order.
 
 #[derive(Clone, Debug)]
 pub enum Event {
@@ -110,11 +110,6 @@ impl Inbound {
             payload: Some(payload.to_owned()),
             ..Self::text(sender, words)
         }
-    }
-
-    pub fn named(mut self, name: &str) -> Self {
-        name.clone_into(&mut self.name);
-        self
     }
 
     pub fn id(mut self, id: &str) -> Self {

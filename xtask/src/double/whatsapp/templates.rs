@@ -10,7 +10,7 @@ const PAGE: usize = 25;
 
 /// An approved template in the form of the provider's list. Its parameters are
 /// positional unless a placeholder has a name.
-pub fn template(name: &str, language: &str, components: Value) -> Value {
+fn template(name: &str, language: &str, components: Value) -> Value {
     let named = components
         .as_array()
         .into_iter()
