@@ -47,7 +47,12 @@ pub async fn show(call: &Call<'_>) -> ApiResult {
 }
 
 pub(super) fn period(query: &Query<'_>) -> ApiResult<ActivityPeriod> {
-    let period = query.word("period", "a period", &ActivityPeriod::ALL, ActivityPeriod::as_str)?;
+    let period = query.word(
+        "period",
+        "a period",
+        &ActivityPeriod::ALL,
+        ActivityPeriod::as_str,
+    )?;
     Ok(period.unwrap_or_default())
 }
 

@@ -102,7 +102,12 @@ fn filter(call: &Call<'_>) -> ApiResult<TicketFilter> {
         limit: page_limit(&query)?,
         ..TicketFilter::default()
     };
-    filter.status = query.word("status", "a status", &TicketStatus::ALL, TicketStatus::as_str)?;
+    filter.status = query.word(
+        "status",
+        "a status",
+        &TicketStatus::ALL,
+        TicketStatus::as_str,
+    )?;
     if let Some(text) = query.filled(&["deal"]) {
         let id = text
             .trim()

@@ -127,7 +127,12 @@ pub(super) async fn filter(call: &Call<'_>) -> ApiResult<DeliveryFilter> {
         limit: page_limit(&query)?,
         ..DeliveryFilter::default()
     };
-    filter.status = query.word("status", "a status", &DeliveryStatus::ALL, DeliveryStatus::as_str)?;
+    filter.status = query.word(
+        "status",
+        "a status",
+        &DeliveryStatus::ALL,
+        DeliveryStatus::as_str,
+    )?;
     if let Some(text) = query.filled(&["connection"]) {
         filter.connection = Some(connections::find(&call.http.core.store, text).await?.id);
     }
