@@ -71,7 +71,8 @@ fn wrong_sends_are_refused() {
     check("ContentVariables", r#"{"1":"a","3":"b"}"#, (400, 21_656));
     let (status, answer) = send_as(&double, "other", good());
     assert_eq!((status, answer["code"].as_u64()), (401, Some(20_003)));
-    double.opt_out("whatsapp:+5511987650101");
+    let opt_out = ["opt-out", "whatsapp:+5511987650101"];
+    assert!(double.provider().command(&opt_out).is_some());
     let (status, answer) = send(&double, good());
     assert_eq!((status, answer["code"].as_u64()), (400, Some(21_610)));
     assert!(double.accepted().is_empty());
