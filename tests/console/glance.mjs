@@ -4,13 +4,14 @@
 //     node --experimental-websocket glance.mjs WORLD
 import { strict as assert } from "node:assert";
 import { spawn } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { readFileSync, rmSync } from "node:fs";
+import { dirname, join } from "node:path";
 
 import { consoleAddress, until, world } from "./service.mjs";
 
-const profile = mkdtempSync(join(tmpdir(), "leadhost-chromium-"));
+// Removed before a run: after one, the browser's children may still write to it.
+const profile = join(dirname(process.argv[2]), "browser");
+rmSync(profile, { recursive: true, force: true });
 const chromium = spawn(world.chromium, [
   "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--disable-sync",
   "--disable-background-networking", "--disable-component-update", "--remote-debugging-port=0",
@@ -93,6 +94,4 @@ try {
   page.close();
   chromium.kill();
   await new Promise((ended) => (chromium.exitCode === null ? chromium.on("exit", ended) : ended()));
-  // Its children may still write for a moment after it has ended.
-  rmSync(profile, { recursive: true, force: true, maxRetries: 20 });
 }
