@@ -7,6 +7,7 @@ use super::sql::steps;
 use super::sqlite::threads::{End, ending};
 use super::{Batch, Store, StoreError, Write, WriteOutcome, decide, operations, postgres};
 
+#[leadhost_boxed::boxed]
 impl Store {
     /// Commits all writes together, in order, or none. Returns the answers in the order of the
     /// writes. A settlement whose lease is no longer held returns [`WriteOutcome::Stale`] and changes

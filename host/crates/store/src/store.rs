@@ -21,6 +21,7 @@ pub struct Store {
     id: Uuid,
 }
 
+#[leadhost_boxed::boxed]
 impl Store {
     /// Creates the store on this database. `id` is the id of the store.
     pub(crate) fn new(database: Database, clock: SharedClock, id: Uuid) -> Arc<Self> {

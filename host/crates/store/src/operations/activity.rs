@@ -61,6 +61,7 @@ from_row! {
     ActivitySlot |row| { slot, taken, leads, failed, rejected }
 }
 
+#[leadhost_boxed::boxed]
 impl Store {
     /// Returns what a connection or an instance took, by slots of five minutes, for hosts that keep
     /// the counts. Reads at most `limits::ACTIVITY_ROWS` rows, the newest.

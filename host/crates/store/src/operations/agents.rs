@@ -38,6 +38,7 @@ where workspace_id = :workspace
 order by name collate \"C\", email collate \"C\"");
 }
 
+#[leadhost_boxed::boxed]
 impl Store {
     /// Returns all workspaces, by slug.
     pub async fn workspaces(&self) -> Result<Vec<Workspace>, StoreError> {

@@ -29,6 +29,7 @@ order by f.item
 limit :limit");
 }
 
+#[leadhost_boxed::boxed]
 impl Store {
     /// Returns the answers of sources to the settled fetches of a delivery, in the order in which
     /// they were settled: those with a number greater than `after` (0: from the first), at most

@@ -74,6 +74,7 @@ from_row! {
     }
 }
 
+#[leadhost_boxed::boxed]
 impl Store {
     /// Adds an act to the audit, after its last row.
     pub async fn add_audit(&self, act: Act) -> Result<AuditRow, StoreError> {

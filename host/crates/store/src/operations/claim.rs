@@ -235,6 +235,7 @@ left join holds as h
 /// A piece of work in the queue: the id of a delivery or of a message, and its place.
 type Piece = (Uuid, i32);
 
+#[leadhost_boxed::boxed]
 impl Store {
     /// Claims due work: deliveries to convert, fetches and sends to make. Connections take turns,
     /// and the oldest work of a connection comes first. No other worker holds the claimed work

@@ -40,6 +40,7 @@ set paused_at = :since, paused_reason = :reason
 where id = :id");
 }
 
+#[leadhost_boxed::boxed]
 impl Store {
     /// Returns a source or channel. `None` if there is no such connection.
     pub async fn connection(&self, id: &ConnectionId) -> Result<Option<Connection>, StoreError> {

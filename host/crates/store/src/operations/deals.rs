@@ -202,6 +202,7 @@ from_row! {
     DealItem |row| { delivery: "delivery_id", status }
 }
 
+#[leadhost_boxed::boxed]
 impl Store {
     /// Returns deals, newest first: at most `limit`, and fewer if they are large.
     pub async fn deals(

@@ -387,6 +387,7 @@ from_row! {
     }
 }
 
+#[leadhost_boxed::boxed]
 impl Store {
     /// Returns a delivery with its request, notes and items. `None` if it does not exist.
     pub async fn delivery(&self, id: DeliveryId) -> Result<Option<DeliveryDetail>, StoreError> {

@@ -102,6 +102,7 @@ from_row! {
     }
 }
 
+#[leadhost_boxed::boxed]
 impl Store {
     /// Returns tickets, newest first.
     pub async fn tickets(

@@ -67,6 +67,7 @@ and (:code::text is null or code = :code)"
     page_of(&schema::MESSAGE_ERRORS, &export::MESSAGE_ERROR, &filter)
 }
 
+#[leadhost_boxed::boxed]
 impl Store {
     /// Returns rows with `after < stamp <= upper` in stamp order. Without `upper`, the feed clock
     /// in the same snapshot as the rows is used.

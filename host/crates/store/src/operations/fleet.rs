@@ -31,6 +31,7 @@ macro_rules! of_hosts {
 }
 
 /// Host messages use connections of their own, so they do not wait behind requests.
+#[leadhost_boxed::boxed]
 impl Store {
     /// Returns a receiver of the announcements of all hosts, including this one, from now on. A
     /// receiver that lags behind must treat this as [`Announcement::Everything`].

@@ -78,6 +78,7 @@ fn caller(row: &SqlRow<'_>) -> Result<Caller, StoreError> {
     Ok(Caller::new(key, workspace, partner))
 }
 
+#[leadhost_boxed::boxed]
 impl Store {
     /// Returns the key with this digest, with its workspace and partner. Revoked and expired keys
     /// are included.

@@ -113,6 +113,7 @@ where id = :gone
 and workspace_id = :workspace");
 }
 
+#[leadhost_boxed::boxed]
 impl Store {
     /// Removes a contact whose last deal moved to another contact, which gets its keys. If the deal
     /// moved in a repair, its receipt gets rows for that.

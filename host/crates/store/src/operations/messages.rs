@@ -126,6 +126,7 @@ from_row! {
     }
 }
 
+#[leadhost_boxed::boxed]
 impl Store {
     /// Returns conversations that are due because they were unanswered or idle for too long, the
     /// longest overdue first.

@@ -60,6 +60,7 @@ from_row! {
     }
 }
 
+#[leadhost_boxed::boxed]
 impl Store {
     /// Returns a contact, or `None` if the workspace has no such contact.
     pub async fn contact(

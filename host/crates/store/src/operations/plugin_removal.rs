@@ -31,6 +31,7 @@ insert into refusals (origin, digest, plugin, reason, at, overtaken_at)
 values (:origin, :digest, :plugin, 'an operator removed this version', :now, :now)");
 }
 
+#[leadhost_boxed::boxed]
 impl Store {
     /// Removes a stored version of a plugin, unless an activation, a rollout or an unfinished fetch
     /// names it. `from_inbox`: its bytes came from a file, which is not to be taken in again.

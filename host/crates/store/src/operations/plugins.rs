@@ -104,6 +104,7 @@ from refusals
 order by number desc");
 }
 
+#[leadhost_boxed::boxed]
 impl Store {
     /// Stores a plugin version by its digest. A known version is left unchanged.
     pub async fn put_plugin(&self, plugin: &PluginRecord, wasm: &[u8]) -> Result<(), StoreError> {

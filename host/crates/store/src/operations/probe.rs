@@ -16,6 +16,7 @@ insert into commit_markers (batch_id) values (:mark) -- postgres
 ");
 }
 
+#[leadhost_boxed::boxed]
 impl Store {
     /// Checks that the store can be read.
     pub async fn ping(&self) -> Result<(), StoreError> {

@@ -134,6 +134,7 @@ where id in (select id from each)
 and (workspace_id in (select workspace_id from each)) is true");
 }
 
+#[leadhost_boxed::boxed]
 impl Store {
     /// Returns changes of products with a stamp greater than `after`, at most `limit`, in stamp
     /// order.

@@ -115,6 +115,7 @@ from each
 where t.id = each.id");
 }
 
+#[leadhost_boxed::boxed]
 impl Store {
     /// Removes a deal with its history and notes, and clears references to it. Returns false if
     /// there is no such deal.

@@ -265,6 +265,7 @@ and c.value_before is not null
 and (c.workspace_id = each.workspace_id) is true");
 }
 
+#[leadhost_boxed::boxed]
 impl Store {
     /// Begins a repair. Returns it, or the one that is open with `false`. A repair that has ended
     /// already is only recorded.

@@ -98,6 +98,7 @@ where (name, number, host_id) in (
 )");
 }
 
+#[leadhost_boxed::boxed]
 impl Store {
     /// Returns the last rollout of every plugin that had one, by name.
     pub async fn rollouts(&self) -> Result<Vec<Rollout>, StoreError> {

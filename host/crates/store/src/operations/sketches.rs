@@ -28,6 +28,7 @@ set generation = excluded.generation, sketch = excluded.sketch, change = exclude
 where connection_sketches.generation = :generation");
 }
 
+#[leadhost_boxed::boxed]
 impl Store {
     /// Returns the sketch of a connection's deliveries. `None` if none was stored.
     pub async fn connection_sketch(

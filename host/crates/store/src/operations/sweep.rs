@@ -114,6 +114,7 @@ static OF_DELIVERIES: LazyLock<Vec<Sql>> = LazyLock::new(|| schema::removed_with
 
 static PAST: LazyLock<Vec<Sql>> = LazyLock::new(schema::removed_past);
 
+#[leadhost_boxed::boxed]
 impl Store {
     /// Removes rows past their retention, at most `limit` of each kind. Returns the number removed.
     pub async fn sweep(

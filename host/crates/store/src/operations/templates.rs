@@ -23,6 +23,7 @@ set synced_at = excluded.synced_at, error = excluded.error, unlisted = excluded.
   templates = excluded.templates");
 }
 
+#[leadhost_boxed::boxed]
 impl Store {
     /// Returns an instance's templates, or `None` if its provider was never asked for them.
     pub async fn templates(

@@ -86,6 +86,7 @@ group by each.day, s.key                                                        
 ");
 }
 
+#[leadhost_boxed::boxed]
 impl Store {
     /// Returns the state of the rollups without reading the counts.
     pub async fn rollup_state(

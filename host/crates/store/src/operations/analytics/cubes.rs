@@ -116,6 +116,7 @@ fenced join rollup_days as there
     static REMOVE_EMPTY: Sql = made(|| schema::ROLLUP_DAYS.remove_one_by_one(""));
 }
 
+#[leadhost_boxed::boxed]
 impl Store {
     /// Adds these uses to the record of requested zones.
     pub async fn note_zones(&self, uses: &[ZoneUse]) -> Result<(), StoreError> {

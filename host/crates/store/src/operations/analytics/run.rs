@@ -92,6 +92,7 @@ set as_of = greatest(run.as_of, excluded.as_of),
   changes = excluded.changes");
 }
 
+#[leadhost_boxed::boxed]
 impl Store {
     /// Begins a run and gives every workspace its first build. Does not interrupt the work of
     /// another host.

@@ -48,6 +48,7 @@ join rollup_cubes as c
 where b.state in ('making', 'serving')");
 }
 
+#[leadhost_boxed::boxed]
 impl Store {
     /// Returns the state of the rollups of each metric set, over all workspaces.
     pub async fn rollup_status(&self) -> Result<Vec<RollupStatus>, StoreError> {

@@ -199,6 +199,7 @@ set state = 'serving'
 where build = :build");
 }
 
+#[leadhost_boxed::boxed]
 impl Store {
     /// Reads at most `limit` changes of the feed into the build, including its cubes. A build that
     /// reaches the feed's clock serves from then on, and earlier builds retire. A build that has

@@ -20,6 +20,7 @@ use leadhost_domain::id::{AgentId, ConnectionId, OwnerId, PartnerId, WorkspaceId
 use leadhost_domain::time::Micros;
 use leadhost_domain::workspace::{ChangeKind, PartKind};
 
+#[leadhost_boxed::boxed]
 impl Store {
     /// Brings the workspace in line with its declaration: creates and changes what the plan names,
     /// and removes nothing. Runs in one transaction. With `dry_run` it is rolled back at the end,

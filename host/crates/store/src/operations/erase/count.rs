@@ -104,6 +104,7 @@ select
     ));
 }
 
+#[leadhost_boxed::boxed]
 impl Store {
     /// Returns what erasing a person would remove, as far as it can be counted.
     pub async fn count_person(&self, person: &Person) -> Result<Erased, StoreError> {

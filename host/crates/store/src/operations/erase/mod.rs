@@ -159,6 +159,7 @@ where id = :contact
 and workspace_id = :workspace");
 }
 
+#[leadhost_boxed::boxed]
 impl Store {
     /// Runs the next step of an erasure, a bounded transaction. The erasure is done when a step
     /// finds nothing left to do.

@@ -46,6 +46,7 @@ order by id
 limit 1");
 }
 
+#[leadhost_boxed::boxed]
 impl Store {
     /// Returns the person that an operator means. `None` if nothing is known of such a person.
     pub async fn person(

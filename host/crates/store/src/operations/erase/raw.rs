@@ -307,6 +307,7 @@ async fn remove(
     })
 }
 
+#[leadhost_boxed::boxed]
 impl Store {
     /// Removes whole deliveries, in any state, as part of an erasure. Finished deliveries that led
     /// to a contact are emptied instead.

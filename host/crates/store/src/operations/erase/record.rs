@@ -77,6 +77,7 @@ order by id"
     );
 }
 
+#[leadhost_boxed::boxed]
 impl Store {
     /// Records the erasure and returns it, or returns the unfinished one of the same contact.
     pub async fn begin_erasure(&self, new: &NewErasure) -> Result<Erasure, StoreError> {

@@ -1,0 +1,95 @@
+//! The compiler makes the code of an `async fn` in each crate that awaits it, and not where it stands.
+//! Behind a pointer it is made once.
+
+use proc_macro::TokenStream;
+use quote::quote;
+use syn::visit_mut::{self, VisitMut};
+use syn::{
+    GenericParam, ImplItem, Item, Lifetime, ParenthesizedGenericArguments, Receiver, ReturnType,
+    Signature, TypeBareFn, TypeImplTrait, TypeParam, TypeReference, Visibility, parse_macro_input,
+    parse_quote,
+};
+
+/// Lets an `async fn`, or each one of an `impl` block that is not private, return a boxed future that may be
+/// sent to another thread.
+#[proc_macro_attribute]
+pub fn boxed(_: TokenStream, item: TokenStream) -> TokenStream {
+    let mut item = parse_macro_input!(item as Item);
+    match &mut item {
+        Item::Fn(function) => box_future(&mut function.sig, &mut function.block),
+        Item::Impl(block) => {
+            for one in &mut block.items {
+                if let ImplItem::Fn(function) = one
+                    && function.sig.asyncness.is_some()
+                    && !matches!(function.vis, Visibility::Inherited)
+                {
+                    box_future(&mut function.sig, &mut function.block);
+                }
+            }
+        }
+        _ => return quote!(compile_error!("only functions and `impl` blocks are boxed");).into(),
+    }
+    quote!(#item).into()
+}
+
+fn box_future(signature: &mut Signature, body: &mut syn::Block) {
+    signature.asyncness = None;
+    OneLifetime.visit_signature_mut(signature);
+    for parameter in &mut signature.generics.params {
+        if let GenericParam::Lifetime(one) = parameter {
+            one.colon_token.get_or_insert_default();
+            one.bounds.push(parse_quote!('boxed));
+        }
+    }
+    signature.generics.params.insert(0, parse_quote!('boxed));
+    let output: syn::Type = match &signature.output {
+        ReturnType::Default => parse_quote!(()),
+        ReturnType::Type(_, output) => parse_quote!(#output),
+    };
+    signature.output = parse_quote! {
+        -> ::std::pin::Pin<::std::boxed::Box<
+            dyn ::std::future::Future<Output = #output> + ::std::marker::Send + 'boxed,
+        >>
+    };
+    *body = parse_quote!({ ::std::boxed::Box::pin(async move #body) });
+}
+
+/// Gives all that a function borrows the lifetime of its future.
+struct OneLifetime;
+
+impl VisitMut for OneLifetime {
+    fn visit_receiver_mut(&mut self, receiver: &mut Receiver) {
+        if let Some((_, lifetime)) = &mut receiver.reference {
+            lifetime.get_or_insert_with(|| parse_quote!('boxed));
+        }
+    }
+
+    fn visit_type_reference_mut(&mut self, reference: &mut TypeReference) {
+        reference
+            .lifetime
+            .get_or_insert_with(|| parse_quote!('boxed));
+        visit_mut::visit_type_reference_mut(self, reference);
+    }
+
+    fn visit_lifetime_mut(&mut self, lifetime: &mut Lifetime) {
+        if lifetime.ident == "_" {
+            *lifetime = parse_quote!('boxed);
+        }
+    }
+
+    fn visit_type_param_mut(&mut self, parameter: &mut TypeParam) {
+        parameter.colon_token.get_or_insert_default();
+        parameter.bounds.push(parse_quote!('boxed));
+        visit_mut::visit_type_param_mut(self, parameter);
+    }
+
+    fn visit_type_impl_trait_mut(&mut self, parameter: &mut TypeImplTrait) {
+        parameter.bounds.push(parse_quote!('boxed));
+        visit_mut::visit_type_impl_trait_mut(self, parameter);
+    }
+
+    // What is elided in these has lifetimes of its own.
+    fn visit_type_bare_fn_mut(&mut self, _: &mut TypeBareFn) {}
+    fn visit_parenthesized_generic_arguments_mut(&mut self, _: &mut ParenthesizedGenericArguments) {
+    }
+}
