@@ -163,7 +163,7 @@ pub async fn a_failure_is_one_row_and_filled_when_its_message_is_known(world: &W
     assert_eq!(errors(world).await, std::slice::from_ref(&before));
     let occurred_at = world.now();
     world.advance(3).await;
-    accept_send(world, &new, "w1").await;
+    settle_send(world, new.message, 0, accepted(world, "w1")).await;
     let [after] = errors(world).await.try_into().expect("the same row");
     assert!(after["cursor_at"].as_str() > before["cursor_at"].as_str());
     fields!(after, {
