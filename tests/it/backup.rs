@@ -1,15 +1,11 @@
 //! A backup that is taken while leads come in is the store as it was at one moment: it holds
 //! every lead acknowledged before it, nothing after a gap, and a service starts from it.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use hyper::Method;
-use leadhost_tests::load::post;
-use leadhost_tests::service::{Service, leadhost};
-use leadhost_tests::{Ask, Hosts, On, figures, until};
+use leadhost_tests::load::{Load, LoadPlan, Targets, Unacknowledged, What, post, stamps};
+use leadhost_tests::service::{Service, leadhost, serve};
+use leadhost_tests::{Hosts, On, figures, has, lacks, until};
 
 /// Backups taken while leads come in.
 fn copies() -> usize {
@@ -33,65 +29,76 @@ async fn copies_under_load_hold_every_acknowledged_lead_and_nothing_after_a_gap(
     let hosts = Hosts::portal(On::Sqlite).apply().await;
     let (path, key) = (hosts.ingest("portal"), hosts.workspace_key());
     let service = hosts.start(0).await;
-    let load = SequentialLoad::begin(service.address("gateway"), &path);
+    // Each sends a lead after the previous one was acknowledged.
+    let senders: Vec<_> = (0..SENDERS)
+        .map(|sender| {
+            Load::start(LoadPlan {
+                targets: Targets::gateways(&[&service]),
+                what: What::Leads(path.clone()),
+                name: format!("lead-{sender}"),
+                senders: 1,
+                unacknowledged: Unacknowledged::End,
+                first: Vec::new(),
+            })
+        })
+        .collect();
+    let acknowledged = || -> Vec<_> { senders.iter().map(Load::acknowledged).collect() };
 
     let shelf = tempfile::tempdir().expect("a folder");
     let mut taken = Vec::new();
     for number in 0..copies() {
-        load.reach((number + 1) * BETWEEN).await;
+        until("leads are acknowledged", async || {
+            let all: usize = acknowledged().iter().sum();
+            (all >= (number + 1) * BETWEEN).then_some(())
+        })
+        .await;
         let file = shelf.path().join(format!("copy-{number}.db"));
-        let before = load.acknowledged();
-        let said = run(hosts.folder(0), &["backup", &file.display().to_string()]).await;
-        let after = load.sent();
-        assert!(
-            said.contains("checked") && said.contains("To restore"),
-            "{said}"
-        );
+        let before = acknowledged();
+        let backup = ["backup", &file.display().to_string()];
+        let said = tokio::task::block_in_place(|| service.run(&backup));
+        // At most one more is in flight.
+        let after = acknowledged().iter().map(|count| count + 1).collect();
+        has!(said, "checked", "To restore");
         taken.push(Copied {
             file,
             before,
             after,
         });
     }
-    load.end().await;
+    for sender in senders {
+        let sent = sender.stop().await;
+        let all = sent.attempts.len();
+        assert_eq!(sent.count(200), all, "it keeps running during the copies");
+    }
 
-    let live = deals(service.address("data"), key).await;
+    let live = stamps(service.address("data"), key).await;
     // A pull that begins now ends after every backup.
-    let cursor = page(service.address("data"), key, "limit=1").await["next_cursor"].clone();
-    let cursor = cursor.as_str().expect("a text");
+    let page = hosts.client(&service, "/v1/export/deals?limit=1").send();
+    let page = page.await.expect(200).json();
+    let cursor = page["next_cursor"].as_str().expect("a text");
+    let cursor = format!("/v1/export/deals?limit=1&cursor={cursor}");
     assert!(service.stop());
     let private = std::fs::metadata(&taken[0].file).expect("a copy");
-    assert_eq!(
-        std::os::unix::fs::PermissionsExt::mode(&private.permissions()) & 0o777,
-        0o600
-    );
+    let mode = std::os::unix::fs::PermissionsExt::mode(&private.permissions());
+    assert_eq!(mode & 0o777, 0o600);
 
     for copy in &taken {
         let home = restored(hosts.folder(0), &copy.file);
         let service = Service::start(home.path(), &[]);
-        let found = deals(service.address("data"), key).await;
+        let found = stamps(service.address("data"), key).await;
         let newest = found.values().max().expect("deals").clone();
-        let until_then: BTreeMap<_, _> = live
-            .iter()
-            .filter(|(_, stamp)| **stamp <= newest)
-            .map(|(id, stamp)| (id.clone(), stamp.clone()))
-            .collect();
+        let mut until_then = live.clone();
+        until_then.retain(|_, stamp| *stamp <= newest);
         assert_eq!(found, until_then, "a prefix, in the order of the stamps");
         for (sender, (before, after)) in copy.before.iter().zip(&copy.after).enumerate() {
-            let there = (0..)
-                .take_while(|n| found.contains_key(&lead(sender, *n)))
-                .count();
-            let all = (0..*after).filter(|n| found.contains_key(&lead(sender, *n)));
+            let is_there = |n: &usize| found.contains_key(&format!("lead-{sender}-0-{n}"));
+            let there = (0..).take_while(is_there).count();
+            let all = (0..*after).filter(is_there);
             assert!(there >= *before, "sender {sender}: {there} of {before}");
             assert_eq!(all.count(), there, "sender {sender}: a lead after a gap");
         }
-        let answer = ask(
-            service.address("data"),
-            key,
-            &format!("limit=1&cursor={cursor}"),
-        );
-        let answer = answer.send().await.expect(400);
-        assert!(answer.text().contains("rebuild"), "{}", answer.text());
+        let answer = hosts.client(&service, &cursor).send().await;
+        has!(answer.expect(400), "rebuild");
         // The restored service accepts new leads.
         let accepted = post(&mut None, service.address("gateway"), &path, "lead-after").await;
         assert_eq!(accepted, Some(true));
@@ -120,12 +127,11 @@ async fn a_copy_never_replaces_a_file_and_names_the_reason() {
         let to = nowhere.join(to).display().to_string();
         let message = fails(&["backup", &to]);
         let named = format!("the folder {}", nowhere.display());
-        assert!(message.contains(&named), "{message}");
-        assert!(message.contains("does not exist: create it"), "{message}");
+        has!(message, &named, "does not exist: create it");
     }
     let service = Service::start(folder.path(), &[]);
     let said = service.run(&["backup", &to]);
-    assert!(said.contains("sealing.key"), "{said}");
+    has!(said, "sealing.key");
     assert!(fails(&["backup", &to]).contains("never replaces"));
     // In a folder it chooses a name itself, and a partial file of an interrupted backup is not
     // in its way.
@@ -140,14 +146,11 @@ async fn a_copy_never_replaces_a_file_and_names_the_reason() {
     let cut = shelf.join("cut.db").display().to_string();
     assert!(fails(&["backup", &cut]).contains("interrupted"));
 
-    let message = fails(&[
-        "backup",
-        &shelf.join("pg.db").display().to_string(),
-        "--store-url",
-        "postgres://ana:hidden@db.example.com/leads",
-    ]);
-    assert!(message.contains("pg_dump"), "{message}");
-    assert!(!message.contains("hidden"), "{message}");
+    let to = shelf.join("pg.db").display().to_string();
+    let url = "postgres://ana:hidden@db.example.com/leads";
+    let message = fails(&["backup", &to, "--store-url", url]);
+    has!(message, "pg_dump");
+    lacks!(message, "hidden");
 }
 
 #[tokio::test]
@@ -163,23 +166,14 @@ async fn a_copy_next_to_the_log_of_another_file_is_refused_at_the_start() {
     let log = folder.path().join("leadhost.db-wal");
     assert!(log.metadata().expect("a log").len() > 0);
     std::fs::copy(&copy, folder.path().join("leadhost.db")).expect("it is put back");
-    for arguments in [
-        &[
-            "serve",
-            "--listen",
-            "127.0.0.1:0",
-            "--admin-listen",
-            "127.0.0.1:0",
-        ][..],
-        &[
-            "backup",
-            &folder.path().join("other.db").display().to_string(),
-        ],
+    let other = folder.path().join("other.db").display().to_string();
+    for output in [
+        serve(folder.path(), &[]),
+        leadhost(folder.path(), &["backup", &other]),
     ] {
-        let output = leadhost(folder.path(), arguments);
         let said = String::from_utf8_lossy(&output.stderr);
         assert!(!output.status.success());
-        assert!(said.contains("leadhost.db-wal"), "{said}");
+        has!(said, "leadhost.db-wal");
     }
     for name in ["leadhost.db-wal", "leadhost.db-shm"] {
         std::fs::remove_file(folder.path().join(name)).expect("it was there");
@@ -201,116 +195,4 @@ fn restored(from: &Path, copy: &Path) -> tempfile::TempDir {
         std::fs::copy(from.join(name), home.path().join(name)).expect("the key");
     }
     home
-}
-
-async fn run(folder: &Path, arguments: &[&str]) -> String {
-    let folder = folder.to_owned();
-    let arguments: Vec<String> = arguments.iter().map(|&text| text.to_owned()).collect();
-    tokio::task::spawn_blocking(move || {
-        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-        let output = leadhost(&folder, &arguments);
-        let complaint = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{arguments:?}: {complaint}");
-        String::from_utf8(output.stdout).expect("UTF-8")
-    })
-    .await
-    .expect("the command ends")
-}
-
-fn lead(sender: usize, number: usize) -> String {
-    format!("lead-{sender}-{number}")
-}
-
-fn ask(to: std::net::SocketAddr, key: &str, query: &str) -> Ask {
-    Ask::new(to, Method::GET, &format!("/v1/export/deals?{query}"))
-        .header("authorization", &format!("Bearer {key}"))
-}
-
-async fn page(to: std::net::SocketAddr, key: &str, query: &str) -> serde_json::Value {
-    ask(to, key, query).send().await.expect(200).json()
-}
-
-/// Returns every deal's stamp by its external id.
-async fn deals(to: std::net::SocketAddr, key: &str) -> BTreeMap<String, String> {
-    let mut deals = BTreeMap::new();
-    let mut from = String::new();
-    loop {
-        let page = page(to, key, &format!("limit=1000{from}")).await;
-        for row in page["data"].as_array().expect("rows") {
-            let text = |name: &str| row[name].as_str().expect("a text").to_owned();
-            let twice = deals.insert(text("external_id"), text("cursor_at"));
-            assert_eq!(twice, None, "a lead came twice");
-        }
-        match page["next_cursor"].as_str() {
-            Some(next) => from = format!("&cursor={next}"),
-            None => return deals,
-        }
-    }
-}
-
-/// Senders that each send a lead after the previous one was acknowledged.
-struct SequentialLoad {
-    ended: Arc<AtomicBool>,
-    acknowledged: Arc<Vec<AtomicUsize>>,
-    tasks: Vec<tokio::task::JoinHandle<()>>,
-}
-
-impl SequentialLoad {
-    fn begin(to: std::net::SocketAddr, path: &str) -> Self {
-        let ended = Arc::new(AtomicBool::new(false));
-        let acknowledged: Arc<Vec<AtomicUsize>> =
-            Arc::new((0..SENDERS).map(|_| AtomicUsize::new(0)).collect());
-        let tasks = (0..SENDERS)
-            .map(|sender| {
-                let (ended, acknowledged) = (Arc::clone(&ended), Arc::clone(&acknowledged));
-                let path = path.to_owned();
-                tokio::spawn(async move {
-                    let mut connection = None;
-                    for number in 0.. {
-                        if ended.load(Ordering::SeqCst) {
-                            break;
-                        }
-                        let answer = post(&mut connection, to, &path, &lead(sender, number)).await;
-                        assert_eq!(
-                            answer,
-                            Some(true),
-                            "the service keeps running during the copies"
-                        );
-                        acknowledged[sender].store(number + 1, Ordering::SeqCst);
-                    }
-                })
-            })
-            .collect();
-        Self {
-            ended,
-            acknowledged,
-            tasks,
-        }
-    }
-
-    fn acknowledged(&self) -> Vec<usize> {
-        let each = self.acknowledged.iter();
-        each.map(|count| count.load(Ordering::SeqCst)).collect()
-    }
-
-    /// At most one more is in flight.
-    fn sent(&self) -> Vec<usize> {
-        self.acknowledged().iter().map(|count| count + 1).collect()
-    }
-
-    async fn reach(&self, leads: usize) {
-        until("leads are acknowledged", async || {
-            let failed = self.tasks.iter().any(tokio::task::JoinHandle::is_finished);
-            assert!(!failed, "a sender gave up");
-            (self.acknowledged().iter().sum::<usize>() >= leads).then_some(())
-        })
-        .await;
-    }
-
-    async fn end(self) {
-        self.ended.store(true, Ordering::SeqCst);
-        for task in self.tasks {
-            task.await.expect("a sender ends by itself");
-        }
-    }
 }

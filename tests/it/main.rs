@@ -3,6 +3,16 @@
 
 #![allow(clippy::unwrap_used)]
 
+/// Returns what could be made here, or ends the test, which has then said why not.
+macro_rules! available {
+    ($made:expr) => {{
+        let Some(made) = $made.await else {
+            return;
+        };
+        made
+    }};
+}
+
 mod admin;
 mod admission;
 mod analytics;

@@ -12,12 +12,12 @@ use leadhost_tests::components::component;
 use leadhost_tests::graph::{GraphDouble, GraphOptions};
 use leadhost_tests::load::post;
 use leadhost_tests::postgres::{Database, empty_database};
-use leadhost_tests::service::{Service, command, leadhost};
-use leadhost_tests::{Ask, Hosts, On, figures, until};
+use leadhost_tests::service::{Service, command, leadhost, serve};
+use leadhost_tests::{Answer, Ask, Hosts, Json, On, figures, has, lacks, until};
 use rusqlite::{Connection, OpenFlags};
 use serde_json::{Value, json};
 use sqlx::postgres::PgConnection;
-use sqlx::{Executor as _, Row as _};
+use sqlx::{AssertSqlSafe, Executor as _, Row as _};
 use uuid::Uuid;
 
 /// Kills of a move before it may complete.
@@ -32,22 +32,19 @@ const PAGE: &str = "700000000000001";
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_repeatedly_interrupted_move_copies_everything_and_clients_continue() {
-    let Some(database) = empty_database().await else {
-        return;
-    };
-    let double = GraphDouble::start(GraphOptions::default()).expect("a free port");
-    let hosts = fill(&double).await;
+    let database = available!(empty_database());
+    let (hosts, _double) = filled().await;
     let folder = hosts.folder(0);
     let file = folder.join("leadhost.db");
 
     // A client that has pulled everything, and one in the middle of its pull.
     let service = hosts.start(0).await;
-    let mut client = ExportClient::new(&hosts);
-    client.pull(service.address("data")).await;
+    let mut client = ExportClient::default();
+    client.pull(&hosts, &service).await;
     let before = client.rows.clone();
-    let page = client.page(service.address("data"), "limit=50").await;
-    let cursor = page["next_cursor"].as_str().expect("more").to_owned();
-    let first: Vec<_> = external_ids(&page);
+    let begun_pull = page(&hosts, &service, "limit=50").await;
+    let cursor = begun_pull["next_cursor"].text().to_owned();
+    let mut first = external_ids(&begun_pull);
     assert!(service.stop());
     touch_up(&file);
 
@@ -58,11 +55,9 @@ async fn a_repeatedly_interrupted_move_copies_everything_and_clients_continue() 
         cut_off(folder, &arguments, &database, kill).await;
         if !met_half && begun(&database).await {
             met_half = true;
-            let serve = [&["serve", "--store-url", database.url()][..], &PORTS].concat();
-            let output = leadhost(folder, &serve);
-            let said = String::from_utf8_lossy(&output.stderr).into_owned();
+            let output = serve(folder, &["--store-url", database.url()]);
             assert!(!output.status.success(), "half a store was served");
-            assert!(said.contains("leadhost migrate"), "{said}");
+            has!(String::from_utf8_lossy(&output.stderr), "leadhost migrate");
         }
     }
     assert!(met_half, "no move was cut off after its beginning");
@@ -70,52 +65,37 @@ async fn a_repeatedly_interrupted_move_copies_everything_and_clients_continue() 
     for tables in [2, 8, 14] {
         // Also while both sides are compared.
         cut_off_when(folder, &arguments, "500", &database, |progress| {
-            let of = progress["tables"].as_object().expect("tables");
-            of.values()
-                .filter(|table| !table["checked"].is_null())
-                .count()
-                >= tables
+            let of = progress["tables"].as_object().expect("tables").values();
+            of.filter(|table| !table["checked"].is_null()).count() >= tables
         })
         .await;
     }
-    let output = leadhost(
-        folder,
-        &[&arguments[..], &["--json", "--rows", "50"]].concat(),
-    );
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.success(), "{said}");
-    assert!(!said.contains(database.url()), "{said}");
-    let report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let (code, said, report) = migrate(folder, &arguments, &["--rows", "50"]);
+    assert_eq!(code, Some(0), "{said}");
+    lacks!(said, database.url());
+    let report = report.expect("JSON");
     everything_arrived(&file, &database, &report).await;
-    assert_eq!(
-        report["sealingKey"].as_str().map(str::len),
-        Some(16),
-        "{report}"
-    );
+    let sealing_key = report["sealingKey"].text();
+    assert_eq!(sealing_key.len(), 16, "{report}");
 
     // A repeated move is a no-op; the file is not served by mistake.
     let output = leadhost(folder, &arguments);
-    let said = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(output.status.success() && said.contains("before"), "{said}");
-    let output = leadhost(folder, &[&["serve"], &PORTS[..]].concat());
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(said.contains("was moved to"), "{said}");
+    assert!(output.status.success());
+    has!(String::from_utf8_lossy(&output.stdout), "before");
+    let output = serve(folder, &[]);
+    has!(String::from_utf8_lossy(&output.stderr), "was moved to");
 
     // Hosts and clients continue.
     let to = ["--store-url", database.url()];
     let service = hosts.start_with(0, &to).await;
-    let data = service.address("data");
-    let mut rest = Vec::new();
     let mut next = Some(cursor);
     while let Some(cursor) = next {
-        let page = client
-            .page(data, &format!("limit=50&cursor={cursor}"))
-            .await;
-        rest.extend(external_ids(&page));
+        let page = page(&hosts, &service, &format!("limit=50&cursor={cursor}")).await;
+        first.extend(external_ids(&page));
         next = page["next_cursor"].as_str().map(str::to_owned);
     }
-    let pulled: BTreeSet<_> = first.iter().chain(&rest).cloned().collect();
-    assert_eq!(pulled.len(), first.len() + rest.len(), "a row came twice");
+    let pulled: BTreeSet<_> = first.iter().cloned().collect();
+    assert_eq!(pulled.len(), first.len(), "a row came twice");
     assert_eq!(pulled, before.keys().cloned().collect());
 
     let portal = hosts.ingest("portal");
@@ -134,23 +114,17 @@ async fn a_repeatedly_interrupted_move_copies_everything_and_clients_continue() 
         (!waits).then_some(())
     })
     .await;
-    let again = client.pull(data).await;
-    let new: BTreeSet<_> = client
-        .rows
-        .keys()
-        .filter(|id| !before.contains_key(*id))
-        .cloned()
-        .collect();
-    assert!(new.contains("lead-after"), "{new:?}");
+    let again = client.pull(&hosts, &service).await;
+    let mut new = client.rows;
+    new.retain(|id, _| !before.contains_key(id));
+    assert!(new.contains_key("lead-after"), "{new:?}");
     assert_eq!(new.len(), 2, "{new:?}");
     // A host without the key, or with another one, does not start.
     let elsewhere = tempfile::tempdir().expect("a folder");
-    let serve = [&["serve", "--store-url", database.url()][..], &PORTS].concat();
     for made in [false, true] {
-        let output = leadhost(elsewhere.path(), &serve);
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        let key = report["sealingKey"].as_str().expect("a key");
-        assert!(!output.status.success() && said.contains(key), "{said}");
+        let output = serve(elsewhere.path(), &to);
+        assert!(!output.status.success());
+        has!(String::from_utf8_lossy(&output.stderr), sealing_key);
         let path = elsewhere.path().join("sealing.key");
         assert_eq!(path.exists(), made, "none is made where one is needed");
         std::fs::write(path, "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=").expect("a file");
@@ -167,9 +141,8 @@ async fn a_repeatedly_interrupted_move_copies_everything_and_clients_continue() 
 
 #[tokio::test]
 async fn a_store_moves_only_into_an_empty_database() {
-    let (Some(one), Some(other)) = (empty_database().await, empty_database().await) else {
-        return;
-    };
+    let one = available!(empty_database());
+    let other = available!(empty_database());
     let folder = tempfile::tempdir().expect("a folder");
     let fails = |arguments: &[&str]| {
         let output = leadhost(folder.path(), arguments);
@@ -177,46 +150,36 @@ async fn a_store_moves_only_into_an_empty_database() {
         String::from_utf8(output.stderr).expect("UTF-8")
     };
     let from = format!("sqlite://{}", folder.path().join("leadhost.db").display());
-    let message = fails(&["migrate", "--from", &from, "--to", one.url()]);
-    assert!(message.contains("no store"), "{message}");
+    let refused = |from: &str, to: &str, why: &[&str]| {
+        let message = fails(&["migrate", "--from", from, "--to", to]);
+        for part in why {
+            has!(message, part);
+        }
+    };
+    refused(&from, one.url(), &["no store"]);
     let service = Service::start(folder.path(), &[]);
-    let message = fails(&["migrate", "--from", &from, "--to", one.url()]);
-    assert!(message.contains("served by another process"), "{message}");
+    refused(&from, one.url(), &["served by another process"]);
     assert!(service.stop());
 
     // A host has run here: its first key is content of the database.
     let elsewhere = tempfile::tempdir().expect("a folder");
     let service = Service::start(elsewhere.path(), &["--store-url", other.url()]);
     assert!(service.stop());
-    let message = fails(&["migrate", "--from", &from, "--to", other.url()]);
-    assert!(message.contains("not empty"), "{message}");
-
-    let message = fails(&["migrate", "--from", one.url(), "--to", other.url()]);
-    assert!(message.contains("--from"), "{message}");
-    let message = fails(&["migrate", "--from", &from, "--to", &from]);
-    assert!(message.contains("--to"), "{message}");
-
+    refused(&from, other.url(), &["not empty"]);
+    refused(one.url(), other.url(), &["--from"]);
+    refused(&from, &from, &["--to"]);
     let other_kind = "mysql://db.example.com/leads";
-    let message = fails(&["migrate", "--from", &from, "--to", other_kind]);
     let named = format!("`--to {other_kind}` is not a PostgreSQL database");
-    assert!(message.contains(&named), "{message}");
+    refused(&from, other_kind, &[&named]);
     let nowhere = "postgres://127.0.0.1:1/leads";
-    let message = fails(&["migrate", "--from", &from, "--to", nowhere]);
-    for named in [
-        nowhere,
-        "the server of --to cannot be reached at 127.0.0.1:1",
-    ] {
-        assert!(message.contains(named), "{message}");
-    }
+    let named = "the server of --to cannot be reached at 127.0.0.1:1";
+    refused(&from, nowhere, &[nowhere, named]);
 }
 
 #[tokio::test]
 async fn a_source_that_was_served_since_is_moved_again() {
-    let Some(database) = empty_database().await else {
-        return;
-    };
-    let double = GraphDouble::start(GraphOptions::default()).expect("a free port");
-    let hosts = fill(&double).await;
+    let database = available!(empty_database());
+    let (hosts, _double) = filled().await;
     let folder = hosts.folder(0);
     let file = folder.join("leadhost.db");
     let from = format!("sqlite://{}", file.display());
@@ -231,31 +194,22 @@ async fn a_source_that_was_served_since_is_moved_again() {
     let late = send(service.address("gateway"), &hosts.ingest("portal"), "late").await;
     assert_eq!(late["status"], "converted");
     assert!(service.stop());
-    let output = leadhost(folder, &[&arguments[..], &["--json"]].concat());
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.success(), "{said}");
-    let report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let (code, said, report) = migrate(folder, &arguments, &[]);
+    assert_eq!(code, Some(0), "{said}");
+    let report = report.expect("JSON");
     everything_arrived(&file, &database, &report).await;
 }
 
 #[tokio::test]
 async fn an_earlier_move_does_not_cover_later_data() {
-    let Some(database) = empty_database().await else {
-        return;
-    };
-    let double = GraphDouble::start(GraphOptions::default()).expect("a free port");
-    let hosts = fill(&double).await;
+    let database = available!(empty_database());
+    let (hosts, _double) = filled().await;
     let folder = hosts.folder(0);
     let file = folder.join("leadhost.db");
     let left = folder.join("leadhost.moved");
     let from = format!("sqlite://{}", file.display());
-    let migrate = |more: &[&str]| {
-        let arguments = ["migrate", "--from", &from, "--to", database.url(), "--json"];
-        let output = leadhost(folder, &[&arguments[..], more].concat());
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        let report: Option<Value> = serde_json::from_slice(&output.stdout).ok();
-        (output.status.code(), said, report)
-    };
+    let arguments = ["migrate", "--from", &from, "--to", database.url()];
+    let migrate = |more: &[&str]| migrate(folder, &arguments, more);
     // The key is known without the file `sealing.id`, as after a restore.
     let noted = folder.join("sealing.id");
     let id = std::fs::read_to_string(&noted).expect("the key is noted");
@@ -280,13 +234,14 @@ async fn an_earlier_move_does_not_cover_later_data() {
         let (code, said, _) = migrate(&[]);
         assert_eq!(code, Some(1), "{said}");
         let deals = format!("{rehearsed} deals");
-        for words in ["earlier move", &deals, "Nothing was done", "--restart"] {
-            assert!(said.contains(words), "{said}");
-        }
-        assert!(
-            !left.exists(),
-            "the file is not left, since it did not move"
+        has!(
+            said,
+            "earlier move",
+            &deals,
+            "Nothing was done",
+            "--restart"
         );
+        assert!(!left.exists(), "the file is not left: it did not move");
         if !lead {
             let service = hosts.start(0).await;
             service.run(&["connection", "resume", "portal"]);
@@ -313,18 +268,25 @@ async fn an_earlier_move_does_not_cover_later_data() {
     assert!(service.stop());
     let (code, said, _) = migrate(&["--restart"]);
     assert_eq!(code, Some(1), "{said}");
-    assert!(said.contains("a host was started on it"), "{said}");
+    has!(said, "a host was started on it");
     assert_eq!(deals(&database).await, rehearsed + 2);
     let (code, said, report) = migrate(&[]);
     assert_eq!(code, Some(0), "{said}");
     assert_eq!(report.expect("JSON")["before"], true);
 }
 
-const PORTS: [&str; 4] = ["--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"];
+/// Moves with these further arguments. Returns the exit code, the complaints and the report.
+fn migrate(folder: &Path, move_it: &[&str], more: &[&str]) -> (Option<i32>, String, Option<Value>) {
+    let output = leadhost(folder, &[move_it, &["--json"], more].concat());
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    let report = serde_json::from_slice(&output.stdout).ok();
+    (output.status.code(), said, report)
+}
 
 /// A store with every kind of content: leads, repeats, refused deliveries,
 /// waiting and answered fetches, quarantined deliveries.
-async fn fill(double: &GraphDouble) -> Hosts {
+async fn filled() -> (Hosts, GraphDouble) {
+    let double = GraphDouble::start(GraphOptions::default()).expect("a free port");
     let graph = double.address();
     let workspace = format!(
         r#"
@@ -392,7 +354,7 @@ secrets = {{ app-secret = "{APP_SECRET}", "page-token/{PAGE}" = "double-page-tok
     let waits = announce(gateway, &hosts, "930000000000043", APP_SECRET).await;
     assert_eq!(waits.expect(200).json()["status"], "queued");
     assert!(service.stop());
-    hosts
+    (hosts, double)
 }
 
 /// Adds values that a host does not write yet, and values that a database
@@ -581,11 +543,8 @@ async fn everything_arrived(file: &Path, database: &Database, report: &Value) {
     let mut arrived = database.connect().await;
     arrived.execute("set search_path = leadhost").await.unwrap();
     let mut count = async |sql: &str| -> i64 {
-        arrived
-            .fetch_one(sqlx::AssertSqlSafe(sql.to_owned()))
-            .await
-            .unwrap()
-            .get(0)
+        let row = arrived.fetch_one(AssertSqlSafe(sql.to_owned())).await;
+        row.unwrap().get(0)
     };
     let mut rows = 0;
     for table in report["tables"].as_array().expect("tables") {
@@ -605,15 +564,11 @@ async fn everything_arrived(file: &Path, database: &Database, report: &Value) {
         }
     }
     assert!(rows > 5 * i64::try_from(LEADS).unwrap());
-    let reports = report["tables"].to_string();
-    assert!(reports.contains("rollout_reports"), "{reports}");
+    has!(report["tables"].to_string(), "rollout_reports");
     for (sql, expect) in MESSAGING {
         // A store without messaging content has none of it afterwards.
-        let wanted = if count("select count(*) from messages").await == 0 {
-            0
-        } else {
-            *expect
-        };
+        let has_some = count("select count(*) from messages").await > 0;
+        let wanted = if has_some { *expect } else { 0 };
         assert_eq!(count(sql).await, wanted, "{sql}");
     }
     // Waiting work has no lease.
@@ -650,12 +605,22 @@ fn columns(source: &Connection, table: &str) -> Vec<String> {
     names.map(|name| name.unwrap()).collect()
 }
 
+/// Reads one value of the database.
+async fn read<T>(database: &Database, sql: &'static str) -> T
+where
+    T: for<'r> sqlx::Decode<'r, sqlx::Postgres> + sqlx::Type<sqlx::Postgres>,
+{
+    database
+        .connect()
+        .await
+        .fetch_one(sql)
+        .await
+        .unwrap()
+        .get(0)
+}
+
 async fn deals(database: &Database) -> i64 {
-    let mut connection = database.connect().await;
-    let row = connection
-        .fetch_one("select count(*) from leadhost.deals")
-        .await;
-    row.unwrap().get(0)
+    read(database, "select count(*) from leadhost.deals").await
 }
 
 async fn begun(database: &Database) -> bool {
@@ -664,11 +629,7 @@ async fn begun(database: &Database) -> bool {
 }
 
 async fn finished(database: &Database) -> bool {
-    let mut connection = database.connect().await;
-    let row = connection
-        .fetch_one("select done_at is not null from leadhost.moves")
-        .await;
-    row.unwrap().get(0)
+    read(database, "select done_at is not null from leadhost.moves").await
 }
 
 async fn progress(database: &Database) -> Option<Value> {
@@ -752,12 +713,7 @@ async fn send(to: SocketAddr, path: &str, id: &str) -> Value {
     answer.expect(200).json()
 }
 
-async fn announce(
-    to: SocketAddr,
-    hosts: &Hosts,
-    lead: &str,
-    secret: &str,
-) -> leadhost_tests::Answer {
+async fn announce(to: SocketAddr, hosts: &Hosts, lead: &str, secret: &str) -> Answer {
     let body = json!({"object": "page", "entry": [{"id": PAGE, "time": 1_893_456_000, "changes": [
         {"field": "leadgen", "value": {
             "leadgen_id": lead, "page_id": PAGE, "form_id": "920000000000001",
@@ -772,53 +728,40 @@ async fn announce(
 }
 
 fn external_ids(page: &Value) -> Vec<String> {
-    let rows = page["data"].as_array().expect("rows");
-    rows.iter()
-        .map(|row| row["external_id"].as_str().expect("an id").to_owned())
+    let rows = page["data"].list().iter();
+    rows.map(|row| row["external_id"].text().to_owned())
         .collect()
+}
+
+async fn page(hosts: &Hosts, service: &Service, query: &str) -> Value {
+    let ask = hosts.client(service, &format!("/v1/export/deals?{query}"));
+    ask.send().await.expect(200).json()
 }
 
 /// A client of the export that keeps the rows it has seen and the greatest
 /// stamp.
+#[derive(Default)]
 struct ExportClient {
-    key: String,
     since: Option<String>,
     /// Stamps by external id.
     rows: BTreeMap<String, String>,
 }
 
 impl ExportClient {
-    fn new(hosts: &Hosts) -> Self {
-        Self {
-            key: hosts.workspace_key().to_owned(),
-            since: None,
-            rows: BTreeMap::new(),
-        }
-    }
-
-    async fn page(&self, to: SocketAddr, query: &str) -> Value {
-        Ask::new(to, Method::GET, &format!("/v1/export/deals?{query}"))
-            .header("authorization", &format!("Bearer {}", self.key))
-            .send()
-            .await
-            .expect(200)
-            .json()
-    }
-
     /// Pulls the changes since the last time. Returns the number of rows.
-    async fn pull(&mut self, to: SocketAddr) -> usize {
+    async fn pull(&mut self, hosts: &Hosts, service: &Service) -> usize {
         let mut came = 0;
         let mut query = match &self.since {
             Some(since) => format!("limit=100&updated_since={since}"),
             None => "limit=100".to_owned(),
         };
         loop {
-            let page = self.page(to, &query).await;
-            for row in page["data"].as_array().expect("rows") {
-                let text = |name: &str| row[name].as_str().expect("a text").to_owned();
-                let stamp = text("cursor_at");
+            let page = page(hosts, service, &query).await;
+            for row in page["data"].list() {
+                let stamp = row["cursor_at"].text().to_owned();
                 self.since = self.since.take().max(Some(stamp.clone()));
-                self.rows.insert(text("external_id"), stamp);
+                self.rows
+                    .insert(row["external_id"].text().to_owned(), stamp);
                 came += 1;
             }
             match page["next_cursor"].as_str() {

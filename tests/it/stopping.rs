@@ -36,14 +36,7 @@ struct Stuck {
 impl Stuck {
     /// Starts a service all of whose serving threads become blocked.
     async fn start(folder: &Path, arguments: &[&str]) -> Self {
-        let ports = [
-            "serve",
-            "--listen",
-            "127.0.0.1:0",
-            "--admin-listen",
-            "127.0.0.1:0",
-        ];
-        let mut child = service::command(folder, &[&ports[..], arguments].concat())
+        let mut child = service::command(folder, &[&service::SERVE, arguments].concat())
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
             .spawn()

@@ -10,7 +10,7 @@ use tempfile::TempDir;
 use crate::client::Ask;
 use crate::components::component;
 use crate::host_actions::until;
-use crate::load::{Notifications, assert_each_once};
+use crate::load::{Load, LoadResult, Notifications, Targets, What, assert_each_once};
 use crate::on::On;
 use crate::program::binary;
 use crate::service::Service;
@@ -232,6 +232,21 @@ impl Hosts {
     /// Runs a query of one number directly on the store.
     pub async fn count(&self, query: &'static str) -> i64 {
         self.on.count(self.folder(0), query).await
+    }
+
+    /// Starts senders of the portal's leads to these hosts.
+    pub fn load(&self, name: &str, targets: &Targets, senders: usize) -> Load {
+        let leads = What::Leads(self.ingest("portal"));
+        Load::until_acknowledged(name, targets, senders, leads)
+    }
+
+    /// Ends them, and checks that every answer was right and that the export of this host has
+    /// each acknowledged lead exactly once.
+    pub async fn assert_kept(&self, host: &Service, load: Load) -> LoadResult {
+        let sent = load.stop().await;
+        sent.assert_well_formed();
+        self.assert_each_once(host, &sent.acknowledged).await;
+        sent
     }
 
     /// Checks that the export of this host has each of these leads exactly once.

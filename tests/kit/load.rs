@@ -9,7 +9,7 @@ mod export;
 mod follower;
 mod notification;
 
-pub use export::{assert_each_once, export, exported};
+pub use export::{assert_each_once, export, exported, stamps};
 pub use follower::Follower;
 pub use notification::Notifications;
 

@@ -25,6 +25,20 @@ pub fn leadhost(folder: &Path, arguments: &[&str]) -> Output {
         .expect("the program runs")
 }
 
+/// `serve` on free ports.
+pub const SERVE: [&str; 5] = [
+    "serve",
+    "--listen",
+    "127.0.0.1:0",
+    "--admin-listen",
+    "127.0.0.1:0",
+];
+
+/// Runs `serve` with more flags to its end: a service that does not start.
+pub fn serve(folder: &Path, flags: &[&str]) -> Output {
+    leadhost(folder, &[&SERVE, flags].concat())
+}
+
 /// Closes the folder to other accounts, as the service demands.
 fn keep_private(folder: &Path) {
     use std::os::unix::fs::PermissionsExt as _;
@@ -98,14 +112,7 @@ impl Service {
     /// The same with another build, or with a program that replaces itself with the service:
     /// the process that this command starts must become the service.
     pub fn start_as(program: Command, on: &On, folder: &Path, arguments: &[&str]) -> Self {
-        let ports = [
-            "serve",
-            "--listen",
-            "127.0.0.1:0",
-            "--admin-listen",
-            "127.0.0.1:0",
-        ];
-        let arguments = [&ports, &PATIENCE[..], arguments].concat();
+        let arguments = [&SERVE, &PATIENCE[..], arguments].concat();
         share_compiled_code(folder);
         let mut child = prepared(program, folder, &arguments)
             .env("LEADHOST_STORE_URL", on.url())

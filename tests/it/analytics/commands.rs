@@ -47,10 +47,8 @@ struct Counting {
 
 impl Counting {
     async fn new(on: On) -> Self {
-        let hosts = Hosts::on(on)
-            .component(guests::sandbox())
-            .workspace(WORKSPACE);
-        let hosts = hosts.apply().await;
+        let hosts = Hosts::on(on).component(guests::sandbox());
+        let hosts = hosts.workspace(WORKSPACE).apply().await;
         let seldom = ["--set", "analytics.refresh_seconds=86400"];
         let service = hosts.start_with(0, &seldom).await;
         until("the first round has counted", async || {
@@ -163,9 +161,8 @@ async fn a_workspace_that_cannot_be_counted_is_named_and_repaired_by_a_rebuild(o
     has!(said, "BEHIND");
     let log = service.log();
     let lines = log.lines().filter(|line| line.contains("not counted"));
-    let lines: Vec<_> = lines
-        .filter(|line| line.contains("set=\"conversations\""))
-        .collect();
+    let of_set = |line: &&str| line.contains("set=\"conversations\"");
+    let lines: Vec<_> = lines.filter(of_set).collect();
     assert_eq!(lines.len(), 1, "it is logged once:\n{}", lines.join("\n"));
     has!(lines[0], "workspace=\"counted\"");
 
@@ -180,27 +177,22 @@ async fn unknown_names_are_refused_with_a_reason(on: On) {
     let service = &world.service;
     let said = service.fail(&["etl", "rebuild", "--workspace", "nope"]);
     has!(said, "no workspace `nope`", "leadhost workspace list");
-    let wrong = ["etl", "rebuild", "--set", "deals"];
-    let wrong = leadhost(world.hosts.folder(0), &wrong);
-    assert_eq!(wrong.status.code(), Some(2));
-    let said = String::from_utf8_lossy(&wrong.stderr);
-    has!(said, "no metric set `deals`", "conversations and tickets");
+    let misused = |arguments: &[&str], why: &[&str]| {
+        let output = leadhost(world.hosts.folder(0), arguments);
+        assert_eq!(output.status.code(), Some(2));
+        for part in why {
+            has!(String::from_utf8_lossy(&output.stderr), part);
+        }
+    };
+    let known = ["no metric set `deals`", "conversations and tickets"];
+    misused(&["etl", "rebuild", "--set", "deals"], &known);
     let answer = world.hosts.operator(service, "POST", "/etl/rebuilds");
-    let answer = answer
-        .json(&json!({ "workspaces": ["counted"] }))
-        .send()
-        .await;
-    answer.expect(400);
+    let misspelt = answer.json(&json!({ "workspaces": ["counted"] }));
+    misspelt.send().await.expect(400);
     let anonymous = service.ask("admin", "GET", "/admin/v1/etl").send().await;
     anonymous.expect(401);
-    let wrong = ["etl", "status", "--admin-key", "ak_bad"];
-    let output = leadhost(world.hosts.folder(0), &wrong);
-    assert_eq!(output.status.code(), Some(2));
-    let said = String::from_utf8_lossy(&output.stderr);
-    has!(
-        said,
-        "--admin-key is not an admin key: ak_ is not followed by"
-    );
+    let wrong = "--admin-key is not an admin key: ak_ is not followed by";
+    misused(&["etl", "status", "--admin-key", "ak_bad"], &[wrong]);
     let said = service.fail(&["etl", "run", "--wait-seconds", "0"]);
     has!(said, "it continues");
 }

@@ -2,8 +2,10 @@
 
 use leadhost_domain::analytics::MetricSet;
 use leadhost_domain::time::{self, Micros};
-use leadhost_tests::{Declared, Host, Json, On, Options, fields, guests, has};
+use leadhost_tests::{Json, On, fields, has};
 use serde_json::{Value, json};
+
+use super::api::Board;
 
 leadhost_tests::on_every_store! {
     a_round_counts_all_earlier_commits,
@@ -11,150 +13,93 @@ leadhost_tests::on_every_store! {
     the_service_is_ready_without_a_round,
 }
 
-const VOICE: &str = r#"
-[[instances]]
-name = "voice"
-number = "+5511900000000"
-adapter = "sandbox"
-"#;
-
-/// A host that counts only when the test asks for it, and accepts messages of contacts.
-struct CountingHost {
-    host: Host,
-    declared: Declared,
-    operator: String,
-    /// The number of contacts so far.
-    contacts: u32,
+/// Returns how many conversations are counted as started.
+async fn started(board: &Board) -> i64 {
+    let query = "
+        select cast(coalesce(sum(s.count_1), 0) as bigint)
+        from rollup_slots as s
+        join rollup_builds as b on b.build = s.build
+        where b.metric_set = 1
+        and b.state = 'serving'";
+    board.host.count(query).await
 }
 
-impl CountingHost {
-    async fn new(on: On) -> Self {
-        let host = Host::start(Options::patient(on)).await;
-        host.converter(guests::sandbox()).await;
-        let declared = host.declare(VOICE).await;
-        let operator = format!("Bearer {}", host.admin_key().await.reveal());
-        Self {
-            host,
-            declared,
-            operator,
-            contacts: 0,
-        }
-    }
-
-    /// This many people write for the first time.
-    async fn people_write(&mut self, count: u32) {
-        let events: Vec<Value> = (0..count)
-            .map(|number| {
-                let from = format!("+55119{:08}", self.contacts + number);
-                json!({ "inbound": { "from": from, "text": "Oi" } })
-            })
-            .collect();
-        self.contacts += count;
-        let ask = self.host.post(&self.declared.webhook("voice"));
-        let body = json!({ "events": events });
-        ask.json(&body).send().await.expect(200);
-    }
-
-    /// Returns how many conversations are counted as started.
-    async fn started(&self) -> i64 {
-        let query = "
-            select cast(coalesce(sum(s.count_1), 0) as bigint)
-            from rollup_slots as s
-            join rollup_builds as b on b.build = s.build
-            where b.metric_set = 1
-            and b.state = 'serving'";
-        self.host.count(query).await
-    }
-
-    /// Returns the status of conversations that operators see.
-    async fn status(&self) -> Value {
-        let ask = self.host.admin("GET", "/admin/v1/etl");
-        let ask = ask.header("authorization", &self.operator);
-        let status = ask.send().await.expect(200).json();
-        let sets = status["metricSets"].list();
-        assert_eq!(sets.len(), MetricSet::ALL.len());
-        let found = sets.iter().find(|set| set["metricSet"] == "conversations");
-        found.expect("conversations are counted").clone()
-    }
-
-    /// Makes the first counted day unreadable.
-    async fn break_days(&self) {
-        let broken = "update rollup_days set cells = 'broken'";
-        self.host.on.change(self.host.folder.path(), broken).await;
-    }
+/// Returns the status of conversations that operators see.
+async fn status(board: &Board) -> Value {
+    let key = board.host.admin_key().await;
+    let ask = board.host.admin("GET", "/admin/v1/etl").bearer(&key);
+    let status = ask.send().await.expect(200).json();
+    let sets = status["metricSets"].list();
+    assert_eq!(sets.len(), MetricSet::ALL.len());
+    let found = sets.iter().find(|set| set["metricSet"] == "conversations");
+    found.expect("conversations are counted").clone()
 }
 
-fn time_of(value: &Value) -> Option<Micros> {
-    value
-        .as_str()
-        .map(|text| time::parse(text).expect("a time"))
+fn as_of(status: &Value) -> Option<Micros> {
+    let text = status["asOf"].as_str();
+    text.map(|text| time::parse(text).expect("a time"))
 }
 
 async fn a_round_counts_all_earlier_commits(on: On) {
-    let mut counting = CountingHost::new(on).await;
-    assert_eq!(time_of(&counting.status().await["asOf"]), None);
-    assert_eq!(counting.status().await["stale"], true);
-    counting.people_write(3).await;
-    assert_eq!(counting.started().await, 0);
+    let mut board = Board::new(on).await;
+    fields!(status(&board).await, {"asOf": null, "stale": true});
+    board.people_write("voice", 3).await;
+    assert_eq!(started(&board).await, 0);
 
-    let round = counting.host.count_analytics().await;
-    let first = counting.host.now();
-    assert_eq!(counting.started().await, 3);
+    let round = board.host.count_analytics().await;
+    let first = board.host.now();
+    assert_eq!(started(&board).await, 3);
     let ran = &round.runs[0];
     assert_eq!(ran.set, MetricSet::Conversations);
     assert_eq!((ran.as_of, ran.changes), (first, 3));
     assert!(ran.failed.is_empty() && ran.unfinished.is_empty());
-    let status = counting.status().await;
-    assert_eq!(time_of(&status["asOf"]), Some(first));
-    assert_eq!(status["stale"], false);
-    fields!(status, {"behind": [], "making": []});
-    fields!(status, {"cubes": 1, "cubesMaking": 0});
+    let counted = status(&board).await;
+    assert_eq!(as_of(&counted), Some(first));
+    fields!(counted, {
+        "stale": false, "behind": [], "making": [], "cubes": 1, "cubesMaking": 0,
+    });
 
-    counting.host.advance(60).await;
-    counting.people_write(1).await;
-    assert_eq!(counting.started().await, 3, "no further round has run");
-    assert_eq!(time_of(&counting.status().await["asOf"]), Some(first));
-    let round = counting.host.count_analytics().await;
-    assert_eq!(counting.started().await, 4);
+    board.host.advance(60).await;
+    board.people_write("voice", 1).await;
+    assert_eq!(started(&board).await, 3, "no further round has run");
+    assert_eq!(as_of(&status(&board).await), Some(first));
+    let round = board.host.count_analytics().await;
+    assert_eq!(started(&board).await, 4);
     assert_eq!(round.runs[0].changes, 1);
-    let status = counting.status().await;
-    assert_eq!(time_of(&status["asOf"]), Some(counting.host.now()));
-    assert_eq!(status["changes"], 1);
+    let counted = status(&board).await;
+    assert_eq!(as_of(&counted), Some(board.host.now()));
+    assert_eq!(counted["changes"], 1);
 }
 
 async fn a_workspace_that_cannot_be_counted_stays_as_it_was_while_others_move_on(on: On) {
-    let mut counting = CountingHost::new(on).await;
-    counting.host.workspace("other").await;
-    counting.people_write(2).await;
-    counting.host.count_analytics().await;
-    let first = counting.host.now();
-    counting.break_days().await;
+    let mut board = Board::new(on).await;
+    board.host.workspace("other").await;
+    board.people_write("voice", 2).await;
+    board.count().await;
+    let first = board.host.now();
+    board.break_days().await;
 
     for attempt in 0..2 {
-        counting.host.advance(60).await;
-        counting.people_write(1).await;
-        let round = counting.host.count_analytics().await;
+        board.host.advance(60).await;
+        board.people_write("voice", 1).await;
+        let round = board.host.count_analytics().await;
         let failed = &round.runs[0].failed;
         assert_eq!(failed.len(), 1, "attempt {attempt}: {failed:?}");
         has!(failed[0].1, "the cells of a day"; "{failed:?}");
-        assert_eq!(
-            counting.started().await,
-            2,
-            "the earlier counts are untouched"
-        );
-        let status = counting.status().await;
-        assert_eq!(time_of(&status["asOf"]), Some(counting.host.now()));
+        let started = started(&board).await;
+        assert_eq!(started, 2, "the earlier counts are untouched");
+        let status = status(&board).await;
+        assert_eq!(as_of(&status), Some(board.host.now()));
         let behind = json!([{ "workspace": "demo", "asOf": first }]);
         assert_eq!(status["behind"], behind, "attempt {attempt}");
     }
-    let said = counting.host.admin("GET", "/metrics").send().await;
-    let behind = "leadhost_rollup_behind{set=\"conversations\"} 1";
-    has!(said, behind);
+    let said = board.host.admin("GET", "/metrics").send().await;
+    has!(said, "leadhost_rollup_behind{set=\"conversations\"} 1");
 }
 
 async fn the_service_is_ready_without_a_round(on: On) {
-    let counting = CountingHost::new(on).await;
-    assert_eq!(counting.status().await["stale"], true);
-    let ready = counting.host.get("/health/ready").send().await;
+    let board = Board::new(on).await;
+    fields!(status(&board).await, {"stale": true});
+    let ready = board.host.get("/health/ready").send().await;
     ready.expect(200);
 }

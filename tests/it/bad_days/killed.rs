@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 
 use leadhost_tests::graph::{GraphDouble, GraphOptions};
-use leadhost_tests::load::{Follower, Targets, export};
-use leadhost_tests::{sized, until};
+use leadhost_tests::load::{Follower, Targets};
+use leadhost_tests::sized;
 
 use super::lead_form::{self, LeadForm};
 
@@ -15,9 +15,7 @@ const FLAGS: [&str; 2] = ["--set", "worker.lease_seconds=3"];
 #[tokio::test(flavor = "multi_thread")]
 async fn hosts_that_are_killed_in_turn_lose_no_acknowledged_lead() {
     let double = GraphDouble::start(GraphOptions::default()).expect("a free port");
-    let Some(world) = lead_form::outage(double.address()).await else {
-        return;
-    };
+    let world = available!(lead_form::outage(double.address()));
     let key = world.hosts.workspace_key();
     let mut hosts = [
         world.hosts.start_with(0, &FLAGS).await,
@@ -43,14 +41,7 @@ async fn hosts_that_are_killed_in_turn_lose_no_acknowledged_lead() {
     sent.assert_well_formed();
 
     let data = hosts[1].address("data");
-    until("every announced lead is fetched", async || {
-        let there = export(data, key).await;
-        announced
-            .iter()
-            .all(|id| there.contains_key(id))
-            .then_some(())
-    })
-    .await;
+    lead_form::are_fetched(data, key, &announced).await;
     let all: BTreeSet<_> = sent.acknowledged.union(&announced).cloned().collect();
     world.hosts.assert_each_once(&hosts[1], &all).await;
     follower.assert_saw_all(data, key).await;

@@ -1,11 +1,13 @@
 //! Leads that are announced by their ids and fetched: work that hosts claim.
 
+use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use hyper::Method;
-use leadhost_tests::Ask;
 use leadhost_tests::components::component;
+use leadhost_tests::load::export;
+use leadhost_tests::{Ask, until};
 use serde_json::{Value, json};
 
 use super::Outage;
@@ -31,6 +33,16 @@ secrets = {{ app-secret = "{SECRET}", "page-token/{PAGE}" = "{TOKEN}" }}
     );
     let converter = component("plugins/converter-meta-lead-ads.wasm");
     Outage::with(|hosts| hosts.count(2).component(converter).workspace(&form)).await
+}
+
+/// Waits until every announced lead is in the export.
+pub async fn are_fetched(data: SocketAddr, key: &str, announced: &BTreeSet<String>) {
+    until("every announced lead is fetched", async || {
+        let there = export(data, key).await;
+        let is_there = |id: &String| there.contains_key(id);
+        announced.iter().all(is_there).then_some(())
+    })
+    .await;
 }
 
 /// The sender of such a connection.
@@ -59,11 +71,8 @@ impl LeadForm {
             let ask = Ask::new(to, Method::POST, &self.path)
                 .header("content-type", "application/json")
                 .signed("x-hub-signature-256", "sha256=", SECRET, body.as_bytes());
-            if ask
-                .try_send()
-                .await
-                .is_some_and(|answer| answer.status == 200)
-            {
+            let answer = ask.try_send().await;
+            if answer.is_some_and(|answer| answer.status == 200) {
                 acknowledged.push(id);
             }
         }

@@ -17,7 +17,7 @@ use leadhost_tests::load::Targets;
 use leadhost_tests::proxy::Proxy;
 use tokio::net::TcpStream;
 
-use super::{MORE, Outage, becomes_ready, lasts};
+use super::{MORE, Outage, lasts};
 
 const CLIENTS: usize = 1_000;
 
@@ -26,9 +26,7 @@ const FEW: usize = 12;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_thousand_clients_are_served_or_asked_to_retry() {
-    let Some(world) = Outage::new().await else {
-        return;
-    };
+    let world = available!(Outage::new());
     let proxy = Proxy::before(world.database.url()).await;
     let url = proxy.url(world.database.url());
     let host = world.hosts.start_with(0, &["--store-url", &url]).await;
@@ -51,13 +49,7 @@ async fn a_thousand_clients_are_served_or_asked_to_retry() {
     assert!(storm.served > 0 && leads_in_storm > 0, "{storm:?}");
     assert!(memory < idle + MORE, "{idle} bytes have become {memory}");
 
-    let sent = load.stop().await;
-    sent.assert_well_formed();
-    becomes_ready(&host).await;
-    world
-        .hosts
-        .assert_each_once(&host, &sent.acknowledged)
-        .await;
+    world.recovers(&host, load).await;
 }
 
 /// The answers to many clients within the same time.

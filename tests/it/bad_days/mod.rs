@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use leadhost_tests::hosts::NewHosts;
-use leadhost_tests::load::{Load, Targets, What};
+use leadhost_tests::load::{Load, LoadResult, Targets};
 use leadhost_tests::postgres::{self, Database, Server};
 use leadhost_tests::{Hosts, On, Service, figures};
 
@@ -59,8 +59,13 @@ impl Outage {
 
     /// Starts senders of the portal's leads to these hosts.
     fn load(&self, targets: &Targets, senders: usize) -> Load {
-        let what = What::Leads(self.hosts.ingest("portal"));
-        Load::until_acknowledged("lead", targets, senders, what)
+        self.hosts.load("lead", targets, senders)
+    }
+
+    /// Ends the senders. The host is ready again, and nothing acknowledged is lost or there twice.
+    async fn recovers(&self, host: &Service, load: Load) -> LoadResult {
+        becomes_ready(host).await;
+        self.hosts.assert_kept(host, load).await
     }
 
     /// The number of connections from hosts to the database.
@@ -84,10 +89,8 @@ async fn is_ready(host: &Service) -> bool {
 
 /// Returns when the host is ready.
 async fn becomes_ready(host: &Service) {
-    leadhost_tests::until("the host is ready again", async || {
-        is_ready(host).await.then_some(())
-    })
-    .await;
+    let ready = async || is_ready(host).await.then_some(());
+    leadhost_tests::until("the host is ready again", ready).await;
 }
 
 /// Lets the fault last this long. The pause is the fault itself; nothing waits for

@@ -7,15 +7,13 @@ use leadhost_tests::load::Targets;
 use leadhost_tests::proxy::Proxy;
 use leadhost_tests::until;
 
-use super::{Outage, becomes_ready, lasts};
+use super::{Outage, lasts};
 
 const RESETS: usize = 20;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn resets_silence_and_refused_connections_lose_no_acknowledged_lead() {
-    let Some(world) = Outage::new().await else {
-        return;
-    };
+    let world = available!(Outage::new());
     let proxy = Proxy::before(world.database.url()).await;
     let url = proxy.url(world.database.url());
     let flags = ["--store-url", &url, "--set", "server.answer_seconds=5"];
@@ -39,21 +37,13 @@ async fn resets_silence_and_refused_connections_lose_no_acknowledged_lead() {
     proxy.shut(true);
     proxy.reset();
     load.is_refused(load.refused() + 32).await;
-    until("no connection is left", async || {
-        (proxy.open() == 0).then_some(())
-    })
-    .await;
+    let is_shut = async || (proxy.open() == 0).then_some(());
+    until("no connection is left", is_shut).await;
     lasts(Duration::from_secs(1)).await;
     proxy.shut(false);
     load.goes_on(100).await;
 
-    let sent = load.stop().await;
-    sent.assert_well_formed();
-    becomes_ready(&host).await;
-    world
-        .hosts
-        .assert_each_once(&host, &sent.acknowledged)
-        .await;
+    let sent = world.recovers(&host, load).await;
     let figure = format!(
         "{RESETS} resets of all connections, 1 silence, 1 closed door: {} leads acknowledged, 0 lost, 0 twice, no request longer than {:.1} s of 5 allowed",
         sent.acknowledged.len(),

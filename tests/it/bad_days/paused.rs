@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use leadhost_tests::graph::{GraphDouble, GraphOptions};
-use leadhost_tests::load::{Follower, Targets, export};
+use leadhost_tests::load::{Follower, Targets};
 use leadhost_tests::until;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
@@ -32,9 +32,7 @@ const FLAGS: [&str; 6] = [
 async fn a_host_frozen_past_its_leases_overwrites_no_work_of_the_other() {
     let double = GraphDouble::start(GraphOptions::default()).expect("a free port");
     let door = Door::before(double.address()).await;
-    let Some(world) = lead_form::outage(door.address).await else {
-        return;
-    };
+    let world = available!(lead_form::outage(door.address));
     let hosts = &world.hosts;
     let key = hosts.workspace_key();
     let sleeper = hosts.start_with(0, &FLAGS).await;
@@ -44,26 +42,17 @@ async fn a_host_frozen_past_its_leases_overwrites_no_work_of_the_other() {
     let follower = Follower::start(gateways.clone(), key);
     let load = world.load(&gateways, 8);
     load.reaches(50).await;
-    let announced = LeadForm::new(&world)
-        .announce(other.address("gateway"), 20)
-        .await;
-    let announced: BTreeSet<_> = announced.into_iter().collect();
+    let form = LeadForm::new(&world);
+    let announced = form.announce(other.address("gateway"), 20).await;
+    let announced = BTreeSet::from_iter(announced);
     assert_eq!(announced.len(), 20);
-    until("both hosts have their hands full", async || {
-        (door.waiting() == 2 * IN_HAND).then_some(())
-    })
-    .await;
+    let are_busy = async || (door.waiting() == 2 * IN_HAND).then_some(());
+    until("both hosts have their hands full", are_busy).await;
 
     sleeper.freeze();
     door.open();
-    until("the other host does all the work", async || {
-        let there = export(data, key).await;
-        announced
-            .iter()
-            .all(|id| there.contains_key(id))
-            .then_some(())
-    })
-    .await;
+    // The other host does all the work.
+    lead_form::are_fetched(data, key, &announced).await;
     // The rows with their stamps.
     let rows = "select coalesce(bit_xor(hashtextextended(id::text || cursor_us, 0)), 0)
         from leadhost.deals where external_id like '44%'";
@@ -72,10 +61,8 @@ async fn a_host_frozen_past_its_leases_overwrites_no_work_of_the_other() {
     assert_eq!(hosts.count(answers).await, 20, "each was answered once");
 
     sleeper.thaw();
-    until("the sleeper has let go of its fetches", async || {
-        (door.waiting() == 0).then_some(())
-    })
-    .await;
+    let has_let_go = async || (door.waiting() == 0).then_some(());
+    until("the sleeper has let go of its fetches", has_let_go).await;
     // It works again, and its late writes have been attempted.
     load.goes_on(300).await;
     let sent = load.stop().await;

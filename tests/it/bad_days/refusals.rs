@@ -2,69 +2,45 @@
 //! that says what to do, without the password.
 
 use std::net::TcpListener;
-use std::path::Path;
-use std::process::Output;
 
-use leadhost_tests::service::leadhost;
+use leadhost_tests::service::serve;
+use leadhost_tests::{has, lacks};
 
 const PASSWORD: &str = "hidden-hunter";
 
-/// Runs the program with this URL, and checks its message.
+/// Runs the program with this URL, and checks its message and its exit code: 2 if the value itself is
+/// wrong.
 #[track_caller]
-fn refusal(url: &str, parts: &[&str]) {
-    ends_with(1, url, parts);
-}
-
-/// The same, with the exit code: 2 if the value itself is wrong.
-#[track_caller]
-fn ends_with(code: i32, url: &str, parts: &[&str]) {
+fn is_refused(code: i32, url: &str, parts: &[&str]) {
     let folder = tempfile::tempdir().expect("a folder");
-    let Output { status, stderr, .. } = try_to_serve(folder.path(), url);
-    let said = String::from_utf8_lossy(&stderr);
-    assert_eq!(status.code(), Some(code), "{said}");
-    let lines: Vec<_> = said
-        .lines()
-        .filter(|line| line.starts_with("leadhost: "))
-        .collect();
+    let output = serve(folder.path(), &["--store-url", url]);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(code), "{said}");
+    let lines = said.lines().filter(|line| line.starts_with("leadhost: "));
+    let lines: Vec<_> = lines.collect();
     assert_eq!(lines.len(), 1, "{said}");
     for part in parts {
-        assert!(lines[0].contains(part), "{part}: {said}");
+        has!(lines[0], part);
     }
-    assert!(!said.contains(PASSWORD), "{said}");
-    assert!(!said.contains("panicked"), "{said}");
-}
-
-fn try_to_serve(folder: &Path, url: &str) -> Output {
-    let flags = [
-        "serve",
-        "--listen",
-        "127.0.0.1:0",
-        "--admin-listen",
-        "127.0.0.1:0",
-        "--store-url",
-        url,
-    ];
-    leadhost(folder, &flags)
+    lacks!(said, PASSWORD, "panicked");
 }
 
 #[test]
 fn a_url_that_leads_nowhere_is_named_without_its_password() {
-    let nowhere = format!("postgres://ana:{PASSWORD}@127.0.0.1:1/leads");
-    refusal(&nowhere, &["cannot be reached", "store.url"]);
-    let unknown = format!("mysql://ana:{PASSWORD}@127.0.0.1/leads");
-    ends_with(
-        2,
-        &unknown,
-        &["store.url", "postgres://user:password@host/database"],
-    );
-    let no_url = format!("ana:{PASSWORD}@127.0.0.1");
-    ends_with(
-        2,
-        &no_url,
-        &["store.url", "postgres://user:password@host/database"],
-    );
-    let no_port = format!("postgres://ana:{PASSWORD}@127.0.0.1:port/leads");
-    ends_with(2, &no_port, &["store.url"]);
+    let shown = "postgres://user:password@host/database";
+    for (code, url, part) in [
+        (
+            1,
+            "postgres://ana:PASSWORD@127.0.0.1:1/leads",
+            "cannot be reached",
+        ),
+        (2, "mysql://ana:PASSWORD@127.0.0.1/leads", shown),
+        (2, "ana:PASSWORD@127.0.0.1", shown),
+        (2, "postgres://ana:PASSWORD@127.0.0.1:port/leads", ""),
+    ] {
+        let url = url.replace("PASSWORD", PASSWORD);
+        is_refused(code, &url, &["store.url", part]);
+    }
 }
 
 #[test]
@@ -73,5 +49,5 @@ fn a_server_that_never_answers_is_given_up() {
     let silent = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let port = silent.local_addr().expect("it is bound").port();
     let url = format!("postgres://ana:{PASSWORD}@127.0.0.1:{port}/leads");
-    refusal(&url, &["did not answer within", "store.url"]);
+    is_refused(1, &url, &["did not answer within", "store.url"]);
 }

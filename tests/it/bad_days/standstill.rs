@@ -4,9 +4,9 @@
 
 use std::time::{Duration, Instant};
 
-use leadhost_tests::Service;
 use leadhost_tests::load::{Load, Targets};
 use leadhost_tests::postgres::signal;
+use leadhost_tests::{Service, has};
 use rustix::process::Signal;
 
 use super::{MORE, Outage, becomes_ready, lasts};
@@ -23,9 +23,7 @@ const OUTAGE: Duration = Duration::from_secs(9);
 
 #[tokio::test(flavor = "multi_thread")]
 async fn while_the_whole_server_stands_still_requests_end_in_time() {
-    let Some(world) = Outage::new().await else {
-        return;
-    };
+    let world = available!(Outage::new());
     let host = world.hosts.start_with(0, &ANSWER).await;
     let load = world.load(&Targets::gateways(&[&host]), 16);
     load.reaches(500).await;
@@ -44,31 +42,24 @@ async fn while_the_whole_server_stands_still_requests_end_in_time() {
 /// plays no part.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_that_stands_still_is_noticed_before_a_requests_deadline() {
-    let Some(world) = Outage::new().await else {
-        return;
-    };
+    let world = available!(Outage::new());
     let host = world.hosts.start(0).await;
     world.server.freeze();
     for _ in 0..3 {
-        let lead = host
-            .ask("gateway", "POST", &world.hosts.ingest("portal"))
-            .body("{}");
-        let refused = lead.send().await;
+        let lead = host.ask("gateway", "POST", &world.hosts.ingest("portal"));
+        let refused = lead.body("{}").send().await;
         assert_eq!(refused.status, 503, "{}", refused.text());
         assert_ne!(refused.header("retry-after"), "");
     }
     let metrics = host.ask("admin", "GET", "/metrics").send().await;
-    let late = r#"leadhost_shed_total{reason="deadline"} 0"#;
-    assert!(metrics.text().contains(late), "{}", metrics.text());
+    has!(metrics, r#"leadhost_shed_total{reason="deadline"} 0"#);
     world.server.thaw();
     becomes_ready(&host).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn connections_that_stand_still_are_given_up_for_new_ones() {
-    let Some(world) = Outage::new().await else {
-        return;
-    };
+    let world = available!(Outage::new());
     let host = world.hosts.start_with(0, &ANSWER).await;
     let load = world.load(&Targets::gateways(&[&host]), 16);
     load.reaches(500).await;
@@ -96,11 +87,8 @@ async fn refused_in_time(load: &Load, host: &Service, idle: u64) {
 /// Checks what must hold after the fault.
 async fn goes_on(world: &Outage, host: &Service, load: Load, fault: &str) {
     load.goes_on(500).await;
-    let sent = load.stop().await;
-    sent.assert_well_formed();
+    let sent = world.recovers(host, load).await;
     assert!(sent.slowest() < LATEST, "{:?}", sent.slowest());
-    becomes_ready(host).await;
-    world.hosts.assert_each_once(host, &sent.acknowledged).await;
     let figure = format!(
         "{fault} for {} s: no request longer than {:.1} s of 5 allowed, {} leads acknowledged, 0 lost, 0 twice",
         OUTAGE.as_secs(),

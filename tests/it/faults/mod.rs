@@ -3,7 +3,7 @@
 //! sets larger ones.
 
 mod bombs;
-mod clock;
+pub mod clock;
 mod overload;
 mod scarce;
 mod schema;

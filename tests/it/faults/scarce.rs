@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use leadhost_tests::guests::Variant;
-use leadhost_tests::load::{Follower, Load, Targets, What};
+use leadhost_tests::load::{Follower, Targets};
 use leadhost_tests::{Hosts, On, Service, figures, left_out, until};
 use serde_json::Value;
 use tokio::io::AsyncWriteExt as _;
@@ -23,18 +23,14 @@ const SENDERS: usize = 16;
 /// Senders that leave most of the processor to the calls of plugins.
 const FEW_SENDERS: usize = 2;
 
-fn load(hosts: &Hosts, service: &Service, name: &str, senders: usize) -> Load {
-    let leads = What::Leads(hosts.ingest("portal"));
-    Load::until_acknowledged(name, &Targets::gateways(&[service]), senders, leads)
-}
-
 /// More connections than file descriptors.
 const CROWD: usize = 800;
 
 async fn with_256_files_idle_connections_make_room_and_leads_are_still_accepted(on: On) {
     let hosts = Hosts::portal(on).apply().await;
     let service = hosts.start_as(0, after("ulimit -n 256"), &[]).await;
-    let load = load(&hosts, &service, "lead", SENDERS);
+    let targets = Targets::gateways(&[&service]);
+    let load = hosts.load("lead", &targets, SENDERS);
     load.reaches(100).await;
     let mut crowd = Vec::new();
     for number in 0..CROWD {
@@ -54,14 +50,10 @@ async fn with_256_files_idle_connections_make_room_and_leads_are_still_accepted(
     load.goes_on(200).await;
     let live = service.ask("admin", "GET", "/health/live").send().await;
     live.expect(200);
-    let sent = load.stop().await;
-    sent.assert_well_formed();
-    hosts.assert_each_once(&service, &sent.acknowledged).await;
+    let sent = hosts.assert_kept(&service, load).await;
     let metrics = service.ask("admin", "GET", "/metrics").send().await;
-    let away = number_of(
-        metrics.expect(200).text(),
-        "leadhost_connections_sent_away_total",
-    );
+    let metrics = metrics.expect(200);
+    let away = number_of(metrics.text(), "leadhost_connections_sent_away_total");
     assert!(service.stop());
     let figure = format!(
         "256 files and {CROWD} idle connections, next to {SENDERS} senders: {} leads acknowledged, 0 lost, 0 twice, {away} idle connections closed; the longest time without an acknowledged lead {:.1} s",
@@ -98,29 +90,27 @@ async fn in_256_megabytes_plugins_bodies_and_pages_fit_together(on: On) {
         ..Variant::default()
     };
     let mut hosts = Hosts::portal(on).component(anybody.component());
-    for number in 0..HEAVY {
+    let heavies = || (0..HEAVY).map(|number| format!("heavy-{number}"));
+    for name in heavies() {
         hosts = hosts.workspace(&format!(
-            "\n[[connections]]\nname = \"heavy-{number}\"\npartner = \"crm\"\nplugin = \"misbehave\"\nconfig = {{ do = \"touch\", size = 95 }}\n"
+            "\n[[connections]]\nname = \"{name}\"\npartner = \"crm\"\nplugin = \"misbehave\"\nconfig = {{ do = \"touch\", size = 95 }}\n"
         ));
     }
     let hosts = hosts.apply().await;
     let join = format!("echo $$ > {}", group.processes().display());
-    let flags = [
-        "--set",
-        "plugins.inline_ms=50",
-        "--set",
-        "plugins.deadline_ms=10000",
-    ];
+    let flags = "--set plugins.inline_ms=50 --set plugins.deadline_ms=10000";
+    let flags: Vec<_> = flags.split(' ').collect();
     let service = hosts.start_as(0, after(&join), &flags).await;
-    let many = load(&hosts, &service, "lead", SENDERS);
+    let targets = Targets::gateways(&[&service]);
+    let many = hosts.load("lead", &targets, SENDERS);
     let data = service.address("data");
     let follower = Follower::start(Targets::new([data]), hosts.workspace_key());
     many.reaches(100).await;
 
     let large = large(&service, &hosts.ingest("portal"));
     let mut heavy = 0;
-    for number in 0..HEAVY {
-        let path = hosts.ingest(&format!("heavy-{number}"));
+    for name in heavies() {
+        let path = hosts.ingest(&name);
         for _ in 0..2 {
             let response = service.ask("gateway", "POST", &path).body("{}");
             let response = response.try_send().await;
@@ -140,12 +130,13 @@ async fn in_256_megabytes_plugins_bodies_and_pages_fit_together(on: On) {
         }
     }
     // Beside many senders the calls that fill their memory get nearly no processor time.
-    let few = load(&hosts, &service, "later", FEW_SENDERS);
+    let few = hosts.load("later", &targets, FEW_SENDERS);
     let sent = many.stop().await;
-    let mut waiting: Vec<String> = (0..HEAVY).map(|number| format!("heavy-{number}")).collect();
+    let list = |name: &str| service.run(&["delivery", "list", "--connection", name, "--json"]);
+    let mut waiting: Vec<String> = heavies().collect();
     until("each heavy connection has a call that ended", async || {
         waiting.retain(|name| {
-            let list = service.run(&["delivery", "list", "--connection", name, "--json"]);
+            let list = list(name);
             !list.contains("\"failed\"") && !list.contains("\"parked\"")
         });
         waiting.is_empty().then_some(())
@@ -156,14 +147,10 @@ async fn in_256_megabytes_plugins_bodies_and_pages_fit_together(on: On) {
     sent.assert_well_formed();
     assert_eq!(group.kills(), 0, "a process was killed for its memory");
     let mut kept = 0;
-    for number in 0..HEAVY {
-        let name = format!("heavy-{number}");
-        let list = service.run(&["delivery", "list", "--connection", &name, "--json"]);
-        let list: Value = serde_json::from_str(&list).expect("JSON");
-        kept += list
-            .as_array()
-            .or(list["deliveries"].as_array())
-            .map_or(0, Vec::len);
+    for name in heavies() {
+        let list: Value = serde_json::from_str(&list(&name)).expect("JSON");
+        let list = list.as_array().or(list["deliveries"].as_array());
+        kept += list.map_or(0, Vec::len);
     }
     assert_eq!(kept, heavy, "every acknowledged delivery is kept");
     hosts.assert_each_once(&service, &sent.acknowledged).await;
@@ -220,10 +207,8 @@ impl Group {
     }
 
     fn read(&self, files: &[&str]) -> String {
-        let texts = files
-            .iter()
-            .map(|file| std::fs::read_to_string(self.0.join(file)));
-        texts.filter_map(Result::ok).collect()
+        let read = |file| std::fs::read_to_string(self.0.join(file)).ok();
+        files.iter().filter_map(read).collect()
     }
 
     /// The number of processes that the kernel killed for lack of memory.

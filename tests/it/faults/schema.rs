@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use leadhost_tests::postgres::empty_database;
-use leadhost_tests::service::{Service, command};
+use leadhost_tests::service::{SERVE, Service, command};
 use leadhost_tests::{On, figures};
 
 leadhost_tests::on_every_store! {
@@ -95,8 +95,7 @@ fn start(on: &On, folder: &Path) -> Service {
 
 /// Starts to serve and is killed after this time. Returns whether it was ready by then.
 fn begin(on: &On, folder: &Path, after: Duration) -> bool {
-    let ports = ["--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"];
-    let mut child = command(folder, &[&["serve"], &ports[..]].concat())
+    let mut child = command(folder, &SERVE)
         .env("LEADHOST_STORE_URL", on.url())
         .stdout(Stdio::null())
         .stderr(Stdio::null())

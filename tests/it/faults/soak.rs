@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use leadhost_tests::load::{Follower, Load, Targets, What};
+use leadhost_tests::load::{Follower, Targets};
 use leadhost_tests::{Hosts, On, figures};
 
 leadhost_tests::on_every_store! {
@@ -26,21 +26,19 @@ async fn under_load_for_long_nothing_fails_and_memory_does_not_grow(on: On) {
     let (service, key) = (hosts.start(0).await, hosts.workspace_key());
     let follower = Follower::start(Targets::new([service.address("data")]), key);
     let targets = Targets::gateways(&[&service]);
-    let leads = What::Leads(hosts.ingest("portal"));
-    let load = Load::until_acknowledged("lead", &targets, SENDERS, leads);
+    let load = hosts.load("lead", &targets, SENDERS);
     load.reaches(WARM).await;
     let (warm, memory, begun) = (load.acknowledged(), service.memory(), Instant::now());
     tokio::time::sleep(Duration::from_secs(seconds as u64)).await;
     let each_second = (load.acknowledged() - warm) as f64 / begun.elapsed().as_secs_f64();
     let after = service.memory();
-    let sent = load.stop().await;
-    sent.assert_well_formed();
-    let failed = sent
-        .attempts
-        .iter()
-        .filter(|attempt| attempt.status != Some(200));
-    assert_eq!(failed.count(), 0, "requests that were not acknowledged");
-    hosts.assert_each_once(&service, &sent.acknowledged).await;
+    let sent = hosts.assert_kept(&service, load).await;
+    let acknowledged = sent.count(200);
+    assert_eq!(
+        acknowledged,
+        sent.attempts.len(),
+        "some were not acknowledged"
+    );
     follower.assert_saw_all(service.address("data"), key).await;
     let complaints = service.complaints();
     assert!(complaints.is_empty(), "{complaints}");

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::sync::Arc;
 
-use leadhost_tests::load::{Follower, Load, Targets, What};
+use leadhost_tests::load::{Follower, Targets};
 use leadhost_tests::postgres::empty_database;
 use leadhost_tests::program::binary;
 use leadhost_tests::{Hosts, On, figures};
@@ -19,9 +19,7 @@ const SENDERS: usize = 16;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn hosts_that_are_replaced_one_by_one_lose_no_lead() {
-    let Some(database) = empty_database().await else {
-        return;
-    };
+    let database = available!(empty_database());
     let on = On::Postgres(Arc::new(database));
     let before = std::env::var_os(BEFORE).map(PathBuf::from);
     let builds = match &before {
@@ -29,11 +27,8 @@ async fn hosts_that_are_replaced_one_by_one_lose_no_lead() {
         None => "one build to itself".into(),
     };
     let before = before.unwrap_or_else(binary);
-    let hosts = Hosts::portal(on)
-        .count(2)
-        .program(Command::new(&before))
-        .apply()
-        .await;
+    let hosts = Hosts::portal(on).count(2);
+    let hosts = hosts.program(Command::new(&before)).apply().await;
     let mut running = Vec::new();
     for number in 0..2 {
         let before = Command::new(&before);
@@ -43,8 +38,7 @@ async fn hosts_that_are_replaced_one_by_one_lose_no_lead() {
     let readers = Targets::new(running.iter().map(|host| host.address("data")));
     let key = hosts.workspace_key();
     let follower = Follower::start(readers.clone(), key);
-    let leads = What::Leads(hosts.ingest("portal"));
-    let load = Load::until_acknowledged("lead", &gateways, SENDERS, leads);
+    let load = hosts.load("lead", &gateways, SENDERS);
     load.reaches(200).await;
     for place in 0..2 {
         let host = running.remove(0);
@@ -57,18 +51,11 @@ async fn hosts_that_are_replaced_one_by_one_lose_no_lead() {
         // Both builds serve side by side.
         load.goes_on(300).await;
     }
-    let sent = load.stop().await;
-    sent.assert_well_formed();
-    hosts
-        .assert_each_once(&running[0], &sent.acknowledged)
-        .await;
-    follower
-        .assert_saw_all(running[0].address("data"), key)
-        .await;
-    let cut = sent
-        .attempts
-        .iter()
-        .filter(|attempt| attempt.status.is_none());
+    let sent = hosts.assert_kept(&running[0], load).await;
+    let data = running[0].address("data");
+    follower.assert_saw_all(data, key).await;
+    let attempts = sent.attempts.iter();
+    let cut = attempts.filter(|attempt| attempt.status.is_none());
     let figure = format!(
         "{}: 2 hosts replaced one by one beside {SENDERS} senders, {} leads acknowledged, 0 lost, 0 twice, {} requests refused or not connected, all accepted on retry; no row missed by an export client; the longest time without an acknowledged lead {:.1} s",
         builds.display(),

@@ -1,22 +1,11 @@
 //! Hosts take their time from the database, whatever the date of their machine.
 
-use std::path::Path;
-use std::process::Command;
-
 use leadhost_domain::time;
-use leadhost_tests::program::{binary, preloaded};
 use leadhost_tests::{Hosts, On, Service, until};
 
-const SET_CLOCK: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/it/faults/clock.c");
+use crate::faults::clock::{set_ahead, with_clock};
 
 const DAY: i64 = 86_400;
-
-fn set(ahead: &Path, seconds: i64) {
-    // Replaced atomically, so that a reader sees a whole file.
-    let new = ahead.with_extension("new");
-    std::fs::write(&new, seconds.to_string()).expect("a file");
-    std::fs::rename(&new, ahead).expect("a file");
-}
 
 /// Sends a lead, and checks that the host received it at the database's time.
 async fn receives_in_time(hosts: &Hosts, host: &Service, id: &str) {
@@ -37,21 +26,15 @@ async fn receives_in_time(hosts: &Hosts, host: &Service, id: &str) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_host_whose_date_is_wrong_or_jumps_takes_the_time_of_the_database() {
-    let Some(on) = On::postgres().await else {
-        return;
-    };
+    let on = available!(On::postgres());
     let hosts = Hosts::portal(on).apply().await;
     let tools = tempfile::tempdir().expect("a folder");
-    let ahead = tools.path().join("ahead");
-    let mut program = Command::new(binary());
-    program
-        .env("LD_PRELOAD", preloaded(tools.path(), SET_CLOCK))
-        .env("CLOCK_AHEAD", &ahead);
-    set(&ahead, 3 * DAY);
+    let (program, ahead) = with_clock(tools.path());
+    set_ahead(&ahead, 3 * DAY);
     let host = hosts.start_as(0, program, &[]).await;
     receives_in_time(&hosts, &host, "ahead").await;
     for days in [-3, 3, 0] {
-        set(&ahead, days * DAY);
+        set_ahead(&ahead, days * DAY);
         receives_in_time(&hosts, &host, &format!("jumps-{days}")).await;
         let minutes = days * DAY / 60;
         until("the status names the difference", async || {

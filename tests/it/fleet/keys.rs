@@ -1,17 +1,13 @@
 //! An operator's change on one host takes effect on the others.
 
 use leadhost_domain::key::KeyKind;
-use leadhost_tests::guests;
 use leadhost_tests::until;
 
 use super::fleet;
-use crate::ingest::harm;
 
 #[tokio::test]
 async fn a_key_that_is_revoked_on_one_host_is_refused_by_the_others_at_once() {
-    let Some([one, two]) = fleet(["one", "two"]).await else {
-        return;
-    };
+    let [one, two] = available!(fleet(["one", "two"]));
     let workspace = one.workspace("demo").await.workspace;
     let (key, id) = one.key(KeyKind::Workspace, Some(workspace), None).await;
     let ask = || two.get("/v1/whoami").bearer(&key);
@@ -28,9 +24,7 @@ async fn a_key_that_is_revoked_on_one_host_is_refused_by_the_others_at_once() {
 
 #[tokio::test]
 async fn a_revocation_that_is_not_announced_counts_within_a_second() {
-    let Some([one, two]) = fleet(["one", "two"]).await else {
-        return;
-    };
+    let [one, two] = available!(fleet(["one", "two"]));
     let workspace = one.workspace("demo").await.workspace;
     let (key, id) = one.key(KeyKind::Workspace, Some(workspace), None).await;
     let ask = || two.get("/v1/whoami").bearer(&key);
@@ -38,16 +32,4 @@ async fn a_revocation_that_is_not_announced_counts_within_a_second() {
     assert!(one.store().revoke_key(id, one.now()).await.unwrap());
     one.advance(1).await;
     ask().send().await.expect(401);
-}
-
-#[tokio::test]
-async fn a_connection_that_one_host_makes_takes_leads_on_the_others() {
-    let Some([one, two]) = fleet(["one", "two"]).await else {
-        return;
-    };
-    one.converter(guests::misbehave()).await;
-    let declared = one.declare(&harm("good", "", 0)).await;
-    let answer = two.post(&declared.address("good")).send().await.expect(200);
-    assert_eq!(answer.json()["status"], "converted");
-    assert_eq!(one.rows(&declared, "deals").await.len(), 1);
 }

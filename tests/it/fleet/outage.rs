@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use leadhost_tests::postgres::Database;
 use leadhost_tests::proxy::Proxy;
-use leadhost_tests::{On, Service, until};
+use leadhost_tests::{On, Service, has, lacks, until};
 use tempfile::TempDir;
 
 /// A service whose network to the database may be cut.
@@ -44,32 +44,27 @@ impl CutOffHost {
         assert_eq!(answer.status, 503, "{answer:?}");
         assert!(!answer.header("retry-after").is_empty());
         let reasons = answer.json()["reasons"].to_string();
-        assert!(
-            ["the database is lost", "store", "catching up"]
-                .iter()
-                .any(|reason| reasons.contains(reason)),
-            "{reasons}"
-        );
+        let known = ["the database is lost", "store", "catching up"];
+        let is_known = known.iter().any(|reason| reasons.contains(reason));
+        assert!(is_known, "{reasons}");
         false
     }
 
     async fn is_lost(&self) {
-        until("the host is not ready", async || {
-            (!self.is_ready().await).then_some(())
-        })
-        .await;
-        until("the loss is logged", async || {
-            let log = self.service.log();
-            log.contains("store unreachable").then_some(())
-        })
-        .await;
+        let not_ready = async || (!self.is_ready().await).then_some(());
+        until("the host is not ready", not_ready).await;
+        let logged = async || {
+            self.service
+                .log()
+                .contains("store unreachable")
+                .then_some(())
+        };
+        until("the loss is logged", logged).await;
     }
 
     async fn is_back(&self) {
-        until("the host is ready again", async || {
-            self.is_ready().await.then_some(())
-        })
-        .await;
+        let ready = async || self.is_ready().await.then_some(());
+        until("the host is ready again", ready).await;
     }
 
     /// Every API refuses at once, in its own format. A host that waited for the
@@ -84,13 +79,9 @@ impl CutOffHost {
     }
 
     async fn refuses(&self) {
+        let ingest = "/ingest-lead/0123456789012345678901";
         for (surface, method, target, member) in [
-            (
-                "gateway",
-                "POST",
-                "/ingest-lead/0123456789012345678901",
-                "statusCode",
-            ),
+            ("gateway", "POST", ingest, "statusCode"),
             ("gateway", "GET", "/deal?phone=1", "statusCode"),
             ("data", "GET", "/v1/whoami", "error"),
             ("admin", "GET", "/admin/v1/status", "error"),
@@ -104,8 +95,8 @@ impl CutOffHost {
         let page = self.service.ask("admin", "GET", "/console").send().await;
         let page = page.expect(503);
         assert!(!page.header("retry-after").is_empty());
-        assert!(page.text().contains("leadhost doctor"), "{}", page.text());
-        assert!(!page.text().contains("The cause"), "{}", page.text());
+        has!(page, "leadhost doctor");
+        lacks!(page, "The cause");
         let style = self.service.ask("admin", "GET", "/console/style.css");
         style.send().await.expect(200);
         let live = self.service.ask("gateway", "GET", "/health/live");
@@ -152,9 +143,7 @@ impl CutOffHost {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn without_its_database_a_host_refuses_and_recovers_when_it_returns() {
-    let Some(cut) = CutOffHost::start().await else {
-        return;
-    };
+    let cut = available!(CutOffHost::start());
     cut.is_back().await;
     cut.network.shut(true);
     cut.network.reset();

@@ -5,8 +5,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use leadhost_domain::plugin::Digest;
 use leadhost_pipeline::deploy::{self, AcceptedWords, DeployError};
+use leadhost_store::Activation;
 use leadhost_tests::guests::Variant;
-use leadhost_tests::{Host, On, Service, until};
+use leadhost_tests::{Host, On, Service, fields, has, lacks, until};
 use serde_json::Value;
 
 use super::fleet;
@@ -25,11 +26,24 @@ fn served(host: &Host) -> Option<Digest> {
     Some(active.digest.clone())
 }
 
+#[track_caller]
+fn all_serve(hosts: &[&Host], digest: &Digest) {
+    for host in hosts {
+        assert_eq!(served(host).as_ref(), Some(digest));
+    }
+}
+
 async fn serves(host: &Host, digest: &Digest) {
-    until("the host serves it", async || {
-        (served(host).as_ref() == Some(digest)).then_some(())
-    })
-    .await;
+    let serves = async || (served(host).as_ref() == Some(digest)).then_some(());
+    until("the host serves it", serves).await;
+}
+
+/// Uploads and activates this version. No host is behind.
+async fn activated(host: &Host, wasm: Vec<u8>) -> Activation {
+    let uploaded = host.upload(wasm, "test").await.unwrap();
+    let activated = uploaded.activation.expect("it was asked for");
+    assert!(activated.behind.is_empty(), "{:?}", activated.behind);
+    activated.activation
 }
 
 /// Reads what `leadhost plugin list` reads of the plugin.
@@ -42,41 +56,25 @@ async fn listed(host: &Host) -> Value {
 
 #[tokio::test]
 async fn an_activation_serves_on_every_host_when_it_is_answered() {
-    let Some([one, two, three]) = fleet(["one", "two", "three"]).await else {
-        return;
-    };
+    let [one, two, three] = available!(fleet(["one", "two", "three"]));
+    let all = [&one, &two, &three];
     let first = one.converter(version("1.0.0")).await;
-    for host in [&one, &two, &three] {
-        assert_eq!(served(host), Some(first.clone()));
-    }
-    let uploaded = two.upload(version("1.1.0"), "test").await.unwrap();
-    let activated = uploaded.activation.expect("it was asked for");
-    assert!(activated.behind.is_empty(), "{:?}", activated.behind);
-    let second = activated.activation.digest.clone();
-    for host in [&one, &two, &three] {
-        assert_eq!(served(host), Some(second.clone()));
-    }
-    let plugin = listed(&three).await;
-    assert_eq!(plugin["generation"], activated.activation.generation);
-    assert_eq!(
-        plugin["servedBy"],
-        serde_json::json!(["one", "three", "two"])
-    );
-    assert_eq!(plugin["behind"], serde_json::json!([]));
+    all_serve(&all, &first);
+    let second = activated(&two, version("1.1.0")).await;
+    all_serve(&all, &second.digest);
+    fields!(listed(&three).await, {
+        "generation": second.generation, "servedBy": ["one", "three", "two"], "behind": [],
+    });
 
     let back = three.roll_back("misbehave").await.unwrap();
     assert!(back.behind.is_empty());
-    assert!(back.activation.generation > activated.activation.generation);
-    for host in [&one, &two, &three] {
-        assert_eq!(served(host), Some(first.clone()));
-    }
+    assert!(back.activation.generation > second.generation);
+    all_serve(&all, &first);
 }
 
 #[tokio::test]
 async fn a_swap_under_load_on_three_hosts_loses_nothing_and_ends_the_old_version() {
-    let Some(hosts) = fleet(["one", "two", "three"]).await else {
-        return;
-    };
+    let hosts = available!(fleet(["one", "two", "three"]));
     let old = hosts[0].converter(version("1.0.0")).await;
     let declared = Arc::new(hosts[0].declare(&harm("good", "", 0)).await);
     let hosts = Arc::new(hosts);
@@ -107,11 +105,8 @@ async fn a_swap_under_load_on_three_hosts_loses_nothing_and_ends_the_old_version
         enough.load(Ordering::SeqCst).then_some(())
     })
     .await;
-    let uploaded = hosts[1].upload(version("1.1.0"), "test").await.unwrap();
+    let new = activated(&hosts[1], version("1.1.0")).await.digest;
     swapped.store(true, Ordering::SeqCst);
-    let activated = uploaded.activation.expect("it was asked for");
-    assert!(activated.behind.is_empty(), "{:?}", activated.behind);
-    let new = activated.activation.digest;
     let mut sent = 0;
     for client in clients {
         for (is_after, answer) in client.await.unwrap() {
@@ -129,35 +124,21 @@ async fn a_swap_under_load_on_three_hosts_loses_nothing_and_ends_the_old_version
 
 #[tokio::test]
 async fn a_lost_announcement_is_found_by_polling() {
-    let Some([one, two]) = fleet(["one", "two"]).await else {
-        return;
-    };
+    let [one, two] = available!(fleet(["one", "two"]));
     one.converter(version("1.0.0")).await;
-    let wasm = version("1.1.0");
-    let stored = deploy::upload(
-        &one.app.pipeline,
-        wasm,
-        "test",
-        false,
-        &AcceptedWords::default(),
-    )
-    .await;
-    let digest = stored.unwrap().record.digest;
+    let words = AcceptedWords::default();
+    let stored = deploy::upload(&one.app.pipeline, version("1.1.0"), "test", false, &words);
+    let digest = stored.await.unwrap().record.digest;
     // The store is changed without an announcement.
-    let store = one.store();
-    store
-        .activate("misbehave", &digest, one.now())
-        .await
-        .unwrap();
+    let changed = one.store().activate("misbehave", &digest, one.now());
+    changed.await.unwrap();
     serves(&one, &digest).await;
     serves(&two, &digest).await;
 }
 
 #[tokio::test]
 async fn a_version_that_one_host_cannot_prepare_serves_on_none() {
-    let Some([one]) = fleet(["one"]).await else {
-        return;
-    };
+    let [one] = available!(fleet(["one"]));
     let first = one.converter(version("1.0.0")).await;
     let two = one.beside("two").await;
     // No component is small enough for this host.
@@ -168,10 +149,9 @@ async fn a_version_that_one_host_cannot_prepare_serves_on_none() {
     let error = refused.expect_err("one host cannot serve it");
     assert!(matches!(error, DeployError::Fleet(_)), "{error}");
     let message = error.to_string();
-    assert!(message.contains("tight: "), "{message}");
-    assert!(!message.contains("two: "), "{message}");
-    assert_eq!(served(&one), Some(first.clone()));
-    assert_eq!(served(&two), Some(first.clone()));
+    has!(message, "tight: ");
+    lacks!(message, "two: ");
+    all_serve(&[&one, &two], &first);
     let active = one.store().activations().await.unwrap();
     assert_eq!(active[0].digest, first);
     assert!(one.store().proposals().await.unwrap().is_empty());
@@ -189,21 +169,17 @@ async fn a_version_that_one_host_cannot_prepare_serves_on_none() {
         (!hosts.iter().any(|host| host.name == "tight")).then_some(())
     })
     .await;
-    let uploaded = one.upload(version("1.1.0"), "test").await.unwrap();
-    let activated = uploaded.activation.expect("it was asked for");
-    assert!(activated.behind.is_empty(), "{:?}", activated.behind);
-    assert_eq!(served(&two), Some(activated.activation.digest));
+    let second = activated(&one, version("1.1.0")).await;
+    all_serve(&[&two], &second.digest);
 }
 
 #[tokio::test]
 async fn a_host_that_joins_late_serves_the_same_versions() {
-    let Some([one]) = fleet(["one"]).await else {
-        return;
-    };
+    let [one] = available!(fleet(["one"]));
     one.converter(version("1.0.0")).await;
     let digest = one.converter(version("1.1.0")).await;
     let late = one.beside("late").await;
-    assert_eq!(served(&late), Some(digest.clone()));
+    all_serve(&[&late], &digest);
     let declared = one.declare(&harm("good", "", 0)).await;
     let answer = late.post(&declared.address("good")).send().await;
     let ran = late.delivery(&answer.expect(200)).await.summary.ran;
@@ -212,9 +188,7 @@ async fn a_host_that_joins_late_serves_the_same_versions() {
 
 #[tokio::test]
 async fn two_activations_of_one_name_at_once_are_one_after_the_other() {
-    let Some([one, two]) = fleet(["one", "two"]).await else {
-        return;
-    };
+    let [one, two] = available!(fleet(["one", "two"]));
     one.converter(version("1.0.0")).await;
     let (left, right) = tokio::join!(
         one.upload(version("1.1.0"), "test"),
@@ -241,9 +215,7 @@ async fn two_activations_of_one_name_at_once_are_one_after_the_other() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_frozen_host_serves_no_old_version_when_it_continues() {
-    let Some(on) = On::postgres().await else {
-        return;
-    };
+    let on = available!(On::postgres());
     let (one, two) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let awake = Service::start_on(&on, one.path(), &[]);
     let key = one.path().join("sealing.key");

@@ -41,9 +41,7 @@ fn served(answers: &[Answer]) -> usize {
 
 #[tokio::test]
 async fn three_hosts_together_serve_a_workspace_its_rate_and_no_more() {
-    let Some(hosts) = fleet(["one", "two", "three"]).await else {
-        return;
-    };
+    let hosts = available!(fleet(["one", "two", "three"]));
     let seeded = hosts[0]
         .workspace_with("demo", |plan| plan.rate_limit = 120)
         .await;
@@ -62,9 +60,7 @@ async fn three_hosts_together_serve_a_workspace_its_rate_and_no_more() {
 
 #[tokio::test]
 async fn a_host_repeats_a_rate_refusal_without_asking_the_database() {
-    let Some([one, two]) = fleet(["one", "two"]).await else {
-        return;
-    };
+    let [one, two] = available!(fleet(["one", "two"]));
     let seeded = one.workspace_with("demo", |plan| plan.rate_limit = 1).await;
     let ask = |host: &Host| host.get("/v1/whoami").bearer(&seeded.workspace_key);
     ask(&one).send().await.expect(200);

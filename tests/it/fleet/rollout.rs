@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use leadhost_domain::audit::{Act, AuditActor, OperatorAct};
 use leadhost_domain::rollout::RolloutStage;
-use leadhost_tests::{Host, until};
+use leadhost_tests::{Host, fields, has, until};
 use serde_json::{Value, json};
 
 use super::fleet;
@@ -20,9 +20,7 @@ async fn one() -> Option<Rolling> {
 
 #[tokio::test]
 async fn every_host_follows_a_rollout_and_their_reports_are_added_up() {
-    let Some(rolling) = one().await else {
-        return;
-    };
+    let rolling = available!(one());
     let candidate = rolling.keep(phones("1.1.0")).await;
     let two = rolling.host.beside("two").await;
     let three = rolling.host.beside("three").await;
@@ -41,9 +39,7 @@ async fn every_host_follows_a_rollout_and_their_reports_are_added_up() {
 
 #[tokio::test]
 async fn two_hosts_choose_the_same_version_for_the_same_lead() {
-    let Some([one]) = fleet(["one"]).await else {
-        return;
-    };
+    let [one] = available!(fleet(["one"]));
     let rolling = Rolling::form(one).await;
     let candidate = rolling.host.keep_version(another_form()).await;
     let two = rolling.host.beside("two").await;
@@ -61,9 +57,7 @@ async fn two_hosts_choose_the_same_version_for_the_same_lead() {
 
 #[tokio::test]
 async fn harm_that_two_hosts_see_together_ends_the_rollout_on_both() {
-    let Some(rolling) = one().await else {
-        return;
-    };
+    let rolling = available!(one());
     let candidate = rolling.keep(version("1.1.0")).await;
     let two = rolling.host.beside("two").await;
     rolling.begin(&candidate, canary(&[100], LONG)).await;
@@ -82,9 +76,7 @@ async fn harm_that_two_hosts_see_together_ends_the_rollout_on_both() {
 
 #[tokio::test]
 async fn a_canary_begins_when_every_host_can_load_its_candidate() {
-    let Some(rolling) = one().await else {
-        return;
-    };
+    let rolling = available!(one());
     let candidate = rolling.keep(phones("1.1.0")).await;
     // No component is small enough for this host.
     let tight = rolling
@@ -92,22 +84,15 @@ async fn a_canary_begins_when_every_host_can_load_its_candidate() {
         .beside_with("tight", |config| config.plugins.component_mib = 0)
         .await;
     let begun = rolling.begin(&candidate, canary(&[100], LONG)).await;
-    assert_eq!(begun["stage"], "verified", "{begun:#}");
-    assert_eq!(begun["percent"], 0, "{begun:#}");
-    assert_eq!(begun["behind"][0]["host"], "tight", "{begun:#}");
-    let words = "every host to prepare the versions";
-    assert_eq!(begun["waitsFor"], words, "{begun:#}");
+    fields!(begun, {
+        "stage": "verified", "percent": 0, "behind.0.host": "tight",
+        "waitsFor": "every host to prepare the versions",
+    });
     // The traffic goes on, and the candidate has no part of it.
-    assert_eq!(
-        rolling.send("odd", 3).await,
-        vec![rolling.stable.clone(); 3]
-    );
-    let refused = rolling.change("pause").await.expect(409).json();
-    let error = refused["error"].as_str().expect("a text");
-    assert!(
-        error.contains("cannot be paused in the stage verified"),
-        "{error}"
-    );
+    let sent = rolling.send("odd", 3).await;
+    assert_eq!(sent, vec![rolling.stable.clone(); 3]);
+    let refused = rolling.change("pause").await.expect(409);
+    has!(refused, "cannot be paused in the stage verified");
     assert_eq!(rolling.shown().await["compared"], 0);
 
     tight.stop(Duration::from_secs(5)).await;
@@ -118,9 +103,7 @@ async fn a_canary_begins_when_every_host_can_load_its_candidate() {
 
 #[tokio::test]
 async fn a_host_that_stops_does_not_hold_the_rollout() {
-    let Some(rolling) = one().await else {
-        return;
-    };
+    let rolling = available!(one());
     let candidate = rolling.keep(phones("1.1.0")).await;
     let others: [Host; 2] = [
         rolling.host.beside("two").await,
@@ -142,9 +125,7 @@ async fn a_host_that_stops_does_not_hold_the_rollout() {
 
 #[tokio::test]
 async fn nobody_restores_a_candidate_that_another_host_takes_back() {
-    let Some(rolling) = one().await else {
-        return;
-    };
+    let rolling = available!(one());
     let candidate = rolling.keep(phones("1.1.0")).await;
     rolling.begin(&candidate, canary(&[1], LONG)).await;
     rolling.change("promote").await.expect(200);
@@ -156,28 +137,18 @@ async fn nobody_restores_a_candidate_that_another_host_takes_back() {
     let open = store.rollouts().await.expect("a store").remove(0);
     let ended = open.in_stage(RolloutStage::RolledBack, now, Some("a guard".to_owned()));
     let detail = json!({
-        "mode": "canary",
-        "candidate": ended.candidate,
-        "stable": ended.stable,
+        "mode": "canary", "candidate": ended.candidate, "stable": ended.stable,
     });
     let by = AuditActor::service("service");
-    let act = Act::done(
-        by,
-        now,
-        (OperatorAct::RollBackRollout, "misbehave"),
-        &detail,
-    );
+    let what = (OperatorAct::RollBackRollout, "misbehave");
+    let act = Act::done(by, now, what, &detail);
     let flipped = store.flip_in_rollout(&proposal, (&ended, &act), now).await;
     flipped.expect("a store").expect("in time");
-    until("the stable version is active", async || {
-        (rolling.serves() == rolling.stable).then_some(())
-    })
-    .await;
+    let is_back = async || (rolling.serves() == rolling.stable).then_some(());
+    until("the stable version is active", is_back).await;
     let rollback = rolling.ask("POST", "/plugins/misbehave/rollback");
     let refused = rollback.send().await.expect(409);
-    let refused = refused.text();
-    let why = "was itself rolled back by the service";
-    assert!(refused.contains(why), "{refused}");
+    has!(refused, "was itself rolled back by the service");
     assert_eq!(rolling.shown().await["stage"], "rolled-back");
     assert_eq!(rolling.serves(), rolling.stable);
 }
@@ -185,9 +156,7 @@ async fn nobody_restores_a_candidate_that_another_host_takes_back() {
 #[tokio::test]
 async fn a_promotion_beside_an_abort_on_another_host_never_leaves_a_candidate_without_its_rollout()
 {
-    let Some(rolling) = one().await else {
-        return;
-    };
+    let rolling = available!(one());
     let two = rolling.host.beside("two").await;
     let candidate = rolling.keep(phones("1.1.0")).await;
     let mut order = canary(&[1], LONG);
@@ -223,9 +192,7 @@ async fn a_promotion_beside_an_abort_on_another_host_never_leaves_a_candidate_wi
 
 #[tokio::test]
 async fn the_audit_names_the_operator_whichever_host_judges() {
-    let Some(rolling) = one().await else {
-        return;
-    };
+    let rolling = available!(one());
     let candidate = rolling.keep(phones("1.1.0")).await;
     let two = rolling.host.beside("two").await;
     let mut order = canary(&[100], LONG);

@@ -27,9 +27,7 @@ async fn stop(host: &Host, id: &ConnectionId, generation: i64) {
 
 #[tokio::test]
 async fn deliveries_that_a_host_saw_before_a_change_do_not_end_the_report_of_another_host() {
-    let Some([one]) = fleet(["one"]).await else {
-        return;
-    };
+    let [one] = available!(fleet(["one"]));
     let declared = with_form(&one).await;
     let (id, address) = (declared.id("form"), declared.address("form"));
     let with_phone = json!({"nome": "Lia", "telefone": "11 98888-0001"});

@@ -5,7 +5,8 @@ use std::path::Path;
 use base64::Engine as _;
 use leadhost_tests::components::target;
 use leadhost_tests::postgres;
-use leadhost_tests::{On, Service};
+use leadhost_tests::service::serve;
+use leadhost_tests::{On, Service, has};
 
 /// Hosts that share a database share its sealing key.
 fn folders_of_two_hosts() -> [tempfile::TempDir; 2] {
@@ -19,9 +20,7 @@ fn folders_of_two_hosts() -> [tempfile::TempDir; 2] {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn one_of_two_hosts_that_start_at_once_makes_the_first_key_and_the_workspace() {
-    let Some(database) = postgres::empty_database().await else {
-        return;
-    };
+    let database = available!(postgres::empty_database());
     let on = On::Postgres(std::sync::Arc::new(database));
     let folders = folders_of_two_hosts();
     let file = folders[0].path().join("workspace.toml");
@@ -36,9 +35,8 @@ async fn one_of_two_hosts_that_start_at_once_makes_the_first_key_and_the_workspa
     let (one, two) = tokio::join!(start(folders[0].path()), start(folders[1].path()));
     let services = [one.unwrap(), two.unwrap()];
     for name in ["admin.key", "keys.json"] {
-        let found = folders
-            .iter()
-            .filter(|folder| folder.path().join(name).exists());
+        let has_it = |folder: &&tempfile::TempDir| folder.path().join(name).exists();
+        let found = folders.iter().filter(has_it);
         assert_eq!(found.count(), 1, "{name}");
     }
     let said = services.iter().filter(|service| {
@@ -55,19 +53,14 @@ async fn one_of_two_hosts_that_start_at_once_makes_the_first_key_and_the_workspa
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_host_without_an_inbox_leaves_the_first_apply_to_the_host_that_has_it() {
-    let Some(database) = postgres::empty_database().await else {
-        return;
-    };
+    let database = available!(postgres::empty_database());
     let on = On::Postgres(std::sync::Arc::new(database));
     let folders = folders_of_two_hosts();
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/quickstart/workspace.toml");
     let apply = ["--first-apply", file.to_str().unwrap()];
     let first = Service::start_on(&on, folders[0].path(), &apply);
     let log = first.log();
-    assert!(
-        log.contains("workspace of --first-apply not applied"),
-        "{log}"
-    );
+    has!(log, "workspace of --first-apply not applied");
     let inbox = target().join("plugins");
     let inbox = ["--inbox", inbox.to_str().unwrap()];
     let second = Service::start_on(&on, folders[1].path(), &[&apply[..], &inbox].concat());
@@ -80,20 +73,16 @@ async fn a_host_without_an_inbox_leaves_the_first_apply_to_the_host_that_has_it(
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_data_folder_has_one_host_whichever_the_store() {
-    let Some(on) = On::postgres().await else {
-        return;
-    };
+    let on = available!(On::postgres());
     let folder = tempfile::tempdir().unwrap();
     let addresses = folder.path().join("service.json");
     let service = Service::start_on(&on, folder.path(), &[]);
     let before = std::fs::read(&addresses).unwrap();
     for url in [on.url(), ""] {
-        let ports = ["--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"];
-        let arguments = [&["serve", "--store-url", url], &ports[..]].concat();
-        let ended = leadhost_tests::service::leadhost(folder.path(), &arguments);
+        let ended = serve(folder.path(), &["--store-url", url]);
         assert_eq!(ended.status.code(), Some(1));
-        let said = String::from_utf8(ended.stderr).unwrap();
-        assert!(said.contains("is served by another process"), "{said}");
+        let said = String::from_utf8_lossy(&ended.stderr);
+        has!(said, "is served by another process");
     }
     assert_eq!(std::fs::read(&addresses).unwrap(), before);
     assert!(service.stop());
@@ -102,35 +91,23 @@ async fn a_data_folder_has_one_host_whichever_the_store() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_host_without_the_key_of_the_others_does_not_start_and_makes_none() {
-    let Some(on) = On::postgres().await else {
-        return;
-    };
+    let on = available!(On::postgres());
     let (one, two) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let first = Service::start_on(&on, one.path(), &[]);
-    let serve = |folder: &Path| {
-        let ports = ["--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0"];
-        let url = ["--store-url", on.url()];
-        leadhost_tests::service::leadhost(folder, &[&["serve"], &ports[..], &url[..]].concat())
+    let is_refused = |because: &str| {
+        let ended = serve(two.path(), &["--store-url", on.url()]);
+        assert_eq!(ended.status.code(), Some(1));
+        has!(String::from_utf8_lossy(&ended.stderr), because);
     };
-    let ended = serve(two.path());
-    assert_eq!(ended.status.code(), Some(1));
-    let said = String::from_utf8(ended.stderr).unwrap();
-    assert!(said.contains("LEADHOST_SEALING_KEY"), "{said}");
+    is_refused("LEADHOST_SEALING_KEY");
     assert!(!two.path().join("sealing.key").exists());
-
     let key = base64::engine::general_purpose::STANDARD.encode([9; 32]);
     std::fs::write(two.path().join("sealing.key"), key).unwrap();
-    let ended = serve(two.path());
-    assert_eq!(ended.status.code(), Some(1));
-    let said = String::from_utf8(ended.stderr).unwrap();
-    assert!(said.contains("this host has key"), "{said}");
+    is_refused("this host has key");
 
     let again = tempfile::tempdir().unwrap();
-    std::fs::copy(
-        one.path().join("sealing.key"),
-        again.path().join("sealing.key"),
-    )
-    .unwrap();
+    let key = one.path().join("sealing.key");
+    std::fs::copy(key, again.path().join("sealing.key")).unwrap();
     let second = Service::start_on(&on, again.path(), &[]);
     assert!(first.stop() && second.stop());
 }

@@ -40,12 +40,9 @@ fn word(number: usize) -> String {
 
 fn version(number: usize) -> Vec<u8> {
     let mut bytes = guests::rust_component(ADAPTER);
-    let places: Vec<_> = bytes
-        .windows(WORD.len())
-        .enumerate()
-        .filter(|(_, window)| *window == WORD)
-        .map(|(place, _)| place)
-        .collect();
+    let windows = bytes.windows(WORD.len()).enumerate();
+    let places = windows.filter(|(_, window)| *window == WORD);
+    let places: Vec<_> = places.map(|(place, _)| place).collect();
     assert!(!places.is_empty(), "the adapter has the word");
     for place in places {
         bytes[place..place + WORD.len()].copy_from_slice(word(number).as_bytes());
@@ -97,15 +94,10 @@ async fn swapping_an_adapter_loses_no_message_and_no_status(on: On) {
 
 async fn activate(world: &Messaging, host: &Service, number: usize) -> Answered {
     let path = "/plugins?activate=true&accept=same-version&accept=new-publisher&accept=fewer-cases";
-    let answer = world
-        .hosts
-        .operator(host, "POST", path)
-        .header("content-type", "application/wasm")
-        .body(version(number))
-        .send()
-        .await
-        .expect(201)
-        .json();
+    let ask = world.hosts.operator(host, "POST", path);
+    let ask = ask.header("content-type", "application/wasm");
+    let answer = ask.body(version(number)).send().await;
+    let answer = answer.expect(201).json();
     let behind = answer["behind"].as_array().is_none_or(Vec::is_empty);
     assert!(behind, "{answer}");
     Answered {
@@ -130,11 +122,10 @@ fn assert_calls_were_new(world: &Messaging, sent: &LoadResult, answered: &[Answe
         let word = body["recipient_type"].as_str().expect("a word");
         let by = word.strip_prefix("indiv").and_then(|by| by.parse().ok());
         let oldest = answered.iter().filter(|version| version.at <= began[id]);
-        let oldest = oldest.count();
-        let by = by.unwrap_or(0_usize);
+        let (by, oldest) = (by.unwrap_or(0_usize), oldest.count());
         assert!(
             by >= oldest,
-            "{id} began under {oldest} and went out by {by}"
+            "{id} began under {oldest}: it went out by {by}"
         );
     }
 }
@@ -150,10 +141,8 @@ async fn assert_webhooks_were_new(world: &Messaging, host: &Service, answered: &
         let received = delivery["receivedAt"].as_str().and_then(time::parse);
         let received = received.expect("a time");
         let digest = delivery["ran"]["digest"].as_str().expect("it ran");
-        let by = answered
-            .iter()
-            .position(|version| version.digest == digest)
-            .map_or(0, |place| place + 1);
+        let by = answered.iter().position(|version| version.digest == digest);
+        let by = by.map_or(0, |place| place + 1);
         let oldest = answered.iter().filter(|version| version.time <= received);
         let oldest = oldest.count();
         assert!(by >= oldest, "it came under {oldest}: {delivery}");

@@ -18,43 +18,31 @@ async fn world() -> Option<(Messaging, Proxy)> {
 #[tokio::test(flavor = "multi_thread")]
 async fn outcomes_of_calls_are_recorded_when_the_database_is_back() {
     const MANY: usize = 6;
-    let Some((world, proxy)) = world().await else {
-        return;
-    };
+    let (world, proxy) = available!(world());
     let url = proxy.url(world.hosts.on.url());
-    let patient = ["--set", "worker.lease_seconds=60"];
-    let host = world
-        .hosts
-        .start_with(0, &[&["--store-url", &url], &patient[..]].concat())
-        .await;
+    let flags = ["--store-url", &url, "--set", "worker.lease_seconds=60"];
+    let host = world.hosts.start_with(0, &flags).await;
     let whatsapp = &world.whatsapp;
     let times = u32::try_from(MANY).expect("a few");
     whatsapp.next_sends(times, Misbehaviour::Hang(Taken::Yes));
+    let notify = |number: usize| {
+        let phone = format!("+551198765{number:04}");
+        world
+            .notify(&host, &format!("note-{number}"), &phone)
+            .send()
+    };
     let partners: Vec<_> = (0..MANY)
-        .map(|number| {
-            let phone = format!("+551198765{number:04}");
-            tokio::spawn(
-                world
-                    .notify(&host, &format!("note-{number}"), &phone)
-                    .send(),
-            )
-        })
+        .map(|number| tokio::spawn(notify(number)))
         .collect();
     whatsapp.hangs(MANY).await;
 
     proxy.shut(true);
     proxy.reset();
-    until("no connection is left", async || {
-        (proxy.open() == 0).then_some(())
-    })
-    .await;
+    let is_shut = async || (proxy.open() == 0).then_some(());
+    until("no connection is left", is_shut).await;
     whatsapp.release();
     // Meanwhile notifications are refused, and nothing is sent.
-    let refused = world
-        .notify(&host, "note-99", "+5511987659999")
-        .send()
-        .await;
-    refused.expect(503);
+    notify(9_999).await.expect(503);
     proxy.shut(false);
 
     let mut message_ids = Vec::new();

@@ -31,9 +31,7 @@ async fn world(way: &NetworkPath) -> Option<Messaging> {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_host_frozen_between_its_request_and_its_call_makes_no_call() {
     let way = NetworkPath::reserve();
-    let Some(world) = world(&way).await else {
-        return;
-    };
+    let world = available!(world(&way));
     let closed = way.close().await;
     let sleeper = world.hosts.start_with(0, &FLAGS).await;
     let other = world.hosts.start_with(1, &FLAGS).await;

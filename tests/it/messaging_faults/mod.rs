@@ -80,14 +80,10 @@ impl Messaging {
         // Phones and the service have the same time.
         let now = SystemClock.now().0 / 1_000_000;
         whatsapp.set_time(u64::try_from(now).expect("a time after 1970"));
-        let hosts = Hosts::on(on)
-            .count(hosts)
-            .component(guests::rust_component(ADAPTER))
-            .workspace(WORKSPACE)
-            .workspace(instance)
-            .flags(&FLAGS)
-            .apply()
-            .await;
+        let hosts = Hosts::on(on).count(hosts);
+        let hosts = hosts.component(guests::rust_component(ADAPTER));
+        let hosts = hosts.workspace(WORKSPACE).workspace(instance);
+        let hosts = hosts.flags(&FLAGS).apply().await;
         Self { hosts, whatsapp }
     }
 
@@ -110,9 +106,7 @@ impl Messaging {
 
     /// Waits until one row is counted.
     async fn until_one_is(&self, counted: &'static str) {
-        until(counted, async || {
-            (self.hosts.count(counted).await == 1).then_some(())
-        })
-        .await;
+        let is_one = async || (self.hosts.count(counted).await == 1).then_some(());
+        until(counted, is_one).await;
     }
 }

@@ -81,10 +81,11 @@ impl StoredMessages {
             assert!(self.out.contains_key(&message), "{message} is unknown");
             assert!(taken.insert(message.clone()), "{message} went out twice");
         }
+        let states = ["accepted", "sent", "delivered", "read"];
         let claimed = self
             .out
             .keys()
-            .filter(|id| ["accepted", "sent", "delivered", "read"].contains(&self.state(id)));
+            .filter(|id| states.contains(&self.state(id)));
         for message in claimed {
             assert!(taken.contains(message), "{message} never went out");
         }
@@ -108,10 +109,8 @@ impl StoredMessages {
         for accepted in &story.silent {
             let message = accepted.send.opaque.as_deref().expect("it is ours");
             let state = self.state(message);
-            assert!(
-                ["accepted", "unknown"].contains(&state),
-                "{message}: {state}"
-            );
+            let is_open = ["accepted", "unknown"].contains(&state);
+            assert!(is_open, "{message}: {state}");
         }
         let expected: BTreeMap<_, _> = story.answers.iter().map(|id| (id.clone(), 1)).collect();
         assert_eq!(self.answers, expected, "each answer is a message, once");

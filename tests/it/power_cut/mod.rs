@@ -52,12 +52,11 @@ async fn every_acknowledged_lead_is_there_after_a_power_cut() {
     let mut random = Random::from_seed(seed, 0);
     let moments = day.moments(cuts, &mut random);
     let found = day.cut(Disk::new(&day.record), &moments, seed).await;
-    assert!(
-        found.is_empty(),
-        "{} of {cuts} cuts with seed {seed}, in {} deeds:\n{}",
-        found.len(),
-        day.record.deeds.len(),
-        list_faults(&found)
+    let (faults, deeds) = (found.len(), day.record.deeds.len());
+    let listed = list_faults(&found);
+    assert_eq!(
+        faults, 0,
+        "of {cuts} cuts with seed {seed}, in {deeds} deeds:\n{listed}"
     );
 
     let controls = (cuts / CONTROLS_IN).max(10);
@@ -98,11 +97,8 @@ impl Day {
     async fn new() -> Self {
         let (folder, tools) = (new_folder(), new_folder());
         let recorder = Arc::new(Recorder::new(tools.path(), folder.path()));
-        let hosts = Hosts::portal(On::Sqlite)
-            .folder(folder)
-            .program(recorder.program())
-            .apply()
-            .await;
+        let hosts = Hosts::portal(On::Sqlite).folder(folder);
+        let hosts = hosts.program(recorder.program()).apply().await;
         recorder.read().assert_whole(hosts.folder(0));
         let begins = recorder.length();
         let mut acknowledged = Vec::new();
@@ -110,13 +106,12 @@ impl Day {
             let service = hosts.start_as(0, recorder.program(), &[]).await;
             let senders = LeadSenders::start(&recorder, &service, &hosts.ingest("portal"), life);
             senders.reach(100).await;
-            let recorder = Arc::clone(&recorder);
             if is_killed {
-                off_threads(move || recorder.kill(service)).await;
+                tokio::task::block_in_place(|| recorder.kill(service));
                 acknowledged.extend(senders.join().await);
             } else {
                 acknowledged.extend(senders.join().await);
-                off_threads(move || assert!(service.stop())).await;
+                assert!(tokio::task::block_in_place(|| service.stop()));
             }
         }
         let record = recorder.read();
@@ -210,12 +205,6 @@ fn write(place: &Path, folder: &Folder) {
     }
 }
 
-/// Waits for a process without blocking the threads of the test.
-async fn off_threads<T: Send + 'static>(act: impl FnOnce() -> T + Send + 'static) -> T {
-    let done = tokio::task::spawn_blocking(act).await;
-    done.expect("it does not panic")
-}
-
 /// Senders, each with one connection and one lead at a time, until the service is gone or
 /// they are stopped.
 struct LeadSenders {
@@ -261,10 +250,8 @@ impl LeadSenders {
     }
 
     async fn reach(&self, count: usize) {
-        until("leads are acknowledged", async || {
-            (self.count.load(Ordering::Relaxed) >= count).then_some(())
-        })
-        .await;
+        let are_enough = async || (self.count.load(Ordering::Relaxed) >= count).then_some(());
+        until("leads are acknowledged", are_enough).await;
     }
 
     /// Lets them finish their current requests. Returns the acknowledged leads.

@@ -1,13 +1,9 @@
 //! The audit: rows follow each other and are read in both directions.
 
-use std::sync::Arc;
-
 use leadhost_domain::audit::{Act, ActOutcome, AuditCheckpoint, AuditRow};
-use leadhost_domain::id::KeyId;
 use leadhost_domain::key::Role;
-use leadhost_store::AuditFilter;
 
-use super::world::World;
+use super::world::*;
 
 fn act(world: &World, label: &str, target: &str) -> Act {
     Act {
@@ -83,8 +79,6 @@ pub async fn the_audit_is_listed_newest_first_in_pages_and_by_its_filters(world:
     let later = world.now().plus(std::time::Duration::from_secs(1));
     check(&|one| one.since = Some(later), &[]).await;
 }
-
-const DAY: i64 = 86_400;
 
 /// Removes rows that are older than 30 days, and returns how many.
 async fn remove(world: &World, limit: u32) -> u64 {

@@ -1,33 +1,24 @@
 //! Work under a lease.
 
-use std::collections::BTreeMap;
-use std::time::Duration;
-
-use leadhost_domain::delivery::DeliveryStatus;
-use leadhost_domain::id::DeliveryId;
-use leadhost_domain::plugin::Digest;
-use leadhost_domain::time::Micros;
-use leadhost_store::{Acceptance, ClaimTurns, ConversionResult, InHand, Job, NewDelivery, Write};
-
 use super::world::*;
 
 /// A delivery in this state that is due at this time.
 fn waiting(world: &World, status: DeliveryStatus, due: Micros) -> (NewDelivery, Write) {
     let delivery = world.delivery();
     let result = ConversionResult {
-        status: Some(status),
         next_attempt_at: Some(due),
         attempts: 1,
         presented: Some(vec![7, 0, 7]),
-        ..converted(Vec::new())
+        ..ended(status)
     };
-    let write = Write::Accept(Box::new(Acceptance {
-        keys: Vec::new(),
-        delivery: delivery.clone(),
-        peer: None,
-        result,
-    }));
-    (delivery, write)
+    (delivery.clone(), accept(delivery, result))
+}
+
+/// Stores it.
+async fn waits(world: &World, status: DeliveryStatus, due: Micros) -> NewDelivery {
+    let (delivery, write) = waiting(world, status, due);
+    world.commit_one(write).await;
+    delivery
 }
 
 /// Makes this many deliveries of `site` that become due in sequence, the last one
@@ -57,9 +48,8 @@ async fn fetched(world: &World, id: &str, due: Micros) -> DeliveryId {
 }
 
 async fn claim(world: &World, turns: &ClaimTurns) -> Vec<DeliveryId> {
-    let until = world.now().plus(Duration::from_mins(1));
-    let jobs = world.store.claim(turns, world.now(), until).await;
-    ids(&jobs.expect("it claims"))
+    let jobs = world.store.claim(turns, world.now(), world.in_a_minute());
+    ids(&jobs.await.expect("it claims"))
 }
 
 pub async fn connections_take_turns_however_much_one_has_waiting(world: &World) {
@@ -113,16 +103,12 @@ pub async fn waiting_work_is_counted_by_connection(world: &World) {
     let now = world.now();
     assert!(world.waiting().await.expect("it counts").is_empty());
     crowd(world, 3, now.plus(Duration::from_hours(24))).await;
-    world
-        .commit_one(world.accept_with(DeliveryStatus::Parked))
-        .await;
+    world.received(DeliveryStatus::Parked).await;
     // A delivery that waits for its fetch is converted already.
     fetched(world, "L1", now).await;
     let counts = world.waiting().await.expect("it counts");
-    assert_eq!(
-        counts.into_iter().collect::<Vec<_>>(),
-        [(world.site.clone(), 3)]
-    );
+    let counts: Vec<_> = counts.into_iter().collect();
+    assert_eq!(counts, [(world.site.clone(), 3)]);
 }
 
 fn ids(jobs: &[Job]) -> Vec<DeliveryId> {
@@ -137,17 +123,11 @@ fn ids(jobs: &[Job]) -> Vec<DeliveryId> {
 
 pub async fn due_work_is_claimed_oldest_first_and_by_the_limit(world: &World) {
     let late = world.now();
-    let (second, write) = waiting(world, DeliveryStatus::Failed, late);
-    world.commit_one(write).await;
+    let second = waits(world, DeliveryStatus::Failed, late).await;
     let early = late.minus(Duration::from_micros(10));
-    let (first, write) = waiting(world, DeliveryStatus::Queued, early);
-    world.commit_one(write).await;
-    let (_, write) = waiting(
-        world,
-        DeliveryStatus::Queued,
-        late.plus(Duration::from_micros(1)),
-    );
-    world.commit_one(write).await;
+    let first = waits(world, DeliveryStatus::Queued, early).await;
+    let later = late.plus(Duration::from_micros(1));
+    waits(world, DeliveryStatus::Queued, later).await;
     let mut asked = world.fetch("L1");
     asked.due_at = late.minus(Duration::from_micros(5));
     let third = world.deliver(vec![fetch(asked)]).await;
@@ -158,12 +138,8 @@ pub async fn due_work_is_claimed_oldest_first_and_by_the_limit(world: &World) {
 }
 
 pub async fn a_held_delivery_comes_with_all_that_it_needs(world: &World) {
-    let (new, write) = waiting(world, DeliveryStatus::Failed, world.now());
-    world.commit_one(write).await;
-    let mut jobs = world.claim(1).await;
-    let Some(Job::Convert(held)) = jobs.pop() else {
-        panic!("it was due");
-    };
+    let new = waits(world, DeliveryStatus::Failed, world.now()).await;
+    let held = world.claim_conversion().await;
     assert_eq!(held.status, DeliveryStatus::Failed);
     assert_eq!(held.attempts, 1);
     assert_eq!(held.ran, Some(ran("1")));
@@ -175,8 +151,7 @@ pub async fn a_held_delivery_comes_with_all_that_it_needs(world: &World) {
 }
 
 pub async fn a_lease_that_ran_out_frees_the_work(world: &World) {
-    let (new, write) = waiting(world, DeliveryStatus::Queued, world.now());
-    world.commit_one(write).await;
+    let new = waits(world, DeliveryStatus::Queued, world.now()).await;
     assert_eq!(world.claim(1).await.len(), 1);
     world.advance(59).await;
     assert!(world.claim(1).await.is_empty());
@@ -186,47 +161,32 @@ pub async fn a_lease_that_ran_out_frees_the_work(world: &World) {
 
 pub async fn one_delivery_is_claimed_in_any_state_by_one_at_a_time(world: &World) {
     for status in [DeliveryStatus::Rejected, DeliveryStatus::Quarantined] {
-        let kept = world.commit_one(world.accept_with(status)).await;
+        let kept = world.received(status).await;
         assert!(world.claim(10).await.is_empty(), "it is not due by itself");
-        let held = world.claim_delivery(kept.delivery).await;
-        assert_eq!(held.status, status);
-        let (now, until) = (world.now(), world.now().plus(Duration::from_mins(1)));
-        let second = world.store.claim_delivery(kept.delivery, now, until).await;
-        assert!(second.unwrap().is_none());
+        assert_eq!(world.claim_delivery(kept).await.status, status);
+        assert!(world.try_claim(kept).await.is_none());
     }
     let nowhere = DeliveryId::new(world.now());
-    let (now, until) = (world.now(), world.now().plus(Duration::from_mins(1)));
-    let none = world.store.claim_delivery(nowhere, now, until).await;
-    assert!(none.unwrap().is_none());
+    assert!(world.try_claim(nowhere).await.is_none());
 }
 
 pub async fn failed_work_of_a_plugin_is_claimed_for_another_digest_only(world: &World) {
-    let first = world
-        .commit_one(world.accept_with(DeliveryStatus::Failed))
-        .await;
+    let first = world.received(DeliveryStatus::Failed).await;
     world.advance(1).await;
-    let second = world
-        .commit_one(world.accept_with(DeliveryStatus::Parked))
-        .await;
+    let second = world.received(DeliveryStatus::Parked).await;
     world.advance(1).await;
-    world
-        .commit_one(world.accept_with(DeliveryStatus::Rejected))
-        .await;
-    world
-        .commit_one(world.accept_with(DeliveryStatus::Queued))
-        .await;
+    world.received(DeliveryStatus::Rejected).await;
+    world.received(DeliveryStatus::Queued).await;
     let claim = async |plugin: &'static str, digest: Digest, limit: u32| {
-        let (now, until) = (world.now(), world.now().plus(Duration::from_mins(1)));
-        let held = world
-            .claim_failed(plugin, &digest, None, limit, now, until)
-            .await;
-        let held = held.expect("it claims");
+        let (now, until) = (world.now(), world.in_a_minute());
+        let held = world.claim_failed(plugin, &digest, None, limit, now, until);
+        let held = held.await.expect("it claims");
         held.iter().map(|held| held.delivery.id).collect::<Vec<_>>()
     };
     let new = Digest::compute(b"2");
     assert!(claim("form", ran("1").digest, 10).await.is_empty());
     assert!(claim("other", new.clone(), 10).await.is_empty());
-    assert_eq!(claim("form", new.clone(), 1).await, [first.delivery]);
-    assert_eq!(claim("form", new.clone(), 10).await, [second.delivery]);
+    assert_eq!(claim("form", new.clone(), 1).await, [first]);
+    assert_eq!(claim("form", new.clone(), 10).await, [second]);
     assert!(claim("form", new, 10).await.is_empty());
 }

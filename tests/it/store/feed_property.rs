@@ -6,19 +6,11 @@
 //!
 //! `LEADHOST_FEED_CHANGES` sets the number of row changes, `LEADHOST_FEED_SEED` the random seed.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
-use leadhost_domain::clock::ManualClock;
-use leadhost_domain::lead::Action;
-use leadhost_domain::row::Entity;
-use leadhost_store::*;
 use leadhost_tests::size::given;
-use leadhost_tests::{Json, On, Random, sized};
+use leadhost_tests::{Random, sized};
 use rusqlite::Connection;
-use serde_json::Value;
 use sqlx::Executor as _;
 
 use super::world::*;
@@ -118,23 +110,16 @@ async fn no_row_is_ever_missed(on: On) {
     for client in clients {
         let client = client.await.expect("a client ends");
         let truth = super::two_hosts::rows(&world, client.entity).await;
-        assert_eq!(
-            truth.len(),
-            titles.len(),
-            "{:?}, seed {seed}",
-            client.entity
-        );
+        let entity = client.entity;
+        assert_eq!(truth.len(), titles.len(), "{entity:?}, seed {seed}");
         assert_eq!(client.rows.len(), truth.len(), "seed {seed}");
         for row in truth {
             let known = client.rows.get(row["id"].text());
             assert_eq!(known.map(|(_, row)| row), Some(&row), "seed {seed}");
             if client.entity == Entity::Deals {
                 let title = &titles[row["external_id"].text()];
-                assert_eq!(
-                    row["title"].as_str(),
-                    title.as_deref(),
-                    "{row}, seed {seed}"
-                );
+                let shown = row["title"].as_str();
+                assert_eq!(shown, title.as_deref(), "{row}, seed {seed}");
             }
         }
     }

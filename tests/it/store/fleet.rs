@@ -1,13 +1,6 @@
 //! The messages between hosts on one store.
 
-use std::time::Duration;
-
-use leadhost_domain::id::{HostId, WorkspaceId};
-use leadhost_domain::plugin::Digest;
-use leadhost_store::{Announcement, Beat, Debt, HostReport, Preparation, Price, Serves};
-use leadhost_tests::until;
-
-use super::plugins::plugin;
+use super::plugins::put;
 use super::world::*;
 
 const MINUTE: Duration = Duration::from_mins(1);
@@ -21,17 +14,23 @@ fn beat(host: HostId, name: &str) -> Beat {
     }
 }
 
-async fn stored(world: &World, bytes: &[u8]) -> Digest {
-    let new = plugin(bytes);
-    world.put_plugin(&new, bytes).await.unwrap();
-    new.digest
+async fn beats(store: &Store, host: HostId, name: &str) {
+    store.beat(&beat(host, name)).await.unwrap();
+}
+
+async fn propose(store: &Store, host: HostId, name: &str, digest: &Digest) -> Option<Proposal> {
+    store.propose(host, name, digest, MINUTE).await.unwrap()
+}
+
+async fn flip(store: &Store, proposal: &Proposal) -> Option<Activation> {
+    store.flip(proposal, START).await.unwrap()
 }
 
 pub async fn a_host_is_listed_with_its_last_report_until_it_leaves(world: &World) {
     let store = &world.store;
     let (one, two) = (HostId::new(START), HostId::new(START));
-    store.beat(&beat(two, "b")).await.unwrap();
-    store.beat(&beat(one, "a")).await.unwrap();
+    beats(store, two, "b").await;
+    beats(store, one, "a").await;
     let mut again = beat(one, "a");
     let digest = Digest::compute(b"1");
     let serves = Serves {
@@ -60,32 +59,29 @@ pub async fn a_host_is_listed_with_its_last_report_until_it_leaves(world: &World
 
 pub async fn one_proposal_of_a_plugin_is_open_at_a_time_and_is_activated_once(world: &World) {
     let store = &world.store;
-    let (one, two) = (stored(world, b"1").await, stored(world, b"2").await);
+    let (one, two) = (put(world, b"1").await, put(world, b"2").await);
     let (host, rival) = (HostId::new(START), HostId::new(START));
-    store.beat(&beat(host, "a")).await.unwrap();
-    store.beat(&beat(rival, "b")).await.unwrap();
-    let given_up = store.propose(host, "form", &two, MINUTE).await.unwrap();
+    beats(store, host, "a").await;
+    beats(store, rival, "b").await;
+    let given_up = propose(store, host, "form", &two).await;
     let given_up = given_up.expect("no other stands");
-    let proposal = store.propose(host, "form", &one, MINUTE).await.unwrap();
+    let proposal = propose(store, host, "form", &one).await;
     let proposal = proposal.expect("the host's own gives way");
-    assert!(store.flip(&given_up, START).await.unwrap().is_none());
-    assert_eq!(
-        store.propose(rival, "form", &two, MINUTE).await.unwrap(),
-        None
-    );
-    let other = store.propose(host, "other", &two, MINUTE).await.unwrap();
-    assert!(other.is_some(), "plugins are independent");
+    assert!(flip(store, &given_up).await.is_none());
+    assert_eq!(propose(store, rival, "form", &two).await, None);
+    let other = propose(store, host, "other", &two).await;
+    let other = other.expect("plugins are independent");
     let standing = store.proposals().await.unwrap();
-    assert_eq!(standing, [proposal.clone(), other.unwrap()]);
+    assert_eq!(standing, [proposal.clone(), other]);
 
-    let first = store.flip(&proposal, START).await.unwrap().unwrap();
+    let first = flip(store, &proposal).await.unwrap();
     assert_eq!((first.digest, first.previous), (one.clone(), None));
-    assert!(store.flip(&proposal, START).await.unwrap().is_none());
+    assert!(flip(store, &proposal).await.is_none());
 
-    let next = store.propose(rival, "form", &two, MINUTE).await.unwrap();
+    let next = propose(store, rival, "form", &two).await;
     let next = next.expect("the one before is over");
     assert!(next.number > proposal.number);
-    let second = store.flip(&next, START).await.unwrap().unwrap();
+    let second = flip(store, &next).await.unwrap();
     assert_eq!((second.digest, second.previous), (two, Some(one)));
     assert!(second.generation > first.generation);
     let active = store.activations().await.unwrap();
@@ -94,34 +90,31 @@ pub async fn one_proposal_of_a_plugin_is_open_at_a_time_and_is_activated_once(wo
 
 pub async fn a_proposal_that_is_withdrawn_never_serves(world: &World) {
     let store = &world.store;
-    let one = stored(world, b"1").await;
+    let one = put(world, b"1").await;
     let host = HostId::new(START);
-    store.beat(&beat(host, "a")).await.unwrap();
-    let proposal = store.propose(host, "form", &one, MINUTE).await.unwrap();
+    beats(store, host, "a").await;
+    let proposal = propose(store, host, "form", &one).await;
     let proposal = proposal.expect("no other stands");
     store.withdraw(&proposal).await.unwrap();
-    assert!(store.flip(&proposal, START).await.unwrap().is_none());
+    assert!(flip(store, &proposal).await.is_none());
     assert!(store.activations().await.unwrap().is_empty());
-    let again = store.propose(host, "form", &one, MINUTE).await.unwrap();
+    let again = propose(store, host, "form", &one).await;
     // Withdrawing an old proposal leaves the new one.
     store.withdraw(&proposal).await.unwrap();
-    assert_eq!(
-        store.proposals().await.unwrap(),
-        [again.expect("none stands")]
-    );
+    let standing = store.proposals().await.unwrap();
+    assert_eq!(standing, [again.expect("none stands")]);
 }
 
 pub async fn a_proposal_of_a_dead_host_blocks_no_other(world: &World) {
     let store = &world.store;
-    let (one, two) = (stored(world, b"1").await, stored(world, b"2").await);
+    let (one, two) = (put(world, b"1").await, put(world, b"2").await);
     let (gone, here) = (HostId::new(START), HostId::new(START));
-    store.beat(&beat(gone, "a")).await.unwrap();
-    let first = store.propose(gone, "form", &one, MINUTE).await.unwrap();
+    beats(store, gone, "a").await;
+    let first = propose(store, gone, "form", &one).await;
     store.leave(gone).await.unwrap();
-    let second = store.propose(here, "form", &two, MINUTE).await.unwrap();
-    assert!(second.is_some());
+    assert!(propose(store, here, "form", &two).await.is_some());
     let first = first.expect("none stood");
-    assert!(store.flip(&first, START).await.unwrap().is_none());
+    assert!(flip(store, &first).await.is_none());
 }
 
 pub async fn accepted_requests_count_against_the_rate_and_refused_ones_do_not(world: &World) {

@@ -1,40 +1,21 @@
 //! Retention, and the operators' view of stored deliveries.
 
-use std::time::Duration;
-
-use leadhost_domain::delivery::{DeliveryStatus, ItemStatus};
-use leadhost_domain::id::ConnectionId;
-use leadhost_domain::plugin::Digest;
-use leadhost_domain::row::Entity;
-use leadhost_store::{
-    ConversionResult, ConvertedFilter, DedupeKey, DeliveryCount, DeliveryFilter, Mode,
-};
-
 use super::world::*;
 
-async fn sweep(world: &World, limit: u32) -> u64 {
-    world
-        .sweep(&RETENTION, world.now(), limit)
-        .await
-        .expect("it sweeps")
-}
-
 pub async fn finished_deliveries_are_removed_after_their_retention_and_leads_stay(world: &World) {
-    let old = world.deliver(vec![lead(world.known_as("L1"))]).await;
-    let failed = world
-        .commit_one(world.accept_with(DeliveryStatus::Failed))
-        .await;
+    let old = world.deliver(world.leads(["L1"])).await;
+    let failed = world.received(DeliveryStatus::Failed).await;
     let waiting = world.deliver(vec![fetch(world.fetch("L2"))]).await;
-    world.advance(86_400).await;
+    world.advance(DAY).await;
     let young = world.deliver(vec![lead(world.lead())]).await;
-    world.advance(86_400 * 89).await;
-    assert_eq!(sweep(world, 100).await, 0, "on its last day it stays");
+    world.advance(89 * DAY).await;
+    assert_eq!(world.swept(100).await, 0, "on its last day it stays");
     world.advance(1).await;
-    assert_eq!(sweep(world, 100).await, 1);
-    assert_eq!(sweep(world, 100).await, 0);
-    assert!(world.store.delivery(old.delivery).await.unwrap().is_none());
-    for kept in [failed, waiting, young] {
-        assert!(world.store.delivery(kept.delivery).await.unwrap().is_some());
+    assert_eq!(world.swept(100).await, 1);
+    assert_eq!(world.swept(100).await, 0);
+    assert!(!world.is_kept(old.delivery).await);
+    for kept in [failed, waiting.delivery, young.delivery] {
+        assert!(world.is_kept(kept).await);
     }
     // The lead and its key are not part of the delivery.
     assert_eq!(world.all(Entity::Deals).await.len(), 2);
@@ -43,14 +24,12 @@ pub async fn finished_deliveries_are_removed_after_their_retention_and_leads_sta
 }
 
 pub async fn quarantined_deliveries_are_removed_sooner(world: &World) {
-    let kept = world
-        .commit_one(world.accept_with(DeliveryStatus::Quarantined))
-        .await;
-    world.advance(86_400 * 30).await;
-    assert_eq!(sweep(world, 100).await, 0);
+    let kept = world.received(DeliveryStatus::Quarantined).await;
+    world.advance(30 * DAY).await;
+    assert_eq!(world.swept(100).await, 0);
     world.advance(1).await;
-    assert_eq!(sweep(world, 100).await, 1);
-    assert!(world.store.delivery(kept.delivery).await.unwrap().is_none());
+    assert_eq!(world.swept(100).await, 1);
+    assert!(!world.is_kept(kept).await);
 }
 
 pub async fn a_sweep_takes_no_more_than_asked_and_the_oldest_first(world: &World) {
@@ -59,44 +38,32 @@ pub async fn a_sweep_takes_no_more_than_asked_and_the_oldest_first(world: &World
         ids.push(world.deliver(Vec::new()).await.delivery);
         world.advance(1).await;
     }
-    world.advance(86_400 * 91).await;
-    assert_eq!(sweep(world, 2).await, 2);
-    assert!(world.store.delivery(ids[1]).await.unwrap().is_none());
-    assert!(world.store.delivery(ids[2]).await.unwrap().is_some());
-    assert_eq!(sweep(world, 2).await, 2);
-    assert_eq!(sweep(world, 2).await, 1);
+    world.advance(91 * DAY).await;
+    assert_eq!(world.swept(2).await, 2);
+    assert!(!world.is_kept(ids[1]).await);
+    assert!(world.is_kept(ids[2]).await);
+    assert_eq!(world.swept(2).await, 2);
+    assert_eq!(world.swept(2).await, 1);
 }
 
 pub async fn held_deliveries_are_not_swept(world: &World) {
-    let mut kept = Vec::new();
-    let finished = world.accept(vec![lead(world.known_as("L1"))]);
-    kept.push(world.commit_one(finished).await.delivery);
-    for status in [DeliveryStatus::Parked, DeliveryStatus::Quarantined] {
-        let delivery = world.commit_one(world.accept_with(status)).await.delivery;
-        kept.push(delivery);
+    let kept = [
+        world.deliver(world.leads(["L1"])).await.delivery,
+        world.received(DeliveryStatus::Parked).await,
+        world.received(DeliveryStatus::Quarantined).await,
+    ];
+    world.advance(91 * DAY).await;
+    for id in kept {
+        world.claim_delivery(id).await;
     }
-    world.advance(86_400 * 91).await;
-    let until = world.now().plus(Duration::from_secs(60));
-    for id in &kept {
-        let held = world.store.claim_delivery(*id, world.now(), until).await;
-        assert!(held.expect("it claims").is_some());
-    }
-    assert_eq!(sweep(world, 100).await, 0);
-    for id in &kept {
-        assert!(world.store.delivery(*id).await.unwrap().is_some());
+    assert_eq!(world.swept(100).await, 0);
+    for id in kept {
+        assert!(world.is_kept(id).await);
     }
     // Their holder is dead.
     world.advance(60).await;
-    assert_eq!(sweep(world, 100).await, 3);
-    let late = world
-        .store
-        .claim_delivery(
-            kept[0],
-            world.now(),
-            world.now().plus(Duration::from_micros(1)),
-        )
-        .await;
-    assert!(late.expect("it asks").is_none());
+    assert_eq!(world.swept(100).await, 3);
+    assert!(world.try_claim(kept[0]).await.is_none());
 }
 
 pub async fn content_keys_are_removed_after_their_window(world: &World) {
@@ -108,8 +75,8 @@ pub async fn content_keys_are_removed_after_their_window(world: &World) {
     world.bring(new).await;
     world.bring(world.known_as("L1")).await;
     world.advance(1).await;
-    assert_eq!(sweep(world, 100).await, 1);
-    assert_eq!(sweep(world, 100).await, 0);
+    assert_eq!(world.swept(100).await, 1);
+    assert_eq!(world.swept(100).await, 0);
 }
 
 pub async fn the_backlog_counts_waiting_deliveries(world: &World) {
@@ -123,16 +90,21 @@ pub async fn the_backlog_counts_waiting_deliveries(world: &World) {
         DeliveryStatus::Parked,
         DeliveryStatus::Quarantined,
     ] {
-        world.commit_one(world.accept_with(status)).await;
+        world.received(status).await;
     }
     world.bring(world.lead()).await;
     let backlog = world.backlog().await.unwrap();
     assert_eq!((backlog.queued, backlog.fetches), (0, 1));
-    assert_eq!(
-        (backlog.failed, backlog.parked, backlog.quarantined),
-        (1, 1, 1)
-    );
+    assert_eq!((backlog.failed, backlog.parked), (1, 1));
+    assert_eq!(backlog.quarantined, 1);
     assert_eq!(backlog.oldest_waiting, Some(first));
+}
+
+fn all() -> DeliveryFilter {
+    DeliveryFilter {
+        limit: 10,
+        ..Default::default()
+    }
 }
 
 pub async fn deliveries_are_listed_newest_first_by_each_filter(world: &World) {
@@ -150,10 +122,6 @@ pub async fn deliveries_are_listed_newest_first_by_each_filter(world: &World) {
         };
         ids.push(world.commit_one(write).await.delivery);
     }
-    let all = || DeliveryFilter {
-        limit: 10,
-        ..Default::default()
-    };
     let check = async |change: &dyn Fn(&mut DeliveryFilter), expect: &[usize]| {
         let mut filter = all();
         change(&mut filter);
@@ -222,17 +190,9 @@ pub async fn converted_deliveries_are_counted_among_the_newest_ones(world: &Worl
         times.push(world.now());
         world.advance(1).await;
     }
-    world
-        .commit_one(world.accept_with(DeliveryStatus::Failed))
-        .await;
-    world
-        .commit_one(world.accept_with(DeliveryStatus::Quarantined))
-        .await;
-    let listed = DeliveryFilter {
-        limit: 10,
-        ..Default::default()
-    };
-    let mut listed = world.deliveries(&listed).await.unwrap();
+    world.received(DeliveryStatus::Failed).await;
+    world.received(DeliveryStatus::Quarantined).await;
+    let mut listed = world.deliveries(&all()).await.unwrap();
     let oldest = listed.pop().expect("a delivery");
     let digest = oldest.ran.expect("it ran").digest;
     let all = all_of_site(world);
@@ -242,17 +202,11 @@ pub async fn converted_deliveries_are_counted_among_the_newest_ones(world: &Worl
     };
     check(all.clone(), 10, 6, 5).await;
     check(all.clone(), 3, 3, 2).await;
-    let since = Some(times[2]);
-    check(
-        ConvertedFilter {
-            since,
-            ..all.clone()
-        },
-        10,
-        4,
-        3,
-    )
-    .await;
+    let recent = ConvertedFilter {
+        since: Some(times[2]),
+        ..all.clone()
+    };
+    check(recent, 10, 4, 3).await;
     let converted_by = |digest| ConvertedFilter {
         digest: Some(digest),
         ..all.clone()
@@ -260,16 +214,11 @@ pub async fn converted_deliveries_are_counted_among_the_newest_ones(world: &Worl
     let found = world.count_deliveries(&converted_by(digest), 10).await;
     assert!(found.unwrap().found >= 4);
     check(converted_by(Digest("0".repeat(64))), 10, 6, 0).await;
-    check(
-        ConvertedFilter {
-            failed: true,
-            ..all
-        },
-        10,
-        6,
-        1,
-    )
-    .await;
+    let failed = ConvertedFilter {
+        failed: true,
+        ..all
+    };
+    check(failed, 10, 6, 1).await;
 }
 
 fn all_of_site(world: &World) -> ConvertedFilter {
@@ -306,15 +255,11 @@ pub async fn the_newest_of_each_outcome_come_in_turn(world: &World) {
         world.advance(1).await;
     }
     let all = all_of_site(world);
-    let check =
-        async |filter: &ConvertedFilter, rows, limit, expect: &[(usize, DeliveryStatus)]| {
-            let found = world.newest_of_outcomes(filter, rows, limit).await;
-            let expect: Vec<_> = expect
-                .iter()
-                .map(|(at, status)| (ids[*at], *status))
-                .collect();
-            assert_eq!(found.unwrap(), expect, "{filter:?}");
-        };
+    let check = async |filter: &_, rows, limit, expect: &[(usize, DeliveryStatus)]| {
+        let found = world.newest_of_outcomes(filter, rows, limit).await;
+        let expect = expect.iter().map(|(at, status)| (ids[*at], *status));
+        assert_eq!(found.unwrap(), expect.collect::<Vec<_>>(), "{filter:?}");
+    };
     let ignored = (2, DeliveryStatus::Ignored);
     let first = [(6, CONVERTED), ignored, (1, REJECTED)];
     check(&all, 100, 3, &first).await;
@@ -340,28 +285,26 @@ pub async fn the_floor_of_a_list_is_the_row_after_its_newest_ones(world: &World)
         ids.push(world.deliver(Vec::new()).await.delivery);
         world.advance(1).await;
     }
-    let all = || DeliveryFilter {
-        limit: 10,
-        ..Default::default()
+    let before = || DeliveryFilter {
+        before: Some(ids[2]),
+        ..all()
     };
-    let floor = async |filter: DeliveryFilter, rows: u32| {
-        world.delivery_floor(&filter, rows).await.unwrap()
-    };
-    assert_eq!(floor(all(), 2).await, Some(ids[2]));
-    assert_eq!(floor(all(), 4).await, Some(ids[0]));
-    assert_eq!(floor(all(), 5).await, None);
-    let before = Some(ids[2]);
-    assert_eq!(
-        floor(DeliveryFilter { before, ..all() }, 1).await,
-        Some(ids[0])
-    );
-    assert_eq!(floor(DeliveryFilter { before, ..all() }, 2).await, None);
     let of = |id| DeliveryFilter {
         connection: Some(id),
         ..all()
     };
-    assert_eq!(floor(of(world.site.clone()), 2).await, Some(ids[2]));
-    assert_eq!(floor(of(ConnectionId::generate()), 1).await, None);
+    for (filter, rows, expect) in [
+        (all(), 2, Some(ids[2])),
+        (all(), 4, Some(ids[0])),
+        (all(), 5, None),
+        (before(), 1, Some(ids[0])),
+        (before(), 2, None),
+        (of(world.site.clone()), 2, Some(ids[2])),
+        (of(ConnectionId::generate()), 1, None),
+    ] {
+        let floor = world.delivery_floor(&filter, rows).await.unwrap();
+        assert_eq!(floor, expect, "{rows} of {filter:?}");
+    }
 
     // A list looks at the floor and what is newer.
     let from = Some(ids[2]);
@@ -371,6 +314,6 @@ pub async fn the_floor_of_a_list_is_the_row_after_its_newest_ones(world: &World)
 
     let last = world.last_deliveries().await.unwrap();
     assert_eq!(last.len(), 1);
-    let newest = world.store.delivery(ids[4]).await.unwrap().unwrap();
-    assert_eq!(last[&world.site], newest.summary.received_at);
+    let newest = world.detail(ids[4]).await.summary;
+    assert_eq!(last[&world.site], newest.received_at);
 }

@@ -1,16 +1,5 @@
 //! A conversion that is too large for one write is committed in parts.
 
-use std::time::Duration;
-
-use leadhost_domain::delivery::{DeliveryStatus, ItemStatus};
-use leadhost_domain::limits;
-use leadhost_domain::row::Entity;
-use leadhost_store::{
-    ConversionResult, DeliveryOutcome, FetchOutcome, HeldDelivery, ItemResult, Job, Mode,
-    Reconversion, Write, WriteOutcome,
-};
-use leadhost_tests::Json;
-
 use super::removal;
 use super::world::*;
 
@@ -20,26 +9,11 @@ const LEADS: usize = 70;
 /// Makes a delivery that waits for its conversion, and claims it.
 async fn waiting(world: &World) -> HeldDelivery {
     let result = ConversionResult {
-        status: Some(DeliveryStatus::Queued),
         next_attempt_at: Some(world.now()),
-        ..converted(Vec::new())
+        ..ended(DeliveryStatus::Queued)
     };
-    let delivery = world.delivery();
-    let acceptance = leadhost_store::Acceptance {
-        keys: Vec::new(),
-        delivery,
-        peer: None,
-        result,
-    };
-    world.commit_one(Write::Accept(Box::new(acceptance))).await;
-    claimed(world).await
-}
-
-async fn claimed(world: &World) -> HeldDelivery {
-    match world.claim(1).await.pop() {
-        Some(Job::Convert(held)) => *held,
-        other => panic!("no delivery was due: {other:?}"),
-    }
+    world.commit_one(accept(world.delivery(), result)).await;
+    world.claim_conversion().await
 }
 
 fn named(number: usize) -> String {
@@ -53,15 +27,27 @@ fn leads(world: &World) -> Vec<ItemResult> {
 }
 
 fn parts_of(held: &HeldDelivery, mode: Mode, items: Vec<ItemResult>) -> Vec<Write> {
-    let whole = Reconversion {
-        delivery: held.delivery.id,
-        lease: held.lease,
-        mode,
-        result: converted(items),
-        part: None,
+    let Write::Convert(whole) = convert(held, mode, items) else {
+        unreachable!("it converts");
     };
     let parts = whole.in_parts().into_iter();
     parts.map(|part| Write::Convert(Box::new(part))).collect()
+}
+
+/// Commits the first two parts of a conversion of these. Returns the others.
+async fn cut_off(world: &World, held: &HeldDelivery, items: Vec<ItemResult>) -> Vec<Write> {
+    let mut parts = parts_of(held, Mode::Retry, items);
+    let rest = parts.split_off(2);
+    for part in parts {
+        world.commit_one(part).await;
+    }
+    rest
+}
+
+/// The next holder, when the lease has run out.
+async fn taken_over(world: &World) -> HeldDelivery {
+    world.advance(60).await;
+    world.claim_conversion().await
 }
 
 /// Commits the parts in sequence. Returns the last outcome.
@@ -110,35 +96,25 @@ pub async fn a_large_conversion_waits_until_its_last_part_is_there(world: &World
 
 pub async fn a_large_conversion_that_was_cut_off_is_finished_by_the_next(world: &World) {
     let first = waiting(world).await;
-    let mut parts = parts_of(&first, Mode::Retry, leads(world)).into_iter();
-    for part in parts.by_ref().take(2) {
-        world.commit_one(part).await;
-    }
+    let late = cut_off(world, &first, leads(world)).await.remove(0);
     let there = world.all(Entity::Deals).await.len();
     assert!((1..LEADS).contains(&there), "{there}");
-    world.advance(60).await;
-    let second = claimed(world).await;
+    let second = taken_over(world).await;
     assert_eq!(second.delivery.id, first.delivery.id);
-    let late = parts.next().expect("a part");
-    let late = world.commit(&[late]).await.remove(0);
-    assert!(matches!(late, WriteOutcome::Stale), "{late:?}");
+    world.assert_stale(late).await;
     let outcome = commit_all(world, parts_of(&second, Mode::Retry, leads(world))).await;
     assert_eq!(outcome.status, DeliveryStatus::Converted);
     let stored = world.detail(first.delivery.id).await;
     assert_eq!(stored.items.len(), LEADS);
-    let all_new = |item: &leadhost_store::ItemOutcome| item.status == ItemStatus::Converted;
-    assert!(stored.items.iter().all(all_new), "{:?}", stored.items);
+    let statuses = statuses(&stored.items);
+    assert_eq!(statuses, [ItemStatus::Converted; LEADS]);
     assert_eq!(world.all(Entity::Deals).await.len(), LEADS);
 }
 
 pub async fn another_version_that_numbers_leads_differently_makes_none_twice(world: &World) {
     let first = waiting(world).await;
-    let parts = parts_of(&first, Mode::Retry, leads(world));
-    for part in parts.into_iter().take(2) {
-        world.commit_one(part).await;
-    }
-    world.advance(60).await;
-    let second = claimed(world).await;
+    cut_off(world, &first, leads(world)).await;
+    let second = taken_over(world).await;
     let mut items = leads(world);
     items.reverse();
     items.insert(0, lead(world.known_as("new")));
@@ -175,19 +151,14 @@ pub async fn a_fetch_that_is_settled_between_two_parts_leaves_the_others_their_p
 
 pub async fn a_failure_between_two_parts_keeps_both_the_done_and_the_remaining_ones(world: &World) {
     let first = waiting(world).await;
-    let parts = parts_of(&first, Mode::Retry, leads(world));
-    for part in parts.into_iter().take(2) {
-        world.commit_one(part).await;
-    }
+    cut_off(world, &first, leads(world)).await;
     let there = world.all(Entity::Deals).await.len();
-    world.advance(60).await;
-    let second = claimed(world).await;
+    let second = taken_over(world).await;
     let failed = ConversionResult {
-        status: Some(DeliveryStatus::Failed),
         attempts: 1,
         error: Some("out of time".to_owned()),
-        next_attempt_at: Some(world.now().plus(Duration::from_secs(1))),
-        ..converted(Vec::new())
+        next_attempt_at: Some(world.now().plus_seconds(1)),
+        ..ended(DeliveryStatus::Failed)
     };
     let outcome = world
         .commit_one(convert_to(&second, Mode::Retry, failed))
@@ -195,7 +166,7 @@ pub async fn a_failure_between_two_parts_keeps_both_the_done_and_the_remaining_o
     assert_eq!(outcome.status, DeliveryStatus::Failed);
     assert_eq!(world.all(Entity::Deals).await.len(), there);
     world.advance(1).await;
-    let third = claimed(world).await;
+    let third = world.claim_conversion().await;
     let outcome = commit_all(world, parts_of(&third, Mode::Retry, leads(world))).await;
     assert_eq!(outcome.status, DeliveryStatus::Converted);
     assert_eq!(world.all(Entity::Deals).await.len(), LEADS);
@@ -205,8 +176,7 @@ pub async fn a_replay_leaves_a_large_delivery_unchanged(world: &World) {
     let first = waiting(world).await;
     commit_all(world, parts_of(&first, Mode::Retry, leads(world))).await;
     let held = world.claim_delivery(first.delivery.id).await;
-    let look = Mode::Replay { apply: false };
-    for part in parts_of(&held, look, leads(world)) {
+    for part in parts_of(&held, LOOK, leads(world)) {
         let outcome = world.commit_one(part).await;
         assert_eq!(outcome.status, DeliveryStatus::Converted);
     }
@@ -222,14 +192,10 @@ pub async fn a_person_erased_between_two_parts_takes_no_other_lead_along(world: 
         items[0] = lead(removal::zulmira(world, "Z1"));
         items
     };
-    let parts = parts_of(&first, Mode::Retry, items());
-    for part in parts.into_iter().take(2) {
-        world.commit_one(part).await;
-    }
+    cut_off(world, &first, items()).await;
     let person = removal::person(world).await;
     removal::erase(world, &person).await;
-    world.advance(60).await;
-    let second = claimed(world).await;
+    let second = taken_over(world).await;
     assert!(!second.delivery.is_emptied());
     let outcome = commit_all(world, parts_of(&second, Mode::Retry, items())).await;
     assert_eq!(outcome.status, DeliveryStatus::Converted);

@@ -1,11 +1,17 @@
 //! Components, activations, refusals.
 
 use leadhost_domain::exchange::SenderChecks;
-use leadhost_domain::plugin::{Description, Digest};
+use leadhost_domain::plugin::Description;
 use leadhost_domain::publisher::Publisher;
-use leadhost_store::{PluginRecord, PluginRefusal, PluginRemoval, PluginUse, StoreError};
 
 use super::world::*;
+
+/// Stores a component of these bytes.
+pub async fn put(store: &Store, bytes: &[u8]) -> Digest {
+    let new = plugin(bytes);
+    store.put_plugin(&new, bytes).await.expect("it is kept");
+    new.digest
+}
 
 pub fn plugin(bytes: &[u8]) -> PluginRecord {
     PluginRecord {
@@ -33,10 +39,7 @@ pub async fn a_component_comes_back_by_its_digest(world: &World) {
     let new = plugin(&bytes);
     world.put_plugin(&new, &bytes).await.unwrap();
     let found = world.plugin(&new.digest).await.unwrap().unwrap();
-    assert_eq!(
-        serde_json::to_value(&found).unwrap(),
-        serde_json::to_value(&new).unwrap()
-    );
+    assert_eq!(json!(found), json!(new));
     let wasm = world.plugin_wasm(&new.digest).await.unwrap();
     assert_eq!(wasm.as_deref(), Some(&bytes[..]));
     let unknown = Digest::compute(b"other");
@@ -56,37 +59,28 @@ pub async fn a_known_component_is_left_as_it_is(world: &World) {
 }
 
 pub async fn an_activation_keeps_the_previous_version(world: &World) {
-    let (one, two) = (plugin(b"1"), plugin(b"2"));
-    world.put_plugin(&one, b"1").await.unwrap();
-    world.put_plugin(&two, b"2").await.unwrap();
+    let (one, two) = (put(world, b"1").await, put(world, b"2").await);
     let activate = async |digest: &Digest| {
         let at = world.now();
         world.activate("form", digest, at).await.unwrap()
     };
-    let first = activate(&one.digest).await;
+    let first = activate(&one).await;
     assert_eq!((first.generation, &first.previous), (1, &None));
     assert_eq!(first.activated_at, START);
     world.advance(1).await;
-    assert_eq!(
-        activate(&one.digest).await,
-        first,
-        "the active version is unchanged"
-    );
-    let second = activate(&two.digest).await;
-    assert_eq!(second.generation, 2);
-    assert_eq!(second.previous, Some(one.digest.clone()));
-    let back = activate(&one.digest).await;
-    assert_eq!(back.generation, 3);
-    assert_eq!(back.previous, Some(two.digest));
+    let again = activate(&one).await;
+    assert_eq!(again, first, "the active version is unchanged");
+    let second = activate(&two).await;
+    assert_eq!((second.generation, second.previous), (2, Some(one.clone())));
+    let back = activate(&one).await;
+    assert_eq!((back.generation, &back.previous), (3, &Some(two)));
     assert_eq!(world.activations().await.unwrap(), [back]);
 }
 
 pub async fn only_a_version_that_nothing_names_is_removed(world: &World) {
-    let versions = [plugin(b"1"), plugin(b"2"), plugin(b"3")];
-    for (version, bytes) in versions.iter().zip([b"1", b"2", b"3"]) {
-        world.put_plugin(version, bytes).await.unwrap();
-    }
-    let [one, two, three] = versions.map(|version| version.digest);
+    let one = put(world, b"1").await;
+    let two = put(world, b"2").await;
+    let three = put(world, b"3").await;
     for digest in [&one, &two] {
         world.activate("form", digest, START).await.unwrap();
     }
@@ -105,14 +99,10 @@ pub async fn only_a_version_that_nothing_names_is_removed(world: &World) {
     assert!(world.refusals().await.unwrap().is_empty());
 
     // A file of the inbox is not taken in again, and the list of refusals does not show it.
-    let from_file = plugin(b"4");
-    world.put_plugin(&from_file, b"4").await.unwrap();
-    assert_eq!(
-        remove(&from_file.digest, true).await,
-        PluginRemoval::Removed
-    );
+    let from_file = put(world, b"4").await;
+    assert_eq!(remove(&from_file, true).await, PluginRemoval::Removed);
     let refusals = world.refusals().await.unwrap();
-    assert_eq!(refusals[0].digest, Some(from_file.digest));
+    assert_eq!(refusals[0].digest, Some(from_file));
     assert!(refusals[0].overtaken_at.is_some());
 }
 

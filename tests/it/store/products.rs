@@ -1,13 +1,5 @@
 //! Products: the result of an import, and the feed for the index.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
-use std::time::Duration;
-
-use leadhost_domain::id::ProductId;
-use leadhost_domain::limits;
-use leadhost_domain::time::Micros;
-use leadhost_store::*;
 use leadhost_tests::seed::product;
 
 use super::two_hosts::two_hosts;
@@ -41,10 +33,8 @@ fn counts(created: u64, changed: u64, kept: u64) -> Imported {
 async fn remove_unseen(world: &World, import: ImportId, limit: u32) -> u64 {
     let (mut after, mut removed) = (0, 0);
     loop {
-        let step = world
-            .remove_unseen_products(world.workspace, import, after, limit)
-            .await
-            .expect("it removes");
+        let step = world.remove_unseen_products(world.workspace, import, after, limit);
+        let step = step.await.expect("it removes");
         removed += step.removed;
         match step.next {
             Some(next) => after = next,
@@ -58,30 +48,44 @@ async fn changes(world: &World, after: i64, limit: u32) -> ProductChanges {
     changes.expect("it tells")
 }
 
-/// Follows the feed from this place to its end. Returns the existing products by
-/// id.
-async fn follow(world: &World, mut after: i64, limit: u32) -> (BTreeMap<ProductId, String>, i64) {
-    let mut there = BTreeMap::new();
-    loop {
-        let page = changes(world, after, limit).await;
+/// A follower of the feed: the existing products by id, and its place.
+#[derive(Default)]
+struct Followed {
+    there: BTreeMap<ProductId, String>,
+    after: i64,
+}
+
+impl Followed {
+    /// Reads a page. Returns its length and the feed's clock.
+    async fn page(&mut self, world: &World, limit: u32) -> (usize, i64) {
+        let page = changes(world, self.after, limit).await;
         for change in &page.changes {
-            assert!(change.stamp > after, "stamps are unique and in order");
-            after = change.stamp;
+            assert!(change.stamp > self.after, "stamps are unique and in order");
+            self.after = change.stamp;
             match &change.name {
-                Some(name) => there.insert(change.id, name.clone()),
-                None => there.remove(&change.id),
+                Some(name) => self.there.insert(change.id, name.clone()),
+                None => self.there.remove(&change.id),
             };
         }
-        if page.changes.len() < limit as usize {
-            assert!(after <= page.clock);
-            return (there, page.clock);
+        (page.changes.len(), page.clock)
+    }
+}
+
+/// Follows the feed to its end. Returns the existing products by id, and its clock.
+async fn follow(world: &World, limit: u32) -> (BTreeMap<ProductId, String>, i64) {
+    let mut follower = Followed::default();
+    loop {
+        let (length, clock) = follower.page(world, limit).await;
+        if length < limit as usize {
+            assert!(follower.after <= clock);
+            return (follower.there, clock);
         }
     }
 }
 
 pub async fn an_import_creates_changes_and_keeps_products(world: &World) {
     assert_eq!(import(world, &houses(0..3)).await, counts(3, 0, 0));
-    let (before, clock) = follow(world, 0, 10).await;
+    let (before, clock) = follow(world, 10).await;
     assert_eq!(before.len(), 4, "with the one that is declared");
     let mut again = houses(0..4);
     again[1].name = "Château é 🏠 \"quoted\"".to_owned();
@@ -90,20 +94,12 @@ pub async fn an_import_creates_changes_and_keeps_products(world: &World) {
     // The feed has only new and changed products, in its order.
     let news = changes(world, clock, 10).await;
     let names: Vec<_> = news.changes.iter().map(|c| c.name.as_deref()).collect();
-    assert_eq!(
-        names,
-        [
-            Some("Château é 🏠 \"quoted\""),
-            Some("House 2"),
-            Some("House 3")
-        ]
-    );
+    let expect = ["Château é 🏠 \"quoted\"", "House 2", "House 3"];
+    assert_eq!(names, expect.map(Some));
     assert_eq!(news.clock, news.changes[2].stamp);
     let ids: Vec<_> = news.changes.iter().map(|c| c.id).collect();
-    assert!(
-        before.contains_key(&ids[0]),
-        "a changed product is the same"
-    );
+    let is_same = before.contains_key(&ids[0]);
+    assert!(is_same, "a changed product is the same");
     let mut found = world.products(&world.scope, &ids).await.unwrap();
     found.sort_by(|a, b| a.external_id.cmp(&b.external_id));
     assert_eq!(found[0].external_id, "H-1");
@@ -119,7 +115,7 @@ pub async fn an_import_creates_changes_and_keeps_products(world: &World) {
 pub async fn the_last_of_two_products_with_one_id_counts(world: &World) {
     let twice = [named(1, "First"), named(2, "Other"), named(1, "Last")];
     assert_eq!(import(world, &twice).await, counts(2, 0, 0));
-    let (there, _) = follow(world, 0, 10).await;
+    let (there, _) = follow(world, 10).await;
     let names: Vec<_> = there.values().map(String::as_str).collect();
     assert!(names.contains(&"Last") && !names.contains(&"First"));
 }
@@ -133,31 +129,28 @@ pub async fn products_that_the_import_has_named_before_are_left_alone(world: &Wo
         part.await.expect("it imports")
     };
     assert_eq!(part(&houses(0..3)).await, counts(2, 0, 1));
-    let again = part(&[
+    let again = [
         named(0, "Changed"),
         named(3, "House 3"),
         named(2, "Changed"),
-    ])
-    .await;
+    ];
+    let again = part(&again).await;
     assert_eq!((again.created, again.changed, again.kept), (1, 0, 0));
     assert_eq!(again.repeated, ["H-0", "H-2"]);
-    let (there, _) = follow(world, 0, 10).await;
+    let (there, _) = follow(world, 10).await;
     assert!(!there.values().any(|name| name == "Changed"), "{there:?}");
 }
 
 pub async fn the_feed_has_declared_products_too(world: &World) {
-    let (there, clock) = follow(world, 0, 10).await;
+    let (there, clock) = follow(world, 10).await;
     assert_eq!(there.into_values().collect::<Vec<_>>(), ["Garden flat"]);
     assert!(clock > 0);
     let mut changed = plan("demo");
     changed.products[0].name = "Garden house".to_owned();
     changed.products.extend(houses(0..2));
     world.apply(&changed, world.now(), true).await.unwrap();
-    assert_eq!(
-        changes(world, clock, 10).await.changes,
-        [],
-        "not when it is dry"
-    );
+    let dry = changes(world, clock, 10).await.changes;
+    assert_eq!(dry, [], "not when it is dry");
     let applied = world.apply(&changed, world.now(), false).await;
     assert_eq!(applied.unwrap().changes.len(), 3);
     assert_eq!(changes(world, clock, 10).await.changes.len(), 3);
@@ -165,7 +158,7 @@ pub async fn the_feed_has_declared_products_too(world: &World) {
 
 pub async fn a_replaced_catalogue_loses_the_products_that_were_not_named(world: &World) {
     import(world, &houses(0..25)).await;
-    let (before, clock) = follow(world, 0, 7).await;
+    let (before, clock) = follow(world, 7).await;
     world.advance(1).await;
     let new = ImportId(world.now());
     let kept = houses(20..30);
@@ -178,7 +171,7 @@ pub async fn a_replaced_catalogue_loses_the_products_that_were_not_named(world: 
     world.apply(&declared, world.now(), false).await.unwrap();
     assert_eq!(remove_unseen(world, new, 6).await, 20);
     assert_eq!(remove_unseen(world, new, 6).await, 0);
-    let (there, _) = follow(world, 0, 7).await;
+    let (there, _) = follow(world, 7).await;
     assert_eq!(there.len(), 12, "{there:?}");
     // An earlier follower gets each removal once.
     let news = changes(world, clock, 100).await.changes;
@@ -191,7 +184,7 @@ pub async fn a_replaced_catalogue_loses_the_products_that_were_not_named(world: 
     }
     // A product that returns is a new one, and the old one stays removed.
     assert_eq!(import(world, &houses(0..1)).await, counts(1, 0, 0));
-    let (again, _) = follow(world, 0, 7).await;
+    let (again, _) = follow(world, 7).await;
     assert_eq!(again.len(), 13);
     assert!(gone.iter().all(|change| !again.contains_key(&change.id)));
 }
@@ -216,27 +209,22 @@ pub async fn a_deal_of_a_removed_product_shows_none(world: &World) {
 
 pub async fn removals_are_in_the_feed_for_their_time_and_no_longer(world: &World) {
     import(world, &houses(0..5)).await;
-    let (_, clock) = follow(world, 0, 10).await;
+    let (_, clock) = follow(world, 10).await;
     world.advance(1).await;
     let new = ImportId(world.now());
-    world
-        .import_products(world.workspace, new, &houses(0..2))
-        .await
-        .unwrap();
-    assert_eq!(
-        remove_unseen(world, new, 100).await,
-        4,
-        "and the declared one"
-    );
+    let kept = houses(0..2);
+    let kept = world.import_products(world.workspace, new, &kept);
+    kept.await.unwrap();
+    let removed = remove_unseen(world, new, 100).await;
+    assert_eq!(removed, 4, "and the declared one");
     let retention = kept_for(Duration::from_hours(24));
     let sweep = async |limit| world.sweep(&retention, world.now(), limit).await.unwrap();
     assert_eq!(sweep(100).await, 0);
     let news = changes(world, clock, 10).await;
     assert_eq!((news.changes.len(), news.forgotten), (4, 0));
     assert!(!news.misses_removals(clock));
-    world
-        .advance(seconds(limits::TOMBSTONE_RETENTION) + 1)
-        .await;
+    let kept_until = seconds(limits::TOMBSTONE_RETENTION);
+    world.advance(kept_until + 1).await;
     assert_eq!(sweep(3).await, 3);
     let news = changes(world, clock, 10).await;
     assert_eq!(news.changes.len(), 1, "the oldest go first");
@@ -251,10 +239,9 @@ pub async fn removals_are_in_the_feed_for_their_time_and_no_longer(world: &World
 
 pub async fn products_of_two_workspaces_are_separate(world: &World) {
     import(world, &houses(0..3)).await;
-    let other = world.apply(&plan("other"), world.now(), false).await;
-    let other = other.unwrap().workspace_id;
+    let other = world.elsewhere("other").await.workspace_id;
     let theirs = scope(&world.store, other).await;
-    let (there, _) = follow(world, 0, 10).await;
+    let (there, _) = follow(world, 10).await;
     let ids: Vec<_> = there.keys().copied().collect();
     assert_eq!(ids.len(), 4);
     assert_eq!(world.products(&theirs, &ids).await.unwrap(), []);
@@ -268,7 +255,7 @@ pub async fn products_of_two_workspaces_are_separate(world: &World) {
     assert_eq!(made.unwrap(), counts(2, 0, 0));
     let gone = world.remove_unseen_products(other, new, 0, 100).await;
     assert_eq!(gone.unwrap().removed, 1);
-    assert_eq!(follow(world, 0, 10).await.0, there);
+    assert_eq!(follow(world, 10).await.0, there);
 }
 
 const ROUNDS: usize = 30;
@@ -277,9 +264,7 @@ const ROUNDS: usize = 30;
 /// products that exist.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nothing_is_missed_while_two_hosts_import() {
-    let Some((world, hosts)) = two_hosts().await else {
-        return;
-    };
+    let (world, hosts) = available!(two_hosts());
     let writers: Vec<_> = (0..2)
         .map(|writer| {
             let (host, workspace) = (Arc::clone(&hosts[writer]), world.workspace);
@@ -292,36 +277,26 @@ async fn nothing_is_missed_while_two_hosts_import() {
                     if writer == 1 {
                         products.reverse();
                     }
-                    host.import_products(workspace, import, &products)
-                        .await
-                        .expect("no import ends badly");
-                    host.remove_unseen_products(workspace, import, 0, 1_000)
-                        .await
-                        .expect("no removal ends badly");
+                    let imported = host.import_products(workspace, import, &products);
+                    imported.await.expect("no import ends badly");
+                    let removed = host.remove_unseen_products(workspace, import, 0, 1_000);
+                    removed.await.expect("no removal ends badly");
                 }
             })
         })
         .collect();
-    let mut held: BTreeMap<ProductId, String> = BTreeMap::new();
-    let mut after = 0;
+    let mut follower = Followed::default();
     loop {
         let ended = writers.iter().all(tokio::task::JoinHandle::is_finished);
-        let page = changes(&world, after, 7).await;
-        for change in &page.changes {
-            assert!(change.stamp > after);
-            after = change.stamp;
-            match &change.name {
-                Some(name) => held.insert(change.id, name.clone()),
-                None => held.remove(&change.id),
-            };
-        }
-        if ended && page.changes.is_empty() {
+        let (length, _) = follower.page(&world, 7).await;
+        if ended && length == 0 {
             break;
         }
     }
     for writer in writers {
         writer.await.expect("a writer finishes");
     }
-    assert_eq!(held, follow(&world, 0, 1_000).await.0);
+    let held = follower.there;
+    assert_eq!(held, follow(&world, 1_000).await.0);
     assert!(held.len() >= 40, "{}", held.len());
 }

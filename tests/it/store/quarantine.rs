@@ -3,11 +3,6 @@
 
 use std::net::IpAddr;
 
-use leadhost_domain::delivery::{DeliveryStatus, ItemStatus};
-use leadhost_domain::id::DeliveryId;
-use leadhost_domain::limits;
-use leadhost_store::{Acceptance, ConversionResult, Mode, Write, WriteOutcome};
-
 use super::world::*;
 
 const JUNK: u8 = 9;
@@ -18,10 +13,9 @@ fn bound() -> usize {
 
 fn unproven(status: DeliveryStatus) -> ConversionResult {
     ConversionResult {
-        status: Some(status),
         error: Some("why".to_owned()),
         presented: Some(vec![7, 0, 7]),
-        ..converted(Vec::new())
+        ..ended(status)
     }
 }
 
@@ -36,70 +30,58 @@ fn from(world: &World, address: u8, result: ConversionResult) -> (DeliveryId, Wr
     (acceptance.delivery.id, Write::Accept(Box::new(acceptance)))
 }
 
-/// Quarantines a delivery a second after the previous ones.
-async fn one(world: &World, address: u8) -> DeliveryId {
-    let (id, write) = from(world, address, unproven(DeliveryStatus::Quarantined));
-    assert_eq!(world.commit_one(write).await.evicted, 0);
+fn junk(world: &World, address: u8) -> (DeliveryId, Write) {
+    from(world, address, unproven(DeliveryStatus::Quarantined))
+}
+
+/// Quarantines a delivery a second after the previous ones. Returns how many it evicts.
+async fn late(world: &World, address: u8) -> (DeliveryId, u32) {
+    let (id, write) = junk(world, address);
+    let evicted = world.commit_one(write).await.evicted;
     world.advance(1).await;
+    (id, evicted)
+}
+
+/// The same while the quarantine is not full.
+async fn one(world: &World, address: u8) -> DeliveryId {
+    let (id, evicted) = late(world, address).await;
+    assert_eq!(evicted, 0);
     id
 }
 
 /// Quarantines many deliveries of one address in one batch, a second after the
 /// previous ones.
 async fn many(world: &World, address: u8, count: usize) -> Vec<DeliveryId> {
-    let (ids, writes): (Vec<_>, Vec<_>) = (0..count)
-        .map(|_| from(world, address, unproven(DeliveryStatus::Quarantined)))
-        .unzip();
-    let written = world.commit(&writes).await;
-    assert!(
-        written
-            .into_iter()
-            .all(|of| done(of).status == DeliveryStatus::Quarantined)
-    );
+    let (ids, writes): (Vec<_>, Vec<_>) = (0..count).map(|_| junk(world, address)).unzip();
+    for written in world.commit(&writes).await {
+        assert_eq!(done(written).status, DeliveryStatus::Quarantined);
+    }
     world.advance(1).await;
     ids
-}
-
-/// Quarantines a delivery while the quarantine is full. Returns how many it
-/// evicts.
-async fn late(world: &World, address: u8) -> (DeliveryId, u32) {
-    let (id, write) = from(world, address, unproven(DeliveryStatus::Quarantined));
-    let evicted = world.commit_one(write).await.evicted;
-    world.advance(1).await;
-    (id, evicted)
-}
-
-async fn is_kept(world: &World, id: DeliveryId) -> bool {
-    world.store.delivery(id).await.unwrap().is_some()
 }
 
 async fn kept_of(world: &World, ids: &[DeliveryId]) -> usize {
     let mut kept = 0;
     for id in ids {
-        kept += usize::from(is_kept(world, *id).await);
+        kept += usize::from(world.is_kept(*id).await);
     }
     kept
 }
 
-async fn in_quarantine(world: &World) -> u64 {
-    world.backlog().await.unwrap().quarantined
+async fn assert_full(world: &World) {
+    let kept = world.backlog().await.unwrap().quarantined;
+    assert_eq!(kept, limits::QUARANTINED_PER_CONNECTION);
 }
 
 pub async fn a_quarantine_is_bounded_and_its_newest_are_kept(world: &World) {
     let first = one(world, JUNK).await;
     many(world, JUNK, bound() - 2).await;
-    let (writes, ids): (Vec<_>, Vec<_>) = (0..2)
-        .map(|_| from(world, JUNK, unproven(DeliveryStatus::Quarantined)))
-        .map(|(id, write)| (write, id))
-        .unzip();
+    let (ids, writes): (Vec<_>, Vec<_>) = (0..2).map(|_| junk(world, JUNK)).unzip();
     let written = world.commit(&writes).await;
     let evicted: Vec<_> = written.into_iter().map(|of| done(of).evicted).collect();
     assert_eq!(evicted, [0, 1]);
-    assert_eq!(
-        in_quarantine(world).await,
-        limits::QUARANTINED_PER_CONNECTION
-    );
-    assert!(!is_kept(world, first).await);
+    assert_full(world).await;
+    assert!(!world.is_kept(first).await);
     assert_eq!(kept_of(world, &ids).await, 2);
     // The connection still works.
     let item = world.bring(world.lead()).await;
@@ -115,36 +97,24 @@ pub async fn each_address_has_a_share_of_a_quarantine(world: &World) {
     assert_eq!(evicted, 1);
     assert_eq!(kept_of(world, &[before, after, newest]).await, 3);
     assert_eq!(kept_of(world, &junk).await, junk.len() - 2);
-    assert_eq!(
-        in_quarantine(world).await,
-        limits::QUARANTINED_PER_CONNECTION
-    );
+    assert_full(world).await;
     // Another connection has its own quarantine.
     let mut delivery = world.delivery();
     delivery.connection = world.portal.clone();
-    let elsewhere = Write::Accept(Box::new(Acceptance {
-        keys: Vec::new(),
-        delivery,
-        peer: None,
-        result: unproven(DeliveryStatus::Quarantined),
-    }));
+    let elsewhere = accept(delivery, unproven(DeliveryStatus::Quarantined));
     assert_eq!(world.commit_one(elsewhere).await.evicted, 0);
 }
 
 pub async fn a_batch_sees_the_deliveries_that_it_quarantined(world: &World) {
     let before = one(world, 1).await;
-    let (after, lead) = from(world, 2, unproven(DeliveryStatus::Quarantined));
-    let (junk, mut writes): (Vec<_>, Vec<_>) = (0..bound() + 10)
-        .map(|_| from(world, JUNK, unproven(DeliveryStatus::Quarantined)))
-        .unzip();
+    let (after, lead) = junk(world, 2);
+    let all = (0..bound() + 10).map(|_| junk(world, JUNK));
+    let (junk, mut writes): (Vec<_>, Vec<_>) = all.unzip();
     writes.insert(5, lead);
     let written = world.commit(&writes).await;
     let evicted: u32 = written.into_iter().map(|of| done(of).evicted).sum();
     assert_eq!(evicted, 12);
-    assert_eq!(
-        in_quarantine(world).await,
-        limits::QUARANTINED_PER_CONNECTION
-    );
+    assert_full(world).await;
     assert_eq!(kept_of(world, &[before, after]).await, 2);
     assert_eq!(kept_of(world, &junk[..12]).await, 0);
     assert_eq!(kept_of(world, &junk[12..]).await, junk.len() - 12);
@@ -152,7 +122,7 @@ pub async fn a_batch_sees_the_deliveries_that_it_quarantined(world: &World) {
 
 pub async fn a_delivery_larger_than_a_quarantine_is_not_kept(world: &World) {
     let small = one(world, 1).await;
-    let (_, write) = from(world, 2, unproven(DeliveryStatus::Quarantined));
+    let (_, write) = junk(world, 2);
     let Write::Accept(mut large) = write else {
         unreachable!("it is accepted");
     };
@@ -161,8 +131,8 @@ pub async fn a_delivery_larger_than_a_quarantine_is_not_kept(world: &World) {
     let id = large.delivery.id;
     let written = world.commit(&[Write::Accept(large)]).await;
     assert!(matches!(written[0], WriteOutcome::NotKept));
-    assert!(!is_kept(world, id).await);
-    assert!(is_kept(world, small).await);
+    assert!(!world.is_kept(id).await);
+    assert!(world.is_kept(small).await);
 }
 
 pub async fn held_deliveries_stay_in_quarantine(world: &World) {
@@ -171,12 +141,12 @@ pub async fn held_deliveries_stay_in_quarantine(world: &World) {
     many(world, JUNK, bound() - 2).await;
     let held = world.claim_delivery(first).await;
     assert_eq!(late(world, 1).await.1, 1);
-    assert!(is_kept(world, first).await);
-    assert!(!is_kept(world, second).await);
+    assert!(world.is_kept(first).await);
+    assert!(!world.is_kept(second).await);
     let (delivery, lease) = (first, held.lease);
     world.commit_one(Write::Release { delivery, lease }).await;
     assert_eq!(late(world, 1).await.1, 1);
-    assert!(!is_kept(world, first).await);
+    assert!(!world.is_kept(first).await);
 }
 
 pub async fn a_delivery_that_turns_out_unproven_counts_for_the_quarantine(world: &World) {
@@ -201,16 +171,21 @@ pub async fn a_delivery_that_turns_out_unproven_counts_for_the_quarantine(world:
         .commit_one(convert_to(&held, Mode::Retry, result))
         .await;
     assert_eq!(outcome.evicted, 1);
-    assert!(!is_kept(world, oldest).await);
-    assert!(is_kept(world, unchecked).await);
-    assert_eq!(
-        in_quarantine(world).await,
-        limits::QUARANTINED_PER_CONNECTION
-    );
+    assert!(!world.is_kept(oldest).await);
+    assert!(world.is_kept(unchecked).await);
+    assert_full(world).await;
     // The quarantined delivery has its address; a delivery with a proven sender
     // has none any more.
-    let noted = "select count(*) from deliveries where peer = '192.0.2.1'";
-    assert_eq!(world.rows(noted).await, 1);
-    let noted = "select count(*) from deliveries where peer = '192.0.2.2'";
-    assert_eq!(world.rows(noted).await, 0);
+    for (noted, rows) in [
+        (
+            "select count(*) from deliveries where peer = '192.0.2.1'",
+            1,
+        ),
+        (
+            "select count(*) from deliveries where peer = '192.0.2.2'",
+            0,
+        ),
+    ] {
+        assert_eq!(world.rows(noted).await, rows, "{noted}");
+    }
 }

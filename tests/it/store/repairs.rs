@@ -1,20 +1,10 @@
 //! Repairs: their states, the receipts that their replays write, and the changes that are undone.
 
-use std::time::Duration;
-
-use leadhost_domain::contact;
-use leadhost_domain::delivery::{DeliveryStatus, ItemStatus};
-use leadhost_domain::id::{ContactId, DealId, DeliveryId, RepairId};
-use leadhost_domain::lead::Action;
 use leadhost_domain::repair::{
     CREATED, KEYS, LOST_KEYS, LOST_SHARED_KEYS, MERGED, PERSON, Repair, RepairChange, RepairCounts,
     RepairField, RepairOutcome, RepairPlan, RepairState, RepairSum, RepairUndone, RepairedKind,
     SHARED_KEYS,
 };
-use leadhost_domain::row::Entity;
-use leadhost_store::*;
-use leadhost_tests::fields;
-use serde_json::{Value, json};
 
 use super::deals::{acme, grow, past, patch, wish};
 use super::messages::PHONE;
@@ -102,36 +92,42 @@ async fn changes(world: &World, repair: &Repair) -> Vec<RepairChange> {
 /// The fields of a receipt with their values.
 fn listed(changes: &[RepairChange]) -> Vec<(&str, Value, Value)> {
     let of = |change: &RepairChange| change.values.clone().expect("no person was erased");
-    changes
+    let fields = changes
         .iter()
-        .map(|change| {
-            let (before, after) = of(change);
-            (change.field.as_str(), before, after)
-        })
+        .map(|change| (change.field.as_str(), of(change)));
+    fields
+        .map(|(name, (before, after))| (name, before, after))
         .collect()
+}
+
+/// Checks that no values of these changes are left.
+async fn assert_no_values(world: &World, repair: &Repair) {
+    for change in changes(world, repair).await {
+        assert_eq!(change.values, None, "{}", change.field);
+    }
+}
+
+fn undo_write(repair: &Repair, changes: Vec<RepairChange>) -> Write {
+    Write::UndoRepair(Box::new(RepairUndo {
+        repair: repair.id,
+        generation: repair.generation,
+        changes,
+        converted_by: None,
+    }))
 }
 
 /// Takes the whole repair back. Returns what became of each field, in the order of the receipt.
 async fn undo(world: &World, repair: &Repair) -> Vec<(String, RepairUndone)> {
     let repair = change(world, repair, RepairState::Undoing).await;
     let to_undo = world.changes_to_undo(repair.id, i64::MAX, 100).await;
-    let undo = RepairUndo {
-        repair: repair.id,
-        generation: repair.generation,
-        changes: to_undo.expect("it reads"),
-        converted_by: None,
-    };
-    let written = world.commit(&[Write::UndoRepair(Box::new(undo))]).await;
-    assert!(
-        matches!(written[0], WriteOutcome::RepairUndone),
-        "{written:?}"
-    );
+    let write = undo_write(&repair, to_undo.expect("it reads"));
+    let written = world.write(write).await;
+    assert!(matches!(written, WriteOutcome::RepairUndone), "{written:?}");
     let left = world.changes_to_undo(repair.id, i64::MAX, 100).await;
     assert!(left.expect("it reads").is_empty());
     change(world, &repair, RepairState::Undone).await;
-    changes(world, &repair)
-        .await
-        .into_iter()
+    let changes = changes(world, &repair).await.into_iter();
+    changes
         .map(|change| (change.field, change.undone.expect("it was dealt with")))
         .collect()
 }
@@ -143,19 +139,13 @@ async fn rows(world: &World) -> Vec<Value> {
     rows
 }
 
-async fn contact_row(world: &World, id: ContactId) -> Value {
-    let id = json!(id.to_string());
-    let contacts = world.all(Entity::Contacts).await;
-    let row = contacts.into_iter().find(|row| row["id"] == id);
-    row.expect("the contact is exported")
-}
+const EMAIL: &str = "rita@example.com";
 
 /// A lead without its phone and with a wrong title, as version 1 reads it; and as it is.
 fn wrong_and_right(world: &World) -> (NewLead, NewLead) {
-    let mut wrong = with_email(world.known_as("L1"), "rita@example.com");
-    wrong.title = Some("Flat".to_owned());
-    let mut right = with_phone(wrong.clone(), PHONE);
-    right.title = Some("Garden flat".to_owned());
+    let wrong = with_email(world.known_as("L1"), EMAIL);
+    let right = with_phone(titled(wrong.clone(), "Garden flat"), PHONE);
+    let wrong = titled(wrong, "Flat");
     (wrong, right)
 }
 
@@ -175,9 +165,14 @@ struct Repaired {
     contact: ContactId,
 }
 
-async fn repaired(world: &World) -> Repaired {
+/// Stores the wrong lead. Returns its delivery, and the right one.
+async fn stored_wrong(world: &World) -> (DeliveryOutcome, NewLead) {
     let (wrong, right) = wrong_and_right(world);
-    let first = world.deliver(vec![lead(wrong)]).await;
+    (world.deliver(vec![lead(wrong)]).await, right)
+}
+
+async fn repaired(world: &World) -> Repaired {
+    let (first, right) = stored_wrong(world).await;
     world.advance(1).await;
     let repair = begin(world, None, true).await;
     replay(world, first.delivery, &repair, vec![lead(right)]).await;
@@ -240,8 +235,7 @@ pub async fn a_host_that_has_lost_a_repair_stores_no_progress(world: &World) {
 }
 
 pub async fn a_repair_has_a_row_for_each_field_that_it_changes(world: &World) {
-    let (wrong, right) = wrong_and_right(world);
-    let first = world.deliver(vec![lead(wrong)]).await;
+    let (first, right) = stored_wrong(world).await;
     let repair = begin(world, None, true).await;
     for _ in 0..2 {
         // The second time nothing differs any more.
@@ -263,15 +257,10 @@ pub async fn a_repair_has_a_row_for_each_field_that_it_changes(world: &World) {
     }
     let receipt = world.repair_receipt(repair.id).await.unwrap();
     assert_eq!((receipt.deals, receipt.contacts), (1, 1));
-    let sums: Vec<_> = receipt
-        .fields
-        .iter()
-        .map(|sum| (sum.field.as_str(), sum.changes))
-        .collect();
-    assert_eq!(
-        sums,
-        [(KEYS, 1), ("contact.phone_number", 1), ("deal.title", 1)]
-    );
+    let sums = receipt.fields.iter();
+    let sums: Vec<_> = sums.map(|sum| (sum.field.as_str(), sum.changes)).collect();
+    let expect = [(KEYS, 1), ("contact.phone_number", 1), ("deal.title", 1)];
+    assert_eq!(sums, expect);
     let second = world.repair_changes(repair.id, changes[0].number, 1);
     assert_eq!(second.await.unwrap(), [changes[1].clone()]);
     // The delivery counts for the version that has converted it now.
@@ -294,9 +283,8 @@ pub async fn a_repair_leaves_what_a_person_edited(world: &World) {
     let edited = world.deal(deal).await["product_id"].clone();
     let repair = begin(world, None, true).await;
     let outcome = replay(world, first.delivery, &repair, vec![lead(right)]).await;
-    let kept: Vec<_> = outcome.items[0]
-        .diff
-        .iter()
+    let diff = outcome.items[0].diff.iter();
+    let kept: Vec<_> = diff
         .filter(|diff| diff.edited_by_person)
         .map(|diff| (diff.field.as_str(), diff.applied))
         .collect();
@@ -306,26 +294,18 @@ pub async fn a_repair_leaves_what_a_person_edited(world: &World) {
 }
 
 pub async fn a_repair_that_only_looks_writes_nothing(world: &World) {
-    let (wrong, right) = wrong_and_right(world);
-    let first = world.deliver(vec![lead(wrong)]).await;
+    let (first, right) = stored_wrong(world).await;
     let before = rows(world).await;
     world.advance(1).await;
     let repair = begin(world, None, false).await;
     let items = vec![lead(right), lead(world.known_as("L2"))];
     let outcome = replay(world, first.delivery, &repair, items).await;
-    let fields: Vec<_> = outcome.items[0]
-        .diff
-        .iter()
+    let diff = outcome.items[0].diff.iter();
+    let fields: Vec<_> = diff
         .map(|diff| (diff.field.as_str(), diff.applied))
         .collect();
-    assert_eq!(
-        fields,
-        [
-            ("deal.title", false),
-            ("contact.phone_number", false),
-            (KEYS, false)
-        ]
-    );
+    let expect = ["deal.title", "contact.phone_number", KEYS].map(|field| (field, false));
+    assert_eq!(fields, expect);
     let other = &outcome.items[1];
     assert_eq!((other.status, other.deal_id), (ItemStatus::Converted, None));
     assert!(changes(world, &repair).await.is_empty());
@@ -350,21 +330,13 @@ pub async fn a_repair_of_one_field_changes_that_field_alone(world: &World) {
     let items = vec![lead(right), lead(world.known_as("L2"))];
     let outcome = replay(world, first.delivery, &repair, items).await;
     assert_eq!(outcome.items[1].deal_id, None);
-    assert_eq!(
-        listed(&changes(world, &repair).await),
-        [
-            (KEYS, json!([]), json!([contact::phone_key(PHONE)])),
-            (
-                "deal.props.contact",
-                json!({"name": "Ana", "phones": []}),
-                json!({"name": "Ana", "phones": [PHONE]})
-            ),
-            ("contact.phone_number", Value::Null, json!(PHONE)),
-        ]
-    );
+    let mut expect = righted();
+    let said = |phones: Value| json!({"name": "Ana", "phones": phones});
+    expect[1] = ("deal.props.contact", said(json!([])), said(json!([PHONE])));
+    assert_eq!(listed(&changes(world, &repair).await), expect);
     let deal = world.deal(first.items[0].deal_id.unwrap()).await;
     assert_eq!(deal["title"], "Flat");
-    let person = contact_row(world, first.items[0].contact_id.unwrap()).await;
+    let person = world.contact(first.items[0].contact_id.unwrap()).await;
     fields!(person, {"name": null, "phone_number": PHONE});
     assert_eq!(world.all(Entity::Deals).await.len(), 1);
     // Another repair may still be needed, so the delivery counts for the old version.
@@ -374,8 +346,7 @@ pub async fn a_repair_of_one_field_changes_that_field_alone(world: &World) {
 }
 
 pub async fn nothing_is_written_for_a_repair_that_has_ended(world: &World) {
-    let (wrong, right) = wrong_and_right(world);
-    let first = world.deliver(vec![lead(wrong)]).await;
+    let (first, right) = stored_wrong(world).await;
     let before = rows(world).await;
     let begun = begin(world, None, true).await;
     let taken = world.take_repair(&begun).await.unwrap().unwrap();
@@ -383,8 +354,7 @@ pub async fn nothing_is_written_for_a_repair_that_has_ended(world: &World) {
     let cancelled = change(world, &taken, RepairState::Cancelled).await;
     for repair in [&begun, &taken, &cancelled] {
         let late = again(&held, repair, vec![lead(right.clone())]);
-        let written = world.commit(&[late]).await;
-        assert!(matches!(written[0], WriteOutcome::Stale), "{written:?}");
+        world.assert_stale(late).await;
     }
     assert_eq!(rows(world).await, before);
     assert!(changes(world, &begun).await.is_empty());
@@ -398,31 +368,20 @@ pub async fn a_repair_that_is_not_being_undone_loses_no_change(world: &World) {
     let taken = world.take_repair(&undoing).await.unwrap().unwrap();
     let undone = change(world, &taken, RepairState::Undone).await;
     for repair in [&of.repair, &undoing, &undone] {
-        let undo = RepairUndo {
-            repair: repair.id,
-            generation: repair.generation,
-            changes: all.clone(),
-            converted_by: None,
-        };
-        let written = world.commit(&[Write::UndoRepair(Box::new(undo))]).await;
-        assert!(matches!(written[0], WriteOutcome::Stale), "{written:?}");
+        world.assert_stale(undo_write(repair, all.clone())).await;
     }
     assert_eq!(rows(world).await, before);
     assert_eq!(changes(world, &of.repair).await, all);
 }
 
 pub async fn a_deal_that_a_repair_creates_is_in_its_receipt_and_stays(world: &World) {
-    let failed = world
-        .commit_one(world.accept_with(DeliveryStatus::Failed))
-        .await;
+    let failed = world.received(DeliveryStatus::Failed).await;
     let repair = begin(world, None, true).await;
-    let items = vec![lead(world.known_as("L1"))];
-    let outcome = replay(world, failed.delivery, &repair, items).await;
+    let items = world.leads(["L1"]);
+    let outcome = replay(world, failed, &repair, items).await;
     let deal = outcome.items[0].deal_id.expect("a deal");
-    assert_eq!(
-        listed(&changes(world, &repair).await),
-        [(CREATED, Value::Null, json!(deal.to_string()))]
-    );
+    let expect = [(CREATED, Value::Null, json!(deal))];
+    assert_eq!(listed(&changes(world, &repair).await), expect);
     let receipt = world.repair_receipt(repair.id).await.unwrap();
     assert_eq!((receipt.deals, receipt.contacts), (0, 0));
     let done = change(world, &repair, RepairState::Done).await;
@@ -433,32 +392,24 @@ pub async fn a_deal_that_a_repair_creates_is_in_its_receipt_and_stays(world: &Wo
 
 pub async fn an_undo_restores_what_the_repair_changed(world: &World) {
     let of = repaired(world).await;
-    assert_eq!(contact_row(world, of.contact).await["phone_number"], PHONE);
+    assert_eq!(world.contact(of.contact).await["phone_number"], PHONE);
     let undone = undo(world, &of.repair).await;
-    let fields = righted();
-    let expect = fields.iter().map(|(field, ..)| *field);
-    let expect: Vec<_> = expect
-        .map(|field| (field.to_owned(), RepairUndone::Undone))
-        .collect();
-    assert_eq!(undone, expect);
-    let deal = world.deal(of.deal).await;
-    assert_eq!(deal["title"], "Flat");
-    assert_eq!(deal["cursor_at"], json!(world.now()), "feeds show it");
-    let person = contact_row(world, of.contact).await;
+    let fields = righted().into_iter();
+    let expect = fields.map(|(field, ..)| (field.to_owned(), RepairUndone::Undone));
+    assert_eq!(undone, expect.collect::<Vec<_>>());
+    // Feeds show it.
+    fields!(world.deal(of.deal).await, {"title": "Flat", "cursor_at": world.now()});
+    let person = world.contact(of.contact).await;
     assert_eq!(person["phone_number"], Value::Null);
     let history = past(world, of.deal).await.history;
-    let by = ChangedBy::Repair {
-        repair_id: of.repair.id,
+    let repair_id = of.repair.id;
+    assert_eq!(history[0].by, ChangedBy::Repair { repair_id });
+    let change = FieldChange {
+        field: "title".to_owned(),
+        before: json!("Garden flat"),
+        after: json!("Flat"),
     };
-    assert_eq!(history[0].by, by);
-    let [change] = &history[0].changes[..] else {
-        panic!("one field: {:?}", history[0].changes);
-    };
-    assert_eq!(change.field, "title");
-    assert_eq!(
-        (&change.before, &change.after),
-        (&json!("Garden flat"), &json!("Flat"))
-    );
+    assert_eq!(history[0].changes, [change]);
     // The number no longer leads to the contact.
     let other = world.bring(with_phone(world.lead(), PHONE)).await;
     assert_ne!(other.contact_id, Some(of.contact));
@@ -470,20 +421,16 @@ pub async fn an_undo_restores_what_the_repair_changed(world: &World) {
 pub async fn an_undo_leaves_what_was_changed_since(world: &World) {
     let of = repaired(world).await;
     // A newer delivery gives the deal another title.
-    let (mut newer, _) = wrong_and_right(world);
-    newer.action = Action::Update;
-    newer.title = Some("House".to_owned());
-    let updated = world.bring(newer).await;
+    let (newer, _) = wrong_and_right(world);
+    let updated = world.bring(updating(titled(newer, "House"))).await;
     assert_eq!(updated.status, ItemStatus::Updated);
     let undone = undo(world, &of.repair).await;
-    assert_eq!(
-        undone,
-        [
-            (KEYS.to_owned(), RepairUndone::Undone),
-            ("deal.title".to_owned(), RepairUndone::ChangedSince),
-            ("contact.phone_number".to_owned(), RepairUndone::Undone),
-        ]
-    );
+    let expect = [
+        (KEYS, RepairUndone::Undone),
+        ("deal.title", RepairUndone::ChangedSince),
+        ("contact.phone_number", RepairUndone::Undone),
+    ];
+    assert_eq!(undone, expect.map(|(field, fate)| (field.to_owned(), fate)));
     assert_eq!(world.deal(of.deal).await["title"], "House");
 }
 
@@ -527,8 +474,8 @@ async fn part(world: &World, repair: &Repair) {
                 _ => contact.parts(write(repair)),
             };
             for part in parts {
-                let written = world.commit(&[Write::PartContact(Box::new(part))]).await;
-                assert!(matches!(written[0], WriteOutcome::Parted { unparted: 0 }));
+                let written = world.write(Write::PartContact(Box::new(part))).await;
+                assert!(matches!(written, WriteOutcome::Parted { unparted: 0 }));
             }
         }
     }
@@ -577,10 +524,14 @@ impl Moved {
     /// The moves in the receipt, and whether their former people are still there.
     async fn moves(&self, world: &World) -> Vec<(ContactId, ContactId, bool)> {
         let moves = world.repair_moves(self.repair.id, 0, 10).await;
-        let moves = moves.expect("it reads").into_iter();
-        moves
-            .map(|one| (one.from, one.into, one.is_unmerged()))
-            .collect()
+        let of = |one: RepairMove| (one.from, one.into, one.is_unmerged());
+        moves.expect("it reads").into_iter().map(of).collect()
+    }
+
+    /// Ends the repair and takes it back.
+    async fn undo(&self, world: &World) -> Vec<(String, RepairUndone)> {
+        let done = change(world, &self.repair, RepairState::Done).await;
+        undo(world, &done).await
     }
 }
 
@@ -599,8 +550,7 @@ pub async fn an_undo_gives_a_deal_back_to_its_former_person(world: &World) {
     let of = moved(world).await;
     let person = async || world.deal(of.deal).await["person_id"].clone();
     assert_eq!(person().await, json!(of.into.to_string()));
-    let done = change(world, &of.repair, RepairState::Done).await;
-    let undone = undo(world, &done).await;
+    let undone = of.undo(world).await;
     assert_eq!(fate(&undone, PERSON), Some(RepairUndone::Undone));
     assert_eq!(person().await, json!(of.from.to_string()));
     // An erasure of the person finds the delivery.
@@ -615,8 +565,7 @@ pub async fn an_undo_of_two_moves_of_a_deal_ends_with_its_first_person(world: &W
     part(world, &of.repair).await;
     let moves = of.moves(world).await;
     assert_eq!(moves.len(), 2, "{moves:?}");
-    let done = change(world, &of.repair, RepairState::Done).await;
-    undo(world, &done).await;
+    of.undo(world).await;
     let detail = world.detail(of.delivery).await;
     assert_eq!(detail.items[0].contact_id, Some(of.from));
 }
@@ -627,7 +576,7 @@ pub async fn an_undo_makes_a_merged_person_again(world: &World) {
     let receipt = changes(world, &of.repair).await;
     assert_eq!(receipt.last().expect("rows").field, MERGED);
     // The other person has the key of the one who is gone.
-    let email = contact::email_key("rita@example.com");
+    let email = contact::email_key(EMAIL);
     let of_key = |name: &str| {
         let values = (json!([]), json!([email]));
         let values = [(values.1.clone(), values.0.clone()), values];
@@ -639,23 +588,18 @@ pub async fn an_undo_makes_a_merged_person_again(world: &World) {
     };
     assert_eq!(of_key(LOST_KEYS), Some(of.from.0), "{receipt:#?}");
     assert_eq!(of_key(KEYS), Some(of.into.0), "{receipt:#?}");
-    let done = change(world, &of.repair, RepairState::Done).await;
-    let undone = undo(world, &done).await;
+    let undone = of.undo(world).await;
     for (field, fate) in undone {
         assert_eq!(fate, RepairUndone::Undone, "{field}");
     }
     let deal = world.deal(of.deal).await;
     assert_eq!(deal["person_id"], json!(of.from.to_string()));
-    assert_eq!(
-        contact_row(world, of.from).await["email"],
-        "rita@example.com"
-    );
-    assert_eq!(contact_row(world, of.into).await["email"], Value::Null);
+    for (id, email) in [(of.from, json!(EMAIL)), (of.into, Value::Null)] {
+        assert_eq!(world.contact(id).await["email"], email);
+    }
     // The values in the receipt are of both.
     erase(world, &person_with(world, of.from).await).await;
-    for change in changes(world, &of.repair).await {
-        assert_eq!(change.values, None, "{}", change.field);
-    }
+    assert_no_values(world, &of.repair).await;
 }
 
 pub async fn a_host_that_has_lost_a_repair_merges_no_contacts(world: &World) {
@@ -687,10 +631,7 @@ pub async fn a_host_that_takes_a_repair_merges_what_the_host_before_left(world: 
 
 pub async fn keys_that_a_contact_shares_are_in_the_receipt_and_an_undo_takes_them(world: &World) {
     let of = moved(world).await;
-    let shares = async || {
-        let all = "select count(*) from shared_keys";
-        world.on.count(world.folder(), all).await
-    };
+    let shares = async || world.rows("select count(*) from shared_keys").await;
     let rows = changes(world, &of.repair).await;
     let shared: Vec<_> = rows
         .iter()
@@ -705,8 +646,7 @@ pub async fn keys_that_a_contact_shares_are_in_the_receipt_and_an_undo_takes_the
     let (_, right) = wrong_and_right(world);
     replay(world, of.delivery, &of.repair, vec![saying(right)]).await;
     assert_eq!(changes(world, &of.repair).await, rows);
-    let done = change(world, &of.repair, RepairState::Done).await;
-    let undone = undo(world, &done).await;
+    let undone = of.undo(world).await;
     for field in [SHARED_KEYS, LOST_SHARED_KEYS] {
         assert_eq!(fate(&undone, field), Some(RepairUndone::Undone), "{field}");
     }
@@ -714,7 +654,6 @@ pub async fn keys_that_a_contact_shares_are_in_the_receipt_and_an_undo_takes_the
 }
 
 pub async fn an_undo_leaves_keys_that_a_newer_lead_names(world: &World) {
-    const EMAIL: &str = "rita@example.com";
     let wrong = with_phone(world.known_as("L1"), PHONE);
     let right = with_email(wrong.clone(), EMAIL);
     let first = world.deliver(vec![lead(wrong)]).await;
@@ -729,13 +668,11 @@ pub async fn an_undo_leaves_keys_that_a_newer_lead_names(world: &World) {
     };
     assert_eq!(world.item(newer("L2")).await.contact_id, Some(contact));
     let undone = undo(world, &done).await;
-    assert_eq!(
-        undone,
-        [
-            (KEYS.to_owned(), RepairUndone::InUse),
-            ("contact.email".to_owned(), RepairUndone::Undone),
-        ]
-    );
+    let expect = [
+        (KEYS, RepairUndone::InUse),
+        ("contact.email", RepairUndone::Undone),
+    ];
+    assert_eq!(undone, expect.map(|(field, fate)| (field.to_owned(), fate)));
     // The next lead of the person is no new person.
     assert_eq!(world.item(newer("L3")).await.contact_id, Some(contact));
     let receipt = world.repair_receipt(repair.id).await.unwrap();
@@ -743,43 +680,34 @@ pub async fn an_undo_leaves_keys_that_a_newer_lead_names(world: &World) {
     assert_eq!(receipt.fields.iter().filter(is_kept).count(), 1);
 }
 
-pub async fn an_erasure_of_the_former_person_takes_the_values_of_a_deal_that_moved(world: &World) {
-    let of = moved(world).await;
-    let former = person_with(world, of.from).await;
-    let would = world.count_person(&former).await.expect("it counts");
-    let all = changes(world, &of.repair).await.len() as u64;
-    assert_eq!(would.repair_changes, all);
-    let record = erase(world, &former).await;
-    assert_eq!(record.erased, would);
-    for change in changes(world, &of.repair).await {
-        assert_eq!(change.values, None, "{}", change.field);
-    }
-    // Without values no contact is merged, and nothing is undone.
-    assert!(of.moves(world).await.is_empty());
-    let done = change(world, &of.repair, RepairState::Done).await;
-    let undone = undo(world, &done).await;
-    for field in [PERSON, "deal.title"] {
-        assert_eq!(
-            fate(&undone, field),
-            Some(RepairUndone::ChangedSince),
-            "{field}"
-        );
-    }
-    let deal = world.deal(of.deal).await;
-    assert_eq!(deal["person_id"], json!(of.into.to_string()));
-}
-
-pub async fn an_erasure_of_the_new_person_counts_the_rows_of_its_deals(world: &World) {
-    let of = moved(world).await;
-    let person = person_with(world, of.into).await;
+/// Erases a person whose values are in every change of the repair, and checks the counts.
+async fn erase_one_of(world: &World, of: &Moved, id: ContactId) {
+    let person = person_with(world, id).await;
     let would = world.count_person(&person).await.expect("it counts");
     let all = changes(world, &of.repair).await.len() as u64;
     assert_eq!(would.repair_changes, all);
     let record = erase(world, &person).await;
     assert_eq!(record.erased, would);
-    for change in changes(world, &of.repair).await {
-        assert_eq!(change.values, None, "{}", change.field);
+    assert_no_values(world, &of.repair).await;
+}
+
+pub async fn an_erasure_of_the_former_person_takes_the_values_of_a_deal_that_moved(world: &World) {
+    let of = moved(world).await;
+    erase_one_of(world, &of, of.from).await;
+    // Without values no contact is merged, and nothing is undone.
+    assert!(of.moves(world).await.is_empty());
+    let undone = of.undo(world).await;
+    let since = Some(RepairUndone::ChangedSince);
+    for field in [PERSON, "deal.title"] {
+        assert_eq!(fate(&undone, field), since, "{field}");
     }
+    let deal = world.deal(of.deal).await;
+    assert_eq!(deal["person_id"], json!(of.into));
+}
+
+pub async fn an_erasure_of_the_new_person_counts_the_rows_of_its_deals(world: &World) {
+    let of = moved(world).await;
+    erase_one_of(world, &of, of.into).await;
 }
 
 pub async fn an_erasure_takes_the_values_out_of_receipts(world: &World) {
@@ -824,9 +752,8 @@ pub async fn a_receipt_that_is_being_undone_is_not_swept(world: &World) {
 }
 
 pub async fn receipts_are_kept_as_long_as_deliveries(world: &World) {
-    const DAY: i64 = 86_400;
     let of = repaired(world).await;
-    let sweep = async |limit| world.sweep(&RETENTION, world.now(), limit).await.unwrap();
+    let sweep = async |limit| world.swept(limit).await;
     assert_eq!(of.repair.ended_at, Some(world.now()));
     world.advance(90 * DAY).await;
     // The delivery is a little older.

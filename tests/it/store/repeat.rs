@@ -1,14 +1,5 @@
 //! A repeated lead is one lead.
 
-use std::time::Duration;
-
-use leadhost_domain::delivery::{DeliveryStatus, ItemStatus};
-use leadhost_domain::lead::Action;
-use leadhost_domain::row::Entity;
-use leadhost_store::{DedupeKey, NewLead};
-use leadhost_tests::fields;
-use serde_json::json;
-
 use super::world::*;
 
 const WINDOW: Duration = Duration::from_mins(10);
@@ -24,13 +15,10 @@ fn by_content(world: &World) -> NewLead {
 }
 
 pub async fn a_repeat_is_a_duplicate_of_the_first(world: &World) {
-    let first = world
-        .bring(with_phone(world.known_as("L1"), "+551191"))
-        .await;
-    world.advance(86_400 * 365).await;
-    let again = world
-        .bring(with_phone(world.known_as("L1"), "+551192"))
-        .await;
+    let with = |phone| world.bring(with_phone(world.known_as("L1"), phone));
+    let first = with("+551191").await;
+    world.advance(365 * DAY).await;
+    let again = with("+551192").await;
     assert_eq!(again.status, ItemStatus::Duplicate);
     assert_eq!(again.deal_id, first.deal_id);
     assert_eq!(again.contact_id, first.contact_id);
@@ -87,45 +75,41 @@ pub async fn a_content_key_holds_for_its_window_from_the_owners_time(world: &Wor
 }
 
 pub async fn an_update_changes_the_fields_that_the_source_sends(world: &World) {
-    let mut new = with_phone(world.known_as("L1"), "+551191");
+    let new = titled(world.known_as("L1"), "Flat");
+    let mut new = with_phone(new, "+551191");
     new.name = Some("Rita".to_owned());
-    new.title = Some("Flat".to_owned());
     new.deal_props = object(json!({"message": "Oi", "budget": 1}));
     let first = world.bring(new.clone()).await;
     world.advance(60).await;
-    new.action = Action::Update;
+    let mut new = updating(new);
     new.name = Some("Rita Lima".to_owned());
     new.deal_props = object(json!({"message": "Alô", "floor": 3}));
     new.products = vec!["P-1".to_owned()];
     let update = world.bring(new.clone()).await;
     assert_eq!(update.status, ItemStatus::Updated);
     assert_eq!(update.deal_id, first.deal_id);
-    let fields: Vec<_> = update.diff.iter().map(|d| d.field.as_str()).collect();
+    let mut fields: Vec<_> = update.diff.iter().map(|d| d.field.as_str()).collect();
+    fields.sort_unstable();
     let expect = [
+        "contact.name",
         "deal.product",
         "deal.props.floor",
         "deal.props.message",
-        "contact.name",
     ];
-    let mut sorted = fields.clone();
-    sorted.sort_unstable();
-    let mut wanted = expect.to_vec();
-    wanted.sort_unstable();
-    assert_eq!(sorted, wanted);
+    assert_eq!(fields, expect);
     assert!(update.diff.iter().all(|d| d.applied && !d.edited_by_person));
-    let deal = world.deal(first.deal_id.unwrap()).await;
-    fields!(deal, {
+    fields!(world.deal(first.deal_id.unwrap()).await, {
         "props": {"message": "Alô", "budget": 1, "floor": 3}, "title": "Flat",
         "cursor_at": world.now(), "updated_at": world.now(), "created_at": START,
     });
     assert_eq!(world.all(Entity::Contacts).await[0]["name"], "Rita Lima");
     // A repeated update changes nothing and stamps nothing.
     world.advance(60).await;
-    let before = world.page(Entity::Deals, 0, None, 1).await.clock;
+    let before = world.clock(Entity::Deals).await;
     let repeat = world.bring(new).await;
     assert_eq!(repeat.status, ItemStatus::Duplicate);
     assert!(repeat.diff.is_empty());
-    assert_eq!(world.page(Entity::Deals, 0, None, 1).await.clock, before);
+    assert_eq!(world.clock(Entity::Deals).await, before);
 }
 
 pub async fn an_update_that_does_not_fit_its_deal_is_reported_in_the_notes(world: &World) {
@@ -137,10 +121,10 @@ pub async fn an_update_that_does_not_fit_its_deal_is_reported_in_the_notes(world
     new.deal_props = object(json!({"attributes": {"a": long(40_000)}, "source": "site"}));
     let outcome = world.deliver(vec![lead(new.clone())]).await;
     assert_eq!(outcome.items[0].status, ItemStatus::Updated);
-    let deal = world.deal(first.deal_id.unwrap()).await;
-    assert_eq!(deal["props"]["source"], "site");
-    assert_eq!(deal["props"]["attributes"]["a"], long(20_000));
-    assert_eq!(deal["props"]["message"], long(30_000));
+    let shown = async || world.deal(first.deal_id.unwrap()).await;
+    fields!(shown().await, {
+        "props.source": "site", "props.attributes.a": long(20_000), "props.message": long(30_000),
+    });
     let notes = world.detail(outcome.delivery).await.notes;
     assert_eq!(
         notes,
@@ -152,40 +136,40 @@ pub async fn an_update_that_does_not_fit_its_deal_is_reported_in_the_notes(world
     // A smaller value is always accepted.
     new.deal_props = object(json!({"message": "short", "attributes": {"a": long(40_000)}}));
     let outcome = world.deliver(vec![lead(new)]).await;
-    assert_eq!(
-        world.detail(outcome.delivery).await.notes,
-        ["read as a form"]
-    );
-    let deal = world.deal(first.deal_id.unwrap()).await;
-    fields!(deal, {"props.message": "short", "props.attributes.a": long(40_000)});
+    let notes = world.detail(outcome.delivery).await.notes;
+    assert_eq!(notes, ["read as a form"]);
+    let shown = world.deal(first.deal_id.unwrap()).await;
+    fields!(shown, {"props.message": "short", "props.attributes.a": long(40_000)});
 }
 
 pub async fn an_update_of_an_unknown_lead_creates_it(world: &World) {
-    let mut new = world.known_as("L1");
-    new.action = Action::Update;
-    let item = world.bring(new).await;
+    let item = world.bring(updating(world.known_as("L1"))).await;
     assert_eq!(item.status, ItemStatus::Converted);
     let repeat = world.bring(world.known_as("L1")).await;
     assert_eq!(repeat.deal_id, item.deal_id);
 }
 
+fn deleting(world: &World) -> NewLead {
+    let action = Action::Delete;
+    NewLead {
+        action,
+        ..world.known_as("L1")
+    }
+}
+
 pub async fn a_delete_marks_the_deal_once(world: &World) {
-    let mut new = world.known_as("L1");
-    let first = world.bring(new.clone()).await;
+    let first = world.bring(world.known_as("L1")).await;
     world.advance(1).await;
-    new.action = Action::Delete;
-    let item = world.bring(new.clone()).await;
+    let item = world.bring(deleting(world)).await;
     assert_eq!(item.status, ItemStatus::Updated);
     let deal = world.deal(first.deal_id.unwrap()).await;
     fields!(deal, {"props": {"sourceDeleted": true}, "cursor_at": world.now()});
-    let again = world.bring(new).await;
+    let again = world.bring(deleting(world)).await;
     assert_eq!(again.status, ItemStatus::Duplicate);
 }
 
 pub async fn a_delete_of_an_unknown_lead_is_ignored(world: &World) {
-    let mut new = world.known_as("L1");
-    new.action = Action::Delete;
-    let item = world.bring(new).await;
+    let item = world.bring(deleting(world)).await;
     assert_eq!(item.status, ItemStatus::Ignored);
     assert!(item.message.is_some());
     assert!(world.all(Entity::Deals).await.is_empty());

@@ -1,12 +1,7 @@
 //! Rollouts of versions, and the reports of hosts on them.
 
-use std::time::Duration;
-
 use leadhost_domain::audit::{Act, AuditActor, OperatorAct};
-use leadhost_domain::id::HostId;
-use leadhost_domain::limits;
 use leadhost_domain::rollout::{Rollout, RolloutMode, RolloutPlan, RolloutReport, RolloutStage};
-use serde_json::json;
 
 use super::plugins::plugin;
 use super::world::*;
@@ -53,6 +48,10 @@ async fn changed(world: &World, to: &Rollout) -> Rollout {
     changed.expect("it is of this generation")
 }
 
+async fn in_stage(world: &World, of: &Rollout, stage: RolloutStage) -> Rollout {
+    changed(world, &of.in_stage(stage, world.now(), None)).await
+}
+
 async fn all(world: &World) -> Vec<Rollout> {
     world.rollouts().await.unwrap()
 }
@@ -72,6 +71,12 @@ fn report(world: &World, of: &Rollout, host: HostId, name: &str) -> RolloutRepor
 
 async fn reports(world: &World, of: &Rollout) -> Vec<RolloutReport> {
     world.rollout_reports(&of.name, of.number).await.unwrap()
+}
+
+async fn reported(world: &World, of: &Rollout, host: HostId, name: &str) -> RolloutReport {
+    let report = report(world, of, host, name);
+    world.report_rollout(&report).await.unwrap();
+    report
 }
 
 pub async fn a_rollout_begins_with_a_number_and_a_generation_and_comes_back_as_it_was(
@@ -99,7 +104,7 @@ pub async fn a_rollout_is_not_begun_while_one_of_its_name_is_open(world: &World)
         RolloutStage::Canary,
         RolloutStage::Probation,
     ] {
-        open = changed(world, &open.in_stage(stage, world.now(), None)).await;
+        open = in_stage(world, &open, stage).await;
         let second = world.begin_rollout(&new).await.unwrap();
         assert_eq!(second, (open.clone(), false), "{stage:?}");
     }
@@ -117,8 +122,7 @@ pub async fn a_rollout_that_begins_after_another_forgets_its_reports(world: &Wor
         RolloutStage::RolledBack,
         RolloutStage::Aborted,
     ] {
-        let seen = report(world, &last, HostId::new(START), "a");
-        world.report_rollout(&seen).await.unwrap();
+        let seen = reported(world, &last, HostId::new(START), "a").await;
         let end = last.in_stage(stage, world.now(), Some("it ended".to_owned()));
         let ended = changed(world, &end).await;
         assert_eq!(reports(world, &last).await, [seen], "an end forgets none");
@@ -161,11 +165,7 @@ pub async fn a_change_of_an_older_generation_changes_nothing(world: &World) {
         ..first.clone()
     };
     let paused = changed(world, &paused).await;
-    let late = first.in_stage(
-        RolloutStage::Aborted,
-        world.now(),
-        Some("too late".to_owned()),
-    );
+    let late = first.in_stage(RolloutStage::Aborted, world.now(), None);
     assert_eq!(world.change_rollout(&late).await.unwrap(), None);
     assert_eq!(all(world).await, [paused]);
 }
@@ -188,6 +188,11 @@ pub async fn a_version_is_activated_with_the_change_of_its_rollout_and_its_act_o
         let rows = world.audit_after(0, 10).await.unwrap();
         rows.into_iter().map(|row| row.act).collect::<Vec<_>>()
     };
+    let proposed = async || {
+        let proposal = world.propose(host, "form", &candidate, time).await;
+        proposal.unwrap().expect("the only one")
+    };
+    let promote = act(OperatorAct::PromoteRollout);
 
     let paused = Rollout {
         paused: true,
@@ -198,16 +203,14 @@ pub async fn a_version_is_activated_with_the_change_of_its_rollout_and_its_act_o
         // The generation is that before the pause.
         let next = promoted(&first);
         let switched = if is_shared {
-            let proposal = world.propose(host, "form", &candidate, time).await;
-            let proposal = proposal.unwrap().expect("the only one");
-            let changed = (&next, &act(OperatorAct::PromoteRollout));
-            let flipped = world.flip_in_rollout(&proposal, changed, world.now());
+            let proposal = proposed().await;
+            let flipped = world.flip_in_rollout(&proposal, (&next, &promote), world.now());
             let flipped = flipped.await.unwrap();
             world.withdraw(&proposal).await.unwrap();
             flipped
         } else {
-            let (store, changed) = (&world.store, (&next, &act(OperatorAct::PromoteRollout)));
-            let switched = store.activate_in_rollout(&candidate, changed, world.now());
+            let store = &world.store;
+            let switched = store.activate_in_rollout(&candidate, (&next, &promote), world.now());
             switched.await.unwrap()
         };
         assert_eq!(switched, None, "{is_shared}");
@@ -216,11 +219,8 @@ pub async fn a_version_is_activated_with_the_change_of_its_rollout_and_its_act_o
         assert!(acts().await.is_empty());
     }
 
-    let proposal = world.propose(host, "form", &candidate, time).await;
-    let proposal = proposal.unwrap().expect("the only one");
-    let next = promoted(&paused);
-    let act_of = act(OperatorAct::PromoteRollout);
-    let flipped = world.flip_in_rollout(&proposal, (&next, &act_of), world.now());
+    let (proposal, next) = (proposed().await, promoted(&paused));
+    let flipped = world.flip_in_rollout(&proposal, (&next, &promote), world.now());
     let (activation, in_probation) = flipped.await.unwrap().expect("both are as they were read");
     assert_eq!(activation.digest, candidate);
     assert_eq!(in_probation.stage, RolloutStage::Probation);
@@ -231,10 +231,8 @@ pub async fn a_version_is_activated_with_the_change_of_its_rollout_and_its_act_o
     let (store, act_of) = (&world.store, act(OperatorAct::EndRollout));
     let switched = store.activate_in_rollout(&stable, (&ended, &act_of), world.now());
     let (activation, ended) = switched.await.unwrap().expect("as it was read");
-    assert_eq!(
-        (activation.digest, active().await),
-        (stable.clone(), stable)
-    );
+    assert_eq!(activation.digest, stable);
+    assert_eq!(active().await, stable);
     assert_eq!(all(world).await, [ended]);
     assert_eq!(acts().await, ["promote-rollout", "end-rollout"]);
 }
@@ -248,8 +246,7 @@ pub async fn the_seconds_of_a_step_are_recorded_for_its_generation_only(world: &
     };
     world.spend_rollout(&spent).await.unwrap();
     assert_eq!(all(world).await, std::slice::from_ref(&spent));
-    let next = spent.in_stage(RolloutStage::Canary, world.now(), None);
-    let next = changed(world, &next).await;
+    let next = in_stage(world, &spent, RolloutStage::Canary).await;
     world.spend_rollout(&spent).await.unwrap();
     assert_eq!(all(world).await, [next]);
 }
@@ -257,10 +254,8 @@ pub async fn the_seconds_of_a_step_are_recorded_for_its_generation_only(world: &
 pub async fn reports_are_replaced_by_host_and_listed_by_name(world: &World) {
     let rollout = begun(world, &new(world).await).await;
     let (one, two) = (HostId::new(START), HostId::new(START));
-    let first = report(world, &rollout, two, "b");
-    world.report_rollout(&first).await.unwrap();
-    let other = report(world, &rollout, one, "a");
-    world.report_rollout(&other).await.unwrap();
+    let first = reported(world, &rollout, two, "b").await;
+    let other = reported(world, &rollout, one, "a").await;
     world.advance(1).await;
     let again = RolloutReport {
         generation: rollout.generation + 1,
@@ -288,30 +283,23 @@ pub async fn only_the_newest_of_many_reports_are_kept(world: &World) {
 }
 
 pub async fn reports_on_ended_rollouts_are_kept_as_long_as_deliveries(world: &World) {
-    const DAY: i64 = 86_400;
-    let sweep = async || world.sweep(&RETENTION, world.now(), 100).await;
     let new = new(world).await;
     let name = "open".to_owned();
-    let open = begun(
-        world,
-        &Rollout {
-            name,
-            ..new.clone()
-        },
-    )
-    .await;
+    let other = Rollout {
+        name,
+        ..new.clone()
+    };
+    let open = begun(world, &other).await;
     let ended = begun(world, &new).await;
     for rollout in [&open, &ended] {
-        let seen = report(world, rollout, HostId::new(START), "a");
-        world.report_rollout(&seen).await.unwrap();
+        reported(world, rollout, HostId::new(START), "a").await;
     }
     world.advance(DAY).await;
-    let done = ended.in_stage(RolloutStage::Done, world.now(), None);
-    let done = changed(world, &done).await;
+    let done = in_stage(world, &ended, RolloutStage::Done).await;
     world.advance(90 * DAY).await;
-    assert_eq!(sweep().await.unwrap(), 0, "on its last day it stays");
+    assert_eq!(world.swept(100).await, 0, "on its last day it stays");
     world.advance(1).await;
-    assert_eq!(sweep().await.unwrap(), 1);
+    assert_eq!(world.swept(100).await, 1);
     assert!(reports(world, &ended).await.is_empty());
     assert_eq!(reports(world, &open).await.len(), 1);
     assert_eq!(all(world).await, [done, open]);

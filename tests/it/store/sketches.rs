@@ -3,8 +3,6 @@
 use leadhost_domain::connection::{
     ChangeCause, ConnectionSketch, LeadFields, SourceChange, SourceChangePart, SourceShape,
 };
-use leadhost_domain::plugin::Digest;
-use serde_json::json;
 
 use super::world::*;
 

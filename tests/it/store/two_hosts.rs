@@ -3,24 +3,15 @@
 //! separate store, as in two processes. In the end every acknowledged lead is there
 //! once, and no batch has failed.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
 
-use leadhost_config::StoreUrl;
-use leadhost_domain::clock::{Clock as _, SystemClock};
-use leadhost_domain::delivery::{DeliveryStatus, ItemStatus};
-use leadhost_domain::id::DeliveryId;
-use leadhost_domain::lead::Action;
-use leadhost_domain::row::Entity;
-use leadhost_store::*;
-use leadhost_tests::proxy::{Cut, Proxy};
-use leadhost_tests::{On, until};
-use serde_json::Value;
+use leadhost_tests::postgres::Database;
+use leadhost_tests::proxy::Cut;
 use sqlx::Executor as _;
+use tokio::sync::Barrier;
 
-use super::world::{self, World};
+use super::postgres::round_trips::through_proxy;
+use super::world::*;
 
 /// Batches that each writer commits.
 const BATCHES: usize = 250;
@@ -36,10 +27,39 @@ pub async fn two_hosts() -> Option<(Arc<World>, [Arc<Store>; 2])> {
     let location = on.location(std::path::Path::new("unused"));
     let one = open(&location, clock()).await.expect("it opens");
     let other = open(&location, clock()).await.expect("it opens again");
-    let standing = leadhost_domain::clock::ManualClock::at(SystemClock.now());
+    let standing = ManualClock::at(SystemClock.now());
     let mut world = World::with_store(Arc::clone(&one), standing, Box::new(())).await;
     world.on = on;
     Some((Arc::new(world), [one, other]))
+}
+
+pub fn database(world: &World) -> &Database {
+    match &world.on {
+        On::Postgres(database) => database,
+        On::Sqlite => unreachable!("two hosts are on PostgreSQL"),
+    }
+}
+
+/// Runs each writer's batch, every second one backwards, all at once and on both hosts in turn.
+pub async fn at_once(hosts: &[Arc<Store>; 2], batches: Vec<Vec<Write>>) -> Vec<WriteOutcome> {
+    let barrier = Arc::new(Barrier::new(batches.len()));
+    let mut writers = Vec::new();
+    for (writer, mut batch) in batches.into_iter().enumerate() {
+        if writer % 2 == 1 {
+            batch.reverse();
+        }
+        let (barrier, host) = (Arc::clone(&barrier), Arc::clone(&hosts[writer % 2]));
+        writers.push(tokio::spawn(async move {
+            barrier.wait().await;
+            host.commit(&batch).await
+        }));
+    }
+    let mut all = Vec::new();
+    for writer in writers {
+        let written = writer.await.expect("a writer ends");
+        all.extend(written.expect("no batch ends badly"));
+    }
+    all
 }
 
 /// In each round all writers write the same new leads of the same new people, half of
@@ -48,10 +68,10 @@ fn opposing(world: &World, round: usize, writer: usize) -> Vec<Write> {
     let item = |round: usize, key: u64, action: Action| {
         // Each person is in two leads of a round.
         let number = format!("+55119{round:05}{:03}", key / 2);
-        let mut lead = world::with_phone(world.known_as(&format!("{round}-{key}")), &number);
-        lead.action = action;
-        lead.title = Some(format!("said by {writer} in round {round}"));
-        world::lead(lead)
+        let new = world.known_as(&format!("{round}-{key}"));
+        let mut new = titled(new, &format!("said by {writer} in round {round}"));
+        new.action = action;
+        lead(with_phone(new, &number))
     };
     let mut keys: Vec<u64> = (0..KEYS).collect();
     if writer % 2 == 1 {
@@ -112,7 +132,7 @@ pub async fn rows(world: &World, entity: Entity) -> Vec<Value> {
     let (mut after, mut upper) = (0, None);
     loop {
         let page = world.page(entity, after, upper, 1_000).await;
-        rows.extend(world::json_of(&page));
+        rows.extend(json_of(&page));
         upper = Some(page.upper);
         match page.rows.last() {
             Some(last) if page.more => after = last.stamp,
@@ -131,14 +151,12 @@ fn counted<'a>(rows: &'a [Value], field: &str) -> BTreeMap<&'a str, usize> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn opposing_batches_all_commit_and_no_lead_is_duplicated() {
-    let Some((world, hosts)) = two_hosts().await else {
-        return;
-    };
+    let (world, hosts) = available!(two_hosts());
     let results = opposing_batches(&world, &hosts, BATCHES, &Arc::default()).await;
     let mut made = BTreeMap::new();
     for result in results {
         for written in result.expect("no batch ends badly") {
-            for item in world::done(written).items {
+            for item in done(written).items {
                 let id = item.external_id.expect("it has one");
                 assert!(item.deal_id.is_some(), "{id} is {:?}", item.status);
                 if item.status == ItemStatus::Converted {
@@ -163,27 +181,17 @@ async fn opposing_batches_all_commit_and_no_lead_is_duplicated() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_piece_of_work_is_held_by_one_host_at_a_time() {
-    let Some((world, hosts)) = two_hosts().await else {
-        return;
-    };
+    let (world, hosts) = available!(two_hosts());
     const WAITING: usize = 200;
     let now = world.now();
-    let writes: Vec<Write> = (0..WAITING)
-        .map(|_| {
-            let result = ConversionResult {
-                status: Some(DeliveryStatus::Queued),
-                next_attempt_at: Some(now),
-                ..world::converted(Vec::new())
-            };
-            let delivery = world.delivery();
-            Write::Accept(Box::new(Acceptance {
-                keys: Vec::new(),
-                delivery,
-                peer: None,
-                result,
-            }))
-        })
-        .collect();
+    let queued = |_| {
+        let result = ConversionResult {
+            next_attempt_at: Some(now),
+            ..ended(DeliveryStatus::Queued)
+        };
+        accept(world.delivery(), result)
+    };
+    let writes: Vec<Write> = (0..WAITING).map(queued).collect();
     world.commit(&writes).await;
     let until = now.plus(Duration::from_mins(1));
     let tasks: Vec<_> = (0..4)
@@ -192,10 +200,8 @@ async fn a_piece_of_work_is_held_by_one_host_at_a_time() {
             tokio::spawn(async move {
                 let mut taken = Vec::new();
                 loop {
-                    let jobs = host
-                        .claim(&leadhost_store::ClaimTurns::new(7), now, until)
-                        .await
-                        .expect("it claims");
+                    let jobs = host.claim(&ClaimTurns::new(7), now, until).await;
+                    let jobs = jobs.expect("it claims");
                     if jobs.is_empty() {
                         return taken;
                     }
@@ -222,21 +228,15 @@ async fn a_piece_of_work_is_held_by_one_host_at_a_time() {
             hosts[0].claim_delivery(id, later, again),
             hosts[1].claim_delivery(id, later, again),
         );
-        let held: Vec<_> = [one, other]
-            .into_iter()
-            .filter_map(|held| held.expect("it claims"))
-            .collect();
+        let held = [one, other].into_iter();
+        let held: Vec<_> = held.filter_map(|held| held.expect("it claims")).collect();
         assert_eq!(held.len(), 1, "one of them has it");
-        let lead = |who: &str| {
-            let mut lead = world.known_as(&id.to_string());
-            lead.title = Some(who.to_owned());
-            vec![world::lead(lead)]
-        };
-        let late = [world::convert(stalled, Mode::Retry, lead("stalled"))];
-        let now = [world::convert(&held[0], Mode::Retry, lead("awake"))];
+        let of = |who| vec![lead(titled(world.known_as(&id.to_string()), who))];
+        let late = [convert(stalled, Mode::Retry, of("stalled"))];
+        let now = [convert(&held[0], Mode::Retry, of("awake"))];
         let (late, now) = tokio::join!(hosts[0].commit(&late), hosts[1].commit(&now));
         assert!(matches!(late.unwrap()[..], [WriteOutcome::Stale]));
-        let outcome = world::done(now.unwrap().remove(0));
+        let outcome = done(now.unwrap().remove(0));
         assert_eq!(outcome.status, DeliveryStatus::Converted);
     }
     let deals = rows(&world, Entity::Deals).await;
@@ -244,8 +244,8 @@ async fn a_piece_of_work_is_held_by_one_host_at_a_time() {
     assert!(deals.iter().all(|deal| deal["title"] == "awake"));
 }
 
-// Only of this database: hosts of other tests are left alone.
-const CUT: &str = "
+/// Cuts a connection in the middle of a transaction, of this database alone.
+pub const CUT: &str = "
 select pg_terminate_backend(pid)
 from pg_stat_activity
 where datname = current_database()
@@ -256,20 +256,8 @@ limit 1";
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn cut_connections_lose_no_write_and_repeat_none() {
-    let Some(on) = On::postgres().await else {
-        return;
-    };
-    let On::Postgres(database) = &on else {
-        unreachable!("it was asked for");
-    };
-    let mut knife = database.connect_as_admin().await;
-    let location = on.location(std::path::Path::new("unused"));
-    let clock = || Arc::new(SystemClock) as _;
-    let one = open(&location, clock()).await.expect("it opens");
-    let other = open(&location, clock()).await.expect("it opens again");
-    let standing = leadhost_domain::clock::ManualClock::at(SystemClock.now());
-    let world = World::with_store(Arc::clone(&one), standing, Box::new(on.clone())).await;
-    let (world, hosts) = (Arc::new(world), [one, other]);
+    let (world, hosts) = available!(two_hosts());
+    let mut knife = database(&world).connect_as_admin().await;
     let ended = Arc::new(AtomicUsize::new(0));
     let rounds = BATCHES / 2;
     let batches = rounds * hosts.len() * WRITERS_PER_HOST;
@@ -296,10 +284,8 @@ async fn cut_connections_lose_no_write_and_repeat_none() {
     let results = opposing_batches(&world, &hosts, rounds, &ended).await;
     let cuts = cutting.await.expect("it ends");
     assert!(cuts > 20, "{cuts} cuts are no trial");
-    until("the database is reached again", async || {
-        world.ping().await.ok()
-    })
-    .await;
+    let is_reached = async || world.ping().await.ok();
+    until("the database is reached again", is_reached).await;
     let deals = rows(&world, Entity::Deals).await;
     let by_id = counted(&deals, "external_id");
     assert!(
@@ -308,7 +294,7 @@ async fn cut_connections_lose_no_write_and_repeat_none() {
     );
     let mut acknowledged = 0;
     for written in results.into_iter().flatten().flatten() {
-        for item in world::done(written).items {
+        for item in done(written).items {
             let id = item.external_id.expect("it has one");
             assert!(by_id.contains_key(id.as_str()), "{id} is lost");
             acknowledged += 1;
@@ -320,38 +306,20 @@ async fn cut_connections_lose_no_write_and_repeat_none() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_status_of_a_commit_whose_answer_is_lost_is_looked_up() {
-    let Some(on) = On::postgres().await else {
-        return;
-    };
-    let On::Postgres(database) = &on else {
-        unreachable!("it was asked for");
-    };
-    let proxy = Proxy::before(database.url()).await;
-    let through = StoreLocation::Postgres {
-        url: StoreUrl::new(proxy.url(database.url())),
-        connections: 4,
-    };
-    let clock = || Arc::new(SystemClock) as _;
-    let direct = open(&on.location(std::path::Path::new("unused")), clock()).await;
-    let standing = leadhost_domain::clock::ManualClock::at(SystemClock.now());
-    let keep = Box::new(on.clone());
-    let world = World::with_store(direct.expect("it opens"), standing, keep).await;
-    let host = open(&through, clock()).await.expect("it opens");
-    let late = std::time::Duration::from_millis(100);
+    let (world, host, proxy) = available!(through_proxy());
+    let late = Duration::from_millis(100);
     for (number, cut) in (0..).zip([Cut::Before, Cut::After, Cut::Late(late)]) {
         let cuts = proxy.cuts();
         proxy.cut_commits(cut, 2);
         for batch in 0..10 {
-            let lead = world::lead(world.known_as(&format!("{number}-{batch}")));
-            let written = host.commit(&[world.accept(vec![lead])]).await;
-            let outcome = world::done(written.expect("it is found out").remove(0));
+            let new = lead(world.known_as(&format!("{number}-{batch}")));
+            let written = host.commit(&[world.accept(vec![new])]).await;
+            let outcome = done(written.expect("it is found out").remove(0));
             assert_eq!(outcome.status, DeliveryStatus::Converted);
         }
         assert!(proxy.cuts() >= cuts + 5, "the half of them was cut");
     }
     let deals = rows(&world, Entity::Deals).await;
-    assert_eq!(
-        (counted(&deals, "external_id").len(), deals.len()),
-        (30, 30)
-    );
+    let by_id = counted(&deals, "external_id");
+    assert_eq!((by_id.len(), deals.len()), (30, 30));
 }

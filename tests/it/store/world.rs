@@ -1,24 +1,41 @@
-//! A store with one workspace, and helpers for the tests.
+//! A store with one workspace, and the names and helpers that most tests of the store use.
 
-use std::collections::BTreeMap;
-use std::path::PathBuf;
-use std::sync::Arc;
-use std::time::Duration;
+pub use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+pub use std::sync::Arc;
+pub use std::time::Duration;
 
-use leadhost_domain::clock::ManualClock;
-use leadhost_domain::contact;
-use leadhost_domain::delivery::DeliveryStatus;
-use leadhost_domain::exchange::{HttpRequest, HttpResponse, TextSegment, UrlScheme};
-use leadhost_domain::id::{AgentId, ConnectionId, DealId, DeliveryId, WorkspaceId};
+pub use leadhost_domain::channel::Category;
+pub use leadhost_domain::clock::{Clock as _, ManualClock, SystemClock};
+use leadhost_domain::connection::Connection;
+pub use leadhost_domain::connection::ConnectionPause;
+pub use leadhost_domain::contact;
+pub use leadhost_domain::deal::{DealStage, DealStatus};
+pub use leadhost_domain::delivery::{DeliveryStatus, ItemStatus};
+pub use leadhost_domain::exchange::{
+    HttpRequest, HttpResponse, InputProblem, TextSegment, UrlScheme,
+};
+pub use leadhost_domain::id::*;
 use leadhost_domain::key::{KeyKind, KeyRecord, PlainKey};
-use leadhost_domain::lead::Action;
+pub use leadhost_domain::lead::Action;
+pub use leadhost_domain::limits;
+pub use leadhost_domain::message::{MessageProgress, MessageState};
 use leadhost_domain::phone::Phone;
-use leadhost_domain::plugin::{Digest, RanWith};
-use leadhost_domain::row::Entity;
-use leadhost_domain::time::Micros;
-use leadhost_store::*;
-use leadhost_tests::{On, seed, until};
-use serde_json::{Map, Value, json};
+pub use leadhost_domain::plugin::Digest;
+use leadhost_domain::plugin::RanWith;
+pub use leadhost_domain::row::Entity;
+pub use leadhost_domain::ticket::{TicketStatus, TicketView};
+pub use leadhost_domain::time::Micros;
+pub use leadhost_store::*;
+use leadhost_tests::seed;
+pub use leadhost_tests::{Json, On, fields, has, until};
+pub use serde_json::{Map, Value, json};
+pub use uuid::Uuid;
+
+pub const DAY: i64 = 86_400;
+
+pub const LOOK: Mode = Mode::Replay { apply: false };
+pub const APPLY: Mode = Mode::Replay { apply: true };
 
 pub const START: Micros = Micros(1_750_000_000_000_000);
 
@@ -36,6 +53,8 @@ pub struct World {
     pub portal: ConnectionId,
     pub first_agent: AgentId,
     pub second_agent: AgentId,
+    /// The time at which the world was made.
+    pub began: Micros,
     folder: PathBuf,
     _keep: Keep,
 }
@@ -95,6 +114,7 @@ impl World {
             first_agent: applied.instances["Ana"],
             second_agent: applied.instances["Bruno"],
             store,
+            began: clock.now(),
             clock,
             on: On::Sqlite,
             folder: PathBuf::new(),
@@ -113,7 +133,7 @@ impl World {
     }
 
     /// The folder of a store in one file.
-    pub fn folder(&self) -> &std::path::Path {
+    pub fn folder(&self) -> &Path {
         &self.folder
     }
 
@@ -124,7 +144,6 @@ impl World {
     }
 
     pub fn now(&self) -> Micros {
-        use leadhost_domain::clock::Clock as _;
         self.clock.now()
     }
 
@@ -148,28 +167,21 @@ impl World {
     }
 
     pub fn accept_as(&self, delivery: NewDelivery, items: Vec<ItemResult>) -> Write {
-        let result = converted(items);
-        Write::Accept(Box::new(Acceptance {
-            keys: Vec::new(),
-            delivery,
-            peer: None,
-            result,
-        }))
+        accept(delivery, converted(items))
     }
 
     /// A delivery stored without items, in this state.
     pub fn accept_with(&self, status: DeliveryStatus) -> Write {
         let result = ConversionResult {
-            status: Some(status),
             error: Some("why".to_owned()),
-            ..converted(Vec::new())
+            ..ended(status)
         };
-        Write::Accept(Box::new(Acceptance {
-            keys: Vec::new(),
-            delivery: self.delivery(),
-            peer: None,
-            result,
-        }))
+        accept(self.delivery(), result)
+    }
+
+    /// Stores a delivery without items, in this state.
+    pub async fn received(&self, status: DeliveryStatus) -> DeliveryId {
+        self.commit_one(self.accept_with(status)).await.delivery
     }
 
     pub async fn commit(&self, writes: &[Write]) -> Vec<WriteOutcome> {
@@ -193,8 +205,23 @@ impl World {
         done(written.await.expect("it commits").remove(0))
     }
 
+    pub async fn write(&self, write: Write) -> WriteOutcome {
+        self.commit(&[write]).await.remove(0)
+    }
+
     pub async fn commit_one(&self, write: Write) -> DeliveryOutcome {
-        done(self.commit(&[write]).await.remove(0))
+        done(self.write(write).await)
+    }
+
+    /// Checks that the lease or the generation of this write is over.
+    #[track_caller]
+    pub fn assert_stale(&self, write: Write) -> impl Future<Output = ()> {
+        let place = std::panic::Location::caller();
+        async move {
+            let written = self.write(write).await;
+            let is_stale = matches!(written, WriteOutcome::Stale);
+            assert!(is_stale, "{place}: {written:?}");
+        }
     }
 
     /// Accepts a delivery of these items.
@@ -245,6 +272,11 @@ impl World {
         }
     }
 
+    /// Leads with these external ids.
+    pub fn leads<const N: usize>(&self, external_ids: [&str; N]) -> Vec<ItemResult> {
+        external_ids.map(|id| lead(self.known_as(id))).into()
+    }
+
     pub fn fetch(&self, external_id: &str) -> NewFetch {
         NewFetch {
             connection: self.site.clone(),
@@ -288,13 +320,46 @@ impl World {
             .expect("it exports")
     }
 
-    pub async fn deal(&self, id: DealId) -> Value {
+    /// The clock of a feed. While time stands, it advances by one for each row.
+    pub async fn clock(&self, entity: Entity) -> i64 {
+        self.page(entity, 0, None, 1).await.clock
+    }
+
+    pub async fn row(&self, entity: Entity, id: impl ToString) -> Value {
         let id = id.to_string();
-        let deals = self.all(Entity::Deals).await;
-        deals
-            .into_iter()
-            .find(|deal| deal["id"] == json!(id))
-            .expect("the deal is exported")
+        let rows = self.all(entity).await;
+        let row = rows.into_iter().find(|row| row["id"] == json!(id));
+        row.unwrap_or_else(|| panic!("{id} is not among {}", entity.as_str()))
+    }
+
+    pub async fn deal(&self, id: DealId) -> Value {
+        self.row(Entity::Deals, id).await
+    }
+
+    pub async fn contact(&self, id: ContactId) -> Value {
+        self.row(Entity::Contacts, id).await
+    }
+
+    pub async fn declared(&self, id: &ConnectionId) -> Connection {
+        let connection = self.store.connection(id).await.expect("it reads");
+        connection.expect("it is declared")
+    }
+
+    /// Declares another workspace.
+    pub async fn elsewhere(&self, slug: &str) -> Applied {
+        let applied = self.store.apply(&plan(slug), self.now(), false).await;
+        applied.expect("the plan holds")
+    }
+
+    /// Whether the delivery is stored.
+    pub async fn is_kept(&self, id: DeliveryId) -> bool {
+        self.store.delivery(id).await.expect("it reads").is_some()
+    }
+
+    /// Removes up to this many rows whose [`RETENTION`] is over.
+    pub async fn swept(&self, limit: u32) -> u64 {
+        let swept = self.store.sweep(&RETENTION, self.now(), limit).await;
+        swept.expect("it sweeps")
     }
 
     pub async fn status(&self, id: DeliveryId) -> DeliveryStatus {
@@ -308,25 +373,39 @@ impl World {
 
     /// Claims the work that is due now, for a minute.
     pub async fn claim(&self, limit: u32) -> Vec<Job> {
-        let until = self.now().plus(Duration::from_mins(1));
-        self.store
-            .claim(&ClaimTurns::new(limit), self.now(), until)
-            .await
-            .expect("it claims")
+        let turns = ClaimTurns::new(limit);
+        let jobs = self.store.claim(&turns, self.now(), self.in_a_minute());
+        jobs.await.expect("it claims")
+    }
+
+    pub fn in_a_minute(&self) -> Micros {
+        self.now().plus_seconds(60)
     }
 
     pub async fn claim_fetch(&self) -> HeldFetch {
-        let mut jobs = self.claim(1).await;
-        match jobs.pop() {
+        match self.claim(1).await.pop() {
             Some(Job::Fetch(held)) => *held,
             other => panic!("no fetch was due: {other:?}"),
         }
     }
 
+    pub async fn claim_conversion(&self) -> HeldDelivery {
+        match self.claim(1).await.pop() {
+            Some(Job::Convert(held)) => *held,
+            other => panic!("no delivery was due: {other:?}"),
+        }
+    }
+
+    /// Claims a delivery in any state, unless somebody holds it.
+    pub async fn try_claim(&self, id: DeliveryId) -> Option<HeldDelivery> {
+        let held = self
+            .store
+            .claim_delivery(id, self.now(), self.in_a_minute());
+        held.await.expect("it claims")
+    }
+
     pub async fn claim_delivery(&self, id: DeliveryId) -> HeldDelivery {
-        let until = self.now().plus(Duration::from_mins(1));
-        let held = self.store.claim_delivery(id, self.now(), until).await;
-        held.expect("it claims").expect("it is free")
+        self.try_claim(id).await.expect("it is free")
     }
 
     /// Replays a delivery: claim, convert, commit.
@@ -339,6 +418,15 @@ impl World {
         let held = self.claim_delivery(id).await;
         self.commit_one(convert(&held, mode, items)).await
     }
+}
+
+pub fn accept(delivery: NewDelivery, result: ConversionResult) -> Write {
+    Write::Accept(Box::new(Acceptance {
+        keys: Vec::new(),
+        delivery,
+        peer: None,
+        result,
+    }))
 }
 
 pub fn convert(held: &HeldDelivery, mode: Mode, items: Vec<ItemResult>) -> Write {
@@ -382,6 +470,14 @@ pub fn converted(items: Vec<ItemResult>) -> ConversionResult {
     }
 }
 
+/// A conversion that made nothing and left the delivery in this state.
+pub fn ended(status: DeliveryStatus) -> ConversionResult {
+    ConversionResult {
+        status: Some(status),
+        ..converted(Vec::new())
+    }
+}
+
 /// The converter `form`; the digest is that of the version's text.
 pub fn ran(version: &str) -> RanWith {
     RanWith {
@@ -394,11 +490,19 @@ pub fn ran(version: &str) -> RanWith {
     }
 }
 
+/// What a write of this kind led to.
+macro_rules! outcome {
+    ($written:expr, $kind:ident) => {
+        match $written {
+            $crate::store::world::WriteOutcome::$kind(outcome) => outcome,
+            other => panic!("not {}: {other:?}", stringify!($kind)),
+        }
+    };
+}
+pub(crate) use outcome;
+
 pub fn done(written: WriteOutcome) -> DeliveryOutcome {
-    match written {
-        WriteOutcome::Done(outcome) => outcome,
-        other => panic!("not done: {other:?}"),
-    }
+    outcome!(written, Done)
 }
 
 pub fn lead(lead: NewLead) -> ItemResult {
@@ -424,6 +528,21 @@ pub fn with_email(mut lead: NewLead, email: &str) -> NewLead {
     lead.emails.push(email.to_owned());
     lead.contact_keys = contact::keys(&lead.phones, &lead.emails);
     lead
+}
+
+pub fn titled(mut lead: NewLead, title: &str) -> NewLead {
+    lead.title = Some(title.to_owned());
+    lead
+}
+
+/// The lead again, as its source changes it.
+pub fn updating(lead: NewLead) -> NewLead {
+    let action = Action::Update;
+    NewLead { action, ..lead }
+}
+
+pub fn statuses(items: &[ItemOutcome]) -> Vec<ItemStatus> {
+    items.iter().map(|item| item.status).collect()
 }
 
 pub fn object(value: Value) -> Map<String, Value> {

@@ -1,12 +1,8 @@
 //! Group commit, on a real store.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Mutex;
 
-use leadhost_domain::limits;
-use leadhost_domain::row::Entity;
 use leadhost_store::writer::Writer;
-use leadhost_store::{StoreError, Write, WriteOutcome};
-use leadhost_tests::On;
 use tokio::task::JoinSet;
 
 use super::world::*;
@@ -78,9 +74,8 @@ async fn a_wrong_write_fails_alone(on: On) {
     let world = World::start(on).await;
     let writer = Writer::start(Arc::clone(&world.store));
     let known = world.delivery();
-    world
-        .commit(&[world.accept_as(known.clone(), Vec::new())])
-        .await;
+    let write = world.accept_as(known.clone(), Vec::new());
+    world.write(write).await;
     let writes = (0..20)
         .map(|n| match n {
             // A delivery that is already stored: a defect of the caller.
@@ -136,10 +131,8 @@ async fn past_its_bound_the_queue_reports_that_it_is_busy(on: On) {
         .map(|_| world.accept(Vec::new()))
         .collect();
     let answers = submit_all(&writer, writes).await;
-    let busy = answers
-        .iter()
-        .filter(|answer| matches!(answer, Err(StoreError::Busy)))
-        .count();
+    let is_busy = |answer: &&_| matches!(answer, Err(StoreError::Busy));
+    let busy = answers.iter().filter(is_busy).count();
     let done = answers.iter().filter(|answer| answer.is_ok()).count();
     assert_eq!(busy, past);
     assert_eq!(done, places);

@@ -26,6 +26,15 @@ pub(super) async fn rows(to: SocketAddr, key: &str) -> Vec<(String, String)> {
     deals.iter().map(named).collect()
 }
 
+/// Returns the stamp of each external id in the export of deals, which has none twice.
+pub async fn stamps(to: SocketAddr, key: &str) -> BTreeMap<String, String> {
+    let rows = rows(to, key).await;
+    let count = rows.len();
+    let stamps: BTreeMap<_, _> = rows.into_iter().collect();
+    assert_eq!(stamps.len(), count, "a lead came twice");
+    stamps
+}
+
 /// Returns every row of an export, with a client that retries when it is asked
 /// to.
 pub async fn exported(to: SocketAddr, key: &str, entity: &str) -> Vec<Value> {

@@ -35,13 +35,8 @@ async fn a_client_that_has_the_answer_is_not_sent_it_again(on: On) {
     ] {
         let copy = again(&board, TARGET, &tags).await.expect(304);
         assert!(copy.body.is_empty());
-        for name in [
-            "etag",
-            "x-data-as-of",
-            "cache-control",
-            "vary",
-            "ratelimit-limit",
-        ] {
+        let names = "etag x-data-as-of cache-control vary ratelimit-limit";
+        for name in names.split(' ') {
             assert_eq!(copy.header(name), first.header(name), "{name}");
         }
         assert_eq!(copy.header("cache-control"), "private, no-cache");
@@ -51,8 +46,8 @@ async fn a_client_that_has_the_answer_is_not_sent_it_again(on: On) {
         again(&board, TARGET, tags).await.expect(200);
     }
     let head = board.host.ask("HEAD", &format!("/v1/analytics/{TARGET}"));
-    let key = format!("Bearer {}", board.declared.key("workspace"));
-    let head = head.header("authorization", &key).send().await.expect(200);
+    let head = head.header("authorization", &board.bearer());
+    let head = head.send().await.expect(200);
     assert!(head.body.is_empty());
     assert_eq!(head.header("etag"), tag);
     assert_eq!(head.header("x-data-as-of"), first.header("x-data-as-of"));
@@ -66,9 +61,7 @@ async fn a_304_is_answered_without_the_counts(on: On) {
     let target = "conversations/day?to=2030-01-16";
     let tag = board.tag(target).await;
     // The counts are no longer readable.
-    let broken = "update rollup_days set cells = 'broken'";
-    let folder = board.host.folder.path();
-    board.host.on.change(folder, broken).await;
+    board.break_days().await;
     board.get(target).await.expect(500);
     again(&board, target, &tag).await.expect(304);
     board.get("freshness").await.expect(200);
@@ -186,9 +179,8 @@ async fn freshness_agrees_with_the_answers(on: On) {
     board.people_write("voice", 1).await;
     board.count().await;
     let now = json!(board.host.now().text());
-    again(&board, "freshness", nothing.header("etag"))
-        .await
-        .expect(200);
+    let tag = nothing.header("etag");
+    again(&board, "freshness", tag).await.expect(200);
     let fresh = board.get("freshness").await.expect(200);
     let rows = ["conversations", "tickets"].map(|set| row(set, now.clone(), false));
     assert_eq!(fresh.json(), json!({"data": rows, "count": 2}));
@@ -197,27 +189,20 @@ async fn freshness_agrees_with_the_answers(on: On) {
     }
 
     board.host.advance(12 * 3_600).await;
-    let copy = again(&board, "freshness", fresh.header("etag"))
-        .await
-        .expect(304);
+    let tag = fresh.header("etag");
+    let copy = again(&board, "freshness", tag).await.expect(304);
     assert!(copy.body.is_empty());
     assert_eq!(copy.header("cache-control"), "private, no-cache");
     board.host.advance(1).await;
-    let stale = again(&board, "freshness", fresh.header("etag"))
-        .await
-        .expect(200);
+    let stale = again(&board, "freshness", tag).await.expect(200);
     assert_eq!(stale.json()["data"][0], row("conversations", now, true));
 
-    let lines = board
-        .ask("freshness")
-        .header("accept", "application/x-ndjson");
-    let lines = lines.send().await.expect(200);
+    let lines = board.ask("freshness");
+    let lines = lines.header("accept", "application/x-ndjson").send().await;
+    let lines = lines.expect(200);
     assert_eq!(lines.header("content-type"), "application/x-ndjson");
-    let lines: Vec<Value> = lines
-        .text()
-        .lines()
-        .map(|line| serde_json::from_str(line).expect("JSON"))
-        .collect();
+    let row = |line| serde_json::from_str::<Value>(line).expect("JSON");
+    let lines: Vec<_> = lines.text().lines().map(row).collect();
     assert_eq!(lines[..2], stale.json()["data"].list()[..]);
     assert_eq!(lines[2], json!({"count": 2}));
 }

@@ -40,8 +40,8 @@ partner = "acme"
 
 const DAY: i64 = 86_400;
 
-struct Board {
-    host: Host,
+pub struct Board {
+    pub host: Host,
     declared: Declared,
     /// The number of contacts so far.
     contacts: u32,
@@ -49,7 +49,7 @@ struct Board {
 
 impl Board {
     /// Nothing runs in the background: the clock may move by years.
-    async fn new(on: On) -> Self {
+    pub async fn new(on: On) -> Self {
         Self::on(Host::start(Options::patient(on)).await).await
     }
 
@@ -64,10 +64,8 @@ impl Board {
         }
     }
 
-    // ---- events
-
     /// This many people write for the first time.
-    async fn people_write(&mut self, instance: &str, count: u32) {
+    pub async fn people_write(&mut self, instance: &str, count: u32) {
         let events: Vec<Value> = (0..count)
             .map(|number| {
                 let from = format!("+55119{:08}", self.contacts + number);
@@ -75,9 +73,7 @@ impl Board {
             })
             .collect();
         self.contacts += count;
-        let ask = self.host.post(&self.declared.webhook(instance));
-        let ask = ask.json(&json!({"events": events}));
-        ask.send().await.expect(200);
+        self.events(instance, &events).await;
     }
 
     /// A partner sends a notification.
@@ -94,16 +90,41 @@ impl Board {
         ask.send().await.expect(200);
     }
 
-    async fn count(&self) {
+    pub async fn count(&self) {
         self.host.count_analytics().await;
     }
 
-    // ---- requests
+    /// Makes the first counted day unreadable.
+    pub async fn break_days(&self) {
+        let broken = "update rollup_days set cells = 'broken'";
+        self.host.on.change(self.host.folder.path(), broken).await;
+    }
 
     fn ask(&self, target: &str) -> Ask {
-        let key = format!("Bearer {}", self.declared.key("workspace"));
         let ask = self.host.get(&format!("/v1/analytics/{target}"));
-        ask.header("authorization", &key)
+        ask.header("authorization", &self.bearer())
+    }
+
+    /// What a data client of the workspace authenticates with.
+    fn bearer(&self) -> String {
+        format!("Bearer {}", self.declared.key("workspace"))
+    }
+
+    /// A delivery of a form. Returns the deal.
+    async fn lead(&self, phone: &str) -> String {
+        let lead = json!({"id": "L-1", "nome": "Ilda Prates", "telefone": phone});
+        let ask = self.host.post(&self.declared.address("form")).json(&lead);
+        let answer = ask.send().await.expect(200).json();
+        answer["leads"][0]["dealId"].text().to_owned()
+    }
+
+    /// These events come to an instance.
+    async fn events(&self, instance: &str, events: &[Value]) {
+        let ask = self.host.post(&self.declared.webhook(instance));
+        ask.json(&json!({"events": events}))
+            .send()
+            .await
+            .expect(200);
     }
 
     async fn get(&self, target: &str) -> Answer {
@@ -146,7 +167,7 @@ impl Board {
     }
 }
 
-fn measures(target: &str) -> &'static [&'static str] {
+pub fn measures(target: &str) -> &'static [&'static str] {
     if target.starts_with("tickets") {
         &["tickets_opened", "tickets_answered", "tickets_resolved"]
     } else {
@@ -158,8 +179,4 @@ fn measures(target: &str) -> &'static [&'static str] {
             "transferred",
         ]
     }
-}
-
-fn text(value: &Value) -> String {
-    value.as_str().expect("a text").to_owned()
 }

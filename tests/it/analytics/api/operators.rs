@@ -75,23 +75,14 @@ async fn an_operator_reads_what_a_data_client_of_the_workspace_reads(on: On) {
         for target in ["conversations/day", "conversations/week", "tickets/month"] {
             let target = format!("{target}?{query}");
             let answer = get(&board, &key, "demo", &target).await;
-            assert_eq!(
-                rows(&target, &answer),
-                board.rows(&target).await,
-                "{target}"
-            );
+            let own = rows(&target, &answer);
+            assert_eq!(own, board.rows(&target).await, "{target}");
             let theirs = board.page(&target).await;
-            for (own, name) in [
-                ("from", "from"),
-                ("to", "to"),
-                ("tz", "tz"),
-                ("asOf", "as_of"),
-                ("stale", "stale"),
-                ("groupBy", "group_by"),
-                ("granularity", "granularity"),
-            ] {
-                assert_eq!(answer[own], theirs[name], "{target}: {name}");
-            }
+            fields!(answer, {
+                "from": theirs["from"], "to": theirs["to"], "tz": theirs["tz"],
+                "asOf": theirs["as_of"], "stale": theirs["stale"],
+                "groupBy": theirs["group_by"], "granularity": theirs["granularity"],
+            });
         }
     }
     let answer = get(&board, &key, "demo", "conversations/day?from=2030-01-01").await;
@@ -139,10 +130,8 @@ async fn an_operator_is_refused_with_the_words_of_a_data_client(on: On) {
         ("tickets/hour", 404),
         ("deals/day", 404),
     ] {
-        let own = ask(&board, &key, "demo", target)
-            .send()
-            .await
-            .expect(status);
+        let own = ask(&board, &key, "demo", target).send().await;
+        let own = own.expect(status);
         let theirs = board.get(target).await.expect(status);
         assert_eq!(own.json()["error"], theirs.json()["error"], "{target}");
     }
@@ -150,9 +139,8 @@ async fn an_operator_is_refused_with_the_words_of_a_data_client(on: On) {
         let missing = ask(&board, &key, "nope", target).send().await.expect(404);
         has!(missing, "leadhost workspace list");
     }
-    let post = board
-        .host
-        .admin("POST", "/admin/v1/workspaces/demo/analytics/tickets/day");
+    let path = "/admin/v1/workspaces/demo/analytics/tickets/day";
+    let post = board.host.admin("POST", path);
     post.bearer(&key).send().await.expect(405);
 }
 
@@ -167,12 +155,9 @@ async fn a_viewer_may_read_the_counts_and_no_other_kind_of_key(on: On) {
     get(&board, &viewer, "demo", "conversations/day").await;
     let path = "/admin/v1/workspaces/demo/analytics/conversations/day";
     board.host.admin("GET", path).send().await.expect(401);
-    let workspace = format!("Bearer {}", board.declared.key("workspace"));
     let ask = board.host.admin("GET", path);
-    ask.header("authorization", &workspace)
-        .send()
-        .await
-        .expect(401);
+    let ask = ask.header("authorization", &board.bearer());
+    ask.send().await.expect(401);
 }
 
 async fn a_zone_that_an_operator_asks_for_is_counted_in_advance(on: On) {

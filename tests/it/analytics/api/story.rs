@@ -3,7 +3,7 @@
 use leadhost_tests::{Host, On, until};
 use serde_json::{Value, json};
 
-use super::{Board, text};
+use super::Board;
 
 leadhost_tests::on_every_store! {
     events_of_a_conversation_count_on_the_day_on_which_it_began,
@@ -16,17 +16,13 @@ impl Board {
     /// A notified person answers.
     async fn contact_writes(&self, phone: &str) {
         let event = json!({"inbound": {"from": phone, "text": "Quero visitar"}});
-        let ask = self.host.post(&self.declared.webhook("voice"));
-        let ask = ask.json(&json!({"events": [event]}));
-        ask.send().await.expect(200);
+        self.events("voice", &[event]).await;
     }
 
     async fn desk(&self, method: &str, target: &str, body: &Value) -> Value {
         let token = format!("Bearer {}", self.declared.key("token"));
-        let ask = self
-            .host
-            .ask(method, target)
-            .header("authorization", &token);
+        let ask = self.host.ask(method, target);
+        let ask = ask.header("authorization", &token);
         let ask = if body.is_null() { ask } else { ask.json(body) };
         ask.send().await.expect(200).json()
     }
@@ -56,51 +52,30 @@ impl Board {
 async fn events_of_a_conversation_count_on_the_day_on_which_it_began(on: On) {
     let board = Board::on(Host::working(on).await).await;
     let (answers, silent) = ("+5511987650101", "+5511987650202");
-    let lead = json!({"id": "L-1", "nome": "Ilda Prates", "telefone": answers});
-    let ask = board.host.post(&board.declared.address("form")).json(&lead);
-    let deal = text(&ask.send().await.expect(200).json()["leads"][0]["dealId"]);
+    let deal = board.lead(answers).await;
 
     board.notify(answers, "site").await;
     board.notify(silent, "portal").await;
-    let day = "conversations/day";
-    board
-        .is(
-            day,
-            &["2030-01-15 portal: 1 0 0 0 0", "2030-01-15 site: 1 0 0 0 0"],
-        )
-        .await;
+    let counts = async |portal: &str, site: &str| {
+        let rows = [("portal", portal), ("site", site)];
+        let rows = rows.map(|(source, counts)| format!("2030-01-15 {source}: {counts}"));
+        board
+            .is("conversations/day", &rows.each_ref().map(String::as_str))
+            .await;
+    };
+    counts("1 0 0 0 0", "1 0 0 0 0").await;
     board.host.advance(60).await;
     board.contact_writes(answers).await;
-    board
-        .is(
-            day,
-            &["2030-01-15 portal: 1 0 0 0 0", "2030-01-15 site: 1 1 0 0 0"],
-        )
-        .await;
+    counts("1 0 0 0 0", "1 1 0 0 0").await;
     board.stage(&deal, "visit_scheduled").await;
-    board
-        .is(
-            day,
-            &["2030-01-15 portal: 1 0 0 0 0", "2030-01-15 site: 1 1 0 1 0"],
-        )
-        .await;
+    counts("1 0 0 0 0", "1 1 0 1 0").await;
     // Without an answer for two hours, people take over.
     board.host.pass(7_201).await;
     board.ticket().await;
-    board
-        .is(
-            day,
-            &["2030-01-15 portal: 1 0 1 0 1", "2030-01-15 site: 1 1 0 1 0"],
-        )
-        .await;
+    counts("1 0 1 0 1", "1 1 0 1 0").await;
     // A late answer is an answer.
     board.contact_writes(silent).await;
-    board
-        .is(
-            day,
-            &["2030-01-15 portal: 1 1 0 0 1", "2030-01-15 site: 1 1 0 1 0"],
-        )
-        .await;
+    counts("1 1 0 0 1", "1 1 0 1 0").await;
     // Later events count where the conversation began.
     let morning = "conversations/day?from=2030-01-15T12:00:00Z&to=2030-01-15T12:15:00Z";
     assert_eq!(board.rows(morning).await, ["2030-01-15: 2 2 0 1 1"]);
@@ -115,19 +90,21 @@ async fn work_on_tickets_counts_on_the_day_on_which_they_opened(on: On) {
     let day = "tickets/day";
     board.is(day, &["2030-01-15 site: 1 0 0"]).await;
     let target = format!("/tickets/{ticket}");
-    let status = |word: &str| json!({ "status": word });
-    board.desk("PATCH", &target, &status("answered")).await;
+    let becomes = async |status: &str| {
+        board
+            .desk("PATCH", &target, &json!({"status": status}))
+            .await
+    };
+    becomes("answered").await;
     board.is(day, &["2030-01-15 site: 1 1 0"]).await;
-    board.desk("PATCH", &target, &status("resolved")).await;
+    becomes("resolved").await;
     board.is(day, &["2030-01-15 site: 1 1 1"]).await;
-    board.desk("PATCH", &target, &status("open")).await;
+    becomes("open").await;
     let voice = board.declared.instance("voice");
     let by = "tickets/month?group_by=agent_type,agent_id";
     let rows = board.rows(by).await;
     assert_eq!(rows.len(), 1);
-    assert!(
-        rows[0].starts_with(&format!("2030-01-01 ai {voice}: 1 ")),
-        "{rows:?}"
-    );
+    let counted = rows[0].starts_with(&format!("2030-01-01 ai {voice}: 1 "));
+    assert!(counted, "{rows:?}");
     assert_eq!(board.rows("tickets/day?agent_type=human").await, [""; 0]);
 }

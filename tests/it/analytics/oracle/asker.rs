@@ -93,13 +93,15 @@ impl<'a> Asker<'a> {
                 agent: row["agent_id"].as_i64(),
                 agent_type: text(row, "agent_type"),
                 source: text(row, "source"),
-                met: vec![
-                    true,
-                    !row["answered_at"].is_null(),
-                    !row["no_response_at"].is_null(),
-                    !row["appointment_at"].is_null(),
-                    !row["transferred_at"].is_null(),
-                ],
+                met: met(
+                    row,
+                    &[
+                        "answered_at",
+                        "no_response_at",
+                        "appointment_at",
+                        "transferred_at",
+                    ],
+                ),
             })
         });
         let tickets = self.tickets().await;
@@ -114,11 +116,7 @@ impl<'a> Asker<'a> {
                 agent: ticket["agentId"].as_i64(),
                 agent_type: talk.and_then(|talk| text(talk, "agent_type")),
                 source: talk.and_then(|talk| text(talk, "source")),
-                met: vec![
-                    true,
-                    !ticket["answeredAt"].is_null(),
-                    !ticket["resolvedAt"].is_null(),
-                ],
+                met: met(ticket, &["answeredAt", "resolvedAt"]),
             })
         });
         Facts::from([
@@ -127,39 +125,44 @@ impl<'a> Asker<'a> {
         ])
     }
 
-    /// Returns all rows of an entity by id.
-    async fn rows(&self, entity: &str) -> HashMap<String, Value> {
-        let mut rows = HashMap::new();
-        let mut cursor = String::new();
+    /// Returns everything on the pages from this target on: the names are those of its list and of
+    /// the place of the next page.
+    async fn pages(&self, key: &PlainKey, target: &str, [list, next]: [&str; 2]) -> Vec<Value> {
+        let (mut all, mut cursor) = (Vec::new(), String::new());
         loop {
-            let target = format!("/v1/export/{entity}?limit=1000{cursor}");
-            let page = self.host.get(&target).bearer(&self.key).send().await;
-            let page = page.expect(200).json();
-            for row in page["data"].list() {
-                rows.insert(text(row, "id").expect("an id"), row.clone());
-            }
-            match page["next_cursor"].as_str() {
+            let ask = self.host.get(&format!("{target}{cursor}")).bearer(key);
+            let page = ask.send().await.expect(200).json();
+            all.extend(page[list].list().clone());
+            match page[next].as_str() {
                 Some(next) => cursor = format!("&cursor={next}"),
-                None => return rows,
+                None => return all,
             }
         }
     }
 
+    /// Returns all rows of an entity by id.
+    async fn rows(&self, entity: &str) -> HashMap<String, Value> {
+        let target = format!("/v1/export/{entity}?limit=1000");
+        let rows = self
+            .pages(&self.key, &target, ["data", "next_cursor"])
+            .await;
+        let by_id = rows
+            .into_iter()
+            .map(|row| (row["id"].text().to_owned(), row));
+        by_id.collect()
+    }
+
     /// Returns all tickets of the desk.
     pub async fn tickets(&self) -> Vec<Value> {
-        let mut tickets = Vec::new();
-        let mut cursor = String::new();
-        loop {
-            let target = format!("/tickets?limit=100{cursor}");
-            let page = self.host.get(&target).bearer(&self.token).send().await;
-            let page = page.expect(200).json();
-            tickets.extend(page["tickets"].list().clone());
-            match page["nextCursor"].as_str() {
-                Some(next) => cursor = format!("&cursor={next}"),
-                None => return tickets,
-            }
-        }
+        let names = ["tickets", "nextCursor"];
+        self.pages(&self.token, "/tickets?limit=100", names).await
     }
+}
+
+/// Whether each of these times is there.
+fn met(row: &Value, times: &[&str]) -> Vec<bool> {
+    let met = times.iter().map(|name| !row[*name].is_null());
+    std::iter::once(true).chain(met).collect()
 }
 
 /// Also `None` for an empty text: no dimension has such a value.
@@ -169,7 +172,6 @@ fn text(row: &Value, name: &str) -> Option<String> {
 }
 
 fn instant(row: &Value, name: &str) -> Option<i64> {
-    row[name]
-        .as_str()
-        .map(|text| time::parse(text).expect("a time").0)
+    let text = row[name].as_str()?;
+    Some(time::parse(text).expect("a time").0)
 }

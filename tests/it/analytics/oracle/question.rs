@@ -8,6 +8,7 @@ use leadhost_tests::Random;
 use serde_json::{Value, json};
 use url::form_urlencoded::byte_serialize;
 
+use super::super::api::measures;
 use super::days::{Days, QUARTER};
 
 /// A time range for questions.
@@ -80,17 +81,15 @@ pub enum Set {
 }
 
 impl Set {
-    pub fn measures(self) -> &'static [&'static str] {
+    fn name(self) -> &'static str {
         match self {
-            Self::Conversations => &[
-                "conversations_started",
-                "conversations_answered",
-                "conversations_no_response",
-                "appointments",
-                "transferred",
-            ],
-            Self::Tickets => &["tickets_opened", "tickets_answered", "tickets_resolved"],
+            Self::Conversations => "conversations",
+            Self::Tickets => "tickets",
         }
+    }
+
+    pub fn measures(self) -> &'static [&'static str] {
+        measures(self.name())
     }
 }
 
@@ -152,10 +151,7 @@ impl Question {
     /// Set, granularity and parameters.
     pub fn path(&self) -> String {
         let encoded = |text: &str| byte_serialize(text.as_bytes()).collect::<String>();
-        let set = match self.set {
-            Set::Conversations => "conversations",
-            Set::Tickets => "tickets",
-        };
+        let set = self.set.name();
         let mut path = format!(
             "{set}/{}?tz={}&from={}&to={}",
             self.granularity,

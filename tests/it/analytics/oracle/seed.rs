@@ -1,25 +1,16 @@
 //! The events in the workspace: first contacts who write at any time, then
 //! notifications in sequence, and their outcomes.
 
-use std::time::Duration;
-
-use leadhost_domain::contact::channel_keys;
-use leadhost_domain::deal::DealStage;
-use leadhost_domain::id::DealId;
-use leadhost_domain::lead::Action;
-use leadhost_domain::message::MessageState;
-use leadhost_domain::ticket::TicketStatus;
-use leadhost_domain::time::{self, Micros};
-use leadhost_store::*;
-use leadhost_tests::{Json, Random, sized};
-use serde_json::json;
+use leadhost_domain::time;
+use leadhost_tests::{Random, sized};
 
 use super::asker::Asker;
-use crate::store::deals::{acme, lead_of, wish};
+use crate::store::deals::{acme, lead_of, patch_write, to_stage};
+use crate::store::desk::status_write;
 use crate::store::messages::{
-    accepted, event, inbound, line, notification, number, other_line, sent, state_of, stored,
+    accepted, event, inbound_from, line, notification, other_line, sent, state_of, store,
 };
-use crate::store::world::{lead, object};
+use crate::store::world::*;
 
 fn strangers() -> usize {
     sized(600, 2_000)
@@ -48,16 +39,11 @@ impl Asker<'_> {
                     let deal = self.lead(*person, Action::Create, person % (2 * LEADS) == 0);
                     self.deals.push(deal.await);
                 }
-                let mut first = inbound(&self.world, &format!("first-{person}"));
-                let phone = phone(*person);
-                first.sender_id = phone[1..].to_owned();
-                first.contact_keys = channel_keys("whatsapp", &first.sender_id);
-                first.phone = Some(number(&phone));
+                let id = format!("first-{person}");
+                let mut first = inbound_from(&self.world, &id, &phone(*person));
                 first.at = instant(&mut random);
-                let item = event(
-                    random.choose(&lines).clone(),
-                    Event::Inbound(Box::new(first)),
-                );
+                let line = random.choose(&lines).clone();
+                let item = event(line, Event::Inbound(Box::new(first)));
                 writes.push(self.world.accept(vec![item]));
             }
             self.world.commit(&writes).await;
@@ -74,8 +60,7 @@ impl Asker<'_> {
         if is_test {
             new.deal_props = object(json!({"test": true}));
         }
-        let item = self.world.item(lead(new)).await;
-        item.deal_id.expect("a deal")
+        self.world.bring(new).await.deal_id.expect("a deal")
     }
 
     /// Sends a notification that is accepted and perhaps answered; time passes.
@@ -89,26 +74,19 @@ impl Asker<'_> {
         new.details.transfer = random.below(2) == 0;
         new.lease_until = Some(world.now().plus(Duration::from_mins(1)));
         let channel = new.channel.clone();
-        let written = world.commit(&[Write::Notify(Box::new(new))]).await;
-        let Some(WriteOutcome::Notified(notified)) = written.into_iter().next() else {
-            panic!("no notification");
-        };
-        let message = stored(notified).message;
+        let message = store(world, new).await.message;
         let external_id = format!("out-{turn}");
         let outcome = accepted(world, &external_id);
         let settled = world
-            .commit(&[sent(channel.clone(), message, 0, outcome)])
+            .write(sent(channel.clone(), message, 0, outcome))
             .await;
-        assert_eq!(state_of(&settled[0]), MessageState::Accepted);
+        assert_eq!(state_of(&settled), MessageState::Accepted);
         self.host.advance(random.micros(40_000)).await;
         if random.below(2) == 0 {
-            let mut answer = inbound(world, &format!("answer-{turn}"));
-            answer.sender_id = phone[1..].to_owned();
-            answer.contact_keys = channel_keys("whatsapp", &answer.sender_id);
-            answer.phone = Some(number(&phone));
+            let mut answer = inbound_from(world, &format!("answer-{turn}"), &phone);
             answer.reply_to = Some(external_id);
             let item = event(channel, Event::Inbound(Box::new(answer)));
-            world.commit(&[world.accept(vec![item])]).await;
+            world.item(item).await;
         }
     }
 
@@ -140,28 +118,16 @@ impl Asker<'_> {
         let by = acme(&self.world).await;
         for deal in self.deals.iter().skip(round).step_by(7) {
             let stage = *random.choose(&[DealStage::VisitScheduled, DealStage::Transferred]);
-            let patch = DealPatch {
-                stage: Some(stage),
-                ..wish(by, *deal)
-            };
-            self.world
-                .commit(&[Write::PatchDeal(Box::new(patch))])
-                .await;
+            let patch = patch_write(to_stage(by, *deal, stage));
+            self.world.write(patch).await;
         }
         let mut tickets = self.tickets().await;
         tickets.sort_by_key(|ticket| ticket["person"]["phoneNumber"].to_string());
         for ticket in tickets.iter().skip(round).step_by(3) {
             let status = *random.choose(&[TicketStatus::Answered, TicketStatus::Resolved]);
-            let id = ticket["id"].text();
-            let patch = TicketPatch {
-                workspace: self.world.workspace,
-                ticket: id.parse().expect("an id"),
-                status: Some(status),
-                owner_email: None,
-            };
-            self.world
-                .commit(&[Write::PatchTicket(Box::new(patch))])
-                .await;
+            let id = ticket["id"].text().parse().expect("an id");
+            let patch = status_write(&self.world, id, status);
+            self.world.write(patch).await;
         }
         let person = (4 * round + 1) * LEADS;
         self.lead(person, Action::Update, true).await;
@@ -182,13 +148,8 @@ impl Asker<'_> {
         });
         let key = self.host.admin_key().await;
         let ask = self.host.admin("POST", "/admin/v1/contacts/erase");
-        let receipt = ask
-            .bearer(&key)
-            .json(&order)
-            .send()
-            .await
-            .expect(200)
-            .json();
+        let receipt = ask.bearer(&key).json(&order).send().await;
+        let receipt = receipt.expect(200).json();
         assert!(receipt["erased"]["conversations"] != 0, "{receipt}");
     }
 }

@@ -1,17 +1,6 @@
 //! Partners make deals.
 
-use leadhost_domain::contact;
-use leadhost_domain::id::{DealId, ProductId};
-use leadhost_domain::row::Entity;
-use leadhost_store::*;
-use leadhost_tests::fields;
-use serde_json::{Value, json};
-use uuid::Uuid;
-
-use super::super::messages::{
-    PHONE, claim_send, conversation_row, line, message, message_row, number,
-};
-use super::super::world::*;
+use super::super::messages::{claim_send, conversation_row, line, message, message_row};
 use super::*;
 
 fn new_deal(world: &World, by: ByPartner) -> NewDeal {
@@ -42,12 +31,10 @@ fn new_deal(world: &World, by: ByPartner) -> NewDeal {
 
 fn deal_answer(created: &CreatedDeal) -> StoredAnswer {
     let (conversation, message) = created.begun.unzip();
+    let message = message.map(|message| ("x-message-id".to_owned(), message.to_string()));
     StoredAnswer {
         status: 201,
-        headers: message
-            .map(|message| ("x-message-id".to_owned(), message.to_string()))
-            .into_iter()
-            .collect(),
+        headers: message.into_iter().collect(),
         body: json!({"dealId": created.id, "conversationId": conversation}).to_string(),
     }
 }
@@ -64,21 +51,24 @@ fn with_message(world: &World, by: ByPartner) -> NewDeal {
     }
 }
 
-fn created(written: &WriteOutcome) -> DealCreated {
-    match written {
-        WriteOutcome::DealCreated(created) => created.clone(),
-        other => panic!("no deal: {other:?}"),
-    }
+fn naming(mut new: NewDeal, id: Option<ProductId>, external_id: Option<&str>) -> NewDeal {
+    let external_id = external_id.map(str::to_owned);
+    new.product = Some(ProductReference { id, external_id });
+    new
+}
+
+fn create_write(new: NewDeal) -> Write {
+    Write::CreateDeal(Box::new(new))
 }
 
 async fn create(world: &World, new: NewDeal) -> DealCreated {
-    let written = world.commit(&[Write::CreateDeal(Box::new(new))]).await;
-    created(&written[0])
+    outcome!(world.write(create_write(new)).await, DealCreated)
 }
 
-fn body(created: &DealCreated) -> Value {
-    match created {
-        DealCreated::Done(answer) => serde_json::from_str(&answer.body).expect("JSON"),
+/// Returns the body of the answer.
+async fn made(world: &World, new: NewDeal) -> Value {
+    match create(world, new).await {
+        DealCreated::Done(answer) => body(&answer),
         other => panic!("not made: {other:?}"),
     }
 }
@@ -86,25 +76,18 @@ fn body(created: &DealCreated) -> Value {
 pub async fn a_deal_is_made_with_its_person_and_found_by_its_partner_only(world: &World) {
     grow(world).await;
     let by = acme(world).await;
-    let new = NewDeal {
-        product: Some(ProductReference {
-            id: None,
-            external_id: Some("P-2".to_owned()),
-        }),
-        ..new_deal(world, by)
-    };
+    let new = naming(new_deal(world, by), None, Some("P-2"));
     let id = new.id;
-    let made = create(world, new).await;
-    assert_eq!(body(&made), json!({"dealId": id, "conversationId": null}));
-    let row = world.deal(id).await;
-    fields!(row, {
-        "status": "open", "stage_code": "in_qualification", "external_id": "crm-7",
-        "agent_id": world.first_agent, "props.conversionIdentifier": "spring",
-    });
+    let made = made(world, new).await;
+    assert_eq!(made, json!({"dealId": id, "conversationId": null}));
     let people = world.all(Entity::Contacts).await;
     assert_eq!(people.len(), 1);
     assert_eq!(people[0]["email"], "rita@example.com");
-    assert_eq!(row["person_id"], people[0]["id"]);
+    fields!(world.deal(id).await, {
+        "status": "open", "stage_code": "in_qualification", "external_id": "crm-7",
+        "agent_id": world.first_agent, "props.conversionIdentifier": "spring",
+        "person_id": people[0]["id"],
+    });
     let history = past(world, id).await.history;
     assert_eq!(history.len(), 1);
     assert_eq!(history[0].by, by.changed_by());
@@ -118,37 +101,18 @@ pub async fn a_deal_is_made_with_its_person_and_found_by_its_partner_only(world:
             phone_key: number(PHONE).match_key,
             ..DealFilter::default()
         };
-        let found = world.deals(&world.scope, &filter, 10).await;
-        let found: Vec<_> = found
-            .expect("it reads")
-            .deals
-            .into_iter()
-            .map(|deal| deal.deal.id)
-            .collect();
         let expect: Vec<_> = expect.iter().map(DealId::to_string).collect();
-        assert_eq!(found, expect);
+        assert_eq!(ids(&found(world, &filter).await), expect);
     }
     // Only the partner that made it may change it.
-    let won = |by| DealPatch {
-        status: Some(leadhost_domain::deal::DealStatus::Won),
-        ..wish(by, id)
-    };
+    let won = |by| to_status(by, id, DealStatus::Won);
     assert_eq!(patch(world, won(other)).await, DealPatched::NoDeal);
-    assert_eq!(
-        patch(world, won(by)).await,
-        DealPatched::Done { changed: true }
-    );
+    assert_eq!(patch(world, won(by)).await, CHANGED);
 }
 
 pub async fn a_product_is_named_by_its_id_too(world: &World) {
     let by = acme(world).await;
-    let naming = |id: Option<ProductId>, external_id: Option<&str>| NewDeal {
-        product: Some(ProductReference {
-            id,
-            external_id: external_id.map(str::to_owned),
-        }),
-        ..new_deal(world, by)
-    };
+    let naming = |id, external_id| naming(new_deal(world, by), id, external_id);
     let first = naming(None, Some("P-1"));
     let id = first.id;
     create(world, first).await;
@@ -157,16 +121,15 @@ pub async fn a_product_is_named_by_its_id_too(world: &World) {
     for external_id in [None, Some("P-1")] {
         let new = naming(Some(product), external_id);
         let id = new.id;
-        body(&create(world, new).await);
+        made(world, new).await;
         assert_eq!(world.deal(id).await["product_id"], json!(product));
     }
     // The product is of another workspace, or the two names are of two products.
-    let foreign = world.apply(&plan("foreign"), START, false).await;
     let mut elsewhere = naming(Some(product), None);
-    elsewhere.by.workspace = foreign.expect("the plan holds").workspace_id;
-    assert_eq!(create(world, elsewhere).await, DealCreated::NoProduct);
+    elsewhere.by.workspace = world.elsewhere("foreign").await.workspace_id;
     let other = ProductId(Uuid::from_u128(9));
     for new in [
+        elsewhere,
         naming(Some(other), None),
         naming(Some(other), Some("P-1")),
         naming(Some(product), Some("P-9")),
@@ -176,14 +139,12 @@ pub async fn a_product_is_named_by_its_id_too(world: &World) {
 }
 
 pub async fn a_deal_with_a_message_begins_a_conversation_that_the_worker_sends(world: &World) {
-    let by = acme(world).await;
-    let new = with_message(world, by);
+    let new = with_message(world, acme(world).await);
     let (id, sent) = (new.id, new.message.as_ref().expect("one").message.id);
-    let made = create(world, new).await;
-    let shown = message_row(world, sent).await;
-    let talk = shown["conversation_id"].clone();
-    assert_eq!(body(&made)["conversationId"], talk);
-    let talk = talk.as_str().expect("an id").parse().expect("an id");
+    let made = made(world, new).await;
+    let talk = message_row(world, sent).await["conversation_id"].clone();
+    assert_eq!(made["conversationId"], talk);
+    let talk = talk.text().parse().expect("an id");
     let row = conversation_row(world, talk).await;
     fields!(row, {"deal_id": id, "source": "crm", "props.specialInstructions": "be brief"});
     let held = claim_send(world).await;
@@ -191,15 +152,10 @@ pub async fn a_deal_with_a_message_begins_a_conversation_that_the_worker_sends(w
 }
 
 pub async fn a_refused_deal_leaves_nothing(world: &World) {
-    let by = acme(world).await;
-    let claimed = claim(world, "create-deal", "a").await;
+    let new = with_message(world, acme(world).await);
     let refused = NewDeal {
-        product: Some(ProductReference {
-            id: None,
-            external_id: Some("P-9".to_owned()),
-        }),
-        idempotency: Some(claimed.clone()),
-        ..with_message(world, by)
+        idempotency: Some(claim(world, "create-deal", "a").await),
+        ..naming(new, None, Some("P-9"))
     };
     assert_eq!(create(world, refused.clone()).await, DealCreated::NoProduct);
     for entity in [Entity::Deals, Entity::Contacts, Entity::Messages] {
@@ -212,45 +168,46 @@ pub async fn a_refused_deal_leaves_nothing(world: &World) {
         ..refused
     };
     let id = bypassing.id;
-    body(&create(world, bypassing).await);
+    made(world, bypassing).await;
     let row = world.deal(id).await;
     fields!(row, {"product_id": null, "props.productExternalId": "P-9"});
 }
 
 pub async fn a_repeated_request_gets_the_same_answer_and_creates_nothing(world: &World) {
     let by = acme(world).await;
-    let claims = [
-        claim(world, "create-deal", "a").await,
-        claim(world, "create-deal", "b").await,
-    ];
-    let request = |claim: usize| {
-        let mut new = with_message(world, by);
-        new.idempotency = Some(claims[claim].clone());
-        Write::CreateDeal(Box::new(new))
+    let request = async |fingerprint: &str| {
+        create_write(NewDeal {
+            idempotency: Some(claim(world, "create-deal", fingerprint).await),
+            ..with_message(world, by)
+        })
+    };
+    let created = async |fingerprints: &[&str]| {
+        let mut writes = Vec::new();
+        for fingerprint in fingerprints {
+            writes.push(request(fingerprint).await);
+        }
+        let written = world.commit(&writes).await.into_iter();
+        let created = written.map(|written| outcome!(written, DealCreated));
+        created.collect::<Vec<_>>()
     };
     // Twice in one batch, then another body.
-    let written = world.commit(&[request(0), request(0), request(1)]).await;
-    let DealCreated::Done(first) = created(&written[0]) else {
-        panic!("not made: {written:?}");
+    let at_once = created(&["a", "a", "b"]).await;
+    let DealCreated::Done(first) = &at_once[0] else {
+        panic!("not made: {at_once:?}");
     };
-    assert_eq!(created(&written[1]), DealCreated::Replayed(first.clone()));
-    assert_eq!(created(&written[2]), DealCreated::KeyReused);
+    let replayed = DealCreated::Replayed(first.clone());
+    assert_eq!(at_once[1..], [replayed.clone(), DealCreated::KeyReused]);
     // And in another batch, as long as the key is kept.
-    let later = world.commit(&[request(0), request(1)]).await;
-    assert_eq!(created(&later[0]), DealCreated::Replayed(first));
-    assert_eq!(created(&later[1]), DealCreated::KeyReused);
+    let later = created(&["a", "b"]).await;
+    assert_eq!(later, [replayed, DealCreated::KeyReused]);
     assert_eq!(world.all(Entity::Deals).await.len(), 1);
     assert_eq!(world.all(Entity::Messages).await.len(), 1);
-    world.advance(3 * 86_400).await;
-    let created_again = world.commit(&[request(1)]).await;
-    assert!(matches!(created(&created_again[0]), DealCreated::Done(_)));
+    world.advance(3 * DAY).await;
+    assert!(matches!(created(&["b"]).await[..], [DealCreated::Done(_)]));
     // On another route the same key is a different one.
     let mut elsewhere = with_message(world, by);
     elsewhere.idempotency = Some(claim(world, "elsewhere", "a").await);
-    assert!(matches!(
-        create(world, elsewhere).await,
-        DealCreated::Done(_)
-    ));
+    made(world, elsewhere).await;
 }
 
 pub async fn two_requests_with_one_key_at_once_make_one_deal(world: &World) {
@@ -259,9 +216,7 @@ pub async fn two_requests_with_one_key_at_once_make_one_deal(world: &World) {
     let commit = async || {
         let mut new = with_message(world, by);
         new.idempotency = Some(claimed.clone());
-        let write = Write::CreateDeal(Box::new(new));
-        let written = world.store.commit(&[write]).await.expect("it commits");
-        created(&written[0])
+        create(world, new).await
     };
     let (one, other) = tokio::join!(commit(), commit());
     let (first, repeat) = match (one, other) {
@@ -270,7 +225,7 @@ pub async fn two_requests_with_one_key_at_once_make_one_deal(world: &World) {
         others => panic!("not one and its repeat: {others:?}"),
     };
     assert_eq!(first, repeat);
-    assert_eq!(world.all(Entity::Deals).await.len(), 1);
-    assert_eq!(world.all(Entity::Contacts).await.len(), 1);
-    assert_eq!(world.all(Entity::Messages).await.len(), 1);
+    for entity in [Entity::Deals, Entity::Contacts, Entity::Messages] {
+        assert_eq!(world.all(entity).await.len(), 1, "{entity:?}");
+    }
 }

@@ -2,21 +2,8 @@
 
 use leadhost_domain::contact::phone_key;
 use leadhost_domain::deal::DealView;
-use leadhost_domain::id::DealId;
-use leadhost_domain::limits;
-use leadhost_store::{DealFilter, StoreError};
-use leadhost_tests::{fields, until};
-use serde_json::json;
 
-use super::super::world::*;
-
-async fn find(world: &World, filter: DealFilter) -> Vec<DealView> {
-    world
-        .deals(&world.scope, &filter, 100)
-        .await
-        .expect("it reads")
-        .deals
-}
+use super::*;
 
 /// Finds deals of many megabytes, which a database on a busy machine may not read within the deadline.
 async fn find_long(world: &World, filter: &DealFilter) -> Vec<DealView> {
@@ -30,58 +17,39 @@ async fn find_long(world: &World, filter: &DealFilter) -> Vec<DealView> {
     .await
 }
 
-fn ids(deals: &[DealView]) -> Vec<String> {
-    deals.iter().map(|deal| deal.deal.id.clone()).collect()
-}
-
 pub async fn a_deal_is_four_objects_with_nulls(world: &World) {
-    let mut new = with_phone(
-        with_email(world.known_as("L1"), "rita@example.com"),
-        "+551191",
-    );
+    let shown = async |deal| {
+        let filter = DealFilter {
+            deal,
+            ..Default::default()
+        };
+        json!(found(world, &filter).await[0])
+    };
+    let new = with_email(world.known_as("L1"), "rita@example.com");
+    let mut new = with_phone(new, "+551191");
     new.name = Some("Rita".to_owned());
     new.products = vec!["P-1".to_owned()];
     new.deal_props = object(json!({"message": "Oi"}));
     let item = world.bring(new).await;
-    let deals = find(
-        world,
-        DealFilter {
-            deal: item.deal_id,
-            ..Default::default()
+    let whole = shown(item.deal_id).await;
+    let product = whole["property"]["id"].text();
+    let expect = json!({
+        "deal": {
+            "id": item.deal_id, "status": "open", "stageCode": "in_qualification",
+            "createdAt": START, "updatedAt": START,
+            "ownerId": null, "ownerName": null, "ownerEmail": null,
+            "props": {"message": "Oi", "externalIntegrationId": "L1"}
         },
-    )
-    .await;
-    let shown = serde_json::to_value(&deals[0]).unwrap();
-    let product = shown["property"]["id"].clone();
-    assert!(product.is_string());
-    assert_eq!(
-        shown,
-        json!({
-            "deal": {
-                "id": item.deal_id, "status": "open", "stageCode": "in_qualification",
-                "createdAt": START, "updatedAt": START,
-                "ownerId": null, "ownerName": null, "ownerEmail": null,
-                "props": {"message": "Oi", "externalIntegrationId": "L1"}
-            },
-            "person": {
-                "id": item.contact_id, "name": "Rita", "email": "rita@example.com",
-                "phoneNumber": "+551191"
-            },
-            "property": {"id": product, "name": "Garden flat", "externalId": "P-1"},
-            "agent": {"id": world.first_agent, "name": "Ana", "number": "+5511900000001"}
-        })
-    );
+        "person": {
+            "id": item.contact_id, "name": "Rita", "email": "rita@example.com",
+            "phoneNumber": "+551191"
+        },
+        "property": {"id": product, "name": "Garden flat", "externalId": "P-1"},
+        "agent": {"id": world.first_agent, "name": "Ana", "number": "+5511900000001"}
+    });
+    assert_eq!(whole, expect);
     let bare = world.bring(world.lead()).await;
-    let deals = find(
-        world,
-        DealFilter {
-            deal: bare.deal_id,
-            ..Default::default()
-        },
-    )
-    .await;
-    let shown = serde_json::to_value(&deals[0]).unwrap();
-    fields!(shown, {
+    fields!(shown(bare.deal_id).await, {
         "property": {"id": null, "name": null, "externalId": null},
         "deal.props": {"externalIntegrationId": null}, "person.phoneNumber": null,
     });
@@ -123,7 +91,7 @@ pub async fn deals_are_found_by_each_filter_newest_first(world: &World) {
         (&format!("deal={}", DealId::new(START)), &[]),
         ("email=x@example.com", &[]),
     ] {
-        let found = find(world, filter(text)).await;
+        let found = found(world, &filter(text)).await;
         assert_eq!(ids(&found), expect, "{text}");
     }
     let limited = filter("phone=+551191");
@@ -158,12 +126,14 @@ pub async fn an_address_that_two_people_share_finds_the_deals_of_both(world: &Wo
         email: email.map(str::to_owned),
         ..Default::default()
     };
-    let found = ids(&find(world, by(None, Some(shared))).await);
-    assert_eq!(found, [&third[..], &second, &first]);
-    let found = ids(&find(world, by(Some("+551192"), Some(shared))).await);
-    assert_eq!(found, [&second[..]]);
-    let found = ids(&find(world, by(None, Some("own@example.com"))).await);
-    assert_eq!(found, [&third[..]]);
+    for (phone, email, expect) in [
+        (None, shared, &[&third[..], &second, &first][..]),
+        (Some("+551192"), shared, &[&second]),
+        (None, "own@example.com", &[&third]),
+    ] {
+        let found = ids(&found(world, &by(phone, Some(email))).await);
+        assert_eq!(found, expect, "{phone:?} {email}");
+    }
     // Page by page it is the same.
     let mut filter = by(None, Some(shared));
     let mut paged = Vec::new();
@@ -191,11 +161,8 @@ pub async fn the_newest_of_long_deals_are_shown(world: &World) {
         phone_key: Some(phone_key("+551191")),
         ..Default::default()
     };
-    let mut newest: Vec<_> = outcome
-        .items
-        .iter()
-        .map(|item| item.deal_id.unwrap().to_string())
-        .collect();
+    let deals = outcome.items.iter().map(|item| item.deal_id.unwrap());
+    let mut newest: Vec<_> = deals.map(|deal| deal.to_string()).collect();
     newest.sort_by(|one, other| other.cmp(one));
     assert_eq!(ids(&find_long(world, &filter).await), newest[..2]);
     world.advance(1).await;

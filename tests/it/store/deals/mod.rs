@@ -6,13 +6,7 @@ pub mod lookup;
 pub mod noting;
 pub mod patching;
 
-use std::time::Duration;
-
-use leadhost_domain::contact;
-use leadhost_domain::id::{DealId, KeyId, PartnerId};
-use leadhost_domain::row::Entity;
-use leadhost_store::*;
-use uuid::Uuid;
+use leadhost_domain::deal::DealView;
 
 use super::messages::{PHONE, number};
 use super::world::*;
@@ -25,13 +19,9 @@ pub async fn acme(world: &World) -> ByPartner {
 pub async fn by(world: &World, name: &str) -> ByPartner {
     let partners = world.partners(world.workspace).await.expect("a list");
     let partner = partners.iter().find(|partner| partner.name == name);
-    as_partner(world, partner.expect("it is declared").id)
-}
-
-fn as_partner(world: &World, partner: PartnerId) -> ByPartner {
     ByPartner {
         workspace: world.workspace,
-        partner,
+        partner: partner.expect("it is declared").id,
         key: KeyId(Uuid::from_u128(7)),
     }
 }
@@ -40,8 +30,8 @@ fn as_partner(world: &World, partner: PartnerId) -> ByPartner {
 pub async fn grow(world: &World) {
     let mut plan = plan("demo");
     plan.partners.push("Other".to_owned());
-    plan.products
-        .push(leadhost_tests::seed::product("P-2", "Corner shop"));
+    let product = leadhost_tests::seed::product("P-2", "Corner shop");
+    plan.products.push(product);
     let applied = world.apply(&plan, world.now(), false).await;
     applied.expect("the plan holds");
 }
@@ -72,16 +62,31 @@ pub fn wish(by: ByPartner, deal: DealId) -> DealPatch {
     }
 }
 
-pub fn patched(written: &WriteOutcome) -> DealPatched {
-    match written {
-        WriteOutcome::DealPatched(patched) => *patched,
-        other => panic!("no patch: {other:?}"),
+pub fn to_stage(by: ByPartner, deal: DealId, stage: DealStage) -> DealPatch {
+    let stage = Some(stage);
+    DealPatch {
+        stage,
+        ..wish(by, deal)
     }
 }
 
+pub fn to_status(by: ByPartner, deal: DealId, status: DealStatus) -> DealPatch {
+    let status = Some(status);
+    DealPatch {
+        status,
+        ..wish(by, deal)
+    }
+}
+
+pub fn patch_write(patch: DealPatch) -> Write {
+    Write::PatchDeal(Box::new(patch))
+}
+
+pub const CHANGED: DealPatched = DealPatched::Done { changed: true };
+pub const UNCHANGED: DealPatched = DealPatched::Done { changed: false };
+
 pub async fn patch(world: &World, patch: DealPatch) -> DealPatched {
-    let written = world.commit(&[Write::PatchDeal(Box::new(patch))]).await;
-    patched(&written[0])
+    outcome!(world.write(patch_write(patch)).await, DealPatched)
 }
 
 pub async fn past(world: &World, deal: DealId) -> DealPast {
@@ -89,9 +94,19 @@ pub async fn past(world: &World, deal: DealId) -> DealPast {
     past.expect("it reads").expect("the deal is there")
 }
 
-/// Returns a feed's clock. While time stands, it advances by one for each row.
-pub async fn clock(world: &World, entity: Entity) -> i64 {
-    world.page(entity, 0, None, 1).await.clock
+/// The deals that this filter finds.
+pub async fn found(world: &World, filter: &DealFilter) -> Vec<DealView> {
+    let found = world.deals(&world.scope, filter, 100).await;
+    found.expect("it reads").deals
+}
+
+pub fn ids(deals: &[DealView]) -> Vec<String> {
+    deals.iter().map(|deal| deal.deal.id.clone()).collect()
+}
+
+/// The body of a stored answer.
+pub fn body(answer: &StoredAnswer) -> Value {
+    serde_json::from_str(&answer.body).expect("JSON")
 }
 
 pub async fn claim(world: &World, route: &str, fingerprint: &str) -> IdempotencyClaim {

@@ -1,12 +1,5 @@
 //! Partners' notes on deals.
 
-use leadhost_domain::id::{DealId, DealLogId};
-use leadhost_domain::row::Entity;
-use leadhost_store::*;
-use serde_json::json;
-use uuid::Uuid;
-
-use super::super::world::*;
 use super::*;
 
 fn note(world: &World, by: ByPartner, deal: DealId, subject: &str) -> NewDealLog {
@@ -24,91 +17,73 @@ fn note(world: &World, by: ByPartner, deal: DealId, subject: &str) -> NewDealLog
 }
 
 pub fn note_answer(created: &CreatedDealLog) -> StoredAnswer {
+    let shown = json!({
+        "id": created.id, "dealId": created.deal, "createdAt": created.created_at,
+    });
     StoredAnswer {
         status: 201,
         headers: Vec::new(),
-        body: json!({"id": created.id, "dealId": created.deal, "createdAt": created.created_at})
-            .to_string(),
+        body: shown.to_string(),
     }
 }
 
-fn logged(written: &WriteOutcome) -> DealLogged {
-    match written {
-        WriteOutcome::DealLogged(logged) => logged.clone(),
-        other => panic!("no note: {other:?}"),
-    }
+pub fn note_write(new: NewDealLog) -> Write {
+    Write::LogDeal(Box::new(new))
 }
 
 async fn log(world: &World, new: NewDealLog) -> DealLogged {
-    let written = world.commit(&[Write::LogDeal(Box::new(new))]).await;
-    logged(&written[0])
+    outcome!(world.write(note_write(new)).await, DealLogged)
 }
 
 pub async fn a_note_is_kept_whole_and_shown_in_part(world: &World) {
     let (by, id) = (acme(world).await, deal(world).await);
-    let before = clock(world, Entity::Deals).await;
+    let before = world.clock(Entity::Deals).await;
     let new = note(world, by, id, "sold");
     let note_id = new.id;
     let DealLogged::Done(answer) = log(world, new).await else {
         panic!("not kept");
     };
-    let body: serde_json::Value = serde_json::from_str(&answer.body).expect("JSON");
-    assert_eq!(
-        body,
-        json!({"id": note_id, "dealId": id, "createdAt": world.now()})
-    );
-    assert_eq!(clock(world, Entity::Deals).await, before + 1);
-    assert_eq!(
-        world.deal(id).await["props"]["logs"],
-        json!([{
-            "id": note_id, "type": "success", "subject": "sold",
-            "metadata": {"salesPrice": "100.00"}, "createdAt": world.now()
-        }])
-    );
+    let shown = json!({"id": note_id, "dealId": id, "createdAt": world.now()});
+    assert_eq!(body(&answer), shown);
+    assert_eq!(world.clock(Entity::Deals).await, before + 1);
+    let shown = json!([{
+        "id": note_id, "type": "success", "subject": "sold",
+        "metadata": {"salesPrice": "100.00"}, "createdAt": world.now()
+    }]);
+    assert_eq!(world.deal(id).await["props"]["logs"], shown);
     let past = past(world, id).await;
-    assert_eq!(
-        past.logs,
-        [DealLog {
-            id: note_id,
-            created_at: world.now(),
-            partner_id: by.partner,
-            key_id: by.key,
-            kind: "success".to_owned(),
-            subject: "sold".to_owned(),
-            description: Some("all of it".to_owned()),
-            metadata: object(json!({"salesPrice": "100.00"})),
-        }]
-    );
+    let kept = DealLog {
+        id: note_id,
+        created_at: world.now(),
+        partner_id: by.partner,
+        key_id: by.key,
+        kind: "success".to_owned(),
+        subject: "sold".to_owned(),
+        description: Some("all of it".to_owned()),
+        metadata: object(json!({"salesPrice": "100.00"})),
+    };
+    assert_eq!(past.logs, [kept]);
     assert_eq!(past.history.len(), 1);
-    assert_eq!(
-        past.history[0].changes,
-        [FieldChange {
-            field: "log".to_owned(),
-            before: json!(null),
-            after: json!(note_id),
-        }]
-    );
+    let change = FieldChange {
+        field: "log".to_owned(),
+        before: json!(null),
+        after: json!(note_id),
+    };
+    assert_eq!(past.history[0].changes, [change]);
 }
 
 pub async fn the_newest_notes_are_shown_and_all_are_kept(world: &World) {
     let (by, id) = (acme(world).await, deal(world).await);
     // Some in one batch, some alone.
-    let together = ["1", "2"].map(|subject| {
-        let write = note(world, by, id, subject);
-        Write::LogDeal(Box::new(write))
-    });
+    let together = ["1", "2"].map(|subject| note_write(note(world, by, id, subject)));
     world.commit(&together).await;
     for subject in ["3", "4", "5", "6"] {
         world.advance(1).await;
         log(world, note(world, by, id, subject)).await;
     }
-    let logs = world.deal(id).await["props"]["logs"].clone();
-    let shown: Vec<_> = logs
-        .as_array()
-        .expect("a list")
-        .iter()
-        .map(|log| log["subject"].clone())
-        .collect();
+    let row = world.deal(id).await;
+    let shown = row["props"]["logs"].list().iter();
+    let shown: Vec<_> = shown.map(|log| log["subject"].text()).collect();
     assert_eq!(shown, ["6", "5", "4", "3", "2"]);
     let all = past(world, id).await;
     assert_eq!((all.logs.len(), all.history.len()), (6, 6));
@@ -134,22 +109,23 @@ pub async fn only_the_partner_of_a_deal_may_note_on_it(world: &World) {
 
 pub async fn a_repeated_note_gets_the_same_answer_and_is_kept_once(world: &World) {
     let (by, id) = (acme(world).await, deal(world).await);
-    let claims = [
-        claim(world, "log-deal", "a").await,
-        claim(world, "log-deal", "b").await,
-    ];
-    let request = |claim: usize| {
+    let request = async |fingerprint: &str| {
         let mut new = note(world, by, id, "sold");
-        new.idempotency = Some(claims[claim].clone());
-        Write::LogDeal(Box::new(new))
+        new.idempotency = Some(claim(world, "log-deal", fingerprint).await);
+        note_write(new)
     };
-    let written = world.commit(&[request(0), request(0)]).await;
-    let DealLogged::Done(first) = logged(&written[0]) else {
-        panic!("not kept: {written:?}");
+    let logged = async |writes: [Write; 2]| {
+        let written = world.commit(&writes).await.into_iter();
+        let logged = written.map(|written| outcome!(written, DealLogged));
+        logged.collect::<Vec<_>>()
     };
-    assert_eq!(logged(&written[1]), DealLogged::Replayed(first.clone()));
-    let later = world.commit(&[request(0), request(1)]).await;
-    assert_eq!(logged(&later[0]), DealLogged::Replayed(first));
-    assert_eq!(logged(&later[1]), DealLogged::KeyReused);
+    let at_once = logged([request("a").await, request("a").await]).await;
+    let DealLogged::Done(first) = &at_once[0] else {
+        panic!("not kept: {at_once:?}");
+    };
+    let replayed = DealLogged::Replayed(first.clone());
+    assert_eq!(at_once[1], replayed);
+    let later = logged([request("a").await, request("b").await]).await;
+    assert_eq!(later, [replayed, DealLogged::KeyReused]);
     assert_eq!(past(world, id).await.logs.len(), 1);
 }

@@ -1,49 +1,19 @@
 //! Partners change deals while sources keep sending them.
 
-use leadhost_domain::deal::{DealStage, DealStatus};
-use leadhost_domain::delivery::ItemStatus;
-use leadhost_domain::id::{DealId, WorkspaceId};
-use leadhost_domain::lead::Action;
-use leadhost_domain::row::Entity;
-use leadhost_store::*;
-use leadhost_tests::fields;
-use serde_json::{Value, json};
-use uuid::Uuid;
-
-use super::super::messages::{conversation_row, elapse, out};
-use super::super::world::*;
+use super::super::messages::{conversation_row, elapse, elapse_write, out};
 use super::*;
 
-const CHANGED: DealPatched = DealPatched::Done { changed: true };
-const UNCHANGED: DealPatched = DealPatched::Done { changed: false };
-
-fn to_stage(by: ByPartner, deal: DealId, stage: DealStage) -> DealPatch {
-    let stage = Some(stage);
-    DealPatch {
-        stage,
-        ..wish(by, deal)
-    }
-}
-
-fn to_status(by: ByPartner, deal: DealId, status: DealStatus) -> DealPatch {
-    let status = Some(status);
-    DealPatch {
-        status,
-        ..wish(by, deal)
-    }
-}
-
-fn changed(field: &str, before: &Value, after: &Value) -> FieldChange {
+fn changed(field: &str, before: impl Into<Value>, after: impl Into<Value>) -> FieldChange {
     FieldChange {
         field: field.to_owned(),
-        before: before.clone(),
-        after: after.clone(),
+        before: before.into(),
+        after: after.into(),
     }
 }
 
 pub async fn a_change_is_one_stamp_and_one_history_row(world: &World) {
     let (by, id) = (acme(world).await, deal(world).await);
-    let before = clock(world, Entity::Deals).await;
+    let before = world.clock(Entity::Deals).await;
     let all = || DealPatch {
         status: Some(DealStatus::Won),
         product: Some("P-1".to_owned()),
@@ -51,24 +21,21 @@ pub async fn a_change_is_one_stamp_and_one_history_row(world: &World) {
         ..wish(by, id)
     };
     assert_eq!(patch(world, all()).await, CHANGED);
-    assert_eq!(clock(world, Entity::Deals).await, before + 1);
+    assert_eq!(world.clock(Entity::Deals).await, before + 1);
     let row = world.deal(id).await;
     let owners = world.owners(world.workspace).await.expect("a list");
     assert_eq!(owners.len(), 1);
-    assert_eq!(row["status"], "won");
-    assert_eq!(row["stage_code"], "closed_won");
-    assert_eq!(row["owner_id"], json!(owners[0].id));
+    fields!(row, {"status": "won", "stage_code": "closed_won", "owner_id": owners[0].id});
     let filter = DealFilter {
         deal: Some(id),
         ..DealFilter::default()
     };
-    let shown = world.deals(&world.scope, &filter, 1).await;
-    let shown = shown.expect("it reads").deals.remove(0);
+    let shown = found(world, &filter).await.remove(0);
     assert_eq!(shown.deal.owner_email.as_deref(), Some("olga@example.com"));
     assert_eq!(shown.property.external_id.as_deref(), Some("P-1"));
     // A change to the current values changes and stamps nothing.
     assert_eq!(patch(world, all()).await, UNCHANGED);
-    assert_eq!(clock(world, Entity::Deals).await, before + 1);
+    assert_eq!(world.clock(Entity::Deals).await, before + 1);
     let past = past(world, id).await;
     assert!(past.delivery_id.is_some(), "a lead made it");
     assert_eq!(json!(past.created_at), row["created_at"]);
@@ -79,14 +46,10 @@ pub async fn a_change_is_one_stamp_and_one_history_row(world: &World) {
             key_id: by.key,
         },
         changes: vec![
-            changed("status", &json!("open"), &json!("won")),
-            changed(
-                "stage_code",
-                &json!("in_qualification"),
-                &json!("closed_won"),
-            ),
-            changed("product_id", &Value::Null, &row["product_id"]),
-            changed("owner_id", &Value::Null, &row["owner_id"]),
+            changed("status", "open", "won"),
+            changed("stage_code", "in_qualification", "closed_won"),
+            changed("product_id", Value::Null, row["product_id"].clone()),
+            changed("owner_id", Value::Null, row["owner_id"].clone()),
         ],
     };
     assert_eq!(past.history, [change]);
@@ -102,8 +65,7 @@ pub async fn another_partners_deal_is_as_unknown_as_a_missing_one(world: &World)
     let (own, id) = (acme(world).await, deal(world).await);
     let before = world.deal(id).await;
     let other = by(world, "Other").await;
-    let foreign = world.apply(&plan("foreign"), START, false).await;
-    let foreign = foreign.expect("the plan holds").workspace_id;
+    let foreign = world.elsewhere("foreign").await.workspace_id;
     let elsewhere = |workspace: WorkspaceId| ByPartner { workspace, ..own };
     let unknown = DealId(Uuid::from_u128(9));
     for (by, deal) in [(other, id), (elsewhere(foreign), id), (own, unknown)] {
@@ -114,10 +76,10 @@ pub async fn another_partners_deal_is_as_unknown_as_a_missing_one(world: &World)
         };
         assert_eq!(patch(world, wish).await, DealPatched::NoDeal);
     }
-    let past = world.deal_past(foreign, id, 10).await;
-    assert_eq!(past.expect("it reads"), None);
-    let past = world.deal_past(world.workspace, unknown, 10).await;
-    assert_eq!(past.expect("it reads"), None);
+    for (workspace, deal) in [(foreign, id), (world.workspace, unknown)] {
+        let past = world.deal_past(workspace, deal, 10).await;
+        assert_eq!(past.expect("it reads"), None);
+    }
     assert_eq!(world.deal(id).await, before);
 }
 
@@ -125,35 +87,32 @@ pub async fn a_deal_that_ends_ends_its_conversation(world: &World) {
     let (by, id) = (acme(world).await, deal(world).await);
     let talk = out(world, "w1").await.conversation;
     assert_eq!(conversation_row(world, talk).await["deal_id"], json!(id));
-    let before = clock(world, Entity::Conversations).await;
+    let before = world.clock(Entity::Conversations).await;
     let visit = to_stage(by, id, DealStage::VisitScheduled);
-    assert_eq!(patch(world, visit).await, CHANGED);
     let won = to_status(by, id, DealStatus::Won);
-    assert_eq!(patch(world, won).await, CHANGED);
+    for change in [visit, won] {
+        assert_eq!(patch(world, change).await, CHANGED);
+    }
     let row = conversation_row(world, talk).await;
     fields!(row, {"status": "closed", "closed_at": world.now(), "appointment_at": world.now()});
-    let after = clock(world, Entity::Conversations).await;
-    assert_eq!(after, before + 2);
+    assert_eq!(world.clock(Entity::Conversations).await, before + 2);
     let next = out(world, "w2").await.conversation;
     assert_ne!(next, talk);
-    let row = conversation_row(world, next).await;
-    assert_eq!(row["deal_id"], json!(null));
+    fields!(conversation_row(world, next).await, {"deal_id": null});
 }
 
 pub async fn changes_that_partners_make_together_are_all_in_the_history(world: &World) {
     let (by, id) = (acme(world).await, deal(world).await);
-    let before = clock(world, Entity::Deals).await;
+    let before = world.clock(Entity::Deals).await;
     let commit = async |stage: DealStage| {
-        let write = Write::PatchDeal(Box::new(to_stage(by, id, stage)));
-        let written = world.store.commit(&[write]).await.expect("it commits");
-        assert_eq!(patched(&written[0]), CHANGED);
+        assert_eq!(patch(world, to_stage(by, id, stage)).await, CHANGED);
     };
     tokio::join!(
         commit(DealStage::InService),
         commit(DealStage::Negotiating),
         commit(DealStage::WaitingService),
     );
-    assert_eq!(clock(world, Entity::Deals).await, before + 3);
+    assert_eq!(world.clock(Entity::Deals).await, before + 3);
     let history = past(world, id).await.history;
     assert_eq!(history.len(), 3);
     // Each began where the previous one ended.
@@ -169,22 +128,18 @@ pub async fn changes_that_partners_make_together_are_all_in_the_history(world: &
 pub async fn a_timeout_and_partner_changes_in_one_batch_make_one_ticket(world: &World) {
     let (by, id) = (acme(world).await, deal(world).await);
     let talk = out(world, "w1").await.conversation;
-    world.advance(86_400).await;
-    let before = clock(world, Entity::Conversations).await;
-    let passes = Write::Elapse(Elapse {
-        workspace: world.workspace,
-        conversation: talk,
-    });
-    let given = Write::PatchDeal(Box::new(to_stage(by, id, DealStage::Transferred)));
-    let ended = Write::PatchDeal(Box::new(to_status(by, id, DealStatus::Closed)));
+    world.advance(DAY).await;
+    let before = world.clock(Entity::Conversations).await;
+    let passes = elapse_write(world, talk);
+    let given = patch_write(to_stage(by, id, DealStage::Transferred));
+    let ended = patch_write(to_status(by, id, DealStatus::Closed));
     let written = world.commit(&[passes.clone(), given, ended, passes]).await;
     assert!(matches!(written[0], WriteOutcome::Elapsed(true)));
     assert!(matches!(written[3], WriteOutcome::Elapsed(false)));
+    let now = world.now();
     let row = conversation_row(world, talk).await;
-    assert_eq!(row["no_response_at"], json!(world.now()));
-    assert_eq!(row["transferred_at"], json!(world.now()));
-    assert_eq!(row["closed_at"], json!(world.now()));
-    let moved = clock(world, Entity::Conversations).await;
+    fields!(row, {"no_response_at": now, "transferred_at": now, "closed_at": now});
+    let moved = world.clock(Entity::Conversations).await;
     assert!(moved > before, "{moved}");
     let filter = TicketFilter {
         limit: 10,
@@ -198,9 +153,8 @@ pub async fn a_timeout_and_partner_changes_in_one_batch_make_one_ticket(world: &
 pub async fn a_source_overwrites_no_change_of_a_partner(world: &World) {
     grow(world).await;
     let by = acme(world).await;
-    let mut new = lead_of(world, "L1", PHONE);
+    let mut new = titled(lead_of(world, "L1", PHONE), "First");
     new.products = vec!["P-1".to_owned()];
-    new.title = Some("First".to_owned());
     let id = world.bring(new.clone()).await.deal_id.expect("a deal");
     let linked = DealPatch {
         product: Some("P-2".to_owned()),
@@ -208,13 +162,10 @@ pub async fn a_source_overwrites_no_change_of_a_partner(world: &World) {
     };
     assert_eq!(patch(world, linked).await, CHANGED);
     let before = world.deal(id).await;
-    new.action = Action::Update;
-    new.title = Some("Second".to_owned());
+    let new = updating(titled(new, "Second"));
     let updated = world.bring(new.clone()).await;
-    assert_eq!(
-        (updated.status, updated.deal_id),
-        (ItemStatus::Updated, Some(id))
-    );
+    assert_eq!(updated.status, ItemStatus::Updated);
+    assert_eq!(updated.deal_id, Some(id));
     let after = world.deal(id).await;
     assert_eq!(after["title"], "Second");
     for field in ["status", "stage_code", "product_id"] {
@@ -222,7 +173,7 @@ pub async fn a_source_overwrites_no_change_of_a_partner(world: &World) {
     }
     let history = past(world, id).await.history;
     assert!(matches!(history[0].by, ChangedBy::Source { .. }));
-    let title = changed("title", &json!("First"), &json!("Second"));
+    let title = changed("title", "First", "Second");
     assert_eq!(history[0].changes, [title]);
     // A repeated update changes nothing, and is not in the history.
     let again = world.bring(new).await;
@@ -232,9 +183,8 @@ pub async fn a_source_overwrites_no_change_of_a_partner(world: &World) {
 }
 
 pub async fn the_history_of_a_deal_tells_a_replay_from_a_new_delivery(world: &World) {
-    let mut new = world.known_as("L1");
-    new.title = Some("First".to_owned());
-    let first = world.deliver(vec![lead(new.clone())]).await;
+    let new = |title| titled(world.known_as("L1"), title);
+    let first = world.deliver(vec![lead(new("First"))]).await;
     let id = first.items[0].deal_id.expect("a deal");
     let is_replay = async || {
         let history = past(world, id).await.history;
@@ -243,14 +193,9 @@ pub async fn the_history_of_a_deal_tells_a_replay_from_a_new_delivery(world: &Wo
         };
         replayed
     };
-    new.title = Some("Second".to_owned());
-    let apply = Mode::Replay { apply: true };
-    world
-        .replay(first.delivery, apply, vec![lead(new.clone())])
-        .await;
+    let items = vec![lead(new("Second"))];
+    world.replay(first.delivery, APPLY, items).await;
     assert!(is_replay().await);
-    new.title = Some("Third".to_owned());
-    new.action = Action::Update;
-    world.bring(new).await;
+    world.bring(updating(new("Third"))).await;
     assert!(!is_replay().await);
 }

@@ -11,18 +11,10 @@ pub mod sending;
 pub mod statuses;
 pub mod timeouts;
 
-use std::time::Duration;
-
-use leadhost_domain::channel::{Category, ChannelError};
-use leadhost_domain::contact;
-use leadhost_domain::id::{ContactId, ConversationId, MessageId, PartnerId};
-use leadhost_domain::message::{MessageProgress, MessageState, TemplateName};
+use leadhost_domain::channel::ChannelError;
+use leadhost_domain::message::TemplateName;
 use leadhost_domain::phone::{self, Phone};
-use leadhost_domain::row::Entity;
-use leadhost_domain::time::Micros;
 use leadhost_domain::workspace::AgentKind;
-use leadhost_store::*;
-use serde_json::{Value, json};
 
 use super::world::*;
 
@@ -98,7 +90,10 @@ pub fn urgent(world: &World, to: &str) -> Notification {
     }
 }
 
-#[derive(Clone, Debug)]
+pub fn notify_write(new: Notification) -> Write {
+    Write::Notify(Box::new(new))
+}
+
 pub struct Stored {
     pub conversation: ConversationId,
     pub contact: ContactId,
@@ -107,15 +102,8 @@ pub struct Stored {
     pub state: MessageState,
 }
 
-pub fn notified(written: WriteOutcome) -> Notified {
-    match written {
-        WriteOutcome::Notified(notified) => notified,
-        other => panic!("no notification: {other:?}"),
-    }
-}
-
-pub fn stored(notified: Notified) -> Stored {
-    match notified {
+pub fn stored(written: WriteOutcome) -> Stored {
+    match outcome!(written, Notified) {
         Notified::Stored {
             conversation,
             contact,
@@ -134,12 +122,21 @@ pub fn stored(notified: Notified) -> Stored {
 }
 
 pub async fn notify(world: &World, new: Notification) -> Notified {
-    let write = Write::Notify(Box::new(new));
-    notified(world.commit(&[write]).await.remove(0))
+    outcome!(world.write(notify_write(new)).await, Notified)
 }
 
 pub async fn store(world: &World, new: Notification) -> Stored {
-    stored(notify(world, new).await)
+    stored(world.write(notify_write(new)).await)
+}
+
+/// Stores a message to this number that its caller sends at once.
+pub async fn send(world: &World, to: &str) -> Stored {
+    store(world, urgent(world, to)).await
+}
+
+/// Stores a message to this number that the worker sends.
+pub async fn post(world: &World, to: &str) -> Stored {
+    store(world, notification(world, to)).await
 }
 
 /// Claims the send that must be the only one due.
@@ -171,40 +168,74 @@ pub async fn settle_send(
     lease: i64,
     outcome: SendOutcome,
 ) -> WriteOutcome {
-    let write = sent(line(world), message, lease, outcome);
-    world.commit(&[write]).await.remove(0)
+    settle_with(world, message, lease, outcome, |_| ()).await
 }
 
-pub async fn begin(world: &World, held: &HeldSend) -> WriteOutcome {
-    let write = Write::Begin(SendStart {
-        workspace: world.workspace,
-        message: held.message,
-        lease: held.lease,
-    });
-    world.commit(&[write]).await.remove(0)
+/// The same with a change to the settlement.
+pub async fn settle_with(
+    world: &World,
+    message: MessageId,
+    lease: i64,
+    outcome: SendOutcome,
+    change: impl FnOnce(&mut SendSettlement),
+) -> WriteOutcome {
+    let mut write = sent(line(world), message, lease, outcome);
+    if let Write::Sent(settlement) = &mut write {
+        change(settlement);
+    }
+    world.write(write).await
 }
 
-pub fn state_of(written: &WriteOutcome) -> MessageState {
-    match written {
-        WriteOutcome::Message(outcome) => outcome.state,
-        other => panic!("no message: {other:?}"),
+/// A hold of the line's messages, to all or to this contact.
+pub fn hold(world: &World, contact: Option<ContactId>, until: Micros) -> SendHold {
+    let connection = world.site.clone();
+    SendHold {
+        connection,
+        contact,
+        until,
     }
 }
 
-pub fn accepted(world: &World, external_id: &str) -> SendOutcome {
+pub fn begin_write(world: &World, held: &HeldSend) -> Write {
+    Write::Begin(SendStart {
+        workspace: world.workspace,
+        message: held.message,
+        lease: held.lease,
+    })
+}
+
+pub async fn begin(world: &World, held: &HeldSend) -> WriteOutcome {
+    world.write(begin_write(world, held)).await
+}
+
+pub fn state_of(written: &WriteOutcome) -> MessageState {
+    outcome!(written, Message).state
+}
+
+/// Accepted under these ids at this time; with the channel's name of the recipient.
+pub fn accepted_at(ids: &[&str], recipient: Option<&str>, time: Micros) -> SendOutcome {
     SendOutcome::Accepted {
-        external_ids: vec![external_id.to_owned()],
-        recipient_id: Some("5511987654321".to_owned()),
-        progress: at(MessageState::Accepted, world.now()),
+        external_ids: ids.iter().map(|&id| id.to_owned()).collect(),
+        recipient_id: recipient.map(str::to_owned),
+        progress: at(MessageState::Accepted, time),
         word: None,
     }
 }
 
-/// Stores a message that was sent at once and accepted under this id.
-pub async fn out(world: &World, external_id: &str) -> Stored {
-    let new = store(world, urgent(world, PHONE)).await;
+pub fn accepted(world: &World, external_id: &str) -> SendOutcome {
+    accepted_at(&[external_id], Some(&PHONE[1..]), world.now())
+}
+
+/// Accepts a message that its caller sends.
+pub async fn accept_send(world: &World, new: &Stored, external_id: &str) {
     let written = settle_send(world, new.message, 0, accepted(world, external_id)).await;
     assert_eq!(state_of(&written), MessageState::Accepted);
+}
+
+/// Stores a message that was sent at once and accepted under this id.
+pub async fn out(world: &World, external_id: &str) -> Stored {
+    let new = send(world, PHONE).await;
+    accept_send(world, &new, external_id).await;
     new
 }
 
@@ -261,21 +292,37 @@ pub fn status_of(
         external_id: external_id.to_owned(),
         message,
         word: "word".to_owned(),
-        recipient_id: Some("5511987654321".to_owned()),
+        recipient_id: Some(PHONE[1..].to_owned()),
         at: at.into_iter().flatten().min().unwrap_or(world.now()),
         progress,
     };
     event(line(world), status)
 }
 
+/// The channel reports this state of the message, now.
+pub async fn said(world: &World, external_id: &str, state: MessageState) -> ItemOutcome {
+    world
+        .item(status(world, external_id, at(state, world.now())))
+        .await
+}
+
+pub fn failed(world: &World, code: &str, category: Category) -> MessageProgress {
+    MessageProgress::failed(world.now(), error(code, category))
+}
+
 pub fn inbound(world: &World, external_id: &str) -> NewInboundMessage {
-    let keys = contact::channel_keys("whatsapp", "5511987654321");
+    inbound_from(world, external_id, PHONE)
+}
+
+/// A message from the person with this number.
+pub fn inbound_from(world: &World, external_id: &str, phone: &str) -> NewInboundMessage {
+    let sender_id = phone.trim_start_matches('+').to_owned();
     NewInboundMessage {
         external_id: external_id.to_owned(),
-        sender_id: "5511987654321".to_owned(),
         name: Some("Rita".to_owned()),
-        phone: Some(number(PHONE)),
-        contact_keys: keys,
+        phone: Some(number(phone)),
+        contact_keys: contact::channel_keys("whatsapp", &sender_id),
+        sender_id,
         kind: "text",
         channel_type: None,
         content: Some("yes, please".to_owned()),
@@ -285,34 +332,46 @@ pub fn inbound(world: &World, external_id: &str) -> NewInboundMessage {
     }
 }
 
-pub async fn receive(world: &World, new: NewInboundMessage) -> ItemOutcome {
-    let event = event(line(world), Event::Inbound(Box::new(new)));
-    world.item(event).await
+pub fn inbound_event(world: &World, new: NewInboundMessage) -> ItemResult {
+    event(line(world), Event::Inbound(Box::new(new)))
 }
 
-pub async fn row(world: &World, entity: Entity, id: impl ToString) -> Value {
-    let id = id.to_string();
-    let rows = world.all(entity).await;
-    let row = rows.into_iter().find(|row| row["id"] == json!(id));
-    row.unwrap_or_else(|| panic!("{id} is not among {}", entity.as_str()))
+pub async fn receive(world: &World, new: NewInboundMessage) -> ItemOutcome {
+    world.item(inbound_event(world, new)).await
+}
+
+/// The person with this number opts out, or in again.
+pub fn consent(world: &World, phone: &str, opt_out: bool, at: Micros) -> ItemResult {
+    let wish = Event::Consent {
+        contact_keys: notification(world, phone).contact_keys,
+        opt_out,
+        at,
+    };
+    event(line(world), wish)
 }
 
 pub async fn message_row(world: &World, id: MessageId) -> Value {
-    row(world, Entity::Messages, id).await
+    world.row(Entity::Messages, id).await
+}
+
+pub async fn metadata(world: &World, id: MessageId) -> Value {
+    message_row(world, id).await["metadata"].clone()
 }
 
 pub async fn conversation_row(world: &World, id: ConversationId) -> Value {
-    row(world, Entity::Conversations, id).await
+    world.row(Entity::Conversations, id).await
+}
+
+/// Removes fields from a row.
+pub fn without(mut row: Value, fields: &[&str]) -> Value {
+    let object = row.as_object_mut().expect("an object");
+    object.retain(|name, _| !fields.contains(&name.as_str()));
+    row
 }
 
 /// Removes the stamp and the time of change from a row.
-pub fn without_stamp(mut row: Value) -> Value {
-    for key in ["cursor_at", "updated_at"] {
-        if let Some(fields) = row.as_object_mut() {
-            fields.remove(key);
-        }
-    }
-    row
+pub fn without_stamp(row: Value) -> Value {
+    without(row, &["cursor_at", "updated_at"])
 }
 
 pub async fn errors(world: &World) -> Vec<Value> {
@@ -320,22 +379,21 @@ pub async fn errors(world: &World) -> Vec<Value> {
 }
 
 pub async fn errors_with(world: &World, filter: MessageErrorFilter) -> Vec<Value> {
-    let page = world
-        .message_errors(&world.scope, &filter, 0, None, 1_000)
-        .await
-        .expect("it reports");
-    json_of(&page)
+    let page = world.message_errors(&world.scope, &filter, 0, None, 1_000);
+    json_of(&page.await.expect("it reports"))
+}
+
+pub fn elapse_write(world: &World, conversation: ConversationId) -> Write {
+    let workspace = world.workspace;
+    Write::Elapse(Elapse {
+        workspace,
+        conversation,
+    })
 }
 
 pub async fn elapse(world: &World, conversation: ConversationId) -> bool {
-    let write = Write::Elapse(Elapse {
-        workspace: world.workspace,
-        conversation,
-    });
-    match world.commit(&[write]).await.remove(0) {
-        WriteOutcome::Elapsed(changed) => changed,
-        other => panic!("no time passed: {other:?}"),
-    }
+    let written = world.write(elapse_write(world, conversation)).await;
+    outcome!(written, Elapsed)
 }
 
 pub async fn due(world: &World) -> Vec<ConversationId> {

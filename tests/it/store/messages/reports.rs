@@ -1,9 +1,7 @@
 //! Messages and failures for readers.
 
-use leadhost_domain::message::{Actor, MessageState};
-use leadhost_store::*;
+use leadhost_domain::message::Actor;
 
-use super::super::world::*;
 use super::*;
 
 pub async fn failures_are_found_by_each_filter_in_the_order_of_their_stamps(world: &World) {
@@ -15,19 +13,17 @@ pub async fn failures_are_found_by_each_filter_in_the_order_of_their_stamps(worl
             2 => other_line(world),
             _ => line(world),
         };
-        let keys = [leadhost_domain::contact::phone_key(&to)];
         let new = Notification {
             channel: channel.clone(),
-            contact_keys: keys.to_vec(),
+            contact_keys: vec![contact::phone_key(&to)],
             deal: lead.deal_id,
             ..urgent(world, &to)
         };
         let new = store(world, new).await;
-        let failed = MessageProgress::failed(world.now(), error(code, Category::Recipient));
         let reported = Event::Status {
             external_id: format!("w{number}"),
             message: Some(new.message),
-            progress: failed,
+            progress: failed(world, code, Category::Recipient),
             word: "failed".to_owned(),
             recipient_id: None,
             at: world.now(),
@@ -44,7 +40,6 @@ pub async fn failures_are_found_by_each_filter_in_the_order_of_their_stamps(worl
         let expect: Vec<_> = expect.iter().map(|at| all[*at].clone()).collect();
         assert_eq!(found, expect, "{filter:?}");
     };
-    let none = MessageErrorFilter::default;
     let conversation = Some(sent[0].0.conversation);
     let agent = Some(world.second_agent);
     let code = || Some("131026".to_owned());
@@ -60,10 +55,9 @@ pub async fn failures_are_found_by_each_filter_in_the_order_of_their_stamps(worl
     check(&all_at_once, &[]).await;
     // Page by page, up to the bound of the first page.
     let page = async |after, upper, limit| {
-        let page = world
-            .message_errors(&world.scope, &none(), after, upper, limit)
-            .await;
-        page.expect("it reports")
+        let none = MessageErrorFilter::default();
+        let page = world.message_errors(&world.scope, &none, after, upper, limit);
+        page.await.expect("it reports")
     };
     let first = page(0, None, 2).await;
     assert_eq!((first.rows.len(), first.more), (2, true));
@@ -102,10 +96,8 @@ pub async fn operators_see_messages_newest_first_by_each_filter(world: &World) {
     assert_eq!(oldest.contact_id, answered.contact);
     assert_eq!(oldest.contact_name.as_deref(), Some("Rita"));
     assert_eq!(oldest.phone_number.as_deref(), Some(PHONE));
-    assert_eq!(
-        (oldest.kind.as_str(), oldest.created_at),
-        ("template", START)
-    );
+    assert_eq!(oldest.kind.as_str(), "template");
+    assert_eq!(oldest.created_at, START);
     assert_eq!(oldest.metadata.status, "accepted");
     assert_eq!(oldest.next_attempt_at, None);
     let check = async |change: &dyn Fn(&mut OutboxFilter), expect: &[usize]| {
@@ -136,6 +128,6 @@ pub async fn operators_see_messages_newest_first_by_each_filter(world: &World) {
         check(&|one| one.state = Some(state), expect).await;
     }
     check(&|one| one.workspace = Some(workspace), &[0, 1, 2]).await;
-    let nowhere = leadhost_domain::id::WorkspaceId::new(world.now());
+    let nowhere = WorkspaceId::new(world.now());
     check(&|one| one.workspace = Some(nowhere), &[]).await;
 }

@@ -1,17 +1,8 @@
 //! A send: its holder, its outcome, and unknown outcomes.
 
-use std::time::Duration;
-
-use leadhost_domain::connection::ConnectionPause;
-use leadhost_domain::delivery::ItemStatus;
-use leadhost_domain::message::MessageState;
-use leadhost_domain::row::Entity;
-use leadhost_store::*;
-use leadhost_tests::fields;
-use serde_json::{Value, json};
-
-use super::super::world::*;
 use super::*;
+
+const OTHER: &str = "+5511987650001";
 
 fn unknown() -> SendOutcome {
     SendOutcome::Unknown {
@@ -26,19 +17,31 @@ fn later(world: &World, seconds: i64) -> SendOutcome {
     }
 }
 
-async fn resolve(world: &World, message: MessageId, verdict: MessageVerdict) -> WriteOutcome {
-    let write = Write::Resolve(Resolution {
-        workspace: world.workspace,
+fn resolution(world: &World, message: MessageId, verdict: MessageVerdict) -> Write {
+    let workspace = world.workspace;
+    Write::Resolve(Resolution {
+        workspace,
         message,
         verdict,
-    });
-    world.commit(&[write]).await.remove(0)
+    })
+}
+
+async fn resolve(world: &World, message: MessageId, verdict: MessageVerdict) -> MessageState {
+    state_of(&world.write(resolution(world, message, verdict)).await)
+}
+
+/// Sends a message whose outcome is unknown.
+async fn unclear(world: &World, to: &str) -> Stored {
+    let new = send(world, to).await;
+    let written = settle_send(world, new.message, 0, unknown()).await;
+    assert_eq!(state_of(&written), MessageState::Unknown);
+    new
 }
 
 pub async fn due_sends_are_claimed_oldest_first_and_by_the_limit(world: &World) {
     let mut messages = Vec::new();
-    for to in ["+5511987650001", "+5511987650002", "+5511987650003"] {
-        messages.push(store(world, notification(world, to)).await.message);
+    for to in [OTHER, "+5511987650002", "+5511987650003"] {
+        messages.push(post(world, to).await.message);
         world.advance(1).await;
     }
     let of = |jobs: Vec<Job>| -> Vec<MessageId> {
@@ -56,56 +59,47 @@ pub async fn due_sends_are_claimed_oldest_first_and_by_the_limit(world: &World) 
 }
 
 pub async fn only_the_holder_of_a_send_may_begin_and_settle_it(world: &World) {
-    let new = store(world, notification(world, PHONE)).await;
-    let stale =
-        |written: WriteOutcome| assert!(matches!(written, WriteOutcome::Stale), "{written:?}");
-    stale(settle_send(world, new.message, 0, unknown()).await);
+    let new = post(world, PHONE).await.message;
+    let settled = |lease: i64| sent(line(world), new, lease, later(world, 1));
+    let unclear = sent(line(world), new, 0, unknown());
+    world.assert_stale(unclear).await;
     let lost = claim_send(world).await;
     world.advance(60).await;
-    stale(begin(world, &lost).await);
+    world.assert_stale(begin_write(world, &lost)).await;
     let held = claim_send(world).await;
-    stale(begin(world, &lost).await);
-    stale(settle_send(world, new.message, lost.lease.0, later(world, 1)).await);
+    world.assert_stale(begin_write(world, &lost)).await;
+    world.assert_stale(settled(lost.lease.0)).await;
     assert_eq!(state_of(&begin(world, &held).await), MessageState::Sending);
-    stale(begin(world, &held).await);
-    let row = message_row(world, new.message).await;
-    assert_eq!(row["metadata"]["status"], "sending");
-    let settled = settle_send(world, new.message, held.lease.0, later(world, 1)).await;
-    assert_eq!(state_of(&settled), MessageState::Waiting);
-    stale(settle_send(world, new.message, held.lease.0, later(world, 1)).await);
-    let absent = SendStart {
+    world.assert_stale(begin_write(world, &held)).await;
+    fields!(metadata(world, new).await, {"status": "sending"});
+    let written = world.write(settled(held.lease.0)).await;
+    assert_eq!(state_of(&written), MessageState::Waiting);
+    world.assert_stale(settled(held.lease.0)).await;
+    let absent = Write::Begin(SendStart {
         workspace: world.workspace,
         message: MessageId::new(world.now()),
         lease: Lease(0),
-    };
-    stale(world.commit(&[Write::Begin(absent)]).await.remove(0));
+    });
+    world.assert_stale(absent).await;
 }
 
 pub async fn an_accepted_message_begins_its_conversation(world: &World) {
-    let new = store(world, urgent(world, PHONE)).await;
+    let new = send(world, PHONE).await;
     world.advance(2).await;
-    let accepted_at = world.now();
+    let time = world.now();
     world.advance(1).await;
-    let outcome = SendOutcome::Accepted {
-        external_ids: vec!["w1".to_owned(), "g1".to_owned()],
-        recipient_id: Some("5511987654321".to_owned()),
-        progress: at(MessageState::Accepted, accepted_at),
-        word: None,
-    };
+    let outcome = accepted_at(&["w1", "g1"], Some(&PHONE[1..]), time);
     let written = settle_send(world, new.message, 0, outcome).await;
     assert_eq!(state_of(&written), MessageState::Accepted);
-    let metadata = &message_row(world, new.message).await["metadata"];
     let expect = json!({
-        "status": "accepted", "acceptedAt": accepted_at, "externalIds": ["g1", "w1"],
+        "status": "accepted", "acceptedAt": time, "externalIds": ["g1", "w1"],
         "recipientId": "5511987654321",
         "template": {"name": "welcome", "language": "pt_BR"},
     });
-    assert_eq!(*metadata, expect);
+    assert_eq!(metadata(world, new.message).await, expect);
     let conversation = conversation_row(world, new.conversation).await;
-    assert_eq!(conversation["status"], "open");
-    assert_eq!(conversation["first_message_at"], json!(accepted_at));
-    assert_eq!(conversation["last_message_at"], json!(accepted_at));
-    world.advance(86_400 - 2).await;
+    fields!(conversation, {"status": "open", "first_message_at": time, "last_message_at": time});
+    world.advance(DAY - 2).await;
     assert_eq!(due(world).await, []);
     world.advance(1).await;
     assert_eq!(due(world).await, [new.conversation]);
@@ -113,184 +107,153 @@ pub async fn an_accepted_message_begins_its_conversation(world: &World) {
 }
 
 pub async fn a_contact_is_also_found_by_the_channels_name_for_it(world: &World) {
+    let accepts = async |new: &Stored, id: &str, name: &str| {
+        let outcome = accepted_at(&[id], Some(name), world.now());
+        settle_send(world, new.message, 0, outcome).await;
+    };
     // A landline of another contact, and a mobile number that got a ninth digit.
     let line_of_another = "+551134567890";
     let another = world.bring(with_phone(world.lead(), line_of_another)).await;
-    let new = store(world, urgent(world, "+5511934567890")).await;
+    let new = send(world, "+5511934567890").await;
     assert_ne!(Some(new.contact), another.contact_id);
-    let outcome = SendOutcome::Accepted {
-        external_ids: vec!["w1".to_owned()],
-        recipient_id: Some("551134567890".to_owned()),
-        progress: at(MessageState::Accepted, world.now()),
-        word: None,
-    };
-    settle_send(world, new.message, 0, outcome).await;
+    accepts(&new, "w1", &line_of_another[1..]).await;
     // A message from the channel's id is from this contact; a notification to the landline
     // is not to this contact.
-    let mut answer = inbound(world, "w2");
-    answer.sender_id = "551134567890".to_owned();
-    answer.phone = Some(number(line_of_another));
-    answer.contact_keys = leadhost_domain::contact::channel_keys("whatsapp", "551134567890");
-    let item = receive(world, answer).await;
+    let item = receive(world, inbound_from(world, "w2", line_of_another)).await;
     assert_eq!(item.contact_id, Some(new.contact));
-    let called = store(world, notification(world, line_of_another)).await;
+    let called = post(world, line_of_another).await;
     assert_eq!(Some(called.contact), another.contact_id);
     // A number without a contact becomes another key of this contact.
-    let new = store(world, urgent(world, "+5511935550001")).await;
-    let outcome = SendOutcome::Accepted {
-        external_ids: vec!["w3".to_owned()],
-        recipient_id: Some("551135550001".to_owned()),
-        progress: at(MessageState::Accepted, world.now()),
-        word: None,
-    };
-    settle_send(world, new.message, 0, outcome).await;
-    let same = store(world, notification(world, "+551135550001")).await;
+    let new = send(world, "+5511935550001").await;
+    accepts(&new, "w3", "551135550001").await;
+    let same = post(world, "+551135550001").await;
     assert_eq!(same.contact, new.contact);
 }
 
 pub async fn the_providers_own_word_is_kept_next_to_the_state(world: &World) {
-    let new = store(world, urgent(world, PHONE)).await;
-    let outcome = SendOutcome::Accepted {
-        external_ids: vec!["w1".to_owned()],
-        recipient_id: None,
-        progress: at(MessageState::Accepted, world.now()),
-        word: Some("held".to_owned()),
-    };
-    settle_send(world, new.message, 0, outcome).await;
-    let metadata = message_row(world, new.message).await["metadata"].clone();
-    fields!(metadata, {"status": "accepted", "channelStatus": "held"});
-    world
-        .item(status(world, "w1", at(MessageState::Read, world.now())))
-        .await;
-    let metadata = message_row(world, new.message).await["metadata"].clone();
-    fields!(metadata, {"status": "read", "channelStatus": "held"});
+    let new = send(world, PHONE).await.message;
+    let mut outcome = accepted(world, "w1");
+    if let SendOutcome::Accepted { word, .. } = &mut outcome {
+        *word = Some("held".to_owned());
+    }
+    settle_send(world, new, 0, outcome).await;
+    fields!(metadata(world, new).await, {"status": "accepted", "channelStatus": "held"});
+    said(world, "w1", MessageState::Read).await;
+    fields!(metadata(world, new).await, {"status": "read", "channelStatus": "held"});
     // The channel's word is not stored if it equals the state.
-    let plain = out(world, "w2").await;
-    let metadata = message_row(world, plain.message).await["metadata"].clone();
-    assert_eq!(metadata["channelStatus"], json!(null));
+    let plain = out(world, "w2").await.message;
+    fields!(metadata(world, plain).await, {"channelStatus": null});
+}
+
+/// The report's row of a message to [`PHONE`] that failed now.
+fn failure(world: &World, of: &Stored, deal: Option<DealId>, said: [&str; 3]) -> Value {
+    let [code, title, description] = said;
+    json!({
+        "workspace_id": world.workspace, "recipient_id": "+551187654321", "deal_id": deal,
+        "conversation_id": of.conversation, "agent_id": world.first_agent,
+        "message_id": of.message, "external_id": null, "error_code": code,
+        "error_title": title, "error_description": description, "error_details": null,
+        "template_name": "welcome", "channel": "whatsapp", "occurred_at": world.now(),
+    })
+}
+
+fn bare(row: &Value) -> Value {
+    without(row.clone(), &["id", "cursor_at", "updated_at"])
 }
 
 pub async fn a_refused_message_failed_and_is_in_the_report(world: &World) {
     let item = world.bring(with_phone(world.lead(), "+551187654321")).await;
-    let new = store(world, urgent(world, PHONE)).await;
+    let new = send(world, PHONE).await;
     let refused = SendOutcome::Refused(error("131026", Category::Recipient));
     let written = settle_send(world, new.message, 0, refused).await;
     assert_eq!(state_of(&written), MessageState::Failed);
-    let metadata = message_row(world, new.message).await["metadata"].clone();
-    assert_eq!(metadata["failedAt"], json!(world.now()));
-    assert_eq!(metadata["errors"][0]["code"], "131026");
-    assert_eq!(metadata["errors"][0]["category"], "recipient");
-    let rows = errors(world).await;
-    let expect = json!([{
-        "id": rows[0]["id"], "workspace_id": world.workspace,
-        "recipient_id": "+551187654321", "deal_id": item.deal_id,
-        "conversation_id": new.conversation, "agent_id": world.first_agent,
-        "message_id": new.message, "external_id": null, "error_code": "131026",
-        "error_title": "title of 131026", "error_description": "description of 131026",
-        "error_details": null, "template_name": "welcome", "channel": "whatsapp",
-        "occurred_at": world.now(),
-    }]);
-    let rows: Vec<_> = rows.into_iter().map(without_stamp).collect();
-    assert_eq!(json!(rows), expect);
+    fields!(metadata(world, new.message).await, {
+        "failedAt": world.now(), "errors.0.code": "131026", "errors.0.category": "recipient",
+    });
+    let [row] = errors(world).await.try_into().expect("one row");
+    assert!(row["id"].is_string());
+    let said = ["131026", "title of 131026", "description of 131026"];
+    assert_eq!(bare(&row), failure(world, &new, item.deal_id, said));
     // Nothing was sent: the conversation has not begun, and an incoming message answers
     // nothing.
-    let conversation = conversation_row(world, new.conversation).await;
-    assert_eq!(conversation["status"], "pending");
+    let conversation = async || conversation_row(world, new.conversation).await;
+    fields!(conversation().await, {"status": "pending"});
     receive(world, inbound(world, "in1")).await;
-    let conversation = conversation_row(world, new.conversation).await;
-    fields!(conversation, {"status": "open", "answered_at": null});
+    fields!(conversation().await, {"status": "open", "answered_at": null});
     assert!(world.claim(10).await.is_empty());
 }
 
 pub async fn an_opt_out_bans_the_contact(world: &World) {
-    let new = store(world, urgent(world, PHONE)).await;
+    let new = send(world, PHONE).await;
     let refused = SendOutcome::Refused(error("131050", Category::OptOut));
     settle_send(world, new.message, 0, refused).await;
-    let contact = row(world, Entity::Contacts, new.contact).await;
+    let contact = world.contact(new.contact).await;
     assert_eq!(contact["banned_at"], json!(world.now()));
     assert_eq!(notify(world, urgent(world, PHONE)).await, Notified::Banned);
 }
 
 pub async fn a_kept_message_is_tried_again_at_its_time(world: &World) {
-    let new = store(world, urgent(world, PHONE)).await;
-    settle_send(world, new.message, 0, later(world, 10)).await;
-    let metadata = message_row(world, new.message).await["metadata"].clone();
-    assert_eq!(metadata["status"], "waiting");
+    let new = send(world, PHONE).await.message;
+    settle_send(world, new, 0, later(world, 10)).await;
     let reason = "131000: title of 131000: description of 131000";
-    assert_eq!(metadata["reason"], reason);
+    fields!(metadata(world, new).await, {"status": "waiting", "reason": reason});
     assert!(world.claim(10).await.is_empty());
     world.advance(10).await;
     let held = claim_send(world).await;
     assert_eq!(held.attempts, 1);
     // A held message counts no attempt.
-    let at = world.now().plus(Duration::from_secs(5));
-    settle_send(world, new.message, held.lease.0, SendOutcome::Held { at }).await;
+    let at = world.now().plus_seconds(5);
+    settle_send(world, new, held.lease.0, SendOutcome::Held { at }).await;
     world.advance(5).await;
     let held = claim_send(world).await;
     assert_eq!(held.attempts, 1);
     begin(world, &held).await;
-    settle_send(world, new.message, held.lease.0, accepted(world, "w1")).await;
-    let metadata = message_row(world, new.message).await["metadata"].clone();
-    fields!(metadata, {"status": "accepted", "reason": null});
+    settle_send(world, new, held.lease.0, accepted(world, "w1")).await;
+    fields!(metadata(world, new).await, {"status": "accepted", "reason": null});
 }
 
 pub async fn a_message_with_an_unknown_outcome_is_not_sent_again_until_an_operator_decides(
     world: &World,
 ) {
-    let new = store(world, urgent(world, PHONE)).await;
-    let written = settle_send(world, new.message, 0, unknown()).await;
-    assert_eq!(state_of(&written), MessageState::Unknown);
-    world.advance(7 * 86_400).await;
+    let new = unclear(world, PHONE).await.message;
+    world.advance(7 * DAY).await;
     assert!(world.claim(10).await.is_empty());
     let backlog = world.backlog().await.unwrap();
     assert_eq!((backlog.sends, backlog.unknown), (0, 1));
-    let until = world.now().plus(Duration::from_hours(24));
+    let until = world.now().plus_seconds(DAY);
     let again = MessageVerdict::SendAgain { until };
-    assert_eq!(
-        state_of(&resolve(world, new.message, again).await),
-        MessageState::Waiting
-    );
+    assert_eq!(resolve(world, new, again).await, MessageState::Waiting);
     let held = claim_send(world).await;
     assert_eq!(held.until, until);
     begin(world, &held).await;
-    let stale = resolve(world, new.message, again).await;
-    assert!(matches!(stale, WriteOutcome::Stale), "it is under way");
-    settle_send(world, new.message, held.lease.0, unknown()).await;
-    let given_up = resolve(world, new.message, MessageVerdict::GiveUp).await;
-    assert_eq!(state_of(&given_up), MessageState::Failed);
-    let stale = resolve(world, new.message, again).await;
-    assert!(matches!(stale, WriteOutcome::Stale), "it is over");
+    // While it is under way, and when it is over.
+    world.assert_stale(resolution(world, new, again)).await;
+    settle_send(world, new, held.lease.0, unknown()).await;
+    let given_up = resolve(world, new, MessageVerdict::GiveUp).await;
+    assert_eq!(given_up, MessageState::Failed);
+    world.assert_stale(resolution(world, new, again)).await;
 }
 
 pub async fn a_message_that_is_given_up_failed_and_is_in_the_report(world: &World) {
     let item = world.bring(with_phone(world.lead(), "+551187654321")).await;
-    let unclear = store(world, urgent(world, PHONE)).await;
-    settle_send(world, unclear.message, 0, unknown()).await;
+    let unclear = unclear(world, PHONE).await;
     // Also for a message that only waits.
-    let waiting = store(world, notification(world, PHONE)).await;
+    let waiting = post(world, PHONE).await;
     world.advance(5).await;
     for new in [&unclear, &waiting] {
-        let written = resolve(world, new.message, MessageVerdict::GiveUp).await;
-        assert_eq!(state_of(&written), MessageState::Failed);
-        let metadata = message_row(world, new.message).await["metadata"].clone();
+        let state = resolve(world, new.message, MessageVerdict::GiveUp).await;
+        assert_eq!(state, MessageState::Failed);
+        let metadata = metadata(world, new.message).await;
         fields!(metadata, {"failedAt": world.now(), "errors.0.code": "given-up"});
-        let stale = resolve(world, new.message, MessageVerdict::GiveUp).await;
-        assert!(matches!(stale, WriteOutcome::Stale), "it is over");
+        let again = resolution(world, new.message, MessageVerdict::GiveUp);
+        world.assert_stale(again).await;
     }
     let rows = errors(world).await;
     assert_eq!(rows.len(), 2);
     let of = |row: &&Value| row["message_id"] == json!(unclear.message);
     let row = rows.iter().find(of).expect("it is reported");
-    let expect = json!({
-        "id": row["id"], "workspace_id": world.workspace,
-        "recipient_id": "+551187654321", "deal_id": item.deal_id,
-        "conversation_id": unclear.conversation, "agent_id": world.first_agent,
-        "message_id": unclear.message, "external_id": null, "error_code": "given-up",
-        "error_title": "Given up", "error_description": "An operator gave it up",
-        "error_details": null, "template_name": "welcome", "channel": "whatsapp",
-        "occurred_at": world.now(),
-    });
-    assert_eq!(without_stamp(row.clone()), expect);
+    let said = ["given-up", "Given up", "An operator gave it up"];
+    assert_eq!(bare(row), failure(world, &unclear, item.deal_id, said));
     assert!(world.claim(10).await.is_empty());
 }
 
@@ -302,55 +265,43 @@ pub async fn a_status_settles_an_unknown_outcome(world: &World) {
         MessageState::Read,
     ] {
         let to = format!("+551198765{:04}", 1_000 + state as usize);
-        let new = store(world, urgent(world, &to)).await;
-        settle_send(world, new.message, 0, unknown()).await;
+        let new = unclear(world, &to).await;
         let said_at = world.now();
         world.advance(1).await;
         let external = format!("w-{}", state.as_str());
         let reported = status_of(world, &external, Some(new.message), at(state, said_at));
         assert_eq!(world.item(reported).await.status, ItemStatus::Updated);
-        let row = message_row(world, new.message).await;
-        fields!(row, {"metadata.status": state.as_str(), "metadata.reason": null});
+        let row = metadata(world, new.message).await;
+        fields!(row, {"status": state.as_str(), "reason": null});
         let conversation = conversation_row(world, new.conversation).await;
         assert_eq!(conversation["first_message_at"], json!(said_at));
     }
     assert_eq!(world.backlog().await.unwrap().unknown, 0);
     // A status may also say that it failed; then the conversation has not begun.
-    let new = store(world, urgent(world, PHONE)).await;
-    settle_send(world, new.message, 0, unknown()).await;
-    let failed = MessageProgress::failed(world.now(), error("131026", Category::Recipient));
-    world
-        .item(status_of(world, "w-failed", Some(new.message), failed))
-        .await;
+    let new = unclear(world, PHONE).await;
+    let wrong = failed(world, "131026", Category::Recipient);
+    let reported = status_of(world, "w-failed", Some(new.message), wrong);
+    world.item(reported).await;
     assert_eq!(world.backlog().await.unwrap().unknown, 0);
     let conversation = conversation_row(world, new.conversation).await;
     assert_eq!(conversation["status"], "pending");
 }
 
 pub async fn a_message_that_has_a_status_is_never_sent_again(world: &World) {
+    let is_sent = async |id: &str, message| {
+        let progress = at(MessageState::Sent, world.now());
+        let reported = status_of(world, id, Some(message), progress);
+        world.item(reported).await;
+    };
     // The provider answered "later" although it had accepted the message.
-    let new = store(world, urgent(world, PHONE)).await;
+    let new = send(world, PHONE).await;
     settle_send(world, new.message, 0, later(world, 1)).await;
-    world
-        .item(status_of(
-            world,
-            "w1",
-            Some(new.message),
-            at(MessageState::Sent, world.now()),
-        ))
-        .await;
+    is_sent("w1", new.message).await;
     world.advance(10).await;
     assert!(world.claim(10).await.is_empty());
     // The same while the call is in flight.
-    let new = store(world, urgent(world, "+5511987650001")).await;
-    world
-        .item(status_of(
-            world,
-            "w2",
-            Some(new.message),
-            at(MessageState::Sent, world.now()),
-        ))
-        .await;
+    let new = send(world, OTHER).await;
+    is_sent("w2", new.message).await;
     let written = settle_send(world, new.message, 0, later(world, 1)).await;
     assert_eq!(state_of(&written), MessageState::Sent);
     world.advance(10).await;
@@ -360,47 +311,41 @@ pub async fn a_message_that_has_a_status_is_never_sent_again(world: &World) {
 }
 
 pub async fn a_host_that_stops_in_the_middle_of_a_send_leaves_an_unknown_outcome(world: &World) {
-    let new = store(world, urgent(world, PHONE)).await;
+    let new = send(world, PHONE).await.message;
     assert!(world.claim(10).await.is_empty());
     world.advance(60).await;
     let held = claim_send(world).await;
     assert!(held.was_sending);
-    assert!(matches!(begin(world, &held).await, WriteOutcome::Stale));
-    let written = settle_send(world, new.message, held.lease.0, unknown()).await;
+    world.assert_stale(begin_write(world, &held)).await;
+    let written = settle_send(world, new, held.lease.0, unknown()).await;
     assert_eq!(state_of(&written), MessageState::Unknown);
     // Its holder was only slow: an acceptance by the channel counts, even if it is reported late.
-    let late = settle_send(world, new.message, 0, accepted(world, "w1")).await;
+    let late = settle_send(world, new, 0, accepted(world, "w1")).await;
     assert_eq!(state_of(&late), MessageState::Accepted);
     assert_eq!(world.backlog().await.unwrap().unknown, 0);
     // The same for a message that a worker had begun and whose claim was then taken over.
-    store(world, notification(world, "+5511987650001")).await;
+    post(world, OTHER).await;
     let held = claim_send(world).await;
     begin(world, &held).await;
     world.advance(60).await;
     assert!(claim_send(world).await.was_sending);
 }
 
+fn paused(world: &World, reason: &str) -> Option<ConnectionPause> {
+    let (since, reason) = (world.now(), reason.to_owned());
+    Some(ConnectionPause { since, reason })
+}
+
 pub async fn a_paused_instance_sends_nothing_until_it_is_resumed(world: &World) {
-    let first = store(world, urgent(world, PHONE)).await;
-    let pause = |reason: &str| ConnectionPause {
-        since: world.now(),
-        reason: reason.to_owned(),
-    };
-    let mut write = sent(line(world), first.message, 0, later(world, 0));
-    if let Write::Sent(settlement) = &mut write {
-        settlement.pause = Some(pause("the token is wrong"));
+    let messages = [send(world, PHONE).await, send(world, OTHER).await];
+    for (new, reason) in messages.iter().zip(["the token is wrong", "it is locked"]) {
+        let (id, pause) = (new.message, paused(world, reason));
+        settle_with(world, id, 0, later(world, 0), |sent| sent.pause = pause).await;
     }
-    let second = store(world, urgent(world, "+5511987650001")).await;
-    let mut other = sent(line(world), second.message, 0, later(world, 0));
-    if let Write::Sent(settlement) = &mut other {
-        settlement.pause = Some(pause("the account is locked"));
-    }
-    world.commit(&[write]).await;
-    world.commit(&[other]).await;
     assert!(world.claim(10).await.is_empty());
-    let connection = world.connection(&world.site).await.unwrap().unwrap();
-    let paused = connection.paused.expect("it is paused");
-    assert_eq!(paused.reason, "the token is wrong", "what came first");
+    let paused = world.declared(&world.site).await.paused;
+    let reason = paused.expect("it is paused").reason;
+    assert_eq!(reason, "the token is wrong", "what came first");
     let elsewhere = Notification {
         channel: other_line(world),
         ..notification(world, PHONE)
@@ -413,22 +358,14 @@ pub async fn a_paused_instance_sends_nothing_until_it_is_resumed(world: &World) 
 }
 
 pub async fn a_message_that_may_not_go_out_is_still_given_up_at_its_time(world: &World) {
-    let waiting = store(world, notification(world, PHONE)).await;
-    let carrier = store(world, urgent(world, "+5511987650001")).await;
-    let mut write = sent(line(world), carrier.message, 0, later(world, 7 * 86_400));
-    if let Write::Sent(settlement) = &mut write {
-        settlement.pause = Some(ConnectionPause {
-            since: world.now(),
-            reason: "the token is wrong".to_owned(),
-        });
-        settlement.holds = vec![SendHold {
-            connection: world.site.clone(),
-            contact: None,
-            until: world.now().plus(Duration::from_hours(2 * 24)),
-        }];
-    }
-    world.commit(&[write]).await;
-    world.advance(86_399).await;
+    let waiting = post(world, PHONE).await;
+    let carrier = send(world, OTHER).await.message;
+    settle_with(world, carrier, 0, later(world, 7 * DAY), |sent| {
+        sent.pause = paused(world, "the token is wrong");
+        sent.holds = vec![hold(world, None, world.now().plus_seconds(2 * DAY))];
+    })
+    .await;
+    world.advance(DAY - 1).await;
     assert!(world.claim(10).await.is_empty());
     world.advance(1).await;
     let held = claim_send(world).await;
@@ -436,34 +373,22 @@ pub async fn a_message_that_may_not_go_out_is_still_given_up_at_its_time(world: 
 }
 
 pub async fn a_held_number_is_not_claimed_and_a_held_contact_is_reported(world: &World) {
-    let waiting = store(world, notification(world, PHONE)).await;
-    let carrier = store(world, urgent(world, "+5511987650001")).await;
-    let until = world.now().plus(Duration::from_secs(30));
-    let mut write = sent(line(world), carrier.message, 0, later(world, 3_600));
-    if let Write::Sent(settlement) = &mut write {
-        settlement.holds = vec![SendHold {
-            connection: world.site.clone(),
-            contact: Some(waiting.contact),
-            until,
-        }];
-    }
-    world.commit(&[write]).await;
+    let waiting = post(world, PHONE).await;
+    let carrier = send(world, OTHER).await.message;
+    let at = world.now().plus_seconds(30);
+    let of_contact = hold(world, Some(waiting.contact), at);
+    settle_with(world, carrier, 0, later(world, 3_600), |sent| {
+        sent.holds = vec![of_contact]
+    })
+    .await;
     let held = claim_send(world).await;
-    assert_eq!(held.held_until, Some(until));
-    let mut write = sent(
-        line(world),
-        waiting.message,
-        held.lease.0,
-        SendOutcome::Held { at: until },
-    );
-    if let Write::Sent(settlement) = &mut write {
-        settlement.holds = vec![SendHold {
-            connection: world.site.clone(),
-            contact: None,
-            until: until.plus(Duration::from_secs(30)),
-        }];
-    }
-    world.commit(&[write]).await;
+    assert_eq!(held.held_until, Some(at));
+    let of_all = hold(world, None, at.plus_seconds(30));
+    let outcome = SendOutcome::Held { at };
+    settle_with(world, held.message, held.lease.0, outcome, |sent| {
+        sent.holds = vec![of_all]
+    })
+    .await;
     world.advance(59).await;
     assert!(world.claim(10).await.is_empty(), "the whole number waits");
     world.advance(1).await;

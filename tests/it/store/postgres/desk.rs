@@ -3,29 +3,15 @@
 //! new ones, the desk changes their tickets. No batch fails, there is no deadlock,
 //! and each deal has at most one live ticket and conversation.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
-use std::time::Duration;
-
-use leadhost_domain::clock::{Clock as _, SystemClock};
-use leadhost_domain::deal::{DealStage, DealStatus};
-use leadhost_domain::id::{ContactId, ConversationId, DealId};
-use leadhost_domain::lead::Action;
-use leadhost_domain::message::MessageState;
-use leadhost_domain::row::Entity;
-use leadhost_domain::ticket::{self, TicketView};
-use leadhost_store::*;
-use leadhost_tests::fields;
-
-use super::super::deals::{acme, lead_of, wish};
-use super::super::messages::{self, line, notified, sent, stored, urgent};
-use super::super::two_hosts::{rows, two_hosts};
-use super::super::world::{self, World};
-use super::deadlocks;
+use super::super::deals::{acme, lead_of, patch_write, to_stage};
+use super::super::desk::status_write;
+use super::super::messages::{accepted_at, elapse_write, line, notification, notify_write};
+use super::super::messages::{send, sent};
+use super::super::two_hosts::{at_once, rows, two_hosts};
+use super::*;
 
 const ROUNDS: usize = 40;
 const DEALS: usize = 4;
-const WRITERS: usize = 4;
 
 fn person(round: usize, number: usize) -> String {
     format!("+551198{round:04}{number:03}")
@@ -40,45 +26,14 @@ async fn deals(world: &World, round: usize) -> Vec<DealId> {
     let mut deals = Vec::new();
     for number in 0..DEALS {
         let new = lead_of(world, &external(round, number), &person(round, number));
-        let item = world.item(world::lead(new)).await;
+        let item = world.bring(new).await;
         deals.push(item.deal_id.expect("a deal"));
     }
     deals
 }
 
-/// Runs each writer's batch, every second one backwards, all at once: two on each
-/// host.
-async fn at_once(hosts: &[Arc<Store>; 2], batches: [Vec<Write>; WRITERS]) {
-    let barrier = Arc::new(tokio::sync::Barrier::new(WRITERS));
-    let writers: Vec<_> = batches
-        .into_iter()
-        .enumerate()
-        .map(|(writer, mut batch)| {
-            if writer % 2 == 1 {
-                batch.reverse();
-            }
-            let (barrier, host) = (Arc::clone(&barrier), Arc::clone(&hosts[writer % 2]));
-            tokio::spawn(async move {
-                barrier.wait().await;
-                host.commit(&batch).await
-            })
-        })
-        .collect();
-    for writer in writers {
-        let written = writer.await.expect("a writer ends");
-        written.expect("no batch ends badly");
-    }
-}
-
-fn to_stage(by: ByPartner, deals: &[DealId], stage: DealStage) -> Vec<Write> {
-    let patch = |deal: &DealId| {
-        let stage = Some(stage);
-        let patch = DealPatch {
-            stage,
-            ..wish(by, *deal)
-        };
-        Write::PatchDeal(Box::new(patch))
-    };
+fn to_stages(by: ByPartner, deals: &[DealId], stage: DealStage) -> Vec<Write> {
+    let patch = |deal: &DealId| patch_write(to_stage(by, *deal, stage));
     deals.iter().map(patch).collect()
 }
 
@@ -92,59 +47,42 @@ async fn tickets(world: &World) -> Vec<TicketView> {
 
 /// Begins a conversation about each person's deal, and lets the time for an answer
 /// pass.
-async fn unanswered(world: &World, round: usize) -> Vec<(ConversationId, ContactId)> {
+async fn unanswered(world: &World, round: usize) -> Vec<ConversationId> {
     let mut talks = Vec::new();
     for number in 0..DEALS {
-        let write = Write::Notify(Box::new(urgent(world, &person(round, number))));
-        let new = stored(notified(world.commit(&[write]).await.remove(0)));
+        let new = send(world, &person(round, number)).await;
         let long_ago = SystemClock.now().minus(Duration::from_hours(2 * 24));
-        let outcome = SendOutcome::Accepted {
-            external_ids: vec![external(round, number)],
-            recipient_id: None,
-            progress: messages::at(MessageState::Accepted, long_ago),
-            word: None,
-        };
+        let outcome = accepted_at(&[&external(round, number)], None, long_ago);
         let settled = sent(line(world), new.message, 0, outcome);
-        world.commit(&[settled]).await;
-        talks.push((new.conversation, new.contact));
+        world.write(settled).await;
+        talks.push(new.conversation);
     }
     talks
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_deal_handed_over_by_several_causes_at_once_has_one_ticket() {
-    let Some((world, hosts)) = two_hosts().await else {
-        return;
-    };
+    let (world, hosts) = available!(two_hosts());
     let by = acme(&world).await;
     let mut talks = BTreeMap::new();
     for round in 0..ROUNDS {
         let deals = deals(&world, round).await;
         let of_round = unanswered(&world, round).await;
-        let passes = of_round.iter().map(|(talk, _)| {
-            Write::Elapse(Elapse {
-                workspace: world.workspace,
-                conversation: *talk,
-            })
-        });
+        let passes = of_round.iter().map(|talk| elapse_write(&world, *talk));
         let update = |number: usize| {
-            let mut lead = lead_of(&world, &external(round, number), &person(round, number));
-            lead.action = Action::Update;
-            lead.title = Some("said later".to_owned());
-            world.accept(vec![world::lead(lead)])
+            let new = lead_of(&world, &external(round, number), &person(round, number));
+            world.accept(vec![lead(updating(titled(new, "said later")))])
         };
-        let handed = || to_stage(by, &deals, DealStage::Transferred);
+        let handed = || to_stages(by, &deals, DealStage::Transferred);
         let updates = (0..DEALS).map(update).collect();
-        at_once(&hosts, [handed(), passes.collect(), updates, handed()]).await;
-        let of_round = of_round.into_iter().map(|(talk, _)| talk);
-        talks.extend(of_round.zip(deals));
+        let batches = vec![handed(), passes.collect(), updates, handed()];
+        at_once(&hosts, batches).await;
+        talks.extend(of_round.into_iter().zip(deals));
     }
     let tickets = tickets(&world).await;
     assert_eq!(tickets.len(), talks.len());
     for ticket in &tickets {
-        let talk = ticket
-            .conversation_id
-            .expect("the ticket has a conversation");
+        let talk = ticket.conversation_id.expect("it has a conversation");
         assert_eq!(ticket.deal_id, talks.remove(&talk), "{ticket:?}");
     }
     assert!(talks.is_empty(), "{talks:?}");
@@ -160,19 +98,14 @@ async fn a_deal_handed_over_by_several_causes_at_once_has_one_ticket() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_conversation_continues_about_a_deal_that_ended_meanwhile() {
-    let Some((world, hosts)) = two_hosts().await else {
-        return;
-    };
+    let (world, hosts) = available!(two_hosts());
     let by = acme(&world).await;
     for round in 0..ROUNDS {
         let deals = deals(&world, round).await;
-        let out = |number: usize| {
-            let new = messages::notification(&world, &person(round, number));
-            Write::Notify(Box::new(new))
-        };
+        let out = |number| notify_write(notification(&world, &person(round, number)));
         let out = || (0..DEALS).map(out).collect();
-        let won = || to_stage(by, &deals, DealStage::ClosedWon);
-        at_once(&hosts, [won(), out(), out(), won()]).await;
+        let won = || to_stages(by, &deals, DealStage::ClosedWon);
+        at_once(&hosts, vec![won(), out(), out(), won()]).await;
     }
     let deals = rows(&world, Entity::Deals).await;
     assert!(deals.iter().all(|row| row["status"] == "won"));
@@ -195,33 +128,23 @@ async fn no_conversation_continues_about_a_deal_that_ended_meanwhile() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_reopened_ticket_prevents_a_second_live_ticket() {
-    let Some((world, hosts)) = two_hosts().await else {
-        return;
-    };
+    let (world, hosts) = available!(two_hosts());
     let by = acme(&world).await;
     for round in 0..ROUNDS {
         let deals = deals(&world, round).await;
-        world
-            .commit(&to_stage(by, &deals, DealStage::Transferred))
-            .await;
+        let transferred = || to_stages(by, &deals, DealStage::Transferred);
+        world.commit(&transferred()).await;
         let first: Vec<_> = tickets(&world).await.into_iter().take(DEALS).collect();
-        let change = |status: ticket::TicketStatus| -> Vec<Write> {
-            let patch = |ticket: &TicketView| {
-                Write::PatchTicket(Box::new(TicketPatch {
-                    workspace: world.workspace,
-                    ticket: ticket.id,
-                    status: Some(status),
-                    owner_email: None,
-                }))
-            };
+        let change = |status| -> Vec<Write> {
+            let patch = |ticket: &TicketView| status_write(&world, ticket.id, status);
             first.iter().map(patch).collect()
         };
-        let mut again = to_stage(by, &deals, DealStage::Transferred);
-        again.splice(0..0, to_stage(by, &deals, DealStage::InService));
-        let batches = [
-            change(ticket::TicketStatus::Resolved),
-            change(ticket::TicketStatus::Resolved),
-            change(ticket::TicketStatus::Open),
+        let mut again = to_stages(by, &deals, DealStage::InService);
+        again.extend(transferred());
+        let batches = vec![
+            change(TicketStatus::Resolved),
+            change(TicketStatus::Resolved),
+            change(TicketStatus::Open),
             again.into_iter().rev().collect(),
         ];
         at_once(&hosts, batches).await;

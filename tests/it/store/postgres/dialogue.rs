@@ -2,26 +2,12 @@
 //! time, in opposite orders: no deadlock, no message sent twice, and the same
 //! result as in sequence.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
-use std::time::Duration;
-
-use leadhost_domain::channel::Category;
-use leadhost_domain::id::{MessageId, PartnerId};
-use leadhost_domain::message::{MessageProgress, MessageState};
-use leadhost_domain::row::Entity;
-use leadhost_domain::time::Micros;
-use leadhost_store::*;
-use leadhost_tests::{Json, fields};
-use serde_json::{Value, json};
-
 use super::super::messages::{
-    self, at, error, event, inbound, line, notification, notified, sent, status, status_of, stored,
-    urgent,
+    accepted_at, at, error, inbound, inbound_event, line, notification, notify_write, sent, status,
+    status_of, stored, urgent,
 };
-use super::super::two_hosts::{rows, two_hosts};
-use super::super::world::World;
-use super::deadlocks;
+use super::super::two_hosts::{at_once, rows, two_hosts};
+use super::*;
 
 const ROUNDS: usize = 40;
 const PEOPLE: usize = 3;
@@ -54,10 +40,10 @@ fn named(world: &World, round: usize) -> Write {
         fingerprint: "ab12".to_owned(),
         retention: Duration::from_hours(72),
     };
-    Write::Notify(Box::new(Notification {
+    notify_write(Notification {
         idempotency: Some(claim),
         ..notification(world, &person(round % PEOPLE))
-    }))
+    })
 }
 
 /// The writes of four writers about a round's messages, two on each host.
@@ -70,24 +56,18 @@ fn opposing(world: &World, round: usize, out: &[MessageId], writer: usize) -> Ve
             .iter()
             .enumerate()
             .map(|(number, id)| {
-                let outcome = SendOutcome::Accepted {
-                    external_ids: vec![external(round, number)],
-                    recipient_id: None,
-                    progress: at(MessageState::Accepted, time(0)),
-                    word: None,
-                };
+                let outcome = accepted_at(&[&external(round, number)], None, time(0));
                 sent(line(world), *id, 0, outcome)
             })
             .collect(),
         // Statuses by the channel's ids, even before these belong to a message.
-        1 => vec![webhook(
-            (0..MESSAGES)
-                .map(|number| {
-                    let id = external(round, number);
-                    status(world, &id, at(MessageState::Read, time(30)))
-                })
-                .collect(),
-        )],
+        1 => {
+            let read = |number| {
+                let id = external(round, number);
+                status(world, &id, at(MessageState::Read, time(30)))
+            };
+            vec![webhook((0..MESSAGES).map(read).collect())]
+        }
         // Statuses by our own ids, each in its own webhook; every third message
         // has failed.
         2 => out
@@ -106,21 +86,19 @@ fn opposing(world: &World, round: usize, out: &[MessageId], writer: usize) -> Ve
         // People answer.
         _ => (0..PEOPLE)
             .map(|number| {
-                let to = person(number);
-                let phone = messages::number(&to);
+                let phone = super::super::messages::number(&person(number));
                 let mut new = inbound(world, &format!("in-{round}-{number}"));
                 new.reply_to = Some(external(round, number));
-                new.contact_keys =
-                    leadhost_domain::contact::keys(std::slice::from_ref(&phone), &[]);
+                new.contact_keys = contact::keys(std::slice::from_ref(&phone), &[]);
                 new.phone = Some(phone);
                 new.at = time(40);
-                webhook(vec![event(line(world), Event::Inbound(Box::new(new)))])
+                webhook(vec![inbound_event(world, new)])
             })
             .collect(),
     };
+    // Those of every second writer are reversed.
     if writer % 2 == 1 {
         writes.push(named(world, round));
-        writes.reverse();
     } else if writer == 2 {
         writes.insert(0, named(world, round));
     }
@@ -129,47 +107,26 @@ fn opposing(world: &World, round: usize, out: &[MessageId], writer: usize) -> Ve
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn opposing_settlements_and_statuses_have_one_result() {
-    let Some((world, hosts)) = two_hosts().await else {
-        return;
-    };
+    let (world, hosts) = available!(two_hosts());
     let mut once = BTreeMap::new();
     let mut out = Vec::new();
     for round in 0..ROUNDS {
-        let to = |number: usize| {
-            let new = urgent(&world, &person(number % PEOPLE));
-            Write::Notify(Box::new(new))
-        };
+        let to = |number: usize| notify_write(urgent(&world, &person(number % PEOPLE)));
         let news: Vec<Write> = (0..MESSAGES).map(to).collect();
-        let written = world.commit(&news).await;
-        let ids: Vec<MessageId> = written
-            .into_iter()
-            .map(|written| stored(notified(written)).message)
-            .collect();
-        let barrier = Arc::new(tokio::sync::Barrier::new(4));
-        let writers: Vec<_> = (0..4)
-            .map(|writer| {
-                let batch = opposing(&world, round, &ids, writer);
-                let (barrier, host) = (Arc::clone(&barrier), Arc::clone(&hosts[writer % 2]));
-                tokio::spawn(async move {
-                    barrier.wait().await;
-                    host.commit(&batch).await
-                })
-            })
-            .collect();
-        for writer in writers {
-            let written = writer.await.expect("a writer ends");
-            for written in written.expect("no batch ends badly") {
-                match written {
-                    WriteOutcome::Notified(Notified::Stored { message, .. }) => {
-                        let before = once.insert(round, message);
-                        assert_eq!(before, None, "a named request was stored twice");
-                    }
-                    WriteOutcome::Notified(Notified::Running { message, .. }) => {
-                        assert!(message.is_some(), "it names its message");
-                    }
-                    WriteOutcome::Message(_) | WriteOutcome::Done(_) => {}
-                    other => panic!("{other:?}"),
+        let written = world.commit(&news).await.into_iter();
+        let ids: Vec<MessageId> = written.map(|written| stored(written).message).collect();
+        let batches = (0..4).map(|writer| opposing(&world, round, &ids, writer));
+        for written in at_once(&hosts, batches.collect()).await {
+            match written {
+                WriteOutcome::Notified(Notified::Stored { message, .. }) => {
+                    let before = once.insert(round, message);
+                    assert_eq!(before, None, "a named request was stored twice");
                 }
+                WriteOutcome::Notified(Notified::Running { message, .. }) => {
+                    assert!(message.is_some(), "it names its message");
+                }
+                WriteOutcome::Message(_) | WriteOutcome::Done(_) => {}
+                other => panic!("{other:?}"),
             }
         }
         out.push(ids);

@@ -2,16 +2,7 @@
 //! that it names. Every table is filled according to its own columns, so that a table of a
 //! later migration is tested too.
 
-use leadhost_domain::id::WorkspaceId;
-use leadhost_store::StoreError;
-use leadhost_tests::has;
-use leadhost_tests::postgres::{Database, database};
-use sqlx::postgres::PgConnection;
-use sqlx::{AssertSqlSafe, Row as _};
-use uuid::Uuid;
-
-use super::super::world::{START, plan};
-use super::{as_service, insert, open, run};
+use super::*;
 
 /// Tables without the policy: none contains personal data or unsealed secrets.
 const EXEMPT: &[(&str, &str)] = &[
@@ -150,9 +141,7 @@ async fn touched(connection: &mut PgConnection, sql: &str) -> Result<u64, String
 
 #[tokio::test]
 async fn every_table_has_the_policy_or_is_known_to_need_none() {
-    let Some(database) = database().await else {
-        return;
-    };
+    let database = available!(database());
     open(database.url()).await.expect("it opens");
     let mut owner = database.connect().await;
     let exempt: Vec<&str> = EXEMPT.iter().map(|(table, _)| *table).collect();
@@ -189,9 +178,7 @@ async fn every_table_has_the_policy_or_is_known_to_need_none() {
 
 #[tokio::test]
 async fn a_transaction_sees_and_writes_rows_of_the_workspaces_that_it_names_alone() {
-    let Some(filled) = Filled::new().await else {
-        return;
-    };
+    let filled = available!(Filled::new());
     sees_nothing_without_a_workspace(&filled).await;
     sees_the_named_ones(&filled).await;
     writes_for_the_named_ones(&filled).await;
@@ -267,27 +254,19 @@ async fn writes_for_the_named_ones(filled: &Filled) {
 
 #[tokio::test]
 async fn the_service_runs_as_an_ordinary_role_with_any_login() {
-    let Some(database) = database().await else {
-        return;
-    };
+    let database = available!(database());
     let mut owner = database.connect().await;
     for url in [database.url(), database.admin_url()] {
         let store = open(url).await.expect("it opens");
         store.workspaces().await.expect("it reads");
         // A revoked right of the role is missing, even if the login owns the table.
-        run(
-            &mut owner,
-            "revoke select on leadhost.workspaces from leadhost_service",
-        )
-        .await;
+        let revoke = "revoke select on leadhost.workspaces from leadhost_service";
+        run(&mut owner, revoke).await;
         let refused = store.workspaces().await.unwrap_err();
         assert!(matches!(refused, StoreError::Query(_)), "{refused}");
         has!(refused.to_string(), "permission denied");
-        run(
-            &mut owner,
-            "grant select on leadhost.workspaces to leadhost_service",
-        )
-        .await;
+        let grant = "grant select on leadhost.workspaces to leadhost_service";
+        run(&mut owner, grant).await;
         store.workspaces().await.expect("it reads again");
     }
     let role = sqlx::query(

@@ -7,21 +7,17 @@ mod dialogue;
 mod isolation;
 mod opening;
 mod rollup;
-mod round_trips;
+pub mod round_trips;
 mod schema;
 mod statements;
 
-use std::sync::Arc;
-
-use leadhost_domain::clock::ManualClock;
-use leadhost_store::{Store, StoreError, open_postgres};
-use leadhost_tests::On;
-use leadhost_tests::postgres::Database;
+use leadhost_store::open_postgres;
+use leadhost_tests::postgres::{Database, database};
 use sqlx::postgres::PgConnection;
 use sqlx::{AssertSqlSafe, Executor as _, Row as _};
-use uuid::Uuid;
 
-use super::world::{START, World};
+use super::two_hosts;
+use super::world::*;
 
 /// Opens the store as a host does.
 async fn open(url: &str) -> Result<Arc<Store>, StoreError> {
@@ -46,21 +42,15 @@ async fn run(connection: &mut PgConnection, sql: impl Into<String>) {
 /// Connects as the service does: not as the owner.
 async fn as_service(database: &Database) -> PgConnection {
     let mut connection = database.connect().await;
-    run(
-        &mut connection,
-        "set search_path = leadhost; set role leadhost_service",
-    )
-    .await;
+    let become_it = "set search_path = leadhost; set role leadhost_service";
+    run(&mut connection, become_it).await;
     connection
 }
 
 /// Returns the number of deadlocks so far.
 async fn deadlocks(world: &World) -> i64 {
-    let On::Postgres(database) = &world.on else {
-        unreachable!("two hosts are on PostgreSQL");
-    };
     let sql = "select deadlocks from pg_stat_database where datname = current_database()";
-    let mut connection = database.connect().await;
+    let mut connection = two_hosts::database(world).connect().await;
     let row = sqlx::query(sql).fetch_one(&mut connection).await;
     row.expect("it counts").get(0)
 }

@@ -1,20 +1,14 @@
 //! The number of round trips of a batch: its cost, wherever the database is.
 
-use std::sync::Arc;
-
 use leadhost_config::StoreUrl;
-use leadhost_domain::clock::SystemClock;
-use leadhost_domain::deal::DealStage;
-use leadhost_store::{DealPatch, StoreLocation, Write, open};
-use leadhost_tests::On;
 use leadhost_tests::proxy::Proxy;
 
-use super::super::deals::{acme, wish};
-use super::super::messages;
-use super::super::world::{self, World};
+use super::super::deals::{acme, patch_write, to_stage};
+use super::super::messages::{self, at, line, notify_write, sent, status, stored, urgent};
+use super::*;
 
 /// A world, and a host that reaches its database through the proxy.
-async fn through_proxy() -> Option<(World, Arc<leadhost_store::Store>, Proxy)> {
+pub async fn through_proxy() -> Option<(World, Arc<Store>, Proxy)> {
     let on = On::postgres().await?;
     let On::Postgres(database) = &on else {
         unreachable!("it was asked for");
@@ -25,16 +19,12 @@ async fn through_proxy() -> Option<(World, Arc<leadhost_store::Store>, Proxy)> {
         connections: 2,
     };
     let world = World::start(on.clone()).await;
-    let host = open(&through, Arc::new(SystemClock)).await;
+    let host = leadhost_store::open(&through, Arc::new(SystemClock)).await;
     Some((world, host.expect("it opens"), proxy))
 }
 
 /// Counts the round trips after its statements are prepared.
-async fn trips(
-    host: &leadhost_store::Store,
-    proxy: &Proxy,
-    mut batch: impl FnMut(usize) -> Vec<Write>,
-) -> usize {
+async fn trips(host: &Store, proxy: &Proxy, mut batch: impl FnMut(usize) -> Vec<Write>) -> usize {
     for number in 0..3 {
         host.commit(&batch(number)).await.expect("it commits");
     }
@@ -43,18 +33,16 @@ async fn trips(
 
 #[tokio::test]
 async fn any_number_of_new_leads_costs_seven_round_trips() {
-    let Some((world, host, proxy)) = through_proxy().await else {
-        return;
-    };
+    let (world, host, proxy) = available!(through_proxy());
     for leads in [1, 40] {
         let batch = |number: usize| -> Vec<Write> {
-            let lead = |lead: usize| {
-                let to = format!("+55119{leads:02}{number:03}{lead:03}");
-                let mut new = world::with_phone(world.known_as(&to), &to);
+            let new = |number_of_lead: usize| {
+                let to = format!("+55119{leads:02}{number:03}{number_of_lead:03}");
+                let mut new = with_phone(world.known_as(&to), &to);
                 new.agent = Some(world.first_agent);
-                world.accept(vec![world::lead(new)])
+                world.accept(vec![lead(new)])
             };
-            (0..leads).map(lead).collect()
+            (0..leads).map(new).collect()
         };
         // Begin; keys; new rows; clocks; contacts and deals; commit; and the pool's
         // check of the returned connection.
@@ -64,25 +52,17 @@ async fn any_number_of_new_leads_costs_seven_round_trips() {
 
 #[tokio::test]
 async fn many_patches_cost_as_many_round_trips_as_one() {
-    let Some((world, host, proxy)) = through_proxy().await else {
-        return;
-    };
+    let (world, host, proxy) = available!(through_proxy());
     let by = acme(&world).await;
     for patches in [1, 40] {
         let mut deals = Vec::new();
         for number in 0..patches {
-            let item = world.item(world::lead(world.known_as(&format!("{patches}-{number}"))));
+            let item = world.bring(world.known_as(&format!("{patches}-{number}")));
             deals.push(item.await.deal_id.expect("a deal"));
         }
         let batch = |number: usize| -> Vec<Write> {
-            let stage = Some([DealStage::Negotiating, DealStage::Transferred][number % 2]);
-            let patch = |deal: &_| {
-                let patch = DealPatch {
-                    stage,
-                    ..wish(by, *deal)
-                };
-                Write::PatchDeal(Box::new(patch))
-            };
+            let stage = [DealStage::Negotiating, DealStage::Transferred][number % 2];
+            let patch = |deal: &_| patch_write(to_stage(by, *deal, stage));
             deals.iter().map(patch).collect()
         };
         // Begin; lock deals, contacts, conversations and tickets; new rows, with
@@ -93,33 +73,23 @@ async fn many_patches_cost_as_many_round_trips_as_one() {
 
 #[tokio::test]
 async fn many_statuses_cost_as_many_round_trips_as_one() {
-    let Some((world, host, proxy)) = through_proxy().await else {
-        return;
-    };
+    let (world, host, proxy) = available!(through_proxy());
     let mut counts = Vec::new();
     for messages in [1, 40] {
-        let out: Vec<Write> = (0..messages)
-            .map(|message| {
-                let to = format!("+55119{messages:03}{message:05}");
-                Write::Notify(Box::new(messages::urgent(&world, &to)))
-            })
-            .collect();
-        let stored = host.commit(&out).await.expect("it commits").into_iter();
-        let settle = |(number, new): (usize, messages::Stored)| {
+        let to = |message| format!("+55119{messages:03}{message:05}");
+        let new = |message| notify_write(urgent(&world, &to(message)));
+        let out: Vec<Write> = (0..messages).map(new).collect();
+        let written = host.commit(&out).await.expect("it commits");
+        let settle = |(number, written)| {
             let outcome = messages::accepted(&world, &format!("{messages}-{number}"));
-            messages::sent(messages::line(&world), new.message, 0, outcome)
+            sent(line(&world), stored(written).message, 0, outcome)
         };
-        let stored = stored.map(|written| messages::stored(messages::notified(written)));
-        let settled: Vec<Write> = stored.enumerate().map(settle).collect();
+        let settled: Vec<Write> = written.into_iter().enumerate().map(settle).collect();
         host.commit(&settled).await.expect("it commits");
         let webhook = |number: usize| -> Vec<Write> {
-            let said = |message: usize| {
-                let time = world
-                    .now()
-                    .plus_seconds(10 - i64::try_from(number).unwrap());
-                let said = messages::at(leadhost_domain::message::MessageState::Read, time);
-                messages::status(&world, &format!("{messages}-{message}"), said)
-            };
+            let earlier = i64::try_from(number).unwrap();
+            let read = at(MessageState::Read, world.now().plus_seconds(10 - earlier));
+            let said = |message| status(&world, &format!("{messages}-{message}"), read.clone());
             vec![world.accept((0..messages).map(said).collect())]
         };
         counts.push(trips(&host, &proxy, webhook).await);

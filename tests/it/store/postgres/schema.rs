@@ -1,15 +1,12 @@
 //! Compares the migrated schema with the descriptions of the tables, and refuses schemas
 //! from before the first release.
 
-use leadhost_store::schema::{
-    TABLES,
-    table::{ColumnSchema, TableSchema},
-};
-use leadhost_tests::postgres::{database, empty_database};
-use sqlx::Row as _;
-use sqlx::postgres::{PgConnection, PgRow};
+use leadhost_store::schema::TABLES;
+use leadhost_store::schema::table::{ColumnSchema, TableSchema};
+use leadhost_tests::postgres::empty_database;
+use sqlx::postgres::PgRow;
 
-use super::{open, refusal, run};
+use super::*;
 
 /// Tables without a description, and the reason: a SQLite file has none of them, or its
 /// own.
@@ -120,9 +117,7 @@ fn key(table: &TableSchema) -> Vec<&str> {
 
 #[tokio::test]
 async fn the_database_has_the_described_tables_columns_and_keys_and_few_more() {
-    let Some(database) = database().await else {
-        return;
-    };
+    let database = available!(database());
     open(database.url()).await.expect("it opens");
     let mut known: Vec<&str> = TABLES.iter().map(|table| table.name).collect();
     known.extend(OWN.iter().map(|(table, _)| *table));
@@ -146,9 +141,7 @@ async fn the_database_has_the_described_tables_columns_and_keys_and_few_more() {
 
 #[tokio::test]
 async fn a_schema_from_before_the_first_release_is_refused() {
-    let Some(database) = empty_database().await else {
-        return;
-    };
+    let database = available!(empty_database());
     let mut owner = database.connect().await;
     run(
         &mut owner,
@@ -229,9 +222,7 @@ order by 1";
     let mut lines: Vec<String> = lines.map(|line| line.expect("a text")).collect();
     lines.sort();
     assert_eq!(lines, expect);
-    let Some(database) = database().await else {
-        return;
-    };
+    let database = available!(database());
     let mut postgres = database.connect_as_admin().await;
     for sql in [BEFORE, POSTGRES] {
         run(&mut postgres, sql).await;

@@ -2,13 +2,9 @@
 //! the schema, and never reads a growing table from end to end.
 
 use leadhost_store::postgres::{HELLO, statements};
-use leadhost_tests::postgres::{Database, database};
-use serde_json::Value;
-use sqlx::postgres::PgConnection;
-use sqlx::{AssertSqlSafe, Either, Executor as _, SqlSafeStr as _, Statement as _};
+use sqlx::{Either, SqlSafeStr as _, Statement as _};
 
-use super::super::world::{START, plan};
-use super::{as_service, insert, open, run};
+use super::*;
 
 /// Tables that grow with leads. The others grow with operators' declarations.
 const GROWING: &[&str] = &[
@@ -70,9 +66,7 @@ const WHOLE: &[Reason] = &[
 
 #[tokio::test]
 async fn every_statement_prepares_against_the_schema() {
-    let Some(database) = database().await else {
-        return;
-    };
+    let database = available!(database());
     open(database.url()).await.expect("it opens");
     let mut service = as_service(&database).await;
     for (area, sql) in statements() {
@@ -85,9 +79,7 @@ async fn every_statement_prepares_against_the_schema() {
 /// fits. The plan is generic, as for a statement that runs often.
 #[tokio::test]
 async fn no_statement_reads_a_growing_table_from_end_to_end() {
-    let Some(database) = database().await else {
-        return;
-    };
+    let database = available!(database());
     fill(&database).await;
     let mut service = as_service(&database).await;
     let (wrong, unused) = read_whole(&mut service).await;
@@ -98,9 +90,7 @@ async fn no_statement_reads_a_growing_table_from_end_to_end() {
 /// A plan that is made in the first minutes is kept as long as the connection.
 #[tokio::test]
 async fn no_statement_reads_a_young_table_from_end_to_end() {
-    let Some(database) = database().await else {
-        return;
-    };
+    let database = available!(database());
     open(database.url()).await.expect("it opens");
     let mut service = as_service(&database).await;
     let (wrong, _) = read_whole(&mut service).await;

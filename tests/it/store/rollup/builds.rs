@@ -1,13 +1,10 @@
 //! Builds: one serves, another is made next to it, old ones are removed; and the
 //! effects of runs that fail or overlap.
 
-use super::super::world::*;
 use super::*;
 
 pub async fn two_steps_at_once_count_once(world: &World) {
-    for person in 0..12 {
-        talk(world, &phone(person)).await;
-    }
+    talks(world, 0..12).await;
     let run = begin(world, TALKS).await;
     let build = &run.builds[0];
     loop {
@@ -19,7 +16,7 @@ pub async fn two_steps_at_once_count_once(world: &World) {
         }
     }
     end(world, TALKS, &run, &[]).await;
-    assert_eq!(sums(world, TALKS).await, [12, 0, 0, 0, 0]);
+    assert_begun(world, 12).await;
     is_right(world).await;
 }
 
@@ -46,12 +43,9 @@ pub async fn a_rebuild_serves_when_it_is_whole_and_the_old_rows_go(world: &World
     let of_cube = async || cells(world, TALKS, ZONES[0], zone::tzdata()).await.of_cube;
     assert!(of_cube().await);
     let now = state(world, TALKS).await.version.expect("it serves");
-    assert_eq!(
-        Some(now.0),
-        before.map(|before| before.0),
-        "it has no cube yet"
-    );
-    let status = world.rollup_status().await.expect("a status");
+    let before = before.expect("it served");
+    assert_eq!(now.0, before.0, "it has no cube yet");
+    let status = world.rollup_status().await.unwrap();
     assert_eq!(status[0].making.len(), 1);
     fill_all(world).await;
     count(world).await;
@@ -62,9 +56,13 @@ pub async fn a_rebuild_serves_when_it_is_whole_and_the_old_rows_go(world: &World
     // The old build is removed in small steps.
     count_by(world, TALKS, 1).await;
     assert_eq!(begin(world, TALKS).await.builds, []);
-    assert_eq!(world.rows("select count(*) from rollup_builds").await, 1);
-    assert_eq!(world.rows("select count(*) from rollup_facts").await, 5);
-    assert_eq!(world.rows("select count(*) from rollup_cubes").await, 1);
+    for (rows, count) in [
+        ("select count(*) from rollup_builds", 1),
+        ("select count(*) from rollup_facts", 5),
+        ("select count(*) from rollup_cubes", 1),
+    ] {
+        assert_eq!(world.rows(rows).await, count, "{rows}");
+    }
     is_right(world).await;
 }
 
@@ -80,14 +78,14 @@ pub async fn counts_that_were_not_read_keep_their_as_of(world: &World) {
         let run = begin(world, TALKS).await;
         end(world, TALKS, &run, &run.builds).await;
         assert_eq!(as_of().await, Some(first));
-        let status = world.rollup_status().await.expect("a status");
+        let status = world.rollup_status().await.unwrap();
         assert_eq!(status[0].as_of, Some(world.now()));
         assert_eq!(status[0].behind, [(world.workspace, Some(first))]);
     }
     world.advance(60).await;
     count(world).await;
     assert_eq!(as_of().await, Some(world.now()));
-    let status = world.rollup_status().await.expect("a status");
+    let status = world.rollup_status().await.unwrap();
     assert_eq!(status[0].behind, []);
 }
 

@@ -1,9 +1,6 @@
 //! Cubes of local days: which zone gets one, how it is filled, and when it is
 //! removed.
 
-use leadhost_domain::limits;
-
-use super::super::world::*;
 use super::*;
 
 async fn uses_cube(world: &World, zone: &str) -> bool {
@@ -55,9 +52,7 @@ pub async fn steps_of_counting_and_of_a_cube_may_cross(world: &World) {
     }
     count(world).await;
     let cubes = due(world).await;
-    for person in 20..30 {
-        talk(world, &phone(person)).await;
-    }
+    talks(world, 20..30).await;
     let run = begin(world, TALKS).await;
     loop {
         let (stepped, filled) = tokio::join!(

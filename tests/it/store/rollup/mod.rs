@@ -7,19 +7,11 @@ pub mod counting;
 pub mod cubes;
 pub mod removals;
 
-use std::collections::BTreeMap;
-
 use leadhost_domain::analytics::{CountKey, MeasureBits, MeasureCounts, MetricSet, TimeSlot, add};
-use leadhost_domain::contact;
-use leadhost_domain::id::ConversationId;
-use leadhost_domain::message::MessageState;
-use leadhost_domain::row::Entity;
-use leadhost_domain::time::{self, Micros};
+use leadhost_domain::time;
 use leadhost_domain::zone::{self, Day, Zone};
-use leadhost_store::*;
-use serde_json::Value;
 
-use super::messages::{at, inbound, number, receive, settle_send, store, urgent};
+use super::messages::{accepted_at, inbound_from, receive, send, settle_send};
 use super::world::*;
 
 /// The default zone, one with days of 23.5 hours, and one with an odd offset.
@@ -31,15 +23,20 @@ pub type Table = BTreeMap<(Day, CountKey), MeasureCounts>;
 
 /// Begins a conversation with a message to this number.
 pub async fn talk(world: &World, to: &str) -> ConversationId {
-    let new = store(world, urgent(world, to)).await;
-    let taken = SendOutcome::Accepted {
-        external_ids: vec![format!("to-{}", new.message)],
-        recipient_id: Some(to.trim_start_matches('+').to_owned()),
-        progress: at(MessageState::Accepted, world.now()),
-        word: None,
-    };
+    let new = send(world, to).await;
+    let id = format!("to-{}", new.message);
+    let taken = accepted_at(&[&id], Some(&to[1..]), world.now());
     settle_send(world, new.message, 0, taken).await;
     new.conversation
+}
+
+/// Begins conversations with this many people, from the first number on.
+pub async fn talks(world: &World, people: std::ops::Range<u32>) -> Vec<ConversationId> {
+    let mut talks = Vec::new();
+    for person in people {
+        talks.push(talk(world, &phone(person)).await);
+    }
+    talks
 }
 
 /// The numbers of people, in sequence.
@@ -49,14 +46,8 @@ pub fn phone(person: u32) -> String {
 
 /// The person writes.
 pub async fn answer(world: &World, to: &str) {
-    let digits = to.trim_start_matches('+');
-    let new = NewInboundMessage {
-        sender_id: digits.to_owned(),
-        phone: Some(number(to)),
-        contact_keys: contact::channel_keys("whatsapp", digits),
-        ..inbound(world, &format!("from-{digits}-{}", world.now().0))
-    };
-    receive(world, new).await;
+    let id = format!("from-{to}-{}", world.now().0);
+    receive(world, inbound_from(world, &id, to)).await;
 }
 
 /// Changes a conversation directly in the store: `set` names columns that both
@@ -107,11 +98,11 @@ pub async fn begin(world: &World, set: MetricSet) -> AnalyticsRun {
 
 /// Reads the builds of a run to their end, this many changes at a time. Returns
 /// the number of changes.
-pub async fn read(world: &World, run: &AnalyticsRun, limit: u32) -> u64 {
+async fn try_read(store: &Store, run: &AnalyticsRun, limit: u32) -> Result<u64, StoreError> {
     let mut changes = 0;
     for build in &run.builds {
         loop {
-            match world.rollup_step(build, limit).await.expect("a step") {
+            match store.rollup_step(build, limit).await? {
                 Stepped::More(read) => changes += read,
                 Stepped::Done(read) => {
                     changes += read;
@@ -121,7 +112,17 @@ pub async fn read(world: &World, run: &AnalyticsRun, limit: u32) -> u64 {
             }
         }
     }
-    changes
+    Ok(changes)
+}
+
+pub async fn read(world: &World, run: &AnalyticsRun, limit: u32) -> u64 {
+    try_read(world, run, limit).await.expect("steps")
+}
+
+/// Steps once over this many changes, and not to the end.
+pub async fn assert_step(world: &World, build: &Build, changes: u32) {
+    let stepped = world.rollup_step(build, changes).await;
+    assert_eq!(stepped.expect("a step"), Stepped::More(changes.into()));
 }
 
 pub async fn end(world: &World, set: MetricSet, run: &AnalyticsRun, unread: &[Build]) {
@@ -130,11 +131,15 @@ pub async fn end(world: &World, set: MetricSet, run: &AnalyticsRun, unread: &[Bu
 }
 
 /// Counts as the job does.
+pub async fn try_count(store: &Store, set: MetricSet, limit: u32) -> Result<u64, StoreError> {
+    let run = store.rollup_begin(set).await?;
+    let changes = try_read(store, &run, limit).await?;
+    store.rollup_end(set, &run, &[], changes).await?;
+    Ok(changes)
+}
+
 pub async fn count_by(world: &World, set: MetricSet, limit: u32) -> u64 {
-    let run = begin(world, set).await;
-    let changes = read(world, &run, limit).await;
-    end(world, set, &run, &[]).await;
-    changes
+    try_count(world, set, limit).await.expect("it counts")
 }
 
 pub async fn count(world: &World) -> u64 {
@@ -173,9 +178,10 @@ pub async fn state(world: &World, set: MetricSet) -> RollupState {
 }
 
 /// The days around everything in the tests.
-fn days() -> (Day, Day) {
-    let first = Day::parse("2025-06-10").expect("a day");
-    (first, first.plus(100))
+fn days(world: &World) -> (Day, Day) {
+    let zone = Zone::named(zone::DEFAULT).expect("a zone");
+    let began = zone.day_of(world.began);
+    (began.plus(-5), began.plus(95))
 }
 
 fn bucket(rules: &Zone, from: Day, to: Day) -> Slots {
@@ -189,7 +195,7 @@ fn bucket(rules: &Zone, from: Day, to: Day) -> Slots {
 /// rules have another version.
 pub async fn cells(world: &World, set: MetricSet, zone: &str, tzdata: &str) -> RollupCells {
     let rules = Zone::named(zone).expect("a zone");
-    let (first, last) = days();
+    let (first, last) = days(world);
     let all = (first.0..last.0).map(Day);
     let query = CellQuery {
         set,
@@ -209,10 +215,10 @@ pub async fn asked(world: &World, scope: &Scope, query: &CellQuery<'_>) -> Rollu
 }
 
 pub fn table(cells: &RollupCells) -> Table {
-    let keys: BTreeMap<i64, &CountKey> = cells
+    let keys: BTreeMap<_, _> = cells
         .keys
         .iter()
-        .map(|(number, key)| (*number, key))
+        .map(|(number, key)| (number, key))
         .collect();
     let mut table = Table::new();
     for cell in &cells.cells {
@@ -231,34 +237,37 @@ fn time_of(row: &Value, name: &str) -> Option<Micros> {
 /// Counts the rows by local days.
 pub async fn recounted(world: &World, zone: &str) -> Table {
     let rules = Zone::named(zone).expect("a zone");
-    let tests: Vec<Value> = world
-        .all(Entity::Deals)
-        .await
-        .into_iter()
-        .filter(|deal| deal["props"]["test"] == true)
-        .map(|deal| deal["id"].clone())
-        .collect();
+    let mut tests = world.all(Entity::Deals).await;
+    tests.retain(|deal| deal["props"]["test"] == true);
+    let tests: Vec<_> = tests.iter().map(|deal| &deal["id"]).collect();
     let mut table = Table::new();
     for row in world.all(Entity::Conversations).await {
         let Some(began) = time_of(&row, "first_message_at") else {
             continue;
         };
-        if tests.contains(&row["deal_id"]) {
+        if tests.contains(&&row["deal_id"]) {
             continue;
         }
         let text = |name: &str| row[name].as_str().map(str::to_owned);
         let key = CountKey::new(text("agent_type"), row["agent_id"].as_i64(), text("source"));
-        let met = [
-            true,
-            time_of(&row, "answered_at").is_some(),
-            time_of(&row, "no_response_at").is_some(),
-            time_of(&row, "appointment_at").is_some(),
-            time_of(&row, "transferred_at").is_some(),
+        let times = [
+            "answered_at",
+            "no_response_at",
+            "appointment_at",
+            "transferred_at",
         ];
+        let [answered, silent, appointment, transferred] =
+            times.map(|name| time_of(&row, name).is_some());
+        let met = [true, answered, silent, appointment, transferred];
         let counts = table.entry((rules.day_of(began), key)).or_default();
         add(counts, &MeasureBits::from_flags(&met).counts(), 1);
     }
     table
+}
+
+/// Checks the sum of begun conversations.
+pub async fn assert_begun(world: &World, talks: i64) {
+    assert_eq!(sums(world, TALKS).await, [talks, 0, 0, 0, 0]);
 }
 
 /// Checks that the counts equal a recount of the rows, in each zone, by days and
