@@ -47,7 +47,7 @@ impl Process {
     }
 
     pub fn processor(&self) -> Result<Duration, Failure> {
-        ticks(&self.child.id().to_string(), &[11, 12])
+        ticks(self.child.id(), &[11, 12])
     }
 
     /// Returns its resident memory in MiB: now, and the maximum so far.
@@ -107,7 +107,7 @@ fn part(line: &str) -> Option<(String, f64)> {
 /// Returns the processor time of a process: the sum of these fields of `/proc/PID/stat`,
 /// counted after the name. 11 and 12 are its own, 13 and 14 those of its ended
 /// children.
-pub fn ticks(process: &str, fields: &[usize]) -> Result<Duration, Failure> {
+pub fn ticks(process: u32, fields: &[usize]) -> Result<Duration, Failure> {
     let stat = std::fs::read_to_string(format!("/proc/{process}/stat"))?;
     // The name is in brackets and may contain spaces.
     let found: Vec<&str> = stat
