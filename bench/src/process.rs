@@ -1,12 +1,14 @@
 //! A measured program: started, observed through `/proc`, and ended by its process id.
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::Failure;
+use crate::http::Client;
 
 pub struct Process {
     child: Child,
@@ -44,6 +46,14 @@ impl Process {
             }
             std::thread::sleep(Duration::from_millis(1));
         }
+    }
+
+    pub fn wait_until_ready(&mut self, address: SocketAddr) -> Result<(), Failure> {
+        self.wait_for("it was ready", || {
+            let mut client = Client::connect(address, None).ok()?;
+            let answer = client.get("/health/ready", "").ok()?;
+            (answer.status == 200).then_some(())
+        })
     }
 
     pub fn processor(&self) -> Result<Duration, Failure> {
