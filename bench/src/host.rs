@@ -8,9 +8,9 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use crate::Failure;
 use crate::http::Client;
 use crate::process::Process;
+use crate::{Arguments, Failure};
 
 /// The name of the connection that receives the leads.
 const CONNECTION: &str = "portal";
@@ -26,10 +26,12 @@ pub struct Host {
 /// The result of a declaration.
 pub struct Workspace {
     pub id: String,
-    /// The path that receives the leads.
+    /// The connection that receives the leads, and its path.
+    pub connection: String,
     pub path: String,
     /// The key of the data API.
     pub key: String,
+    pub partner_key: String,
 }
 
 impl Host {
@@ -81,15 +83,23 @@ impl Host {
             process,
             folder: folder.to_owned(),
         };
-        let gateway = host.gateway;
-        host.process.wait_for("it was ready", || {
-            let answer = Client::connect(gateway, None)
-                .ok()?
-                .get("/health/ready", "")
-                .ok()?;
-            (answer.status == 200).then_some(())
-        })?;
+        host.process.wait_until_ready(host.gateway)?;
         Ok(host)
+    }
+
+    /// Prepares a data folder and its store: a workspace with one connection to the active
+    /// converter. Compiled code is at hand for the next start.
+    pub fn prepare(
+        arguments: &Arguments,
+        program: &Path,
+        folder: &Path,
+        store: &str,
+    ) -> Result<Workspace, Failure> {
+        let host = Self::start(program, folder, store)?;
+        host.activate(&arguments.component()?)?;
+        let workspace = host.apply()?;
+        host.stop()?;
+        Ok(workspace)
     }
 
     pub fn admin(&self) -> Result<Client, Failure> {
@@ -154,7 +164,10 @@ impl Host {
                     "name": CONNECTION, "partner": "crm", "instance": "bot", "plugin": plugin,
                     "config": config,
                 }],
-                "keys": [{"kind": "workspace", "label": name}],
+                "keys": [
+                    {"kind": "workspace", "label": name},
+                    {"kind": "partner", "label": "crm", "partner": "crm"},
+                ],
             })
         };
         // An older baseline may not allow such a rate.
@@ -167,10 +180,18 @@ impl Host {
                 .map(str::to_owned)
                 .ok_or_else(|| format!("an unexpected answer to a declaration: {report}").into())
         };
+        let key = |kind: &str| {
+            let keys = report["keys"].as_array().into_iter().flatten();
+            let mut keys = keys.filter(|key| key["kind"] == kind);
+            text(keys.next().map_or(&Value::Null, |key| &key["key"]))
+        };
+        let connection = text(&report["connections"][CONNECTION])?;
         Ok(Workspace {
             id: text(&report["workspaceId"])?,
-            path: format!("/ingest-lead/{}", text(&report["connections"][CONNECTION])?),
-            key: text(&report["keys"][0]["key"])?,
+            path: format!("/ingest-lead/{connection}"),
+            connection,
+            key: key("workspace")?,
+            partner_key: key("partner")?,
         })
     }
 

@@ -10,6 +10,7 @@ use std::net::SocketAddr;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use rustix::time::{ClockId, clock_gettime};
@@ -102,20 +103,24 @@ impl LoadOutcome {
 }
 
 /// Runs the load on a separate thread; returns its outcome.
-pub fn start(load: Load) -> std::thread::JoinHandle<Result<LoadOutcome, Failure>> {
+pub fn start(load: Load) -> JoinHandle<Result<LoadOutcome, Failure>> {
     start_until(load, Arc::default())
 }
 
 /// Like [`start`], and ends it early when the flag is set.
-pub fn start_until(
-    load: Load,
-    stop: Arc<AtomicBool>,
-) -> std::thread::JoinHandle<Result<LoadOutcome, Failure>> {
+pub fn start_until(load: Load, stop: Arc<AtomicBool>) -> JoinHandle<Result<LoadOutcome, Failure>> {
+    on_thread(move || run(load, stop))
+}
+
+/// Runs a load on a thread of its own, with all its sockets.
+pub fn on_thread<T: Send + 'static, F: Future<Output = Result<T, Failure>>>(
+    run: impl FnOnce() -> F + Send + 'static,
+) -> JoinHandle<Result<T, Failure>> {
     std::thread::spawn(move || {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()?;
-        LocalSet::new().block_on(&runtime, run(load, &stop))
+        LocalSet::new().block_on(&runtime, run())
     })
 }
 
@@ -123,13 +128,11 @@ pub fn finish(load: Load) -> Result<LoadOutcome, Failure> {
     join(start(load))
 }
 
-pub fn join(
-    thread: std::thread::JoinHandle<Result<LoadOutcome, Failure>>,
-) -> Result<LoadOutcome, Failure> {
+pub fn join<T>(thread: JoinHandle<Result<T, Failure>>) -> Result<T, Failure> {
     thread.join().map_err(|_| "the load generator panicked")?
 }
 
-async fn run(load: Load, stop: &Arc<AtomicBool>) -> Result<LoadOutcome, Failure> {
+async fn run(load: Load, stop: Arc<AtomicBool>) -> Result<LoadOutcome, Failure> {
     let outcome = Rc::new(RefCell::new(LoadOutcome::default()));
     let mut streams = Vec::new();
     for _ in 0..load.connections {
@@ -149,7 +152,7 @@ async fn run(load: Load, stop: &Arc<AtomicBool>) -> Result<LoadOutcome, Failure>
                 stream,
                 leads,
                 load: load.clone(),
-                stop: Arc::clone(stop),
+                stop: Arc::clone(&stop),
                 received: Vec::with_capacity(4096),
                 outcome: Rc::clone(&outcome),
             };
@@ -261,6 +264,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).chars().take(300).collect()
 }
 
-fn processor_time() -> Duration {
+/// This thread's processor time, which excludes other work of the machine.
+pub fn processor_time() -> Duration {
     Duration::try_from(clock_gettime(ClockId::ThreadCPUTime)).unwrap_or_default()
 }

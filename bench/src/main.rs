@@ -22,7 +22,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use clap::{Parser, ValueEnum};
+use clap::Parser;
+use clap::builder::PossibleValuesParser;
 
 mod figures;
 mod host;
@@ -40,6 +41,8 @@ mod rows;
 mod sample;
 mod variant;
 
+use report::Report;
+
 /// Why a figure failed. No code matches on it.
 pub type Failure = Box<dyn std::error::Error + Send + Sync>;
 
@@ -47,7 +50,8 @@ pub type Failure = Box<dyn std::error::Error + Send + Sync>;
 #[command(name = "leadhost-bench")]
 pub struct Arguments {
     /// The figures; default: all of them
-    figures: Vec<Figure>,
+    #[arg(value_parser = PossibleValuesParser::new(FIGURES.map(|(name, _)| name)))]
+    figures: Vec<String>,
     /// The service's program, built in release
     #[arg(long)]
     leadhost: PathBuf,
@@ -75,28 +79,30 @@ pub struct Arguments {
     deliveries: u64,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Figure {
-    Conversion,
-    Guests,
-    Ingest,
-    IngestPostgres,
-    Export,
-    ExportPeer,
-    ExportStores,
-    Swap,
-    SwapFleet,
-    Rollout,
-    Start,
-    Memory,
-    Messages,
-    Search,
-    Deals,
-    Analytics,
-    Console,
-    Traces,
-    Neighbours,
-}
+type Measure = fn(&Arguments) -> Result<Report, Failure>;
+
+#[rustfmt::skip]
+const FIGURES: [(&str, Measure); 19] = [
+    ("conversion", figures::conversion::measure),
+    ("guests", figures::guests::measure),
+    ("ingest", figures::ingest::measure),
+    ("ingest-postgres", figures::ingest::measure_on_postgres),
+    ("export", figures::export::measure),
+    ("export-peer", figures::export_peer::measure),
+    ("export-stores", figures::export::measure_stores),
+    ("swap", figures::swap::measure),
+    ("swap-fleet", figures::swap_fleet::measure),
+    ("rollout", figures::rollout::measure),
+    ("start", figures::start::measure),
+    ("memory", figures::memory::measure),
+    ("messages", figures::messages::measure),
+    ("search", figures::search::measure),
+    ("deals", figures::deals::measure),
+    ("analytics", figures::analytics::measure),
+    ("console", figures::console::measure),
+    ("traces", figures::traces::measure),
+    ("neighbours", figures::neighbours::measure),
+];
 
 /// The name of a build of the service in results.
 pub const SERVICE: &str = "Leadhost";
@@ -168,36 +174,15 @@ pub fn has_memory() -> bool {
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    let figures = match arguments.figures.as_slice() {
-        [] => Figure::value_variants(),
-        some => some,
+    let is_chosen = |name: &str| {
+        arguments.figures.is_empty() || arguments.figures.iter().any(|figure| figure == name)
     };
-    for figure in figures {
-        eprintln!("\nMeasuring {figure:?}.");
-        let measured = match figure {
-            Figure::Conversion => figures::conversion::measure(&arguments),
-            Figure::Guests => figures::guests::measure(&arguments),
-            Figure::Ingest => figures::ingest::measure(&arguments),
-            Figure::IngestPostgres => figures::ingest::measure_on_postgres(&arguments),
-            Figure::Export => figures::export::measure(&arguments),
-            Figure::ExportPeer => figures::export_peer::measure(&arguments),
-            Figure::ExportStores => figures::export::measure_stores(&arguments),
-            Figure::Swap => figures::swap::measure(&arguments),
-            Figure::SwapFleet => figures::swap_fleet::measure(&arguments),
-            Figure::Rollout => figures::rollout::measure(&arguments),
-            Figure::Start => figures::start::measure(&arguments),
-            Figure::Memory => figures::memory::measure(&arguments),
-            Figure::Messages => figures::messages::measure(&arguments),
-            Figure::Console => figures::console::measure(&arguments),
-            Figure::Analytics => figures::analytics::measure(&arguments),
-            Figure::Traces => figures::traces::measure(&arguments),
-            Figure::Neighbours => figures::neighbours::measure(&arguments),
-            Figure::Deals => figures::deals::measure(&arguments),
-            Figure::Search => figures::search::measure(&arguments),
-        };
+    for (name, measure) in FIGURES.into_iter().filter(|(name, _)| is_chosen(name)) {
+        eprintln!("\nMeasuring {name}.");
+        let measured = measure(&arguments);
         let published = measured.and_then(|report| report.publish(&arguments.results()));
         if let Err(error) = published {
-            eprintln!("\n{figure:?} cannot be measured: {error}");
+            eprintln!("\n{name} cannot be measured: {error}");
             return ExitCode::FAILURE;
         }
     }

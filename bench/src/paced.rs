@@ -17,9 +17,10 @@ use std::time::{Duration, Instant};
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::{TcpSocket, TcpStream};
 use tokio::sync::mpsc;
-use tokio::task::LocalSet;
 
 use crate::http::read_answer;
+pub use crate::load::join;
+use crate::load::on_thread;
 use crate::sample::Sample;
 use crate::{Failure, lead};
 
@@ -79,16 +80,7 @@ pub fn start_until(
     load: Paced,
     ended: Arc<AtomicBool>,
 ) -> JoinHandle<Result<PacedOutcome, Failure>> {
-    std::thread::spawn(move || {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()?;
-        LocalSet::new().block_on(&runtime, run(load, ended))
-    })
-}
-
-pub fn join(thread: JoinHandle<Result<PacedOutcome, Failure>>) -> Result<PacedOutcome, Failure> {
-    thread.join().map_err(|_| "the load generator panicked")?
+    on_thread(move || run(load, ended))
 }
 
 async fn run(load: Paced, ended: Arc<AtomicBool>) -> Result<PacedOutcome, Failure> {

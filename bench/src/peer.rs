@@ -9,7 +9,6 @@ use serde_json::Value;
 
 use crate::Failure;
 use crate::host::Workspace;
-use crate::http::Client;
 use crate::process::Process;
 use crate::report::{Report, output};
 
@@ -78,13 +77,7 @@ impl Peer {
             ]),
         )?;
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
-        process.wait_for("it was ready", || {
-            let answer = Client::connect(address, None)
-                .ok()?
-                .get("/health/ready", "")
-                .ok()?;
-            (answer.status == 200).then_some(())
-        })?;
+        process.wait_until_ready(address)?;
         Ok(Self { process, address })
     }
 

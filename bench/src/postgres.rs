@@ -1,17 +1,14 @@
 //! The PostgreSQL server of the figures: a separate cluster, created for the run and
 //! removed after it, which all sides share in turns. It flushes to disk like a production
-//! server. However this program ends, a watchdog that holds the other end of a pipe stops
-//! the server and removes its files.
+//! server. However this program ends, a watchdog stops the server and removes its files.
 
-use std::fs;
 use std::net::{Ipv4Addr, TcpListener};
-use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown};
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use sqlx::postgres::{PgConnectOptions, PgConnection};
 use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, Row as _};
+use xtask::postgres_cluster::{Cluster, Watchdog};
 use xtask::postgres_programs::Binaries;
 
 use crate::process::ticks;
@@ -23,8 +20,6 @@ use crate::{Arguments, Failure};
 /// falls into one side's round and not into the other's, and reusable space in the
 /// log, see [`LOG`].
 const SETTINGS: &str = "
-listen_addresses = '127.0.0.1'
-max_connections = 100
 shared_buffers = '256MB'
 max_wal_size = '8GB'
 min_wal_size = '1GB'
@@ -43,23 +38,15 @@ begin
 end
 $$";
 
-/// The watchdog's script: $1 programs, $2 cluster, $3 folder.
-const WATCH: &str = r#"
-cat > /dev/null
-"$1/pg_ctl" stop -D "$2" -m immediate
-rm -rf "$3"
-"#;
-
 /// Owns the databases, like the service's login: it may create roles and is not a
 /// superuser.
 const LOGIN: &str = "leadhost_bench";
 
 pub struct Server {
-    programs: Binaries,
-    folder: PathBuf,
-    watch: Child,
+    cluster: Cluster,
     port: u16,
     made: std::cell::Cell<u32>,
+    _watch: Watchdog,
 }
 
 /// One database of the server, dropped after use.
@@ -79,41 +66,18 @@ impl Server {
     pub fn start(arguments: &Arguments) -> Result<Self, Failure> {
         let programs = Binaries::find()?;
         let folder = place(arguments, &programs)?;
-        let watch = programs
-            .as_account("/bin/sh")
-            .args(["-c", WATCH, "watch"])
-            .args([&programs.folder, &folder.join("cluster"), &folder])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()?;
+        let cluster = Cluster { programs, folder };
         let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?
             .local_addr()?
             .port();
         let server = Self {
-            programs,
-            folder,
-            watch,
+            _watch: cluster.watch()?,
+            cluster,
             port,
             made: std::cell::Cell::new(0),
         };
-        server.run(
-            server
-                .programs
-                .command("initdb")
-                .arg("--pgdata")
-                .arg(server.cluster())
-                .args(["--username=postgres", "--encoding=UTF8", "--locale=C"])
-                .args(["--auth=trust", "--no-instructions"]),
-        )?;
-        let file = server.cluster().join("postgresql.conf");
-        let usual = fs::read_to_string(&file)?;
-        let sockets = server.folder.display();
-        fs::write(
-            &file,
-            format!("{usual}{SETTINGS}port = {port}\nunix_socket_directories = '{sockets}'\n"),
-        )?;
-        server.control(&["start", "--wait", "--timeout", "60"])?;
+        server.cluster.make(&["--auth=trust"], SETTINGS)?;
+        server.cluster.start(port)?;
         server.say(
             "postgres",
             &[&format!("create role {LOGIN} login createrole"), LOG],
@@ -138,16 +102,13 @@ impl Server {
     }
 
     pub fn work(&self) -> Result<Work, Failure> {
-        let first = fs::read_to_string(self.cluster().join("postmaster.pid"))?;
-        let first = first.lines().next().unwrap_or_default().to_owned();
-        let own = ticks(&first, &[11, 12, 13, 14])?;
-        let children = fs::read_dir("/proc")?
-            .flatten()
-            .filter_map(|entry| entry.file_name().into_string().ok())
-            .filter(|name| name.bytes().all(|byte| byte.is_ascii_digit()))
-            .filter(|name| parent(name).as_deref() == Some(&first))
-            // The time of a process that ends meanwhile is in its parent's account.
-            .filter_map(|name| ticks(&name, &[11, 12]).ok())
+        let processes = self.cluster.processes();
+        let (first, children) = processes.split_first().ok_or("the server has ended")?;
+        let own = ticks(*first, &[11, 12, 13, 14])?;
+        // The time of a process that ends meanwhile is in its parent's account.
+        let children = children
+            .iter()
+            .filter_map(|process| ticks(*process, &[11, 12]).ok())
             .sum::<Duration>();
         let log_bytes = self.ask("select (pg_current_wal_insert_lsn() - '0/0')::bigint")?;
         Ok(Work {
@@ -198,46 +159,6 @@ impl Server {
             .disable_statement_logging();
         Ok(options.connect().await?)
     }
-
-    fn control(&self, arguments: &[&str]) -> Result<(), Failure> {
-        self.run(
-            self.programs
-                .command("pg_ctl")
-                .arg("--pgdata")
-                .arg(self.cluster())
-                .arg("--log")
-                .arg(self.folder.join("log"))
-                .args(arguments),
-        )
-    }
-
-    fn run(&self, command: &mut Command) -> Result<(), Failure> {
-        let program = command.get_program().to_string_lossy().into_owned();
-        let output = command
-            .output()
-            .map_err(|error| format!("{program}: {error}"))?;
-        if output.status.success() {
-            return Ok(());
-        }
-        let said = String::from_utf8_lossy(&output.stderr);
-        Err(format!("{program} ended with {}: {said}", output.status).into())
-    }
-
-    fn cluster(&self) -> PathBuf {
-        self.folder.join("cluster")
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        // The pipe breaks, and the watchdog stops the server.
-        drop(self.watch.stdin.take());
-        if let Err(error) = self.watch.wait() {
-            eprintln!("the database server of the figures may still be there: {error}");
-        }
-        // Empty by now. Its parent may belong to another account.
-        let _ = fs::remove_dir(&self.folder);
-    }
 }
 
 impl Database<'_> {
@@ -268,26 +189,10 @@ impl Database<'_> {
 /// system's folder for temporary files if the account cannot reach that.
 fn place(arguments: &Arguments, programs: &Binaries) -> Result<PathBuf, Failure> {
     let usual = arguments.scratch()?;
-    let Some(account) = &programs.account else {
-        return Ok(usual.keep());
+    let folder = match usual.path().parent() {
+        Some(parent) if !programs.reaches(parent) => tempfile::tempdir_in("/var/tmp")?,
+        _ => usual,
     };
-    let reached = usual
-        .path()
-        .ancestors()
-        .skip(1)
-        .all(|parent| parent.metadata().is_ok_and(|at| at.mode() & 0o001 != 0));
-    let folder = if reached {
-        usual
-    } else {
-        tempfile::tempdir_in("/var/tmp")?
-    };
-    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o700))?;
-    chown(folder.path(), Some(account.uid), Some(account.gid))?;
+    programs.give(folder.path())?;
     Ok(folder.keep())
-}
-
-fn parent(process: &str) -> Option<String> {
-    let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-    let (_, after) = stat.rsplit_once(')')?;
-    after.split_whitespace().nth(1).map(str::to_owned)
 }

@@ -1,12 +1,14 @@
 //! A measured program: started, observed through `/proc`, and ended by its process id.
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::Failure;
+use crate::http::Client;
 
 pub struct Process {
     child: Child,
@@ -46,8 +48,16 @@ impl Process {
         }
     }
 
+    pub fn wait_until_ready(&mut self, address: SocketAddr) -> Result<(), Failure> {
+        self.wait_for("it was ready", || {
+            let mut client = Client::connect(address, None).ok()?;
+            let answer = client.get("/health/ready", "").ok()?;
+            (answer.status == 200).then_some(())
+        })
+    }
+
     pub fn processor(&self) -> Result<Duration, Failure> {
-        ticks(&self.child.id().to_string(), &[11, 12])
+        ticks(self.child.id(), &[11, 12])
     }
 
     /// Returns its resident memory in MiB: now, and the maximum so far.
@@ -107,7 +117,7 @@ fn part(line: &str) -> Option<(String, f64)> {
 /// Returns the processor time of a process: the sum of these fields of `/proc/PID/stat`,
 /// counted after the name. 11 and 12 are its own, 13 and 14 those of its ended
 /// children.
-pub fn ticks(process: &str, fields: &[usize]) -> Result<Duration, Failure> {
+pub fn ticks(process: u32, fields: &[usize]) -> Result<Duration, Failure> {
     let stat = std::fs::read_to_string(format!("/proc/{process}/stat"))?;
     // The name is in brackets and may contain spaces.
     let found: Vec<&str> = stat

@@ -103,10 +103,11 @@ fn grouped(figure: f64) -> String {
 }
 
 impl Table {
-    pub fn new(caption: impl Into<String>, columns: &[&str]) -> Self {
+    /// The columns are written as the heading shows them: `store | p50 | p99`.
+    pub fn new(caption: impl Into<String>, columns: &str) -> Self {
         Self {
             caption: caption.into(),
-            columns: columns.iter().map(|&column| column.to_owned()).collect(),
+            columns: columns.split(" | ").map(str::to_owned).collect(),
             rows: Vec::new(),
         }
     }

@@ -101,14 +101,8 @@ pub fn middle(rounds: &[Round], figure: impl Fn(&Round) -> f64) -> f64 {
     median(&rounds.iter().map(figure).collect::<Vec<_>>())
 }
 
-pub const COLUMNS: [&str; 6] = [
-    "side",
-    "leads/s",
-    "lowest and highest round",
-    "p50",
-    "p99",
-    "processor time a lead",
-];
+pub const COLUMNS: &str =
+    "side | leads/s | lowest and highest round | p50 | p99 | processor time a lead";
 
 pub fn rate(rounds: &[Round]) -> f64 {
     middle(rounds, |round| round.outcome.per_second())
@@ -137,11 +131,8 @@ pub struct BaselineRatio {
 }
 
 impl BaselineRatio {
-    pub const COLUMNS: [&str; 3] = [
-        "leads/s, times the baseline's",
-        "p50, times its",
-        "processor time, times its",
-    ];
+    pub const COLUMNS: &str =
+        "leads/s, times the baseline's | p50, times its | processor time, times its";
 
     pub fn from_rounds(rounds: &[Round], baseline: &[Round]) -> Self {
         Self {

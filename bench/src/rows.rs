@@ -12,6 +12,7 @@ use sqlx::{AssertSqlSafe, ConnectOptions as _, Row as _};
 
 use crate::Failure;
 use crate::load::Answer;
+use crate::postgres::Database;
 
 pub enum StoredRows {
     Sqlite(PathBuf),
@@ -57,6 +58,107 @@ impl Ids {
             Self::Text => text.to_owned(),
         }
     }
+}
+
+/// Writes made-up rows, numbered `n`, in the words of the database.
+pub enum Seeds<'a> {
+    File(Connection, Ids),
+    Server(&'a Database<'a>),
+}
+
+impl Seeds<'_> {
+    pub fn file(database: &Path) -> Result<Self, Failure> {
+        let connection = open(database)?;
+        let ids = Ids::read(&connection)?;
+        Ok(Self::File(connection, ids))
+    }
+
+    /// The table `n` of the numbers from 1 to this one.
+    pub fn numbers(&self, last: u64) -> String {
+        match self {
+            Self::File(..) => format!(
+                "with recursive n (n) as (select 1 union all select n + 1 from n where n < {last})"
+            ),
+            Self::Server(_) => {
+                format!("with n as (select n from generate_series(1::bigint, {last}) as n)")
+            }
+        }
+    }
+
+    /// A given id.
+    pub fn id(&self, id: &str) -> String {
+        match self {
+            Self::File(_, ids) => ids.sql(&format!("'{id}'")),
+            Self::Server(_) => format!("'{id}'::uuid"),
+        }
+    }
+
+    /// The id that ends with this number, in twelve hexadecimal digits.
+    pub fn numbered_id(&self, begin: &str, number: &str) -> String {
+        match self {
+            Self::File(_, ids) => ids.sql(&format!("printf('{begin}-%012x', {number})")),
+            Self::Server(_) => {
+                format!("('{begin}-' || lpad(to_hex({number}), 12, '0'))::uuid")
+            }
+        }
+    }
+
+    /// A text that ends with this number, in seven digits.
+    pub fn numbered(&self, begin: &str, number: &str) -> String {
+        match self {
+            Self::File(..) => format!("printf('{begin}%07d', {number})"),
+            Self::Server(_) => format!("'{begin}' || lpad(({number})::text, 7, '0')"),
+        }
+    }
+
+    /// A time in microseconds since 1970.
+    pub fn time(&self, micros: &str) -> String {
+        match self {
+            Self::File(..) => micros.to_owned(),
+            Self::Server(_) => {
+                format!("to_timestamp(0) + ({micros}) * interval '1 microsecond'")
+            }
+        }
+    }
+
+    pub fn json(&self, text: &str) -> String {
+        match self {
+            Self::File(..) => text.to_owned(),
+            Self::Server(_) => format!("({text})::json"),
+        }
+    }
+
+    /// Runs the statements, which fill these tables.
+    pub fn write(self, tables: &[&str], statements: &[String]) -> Result<(), Failure> {
+        match self {
+            Self::File(connection, _) => {
+                for statement in statements {
+                    connection.execute_batch(statement)?;
+                }
+                checkpoint(&connection)
+            }
+            Self::Server(database) => {
+                let analyze = tables.iter().map(|table| format!("vacuum analyze {table}"));
+                let analyze: Vec<_> = analyze.collect();
+                let mut all = vec!["set search_path = leadhost"];
+                all.extend(statements.iter().chain(&analyze).map(String::as_str));
+                all.push("checkpoint");
+                database.say(&all)
+            }
+        }
+    }
+}
+
+/// Sets the last stamp of feeds, by their numbers in the feed clock.
+pub fn stamp(workspace: &str, feeds: &[u8], last: i64) -> String {
+    let rows = feeds
+        .iter()
+        .map(|feed| format!("({workspace}, {feed}, {last})"));
+    format!(
+        "insert into feed_clock (workspace_id, entity, last_us) values {}
+         on conflict (workspace_id, entity) do update set last_us = excluded.last_us",
+        rows.collect::<Vec<_>>().join(", ")
+    )
 }
 
 pub fn block_on<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {

@@ -29,6 +29,11 @@ impl Sample {
         self.percentile(0.99)
     }
 
+    /// The ratio of the p99 to that of another sample.
+    pub fn times(&self, other: &Self) -> f64 {
+        self.p99().as_secs_f64() / other.p99().as_secs_f64().max(f64::MIN_POSITIVE)
+    }
+
     pub fn max(&self) -> Duration {
         self.0.last().copied().unwrap_or_default()
     }

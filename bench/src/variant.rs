@@ -24,7 +24,7 @@ pub fn of(component: &[u8], patches: u32) -> Result<Vec<u8>, Failure> {
 }
 
 /// Returns the component as version `to`, which must be as long as `from`. The number
-/// of a contract, after an `@`, is not changed.
+/// of a contract, after an `@`, is not changed, nor a longer number in a path.
 fn with_version(component: &[u8], from: &str, to: &str) -> Result<Vec<u8>, Failure> {
     if from.len() != to.len() {
         return Err("a variant's version must be as long as the original's".into());
@@ -38,7 +38,8 @@ fn with_version(component: &[u8], from: &str, to: &str) -> Result<Vec<u8>, Failu
     {
         let begin = at + found;
         at = begin + from.len();
-        if begin > 0 && variant[begin - 1] != b'@' {
+        let goes_on = variant.get(at).is_some_and(u8::is_ascii_digit);
+        if begin > 0 && variant[begin - 1] != b'@' && !goes_on {
             variant[begin..at].copy_from_slice(to.as_bytes());
             changed += 1;
         }
@@ -58,10 +59,11 @@ mod tests {
 
     #[test]
     fn the_contract_keeps_its_number() {
-        let made = with_version(b"converter@1.0.0 form1.0.0A \"1.0.0\"", "1.0.0", "1.0.1");
+        let component = b"converter@1.0.0 itoa-1.0.08 form1.0.0A \"1.0.0\"";
+        let made = with_version(component, "1.0.0", "1.0.1");
         assert_eq!(
             made.expect("a variant"),
-            b"converter@1.0.0 form1.0.1A \"1.0.1\""
+            b"converter@1.0.0 itoa-1.0.08 form1.0.1A \"1.0.1\""
         );
         assert_eq!(later(1).split('.').count(), 3);
         assert!(with_version(b"nothing", "1.0.0", "1.0.1").is_err());

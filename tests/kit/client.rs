@@ -14,7 +14,6 @@ use tokio::net::TcpStream;
 
 use crate::described;
 
-/// A request under construction.
 #[derive(Clone)]
 pub struct Ask {
     to: SocketAddr,
@@ -26,7 +25,6 @@ pub struct Ask {
     described: bool,
 }
 
-/// An answer.
 #[derive(Clone, Debug)]
 pub struct Answer {
     pub status: u16,
@@ -35,7 +33,6 @@ pub struct Answer {
 }
 
 impl Ask {
-    /// Returns a request without headers and body.
     pub fn new(to: SocketAddr, method: Method, target: &str) -> Self {
         Self {
             to,
@@ -56,7 +53,6 @@ impl Ask {
         .header("host", &to.to_string())
     }
 
-    /// Adds a header.
     pub fn header(mut self, name: &str, value: &str) -> Self {
         let name: HeaderName = name.parse().expect("a header's name");
         let value = HeaderValue::from_str(value).expect("a header's value");
@@ -64,7 +60,6 @@ impl Ask {
         self
     }
 
-    /// Adds a key as `Authorization: Bearer`.
     pub fn bearer(self, key: &PlainKey) -> Self {
         self.header("authorization", &format!("Bearer {}", key.reveal()))
     }
@@ -74,19 +69,16 @@ impl Ask {
         self.header("x-service-api-key", key.reveal())
     }
 
-    /// Sets the body.
     pub fn body(mut self, body: impl Into<Bytes>) -> Self {
         self.body = body.into();
         self
     }
 
-    /// Sets a JSON body with its content type.
     pub fn json(self, body: &Value) -> Self {
         self.header("content-type", "application/json")
             .body(body.to_string())
     }
 
-    /// Sends the request and returns the answer.
     pub async fn send(self) -> Answer {
         let to = self.to;
         self.try_send()
@@ -137,19 +129,16 @@ impl Answer {
             .map_or("", |value| value.to_str().expect("visible ASCII"))
     }
 
-    /// Returns the body as text.
     pub fn text(&self) -> &str {
         std::str::from_utf8(&self.body).expect("UTF-8")
     }
 
-    /// Returns the body as JSON.
     #[track_caller]
     pub fn json(&self) -> Value {
         serde_json::from_slice(&self.body)
             .unwrap_or_else(|error| panic!("{error} in an answer {}: {:?}", self.status, self.body))
     }
 
-    /// Returns the answer after checking that it has this status.
     #[track_caller]
     pub fn expect(self, status: u16) -> Self {
         assert_eq!(self.status, status, "{:?}", self.body);

@@ -4,7 +4,6 @@
 
 use std::path::{Path, PathBuf};
 
-/// The build folder.
 pub fn target() -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     match std::env::var_os("CARGO_TARGET_DIR") {

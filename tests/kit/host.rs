@@ -30,7 +30,6 @@ pub struct Options {
 }
 
 impl Options {
-    /// Returns the default settings on this store.
     pub fn on(on: On) -> Self {
         Self {
             on,
@@ -38,7 +37,6 @@ impl Options {
         }
     }
 
-    /// Sets one setting.
     pub fn with(mut self, key: &'static str, value: impl ToString) -> Self {
         self.config.push((key, value.to_string()));
         self
@@ -56,7 +54,6 @@ pub struct Host {
 }
 
 impl Host {
-    /// A host with the default settings.
     pub async fn new(on: On) -> Self {
         Self::start(Options::on(on)).await
     }
@@ -87,6 +84,15 @@ impl Host {
         let sealer = Arc::new(Sealer::throwaway());
         let core = Core::new(config, clock.clone(), store, sealer, Shutdown::new());
         let app = App::new(core.expect("a plugin engine"));
+        Self::listening(app, on, clock, folder).await
+    }
+
+    pub(crate) async fn listening(
+        app: App,
+        on: On,
+        clock: Arc<ManualClock>,
+        folder: TempDir,
+    ) -> Self {
         let addresses = listen::start(&app.http).await.expect("free ports");
         Self {
             app,
@@ -97,12 +103,10 @@ impl Host {
         }
     }
 
-    /// Returns the time of the host's clock.
     pub fn now(&self) -> Micros {
         self.clock.now()
     }
 
-    /// Moves the clock of the host and of its store forward.
     pub async fn advance(&self, seconds: i64) {
         // The store's clock first: work that becomes due by the host's clock may run
         // at once, and the store stamps it.
@@ -110,7 +114,6 @@ impl Host {
         self.clock.advance_seconds(seconds);
     }
 
-    /// Returns the store of the host.
     pub fn store(&self) -> &Store {
         &self.app.core.store
     }
@@ -128,23 +131,19 @@ impl Host {
         Ask::new(to, method, target)
     }
 
-    /// Like [`Host::ask`], for a GET.
     pub fn get(&self, target: &str) -> Ask {
         self.ask("GET", target)
     }
 
-    /// Like [`Host::ask`], for a POST.
     pub fn post(&self, target: &str) -> Ask {
         self.ask("POST", target)
     }
 
-    /// A request to the admin API.
     pub fn admin(&self, method: &str, target: &str) -> Ask {
         let method = Method::from_bytes(method.as_bytes()).expect("a method");
         Ask::admin(self.addresses.admin, method, target)
     }
 
-    /// A request to the console.
     pub fn console(&self, method: &str, target: &str) -> Ask {
         self.console_as(&self.addresses.admin.to_string(), method, target)
     }
@@ -155,12 +154,10 @@ impl Host {
         Ask::new(self.addresses.admin, method, target).header("host", host)
     }
 
-    /// Returns the address of the admin API.
     pub fn admin_address(&self) -> SocketAddr {
         self.addresses.admin
     }
 
-    /// A plain connection to the gateway.
     pub async fn raw(&self) -> TcpStream {
         connect(self.addresses.gateway).await
     }

@@ -16,18 +16,20 @@ use leadhost_domain::connection::Connection;
 use leadhost_domain::delivery::DeliveryStatus;
 use leadhost_domain::id::{ConnectionId, DeliveryId};
 use leadhost_domain::plugin::Digest;
-use leadhost_http::listen;
 use leadhost_pipeline::apply::{self, ApplyError, ApplyOutcome, FileExtent};
 use leadhost_pipeline::core::Core;
 use leadhost_pipeline::deploy::{self, AcceptedWords, Activated, DeployError, Deployed};
 use leadhost_pipeline::{self as pipeline, fleet, templates};
 use leadhost_store::{self as store, ClaimTurns, DeliveryDetail, Job, TemplateList};
 use serde_json::Value;
+use xtask::double::proof::base64;
+pub use xtask::double::proof::hmac_sha256_hex as signature;
 
 use crate::client::{Answer, Ask};
 use crate::compiled::share_compiled_code;
 use crate::guests;
 use crate::host::{Host, Options};
+use crate::load::exported;
 use crate::on::On;
 
 /// Far more than anything here takes, even on a machine that is busy with ten other
@@ -53,13 +55,11 @@ pub async fn until<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T
     }
 }
 
-/// The result of a declaration.
 pub struct Declared {
     pub report: ApplyOutcome,
 }
 
 impl Declared {
-    /// Returns the id of a connection.
     pub fn id(&self, connection: &str) -> ConnectionId {
         self.report.connections[connection].clone()
     }
@@ -69,7 +69,6 @@ impl Declared {
         format!("/ingest-lead/{}", self.id(connection))
     }
 
-    /// The number of an instance.
     pub fn instance(&self, name: &str) -> i64 {
         self.report.instances[name].0
     }
@@ -116,19 +115,16 @@ impl Host {
         Self::working_with(Options::patient(on)).await
     }
 
-    /// Like [`Host::working`], with other settings.
     pub async fn working_with(options: Options) -> Self {
         let host = Self::start(options).await;
         host.work();
         host
     }
 
-    /// Starts the background work.
     pub fn work(&self) {
         drop(pipeline::start(&self.app.pipeline, &self.app.core.shutdown));
     }
 
-    /// Activates a component.
     pub async fn converter(&self, wasm: Vec<u8>) -> Digest {
         self.upload(wasm, "test")
             .await
@@ -137,7 +133,6 @@ impl Host {
             .digest
     }
 
-    /// Activates the component of a crate.
     pub async fn activate(&self, package: &str) -> Digest {
         self.converter(guests::rust_component(package)).await
     }
@@ -195,21 +190,18 @@ impl Host {
         ask.send().await.expect(200)
     }
 
-    /// Claims the work that is due now.
     pub async fn due(&self) -> Vec<Job> {
         let now = self.now();
         let claimed = self.store().claim(&ClaimTurns::new(9), now, now).await;
         claimed.expect("a store")
     }
 
-    /// Returns the delivery that this answer names, as the store has it.
     pub async fn delivery(&self, answer: &Answer) -> DeliveryDetail {
         let id = answer.json()["deliveryId"].clone();
         let id = id.as_str().expect("an id").parse().expect("an id");
         self.stored(id).await
     }
 
-    /// Returns a delivery as the store has it.
     pub async fn stored(&self, id: DeliveryId) -> DeliveryDetail {
         let found = self.store().delivery(id).await.expect("a store");
         found.expect("the delivery is stored")
@@ -226,7 +218,6 @@ impl Host {
         found.iter().map(|delivery| delivery.id).collect()
     }
 
-    /// Waits until the delivery has this status, and returns it.
     pub async fn becomes(&self, id: DeliveryId, status: DeliveryStatus) -> DeliveryDetail {
         until(
             &format!("delivery {id} becomes {}", status.as_str()),
@@ -238,7 +229,6 @@ impl Host {
         .await
     }
 
-    /// Returns the deals that a partner finds.
     pub async fn deals(&self, declared: &Declared, query: &str) -> Vec<Value> {
         let ask = self.get(&format!("/deal?{query}"));
         let ask = ask.header("x-service-api-key", &declared.key("partner"));
@@ -246,21 +236,8 @@ impl Host {
         found.as_array().expect("a list").clone()
     }
 
-    /// Returns all rows of an export.
     pub async fn rows(&self, declared: &Declared, entity: &str) -> Vec<Value> {
-        let key = format!("Bearer {}", declared.key("workspace"));
-        let mut rows = Vec::new();
-        let mut from = String::new();
-        loop {
-            let ask = self.get(&format!("/v1/export/{entity}?limit=1000{from}"));
-            let page = ask.header("authorization", &key).send().await;
-            let page = page.expect(200).json();
-            rows.extend_from_slice(page["data"].as_array().expect("rows"));
-            match page["next_cursor"].as_str() {
-                Some(next) => from = format!("&cursor={next}"),
-                None => return rows,
-            }
-        }
+        exported(self.addresses.data, &declared.key("workspace"), entity).await
     }
 
     /// Asks the provider of an instance for its templates, instead of waiting until
@@ -272,13 +249,11 @@ impl Host {
         list.expect("a store")
     }
 
-    /// Returns a connection as the store has it.
     pub async fn connection(&self, id: &ConnectionId) -> Connection {
         let found = self.store().connection(id).await.expect("a store");
         found.expect("the connection is there")
     }
 
-    /// Resumes a paused connection.
     pub async fn resume(&self, id: &ConnectionId) {
         let store = self.store();
         store.pause_connection(id, None).await.expect("a store");
@@ -330,14 +305,7 @@ impl Host {
         let core = Core::new(config, clock.clone(), store, sealer, Shutdown::new());
         let app = App::new(core.expect("a plugin engine"));
         deploy::load_active(&app.pipeline).await.expect("a store");
-        let addresses = listen::start(&app.http).await.expect("free ports");
-        let host = Self {
-            app,
-            on,
-            clock,
-            addresses,
-            folder,
-        };
+        let host = Self::listening(app, on, clock, folder).await;
         host.work();
         host
     }
@@ -348,7 +316,6 @@ impl Host {
         self.beside_with(name, |_| {}).await
     }
 
-    /// The same with another configuration.
     pub async fn beside_with(&self, name: &str, change: impl FnOnce(&mut Config)) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         share_compiled_code(folder.path());
@@ -364,24 +331,15 @@ impl Host {
         let app = App::new(core.expect("a plugin engine"));
         deploy::load_active(&app.pipeline).await.expect("a store");
         fleet::join(&app.pipeline).await.expect("a store");
-        let addresses = listen::start(&app.http).await.expect("free ports");
-        let host = Self {
-            app,
-            on: self.on.clone(),
-            clock: self.clock.clone(),
-            addresses,
-            folder,
-        };
+        let host = Self::listening(app, self.on.clone(), self.clock.clone(), folder).await;
         host.work();
         host
     }
 }
 
 impl Ask {
-    /// With HTTP Basic authentication.
     pub fn basic(self, credentials: &str) -> Self {
-        use base64::Engine as _;
-        let text = base64::engine::general_purpose::STANDARD.encode(credentials);
+        let text = base64(credentials.as_bytes());
         self.header("authorization", &format!("Basic {text}"))
     }
 
@@ -391,16 +349,6 @@ impl Ask {
         self.header(header, &format!("{prefix}{signature}"))
             .body(body.to_vec())
     }
-}
-
-/// HMAC-SHA256 in hex.
-pub fn signature(secret: &str, message: &[u8]) -> String {
-    use hmac::{KeyInit as _, Mac as _};
-    let mut mac =
-        hmac::Hmac::<sha2::Sha256>::new_from_slice(secret.as_bytes()).expect("any length");
-    mac.update(message);
-    let bytes = mac.finalize().into_bytes();
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// A rate limit that no polling test reaches while the clock stands.

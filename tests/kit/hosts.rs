@@ -54,25 +54,21 @@ pub struct Hosts {
 }
 
 impl NewHosts {
-    /// Makes folders for this many hosts, which share a database.
     pub fn count(mut self, hosts: usize) -> Self {
         self.hosts.folders.resize_with(hosts, folder);
         self
     }
 
-    /// Gives the first host this folder.
     pub fn folder(mut self, folder: TempDir) -> Self {
         self.hosts.folders[0] = folder;
         self
     }
 
-    /// Installs this component too.
     pub fn component(mut self, component: Vec<u8>) -> Self {
         self.components.push(component);
         self
     }
 
-    /// Adds this to the workspace file.
     pub fn workspace(mut self, more: &str) -> Self {
         self.file.push_str(more);
         self
@@ -164,7 +160,6 @@ impl Hosts {
         .expect("the service starts")
     }
 
-    /// The data folder of a host.
     pub fn folder(&self, number: usize) -> &Path {
         self.folders[number].path()
     }
@@ -184,12 +179,10 @@ impl Hosts {
         self.keys["workspaceKey"].as_str().expect("a key")
     }
 
-    /// The number of an instance.
     pub fn instance(&self, name: &str) -> i64 {
         self.keys["instances"][name].as_i64().expect("a number")
     }
 
-    /// The path for the leads of a connection.
     pub fn ingest(&self, connection: &str) -> String {
         let id = self.keys["connections"][connection].as_str();
         format!("/ingest-lead/{}", id.expect("a connection"))
@@ -216,7 +209,6 @@ impl Hosts {
             .json(&self.notifications(instance).body(id, phone))
     }
 
-    /// A data client's request.
     pub fn client(&self, host: &Service, target: &str) -> Ask {
         let key = self.workspace_key();
         let ask = host.ask("data", "GET", target);
@@ -229,7 +221,6 @@ impl Hosts {
         ask.header("authorization", &format!("Bearer {}", self.admin_key()))
     }
 
-    /// Runs a query of one number directly on the store.
     pub async fn count(&self, query: &'static str) -> i64 {
         self.on.count(self.folder(0), query).await
     }

@@ -49,7 +49,6 @@ const PEOPLE: u64 = 20_000;
 pub struct Targets(Arc<RwLock<Vec<SocketAddr>>>);
 
 impl Targets {
-    /// Returns the addresses in this order.
     pub fn new(hosts: impl IntoIterator<Item = SocketAddr>) -> Self {
         Self(Arc::new(RwLock::new(hosts.into_iter().collect())))
     }
@@ -59,12 +58,10 @@ impl Targets {
         Self::new(hosts.iter().map(|host| host.address("gateway")))
     }
 
-    /// Sets the new address of a host.
     pub fn replace(&self, place: usize, host: SocketAddr) {
         self.0.write().unwrap_or_else(PoisonError::into_inner)[place] = host;
     }
 
-    /// Returns one of the addresses, round robin.
     pub fn pick(&self, turn: usize) -> SocketAddr {
         let hosts = self.0.read().unwrap_or_else(PoisonError::into_inner);
         hosts[turn % hosts.len()]
@@ -74,13 +71,11 @@ impl Targets {
 /// The reaction of a sender to a lead that was not acknowledged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unacknowledged {
-    /// The sender ends.
     End,
     /// The sender sends it again, to the next host, until it is acknowledged.
     Again,
 }
 
-/// The requests of a load.
 #[derive(Clone, Debug)]
 pub enum What {
     /// A portal's leads, to the connection with this path: `/ingest-lead/...`
@@ -110,7 +105,6 @@ pub struct Attempt {
     pub took: Duration,
 }
 
-/// The result of a load.
 #[derive(Default)]
 pub struct LoadResult {
     pub acknowledged: BTreeSet<String>,
@@ -124,7 +118,6 @@ pub struct LoadResult {
     pub messages: BTreeMap<String, String>,
 }
 
-/// Running senders.
 pub struct Load {
     ended: Arc<AtomicBool>,
     acknowledged: Arc<AtomicUsize>,
@@ -133,7 +126,6 @@ pub struct Load {
 }
 
 impl Load {
-    /// Starts the senders of a plan.
     pub fn start(plan: LoadPlan) -> Self {
         let ended = Arc::new(AtomicBool::new(false));
         let acknowledged = Arc::new(AtomicUsize::new(0));
@@ -175,7 +167,6 @@ impl Load {
         })
     }
 
-    /// Returns how many leads are acknowledged so far.
     pub fn acknowledged(&self) -> usize {
         self.acknowledged.load(Ordering::Relaxed)
     }
@@ -185,18 +176,15 @@ impl Load {
         self.refused.load(Ordering::Relaxed)
     }
 
-    /// Waits until this many leads are acknowledged.
     pub async fn reaches(&self, count: usize) {
         self.sees("acknowledged leads", count, || self.acknowledged())
             .await;
     }
 
-    /// Waits for this many more acknowledged leads.
     pub async fn goes_on(&self, by: usize) {
         self.reaches(self.acknowledged() + by).await;
     }
 
-    /// Waits until this many requests were refused.
     pub async fn is_refused(&self, count: usize) {
         self.sees("refused requests", count, || self.refused())
             .await;
@@ -231,7 +219,6 @@ impl Load {
 }
 
 impl LoadResult {
-    /// Returns the results of both together.
     #[must_use]
     pub fn with(mut self, other: Self) -> Self {
         self.acknowledged.extend(other.acknowledged);
@@ -242,7 +229,6 @@ impl LoadResult {
         self
     }
 
-    /// Returns how many requests were answered with this status.
     pub fn count(&self, status: u16) -> usize {
         let attempts = self.attempts.iter();
         attempts
@@ -250,7 +236,6 @@ impl LoadResult {
             .count()
     }
 
-    /// Returns the longest time that any request took.
     pub fn slowest(&self) -> Duration {
         let attempts = self.attempts.iter();
         attempts
@@ -281,7 +266,6 @@ impl LoadResult {
             .min()
     }
 
-    /// Returns the longest time between two consecutive acknowledged leads.
     pub fn longest_pause(&self) -> Duration {
         let attempts = self.attempts.iter();
         let mut ends: Vec<_> = attempts
@@ -293,7 +277,6 @@ impl LoadResult {
         pauses.max().unwrap_or_default()
     }
 
-    /// Checks that every answer conforms to the interface.
     #[track_caller]
     pub fn assert_well_formed(&self) {
         let first = self.wrong.iter().take(5).collect::<Vec<_>>();
@@ -456,7 +439,6 @@ impl What {
     }
 }
 
-/// The answer to a sender.
 #[derive(Debug)]
 struct LoadAnswer {
     status: u16,
@@ -570,7 +552,6 @@ fn person(id: &str) -> u64 {
     hasher.finish() % PEOPLE
 }
 
-/// A portal's lead.
 pub fn lead(id: &str) -> Value {
     let person = person(id);
     json!({

@@ -37,7 +37,6 @@ impl Log {
         }
     }
 
-    /// Returns what was logged since the last call.
     pub fn take(&self) -> String {
         let bytes = std::mem::take(&mut *self.text.lock());
         String::from_utf8_lossy(&bytes).into_owned()

@@ -19,7 +19,6 @@ use crate::postgres::{self, Database};
 /// that many tests share a server.
 pub const CONNECTIONS: u32 = 8;
 
-/// The store of a service.
 #[derive(Clone)]
 pub enum On {
     /// A file in the service's own folder.

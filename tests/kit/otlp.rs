@@ -26,17 +26,14 @@ use crate::{Host, until};
 /// The time for all that has ended to be exported.
 const EXPORTED: Duration = Duration::from_secs(20);
 
-/// How the receiver answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Behaviour {
     Accept,
-    /// Refuses with this status.
     Refuse(u16),
     /// Reads the request and never answers.
     Hang,
 }
 
-/// A span as it was received.
 #[derive(Clone, Debug)]
 pub struct ReceivedSpan {
     pub trace: String,
@@ -74,7 +71,6 @@ struct State {
     requests: Vec<ReceivedRequest>,
 }
 
-/// A request with its headers.
 #[derive(Clone, Debug)]
 pub struct ReceivedRequest {
     pub path: String,
@@ -115,7 +111,6 @@ impl OtlpReceiver {
         format!("http://{}", self.address)
     }
 
-    /// Answers like this from now on.
     pub fn behave(&self, behaviour: Behaviour) {
         lock(&self.state).behaviour = behaviour;
     }
@@ -145,7 +140,6 @@ impl OtlpReceiver {
         .await
     }
 
-    /// Returns whether any request holds these bytes.
     pub fn holds(&self, needle: &str) -> bool {
         let holds = |bytes: &[u8]| {
             bytes

@@ -9,8 +9,7 @@ use std::time::Duration;
 
 use tokio::task::JoinHandle;
 
-use crate::provider::{Accepted, Flush, Inbound};
-use crate::whatsapp::WhatsApp;
+use crate::provider::{Accepted, Flush, Inbound, WhatsApp};
 
 /// The interval for polling the double.
 const LOOK: Duration = Duration::from_millis(5);
@@ -18,7 +17,6 @@ const LOOK: Duration = Duration::from_millis(5);
 /// Sending all waiting events takes far less, even on a busy machine.
 const HOPELESS: Duration = Duration::from_secs(300);
 
-/// A status that a phone reports.
 const WORDS: [&str; 3] = ["sent", "delivered", "read"];
 
 /// One phone in this many is off, and one person in this many answers.
@@ -28,7 +26,6 @@ const ANSWERS: usize = 3;
 /// The most events in one request: a number that divides no other here.
 const BATCH: usize = 7;
 
-/// Running phones.
 pub struct Phones {
     ended: Arc<AtomicBool>,
     task: JoinHandle<Story>,
@@ -37,9 +34,7 @@ pub struct Phones {
 /// The events of the phones, all of which the service has accepted.
 #[derive(Default)]
 pub struct Story {
-    /// Messages that were reported as read.
     pub read: Vec<Accepted>,
-    /// Messages without any status.
     pub silent: Vec<Accepted>,
     /// The provider's ids of messages that people answered.
     pub answers: Vec<String>,

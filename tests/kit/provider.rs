@@ -8,14 +8,21 @@ use std::sync::Arc;
 
 use xtask::double::channel::Channel;
 pub use xtask::double::channel::{
-    Accepted, Callback, CallbackAnswer, Event, Flush, Inbound, Key, Misbehaviour, Provider, Status,
-    Taken,
+    Accepted, Callback, CallbackAnswer, Flush, Inbound, Key, Misbehaviour, Provider, Taken,
 };
+use xtask::double::twilio::Messages;
+use xtask::double::whatsapp::Cloud;
 
 use crate::host_actions::until;
 
 /// The time of a double at first: the time at which every test starts.
 pub const BEGINNING: u64 = 1_894_708_800;
+
+/// What `cargo xtask double whatsapp` starts too.
+pub type WhatsApp = Double<Cloud>;
+
+/// What `cargo xtask double twilio` starts too.
+pub type Twilio = Double<Messages>;
 
 /// A running double. It stops when the last of its handles is dropped.
 pub struct Double<P: Provider>(Arc<Channel<P>>);
@@ -34,26 +41,22 @@ impl<P: Provider> Deref for Double<P> {
     }
 }
 
-impl<P: Provider> Double<P> {
-    /// Returns the first handle of a running double.
-    pub(crate) fn new(channel: Channel<P>) -> Self {
-        Self(Arc::new(channel))
+impl<P: Provider + Default> Double<P> {
+    /// Starts one with the default options on a free port. Its time stands at [`BEGINNING`].
+    pub fn start() -> Self {
+        let started = Channel::start(P::default(), BEGINNING);
+        Self(Arc::new(started.expect("a free port on loopback")))
     }
+}
 
-    /// Sends all waiting events, one in each request, in order, and returns the
-    /// answers.
-    /// An event that is not answered with 2xx waits again.
-    ///
-    /// # Panics
-    /// If there is no callback, or if it does not answer.
+impl<P: Provider> Double<P> {
+    /// Sends all waiting events, one in each request, in order. An event that is not
+    /// answered with 2xx waits again.
     pub async fn flush(&self) -> Vec<CallbackAnswer> {
         self.flush_as(Flush::default()).await
     }
 
     /// Like [`Double::flush`], in batches or in another order.
-    ///
-    /// # Panics
-    /// If there is no callback, or if it does not answer.
     pub async fn flush_as(&self, how: Flush) -> Vec<CallbackAnswer> {
         self.try_flush(how).await.expect("the callback answers")
     }
@@ -63,10 +66,6 @@ impl<P: Provider> Double<P> {
         self.blocking(move |channel| channel.flush(how)).await
     }
 
-    /// Sends any body to the callback, signed like this.
-    ///
-    /// # Panics
-    /// If there is no callback, or if it does not answer.
     pub async fn send_raw(
         &self,
         content_type: &'static str,
@@ -80,37 +79,6 @@ impl<P: Provider> Double<P> {
         answer.expect("the callback answers")
     }
 
-    /// Performs the webhook handshake with this token, or with the right one.
-    /// Returns whether the callback passed, and its answer.
-    ///
-    /// # Panics
-    /// If there is no callback, or if it does not answer.
-    pub async fn handshake(&self, verify_token: Option<&str>) -> (bool, CallbackAnswer) {
-        let token = verify_token.map(str::to_owned);
-        let shown = self
-            .blocking(move |channel| channel.handshake(token.as_deref()))
-            .await;
-        shown.expect("the callback answers")
-    }
-
-    /// Waits until this many messages were accepted, and returns them all.
-    pub async fn takes(&self, many: usize) -> Vec<Accepted> {
-        until(&format!("{} takes {many} messages", P::NAME), async || {
-            let accepted = self.accepted();
-            (accepted.len() >= many).then_some(accepted)
-        })
-        .await
-    }
-
-    /// Waits until this many sends arrived, including refused ones.
-    pub async fn asked(&self, many: usize) {
-        until(&format!("{} is asked {many} times", P::NAME), async || {
-            (self.sends().len() >= many).then_some(())
-        })
-        .await;
-    }
-
-    /// Waits until this many sends hang.
     pub async fn hangs(&self, many: usize) {
         until(&format!("{many} sends hang"), async || {
             (self.hanging() >= many).then_some(())

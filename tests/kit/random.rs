@@ -38,7 +38,6 @@ impl Random {
         i64::try_from(self.below(bound)).expect("below it")
     }
 
-    /// Returns true once in this many times.
     pub fn one_in(&mut self, times: u64) -> bool {
         self.below(times) == 0
     }

@@ -26,7 +26,6 @@ kill $!
 wait
 "#;
 
-/// A running registry.
 pub struct Registry {
     /// Deleted with the registry.
     _folder: TempDir,
@@ -94,7 +93,6 @@ impl Registry {
         })
     }
 
-    /// Host and port.
     pub fn address(&self) -> &str {
         &self.address
     }

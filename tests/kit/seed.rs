@@ -31,7 +31,6 @@ pub struct Seeded {
 }
 
 impl Host {
-    /// Creates a workspace with this slug.
     pub async fn workspace(&self, slug: &str) -> Seeded {
         self.workspace_with(slug, |_| {}).await
     }
@@ -76,7 +75,6 @@ impl Host {
         (key, record.id)
     }
 
-    /// Creates an admin key with the role `admin`.
     pub async fn admin_key(&self) -> PlainKey {
         self.key(KeyKind::Admin, None, None).await.0
     }

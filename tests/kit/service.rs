@@ -86,7 +86,6 @@ const PATIENCE: [&str; 4] = [
     "plugins.deadline_ms=60000",
 ];
 
-/// The interval for polling its memory.
 const LOOK: Duration = Duration::from_millis(10);
 
 /// A running service. It is killed when it is dropped.
@@ -174,7 +173,6 @@ impl Service {
         kill_process(self.process(), Signal::STOP).expect("it runs");
     }
 
-    /// Continues it.
     pub fn thaw(&self) {
         kill_process(self.process(), Signal::CONT).expect("it is there");
     }
@@ -252,7 +250,6 @@ impl Service {
         complaints.collect::<Vec<_>>().join("\n")
     }
 
-    /// Returns its log so far.
     pub fn log(&self) -> String {
         self.log
             .lock()

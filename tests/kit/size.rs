@@ -1,6 +1,5 @@
 //! The two sizes of the suite: `LEADHOST_TEST_SIZE=full`, as `cargo xtask test --full` sets it, and the small one.
 
-/// Whether the tests run at full size.
 pub fn is_full() -> bool {
     std::env::var_os("LEADHOST_TEST_SIZE").is_some_and(|value| value == "full")
 }

@@ -67,6 +67,12 @@ impl Args {
         Ok(None)
     }
 
+    /// Like [`Self::value`], for a whole number.
+    pub fn number(&mut self, name: &str) -> Result<Option<u64>, Failure> {
+        let value = self.value(name)?.map(|text| text.parse()).transpose();
+        value.map_err(|_| Failure::usage(format!("{name} needs a whole number")))
+    }
+
     /// Removes and returns the first word, if it is not a flag: the task's
     /// subcommand.
     pub fn first_word(&mut self) -> Option<String> {

@@ -84,10 +84,9 @@ pub fn run(mut args: Args) -> Result<(), Failure> {
     let install = Install::from_args(&mut args);
     let on_postgres = args.flag("--postgres");
     let profile = args.profile();
-    let leads = match args.value("--leads")?.map(|leads| leads.parse()) {
-        None => LEADS,
-        Some(Ok(leads)) if leads >= LEADS => leads,
-        Some(_) => {
+    let leads = match args.number("--leads")?.unwrap_or(LEADS) {
+        leads @ LEADS.. => leads,
+        _ => {
             return Err(Failure::usage(format!(
                 "--leads needs a number from {LEADS}"
             )));

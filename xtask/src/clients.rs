@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 
 use crate::failure::{Failure, Hint};
 use crate::install::Install;
-use crate::postgres::{self, Database, Postgres};
+use crate::postgres::{self, Database};
 use crate::service::Service;
 use crate::{files, process, python, repository, run};
 
@@ -25,10 +25,8 @@ pub fn test(install: Install) -> Result<Vec<String>, Failure> {
     python::ensure(install, "for the clients that pull the data")?;
     let environments = environments()?;
     let program = run::build(install, "dev")?;
-    postgres::prepare(install, Postgres::Required)?;
-    let outcome = on_each_store(&program, &environments);
-    postgres::sweep();
-    outcome.map(|()| Vec::new())
+    postgres::on_each_store(install, |database| on(&program, &environments, database))?;
+    Ok(Vec::new())
 }
 
 /// Makes all environments at once: they wait for the registry more than they
@@ -87,22 +85,17 @@ fn meltano_project(environment: &Path, example: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-fn on_each_store(program: &Path, environments: &Map<String, Value>) -> Result<(), Failure> {
-    on(program, environments, "SQLite", None)?;
-    let database = Database::start()?;
-    on(program, environments, "PostgreSQL", Some(&database.url))
-}
-
 fn on(
     program: &Path,
     environments: &Map<String, Value>,
-    store: &str,
-    url: Option<&str>,
+    database: Option<&Database>,
 ) -> Result<(), Failure> {
     let tests = repository::root().join("tests/clients");
+    let store = database.map_or("SQLite", |_| "PostgreSQL");
     let folder = repository::target()
         .join("clients")
         .join(store.to_lowercase());
+    let url = database.map(|database| database.url.as_str());
     let service = Service::start(program, &folder, &tests.join("workspace.toml"), url)?;
     pulled(&service, &tests, environments, store)
 }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::failure::{Failure, Hint};
 use crate::install::Install;
 use crate::javascript::{self, Scripts};
-use crate::postgres::{self, Database, Postgres};
+use crate::postgres::{self, Database};
 use crate::service::Service;
 use crate::{browser, files, plugins, process, repository, run};
 
@@ -44,20 +44,21 @@ pub fn test(install: Install, guide: Guide) -> Result<Vec<String>, Failure> {
     for (version, file) in [("1.0.0", RIGHT), ("1.1.0", WRONG)] {
         plugins::build_bad_deploy(version, &folder.join(file), install)?;
     }
-    postgres::prepare(install, Postgres::Required)?;
     let suite = Suite {
         program: &program,
         scripts: &scripts,
         chromium: &chromium,
         folder: &folder,
     };
-    let mut outcome = suite.on("sqlite", None, guide);
-    if outcome.is_ok() {
-        outcome = Database::start()
-            .and_then(|database| suite.on("postgresql", Some(&database), Guide::Left));
-    }
-    postgres::sweep();
-    outcome.map(|()| Vec::new())
+    postgres::on_each_store(install, |database| {
+        let guide = match (database, guide) {
+            (None, Guide::Written) => Some(repository::root().join(GUIDE)),
+            _ => None,
+        };
+        let store = database.map_or("sqlite", |_| "postgresql");
+        suite.runs(store, database, &["suite.mjs"], guide.as_deref())
+    })?;
+    Ok(Vec::new())
 }
 
 /// Signs in to the console on SQLite in Chromium, which Node drives without packages of npm. Returns what was
@@ -99,11 +100,6 @@ struct Suite<'a> {
 }
 
 impl Suite<'_> {
-    fn on(&self, store: &str, database: Option<&Database>, guide: Guide) -> Result<(), Failure> {
-        let guide = (guide == Guide::Written).then(|| repository::root().join(GUIDE));
-        self.runs(store, database, &["suite.mjs"], guide.as_deref())
-    }
-
     /// Runs a script against a service on this store, in a folder of this name.
     fn runs(
         &self,

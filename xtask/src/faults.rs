@@ -18,7 +18,7 @@ use crate::failure::{Context, Failure};
 use crate::install::Install;
 use crate::postgres::{self, Postgres};
 use crate::{files, plugins, process, repository};
-use build::{Before, Built};
+use build::Built;
 use page::{Figure, Outcome, Page};
 use table::{Row, SECONDS};
 
@@ -26,24 +26,20 @@ pub const HELP: &str = "\
 Injects faults into the release build and writes the measurements into docs/reliability.md.
 Runs the tests of each row one after the other, within 40 minutes in total.
 
-    cargo xtask faults [--usual] [--before COMMIT=PROGRAM] [--no-install] [ROW..]
+    cargo xtask faults [--no-install] [ROW..]
 
     ROW            kills, sync, full, and so on: measures only these and leaves the other
                    rows of the page unchanged; an unknown one lists them all
-    --usual        with the sizes of a usual test run
     --no-install   never install anything; report what is missing
 
 A size set in the environment takes precedence (LEADHOST_KILLS=1000). The output of the
 tests is in target/faults, one file for each row. The rolling upgrade starts from the build
 before the newest schema change, which is taken from the repository's history and built
-once, or from the build that --before names.
+once.
 ";
 
 pub fn run(mut args: Args) -> Result<(), Failure> {
     let install = Install::from_args(&mut args);
-    let usual = args.flag("--usual");
-    let before = args.value("--before")?;
-    let before = before.as_deref().map(Before::named).transpose()?;
     let rows = table::rows();
     let chosen = chosen(&rows, &args.words()?)?;
     let page = Page::read()?;
@@ -54,7 +50,7 @@ pub fn run(mut args: Args) -> Result<(), Failure> {
         eprintln!("LEFT OUT: a guest with WASI: {failure}");
     }
     let is_chosen = |key: &str| chosen.iter().any(|row| row.key == key);
-    let built = Built::new(before, is_chosen("upgrade"), is_chosen("fuzz"))?;
+    let built = Built::new(is_chosen("upgrade"), is_chosen("fuzz"))?;
     let day = process::output(Command::new("date").args(["-u", "+%F"]))?;
 
     let end = Instant::now() + Duration::from_secs(SECONDS);
@@ -69,7 +65,7 @@ pub fn run(mut args: Args) -> Result<(), Failure> {
                 left_out: vec![format!("the other rows took the {} minutes", SECONDS / 60)],
                 ..Outcome::default()
             },
-            false => attempt(row, &built, usual, within)?,
+            false => attempt(row, &built, within)?,
         };
         let line = page::line(row, &outcome, &built.commit, day.trim());
         let seconds = started.elapsed().as_secs();
@@ -130,7 +126,7 @@ pub fn check(there: &[String]) -> Result<(), Failure> {
     }
 }
 
-fn attempt(row: &Row, built: &Built, usual: bool, within: Duration) -> Result<Outcome, Failure> {
+fn attempt(row: &Row, built: &Built, within: Duration) -> Result<Outcome, Failure> {
     let folder = folder();
     let figures_file = folder.join(format!("{}.figures", row.key));
     let said = folder.join(format!("{}.log", row.key));
@@ -164,10 +160,8 @@ fn attempt(row: &Row, built: &Built, usual: bool, within: Duration) -> Result<Ou
             format!("{} to {}", before.commit, built.commit),
         );
     }
-    if !usual {
-        let sizes = row.sizes.iter().map(|(name, size)| (name, size));
-        command.envs(sizes.filter(|(name, _)| std::env::var_os(name).is_none()));
-    }
+    let sizes = row.sizes.iter().map(|(name, size)| (name, size));
+    command.envs(sizes.filter(|(name, _)| std::env::var_os(name).is_none()));
     let mut failures = Vec::new();
     let mut child = command.spawn().context("starting the tests")?;
     match process::wait_within(&mut child, within).context("waiting for the tests")? {

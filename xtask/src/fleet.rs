@@ -11,7 +11,7 @@ use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use serde_json::{Value, json};
+use serde_json::json;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
@@ -84,7 +84,11 @@ fn hosts_on(
     balancer: Option<PathBuf>,
 ) -> Result<(), Failure> {
     let url = server.database()?;
-    let key = sealing_key(data)?;
+    // Of all hosts, made by the first run.
+    let key = secret(
+        &data.join("sealing.key"),
+        "head -c 32 /dev/urandom | base64",
+    )?;
     let mut hosts: Vec<(HostOf, Child)> = Vec::new();
     for host in HOSTS {
         let mut child = start(service, host, data, &url, &key)?;
@@ -98,7 +102,9 @@ fn hosts_on(
         }
     }
     let keys_file = data.join("a/keys.json");
-    let double = keys(&keys_file).and_then(|keys| run::start_double(&keys));
+    let double = files::json(&keys_file)
+        .ok()
+        .and_then(|keys| run::start_double(&keys));
     let mut balancing = balancer.and_then(|program| start_balancer(&program));
     say(service, data, &keys_file, balancing.is_some())?;
 
@@ -155,18 +161,6 @@ fn start(
 
 fn address_file(data: &Path, host: HostOf) -> PathBuf {
     data.join(host.name).join("service.json")
-}
-
-fn keys(file: &Path) -> Option<Value> {
-    serde_json::from_str(&fs::read_to_string(file).ok()?).ok()
-}
-
-/// Returns the sealing key of all hosts, made by the first run.
-fn sealing_key(data: &Path) -> Result<String, Failure> {
-    secret(
-        &data.join("sealing.key"),
-        "head -c 32 /dev/urandom | base64",
-    )
 }
 
 /// Returns a secret in a file that only its owner can read. If the file is

@@ -21,9 +21,9 @@ inputs it tried. A failure is reported with its seed and a minimised input.
 ";
 
 pub fn run(mut args: Args) -> Result<(), Failure> {
-    let minutes = number("--minutes", args.value("--minutes")?)?;
-    let seconds = number("--seconds", args.value("--seconds")?)?;
-    let seed = number("--seed", args.value("--seed")?)?;
+    let minutes = args.number("--minutes")?;
+    let seconds = args.number("--seconds")?;
+    let seed = args.number("--seed")?;
     let word = match args.words()?.as_slice() {
         [] => "fuzz_".to_owned(),
         [word] if word.starts_with("fuzz_") => word.clone(),
@@ -42,10 +42,4 @@ pub fn run(mut args: Args) -> Result<(), Failure> {
     process::run(&mut command).hint(
         "the failing input is printed above: fix the fault, and add a plain test with this input",
     )
-}
-
-fn number(name: &str, text: Option<String>) -> Result<Option<u64>, Failure> {
-    text.map(|text| text.parse())
-        .transpose()
-        .map_err(|_| Failure::new(format!("{name} needs a whole number")))
 }

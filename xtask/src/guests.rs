@@ -22,24 +22,17 @@ pub const HELP: &str = "\
 Builds the JavaScript and Python examples and the misbehaving Python guest into
 target/guests.
 
-    cargo xtask guests [--imports] [--no-install] [FILE..]
+    cargo xtask guests [--no-install] [FILE..]
 
     FILE           builds only these, by their names in target/guests
-    --imports      also lists the imports of each component
     --no-install   never install anything; report what is missing
 ";
 
 pub fn run(mut args: Args) -> Result<(), Failure> {
     let install = Install::from_args(&mut args);
-    let imports = args.flag("--imports");
     let files = args.words()?;
     for left_out in build_some(install, &files)? {
         eprintln!("{:>12} {left_out}", "left out");
-    }
-    if imports {
-        for guest in GUESTS {
-            list_imports(&guests_folder().join(guest.file))?;
-        }
     }
     Ok(())
 }
@@ -156,17 +149,6 @@ fn refuse_foreign_imports(component: &[u8], guest: &Guest) -> Result<(), Failure
         }
         None => Ok(()),
     }
-}
-
-fn list_imports(path: &Path) -> Result<(), Failure> {
-    let Ok(bytes) = std::fs::read(path) else {
-        return Ok(());
-    };
-    println!("{}", path.display());
-    for import in component::imports(&bytes, &path.display().to_string())? {
-        println!("    {import}");
-    }
-    Ok(())
 }
 
 /// A hash of all inputs of a component.

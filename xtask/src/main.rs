@@ -44,7 +44,6 @@ mod serve_double;
 mod service;
 mod test;
 mod wait;
-mod wasm_target;
 mod wit;
 
 use args::Args;

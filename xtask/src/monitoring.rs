@@ -5,8 +5,9 @@
 mod prometheus;
 
 use std::cell::Cell;
+use std::fs::File;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -150,7 +151,7 @@ fn fire_and_clear(
         portal.send()?;
         wait::pause();
     }
-    check_metrics(&admin)?;
+    check_metrics(&admin, folder)?;
     tell("promtool finds nothing in the metrics");
     tell(&format!("{CONNECTION} has sent {LEADS} leads, and stops"));
     wait("the alert fires", fires)?;
@@ -205,24 +206,17 @@ fn wait(what: &str, holds: impl Fn() -> Result<bool, Failure>) -> Result<(), Fai
 /// Starts a Prometheus with the files of the examples, which reads often, and whose alert about a
 /// stopped connection needs seconds.
 fn start_prometheus(examples: &Path, folder: &Path, admin: &str) -> Result<Prometheus, Failure> {
-    let read = |file: &str| {
-        let path = examples.join(file);
-        files::text(&path)
-    };
-    let write = |file: &str, text: String| {
-        let path = folder.join(file);
-        files::write(&path, text)
-    };
-    write("alerts.yml", shortened(&read("alerts.yml")?)?)?;
+    let alerts = shortened(&files::text(examples.join("alerts.yml"))?)?;
+    files::write(folder.join("alerts.yml"), alerts)?;
     let every_second = [
         ("127.0.0.1:8081", admin),
         ("scrape_interval: 15s", "scrape_interval: 1s"),
         ("evaluation_interval: 15s", "evaluation_interval: 1s"),
     ];
-    let config = replaced(&read("prometheus.yml")?, &every_second)?;
-    write("prometheus.yml", config)?;
-    let series = folder.join("series");
-    files::remove_folder(&series)?;
+    let config = files::text(examples.join("prometheus.yml"))?;
+    let config = replaced(&config, &every_second)?;
+    files::write(folder.join("prometheus.yml"), config)?;
+    files::remove_folder(folder.join("series"))?;
     Prometheus::start(folder)
 }
 
@@ -251,23 +245,15 @@ fn replaced(text: &str, changes: &[(&str, &str)]) -> Result<String, Failure> {
 }
 
 /// Has promtool check the metrics of the running service.
-fn check_metrics(admin: &str) -> Result<(), Failure> {
-    use std::io::Write as _;
-
-    let metrics = client::get(admin, "/metrics")?.body;
-    let mut child = Command::new("promtool")
+fn check_metrics(admin: &str, folder: &Path) -> Result<(), Failure> {
+    let metrics = folder.join("metrics.txt");
+    files::write(&metrics, client::get(admin, "/metrics")?.body)?;
+    let input = File::open(&metrics).context("reading the metrics")?;
+    let output = Command::new("promtool")
         .args(["check", "metrics"])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
+        .stdin(input)
+        .output()
         .context("starting promtool")?;
-    let mut input = child.stdin.take().expect("it is piped");
-    input
-        .write_all(metrics.as_bytes())
-        .context("giving promtool the metrics")?;
-    drop(input);
-    let output = child.wait_with_output().context("waiting for promtool")?;
     if output.status.success() && output.stderr.is_empty() {
         return Ok(());
     }

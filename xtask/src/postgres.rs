@@ -66,6 +66,17 @@ pub fn sweep() {
     }
 }
 
+/// Runs a suite on SQLite, and on an empty database of the server that the tests use.
+pub fn on_each_store(
+    install: Install,
+    suite: impl Fn(Option<&Database>) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    prepare(install, Postgres::Required)?;
+    let outcome = suite(None).and_then(|()| suite(Some(&Database::start()?)));
+    sweep();
+    outcome
+}
+
 /// An empty database on the server that the tests would use. It is dropped with
 /// this value.
 pub struct Database {

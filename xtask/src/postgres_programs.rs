@@ -3,6 +3,7 @@
 //! privileges.
 
 use std::collections::BTreeSet;
+use std::os::unix::fs::{MetadataExt as _, chown};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -80,21 +81,32 @@ impl Binaries {
         command
     }
 
-    /// Returns a place where this account may have a folder: the usual one, unless a
-    /// parent folder is closed to others.
+    /// Returns a place where this account may have a folder: the usual one, unless it is
+    /// closed to others.
     pub fn temporary(&self) -> PathBuf {
-        use std::os::unix::fs::PermissionsExt as _;
         let usual = std::env::temp_dir();
-        let open = |folder: &Path| {
-            folder
-                .metadata()
-                .is_ok_and(|found| found.permissions().mode() & 0o001 != 0)
-        };
-        if self.account.is_none() || usual.ancestors().all(open) {
-            usual
-        } else {
-            PathBuf::from("/tmp")
+        match self.reaches(&usual) {
+            true => usual,
+            false => PathBuf::from("/tmp"),
         }
+    }
+
+    /// Whether this account reaches what is in a folder: that and its parents are open to others.
+    pub fn reaches(&self, folder: &Path) -> bool {
+        let is_open = |folder: &Path| {
+            let found = folder.metadata();
+            found.is_ok_and(|found| found.mode() & 0o001 != 0)
+        };
+        self.account.is_none() || folder.ancestors().all(is_open)
+    }
+
+    /// Gives a file or a folder to this account.
+    pub fn give(&self, path: &Path) -> Result<(), String> {
+        let Some(account) = &self.account else {
+            return Ok(());
+        };
+        chown(path, Some(account.uid), Some(account.gid))
+            .map_err(|error| format!("giving {} to the server: {error}", path.display()))
     }
 }
 

@@ -3,8 +3,7 @@
 //! a lead form. It ends when the service ends: signals are passed on, and work in
 //! flight is drained.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
 use rustix::process::{Pid, Signal};
@@ -17,7 +16,7 @@ use xtask::double::graph::{GraphDouble, GraphOptions};
 use crate::args::Args;
 use crate::failure::{Context, Failure};
 use crate::install::Install;
-use crate::{plugins, process, repository, wait};
+use crate::{files, plugins, process, repository, wait};
 
 pub const HELP: &str = "\
 Builds the converters and the service, and starts it with a demo workspace.
@@ -46,11 +45,13 @@ pub fn run(mut args: Args) -> Result<(), Failure> {
     let service = DemoService::new(program, &flags);
     let mut child = service.start(&flags)?;
     pass_signals_on(&child)?;
-    // It lives as long as this function.
-    let _double = match wait_for_keys(&service.keys, &mut child) {
-        Some(keys) => start_double(&keys),
-        None => None,
+    // Until the first apply is done, which may have been in an earlier run.
+    let keys = match wait::for_file(&service.keys, &mut child) {
+        true => files::json(&service.keys).ok(),
+        false => None,
     };
+    // It lives as long as this function.
+    let _double = keys.and_then(|keys| start_double(&keys));
     let status = child.wait().context("waiting for the service")?;
     if status.success() {
         return Ok(());
@@ -128,16 +129,6 @@ impl DemoService {
             .spawn()
             .context(format!("starting {}", self.program.display()))
     }
-}
-
-/// Waits until the first apply is done, which may have been in an earlier run.
-/// `None` if the service ends before.
-fn wait_for_keys(keys: &Path, child: &mut Child) -> Option<Value> {
-    if !wait::for_file(keys, child) {
-        return None;
-    }
-    // The file appears atomically.
-    serde_json::from_str(&fs::read_to_string(keys).ok()?).ok()
 }
 
 /// Starts the double of the Graph API, with the secrets of the first apply, if its

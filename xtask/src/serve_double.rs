@@ -10,7 +10,8 @@ use xtask::double::whatsapp::{Cloud, WhatsAppOptions};
 use crate::args::Args;
 use crate::failure::{Context, Failure};
 
-pub const HELP: &str = "\
+pub const HELP: &str = concat!(
+    "\
 Starts a double of a provider or a lead source on the loopback interface, and runs it until
 it is interrupted.
 
@@ -41,16 +42,9 @@ twilio:
 
 The Graph API's lead node:
 
-    GET /{version}/{lead id}?fields=..&access_token=..&appsecret_proof=..
-
-    id ending in   answer
-    001            400 with error 100/33 the first two times, then the lead
-    002            401 with error 190: the access token has expired
-    003            429 with Retry-After: 1 the first time, then the lead
-    004            closes the connection without an answer
-    005            500 with an HTML page
-    any other      200 with a lead made up from the id, always the same
-";
+",
+    include_str!("double/graph/behaviour.txt")
+);
 
 /// Starts the double that the first word names, and serves until it is interrupted.
 pub fn run(mut args: Args) -> Result<(), Failure> {
@@ -98,10 +92,7 @@ fn graph(mut args: Args) -> Result<(), Failure> {
 }
 
 fn whatsapp(mut args: Args) -> Result<(), Failure> {
-    let mut options = WhatsAppOptions {
-        listen: listen(&mut args, 8091)?,
-        ..WhatsAppOptions::default()
-    };
+    let mut options = WhatsAppOptions::default();
     for (flag, option) in [
         ("--token", &mut options.tokens[0]),
         ("--app-secret", &mut options.app_secret),
@@ -111,7 +102,7 @@ fn whatsapp(mut args: Args) -> Result<(), Failure> {
     ] {
         or_default(&mut args, flag, option)?;
     }
-    serve(args, options.listen, Cloud::new(options), |double| {
+    serve(args, 8091, Cloud::new(options), |double| {
         let (options, url) = (double.options(), double.url());
         println!("The WhatsApp Cloud API's double: {url}");
         println!("sends            POST {url}{}", double.messages_path());
@@ -124,10 +115,7 @@ fn whatsapp(mut args: Args) -> Result<(), Failure> {
 }
 
 fn twilio(mut args: Args) -> Result<(), Failure> {
-    let mut options = TwilioOptions {
-        listen: listen(&mut args, 8092)?,
-        ..TwilioOptions::default()
-    };
+    let mut options = TwilioOptions::default();
     for (flag, option) in [
         ("--account-sid", &mut options.account_sid),
         ("--auth-token", &mut options.auth_token),
@@ -135,7 +123,7 @@ fn twilio(mut args: Args) -> Result<(), Failure> {
     ] {
         or_default(&mut args, flag, option)?;
     }
-    serve(args, options.listen, Messages::new(options), |double| {
+    serve(args, 8092, Messages::new(options), |double| {
         let (options, url) = (double.options(), double.url());
         println!("Twilio's double: {url}");
         println!("sends            POST {url}{}", double.messages_path());
@@ -150,10 +138,11 @@ fn twilio(mut args: Args) -> Result<(), Failure> {
 
 fn serve<P: Provider>(
     mut args: Args,
-    listen: SocketAddr,
+    port: u16,
     provider: P,
     announce: impl FnOnce(&Channel<P>),
 ) -> Result<(), Failure> {
+    let listen = listen(&mut args, port)?;
     let callback = match args.value("--callback")?.map(|url| Callback::to(&url)) {
         None => None,
         Some(reached) => Some(match args.value("--signed-url")? {
@@ -172,21 +161,12 @@ fn serve<P: Provider>(
         None => println!("webhooks         are not sent: set --callback URL"),
     }
     println!(
-        "\nStatuses are sent automatically. For more, type a command here or send a request like\n    curl -d '5511987650101 Oi!' {}/double/inbound\n\n{}",
-        double.url(),
+        "\nStatuses are sent automatically. For more, type a command here, such as\n    inbound 5511987650101 Oi!\n\n{}",
         by_hand::help(double.provider())
     );
     by_hand::listen(&double, |said| println!("{said}"));
     // The double keeps running after the end of its input.
     loop {
         std::thread::park();
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn the_help_lists_how_ids_behave() {
-        assert!(super::HELP.ends_with(xtask::double::graph::BEHAVIOUR));
     }
 }

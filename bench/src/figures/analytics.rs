@@ -17,7 +17,7 @@ use serde_json::Value;
 use crate::host::{self, Host};
 use crate::http::Client;
 use crate::report::{Report, Table, count, time};
-use crate::rows::{self, Ids};
+use crate::rows::{self, Ids, Seeds};
 use crate::sample::Sample;
 use crate::{Arguments, Failure};
 
@@ -49,10 +49,7 @@ pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
 
 fn at_size(arguments: &Arguments, size: u64) -> Result<MeasuredSize, Failure> {
     let folder = arguments.scratch()?;
-    let host = Host::start(&arguments.leadhost, folder.path(), "")?;
-    host.activate(&arguments.component()?)?;
-    let workspace = host.apply()?;
-    host.stop()?;
+    let workspace = Host::prepare(arguments, &arguments.leadhost, folder.path(), "")?;
     eprintln!("  seeding {size} conversations");
     let database = host::database(folder.path());
     let now = SystemClock.now();
@@ -160,18 +157,15 @@ fn sums_of(answer: &Value) -> Sums {
 }
 
 fn seed(database: &Path, workspace: &str, size: u64, now: Micros) -> Result<(), Failure> {
-    let connection = rows::open(database)?;
-    let ids = Ids::read(&connection)?;
-    let workspace = ids.sql(&format!("'{workspace}'"));
-    let id = ids
-        .sql("printf('018bcfe5-%04x-7%03x-8%03x-%012x', n / 65536 % 65536, n % 4096, n % 4095, n)");
-    let contact = ids.sql("printf('018bcfe5-0000-7000-9000-%012x', n)");
+    let seeds = Seeds::file(database)?;
+    let (numbers, workspace) = (seeds.numbers(size), seeds.id(workspace));
+    let id = seeds.numbered_id("018bcfe5-0000-7000-8000", "n");
+    let contact = seeds.numbered_id("018bcfe5-0000-7000-9000", "n");
     let days = Duration::from_hours(DAYS * 24);
     let first = now.minus(days).0;
     let span = micros(days - Duration::from_hours(1));
-    connection.execute_batch(&format!(
-        "with recursive n (n) as (select 1 union all select n + 1 from n where n < {size}),
-         one as (
+    let conversations = format!(
+        "{numbers}, one as (
            select n, {first} + (n * {span}) / {size} as at, n * 2654435761 % 4294967296 as chance from n
          )
          insert into conversations (workspace_id, cursor_us, id, contact_id, agent_id, agent_type,
@@ -185,14 +179,10 @@ fn seed(database: &Path, workspace: &str, size: u64, now: Micros) -> Result<(), 
            case chance % 5 when 0 then at + 90000000 end,
            case chance % 11 when 0 then at + 95000000 end, at + 100000000, '{{}}'
          from one"
-    ))?;
+    );
     // 1 is the number of conversations in the feed clock.
-    connection.execute_batch(&format!(
-        "insert into feed_clock (workspace_id, entity, last_us) values ({workspace}, 1, {})
-         on conflict do update set last_us = excluded.last_us",
-        now.0
-    ))?;
-    rows::checkpoint(&connection)
+    let stamped = rows::stamp(&workspace, &[1], now.0);
+    seeds.write(&["conversations"], &[conversations, stamped])
 }
 
 /// The query without a rollup; `columns` are those to group by in addition to the day, each
@@ -255,15 +245,7 @@ fn report(measured: &[MeasuredSize]) -> Report {
         format!(
             "{TIMES} requests of each kind, one after the other over one connection, uncompressed; the plain question {PLAIN_TIMES} times:"
         ),
-        &[
-            "conversations",
-            "question",
-            "rows",
-            "p50",
-            "p99",
-            "plain SQL, p50",
-            "times quicker",
-        ],
+        "conversations | question | rows | p50 | p99 | plain SQL, p50 | times quicker",
     );
     for of in measured {
         for (question, name) in QUESTIONS.into_iter().enumerate() {
@@ -307,12 +289,7 @@ fn report(measured: &[MeasuredSize]) -> Report {
     }
     let mut counting = Table::new(
         "From the start of the service on conversations that it never counted until all of them are, its cubes included:",
-        &[
-            "conversations",
-            "seconds",
-            "changes/s",
-            "resident memory after it",
-        ],
+        "conversations | seconds | changes/s | resident memory after it",
     );
     for of in measured {
         counting.row([

@@ -154,12 +154,7 @@ fn seed(database: &Path, seeded: &Seeded) -> Result<(), Failure> {
              select {workspace}, at * 1000 + n, {deal}, {contact}, 'open', '{{}}', at * 1000, at * 1000, 'in_qualification', '{connection}', 'seed-' || n, {delivery} from rows"
         ),
         // 3 and 4 are the numbers of contacts and deals in the feed clock.
-        format!(
-            "insert into feed_clock (workspace_id, entity, last_us)
-             values ({workspace}, 3, {stamp}), ({workspace}, 4, {stamp})
-             on conflict do update set last_us = excluded.last_us",
-            stamp = last * 1_000 + deliveries
-        ),
+        rows::stamp(&workspace, &[3, 4], i64::try_from(last * 1_000 + deliveries)?),
     ];
     for statement in statements {
         file.execute_batch(&statement)?;
@@ -267,7 +262,7 @@ fn report(
             count(TIMES as f64),
             count(WARM_UP as f64),
         ),
-        &["page", "p50", "p99", "longest"],
+        "page | p50 | p99 | longest",
     );
     for (page, sample) in pages.iter().zip(samples) {
         table.row([

@@ -114,7 +114,7 @@ fn report(ways: &[Way; 4], size: usize) -> Report {
         .map(|sample| sample.p50().as_secs_f64() / native);
     let mut table = Table::new(
         "One conversion of a lead of 600 bytes by `converter-grupo-olx`:",
-        &["way", "p50", "p99", "times native (p50)"],
+        "way | p50 | p99 | times native (p50)",
     );
     for ((way, sample), times) in ways.iter().zip(&samples).zip(times) {
         table.row([

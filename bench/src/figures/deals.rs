@@ -9,11 +9,11 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::host::{self, Host};
+use crate::host::{self, Host, Workspace};
 use crate::http::Client;
-use crate::postgres::{Database, Server};
+use crate::postgres::Server;
 use crate::report::{Report, Table, count, time};
-use crate::rows::{self, Ids};
+use crate::rows::{self, Seeds};
 use crate::sample::Sample;
 use crate::{Arguments, Failure};
 
@@ -31,12 +31,6 @@ const MOST_P99: [[Duration; 2]; 2] = [
 const STORES: [&str; 2] = ["SQLite", "PostgreSQL"];
 const OPERATIONS: [&str; 2] = ["GET /deal by phone", "PATCH /deal"];
 
-struct Seeded {
-    workspace: String,
-    connection: String,
-    partner_key: String,
-}
-
 pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
     let server = Server::start(arguments)?;
     let database = server.database()?;
@@ -44,18 +38,16 @@ pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
     let mut samples = Vec::new();
     for (at, store) in STORES.into_iter().enumerate() {
         let folder = arguments.scratch()?;
-        let host = Host::start(&arguments.leadhost, folder.path(), &stores[at])?;
-        host.activate(&arguments.component()?)?;
-        let seeded = declare(&host)?;
-        host.stop()?;
+        let workspace = Host::prepare(arguments, &arguments.leadhost, folder.path(), &stores[at])?;
         eprintln!("  seeding {DEALS} deals on {store}");
-        match at {
-            0 => seed(&host::database(folder.path()), &seeded)?,
-            _ => seed_postgres(&database, &seeded)?,
-        }
+        let seeds = match at {
+            0 => Seeds::file(&host::database(folder.path()))?,
+            _ => Seeds::Server(&database),
+        };
+        seed(seeds, &workspace)?;
         let host = Host::start(&arguments.leadhost, folder.path(), &stores[at])?;
         let mut client = Client::connect(host.gateway, None)?;
-        let key = format!("x-service-api-key: {}\r\n", seeded.partner_key);
+        let key = format!("x-service-api-key: {}\r\n", workspace.partner_key);
         eprintln!("  asking {store}");
         let lookups = lookups(&mut client, &key)?;
         let changes = changes(&mut client, &key)?;
@@ -68,28 +60,6 @@ pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
     Ok(report)
 }
 
-fn declare(host: &Host) -> Result<Seeded, Failure> {
-    let declaration = json!({
-        "workspace": {"slug": "bench", "name": "Bench", "rate_limit": 1_000_000},
-        "partners": [{"name": "crm"}],
-        "instances": [{"name": "bot", "kind": "ai"}],
-        "connections": [{
-            "name": "portal", "partner": "crm", "instance": "bot", "plugin": "grupo-olx",
-        }],
-        "keys": [{"kind": "partner", "label": "crm", "partner": "crm"}],
-    });
-    let report = host.declare(&declaration)?;
-    let text = |value: &serde_json::Value| -> Result<String, Failure> {
-        let text = value.as_str().map(str::to_owned);
-        text.ok_or_else(|| format!("an unexpected answer to a declaration: {report}").into())
-    };
-    Ok(Seeded {
-        workspace: text(&report["workspaceId"])?,
-        connection: text(&report["connections"]["portal"])?,
-        partner_key: text(&report["keys"][0]["key"])?,
-    })
-}
-
 /// A landline: its match key is the number itself.
 fn phone(number: u64) -> String {
     format!("+55113{number:07}")
@@ -100,78 +70,33 @@ fn deal(number: u64) -> String {
     format!("018bcfe5-0000-7000-8000-{number:012x}")
 }
 
-fn seed(database: &std::path::Path, seeded: &Seeded) -> Result<(), Failure> {
-    let file = rows::open(database)?;
-    let ids = Ids::read(&file)?;
-    let workspace = ids.sql(&format!("'{}'", seeded.workspace));
-    let contact = ids.sql("printf('018bcfe5-0000-7000-9000-%012x', n)");
-    let deal = ids.sql("printf('018bcfe5-0000-7000-8000-%012x', n)");
-    let connection = &seeded.connection;
-    let last = FIRST + i64::try_from(DEALS)?;
-    let numbers = format!(
-        "with recursive n (n) as (select 1 union all select n + 1 from n where n < {DEALS})"
+fn seed(seeds: Seeds<'_>, workspace: &Workspace) -> Result<(), Failure> {
+    let (numbers, connection) = (seeds.numbers(DEALS), &workspace.connection);
+    let workspace = seeds.id(&workspace.id);
+    let contact = seeds.numbered_id("018bcfe5-0000-7000-9000", "n");
+    let deal = seeds.numbered_id("018bcfe5-0000-7000-8000", "n");
+    let (phone, key) = (
+        seeds.numbered("+55113", "n"),
+        seeds.numbered("phone:+55113", "n"),
     );
+    let at = seeds.time(&format!("{FIRST} + n"));
     let statements = [
         format!(
             "{numbers} insert into contacts (workspace_id, cursor_us, id, name, phone_number, props, created_at, updated_at)
-             select {workspace}, {FIRST} + n, {contact}, 'Contact ' || n, printf('+55113%07d', n), '{{}}', {FIRST} + n, {FIRST} + n from n"
+             select {workspace}, {FIRST} + n, {contact}, 'Contact ' || n, {phone}, '{{}}', {at}, {at} from n"
         ),
         format!(
             "{numbers} insert into contact_keys (workspace_id, key, contact_id)
-             select {workspace}, printf('phone:+55113%07d', n), {contact} from n"
+             select {workspace}, {key}, {contact} from n"
         ),
         format!(
             "{numbers} insert into deals (workspace_id, cursor_us, id, person_id, status, props, created_at, updated_at, stage_code, connection_id)
-             select {workspace}, {FIRST} + n, {deal}, {contact}, 'open', '{{}}', {FIRST} + n, {FIRST} + n, 'in_qualification', '{connection}' from n"
+             select {workspace}, {FIRST} + n, {deal}, {contact}, 'open', '{{}}', {at}, {at}, 'in_qualification', '{connection}' from n"
         ),
         // 3 and 4 are the numbers of contacts and deals in the feed clock.
-        format!(
-            "insert into feed_clock (workspace_id, entity, last_us)
-             values ({workspace}, 3, {last}), ({workspace}, 4, {last})
-             on conflict do update set last_us = excluded.last_us"
-        ),
+        rows::stamp(&workspace, &[3, 4], FIRST + i64::try_from(DEALS)?),
     ];
-    for statement in statements {
-        file.execute_batch(&statement)?;
-    }
-    rows::checkpoint(&file)
-}
-
-/// The same rows in this store's format.
-fn seed_postgres(database: &Database<'_>, seeded: &Seeded) -> Result<(), Failure> {
-    let Seeded {
-        workspace,
-        connection,
-        ..
-    } = seeded;
-    const CONTACT: &str = "('018bcfe5-0000-7000-9000-' || lpad(to_hex(n), 12, '0'))::uuid";
-    const AT: &str = "to_timestamp(1700000000) + n * interval '1 microsecond'";
-    let last = FIRST + i64::try_from(DEALS)?;
-    database.say(&[
-        &format!(
-            "insert into leadhost.contacts (workspace_id, cursor_us, id, name, phone_number, props, created_at, updated_at)
-             select '{workspace}', {FIRST} + n, {CONTACT}, 'Contact ' || n, '+55113' || lpad(n::text, 7, '0'), '{{}}', {AT}, {AT}
-             from generate_series(1::bigint, {DEALS}) as n"
-        ),
-        &format!(
-            "insert into leadhost.contact_keys (workspace_id, key, contact_id)
-             select '{workspace}', 'phone:+55113' || lpad(n::text, 7, '0'), {CONTACT}
-             from generate_series(1::bigint, {DEALS}) as n"
-        ),
-        &format!(
-            "insert into leadhost.deals (workspace_id, cursor_us, id, person_id, status, props, created_at, updated_at, stage_code, connection_id)
-             select '{workspace}', {FIRST} + n, ('018bcfe5-0000-7000-8000-' || lpad(to_hex(n), 12, '0'))::uuid, {CONTACT}, 'open', '{{}}', {AT}, {AT}, 'in_qualification', '{connection}'
-             from generate_series(1::bigint, {DEALS}) as n"
-        ),
-        &format!(
-            "insert into leadhost.feed_clock (workspace_id, entity, last_us) values ('{workspace}', 3, {last}), ('{workspace}', 4, {last})
-             on conflict (workspace_id, entity) do update set last_us = excluded.last_us"
-        ),
-        "vacuum analyze leadhost.contacts",
-        "vacuum analyze leadhost.contact_keys",
-        "vacuum analyze leadhost.deals",
-        "checkpoint",
-    ])
+    seeds.write(&["contacts", "contact_keys", "deals"], &statements)
 }
 
 /// Distinct numbers from all over the table.
@@ -223,7 +148,7 @@ fn report(samples: &[[Sample; 2]]) -> Report {
             count(TIMES as f64),
             count(WARM_UP as f64)
         ),
-        &["store", "request", "p50", "p99", "longest"],
+        "store | request | p50 | p99 | longest",
     );
     for (at, (store, samples)) in STORES.iter().zip(samples).enumerate() {
         for (of, (operation, sample)) in OPERATIONS.iter().zip(samples).enumerate() {

@@ -18,7 +18,7 @@ use crate::host::{self, Host, Workspace};
 use crate::http::Client;
 use crate::postgres::{Database, Server};
 use crate::report::{Cell, Report, Table, count, none, seconds, time, times};
-use crate::rows::{self, Ids};
+use crate::rows::{self, Ids, Seeds};
 use crate::sample::{Sample, median};
 use crate::{Arguments, BASELINE, Build, Failure, SERVICE, round};
 
@@ -91,21 +91,18 @@ impl<'a> Seeded<'a> {
         let folder = arguments.scratch()?;
         let database = server.map(Server::database).transpose()?;
         let settings = database.as_ref().map(Database::store).unwrap_or_default();
-        let start = || Host::start(build.program, folder.path(), &settings);
-        let host = start()?;
-        host.activate(&arguments.component()?)?;
-        let workspace = host.apply()?;
-        host.stop()?;
+        let workspace = Host::prepare(arguments, build.program, folder.path(), &settings)?;
         let store = STORES[usize::from(server.is_some())];
         eprintln!(
             "  seeding {MESSAGES} messages on {store} for {}",
             build.name
         );
-        match &database {
-            None => seed(&host::database(folder.path()), &workspace.id)?,
-            Some(database) => seed_postgres(database, &workspace)?,
-        }
-        let host = start()?;
+        let seeds = match &database {
+            None => Seeds::file(&host::database(folder.path()))?,
+            Some(database) => Seeds::Server(database),
+        };
+        seed(seeds, &workspace.id)?;
+        let host = Host::start(build.program, folder.path(), &settings)?;
         Ok(Self {
             build,
             store,
@@ -196,7 +193,27 @@ pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
     }
     let mut report = Report::new("export", "A full pull of a million messages");
     let bare = median(&bare);
-    pulls(&mut report, arguments, &sides, bare);
+    let of_bare = |side: &Seeded<'_>, at| bare / side.seconds(at);
+    let with = "of the bare loop's rate";
+    let mut table = pulls(&mut report, arguments, &sides, &FORMS, with, of_bare);
+    let limit = [
+        "the limit".into(),
+        "a bare loop that writes nothing".into(),
+        rate(bare),
+        seconds(bare),
+        none(),
+        none(),
+        times(1.0),
+    ];
+    let baseline = arguments.baseline.as_ref().map(|_| none());
+    table.row(limit.into_iter().chain(baseline));
+    report.table(table);
+    let of_bare = of_bare(&sides[0], 0);
+    report.aim(
+        "as JSON at least half the rate of a bare loop over the same rows that writes nothing",
+        format!("{of_bare:.2} of it"),
+        of_bare >= LEAST_OF_BARE,
+    );
     depths(&mut report, &mut sides[..1])?;
     report.note("The bare loop is one statement on the service's file, through the same library: it steps through the rows of the feed and looks at each column.");
     notes(&mut report, &sides)?;
@@ -220,7 +237,14 @@ pub fn measure_stores(arguments: &Arguments) -> Result<Report, Failure> {
         }
     }
     let mut report = Report::new("export-stores", "The export on both stores");
-    pulls_of_stores(&mut report, arguments, &sides);
+    let of_sqlite = |side: &Seeded<'_>, at| {
+        let is_it = |other: &&Seeded<'_>| other.build.name == side.build.name;
+        let sqlite = sides.iter().find(is_it).map(|sqlite| sqlite.seconds(at));
+        side.seconds(at) / sqlite.unwrap_or_default()
+    };
+    let (forms, with) = (&FORMS[..FORMS_OF_STORES], "of SQLite's time");
+    let table = pulls(&mut report, arguments, &sides, forms, with, of_sqlite);
+    report.table(table);
     depths(&mut report, &mut sides)?;
     report.note("PostgreSQL's server takes its own memory beside the service's.");
     notes(&mut report, &sides)?;
@@ -230,64 +254,29 @@ pub fn measure_stores(arguments: &Arguments) -> Result<Report, Failure> {
 }
 
 /// Messages of a few thousand conversations, a second apart.
-pub(super) fn seed(database: &Path, workspace: &str) -> Result<(), Failure> {
-    let connection = rows::open(database)?;
-    let ids = Ids::read(&connection)?;
-    let workspace = ids.sql(&format!("'{workspace}'"));
-    let id = ids.sql("printf('018bcfe5-%04x-7%03x-8%03x-%012x', n / 65536, n % 4096, n % 4095, n)");
-    let conversation = ids.sql("printf('018bcfe5-0000-7000-8000-%012x', n % 5000)");
-    let contact = ids.sql("printf('018bcfe5-0000-7000-9000-%012x', n % 5000)");
-    let last = FIRST + i64::try_from(MESSAGES)? * 1_000_000;
-    connection.execute_batch(&format!(
-        "with recursive n (n) as (select 1 union all select n + 1 from n where n < {MESSAGES})
-         insert into messages (workspace_id, cursor_us, id, conversation_id, contact_id, created_at, actor, kind, content, metadata, delivered_at, read_at)
-         select {workspace}, {FIRST} + n * 1000000, {id}, {conversation}, {contact},
-           {FIRST} + n * 1000000,
+pub(super) fn seed(seeds: Seeds<'_>, workspace: &str) -> Result<(), Failure> {
+    let (numbers, workspace) = (seeds.numbers(MESSAGES), seeds.id(workspace));
+    let id = seeds.numbered_id("018bcfe5-0000-7000-a000", "n");
+    let conversation = seeds.numbered_id("018bcfe5-0000-7000-8000", "n % 5000");
+    let contact = seeds.numbered_id("018bcfe5-0000-7000-9000", "n % 5000");
+    let stamp = format!("{FIRST} + n * 1000000");
+    let after = |micros: u32| seeds.time(&format!("{stamp} + {micros}"));
+    let (created, delivered, read) = (after(0), after(400_000), after(900_000));
+    let metadata = seeds.json(r#"'{"externalId":"m.' || n || '","template":null}'"#);
+    let messages = format!(
+        "{numbers} insert into messages (workspace_id, cursor_us, id, conversation_id, contact_id, created_at, actor, kind, content, metadata, delivered_at, read_at)
+         select {workspace}, {stamp}, {id}, {conversation}, {contact}, {created},
            case n % 2 when 0 then 'agent' else 'contact' end,
            'text',
            'Message ' || n || ': the flat on the third floor is still free, and a visit on Thursday suits us well.',
-           '{{\"externalId\":\"m.' || n || '\",\"template\":null}}',
-           {FIRST} + n * 1000000 + 400000,
-           case n % 3 when 0 then null else {FIRST} + n * 1000000 + 900000 end
-         from n;"
-    ))?;
+           {metadata}, {delivered},
+           case n % 3 when 0 then null else {read} end
+         from n"
+    );
+    let last = FIRST + i64::try_from(MESSAGES)? * 1_000_000;
     // 2 is the number of messages in the feed clock.
-    connection.execute_batch(&format!(
-        "insert into feed_clock (workspace_id, entity, last_us) values ({workspace}, 2, {last})
-         on conflict do update set last_us = excluded.last_us"
-    ))?;
-    rows::checkpoint(&connection)
-}
-
-/// Writes the same rows in this store's format.
-fn seed_postgres(database: &Database<'_>, workspace: &Workspace) -> Result<(), Failure> {
-    let first = FIRST;
-    let last = first + i64::try_from(MESSAGES)? * 1_000_000;
-    let id = &workspace.id;
-    database.say(&[
-        &format!(
-            "insert into leadhost.messages (workspace_id, cursor_us, id, conversation_id, contact_id, created_at, actor, kind, content, metadata, delivered_at, read_at)
-             select '{id}', {first} + n * 1000000,
-               ('018bcfe5-' || lpad(to_hex(n / 65536), 4, '0') || '-7' || lpad(to_hex(n % 4096), 3, '0') || '-8' || lpad(to_hex(n % 4095), 3, '0') || '-' || lpad(to_hex(n), 12, '0'))::uuid,
-               ('018bcfe5-0000-7000-8000-' || lpad(to_hex(n % 5000), 12, '0'))::uuid,
-               ('018bcfe5-0000-7000-9000-' || lpad(to_hex(n % 5000), 12, '0'))::uuid,
-               to_timestamp({first} / 1000000 + n),
-               case n % 2 when 0 then 'agent' else 'contact' end,
-               'text',
-               'Message ' || n || ': the flat on the third floor is still free, and a visit on Thursday suits us well.',
-               ('{{\"externalId\":\"m.' || n || '\",\"template\":null}}')::json,
-               to_timestamp({first} / 1000000 + n) + interval '400 ms',
-               case n % 3 when 0 then null else to_timestamp({first} / 1000000 + n) + interval '900 ms' end
-             from generate_series(1::bigint, {MESSAGES}) as n"
-        ),
-        // 2 is the number of messages in the feed clock.
-        &format!(
-            "insert into leadhost.feed_clock (workspace_id, entity, last_us) values ('{id}', 2, {last})
-             on conflict (workspace_id, entity) do update set last_us = excluded.last_us"
-        ),
-        "vacuum analyze leadhost.messages",
-        "checkpoint",
-    ])
+    let stamped = rows::stamp(&workspace, &[2], last);
+    seeds.write(&["messages"], &[messages, stamped])
 }
 
 /// Reads the columns of all messages in the order of the feed without writing them: the
@@ -391,91 +380,26 @@ fn tail(body: &[u8]) -> Result<(u64, Option<String>), Failure> {
     Ok((counted, (cursor != "null").then(|| cursor.to_owned())))
 }
 
-fn pulls(report: &mut Report, arguments: &Arguments, sides: &[Seeded<'_>], bare: f64) {
-    let baseline = sides.get(1);
-    let columns = [
-        "form",
-        "side",
-        "rows/s",
-        "the whole pull",
-        "bytes a row",
-        "processor time a row",
-        "of the bare loop's rate",
-    ];
-    let more = baseline.map(|_| "times the baseline's rate");
-    let columns: Vec<&str> = columns.into_iter().chain(more).collect();
-    let mut table = Table::new(
-        format!(
-            "Pages of {PAGE} rows over one connection. Median of {} alternating rounds:",
-            arguments.rounds
-        ),
-        &columns,
-    );
-    for (at, form) in FORMS.iter().enumerate() {
-        for side in sides {
-            let took = side.seconds(at);
-            let processors = side.pulls[at].iter();
-            let processors = processors.map(|(_, time)| time.as_secs_f64() / MESSAGES as f64);
-            let bytes = side.pulls[at][0].0.bytes;
-            let cells = [
-                form.name.into(),
-                side.build.name.into(),
-                rate(took),
-                seconds(took),
-                format!("{:.0}", bytes as f64 / MESSAGES as f64).into(),
-                seconds(median(&processors.collect::<Vec<_>>())),
-                times(bare / took),
-            ];
-            let beside = baseline.map(|baseline| times(baseline.seconds(at) / took));
-            table.row(cells.into_iter().chain(beside));
-        }
-    }
-    let limit = [
-        "the limit".into(),
-        "a bare loop that writes nothing".into(),
-        rate(bare),
-        seconds(bare),
-        none(),
-        none(),
-        times(1.0),
-    ];
-    table.row(limit.into_iter().chain(baseline.map(|_| none())));
-    report.table(table);
-    let of_bare = bare / sides[0].seconds(0);
-    report.aim(
-        "as JSON at least half the rate of a bare loop over the same rows that writes nothing",
-        format!("{of_bare:.2} of it"),
-        of_bare >= LEAST_OF_BARE,
-    );
-    if let Some(baseline) = baseline {
-        beside_baseline(report, "as JSON", &sides[0], baseline);
-    }
-}
-
-fn beside_baseline(report: &mut Report, what: &str, own: &Seeded<'_>, baseline: &Seeded<'_>) {
-    let times = baseline.seconds(0) / own.seconds(0);
-    report.aim(
-        format!("{what} not below the baseline's rate, but for a twentieth of noise"),
-        format!("{times:.2} times"),
-        times >= 1.0 / round::NOISE,
-    );
-}
-
-fn pulls_of_stores(report: &mut Report, arguments: &Arguments, sides: &[Seeded<'_>]) {
-    let has_baseline = arguments.baseline.is_some();
-    let of = |build: &str, store: &str| {
+/// A table of the pulls of these sides in these formats, and the aims beside a baseline. `compared` gives the
+/// number in the column `with` of a side and a format.
+fn pulls(
+    report: &mut Report,
+    arguments: &Arguments,
+    sides: &[Seeded<'_>],
+    forms: &[Form],
+    with: &str,
+    compared: impl Fn(&Seeded<'_>, usize) -> f64,
+) -> Table {
+    let baseline_of = |side: &Seeded<'_>| {
         let mut sides = sides.iter();
-        sides.find(|side| side.build.name == build && side.store == store)
+        sides.find(|other| other.build.name == BASELINE && other.store == side.store)
     };
-    let columns = [
-        "form",
-        "side",
-        "rows/s",
-        "the whole pull",
-        "of SQLite's time",
-    ];
-    let more = has_baseline.then_some("times the baseline's rate");
-    let columns: Vec<&str> = columns.into_iter().chain(more).collect();
+    let mut columns = format!(
+        "form | side | rows/s | the whole pull | bytes a row | processor time a row | {with}"
+    );
+    if arguments.baseline.is_some() {
+        columns += " | times the baseline's rate";
+    }
     let mut table = Table::new(
         format!(
             "Full pulls of {} messages in pages of {PAGE} over one connection. Median of {} alternating rounds:",
@@ -484,34 +408,45 @@ fn pulls_of_stores(report: &mut Report, arguments: &Arguments, sides: &[Seeded<'
         ),
         &columns,
     );
-    for (at, form) in FORMS.iter().take(FORMS_OF_STORES).enumerate() {
+    for (at, form) in forms.iter().enumerate() {
         for side in sides {
             let took = side.seconds(at);
-            let beside = |build: &str, store: &str| of(build, store).map(|side| side.seconds(at));
-            let sqlite = beside(side.build.name, STORES[0]).unwrap_or_default();
+            let processors = side.pulls[at].iter();
+            let processors = processors.map(|(_, time)| time.as_secs_f64() / MESSAGES as f64);
+            let bytes = side.pulls[at][0].0.bytes;
             let cells = [
                 form.name.into(),
                 format!("{} on {}", side.build.name, side.store).into(),
                 rate(took),
                 seconds(took),
-                times(took / sqlite),
+                format!("{:.0}", bytes as f64 / MESSAGES as f64).into(),
+                seconds(median(&processors.collect::<Vec<_>>())),
+                times(compared(side, at)),
             ];
-            let baseline = beside(BASELINE, side.store).map(|baseline| times(baseline / took));
+            let baseline = baseline_of(side).map(|baseline| times(baseline.seconds(at) / took));
             table.row(cells.into_iter().chain(baseline));
         }
     }
-    report.table(table);
-    for store in STORES {
-        if let (Some(own), Some(baseline)) = (of(SERVICE, store), of(BASELINE, store)) {
-            beside_baseline(report, &format!("as JSON on {store}"), own, baseline);
+    for side in sides.iter().filter(|side| side.build.name == SERVICE) {
+        if let Some(baseline) = baseline_of(side) {
+            let times = baseline.seconds(0) / side.seconds(0);
+            report.aim(
+                format!(
+                    "as JSON on {} not below the baseline's rate, but for a twentieth of noise",
+                    side.store
+                ),
+                format!("{times:.2} times"),
+                times >= 1.0 / round::NOISE,
+            );
         }
     }
+    table
 }
 
 fn depths(report: &mut Report, sides: &mut [Seeded<'_>]) -> Result<(), Failure> {
     let mut table = Table::new(
         format!("A page by its depth in the feed, {TIMES} of each in turns:"),
-        &["side", "depth", "p50", "p99", "times the first (p50)"],
+        "side | depth | p50 | p99 | times the first (p50)",
     );
     let mut worst: f64 = 0.0;
     for side in sides {

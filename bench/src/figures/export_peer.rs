@@ -10,8 +10,9 @@ use crate::host::{self, Host};
 use crate::http::Client;
 use crate::peer::{self, Peer};
 use crate::report::{Cell, Report, Table, count, seconds};
+use crate::rows::{self, Seeds};
 use crate::sample::median;
-use crate::{Arguments, Failure, rows};
+use crate::{Arguments, Failure};
 
 /// Rows that changed since the time.
 const CHANGED: u64 = 20_000;
@@ -23,16 +24,13 @@ const PULLS: [&str; 2] = ["full", "incremental"];
 
 pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
     let folder = arguments.scratch()?;
-    let host = Host::start(&arguments.leadhost, folder.path(), "")?;
-    host.activate(&arguments.component()?)?;
-    let workspace = host.apply()?;
-    host.stop()?;
+    let workspace = Host::prepare(arguments, &arguments.leadhost, folder.path(), "")?;
     eprintln!("  seeding {MESSAGES} messages");
-    seed(&host::database(folder.path()), &workspace.id)?;
+    seed(Seeds::file(&host::database(folder.path()))?, &workspace.id)?;
     let peer_folder = arguments.scratch()?;
     let peer_file = peer::database(peer_folder.path());
     rows::make(&peer_file, &peer::schema(&arguments.folder))?;
-    seed(&peer_file, &workspace.id)?;
+    seed(Seeds::file(&peer_file)?, &workspace.id)?;
     let host = Host::start(&arguments.leadhost, folder.path(), "")?;
     let peer = Peer::start_export(&arguments.folder, &peer_file, &workspace)?;
     let mut clients = [
@@ -116,7 +114,7 @@ fn report(arguments: &Arguments, took: &[[Vec<f64>; 2]; 2]) -> Report {
             count(CHANGED as f64),
             arguments.rounds
         ),
-        &["pull", "side", "rows/s", "the whole pull", "times the peer"],
+        "pull | side | rows/s | the whole pull | times the peer",
     );
     for (pull, rows) in [MESSAGES, CHANGED].into_iter().enumerate() {
         let took_by = [median(&took[pull][0]), median(&took[pull][1])];

@@ -31,7 +31,7 @@ pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
     let mut report = Report::new("guests", "Calls of guests that are slow to start");
     let mut table = Table::new(
         format!("One conversion of a form's lead, at {RATE} leads a second:"),
-        &["guest", "way", "p50", "p99", "times reused (p50)"],
+        "guest | way | p50 | p99 | times reused (p50)",
     );
     for (language, file) in GUESTS {
         let path = arguments.plugins.join("../guests").join(file);

@@ -329,11 +329,9 @@ impl Sides<'_> {
     /// Adds the table, and the aim of a lead over one connection.
     fn table(&self, report: &mut Report, after: &str, has_server: bool) {
         let has_baseline = self.arguments.baseline.is_some();
-        let server = ["the server's", "its log a lead", "leads a commit"];
-        let columns: Vec<&str> = (round::COLUMNS.into_iter())
-            .chain(server.into_iter().filter(|_| has_server))
-            .chain(BaselineRatio::COLUMNS.into_iter().filter(|_| has_baseline))
-            .collect();
+        let mut columns = vec![round::COLUMNS];
+        columns.extend(has_server.then_some("the server's | its log a lead | leads a commit"));
+        columns.extend(has_baseline.then_some(BaselineRatio::COLUMNS));
         let mut table = Table::new(
             format!(
                 "Distinct leads of {} bytes, {CONNECTIONS} keep-alive connections unless a side names another number, answered after {after}. Median of {} alternating rounds of {} s:",
@@ -341,7 +339,7 @@ impl Sides<'_> {
                 self.arguments.rounds,
                 self.arguments.round().as_secs()
             ),
-            &columns,
+            &columns.join(" | "),
         );
         for side in &self.sides {
             let is_own = side.program == Program::Service;

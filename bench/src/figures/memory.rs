@@ -40,10 +40,7 @@ impl<'a> MeasuredBuild<'a> {
     /// cached from then on.
     fn begin(arguments: &Arguments, build: Build<'a>) -> Result<Self, Failure> {
         let folder = arguments.scratch()?;
-        let host = Host::start(build.program, folder.path(), "")?;
-        host.activate(&arguments.component()?)?;
-        host.apply()?;
-        host.stop()?;
+        Host::prepare(arguments, build.program, folder.path(), "")?;
         Ok(Self {
             build,
             folder,
@@ -114,18 +111,16 @@ fn report(arguments: &Arguments, sides: &[MeasuredBuild<'_>]) -> Report {
         format!("{resident:.1} MiB"),
         resident <= MOST,
     );
-    let columns: Vec<&str> = ["MiB"]
-        .into_iter()
-        .chain(sides.iter().map(|side| side.build.name))
-        .chain(baseline.map(|_| "times the baseline"))
-        .collect();
+    let mut columns = vec!["MiB"];
+    columns.extend(sides.iter().map(|side| side.build.name));
+    columns.extend(baseline.map(|_| "times the baseline"));
     let mut table = Table::new(
         format!(
             "The service on SQLite after a start, with compiled code at hand and no request, once its memory has been the same for {} s. Median of {} alternating rounds:",
             QUIET.as_secs(),
             arguments.rounds
         ),
-        &columns,
+        &columns.join(" | "),
     );
     for (part, words) in PARTS {
         let each = sides

@@ -266,7 +266,7 @@ fn report(near: &[MessageRound], far: &[MessageRound], back: &[f64]) -> Report {
             "Notifications through the WhatsApp adapter to a provider on the same machine. Median of {} rounds:",
             near.len()
         ),
-        &["", "a second", "p50", "p99"],
+        " | a second | p50 | p99",
     );
     table.row([
         format!("{CONNECTIONS} connections, the provider answers at once").into(),
@@ -285,7 +285,7 @@ fn report(near: &[MessageRound], far: &[MessageRound], back: &[f64]) -> Report {
     report.table(table);
     let mut events = Table::new(
         "Statuses back, in webhooks of 1 000 events, one webhook at a time:",
-        &["", "events/s", "a webhook"],
+        " | events/s | a webhook",
     );
     let events_rate = median(back);
     events.row([

@@ -125,17 +125,7 @@ pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
     let mut report = Report::new("neighbours", "Latency of a tenant beside its neighbours");
     let mut table = Table::new(
         "Leads at 100/s over one connection, alone and beside a bad neighbour, each measured from its due time:",
-        &[
-            "neighbour",
-            "ok/s",
-            "p50",
-            "p99",
-            "alone p50",
-            "alone p99",
-            "times alone (p99)",
-            "aim",
-            "what came of the neighbour",
-        ],
+        "neighbour | ok/s | p50 | p99 | alone p50 | alone p99 | times alone (p99) | aim | what came of the neighbour",
     );
     let (mut met, mut missed) = (0, Vec::new());
     for row in rows {
@@ -375,12 +365,8 @@ fn check(admin: &mut Client, component: &[u8]) -> Result<u16, Failure> {
 
 impl NeighbourRound {
     fn times(&self) -> f64 {
-        times(&self.beside.latency(), &self.alone.latency())
+        self.beside.latency().times(&self.alone.latency())
     }
-}
-
-fn times(beside: &Sample, alone: &Sample) -> f64 {
-    beside.p99().as_secs_f64() / alone.p99().as_secs_f64().max(f64::MIN_POSITIVE)
 }
 
 impl MeasuredRow {
@@ -399,7 +385,7 @@ impl MeasuredRow {
     }
 
     fn times(&self) -> f64 {
-        times(&self.beside(), &self.alone())
+        self.beside().times(&self.alone())
     }
 
     /// Over all rounds, so that a median does not hide a refusal.

@@ -46,56 +46,36 @@ const PLUGIN: &str = "grupo-olx";
 const CANDIDATE: u32 = 1;
 const NEW: [u32; 5] = [2, 3, 4, 5, 6];
 
-const MOST_TIMES_VERIFYING: f64 = 1.2;
-const MOST_TIMES_SHADOW: f64 = 1.1;
-
 pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
     Ok(report(arguments, &comparison(arguments)?))
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum RolloutSide {
+/// A side of the comparison: what goes on beside the senders.
+struct Side {
+    name: &'static str,
+    does: Beside,
+    /// The greatest ratio of the p99 to that without, if there is an aim.
+    aim: Option<f64>,
+}
+
+enum Beside {
     Nothing,
-    Verification,
-    Shadow,
-    Canary,
+    Verifications,
+    /// An open rollout in this mode, of all deliveries.
+    Rollout(&'static str),
 }
 
-impl RolloutSide {
-    const ALL: [Self; 4] = [
-        Self::Nothing,
-        Self::Verification,
-        Self::Shadow,
-        Self::Canary,
-    ];
+#[rustfmt::skip]
+const SIDES: [Side; 4] = [
+    Side { name: "no rollout", does: Beside::Nothing, aim: None },
+    Side { name: "verifications, one after the other", does: Beside::Verifications, aim: Some(1.2) },
+    Side { name: "a shadow of 100 %", does: Beside::Rollout("shadow"), aim: Some(1.1) },
+    Side { name: "a canary of 100 %", does: Beside::Rollout("canary"), aim: None },
+];
 
-    fn name(self) -> &'static str {
-        match self {
-            Self::Nothing => "no rollout",
-            Self::Verification => "verifications, one after the other",
-            Self::Shadow => "a shadow of 100 %",
-            Self::Canary => "a canary of 100 %",
-        }
-    }
-
-    /// The greatest ratio of the p99 to that without.
-    fn aim(self) -> Option<f64> {
-        match self {
-            Self::Verification => Some(MOST_TIMES_VERIFYING),
-            Self::Shadow => Some(MOST_TIMES_SHADOW),
-            Self::Nothing | Self::Canary => None,
-        }
-    }
-
-    /// Returns the rollout that is open meanwhile.
-    fn rollout(self, digest: &str) -> Option<Value> {
-        match self {
-            Self::Shadow => Some(shadow(digest)),
-            Self::Canary => Some(canary(digest)),
-            Self::Nothing | Self::Verification => None,
-        }
-    }
-}
+/// The places in [`SIDES`] of the side without a rollout, and of that with verifications.
+const NOTHING: usize = 0;
+const VERIFYING: usize = 1;
 
 #[derive(Default)]
 struct Spells {
@@ -115,14 +95,14 @@ impl Spells {
 
     /// The ratio of the p99 to that of another side, in all spells together.
     fn times(&self, other: &Self) -> f64 {
-        times(&self.all(), &other.all())
+        self.all().times(&other.all())
     }
 
     fn each(&self, other: &Self) -> Vec<f64> {
         let of = |took: &Vec<Duration>| Sample::from_durations(took.iter().copied());
         let pairs = self.took.iter().zip(&other.took);
         pairs
-            .map(|(own, other)| times(&of(own), &of(other)))
+            .map(|(own, other)| of(own).times(&of(other)))
             .collect()
     }
 
@@ -131,13 +111,9 @@ impl Spells {
     }
 }
 
-fn times(sample: &Sample, other: &Sample) -> f64 {
-    sample.p99().as_secs_f64() / other.p99().as_secs_f64().max(f64::MIN_POSITIVE)
-}
-
 struct Comparison {
-    /// In the order of [`RolloutSide::ALL`].
-    spells: [Spells; RolloutSide::ALL.len()],
+    /// In the order of [`SIDES`].
+    spells: [Spells; SIDES.len()],
     /// From a component's file until it serves.
     served: Vec<Duration>,
 }
@@ -153,24 +129,23 @@ fn comparison(arguments: &Arguments) -> Result<Comparison, Failure> {
     source.send(WARM_UP)?;
 
     let during = arguments.round() / PART;
-    let mut spells: [Spells; RolloutSide::ALL.len()] = Default::default();
+    let mut spells: [Spells; SIDES.len()] = Default::default();
     for number in 1..=arguments.rounds.max(1) {
-        for side in RolloutSide::ALL
-            .into_iter()
-            .chain(RolloutSide::ALL.into_iter().rev())
-        {
-            let measured = &mut spells[side as usize];
-            spell(&host, &mut source, side, &candidate, during, measured)
-                .map_err(|error| format!("{}: {error}", side.name()))?;
+        for at in (0..SIDES.len()).chain((0..SIDES.len()).rev()) {
+            let side = &SIDES[at];
+            spell(
+                &host,
+                &mut source,
+                side,
+                &candidate,
+                during,
+                &mut spells[at],
+            )
+            .map_err(|error| format!("{}: {error}", side.name))?;
         }
         let each: Vec<String> = spells
             .iter()
-            .map(|measured| {
-                format!(
-                    "{:.2}",
-                    measured.times(&spells[RolloutSide::Nothing as usize])
-                )
-            })
+            .map(|measured| format!("{:.2}", measured.times(&spells[NOTHING])))
             .collect();
         eprintln!(
             "  round {number}: p99, times that without: {}",
@@ -198,14 +173,14 @@ fn comparison(arguments: &Arguments) -> Result<Comparison, Failure> {
 fn spell(
     host: &Host,
     source: &mut Source,
-    side: RolloutSide,
+    side: &Side,
     candidate: &str,
     during: Duration,
     measured: &mut Spells,
 ) -> Result<(), Failure> {
-    let rollout = side.rollout(candidate);
-    if let Some(order) = &rollout {
-        let begun = host.admin()?.post_json(&rollout_path(), order)?;
+    if let Beside::Rollout(mode) = side.does {
+        let order = json!({"digest": candidate, "mode": mode, "steps": [100], "everySeconds": 600});
+        let begun = host.admin()?.post_json(&rollout_path(), &order)?;
         if begun["behind"]
             .as_array()
             .is_none_or(|behind| !behind.is_empty())
@@ -213,8 +188,8 @@ fn spell(
             return Err(format!("the host does not follow the rollout: {begun}").into());
         }
     }
-    let verifications = match side {
-        RolloutSide::Verification => Some(verify(host, candidate, Instant::now() + during)?),
+    let verifications = match side.does {
+        Beside::Verifications => Some(verify(host, candidate, Instant::now() + during)?),
         _ => None,
     };
     let outcome = source.send(during)?;
@@ -225,7 +200,7 @@ fn spell(
         measured.verifying += took;
     }
     std::thread::sleep(SETTLE);
-    if rollout.is_some() {
+    if let Beside::Rollout(_) = side.does {
         let abort = json!({"change": "abort"});
         let ended = host.admin()?.send_json("PATCH", &rollout_path(), &abort)?;
         let compared = number(&ended, "compared");
@@ -387,16 +362,6 @@ fn accepted(outcome: PacedOutcome) -> Result<PacedOutcome, Failure> {
     }
 }
 
-/// Returns the order of a shadow that compares every delivery.
-fn shadow(digest: &str) -> Value {
-    json!({"digest": digest, "mode": "shadow", "steps": [100], "everySeconds": 600})
-}
-
-/// Returns the order of a canary that stays in its one step.
-fn canary(digest: &str) -> Value {
-    json!({"digest": digest, "mode": "canary", "steps": [100], "everySeconds": 600})
-}
-
 fn rollout_path() -> String {
     format!("/admin/v1/plugins/{PLUGIN}/rollout")
 }
@@ -419,7 +384,7 @@ fn report(arguments: &Arguments, comparison: &Comparison) -> Report {
     let mut report = Report::new("rollout", "Rollouts under load");
     let mut table = Table::new(
         format!("While a source sends {RATE} leads a second:"),
-        &["figure", "result", "aim", "verdict"],
+        "figure | result | aim | verdict",
     );
     // A line without an aim is for information.
     let mut line = |figure: String, came: Cell, aim: Option<(String, bool)>| {
@@ -432,23 +397,22 @@ fn report(arguments: &Arguments, comparison: &Comparison) -> Report {
         };
         table.row([figure.into(), came, aim.into(), verdict.into()]);
     };
-    let spells = |side: RolloutSide| &comparison.spells[side as usize];
-    let verified = spells(RolloutSide::Verification).verified_per_second();
+    let spells = &comparison.spells;
     line(
         format!("deliveries a second of a verification of {DELIVERIES}, beside the senders"),
-        count(verified),
+        count(spells[VERIFYING].verified_per_second()),
         None,
     );
-    for side in RolloutSide::ALL {
-        let times = spells(side).times(spells(RolloutSide::Nothing));
-        let aim = side.aim();
+    for (side, measured) in SIDES.iter().zip(spells) {
+        let times = measured.times(&spells[NOTHING]);
         line(
             format!(
                 "p99 of the senders beside {}, times that without",
-                side.name()
+                side.name
             ),
             Cell::Times(times),
-            aim.map(|most| (format!("at most {most}"), times <= most)),
+            side.aim
+                .map(|most| (format!("at most {most}"), times <= most)),
         );
     }
     line(
@@ -465,23 +429,14 @@ fn report(arguments: &Arguments, comparison: &Comparison) -> Report {
 fn latency(report: &mut Report, comparison: &Comparison) {
     let mut table = Table::new(
         "Latency of the senders, measured from the time when each lead was due:",
-        &[
-            "beside",
-            "leads",
-            "p50",
-            "p99",
-            "slowest",
-            "p99, times that without (each spell)",
-            "deliveries compared",
-        ],
+        "beside | leads | p50 | p99 | slowest | p99, times that without (each spell) | deliveries compared",
     );
-    let nothing = &comparison.spells[RolloutSide::Nothing as usize];
-    for side in RolloutSide::ALL {
-        let spells = &comparison.spells[side as usize];
+    let nothing = &comparison.spells[NOTHING];
+    for (side, spells) in SIDES.iter().zip(&comparison.spells) {
         let (sample, times, each) = (spells.all(), spells.times(nothing), spells.each(nothing));
         let shown: Vec<String> = each.iter().map(|times| format!("{times:.2}")).collect();
-        let compared = match (side, spells.dropped) {
-            (RolloutSide::Nothing, _) => none(),
+        let compared = match (&side.does, spells.dropped) {
+            (Beside::Nothing, _) => none(),
             (_, 0) => count(spells.compared as f64),
             (_, dropped) => {
                 let (compared, dropped) = (count(spells.compared as f64), count(dropped as f64));
@@ -489,7 +444,7 @@ fn latency(report: &mut Report, comparison: &Comparison) {
             }
         };
         table.row([
-            side.name().into(),
+            side.name.into(),
             count(sample.len() as f64),
             time(sample.p50()),
             time(sample.p99()),

@@ -12,10 +12,10 @@ use std::time::{Duration, Instant};
 
 use leadhost_domain::id::ProductId;
 use leadhost_search::{Index, IndexBuilder, Term, fold};
-use rustix::time::{ClockId, clock_gettime};
 use sqlx::postgres::PgRow;
 use sqlx::{Executor as _, Row as _};
 
+use crate::load::processor_time;
 use crate::postgres::{Database, Server};
 use crate::report::{Cell, Report, Table, count, time};
 use crate::sample::Sample;
@@ -228,15 +228,15 @@ struct Built {
 
 fn build(names: &[String]) -> Result<Built, Failure> {
     let before = resident()?;
-    let begin = processor();
+    let begin = processor_time();
     let mut builder = IndexBuilder::default();
     for (number, name) in names.iter().enumerate() {
         builder.set(id(number), Some(name));
     }
-    let gathered = processor() - begin;
-    let begin = processor();
+    let gathered = processor_time() - begin;
+    let begin = processor_time();
     let index = builder.build();
-    let built = processor() - begin;
+    let built = processor_time() - begin;
     let resident = resident()?.saturating_sub(before);
     eprintln!("  the index takes {} bytes", index.bytes());
     Ok(Built {
@@ -245,13 +245,6 @@ fn build(names: &[String]) -> Result<Built, Failure> {
         built,
         resident,
     })
-}
-
-/// Returns this thread's processor time, which excludes other work of the machine.
-fn processor() -> Duration {
-    let time = clock_gettime(ClockId::ThreadCPUTime);
-    let nanos = u32::try_from(time.tv_nsec).unwrap_or(0);
-    Duration::new(u64::try_from(time.tv_sec).unwrap_or(0), nanos)
 }
 
 fn resident() -> Result<usize, Failure> {
@@ -277,10 +270,10 @@ fn in_memory(index: &Index, kind: &Kind) -> Own {
     let mut found = 0;
     // The first ones only warm up.
     for (at, (number, term)) in kind.terms.iter().take(50).chain(&kind.terms).enumerate() {
-        let (begin, begun) = (Instant::now(), processor());
+        let (begin, begun) = (Instant::now(), processor_time());
         let hits = black_box(search(index, term));
         if at >= 50 {
-            on_processor.push(processor() - begun);
+            on_processor.push(processor_time() - begun);
             wall.push(begin.elapsed());
             found += usize::from(hits.contains(&id(*number)));
         }
@@ -464,15 +457,7 @@ fn write_report(
             "{} names. Terms with one typo, {TERMS} of each kind for the index and {TERMS_OF_DATABASE} for the database; the first ten:",
             count(NAMES as f64)
         ),
-        &[
-            "way",
-            "term",
-            "p50",
-            "p99",
-            "p50, processor",
-            "p99, processor",
-            "its name in the first ten",
-        ],
+        "way | term | p50 | p99 | p50, processor | p99, processor | its name in the first ten",
     );
     for own in own.iter().chain([hard]) {
         table.row([

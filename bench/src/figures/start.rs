@@ -61,7 +61,7 @@ pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
             "From starting the program to a 200 from `/health/ready`, {STARTS} times, on a store of {} leads with one active converter:",
             count(loaded.answers.len() as f64)
         ),
-        &["start", "p50", "slowest"],
+        "start | p50 | slowest",
     );
     for (name, sample) in [
         ("compiled code at hand", &warm),
@@ -75,7 +75,7 @@ pub fn measure(arguments: &Arguments) -> Result<Report, Failure> {
         "".into(),
     ]);
     report.table(table);
-    let mut memory = Table::new("Resident memory:", &["when", "MiB"]);
+    let mut memory = Table::new("Resident memory:", "when | MiB");
     for (name, mebibytes) in [
         ("after the first start, no plugin", without_plugins),
         ("after a start with one converter", idle),

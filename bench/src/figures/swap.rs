@@ -169,7 +169,7 @@ pub(super) fn spells_table(
     outcome: &LoadOutcome,
     spells: &SpellLog,
 ) -> Vec<Duration> {
-    let mut table = Table::new(caption, &["spell", "leads/s", "p50", "p99", "slowest"]);
+    let mut table = Table::new(caption, "spell | leads/s | p50 | p99 | slowest");
     let mut all = Vec::new();
     for name in names {
         let spells: Vec<_> = spells.iter().filter(|(of, ..)| of == name).collect();

@@ -222,7 +222,7 @@ fn report(
             "From the command to its answer, which comes when all of the {} hosts on one database serve the version; {CONNECTIONS} connections post leads to each of them:",
             HOSTS.len()
         ),
-        &["activation of", "times", "p50", "slowest"],
+        "activation of | times | p50 | slowest",
     );
     let (at_hand, new) = activations.split_at(SWAPS.min(activations.len()));
     for (what, activations) in [

@@ -86,14 +86,10 @@ fn report(arguments: &Arguments, sides: &[(&'static str, Option<u32>, Vec<Round>
             arguments.rounds,
             arguments.round().as_secs()
         ),
-        &round::COLUMNS
-            .into_iter()
-            .chain([
-                "leads/s, times those without",
-                "p50, times",
-                "processor time, times",
-            ])
-            .collect::<Vec<_>>(),
+        &format!(
+            "{} | leads/s, times those without | p50, times | processor time, times",
+            round::COLUMNS
+        ),
     );
     let mut report = Report::new("traces", "What traces cost");
     let (_, _, without) = &sides[0];

@@ -1,8 +1,7 @@
 //! Sends that are cut off at one end: the partner disconnects, or the lease
 //! expires in the middle of the call.
 
-use leadhost_tests::provider::{Misbehaviour, Taken};
-use leadhost_tests::whatsapp::WhatsApp;
+use leadhost_tests::provider::{Misbehaviour, Taken, WhatsApp};
 use leadhost_tests::{On, Options, until};
 use tokio::io::AsyncWriteExt as _;
 

@@ -2,8 +2,7 @@
 
 use leadhost_domain::id::ConnectionId;
 use leadhost_store::{OutboxFilter, OutboxMessage};
-use leadhost_tests::provider::{Callback, CallbackAnswer, Key, Misbehaviour, Taken};
-use leadhost_tests::whatsapp::WhatsApp;
+use leadhost_tests::provider::{Callback, CallbackAnswer, Key, Misbehaviour, Taken, WhatsApp};
 use leadhost_tests::{Answer, Ask, Declared, Host, Json, On, Options, fields, until};
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;

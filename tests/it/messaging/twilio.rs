@@ -1,8 +1,7 @@
 //! The same life through another provider: forms, content templates by their
 //! ids, callbacks signed over the address.
 
-use leadhost_tests::provider::{Callback, Inbound};
-use leadhost_tests::twilio::Twilio;
+use leadhost_tests::provider::{Callback, Inbound, Twilio};
 use leadhost_tests::{Answer, Declared, Host, On, Options, fields};
 use serde_json::{Value, json};
 

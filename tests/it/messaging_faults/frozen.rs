@@ -1,7 +1,7 @@
 //! A host is frozen in the middle of a send for longer than its lease, while another
 //! host on the same database continues; then it continues with the send in its hands.
 
-use leadhost_tests::whatsapp::WhatsApp;
+use leadhost_tests::provider::WhatsApp;
 use leadhost_tests::{Answer, On, Service, until};
 use tokio::task::JoinHandle;
 

@@ -15,8 +15,7 @@ mod reconciliation;
 
 use leadhost_domain::clock::{Clock as _, SystemClock};
 use leadhost_tests::load::{Load, Targets, What};
-use leadhost_tests::provider::Callback;
-use leadhost_tests::whatsapp::WhatsApp;
+use leadhost_tests::provider::{Callback, WhatsApp};
 use leadhost_tests::{Ask, Hosts, On, Service, guests, until};
 
 use crate::messaging::fixture::{FRONT, instance};

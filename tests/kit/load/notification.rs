@@ -16,12 +16,10 @@ use super::{LoadAnswer, person};
 #[derive(Clone, Debug)]
 pub struct Notifications {
     pub instance: i64,
-    /// The partner's key.
     pub key: String,
 }
 
 impl Notifications {
-    /// Returns the request of a notification.
     pub(super) fn request(&self, id: &str) -> Request<Full<Bytes>> {
         let mut request = Request::post("/send-notification")
             .header("host", "leadhost.test")
@@ -35,7 +33,6 @@ impl Notifications {
         request.body(Full::new(body.into())).expect("a request")
     }
 
-    /// A notification of this id to a phone.
     pub fn body(&self, id: &str, phone: &str) -> serde_json::Value {
         let text = |text: &str| json!({"type": "text", "text": text});
         json!({
@@ -58,12 +55,10 @@ impl Notifications {
     }
 }
 
-/// Returns whether the notification has an idempotency key.
 pub(super) fn is_keyed(id: &str) -> bool {
     id.ends_with(['0', '2', '4', '6', '8'])
 }
 
-/// Returns whether the notification is sent again although it was answered.
 pub(super) fn is_sent_twice(id: &str) -> bool {
     id.ends_with('4')
 }

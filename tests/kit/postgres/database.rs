@@ -71,7 +71,6 @@ pub struct Database {
 }
 
 impl Database {
-    /// Returns the name of the database.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -86,12 +85,10 @@ impl Database {
         &self.admin_url
     }
 
-    /// Connects as the owner.
     pub async fn connect(&self) -> PgConnection {
         open(&self.url).await
     }
 
-    /// Connects as the account that created it.
     pub async fn connect_as_admin(&self) -> PgConnection {
         open(&self.admin_url).await
     }
@@ -163,7 +160,6 @@ impl Drop for Database {
     }
 }
 
-/// Opens a connection.
 pub async fn connect(url: &Url) -> PgConnection {
     open(url.as_str()).await
 }

@@ -42,7 +42,6 @@ impl SharedServer {
             .await
     }
 
-    /// Returns a database without tables.
     pub async fn empty_database(&self) -> Database {
         self.owner.database(None, Some(&self.keeper)).await
     }

@@ -54,7 +54,6 @@ struct Weather {
     delay: Duration,
     /// Nothing passes, not even the end of a connection.
     silent: bool,
-    /// New connections are refused.
     shut: bool,
     rule: Option<Rule>,
 }
@@ -128,17 +127,14 @@ impl Proxy {
         self.change(|weather| weather.silent = true);
     }
 
-    /// Forwards what was held back.
     pub fn go_on(&self) {
         self.change(|weather| weather.silent = false);
     }
 
-    /// Sets whether new connections are refused.
     pub fn shut(&self, shut: bool) {
         self.change(|weather| weather.shut = shut);
     }
 
-    /// Cuts every open connection.
     pub fn reset(&self) {
         self.shared.resets.send_modify(|resets| *resets += 1);
     }
@@ -148,12 +144,10 @@ impl Proxy {
         self.change(|weather| weather.rule = Some(Rule { cut, every }));
     }
 
-    /// Returns how many commits of batches were cut so far.
     pub fn cuts(&self) -> usize {
         self.shared.cuts.load(Ordering::Relaxed)
     }
 
-    /// Returns how many commits of batches were requested so far.
     pub fn commits(&self) -> usize {
         self.shared.commits.load(Ordering::Relaxed)
     }
@@ -164,7 +158,6 @@ impl Proxy {
         self.shared.asked.load(Ordering::Relaxed)
     }
 
-    /// Returns the number of open connections.
     pub fn open(&self) -> usize {
         self.shared.open.load(Ordering::Relaxed)
     }
@@ -218,7 +211,6 @@ impl Drop for OpenGuard<'_> {
     }
 }
 
-/// How a connection ends.
 enum ConnectionEnd {
     /// One of the two ends closed it, or failed.
     ByThem,
@@ -227,7 +219,6 @@ enum ConnectionEnd {
     Late(Message, Duration),
 }
 
-/// Forwards one connection until it ends.
 async fn lead(client: &mut TcpStream, shared: &ProxyState) {
     shared.passes().await;
     let Some(first) = greeting(client).await else {

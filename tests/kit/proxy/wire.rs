@@ -46,7 +46,6 @@ impl Message {
         Ok(Some(Self { bytes, has_kind }))
     }
 
-    /// Returns the whole message, as it went over the wire.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
@@ -75,7 +74,6 @@ impl Message {
         matches!(self.kind(), b'Q' | b'S')
     }
 
-    /// Whether the server is ready for the next query.
     pub fn is_ready(&self) -> bool {
         self.kind() == b'Z'
     }

@@ -9,8 +9,7 @@
 //! one send.
 
 use std::io;
-use std::net::SocketAddr;
-use std::sync::mpsc::Sender;
+use std::net::{Ipv4Addr, SocketAddr};
 
 pub mod by_hand;
 mod callback;
@@ -23,7 +22,7 @@ pub use callback::{Callback, CallbackAnswer, Letter};
 pub use event::{Event, Flush, Inbound, Status};
 pub use misbehaviour::{Misbehaviour, Taken};
 
-use self::state::{Control, State};
+use self::state::State;
 use super::http::{Answer, Request};
 use super::server::{DoubleServer, locked};
 
@@ -48,7 +47,7 @@ pub trait Provider: Send + Sync + 'static {
     /// The provider's error, with its documented status unless another is given.
     fn error(&self, code: u32, status: Option<u16>) -> Answer;
 
-    fn other(&self, request: &Request, address: &str) -> Answer;
+    fn other(&self, request: &Request) -> Answer;
 
     /// A webhook request with these events, unsigned.
     fn letter(&self, events: &[Event]) -> Letter;
@@ -56,30 +55,13 @@ pub trait Provider: Send + Sync + 'static {
     /// The headers that authenticate a letter at this address.
     fn seal(&self, url: &str, letter: &Letter, key: Key) -> Vec<(&'static str, String)>;
 
-    /// The webhook handshake: a query, and the body of the right answer. `None` if
-    /// the provider has none.
-    fn handshake(&self, _verify_token: Option<&str>) -> Option<(String, String)> {
-        None
-    }
-
-    fn command(&self, _words: &[&str]) -> Option<Result<CommandResult, String>> {
+    /// A command line of this provider only: what is said, and an event for the provider to send.
+    fn command(&self, _words: &[&str]) -> Option<Result<(String, Option<Event>), String>> {
         None
     }
 
     fn commands(&self) -> &'static str {
         ""
-    }
-}
-
-pub struct CommandResult {
-    pub text: String,
-    /// An event for the provider to send.
-    pub event: Option<Event>,
-}
-
-impl From<String> for CommandResult {
-    fn from(text: String) -> Self {
-        Self { text, event: None }
     }
 }
 
@@ -118,21 +100,15 @@ pub struct Channel<P: Provider> {
 }
 
 impl<P: Provider> Channel<P> {
-    /// Port 0 selects a free port. Time stands at `now`, in seconds since 1970, until
-    /// it is set; without `now`, the machine's time is used.
-    pub fn start_with(listen: SocketAddr, provider: P, now: Option<u64>) -> io::Result<Self> {
-        Self::start_with_listener(listen, provider, now, None)
+    /// Starts a double on a free port, whose time stands at `now`, in seconds since 1970,
+    /// until it is set.
+    pub fn start(provider: P, now: u64) -> io::Result<Self> {
+        let listen = (Ipv4Addr::LOCALHOST, 0).into();
+        Self::start_at(listen, State::new(provider, Some(now)))
     }
 
-    fn start_with_listener(
-        listen: SocketAddr,
-        provider: P,
-        now: Option<u64>,
-        listener: Option<Sender<Accepted>>,
-    ) -> io::Result<Self> {
-        let state = State::new(provider, now, listener);
+    fn start_at(listen: SocketAddr, state: State<P>) -> io::Result<Self> {
         let server = DoubleServer::start(listen, state)?;
-        *locked(&server.endpoint().address) = format!("http://{}", server.address());
         Ok(Self { server })
     }
 
@@ -146,10 +122,6 @@ impl<P: Provider> Channel<P> {
 
     pub fn provider(&self) -> &P {
         &self.state().provider
-    }
-
-    pub fn wait(self) {
-        self.server.wait();
     }
 
     // ---- control
@@ -221,10 +193,6 @@ impl<P: Provider> Channel<P> {
     /// Queues a status of a message. The id may be unknown to the double.
     pub fn status(&self, id: &str, word: &str) {
         self.queue(self.status_of(id, word));
-    }
-
-    pub fn fails(&self, id: &str, codes: &[u32]) {
-        self.queue(self.status_of(id, "failed").errors(codes));
     }
 
     /// Returns a status as [`Channel::status`] queues it, to be changed and queued.
@@ -315,17 +283,6 @@ impl<P: Provider> Channel<P> {
         }
         let seals = self.provider().seal(callback.url(), letter, key);
         callback.post(letter, &seals)
-    }
-
-    /// Performs the webhook handshake with this token, or with the right one. Returns
-    /// whether the callback passed, and its answer.
-    pub fn handshake(&self, verify_token: Option<&str>) -> io::Result<(bool, CallbackAnswer)> {
-        let (query, right) = self
-            .provider()
-            .handshake(verify_token)
-            .ok_or_else(|| io::Error::other("this provider has no webhook handshake"))?;
-        let answer = self.callback()?.get(&query)?;
-        Ok((answer.is_taken() && answer.body == right, answer))
     }
 
     fn callback(&self) -> io::Result<Callback> {

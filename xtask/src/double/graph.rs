@@ -11,7 +11,7 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Mutex;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 mod lead;
 
@@ -19,17 +19,7 @@ use super::http::{Answer, Request};
 use super::proof::hmac_sha256_hex;
 use super::server::{DoubleServer, Endpoint, Reaction, locked};
 
-pub const BEHAVIOUR: &str = "\
-    GET /{version}/{lead id}?fields=..&access_token=..&appsecret_proof=..
-
-    id ending in   answer
-    001            400 with error 100/33 the first two times, then the lead
-    002            401 with error 190: the access token has expired
-    003            429 with Retry-After: 1 the first time, then the lead
-    004            closes the connection without an answer
-    005            500 with an HTML page
-    any other      200 with a lead made up from the id, always the same
-";
+pub const BEHAVIOUR: &str = include_str!("graph/behaviour.txt");
 
 #[derive(Clone, Debug)]
 pub struct GraphOptions {
@@ -105,34 +95,26 @@ impl Endpoint for Node {
 /// Returns the answer; `None`: the connection is closed.
 fn answer(request: &Request, state: &Node) -> Option<Answer> {
     if request.method != "GET" {
-        return Some(error(400, 100, None, "Unsupported request method"));
+        return Some(error(400, 100, None, "Unsupported request method", None));
     }
-    if let Err(refusal) = authorised(request, &state.options) {
+    if let Err(refusal) = proven(request, &state.options) {
         return Some(refusal);
     }
     let id = request.path.rsplit('/').next().unwrap_or_default();
     let is_number = !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_digit());
     if request.path.matches('/').count() != 2 || !is_number {
         let why = "Some of the aliases you requested do not exist";
-        return Some(error(404, 803, None, why));
+        return Some(error(404, 803, None, why, None));
     }
     let mut attempts = locked(&state.attempts);
     let attempt = attempts.entry(id.to_owned()).or_default();
     *attempt += 1;
     match &id[id.len().saturating_sub(3)..] {
-        "001" if *attempt <= 2 => {
-            let why = format!(
-                "Unsupported get request. Object with ID '{id}' does not exist, cannot be loaded due to missing permissions, or does not support this operation"
-            );
-            Some(error(400, 100, Some(33), &why))
-        }
-        "002" => {
-            let why = "Error validating access token: Session has expired";
-            Some(error(401, 190, Some(463), why))
-        }
+        "001" if *attempt <= 2 => Some(no_object("get", id)),
+        "002" => Some(expired()),
         "003" if *attempt == 1 => {
             let why = "Calls to this api have exceeded the rate limit";
-            Some(error(429, 613, None, why).header("Retry-After", "1"))
+            Some(error(429, 613, None, why, None).header("Retry-After", "1"))
         }
         "004" => None,
         "005" => {
@@ -143,38 +125,59 @@ fn answer(request: &Request, state: &Node) -> Option<Answer> {
     }
 }
 
-fn authorised(request: &Request, options: &GraphOptions) -> Result<(), Answer> {
-    let token = request.query("access_token").or_else(|| request.bearer());
-    let Some(token) = token else {
-        let why = "An access token is required to request this resource.";
-        return Err(error(400, 104, None, why));
-    };
-    if !options.tokens.iter().any(|valid| valid == token) {
-        let why = "Invalid OAuth access token - Cannot parse access token";
-        return Err(error(401, 190, None, why));
-    }
+fn proven(request: &Request, options: &GraphOptions) -> Result<(), Answer> {
+    let token = authorised(request, &options.tokens)?;
     let why = match request.query("appsecret_proof") {
         Some(given) if given == proof(&options.app_secret, token) => return Ok(()),
         Some(_) => "Invalid appsecret_proof provided in the API argument",
         None => "API calls from the server require an appsecret_proof argument",
     };
-    Err(error(400, 100, None, why))
+    Err(error(400, 100, None, why, None))
 }
 
-fn error(status: u16, code: u32, subcode: Option<u32>, message: &str) -> Answer {
-    let kind = if matches!(code, 104 | 190) {
-        "OAuthException"
-    } else {
-        "GraphMethodException"
-    };
+/// Returns the access token of a request, which has to be one of these.
+pub(super) fn authorised<'a>(request: &'a Request, tokens: &[String]) -> Result<&'a str, Answer> {
+    match request.query("access_token").or_else(|| request.bearer()) {
+        Some(token) if tokens.iter().any(|valid| valid == token) => Ok(token),
+        Some(_) => Err(expired()),
+        None => {
+            let why = "An access token is required to request this resource.";
+            Err(error(400, 104, None, why, None))
+        }
+    }
+}
+
+fn expired() -> Answer {
+    let why = "Error validating access token: Session has expired.";
+    error(401, 190, Some(463), why, None)
+}
+
+pub(super) fn no_object(method: &str, id: &str) -> Answer {
+    let why = format!(
+        "Unsupported {method} request. Object with ID '{id}' does not exist, cannot be loaded due to missing permissions, or does not support this operation."
+    );
+    error(400, 100, Some(33), &why, None)
+}
+
+/// An error of the Graph API, of which the Cloud API is a part. Only the latter gives details.
+pub(super) fn error(
+    status: u16,
+    code: u32,
+    subcode: Option<u32>,
+    message: &str,
+    details: Option<&str>,
+) -> Answer {
     let mut error = json!({
         "message": message,
-        "type": kind,
+        "type": "OAuthException",
         "code": code,
         "fbtrace_id": "double",
     });
     if let Some(subcode) = subcode {
-        error["error_subcode"] = Value::from(subcode);
+        error["error_subcode"] = json!(subcode);
+    }
+    if let Some(details) = details {
+        error["error_data"] = json!({"messaging_product": "whatsapp", "details": details});
     }
     Answer::json(status, &json!({ "error": error }))
 }

@@ -12,6 +12,10 @@ pub mod server;
 pub mod twilio;
 pub mod whatsapp;
 
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
 /// The status, the title and the details of an error in a table with a line for each code: `CODE STATUS TITLE`, or
 /// `CODE STATUS TITLE | DETAILS`. A code that is not listed is a 400.
 fn documented(table: &'static str, code: u32) -> (u16, &'static str, &'static str) {
@@ -25,22 +29,23 @@ fn documented(table: &'static str, code: u32) -> (u16, &'static str, &'static st
     found.unwrap_or((400, "Unexpected error", "Unexpected error"))
 }
 
-/// Returns the names or numbers of a text's placeholders, `{{1}}` or `{{name}}`,
-/// each once, in order.
-fn placeholders(text: &str) -> Vec<String> {
-    let mut found: Vec<String> = Vec::new();
-    let mut rest = text;
-    while let Some((_, after)) = rest.split_once("{{") {
-        let Some((name, after)) = after.split_once("}}") else {
-            break;
-        };
-        let name = name.trim().to_owned();
-        if !found.contains(&name) {
-            found.push(name);
+/// Returns the names or numbers of a text's placeholders, `{{1}}` or `{{name}}`.
+fn placeholders(text: &str) -> BTreeSet<&str> {
+    let parts = text.split("{{").skip(1);
+    let names = parts.filter_map(|part| part.split_once("}}"));
+    names.map(|(name, _)| name.trim()).collect()
+}
+
+/// The fields of an object that a request names, and always its id. Unknown ones are left out, as the
+/// Graph API does.
+fn selected(object: &Value, fields: &str) -> Value {
+    let mut out = json!({ "id": object["id"] });
+    for field in fields.split(',').map(str::trim) {
+        if let Some(value) = object.get(field) {
+            out[field] = value.clone();
         }
-        rest = after;
     }
-    found
+    out
 }
 
 /// What the tests of the doubles share: a client, and a callback.
@@ -71,23 +76,19 @@ mod testing {
         sent.to(&address.to_string(), Duration::from_secs(30)).ok()
     }
 
-    /// Accepts as many requests as there are statuses, answers them with these, and returns them.
-    pub fn callback(statuses: Vec<u16>) -> (String, JoinHandle<Vec<Request>>) {
+    /// Accepts this many requests, answers them with 200, and returns them.
+    pub fn callback(many: usize) -> (String, JoinHandle<Vec<Request>>) {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let address = listener.local_addr().expect("an address");
-        let thread = std::thread::spawn(move || {
-            let answer = |status: u16| {
-                let (mut connection, _) = listener.accept().expect("a connection");
-                let mut reader = std::io::BufReader::new(connection.try_clone().expect("a handle"));
-                let request = http::read(&mut reader).expect("a request");
-                let request = request.expect("one is there");
-                let challenge = request.query("hub.challenge").unwrap_or_default();
-                let bytes = Answer::text(status, challenge).bytes();
-                connection.write_all(&bytes).expect("the double reads");
-                request
-            };
-            statuses.into_iter().map(answer).collect()
-        });
+        let answer = move |_| {
+            let (mut connection, _) = listener.accept().expect("a connection");
+            let mut reader = std::io::BufReader::new(connection.try_clone().expect("a handle"));
+            let request = http::read(&mut reader).expect("a request");
+            let answered = connection.write_all(&Answer::empty(200).bytes());
+            answered.expect("the double reads");
+            request.expect("one is there")
+        };
+        let thread = std::thread::spawn(move || (0..many).map(answer).collect());
         (format!("http://{address}"), thread)
     }
 }

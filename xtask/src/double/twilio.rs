@@ -4,17 +4,13 @@
 //! fields.
 
 use std::collections::BTreeSet;
-use std::io;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Mutex;
 
 use serde_json::{Value, json};
 
 mod check;
 
-use super::channel::{
-    Accepted, Channel, CommandResult, Event, Inbound, Key, Letter, Outgoing, Provider, Status,
-};
+use super::channel::{Accepted, Channel, Event, Inbound, Key, Letter, Outgoing, Provider, Status};
 use super::documented;
 use super::http::{Answer, Request, form, pairs};
 use super::proof::{basic, hmac_sha1_base64};
@@ -24,8 +20,6 @@ pub type Twilio = Channel<Messages>;
 
 #[derive(Clone, Debug)]
 pub struct TwilioOptions {
-    /// Port 0 selects a free port.
-    pub listen: SocketAddr,
     pub account_sid: String,
     /// The password of sends, and the key of signatures.
     pub auth_token: String,
@@ -33,8 +27,6 @@ pub struct TwilioOptions {
     pub from: String,
     pub messaging_service_sid: String,
     pub contents: Vec<Content>,
-    /// The fixed time in seconds since 1970; `None`: the machine's time.
-    pub now: Option<u64>,
 }
 
 #[derive(Clone, Debug)]
@@ -56,7 +48,6 @@ impl Content {
 impl Default for TwilioOptions {
     fn default() -> Self {
         Self {
-            listen: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0),
             account_sid: sid("AC", 42),
             auth_token: "double-auth-token".to_owned(),
             from: "whatsapp:+551130000042".to_owned(),
@@ -65,7 +56,6 @@ impl Default for TwilioOptions {
                 Content::new(&sid("HX", 1), "Olá {{1}}, aqui é da {{2}}."),
                 Content::new(&sid("HX", 2), "Temos novidades para você."),
             ],
-            now: None,
         }
     }
 }
@@ -78,17 +68,18 @@ pub struct Messages {
 }
 
 impl Twilio {
-    pub fn start(options: TwilioOptions) -> io::Result<Self> {
-        let (listen, now) = (options.listen, options.now);
-        Self::start_with(listen, Messages::new(options), now)
-    }
-
     pub fn options(&self) -> &TwilioOptions {
         &self.provider().options
     }
 
     pub fn messages_path(&self) -> String {
         self.provider().path()
+    }
+}
+
+impl Default for Messages {
+    fn default() -> Self {
+        Self::new(TwilioOptions::default())
     }
 }
 
@@ -107,7 +98,7 @@ impl Messages {
         )
     }
 
-    fn status(&self, status: &Status) -> Vec<(String, String)> {
+    fn status(&self, status: &Status) -> Vec<(&'static str, String)> {
         // The channel reports `failed` for a message that it accepted and could
         // not deliver.
         let mut fields = vec![
@@ -130,10 +121,10 @@ impl Messages {
             fields.push(("ErrorCode", code.to_string()));
             fields.push(("ChannelStatusMessage", table(*code).1.to_owned()));
         }
-        owned(fields)
+        fields
     }
 
-    fn inbound(&self, inbound: &Inbound) -> Vec<(String, String)> {
+    fn inbound(&self, inbound: &Inbound) -> Vec<(&'static str, String)> {
         let id = inbound.id_or("SM");
         let mut fields = vec![
             ("MessageSid", id.clone()),
@@ -163,15 +154,8 @@ impl Messages {
             fields.push(("OriginalRepliedMessageSid", answered.clone()));
             fields.push(("OriginalRepliedMessageSender", self.options.from.clone()));
         }
-        owned(fields)
+        fields
     }
-}
-
-fn owned(fields: Vec<(&str, String)>) -> Vec<(String, String)> {
-    let fields = fields.into_iter();
-    fields
-        .map(|(name, value)| (name.to_owned(), value))
-        .collect()
 }
 
 impl Provider for Messages {
@@ -222,7 +206,7 @@ impl Provider for Messages {
         error(code, status)
     }
 
-    fn other(&self, _: &Request, _: &str) -> Answer {
+    fn other(&self, _: &Request) -> Answer {
         error(20_404, None)
     }
 
@@ -230,8 +214,6 @@ impl Provider for Messages {
         let fields = match events {
             [Event::Status(status)] => self.status(status),
             [Event::Inbound(inbound)] => self.inbound(inbound),
-            // Any form: its fields are the members of the value.
-            [Event::Change { value, .. }] => pairs(value.as_bytes()),
             _ => Vec::new(),
         };
         Letter {
@@ -256,18 +238,18 @@ impl Provider for Messages {
         vec![("X-Twilio-Signature", hmac_sha1_base64(key, text.as_bytes()))]
     }
 
-    fn command(&self, words: &[&str]) -> Option<Result<CommandResult, String>> {
+    fn command(&self, words: &[&str]) -> Option<Result<(String, Option<Event>), String>> {
         match words {
             ["opt-out", recipient] => {
                 locked(&self.opted_out).insert(bare(recipient).to_owned());
-                Some(Ok(format!("{recipient} wants no more messages").into()))
+                Some(Ok((format!("{recipient} wants no more messages"), None)))
             }
             ["contents"] => {
                 let lines = self.options.contents.iter();
                 let lines: Vec<String> = lines
                     .map(|content| format!("{}  {}", content.sid, content.text))
                     .collect();
-                Some(Ok(lines.join("\n").into()))
+                Some(Ok((lines.join("\n"), None)))
             }
             _ => None,
         }
@@ -307,19 +289,10 @@ fn without_id(options: &TwilioOptions) -> Value {
     json!({
         "account_sid": options.account_sid,
         "api_version": "2010-04-01",
-        "body": "",
-        "date_created": "Tue, 15 Jan 2030 12:00:00 +0000",
-        "date_sent": null,
-        "date_updated": "Tue, 15 Jan 2030 12:00:00 +0000",
         "direction": "outbound-api",
         "error_code": null,
         "error_message": null,
         "from": options.from,
-        "messaging_service_sid": null,
-        "num_media": "0",
-        "num_segments": "1",
-        "price": null,
-        "price_unit": null,
         "status": "queued",
     })
 }

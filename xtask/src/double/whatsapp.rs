@@ -3,8 +3,6 @@
 //! Its webhooks have the same bytes: characters beyond ASCII and slashes are
 //! escaped, and the bytes are signed as they are sent.
 
-use std::io;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Mutex;
 
 use serde_json::{Value, json};
@@ -14,18 +12,16 @@ mod errors;
 mod templates;
 mod webhook;
 
-use super::channel::{Accepted, Channel, CommandResult, Event, Key, Letter, Outgoing, Provider};
+use super::channel::{Accepted, Channel, Event, Key, Letter, Outgoing, Provider};
+use super::graph;
 use super::http::{Answer, Request};
 use super::proof::{base64, hmac_sha1_hex, hmac_sha256_hex};
 use super::server::locked;
-use errors::Refusal;
 
 pub type WhatsApp = Channel<Cloud>;
 
 #[derive(Clone, Debug)]
 pub struct WhatsAppOptions {
-    /// Port 0 selects a free port.
-    pub listen: SocketAddr,
     pub tokens: Vec<String>,
     pub app_secret: String,
     pub verify_token: String,
@@ -36,14 +32,11 @@ pub struct WhatsAppOptions {
     pub number: String,
     /// As the provider lists them.
     pub templates: Vec<Value>,
-    /// The fixed time in seconds since 1970; `None`: the machine's time.
-    pub now: Option<u64>,
 }
 
 impl Default for WhatsAppOptions {
     fn default() -> Self {
         Self {
-            listen: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0),
             tokens: vec!["double-whatsapp-token".to_owned()],
             app_secret: "double-app-secret".to_owned(),
             verify_token: "double-verify-token".to_owned(),
@@ -51,7 +44,6 @@ impl Default for WhatsAppOptions {
             phone_number_id: "300000000000001".to_owned(),
             number: "551130000042".to_owned(),
             templates: templates::made_up(),
-            now: None,
         }
     }
 }
@@ -63,11 +55,6 @@ pub struct Cloud {
 }
 
 impl WhatsApp {
-    pub fn start(options: WhatsAppOptions) -> io::Result<Self> {
-        let (listen, now) = (options.listen, options.now);
-        Self::start_with(listen, Cloud::new(options), now)
-    }
-
     pub fn options(&self) -> &WhatsAppOptions {
         &self.provider().options
     }
@@ -90,6 +77,12 @@ impl WhatsApp {
     }
 }
 
+impl Default for Cloud {
+    fn default() -> Self {
+        Self::new(WhatsAppOptions::default())
+    }
+}
+
 impl Cloud {
     pub fn new(options: WhatsAppOptions) -> Self {
         Self {
@@ -104,23 +97,25 @@ impl Cloud {
         template["status"] = json!(status);
         Some(webhook::template_change(template))
     }
+}
 
-    fn authorised(&self, request: &Request) -> Result<(), Refusal> {
-        let token = request.bearer().or_else(|| request.query("access_token"));
-        match token {
-            None => Err(Refusal::no_token()),
-            Some(token) if self.options.tokens.iter().any(|valid| valid == token) => Ok(()),
-            Some(_) => Err(Refusal::documented(190)),
-        }
+impl Provider for Cloud {
+    const NAME: &'static str = "whatsapp";
+    const BATCH: usize = 1_000;
+
+    fn is_send(&self, request: &Request) -> bool {
+        let segments = request.segments();
+        request.method == "POST" && segments.len() == 3 && segments[2] == "messages"
     }
 
-    fn checked(&self, request: &Request) -> Result<Outgoing, Refusal> {
-        self.authorised(request)?;
+    fn read_send(&self, request: &Request) -> Result<Outgoing, Answer> {
+        graph::authorised(request, &self.options.tokens)?;
         let number = request.segments()[1].to_owned();
         if number != self.options.phone_number_id {
-            return Err(Refusal::no_object("POST", &number));
+            return Err(errors::no_object("POST", &number));
         }
-        let body = request.json().ok_or_else(Refusal::no_json)?;
+        let no_json = || errors::missing("body, as JSON,");
+        let body = request.json().ok_or_else(no_json)?;
         let read = check::read(&body, &self.options.number)?;
         {
             let mut templates = locked(&self.templates);
@@ -134,20 +129,6 @@ impl Cloud {
             template: read.template,
             callback: None,
         })
-    }
-}
-
-impl Provider for Cloud {
-    const NAME: &'static str = "whatsapp";
-    const BATCH: usize = 1_000;
-
-    fn is_send(&self, request: &Request) -> bool {
-        let segments = request.segments();
-        request.method == "POST" && segments.len() == 3 && segments[2] == "messages"
-    }
-
-    fn read_send(&self, request: &Request) -> Result<Outgoing, Answer> {
-        self.checked(request).map_err(|refusal| refusal.answer())
     }
 
     fn message_id(&self, number: u64) -> String {
@@ -175,21 +156,19 @@ impl Provider for Cloud {
     }
 
     fn error(&self, code: u32, status: Option<u16>) -> Answer {
-        let mut refusal = Refusal::documented(code);
-        refusal.status = status.unwrap_or(refusal.status);
-        refusal.answer()
+        errors::listed(code, status, None)
     }
 
-    fn other(&self, request: &Request, address: &str) -> Answer {
-        if let Err(refusal) = self.authorised(request) {
-            return refusal.answer();
+    fn other(&self, request: &Request) -> Answer {
+        if let Err(refusal) = graph::authorised(request, &self.options.tokens) {
+            return refusal;
         }
         match (request.method.as_str(), request.segments().as_slice()) {
             ("GET", [_, account, "message_templates"]) if *account == self.options.waba_id => {
-                templates::list(&locked(&self.templates), request, address)
+                templates::list(&locked(&self.templates), request)
             }
-            (method, [_, object, ..]) => Refusal::no_object(method, object).answer(),
-            (method, _) => Refusal::no_object(method, "").answer(),
+            (method, [_, object, ..]) => errors::no_object(method, object),
+            (method, _) => errors::no_object(method, ""),
         }
     }
 
@@ -213,26 +192,14 @@ impl Provider for Cloud {
         ]
     }
 
-    fn handshake(&self, verify_token: Option<&str>) -> Option<(String, String)> {
-        let token = verify_token.unwrap_or(&self.options.verify_token);
-        let challenge = "1158201444";
-        let token = super::http::encoded(token);
-        let query =
-            format!("hub.mode=subscribe&hub.challenge={challenge}&hub.verify_token={token}");
-        Some((query, challenge.to_owned()))
-    }
-
-    fn command(&self, words: &[&str]) -> Option<Result<CommandResult, String>> {
+    fn command(&self, words: &[&str]) -> Option<Result<(String, Option<Event>), String>> {
         match words {
             ["template", name, language, status] => Some(
                 self.set_status(name, language, status)
-                    .map(|event| CommandResult {
-                        text: format!("{name} in {language} is {status}"),
-                        event: Some(event),
-                    })
+                    .map(|event| (format!("{name} in {language} is {status}"), Some(event)))
                     .ok_or_else(|| format!("there is no template {name} in {language}")),
             ),
-            ["templates"] => Some(Ok(templates::lines(&locked(&self.templates)).into())),
+            ["templates"] => Some(Ok((templates::lines(&locked(&self.templates)), None))),
             _ => None,
         }
     }

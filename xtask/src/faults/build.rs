@@ -25,30 +25,15 @@ pub struct Before {
     pub commit: String,
 }
 
-impl Before {
-    /// An earlier build of the tester: `COMMIT=PROGRAM`.
-    pub fn named(text: &str) -> Result<Self, Failure> {
-        let (commit, program) = text
-            .split_once('=')
-            .ok_or_else(|| Failure::new("--before takes COMMIT=PROGRAM"))?;
-        let program = fs::canonicalize(program).context(format!("finding {program}"))?;
-        Ok(Self {
-            program,
-            commit: commit.to_owned(),
-        })
-    }
-}
-
 impl Built {
-    /// Builds the tests and the program, and copies them. An earlier build is `given`, or, if
-    /// `with_before` asks for one, made from the history. With `with_fuzz` the fuzz tests are
-    /// built, too.
-    pub fn new(given: Option<Before>, with_before: bool, with_fuzz: bool) -> Result<Self, Failure> {
+    /// Builds the tests and the program, and copies them; with `with_before` an earlier build from
+    /// the history too, and with `with_fuzz` the fuzz tests.
+    pub fn new(with_before: bool, with_fuzz: bool) -> Result<Self, Failure> {
         let folder = folder();
         files::make_folder(&folder)?;
-        let before = match (given, with_before) {
-            (None, true) => before(&folder)?,
-            (given, _) => given,
+        let before = match with_before {
+            true => before(&folder)?,
+            false => None,
         };
         if with_fuzz {
             // Beforehand, so that the time of the row is spent on inputs.

@@ -166,7 +166,7 @@ impl Converter for Misbehave {
                 notes: Vec::new(),
             }),
             "fetch" | "fetch-and-loop" | "fetch-and-trap" | "fetch-and-fail" | "fetch-leads"
-            | "fetch-twice" | "fetch-without-id" => {
+            | "fetch-twice" => {
                 let id = delivery.query_field("id").unwrap_or("1").to_owned();
                 Ok(vec![Item::fetch(Some(id), request()?, "state")].into())
             }
@@ -222,7 +222,6 @@ impl Converter for Misbehave {
                 let id = completion.external_id.clone();
                 Ok(vec![Item::fetch(id, request, "further")])
             }
-            "fetch-without-id" => Ok(vec![Item::lead(Lead::new().message("fetched".to_owned()))]),
             "fetch-leads" | "fetch-twice" => {
                 let message = format!(
                     "{}{} to {}: {}",

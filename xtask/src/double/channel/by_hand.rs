@@ -1,15 +1,14 @@
 //! A double for trying things by hand: it sends statuses by itself after a
-//! moment, and command lines on standard input, or requests to `/double/..`, play
-//! the contact and provider failures.
+//! moment, and command lines on standard input play the contact and provider
+//! failures.
 
 use std::io::BufRead as _;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use super::misbehaviour::WORDS;
-use super::{Accepted, Channel, Control, Event, Flush, Inbound, Misbehaviour, Provider};
-use crate::double::http::{Answer, Request};
+use super::state::State;
+use super::{Accepted, Channel, Flush, Inbound, Misbehaviour, Provider, Status};
 
 /// The statuses of an accepted message, and how many seconds after the acceptance
 /// each is sent, with that time. Providers' times are whole seconds, so an
@@ -18,26 +17,19 @@ const STORY: [(&str, u64); 3] = [("sent", 1), ("delivered", 2), ("read", 3)];
 
 const AGAIN: Duration = Duration::from_secs(5);
 
+/// The interval for looking at the accepted messages.
+const LOOK: Duration = Duration::from_millis(100);
+
 pub fn start<P: Provider>(
     listen: std::net::SocketAddr,
     provider: P,
 ) -> std::io::Result<Arc<Channel<P>>> {
-    let (sender, receiver) = channel();
-    let double = Channel::start_with_listener(listen, provider, None, Some(sender))?;
+    let double = Channel::start_at(listen, State::new(provider, None))?;
     let double = Arc::new(double);
-    let control: Control = {
-        let double = Arc::downgrade(&double);
-        Box::new(move |line| match double.upgrade() {
-            Some(double) => command(&double, line),
-            None => Err("the double is stopping".to_owned()),
-        })
-    };
-    // The double is new, so its control is not set yet.
-    let _ = double.state().control.set(control);
     let weak = Arc::downgrade(&double);
     std::thread::Builder::new()
         .name("double-teller".to_owned())
-        .spawn(move || send_events(&weak, &receiver))?;
+        .spawn(move || send_events(&weak))?;
     Ok(double)
 }
 
@@ -70,21 +62,7 @@ HOW is one of
     )
 }
 
-/// Answers a request that is a command line: `POST /double/inbound` with the rest
-/// of the line as its body, or `GET /double` for the help.
-pub(super) fn answer(request: &Request, control: &Control) -> Option<Answer> {
-    let command = match request.path.strip_prefix("/double")? {
-        "" | "/" => "help",
-        rest => rest.strip_prefix('/')?,
-    };
-    let body = String::from_utf8_lossy(&request.body);
-    Some(match control(&format!("{command} {body}")) {
-        Ok(text) => Answer::text(200, &format!("{text}\n")),
-        Err(text) => Answer::text(400, &format!("{text}\n")),
-    })
-}
-
-fn command<P: Provider>(double: &Channel<P>, line: &str) -> Result<String, String> {
+pub fn command<P: Provider>(double: &Channel<P>, line: &str) -> Result<String, String> {
     let line = line.trim();
     let words: Vec<&str> = line.split_whitespace().collect();
     let rest = |words: usize| -> String {
@@ -145,14 +123,14 @@ fn command<P: Provider>(double: &Channel<P>, line: &str) -> Result<String, Strin
         ["help"] => Ok(help(double.provider())),
         _ => match double.provider().command(&words) {
             Some(said) => {
-                let said = said?;
-                let Some(event) = said.event else {
-                    return Ok(said.text);
+                let (text, event) = said?;
+                let Some(event) = event else {
+                    return Ok(text);
                 };
                 double.queue(event);
                 // It has happened, even if the callback could not be reached.
                 let outcome = flush(double).unwrap_or_else(|not_yet| not_yet);
-                Ok([said.text, outcome].join("\n"))
+                Ok([text, outcome].join("\n"))
             }
             None => Err(format!(
                 "unknown command: {line}\n{}",
@@ -190,41 +168,31 @@ fn messages(accepted: &[Accepted]) -> String {
 
 /// Sends the statuses of each message, and repeats refused events, until the
 /// double ends.
-fn send_events<P: Provider>(double: &Weak<Channel<P>>, taken: &Receiver<Accepted>) {
-    let mut due: Vec<(Instant, Option<Event>)> = Vec::new();
-    loop {
-        let next = due.iter().map(|(when, _)| *when).min();
-        let pause = next.map_or(AGAIN, |when| when.saturating_duration_since(Instant::now()));
-        match taken.recv_timeout(pause) {
-            Ok(message) => {
-                let Some(double) = double.upgrade() else {
-                    return;
-                };
-                for (word, after) in STORY {
-                    let status = double.status_of(&message.id, word).at(message.at + after);
-                    let when = Instant::now() + Duration::from_secs(after);
-                    due.push((when, Some(status.into())));
-                }
-            }
-            Err(RecvTimeoutError::Timeout) => {}
-            Err(RecvTimeoutError::Disconnected) => return,
-        }
+fn send_events<P: Provider>(double: &Weak<Channel<P>>) {
+    let mut seen = 0;
+    let mut due: Vec<(Instant, Status)> = Vec::new();
+    let mut again: Option<Instant> = None;
+    while let Some(double) = double.upgrade() {
         let now = Instant::now();
+        for message in &double.accepted()[seen..] {
+            for (word, after) in STORY {
+                let status = double.status_of(&message.id, word).at(message.at + after);
+                due.push((now + Duration::from_secs(after), status));
+            }
+            seen += 1;
+        }
         let (ripe, later): (Vec<_>, Vec<_>) = due.into_iter().partition(|(when, _)| *when <= now);
         due = later;
-        if ripe.is_empty() {
-            continue;
+        let is_time = !ripe.is_empty() || again.is_some_and(|when| when <= now);
+        for (_, status) in ripe {
+            double.queue(status);
         }
-        let Some(double) = double.upgrade() else {
-            return;
-        };
-        for event in ripe.into_iter().filter_map(|(_, event)| event) {
-            double.queue(event);
+        if is_time {
+            // Without a callback there is nothing to do.
+            let _ = double.flush(Flush::default().batches(P::BATCH));
+            again = (double.pending() > 0).then(|| now + AGAIN);
         }
-        // Without a callback there is nothing to do.
-        let _ = double.flush(Flush::default().batches(P::BATCH));
-        if double.pending() > 0 {
-            due.push((Instant::now() + AGAIN, None));
-        }
+        drop(double);
+        std::thread::park_timeout(LOOK);
     }
 }

@@ -59,20 +59,6 @@ impl Callback {
     ) -> io::Result<CallbackAnswer> {
         let mut headers = vec![("Content-Type", letter.content_type.to_owned())];
         headers.extend_from_slice(seals);
-        self.exchange("POST", "", &headers, &letter.body)
-    }
-
-    pub fn get(&self, query: &str) -> io::Result<CallbackAnswer> {
-        self.exchange("GET", query, &[], &[])
-    }
-
-    fn exchange(
-        &self,
-        method: &str,
-        query: &str,
-        headers: &[(&str, String)],
-        body: &[u8],
-    ) -> io::Result<CallbackAnswer> {
         let url = &self.url;
         let Some((scheme, rest)) = url.split_once("://") else {
             return Err(io::Error::other(format!("{url} is no URL")));
@@ -82,18 +68,12 @@ impl Callback {
             let why = format!("{url}: only http:// can be called back directly");
             return Err(io::Error::other(why));
         }
-        let target = match (path, query) {
-            ("", "") => "/".to_owned(),
-            (path, "") => path.to_owned(),
-            (path, query) if path.contains('?') => format!("{path}&{query}"),
-            (path, query) => format!("{path}?{query}"),
-        };
         let sent = Sent {
-            method,
+            method: "POST",
             host,
-            target: &target,
-            headers,
-            body,
+            target: if path.is_empty() { "/" } else { path },
+            headers: &headers,
+            body: &letter.body,
         };
         sent.to(self.via.as_deref().unwrap_or(host), PATIENCE)
     }

@@ -1,6 +1,8 @@
 //! Events of the phones, and how a double sends them: one by one or in batches,
 //! in any order.
 
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+
 #[derive(Clone, Debug)]
 pub enum Event {
     Status(Status),
@@ -129,15 +131,9 @@ impl Inbound {
 
     pub(crate) fn id_or(&self, prefix: &str) -> String {
         let made = || {
-            let text = self.text.bytes().fold(7_u64, |hash, byte| {
-                hash.wrapping_mul(31).wrapping_add(u64::from(byte))
-            });
-            let digits: String = self.sender.chars().filter(char::is_ascii_digit).collect();
-            format!(
-                "{prefix}{digits:0>16}{:08x}{:08x}",
-                self.at.unwrap_or(0),
-                text & 0xffff_ffff
-            )
+            let mut hasher = DefaultHasher::new();
+            (&self.sender, self.at, &self.text).hash(&mut hasher);
+            format!("{prefix}{:032x}", hasher.finish())
         };
         self.id.clone().unwrap_or_else(made)
     }
@@ -190,47 +186,5 @@ fn shuffle<T>(items: &mut [T], seed: u64) {
         state ^= state << 17;
         let other = usize::try_from(state % (at as u64 + 1)).expect("an index fits");
         items.swap(at, other);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn ids(batches: &[Vec<Event>]) -> Vec<Vec<String>> {
-        let id = |event: &Event| match event {
-            Event::Status(status) => status.id.clone(),
-            Event::Inbound(_) | Event::Change { .. } => panic!("only statuses here"),
-        };
-        batches
-            .iter()
-            .map(|batch| batch.iter().map(id).collect())
-            .collect()
-    }
-
-    fn events() -> Vec<Event> {
-        ["a", "b", "c"]
-            .map(|id| Status::new(id, "sent").into())
-            .to_vec()
-    }
-
-    #[test]
-    fn events_come_one_by_one_or_in_batches() {
-        let one = Flush::default().arrange(events(), 1000);
-        assert_eq!(ids(&one), [["a"], ["b"], ["c"]]);
-        let all = Flush::default().batches(9).arrange(events(), 1000);
-        assert_eq!(ids(&all), [["a", "b", "c"]]);
-        let narrow = Flush::default().batches(9).arrange(events(), 1);
-        assert_eq!(narrow.len(), 3, "the provider has one event a request");
-    }
-
-    #[test]
-    fn events_come_in_another_order_and_none_is_lost() {
-        let shuffled = Flush::default().shuffled(5).batches(3);
-        let once = shuffled.arrange(events(), 9);
-        assert_eq!(ids(&once), ids(&shuffled.arrange(events(), 9)));
-        let mut sorted = ids(&once)[0].clone();
-        sorted.sort_unstable();
-        assert_eq!(sorted, ["a", "b", "c"]);
     }
 }

@@ -1,7 +1,6 @@
 //! The gate at which sends hang until they are released or the double ends.
 
 use std::sync::{Condvar, Mutex, PoisonError};
-use std::time::Duration;
 
 use crate::double::server::locked;
 
@@ -31,15 +30,6 @@ impl Gate {
             .unwrap_or_else(PoisonError::into_inner);
         state.waiting -= 1;
         state.releases != before
-    }
-
-    /// Waits for this time, or until the gate is opened for good.
-    pub fn pause(&self, time: Duration) {
-        let state = locked(&self.state);
-        // A panic elsewhere does not matter to a pause.
-        let _ = self
-            .changed
-            .wait_timeout_while(state, time, |state| !state.open);
     }
 
     pub fn waiting(&self) -> usize {

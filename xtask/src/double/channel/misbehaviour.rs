@@ -2,7 +2,6 @@
 
 use std::collections::VecDeque;
 use std::sync::Mutex;
-use std::time::Duration;
 
 use crate::double::server::locked;
 
@@ -10,10 +9,6 @@ use crate::double::server::locked;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Misbehaviour {
     Code(u32),
-    CodeAs {
-        code: u32,
-        status: u16,
-    },
     /// The provider's error with this code as 429 with `Retry-After`, in seconds.
     Throttled {
         code: u32,
@@ -28,11 +23,8 @@ pub enum Misbehaviour {
     /// The connection is closed after the request was read.
     Close(Taken),
     Html(u16, Taken),
-    Empty(u16, Taken),
     /// The message is accepted, and the success does not contain its id.
     NoId,
-    Redirect(String),
-    Slow(Duration),
 }
 
 /// Whether the message was accepted anyway, which the caller cannot know.
@@ -45,17 +37,11 @@ pub enum Taken {
 impl Misbehaviour {
     pub(super) fn is_taken(&self) -> bool {
         match self {
-            Self::Hang(taken)
-            | Self::Reset(taken)
-            | Self::Close(taken)
-            | Self::Html(_, taken)
-            | Self::Empty(_, taken) => *taken == Taken::Yes,
-            Self::NoId | Self::Slow(_) => true,
-            Self::Code(_)
-            | Self::CodeAs { .. }
-            | Self::Throttled { .. }
-            | Self::ResetUnread
-            | Self::Redirect(_) => false,
+            Self::Hang(taken) | Self::Reset(taken) | Self::Close(taken) | Self::Html(_, taken) => {
+                *taken == Taken::Yes
+            }
+            Self::NoId => true,
+            Self::Code(_) | Self::Throttled { .. } | Self::ResetUnread => false,
         }
     }
 
@@ -64,23 +50,11 @@ impl Misbehaviour {
             Some(word) => (word, Taken::Yes),
             None => (word, Taken::No),
         };
-        if let Some(to) = word.strip_prefix("redirect=") {
-            return Some(Self::Redirect(to.to_owned()));
-        }
         if let Some((code, seconds)) = word.split_once('@') {
             return Some(Self::Throttled {
                 code: code.parse().ok()?,
                 retry_after: seconds.parse().ok()?,
             });
-        }
-        if let Some((code, status)) = word.split_once('/') {
-            return Some(Self::CodeAs {
-                code: code.parse().ok()?,
-                status: status.parse().ok()?,
-            });
-        }
-        if let Some(seconds) = word.strip_prefix("slow=") {
-            return Some(Self::Slow(Duration::from_secs(seconds.parse().ok()?)));
         }
         Some(match word {
             "hang" => Self::Hang(taken),
@@ -88,7 +62,6 @@ impl Misbehaviour {
             "reset" => Self::Reset(taken),
             "close" => Self::Close(taken),
             "html" => Self::Html(502, taken),
-            "empty" => Self::Empty(503, taken),
             "no-id" => Self::NoId,
             code => Self::Code(code.parse().ok()?),
         })
@@ -98,14 +71,11 @@ impl Misbehaviour {
 /// The words that [`Misbehaviour::parse`] knows, as a help text.
 pub const WORDS: &str = "\
 CODE           the provider's error with this code
-CODE/STATUS    the same under this HTTP status
 CODE@SECONDS   the same as 429 with Retry-After
 hang           no answer               reset-unread   a reset before the request is read
 reset          a reset after it        close          an end after it
-html           502 with a page         empty          503 with nothing
-no-id          a success without an id
-redirect=URL   307 to this URL         slow=SECONDS   an answer after this time
-hang, reset, close, html and empty with +taken: the message is accepted anyway
+html           502 with a page         no-id          a success without an id
+hang, reset, close and html with +taken: the message is accepted anyway
 ";
 
 #[derive(Default)]
@@ -168,11 +138,6 @@ mod tests {
             assert_eq!(Misbehaviour::parse(word), expect, "{word}");
         };
         check("131056", Some(Misbehaviour::Code(131_056)));
-        let as_400 = Misbehaviour::CodeAs {
-            code: 131_056,
-            status: 400,
-        };
-        check("131056/400", Some(as_400));
         let later = Misbehaviour::Throttled {
             code: 4,
             retry_after: 30,
@@ -180,17 +145,11 @@ mod tests {
         check("4@30", Some(later));
         check("hang", Some(Misbehaviour::Hang(Taken::No)));
         check("html+taken", Some(Misbehaviour::Html(502, Taken::Yes)));
-        check(
-            "redirect=http://x/",
-            Some(Misbehaviour::Redirect("http://x/".to_owned())),
-        );
-        check("slow=2", Some(Misbehaviour::Slow(Duration::from_secs(2))));
         check("nonsense", None);
         for line in WORDS.lines() {
             let word = line.split_whitespace().next().expect("a word");
             let word = word
                 .replace("CODE", "1")
-                .replace("STATUS", "500")
                 .replace("SECONDS", "1")
                 .replace("hang,", "hang");
             assert!(Misbehaviour::parse(&word).is_some(), "{word}");

@@ -2,13 +2,12 @@
 //! handled as planned, or accepted.
 
 use std::collections::VecDeque;
-use std::sync::mpsc::Sender;
-use std::sync::{Mutex, OnceLock};
+use std::sync::Mutex;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::gate::Gate;
 use super::misbehaviour::Plan;
-use super::{Accepted, Callback, Event, Misbehaviour, Outgoing, Provider, by_hand};
+use super::{Accepted, Callback, Event, Misbehaviour, Outgoing, Provider};
 use crate::double::http::{Answer, Request};
 use crate::double::server::{Endpoint, Reaction, locked};
 
@@ -21,19 +20,12 @@ pub(super) struct State<P> {
     pub outbox: Mutex<VecDeque<Event>>,
     pub callback: Mutex<Option<Callback>>,
     pub gate: Gate,
-    pub address: Mutex<String>,
-    pub listener: Option<Mutex<Sender<Accepted>>>,
-    pub control: OnceLock<Control>,
 }
-
-/// A command line, and the channel for its result.
-pub(super) type Control = Box<dyn Fn(&str) -> Result<String, String> + Send + Sync>;
 
 impl<P: Provider> State<P> {
     /// Returns the state of a double that has received nothing. Time stands at `now`, in
-    /// seconds since 1970; without it, the machine's time is used. `listener` gets each
-    /// accepted message.
-    pub fn new(provider: P, now: Option<u64>, listener: Option<Sender<Accepted>>) -> Self {
+    /// seconds since 1970; without it, the machine's time is used.
+    pub fn new(provider: P, now: Option<u64>) -> Self {
         Self {
             provider,
             plan: Plan::default(),
@@ -43,9 +35,6 @@ impl<P: Provider> State<P> {
             outbox: Mutex::default(),
             callback: Mutex::default(),
             gate: Gate::default(),
-            address: Mutex::default(),
-            listener: listener.map(Mutex::new),
-            control: OnceLock::new(),
         }
     }
 
@@ -62,10 +51,6 @@ impl<P: Provider> State<P> {
             at,
         };
         accepted.push(message.clone());
-        if let Some(listener) = &self.listener {
-            // The receiver may be gone while the double ends.
-            let _ = locked(listener).send(message.clone());
-        }
         message
     }
 
@@ -82,7 +67,6 @@ impl<P: Provider> State<P> {
         let answer = |message: Accepted| Reaction::Answer(self.provider.accepted(&message));
         Reaction::Answer(match misbehaviour {
             Misbehaviour::Code(code) => self.provider.error(code, None),
-            Misbehaviour::CodeAs { code, status } => self.provider.error(code, Some(status)),
             Misbehaviour::Throttled { code, retry_after } => {
                 let error = self.provider.error(code, Some(429));
                 error.header("Retry-After", &retry_after.to_string())
@@ -94,13 +78,7 @@ impl<P: Provider> State<P> {
             Misbehaviour::ResetUnread | Misbehaviour::Reset(_) => return Reaction::Reset,
             Misbehaviour::Close(_) => return Reaction::Close,
             Misbehaviour::Html(status, _) => Answer::html(status, PAGE),
-            Misbehaviour::Empty(status, _) => Answer::empty(status),
             Misbehaviour::NoId => self.provider.accepted_without_id(),
-            Misbehaviour::Redirect(to) => Answer::empty(307).header("Location", &to),
-            Misbehaviour::Slow(pause) => {
-                self.gate.pause(pause);
-                return taken.map_or(Reaction::Close, answer);
-            }
         })
     }
 }
@@ -111,22 +89,15 @@ impl<P: Provider> Endpoint for State<P> {
     const NAME: &'static str = P::NAME;
 
     fn react(&self, request: Request) -> Reaction {
-        if let Some(control) = self.control.get()
-            && let Some(answer) = by_hand::answer(&request, control)
-        {
-            return Reaction::Answer(answer);
-        }
         locked(&self.seen).push(request.clone());
         if self.provider.is_send(&request) {
             return self.send(&request);
         }
-        let address = locked(&self.address).clone();
-        Reaction::Answer(self.provider.other(&request, &address))
+        Reaction::Answer(self.provider.other(&request))
     }
 
     fn rejects(&self, start: &[u8]) -> bool {
-        let typed = start.starts_with(b"POST /double/");
-        start.starts_with(b"POST ") && !typed && self.plan.next_unread()
+        start.starts_with(b"POST ") && self.plan.next_unread()
     }
 
     fn stop(&self) {

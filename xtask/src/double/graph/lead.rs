@@ -1,6 +1,8 @@
 //! The lead of an id: made up, and always the same.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
+
+use crate::double::selected;
 
 const DEFAULT_FIELDS: &str = "id,created_time,field_data";
 
@@ -21,19 +23,8 @@ const ANSWERS: [&str; 4] = [
 /// The lead with the requested fields; unknown ones are left out, as the node
 /// does.
 pub fn lead(id: &str, fields: Option<&str>) -> Value {
-    let all = all_fields(id);
-    let wanted = fields
-        .filter(|fields| !fields.is_empty())
-        .unwrap_or(DEFAULT_FIELDS);
-    let mut out = Map::new();
-    for name in wanted.split(',').map(str::trim) {
-        if let Some(value) = all.get(name) {
-            out.insert(name.to_owned(), value.clone());
-        }
-    }
-    // The node always returns its id.
-    out.insert("id".to_owned(), json!(id));
-    Value::Object(out)
+    let fields = fields.filter(|fields| !fields.is_empty());
+    selected(&all_fields(id), fields.unwrap_or(DEFAULT_FIELDS))
 }
 
 fn all_fields(id: &str) -> Value {

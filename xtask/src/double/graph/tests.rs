@@ -1,3 +1,5 @@
+use serde_json::Value;
+
 use super::*;
 use crate::double::http::Received;
 use crate::double::testing::ask;
@@ -28,24 +30,6 @@ fn authorised_query(double: &GraphDouble) -> String {
         "access_token={token}&appsecret_proof={}",
         proof(&options.app_secret, token)
     )
-}
-
-#[test]
-fn the_lead_of_an_id_is_always_the_same() {
-    let (one, other) = (double(), double());
-    let first = get(&one, &authorised_query(&one), "9007199254740993777");
-    assert_eq!(first.as_ref().map(|answer| answer.status), Some(200));
-    assert_eq!(
-        first,
-        get(&other, &authorised_query(&other), "9007199254740993777")
-    );
-    let body = json(&first.expect("an answer").body);
-    assert_eq!(body["id"], "9007199254740993777");
-    assert_eq!(body["field_data"].as_array().map(Vec::len), Some(4));
-    assert!(
-        body.get("ad_id").is_none(),
-        "only the fields of the default"
-    );
 }
 
 #[test]

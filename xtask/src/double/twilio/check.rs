@@ -65,7 +65,7 @@ fn variables_fit(text: &str, variables: &str) -> bool {
     given.len() == wanted.len()
         && wanted.iter().all(|name| {
             given
-                .get(name)
+                .get(*name)
                 .and_then(Value::as_str)
                 .is_some_and(|text| !text.is_empty())
         })

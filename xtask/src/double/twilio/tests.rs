@@ -2,11 +2,7 @@ use super::*;
 use crate::double::testing::ask;
 
 fn double() -> Twilio {
-    let options = TwilioOptions {
-        now: Some(1_894_708_800),
-        ..TwilioOptions::default()
-    };
-    Twilio::start(options).expect("a free port on loopback")
+    Twilio::start(Messages::default(), 1_894_708_800).expect("a free port on loopback")
 }
 
 fn good() -> Vec<(&'static str, String)> {
@@ -23,7 +19,7 @@ fn good() -> Vec<(&'static str, String)> {
 
 fn send_as(double: &Twilio, token: &str, fields: Vec<(&str, String)>) -> (u16, Value) {
     let (path, account) = (double.messages_path(), &double.options().account_sid);
-    let (authorization, body) = (basic(account, token), form(&owned(fields)));
+    let (authorization, body) = (basic(account, token), form(&fields));
     let answer = ask(double.address(), "POST", &path, &authorization, &body);
     let answer = answer.expect("an answer");
     (
@@ -90,12 +86,7 @@ fn the_signature_is_the_documented_one() {
     ];
     let letter = Letter {
         content_type: "application/x-www-form-urlencoded",
-        body: form(&owned(
-            fields
-                .map(|(name, value)| (name, value.to_owned()))
-                .to_vec(),
-        ))
-        .into_bytes(),
+        body: form(&fields).into_bytes(),
     };
     let options = TwilioOptions {
         auth_token: "12345".to_owned(),

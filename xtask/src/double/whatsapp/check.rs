@@ -3,7 +3,8 @@
 
 use serde_json::Value;
 
-use super::errors::Refusal;
+use super::errors::{listed, missing};
+use crate::double::http::Answer;
 use crate::double::placeholders;
 
 pub struct Read {
@@ -12,7 +13,7 @@ pub struct Read {
     pub language: String,
 }
 
-type Checked<T = ()> = Result<T, Refusal>;
+type Checked<T = ()> = Result<T, Answer>;
 
 /// The limit for the sender's own text, in characters.
 const OPAQUE: usize = 512;
@@ -24,7 +25,7 @@ const DIGITS: std::ops::RangeInclusive<usize> = 7..=15;
 /// refused.
 pub fn read(body: &Value, own_number: &str) -> Checked<Read> {
     if body["messaging_product"].is_null() {
-        return Err(Refusal::missing("messaging_product"));
+        return Err(missing("messaging_product"));
     }
     if body["messaging_product"] != "whatsapp" {
         return one_of("messaging_product", &["whatsapp"]);
@@ -32,7 +33,7 @@ pub fn read(body: &Value, own_number: &str) -> Checked<Read> {
     let recipient = match (&body["to"], &body["recipient"]) {
         // A user without a phone has a separate field.
         (Value::Null, Value::String(user)) => user_form(user).map(|()| user.clone())?,
-        (Value::Null, _) => return Err(Refusal::missing("to")),
+        (Value::Null, _) => return Err(missing("to")),
         (other, _) => {
             let text = other.as_str().map_or(other.to_string(), str::to_owned);
             phone_form(&text, own_number)?;
@@ -47,7 +48,7 @@ pub fn read(body: &Value, own_number: &str) -> Checked<Read> {
     match body["type"].as_str() {
         Some("template") => {}
         // Without a type it is a text, which is then required.
-        None => return Err(Refusal::missing("type")),
+        None => return Err(missing("type")),
         Some(other) => {
             let why = format!("Message type {other} is not supported here");
             return refuse(131_051, why);
@@ -55,11 +56,11 @@ pub fn read(body: &Value, own_number: &str) -> Checked<Read> {
     }
     let template = &body["template"];
     if !template.is_object() {
-        return Err(Refusal::missing("template"));
+        return Err(missing("template"));
     }
     let text = |value: &Value, field: &str| match value.as_str() {
         Some(text) if !text.is_empty() => Ok(text.to_owned()),
-        _ => Err(Refusal::missing(field)),
+        _ => Err(missing(field)),
     };
     let code = &template["language"]["code"];
     Ok(Read {
@@ -69,8 +70,8 @@ pub fn read(body: &Value, own_number: &str) -> Checked<Read> {
     })
 }
 
-fn refuse<T>(code: u32, details: impl Into<String>) -> Checked<T> {
-    Err(Refusal::with(code, details))
+fn refuse<T>(code: u32, details: impl AsRef<str>) -> Checked<T> {
+    Err(listed(code, None, Some(details.as_ref())))
 }
 
 /// A country and digits, such as `BR.4411`.
@@ -92,10 +93,10 @@ fn phone_form(recipient: &str, own_number: &str) -> Checked {
         return refuse(131_009, "to is no phone number");
     }
     if !DIGITS.contains(&digits.len()) {
-        return Err(Refusal::documented(131_026));
+        return Err(listed(131_026, None, None));
     }
     if digits == own_number {
-        return Err(Refusal::documented(131_021));
+        return Err(listed(131_021, None, None));
     }
     Ok(())
 }
@@ -110,8 +111,8 @@ pub fn template(found: Option<&Value>, read: &Read, body: &Value) -> Checked {
     };
     match found["status"].as_str() {
         Some("APPROVED") => {}
-        Some("PAUSED") => return Err(Refusal::documented(132_015)),
-        Some("DISABLED") => return Err(Refusal::documented(132_016)),
+        Some("PAUSED") => return Err(listed(132_015, None, None)),
+        Some("DISABLED") => return Err(listed(132_016, None, None)),
         _ => {
             let why = format!("template name ({name}) in {language} is not approved");
             return refuse(132_001, why);
@@ -225,7 +226,8 @@ fn text_part(part: &str, text: &str, given: &[Value], named: bool) -> Checked {
     if let Some(other) = given.iter().find(|parameter| parameter["type"] != "text") {
         return mismatch(part, "TEXT", &text_of(other, "type").to_uppercase());
     }
-    match given.iter().map(name).find(|name| !expected.contains(name)) {
+    let mut names = given.iter().map(name);
+    match names.find(|name| !expected.contains(name.as_str())) {
         Some(name) if named => {
             let why = format!("{part}: the template has no parameter {name}");
             refuse(132_012, why)

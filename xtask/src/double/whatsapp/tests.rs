@@ -5,14 +5,8 @@ mod webhooks;
 use super::*;
 use crate::double::testing::ask;
 
-const NOON: u64 = 1_894_708_800;
-
 fn double() -> WhatsApp {
-    let options = WhatsAppOptions {
-        now: Some(NOON),
-        ..WhatsAppOptions::default()
-    };
-    WhatsApp::start(options).expect("a free port on loopback")
+    WhatsApp::start(Cloud::default(), 1_894_708_800).expect("a free port on loopback")
 }
 
 fn post(double: &WhatsApp, path: &str, token: &str, body: &str) -> Option<(u16, String)> {

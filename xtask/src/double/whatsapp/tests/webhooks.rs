@@ -1,17 +1,9 @@
-//! The way back: webhooks, their handshake, and the command lines.
-
-use std::thread::JoinHandle;
+//! The way back: webhooks and the command lines.
 
 use super::*;
 use crate::double::channel::{Callback, Flush, Status, by_hand};
 use crate::double::testing;
 use crate::double::whatsapp::webhook::escaped;
-
-fn callback(statuses: Vec<u16>) -> (Callback, JoinHandle<Vec<Request>>) {
-    let (url, thread) = testing::callback(statuses);
-    let callback = Callback::to(&format!("{url}/channel-webhook/7/token"));
-    (callback, thread)
-}
 
 #[test]
 fn nothing_is_lost_without_a_callback() {
@@ -22,23 +14,6 @@ fn nothing_is_lost_without_a_callback() {
 }
 
 #[test]
-fn the_handshake_shows_the_token_and_wants_its_challenge_back() {
-    let double = double();
-    let (to, thread) = callback(vec![200, 403]);
-    double.call_back(to);
-    assert!(double.handshake(None).expect("an answer").0);
-    let (right, answer) = double.handshake(Some("other")).expect("an answer");
-    assert!(!right);
-    assert_eq!(answer.status, 403);
-    let requests = thread.join().expect("no panic");
-    assert_eq!(
-        requests[0].query("hub.verify_token"),
-        Some("double-verify-token")
-    );
-    assert_eq!(requests[1].query("hub.verify_token"), Some("other"));
-}
-
-#[test]
 fn json_is_escaped_as_the_provider_does() {
     let value = json!({"a": "é/\"\n"});
     assert_eq!(escaped(&value), r#"{"a":"\u00e9\/\"\n"}"#);
@@ -46,29 +21,22 @@ fn json_is_escaped_as_the_provider_does() {
 
 #[test]
 fn a_double_run_by_hand_sends_statuses_and_obeys_commands() {
-    let options = WhatsAppOptions::default();
-    let listen = options.listen;
-    let double = by_hand::start(listen, Cloud::new(options)).expect("a free port");
-    let (to, thread) = callback(vec![200, 200, 200]);
-    double.call_back(to);
+    let listen = "127.0.0.1:0".parse().expect("an address");
+    let double = by_hand::start(listen, Cloud::default()).expect("a free port");
+    let (url, thread) = testing::callback(3);
+    double.call_back(Callback::to(&url));
     send(&double, &greeting("5511987650101"));
     let accepted = double.accepted()[0].at;
-    let line = |command: &str, rest: &str| {
-        post(&double, &format!("/double/{command}"), "", rest).expect("an answer")
-    };
-    let (status, said) = line("inbound", "5511987650101 Oi, tudo bem?");
-    assert_eq!(status, 200, "{said}");
-    let (status, said) = line("fail", "131056/400 2");
-    assert_eq!((status, said.trim()), (200, "2 x 131056/400"));
-    assert_eq!(
-        code(&send(&double, &greeting("5511987650101"))),
-        (400, 131_056)
-    );
-    assert_eq!(line("fail", "nonsense").0, 400);
-    let (status, said) = line("template", "aviso pt_BR PAUSED");
-    assert_eq!(status, 200, "{said}");
+    let line = |line: &str| by_hand::command(&double, line);
+    assert!(line("inbound 5511987650101 Oi, tudo bem?").is_ok());
+    assert_eq!(line("fail 131056 2").as_deref(), Ok("2 x 131056"));
+    let refused = send(&double, &greeting("5511987650101"));
+    assert_eq!(code(&refused), (429, 131_056));
+    assert!(line("fail nonsense").is_err());
+    let said = line("template aviso pt_BR PAUSED").expect("it is there");
     assert!(said.contains("the callback answered 200"), "{said}");
-    assert!(line("messages", "").1.contains("5511987650101"));
+    let listed = line("messages").expect("a list");
+    assert!(listed.contains("5511987650101"), "{listed}");
     let mut changes: Vec<Value> = thread
         .join()
         .expect("no panic")
