@@ -1,8 +1,12 @@
 //! Components for tests: built from the workspace's crates once in a run, or assembled
 //! by hand where no toolchain produces such a component.
+//!
+//! If the Rust target is installed, they are always built, so that `cargo test` alone
+//! works. Otherwise the ones that `cargo xtask` has built are used.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 
 use leadhost_domain::limits;
@@ -20,10 +24,12 @@ use xtask::misbehave;
 
 use crate::components::target;
 
+/// The converter that does what its configuration asks for.
 pub fn misbehave() -> Vec<u8> {
     rust_component("guest-misbehave")
 }
 
+/// The adapter that does what its configuration asks for.
 pub fn misbehave_adapter() -> Vec<u8> {
     rust_component("guest-misbehave-adapter")
 }
@@ -45,11 +51,22 @@ pub fn rust_component(package: &str) -> Vec<u8> {
     if let Some(component) = built.get(package) {
         return component.clone();
     }
-    let component = ComponentEncoder::default()
-        .validate(true)
-        .module(&compile(package, UNKNOWN))
-        .and_then(|mut encoder| encoder.encode())
-        .expect("the module carries its world");
+    let component = if has_target(UNKNOWN) {
+        let module = compile(package, UNKNOWN);
+        ComponentEncoder::default()
+            .validate(true)
+            .module(&module)
+            .and_then(|mut encoder| encoder.encode())
+            .expect("the module carries its world")
+    } else {
+        let folders = ["plugins", "guests"].map(|folder| target().join(folder));
+        folders
+            .iter()
+            .find_map(|folder| std::fs::read(folder.join(format!("{package}.wasm"))).ok())
+            .unwrap_or_else(|| {
+                panic!("`{package}` is not built: `rustup target add {UNKNOWN}`, or run the tests by `cargo xtask test`")
+            })
+    };
     built.insert(package.to_owned(), component.clone());
     component
 }
@@ -135,6 +152,7 @@ pub fn importing_module(module: &str, name: &str) -> Vec<u8> {
     core.finish()
 }
 
+/// The misbehaving converter compiled with WASI.
 pub fn misbehave_with_wasi() -> Vec<u8> {
     static ONE: Mutex<()> = Mutex::new(());
     let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -156,6 +174,7 @@ pub fn looping() -> Vec<u8> {
     looping.component()
 }
 
+/// The misbehaving converter in Python.
 pub fn misbehave_python() -> Vec<u8> {
     crate::components::component("guests/misbehave-py.wasm")
 }
@@ -251,6 +270,19 @@ fn compile(package: &str, triple: &str) -> Vec<u8> {
     std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
+fn has_target(triple: &str) -> bool {
+    let output = Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()))
+        .args(["--print", "sysroot"])
+        .output()
+        .expect("rustc starts");
+    let sysroot = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+    Path::new(&sysroot)
+        .join("lib/rustlib")
+        .join(triple)
+        .join("lib")
+        .is_dir()
+}
+
 fn repository() -> PathBuf {
     let tests = Path::new(env!("CARGO_MANIFEST_DIR"));
     tests.parent().expect("the tests are in it").to_path_buf()
@@ -262,6 +294,7 @@ pub struct Variant<'a> {
     pub version: &'a str,
     /// The secret of the sender check. Empty: no check.
     pub check: &'a str,
+    /// The host of fetches.
     pub fetch: &'a str,
     /// A word that no longer does harm in this version.
     pub mended: &'a str,
@@ -296,6 +329,7 @@ impl<'a> Variant<'a> {
         }
     }
 
+    /// A version in which the word does no harm.
     pub fn mended(version: &'a str, mended: &'a str) -> Self {
         Self {
             mended,
@@ -303,6 +337,7 @@ impl<'a> Variant<'a> {
         }
     }
 
+    /// A version that fetches from this address.
     pub fn fetching(version: &'a str, fetch: &'a str) -> Self {
         Self {
             fetch,
@@ -341,6 +376,7 @@ pub struct AdapterVariant<'a> {
     /// The function and the word to use if a configuration has none, such as
     /// `send:trap`.
     pub always: &'a str,
+    /// The address of sends.
     pub sends: &'a str,
 }
 

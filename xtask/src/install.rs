@@ -78,22 +78,16 @@ impl Install {
         Ok(())
     }
 
-    /// Makes sure that the toolchain has the standard library for a target, which rustup adds.
-    pub fn rust_target(self, triple: &str, why: &str) -> Result<(), Failure> {
-        let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
-        let mut libraries = Command::new(rustc);
-        libraries.args(["--print", "target-libdir", "--target", triple]);
-        if Path::new(process::output(&mut libraries)?.trim()).is_dir() {
-            return Ok(());
-        }
+    /// Adds a target or a component to the active toolchain through rustup.
+    pub fn rustup(self, kind: &str, name: &str, why: &str) -> Result<(), Failure> {
         if !self.allowed || process::find("rustup").is_none() {
             return Err(
-                Failure::new(format!("the Rust target {triple} is needed {why}"))
-                    .hint(format!("rustup target add {triple}")),
+                Failure::new(format!("the Rust {kind} {name} is needed {why}"))
+                    .hint(format!("rustup {kind} add {name}")),
             );
         }
-        announce(&format!("Rust target {triple}"), why);
-        process::run(Command::new("rustup").args(["target", "add", triple]))
+        announce(&format!("Rust {kind} {name}"), why);
+        process::run(Command::new("rustup").args([kind, "add", name]))
     }
 }
 

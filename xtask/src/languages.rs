@@ -42,15 +42,31 @@ struct Language {
     tests: &'static [&'static str],
 }
 
+const fn language(
+    name: &'static str,
+    title: &'static str,
+    source: &'static str,
+    ensure: fn(Install) -> Result<Toolchain, Failure>,
+    tests: &'static [&'static str],
+) -> Language {
+    Language {
+        name,
+        title,
+        source,
+        ensure,
+        tests,
+    }
+}
+
 #[rustfmt::skip]
 const LANGUAGES: [Language; 7] = [
-    Language { name: "rust", title: "Rust", source: "src/lib.rs", ensure: toolchain::rust, tests: &["cargo test --locked --quiet"] },
-    Language { name: "typescript", title: "TypeScript", source: "src/KIND.ts", ensure: toolchain::node, tests: &["npm run check", "npm test"] },
-    Language { name: "javascript", title: "JavaScript", source: "src/KIND.js", ensure: toolchain::node, tests: &["npm test"] },
-    Language { name: "python", title: "Python", source: "KIND.py", ensure: toolchain::python, tests: &["python3 -m unittest discover -t . tests"] },
-    Language { name: "go", title: "Go", source: "KIND.go", ensure: toolchain::go, tests: &["go vet . ./leadhost", "go test . ./leadhost"] },
-    Language { name: "c", title: "C", source: "src/KIND.c", ensure: toolchain::c, tests: &["sh build.sh test"] },
-    Language { name: "zig", title: "Zig", source: "src/KIND.zig", ensure: toolchain::zig, tests: &["sh build.sh test"] },
+    language("rust", "Rust", "src/lib.rs", toolchain::rust, &["cargo test --locked --quiet"]),
+    language("typescript", "TypeScript", "src/KIND.ts", toolchain::node, &["npm run check", "npm test"]),
+    language("javascript", "JavaScript", "src/KIND.js", toolchain::node, &["npm test"]),
+    language("python", "Python", "KIND.py", toolchain::python, &["python3 -m unittest discover -t . tests"]),
+    language("go", "Go", "KIND.go", toolchain::go, &["go vet . ./leadhost", "go test . ./leadhost"]),
+    language("c", "C", "src/KIND.c", toolchain::c, &["sh build.sh test"]),
+    language("zig", "Zig", "src/KIND.zig", toolchain::zig, &["sh build.sh test"]),
 ];
 
 fn projects(kind: &'static str) -> impl Iterator<Item = Project> {

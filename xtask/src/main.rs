@@ -44,6 +44,7 @@ mod serve_double;
 mod service;
 mod test;
 mod wait;
+mod wasm_target;
 mod wit;
 
 use args::Args;

@@ -8,7 +8,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 use serde_json::Value;
 use xtask::cargo::LINTER;
@@ -18,7 +18,9 @@ use crate::component;
 use crate::failure::{Context, Failure};
 use crate::files;
 use crate::install::Install;
+use crate::process;
 use crate::repository::{self, Package};
+use crate::wasm_target::WasmToolchain;
 
 pub const HELP: &str = "\
 Builds the plugins as components into target/plugins/<package>.wasm.
@@ -30,10 +32,7 @@ Builds the plugins as components into target/plugins/<package>.wasm.
     --no-install   never install anything; report what is missing
 ";
 
-/// The target without a system, for which plugins are compiled.
-const PLAIN: &str = "wasm32-unknown-unknown";
-const WASI: &str = "wasm32-wasip2";
-
+/// Runs the task with its arguments.
 pub fn run(mut args: Args) -> Result<(), Failure> {
     let install = Install::from_args(&mut args);
     let profile = if args.flag("--debug") {
@@ -61,7 +60,7 @@ pub fn build_all(install: Install) -> Result<(), Failure> {
 
 pub fn build_test_guests(install: Install) -> Result<(), Failure> {
     let guests = repository::packages_below(&["tests/guests"])?;
-    let modules = compile(&guests, "plugin", PLAIN, install, &[])?;
+    let modules = compile(&guests, "plugin", install, &[])?;
     for guest in &guests {
         let component = component::encode(&modules[&guest.name], &guest.name)?;
         let path = guests_folder().join(format!("{}.wasm", guest.name));
@@ -74,11 +73,26 @@ pub fn build_test_guests(install: Install) -> Result<(), Failure> {
 /// toolchain has the target or may install it. The linker of that target makes
 /// the component.
 pub fn build_guest_with_wasi(install: Install) -> Result<(), Failure> {
-    let guest = repository::packages_below(&["tests/guests/misbehave"])?;
-    for (name, component) in compile(&guest, "plugin", WASI, install, &[])? {
-        let path = guests_folder().join(format!("{name}-wasi.wasm"));
-        files::write_if_changed(&path, &component)?;
+    const TRIPLE: &str = "wasm32-wasip2";
+    const PACKAGE: &str = "guest-misbehave";
+    let mut libraries = Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()));
+    let libraries =
+        process::output(libraries.args(["--print", "target-libdir", "--target", TRIPLE]))?;
+    if !Path::new(libraries.trim()).is_dir() {
+        install.rustup("target", TRIPLE, "to compile a guest with WASI")?;
     }
+    process::run(
+        repository::cargo()
+            .env_remove(LINTER)
+            .args(["build", "--quiet", "--profile", "plugin"])
+            .args(["--target", TRIPLE, "--package", PACKAGE]),
+    )?;
+    let built = repository::target()
+        .join(TRIPLE)
+        .join("plugin/guest_misbehave.wasm");
+    let component = files::bytes(&built)?;
+    let path = guests_folder().join(format!("{PACKAGE}-wasi.wasm"));
+    files::write_if_changed(&path, &component)?;
     Ok(())
 }
 
@@ -91,7 +105,7 @@ fn plugins() -> Result<Vec<Package>, Failure> {
 }
 
 fn build(plugins: &[Package], profile: &str, install: Install) -> Result<(), Failure> {
-    let modules = compile(plugins, profile, PLAIN, install, &[])?;
+    let modules = compile(plugins, profile, install, &[])?;
     for plugin in plugins {
         let path = repository::target()
             .join("plugins")
@@ -106,7 +120,7 @@ fn build(plugins: &[Package], profile: &str, install: Install) -> Result<(), Fai
 pub fn build_bad_deploy(version: &str, path: &Path, install: Install) -> Result<(), Failure> {
     let packages = repository::packages_below(&["examples/bad-deploy"])?;
     let variables = [("BAD_DEPLOY_VERSION", version)];
-    let modules = compile(&packages, "plugin", PLAIN, install, &variables)?;
+    let modules = compile(&packages, "plugin", install, &variables)?;
     packages
         .iter()
         .try_for_each(|package| write(package, &modules[&package.name], path))
@@ -157,25 +171,24 @@ fn built_version(package: &Package) -> PathBuf {
         .join(&package.name)
 }
 
-/// Compiles the packages for a target, with variables that their sources read. Returns the bytes of
-/// each module by package.
+/// Compiles the packages, with variables that their sources read. Returns the bytes of each core
+/// module by package.
 fn compile(
     packages: &[Package],
     profile: &str,
-    triple: &str,
     install: Install,
     variables: &[(&str, &str)],
 ) -> Result<BTreeMap<String, Vec<u8>>, Failure> {
     if packages.is_empty() {
         return Ok(BTreeMap::new());
     }
-    install.rust_target(triple, "to compile plugins")?;
+    let names: Vec<&str> = packages
+        .iter()
+        .map(|package| package.name.as_str())
+        .collect();
+    let mut command = WasmToolchain::ensure(install)?.cargo_build(profile, &names);
     packages.iter().try_for_each(mark_another_version)?;
-    let mut command = repository::cargo();
-    command
-        .args(["build", "--target", triple, "--profile", profile])
-        .args(packages.iter().flat_map(|package| ["-p", &package.name]))
-        .arg("--message-format=json-render-diagnostics");
+    command.arg("--message-format=json-render-diagnostics");
     eprintln!(
         "$ cargo build --profile {profile} for {} plugins or guests",
         packages.len()
