@@ -171,7 +171,7 @@ enum RoundEnd {
 impl DevSession<'_> {
     async fn watch(&mut self) -> CommandResult {
         let folder = self.flags.folder.as_path();
-        let mut files = ProjectFiles::watch(folder);
+        let files = ProjectFiles::of(folder);
         loop {
             // Before the build: a change while it runs causes another one.
             let state = tokio::task::block_in_place(|| files.state())?;
