@@ -408,7 +408,6 @@ impl AdminClient {
         self.component_bytes
     }
 
-    /// Prints the answer as JSON with `--json`, otherwise through `show`.
     pub fn print<T>(&self, answer: &AdminAnswer<T>, show: impl FnOnce(&T)) {
         if self.json {
             say_json(&answer.json);

@@ -25,7 +25,6 @@ pub struct Compile {
 }
 
 impl Compile {
-    /// Compiles the component and writes its machine code to the output file.
     pub fn run(self) -> CommandResult {
         self.bound()?;
         let wasm = std::fs::read(&self.input)

@@ -4,7 +4,6 @@ use std::io::{self, BufRead as _, IsTerminal as _};
 
 use crate::cli::prelude::*;
 
-/// Asks at the terminal, and fails unless the answer is yes.
 pub fn confirm(question: &str) -> CommandResult {
     if !io::stdin().is_terminal() {
         return Err(CommandFailure::usage(

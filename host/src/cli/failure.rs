@@ -12,7 +12,6 @@ pub struct CommandFailure {
 }
 
 impl CommandFailure {
-    /// Returns a failure with the exit code 1 and without a hint.
     pub fn new(message: impl Into<String>) -> Self {
         Self {
             code: 1,

@@ -137,7 +137,6 @@ enum Command {
     Componentize(componentize::Componentize),
 }
 
-/// Runs the command that the process's arguments name, and returns its exit code.
 pub fn main() -> ExitCode {
     let arguments = early_options::behind_command(&Arguments::command(), std::env::args_os());
     match run(Arguments::parse_from(arguments)) {

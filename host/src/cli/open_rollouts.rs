@@ -2,7 +2,6 @@ use super::table::rounded;
 use crate::cli::prelude::*;
 use leadhost_admin_api::open_rollouts::OpenRollout;
 
-/// Prints a table of the open rollouts, each with its plugin's name, if there are any.
 pub fn show<'a>(open: impl Iterator<Item = (&'a str, &'a OpenRollout)>) {
     let rows: Vec<Vec<String>> = open.map(|(plugin, rollout)| row(plugin, rollout)).collect();
     if !rows.is_empty() {

@@ -18,7 +18,6 @@ pub use leadhost_domain::text::counted as count;
 /// Whether the reader of standard output has closed the pipe.
 static IS_CLOSED: AtomicBool = AtomicBool::new(false);
 
-/// Prints a line, or several, to standard output.
 pub fn say(text: &str) {
     if is_closed() {
         return;

@@ -17,7 +17,6 @@ impl ProgressLine {
         progress
     }
 
-    /// Returns whether standard error is a terminal.
     pub fn is_shown(&self) -> bool {
         self.shown
     }

@@ -81,7 +81,6 @@ fn show(changed: &Changed, secret: &str) {
     }
 }
 
-/// Reads the value from standard input, without the end of its line.
 fn read_value() -> CommandResult<String> {
     if io::stdin().is_terminal() {
         complain("Type the value and press Enter, then Ctrl-D.");

@@ -30,7 +30,6 @@ pub struct Tail {
 }
 
 impl Tail {
-    /// Prints deliveries as they come in, until Ctrl-C or until the service stays away.
     pub async fn run(self) -> CommandResult {
         let mut follower = TailFollower::new(self.statuses(), self.connection.clone());
         let followed = self.follow(&mut follower);

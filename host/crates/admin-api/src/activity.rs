@@ -66,21 +66,9 @@ pub struct ActivityRow {
     /// Deliveries that their converter refused as a whole: their senders got 400.
     #[serde(default)]
     pub rejected: Vec<u64>,
-    /// Deliveries that the host which answers refused with 507, because nothing could be written. They are
-    /// not among `deliveries`: nothing of them is stored. Counted in memory, for at most 100 connections.
-    #[serde(default)]
-    pub unstored: Vec<u64>,
 }
 
 impl ActivityRow {
-    /// Returns the deliveries that were refused, whether their converter or the disk was why.
-    pub fn refused(&self) -> Vec<u64> {
-        let unstored = self.unstored.iter().chain(std::iter::repeat(&0));
-        let both = self.rejected.iter().zip(unstored);
-        both.map(|(rejected, unstored)| rejected + unstored)
-            .collect()
-    }
-
     /// Returns how many of the deliveries were refused, if at least `least` came in and most of them
     /// were.
     pub fn mostly_rejected(&self, least: u64) -> Option<(u64, u64)> {
@@ -106,7 +94,6 @@ mod tests {
                 messages: Vec::new(),
                 failures: Vec::new(),
                 rejected: Vec::new(),
-                unstored: Vec::new(),
             };
             let activity = Activity {
                 counted_at: None,

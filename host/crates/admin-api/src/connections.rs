@@ -137,7 +137,6 @@ pub struct Bound {
 }
 
 impl Bound {
-    /// Returns the configuration as text of several lines.
     pub fn config_text(&self) -> String {
         format!("{:#}", self.config)
     }
@@ -284,7 +283,6 @@ impl Bound {
         (!routes.is_empty()).then(|| routes.join("; "))
     }
 
-    /// Returns the names of the secrets, each with the day on which it got its value.
     pub fn secrets_in_words(&self) -> Option<String> {
         let names = self.secrets.iter();
         let named = names.map(|name| match self.secret_set_at(name) {

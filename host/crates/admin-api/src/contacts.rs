@@ -268,7 +268,6 @@ columns! {
 }
 
 impl Remaining {
-    /// Returns the number of deliveries that were left and still exist.
     pub fn count(&self) -> u64 {
         self.more_deliveries
             .saturating_add(self.deliveries.len() as u64)

@@ -112,6 +112,12 @@ impl ServiceProblem {
         self
     }
 
+    /// Adds the form on its page that sets a secret: a wrong one is a frequent cause.
+    fn with_secret_form(self) -> Self {
+        let form = secret_form(&self.page);
+        self.with_page(SET_A_SECRET, form)
+    }
+
     pub fn from_readiness(reasons: &[String]) -> Vec<Self> {
         let reasons = reasons.iter();
         reasons
@@ -126,7 +132,6 @@ impl ServiceProblem {
     }
 }
 
-const QUARANTINE_PAGE: &str = "/deliveries?status=quarantined";
 const SERVICE_PAGE: &str = "/service";
 const SET_A_SECRET: &str = "set a secret";
 const REFUSED_PAGE: &str = "/service#refused";
@@ -263,61 +268,44 @@ impl ServiceOverview {
         let status = &self.status;
         let backlog = &status.backlog;
         let mut found = Vec::new();
-        let mut add = |number: u64, one: &str, many: &str, what: &str, words: &str, page: &str| {
+        let list = |status: &str| format!("delivery list --status {status}");
+        let page = |status: &str| format!("/deliveries?status={status}");
+        for (number, status, what) in [
+            (backlog.failed, "failed", "failed and will be retried"),
+            (
+                backlog.parked,
+                "parked",
+                "parked, until another version or an operator converts them",
+            ),
+            (
+                backlog.quarantined,
+                "quarantined",
+                "in quarantine, because the sender check failed",
+            ),
+        ] {
             if number > 0 {
-                let what = format!("{} {what}", counted(number, one, many));
-                found.push(ServiceProblem::new(what, words, page));
+                let what = format!("{} {what}", counted(number, "delivery", "deliveries"));
+                let mut problem = ServiceProblem::new(what, list(status), page(status));
+                if status == "quarantined" {
+                    problem.also = self.secrets_of_quarantine();
+                }
+                found.push(problem);
             }
-        };
-        let (one, many) = ("delivery", "deliveries");
-        let list = "delivery list --status";
-        add(
-            backlog.failed,
-            one,
-            many,
-            "failed and will be retried",
-            &format!("{list} failed"),
-            "/deliveries?status=failed",
-        );
-        add(
-            backlog.parked,
-            one,
-            many,
-            "parked, until another version or an operator converts them",
-            &format!("{list} parked"),
-            "/deliveries?status=parked",
-        );
-        add(
-            backlog.quarantined,
-            one,
-            many,
-            "in quarantine, because the sender check failed",
-            &format!("{list} quarantined"),
-            QUARANTINE_PAGE,
-        );
-        add(
-            backlog.unknown,
-            "message",
-            "messages",
-            "with an unknown outcome, to be resolved",
-            "outbox list --state unknown",
-            "/messages?state=unknown",
-        );
-        let quarantine = found.iter_mut().find(|one| one.page == QUARANTINE_PAGE);
-        if let Some(problem) = quarantine {
-            problem.also = self.secrets_of_quarantine();
+        }
+        if backlog.unknown > 0 {
+            let what = format!(
+                "{} with an unknown outcome, to be resolved",
+                counted(backlog.unknown, "message", "messages")
+            );
+            let words = "outbox list --state unknown";
+            found.push(ServiceProblem::new(what, words, "/messages?state=unknown"));
         }
         if let Some(oldest) = backlog.oldest_waiting {
             let waits = status.now.since(oldest);
             if waits >= limits::STATUS_LONG_WAIT {
                 let age = rounded(whole_seconds(waits));
                 let what = format!("the oldest work has been waiting for {age}");
-                let words = format!("{list} queued");
-                found.push(ServiceProblem::new(
-                    what,
-                    words,
-                    "/deliveries?status=queued",
-                ));
+                found.push(ServiceProblem::new(what, list("queued"), page("queued")));
             }
         }
         for set in status.analytics.iter().filter(|set| set.stale) {
@@ -625,10 +613,8 @@ impl ServiceOverview {
             if let Some(pause) = &connection.paused {
                 let what = format!("the fetches of {name} are paused ({})", pause.reason);
                 let words = format!("connection resume {}", quoted(&name));
-                let page = connection_page(connection);
-                let form = secret_form(&page);
-                let problem = ServiceProblem::new(what, words, page);
-                found.push(problem.with_page(SET_A_SECRET, form));
+                let problem = ServiceProblem::new(what, words, connection_page(connection));
+                found.push(problem.with_secret_form());
             }
             // A source that is retired sends nothing any more.
             if let Some(change) = &connection.source_change
@@ -651,11 +637,9 @@ impl ServiceOverview {
             if let Some(pause) = &instance.paused {
                 let what = format!("the sending of {name} is paused ({})", pause.reason);
                 let words = format!("instance resume {}", quoted(&name));
-                let page = instance_page(instance);
-                let form = secret_form(&page);
-                let problem = ServiceProblem::new(what, words, page);
+                let problem = ServiceProblem::new(what, words, instance_page(instance));
                 found.push(match instance.settings {
-                    Some(_) => problem.with_page(SET_A_SECRET, form),
+                    Some(_) => problem.with_secret_form(),
                     None => problem,
                 });
             }
@@ -669,10 +653,8 @@ impl ServiceOverview {
             if let Some(error) = templates.and_then(|templates| templates.error.as_ref()) {
                 let what = format!("the templates of {name} are not renewed ({error})");
                 let words = format!("instance sync-templates {}", quoted(&name));
-                let page = instance_page(instance);
-                let form = secret_form(&page);
-                let problem = ServiceProblem::new(what, words, page);
-                found.push(problem.with_page(SET_A_SECRET, form));
+                let problem = ServiceProblem::new(what, words, instance_page(instance));
+                found.push(problem.with_secret_form());
             }
         }
         found
@@ -722,7 +704,6 @@ impl ServiceOverview {
         connections.chain(instances).collect()
     }
 
-    /// Returns the secrets that the active version of each plugin requires.
     fn needed_secrets(&self) -> BTreeMap<&str, BTreeSet<&str>> {
         let active = self.plugins.plugins.iter().filter_map(|plugin| {
             let mut versions = plugin.versions.iter();
@@ -874,7 +855,6 @@ fn incomplete_problem(repair: &RepairFacts, now: Micros) -> Option<ServiceProble
     })
 }
 
-/// Returns the problem of a host whose clock differs from the database's.
 fn clock_problem(host: &HostView) -> Option<ServiceProblem> {
     let difference = host.clock_difference()?;
     let what = format!(
@@ -1175,57 +1155,12 @@ mod tests {
 
     #[test]
     fn harm_of_a_candidate_is_named_in_a_shadow_and_without_guards() {
-        let none = || json!({"count": 0, "examples": []});
         let rollout = |stage: &str, guards: bool, drift: &[&str]| -> RolloutView {
-            let version = |version, digest| json!({"version": version, "digest": digest});
-            let mut rollout = json!({
-                "name": "portal",
-                "candidate": version("1.4.0", "9b0f7a3c5d2e4f61"),
-                "stable": version("1.3.0", "1c2d3e4f5a6b7c8d"),
-                "stage": stage,
-                "paused": false,
-                "percent": 100,
-                "plan": {
-                    "mode": "shadow",
-                    "steps": [100],
-                    "everySeconds": 3_600,
-                    "probationSeconds": 3_600,
-                    "guards": guards,
-                    "stepComparisons": 0,
-                },
-                "generation": 1,
-                "startedBy": "ana",
-                "startedAt": "2026-03-02T12:15:30.250000Z",
-                "stageAt": "2026-03-02T12:15:30.250000Z",
-                "fields": [],
-                "connections": [],
-                "drift": drift,
-                "hosts": [],
-                "behind": [],
-            });
-            for count in [
-                "spentSeconds",
-                "stepCompared",
-                "compared",
-                "same",
-                "served",
-                "saved",
-                "dropped",
-                "waiting",
-                "leads",
-                "candidateLeads",
-            ] {
-                rollout[count] = json!(0);
-            }
-            for group in [
-                "newlyFailing",
-                "noLongerFailing",
-                "appeared",
-                "vanished",
-                "items",
-            ] {
-                rollout[group] = none();
-            }
+            let example = include_str!("rollout.example.json");
+            let mut rollout: Value = serde_json::from_str(example).expect("JSON");
+            rollout["stage"] = json!(stage);
+            rollout["plan"]["guards"] = json!(guards);
+            rollout["drift"] = json!(drift);
             serde_json::from_value(rollout).expect("a rollout")
         };
         let check = |stage, guards, drift: &[&str], expect: Option<&str>| {

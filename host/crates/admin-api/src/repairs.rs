@@ -147,7 +147,6 @@ impl RepairedDeliveries {
         self.replayed + others.sum::<u64>()
     }
 
-    /// Returns those that were not converted again, by their outcomes.
     pub fn others(&self) -> impl Iterator<Item = (u64, &'static str)> {
         let Self {
             replayed: _,
@@ -318,34 +317,24 @@ impl RepairChangeView {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
     fn the_progress_of_a_repair_says_whether_it_runs_and_whether_it_writes() {
-        let check = |state, apply, field, (replayed, found), expect: &str| {
-            let facts = RepairFacts {
-                id: RepairId::new(Micros(0)),
-                plugin: "portal".to_owned(),
-                converted_by: Digest("0123456789abcdef".to_owned()),
-                version: None,
-                connection_id: None,
-                since: None,
-                until: None,
-                field,
-                apply,
-                state,
-                why: None,
-                started_by: "ana".to_owned(),
-                started_at: Micros(0),
-                ended_at: None,
-                found,
-                deliveries: RepairedDeliveries {
-                    replayed,
-                    ..RepairedDeliveries::default()
-                },
-                kept: 0,
-                unsplit: 0,
-            };
+        let check = |state: RepairState,
+                     apply: bool,
+                     field: Option<RepairField>,
+                     (replayed, found): (u64, Option<u64>),
+                     expect: &str| {
+            let facts: RepairFacts = serde_json::from_value(json!({
+                "id": Uuid::nil(), "plugin": "portal", "convertedBy": "0123456789abcdef",
+                "field": field, "apply": apply, "state": state, "startedBy": "ana",
+                "startedAt": Micros(0), "found": found, "kept": 0,
+                "deliveries": RepairedDeliveries { replayed, ..RepairedDeliveries::default() },
+            }))
+            .expect("a repair");
             assert_eq!(facts.progress(), expect);
         };
         let (running, done) = (RepairState::Running, RepairState::Done);

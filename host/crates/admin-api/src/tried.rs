@@ -135,7 +135,6 @@ const VALUE_CHARACTERS: usize = 60;
 /// Characters of the places of a value that are shown: all that the mapping converter names.
 const PLACES_CHARACTERS: usize = 1_000;
 
-/// Returns the explanations among the notes of a conversion, and the other notes.
 pub fn explained(output: &Value) -> (Vec<Value>, Vec<&str>) {
     let (mut explanations, mut others) = (Vec::new(), Vec::new());
     for note in output["notes"].as_array().into_iter().flatten() {

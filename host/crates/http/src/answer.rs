@@ -243,11 +243,6 @@ fn route_of<'p>(surface: Surface, head: &Parts, path: &'p str) -> Result<Found<'
 }
 
 /// Checks the rules of HTTP for a head that hyper does not check.
-///
-/// # Errors
-///
-/// [`ApiError::BadRequest`] for a missing, repeated or malformed Host header, and
-/// [`ApiError::OddCoding`] for a transfer coding other than `chunked`.
 pub fn is_well_formed(headers: &HeaderMap, version: Version) -> Result<(), ApiError> {
     let hosts = headers.get_all(HOST).iter().count();
     if hosts > 1 || (hosts == 0 && version >= Version::HTTP_11) {

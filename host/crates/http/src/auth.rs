@@ -97,11 +97,6 @@ impl AdminCaller {
 }
 
 /// Authenticates a workspace key, sent as a bearer token.
-///
-/// # Errors
-///
-/// [`ApiError::Unauthorized`] without a valid key, [`ApiError::TooManyFailures`] if too many
-/// keys from the address failed, and [`ApiError::Store`] if the key cannot be looked up.
 pub async fn workspace(call: &Call<'_>) -> Result<WorkspaceCaller, ApiError> {
     let caller = bearer_grant(call, KeyKind::Workspace).await?;
     let (workspace, scope) = workspace_of(&caller)?;
@@ -128,10 +123,6 @@ pub async fn access_token(call: &Call<'_>) -> Result<PartnerCaller, ApiError> {
 }
 
 /// Authenticates an admin key, sent as a bearer token.
-///
-/// # Errors
-///
-/// As for [`workspace`], and [`ApiError::TooManyRequests`] if the key is past its rate.
 pub async fn admin(call: &Call<'_>) -> Result<AdminCaller, ApiError> {
     within_rate(call, bearer_grant(call, KeyKind::Admin).await?)
 }
@@ -158,11 +149,6 @@ pub async fn typed_in(call: &Call<'_>, key: &str) -> Result<(AdminCaller, [u8; 3
 }
 
 /// Authenticates the admin key of a session by its digest.
-///
-/// # Errors
-///
-/// [`ApiError::Unauthorized`] if the key was revoked or has expired, [`ApiError::TooManyRequests`] if it is past
-/// its rate, and [`ApiError::Store`] if it cannot be looked up.
 pub async fn signed_in(call: &Call<'_>, digest: &[u8; 32]) -> Result<AdminCaller, ApiError> {
     let caller = live(call.http, digest, KeyKind::Admin).await?;
     let caller = caller.ok_or(ApiError::Unauthorized(Challenge::Bearer(KeyKind::Admin)))?;

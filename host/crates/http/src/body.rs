@@ -26,7 +26,6 @@ pub struct RequestBody {
 }
 
 impl RequestBody {
-    /// Returns the bytes, and the share to keep for as long as they are held.
     pub fn into_parts(self) -> (Bytes, BudgetShare) {
         (self.bytes, self.held)
     }
@@ -107,13 +106,6 @@ impl UnreadBody {
         self
     }
 
-    /// Reads the whole body, of at most `limit` bytes, in the configured time.
-    ///
-    /// # Errors
-    ///
-    /// [`ApiError::BodyTooLarge`] or [`ApiError::BodyTooSlow`] past a bound,
-    /// [`ApiError::Overloaded`] if there is no room for it, and [`ApiError::BadRequest`] or
-    /// [`ApiError::ClientGone`] if it breaks off.
     pub async fn read(self, http: &Http, limit: usize) -> Result<RequestBody, ApiError> {
         let time = http.core.config.server.body_time();
         self.read_within(limit, time)
@@ -125,11 +117,6 @@ impl UnreadBody {
     }
 
     /// Returns the next piece of a body that is not held as a whole, or `None` at its end.
-    ///
-    /// # Errors
-    ///
-    /// [`ApiError::BodyTooSlow`] if no piece arrives within `time`, and
-    /// [`ApiError::BadRequest`] or [`ApiError::ClientGone`] if the body breaks off.
     pub async fn next(&mut self, time: Duration) -> Result<Option<Bytes>, ApiError> {
         while let Some(incoming) = self.incoming.as_mut() {
             match timeout(time, incoming.body.frame()).await {

@@ -59,7 +59,6 @@ impl Call<'_> {
         audited.is_partly_done = true;
     }
 
-    /// Returns the details that the operation added for the audit.
     pub fn audited(&self) -> Audited {
         self.audited
             .lock()
@@ -76,7 +75,6 @@ impl Call<'_> {
         work.await.map_err(ApiError::internal)
     }
 
-    /// Returns the answer to a failed request, and logs the error's details.
     pub fn refuse(&self, error: &ApiError) -> ApiResponse {
         error.log();
         error.reply(self.family, &self.head.headers, self.id)

@@ -13,11 +13,6 @@ use leadhost_plugin::{CallError, give_way};
 
 /// Returns the decompressed body and its share of the budget, which grows with it. `None`: it cannot be
 /// decompressed. The work runs in the connection's lane, as the plugin's work on that body does.
-///
-/// # Errors
-///
-/// [`ApiError::BodyTooLarge`] if the result exceeds `limit`, and [`ApiError::Overloaded`] if the
-/// budget has no room, too many compressed bodies wait, or the service is shutting down.
 pub async fn decode(
     http: &Http,
     connection: &ConnectionId,

@@ -62,7 +62,6 @@ pub async fn style(call: &Call<'_>) -> Result<ApiResponse, ApiError> {
     Ok(of_page(call, &CACHED))
 }
 
-/// Returns a file of the page that shows the document, with a content security policy.
 fn of_page(call: &Call<'_>, asset: &Asset) -> ApiResponse {
     let mut reply = asset.answer(call);
     let headers = reply.headers_mut();

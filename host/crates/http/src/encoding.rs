@@ -66,7 +66,6 @@ impl PrecompressedText {
     }
 }
 
-/// Compresses the reply's body if it is worth it and the client asks for it.
 pub async fn compress(request: &HeaderMap, reply: ApiResponse) -> Result<ApiResponse, ApiError> {
     if !is_plain_text(&reply) {
         return Ok(reply);
@@ -94,7 +93,6 @@ pub async fn compress(request: &HeaderMap, reply: ApiResponse) -> Result<ApiResp
     Ok(ApiResponse::from_parts(head, Payload::whole(small)))
 }
 
-/// Adds `Vary: accept-encoding`, unless it is there already.
 fn vary(headers: &mut HeaderMap) {
     let said = headers.get_all(VARY).iter();
     let mut names = said

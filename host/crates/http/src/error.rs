@@ -310,7 +310,6 @@ impl ApiError {
         }
     }
 
-    /// Returns the members that an admin answer has beside `error`, as a JSON object.
     fn details(&self) -> Option<Value> {
         let details = match self {
             Self::Conflict { details, .. } => details.as_ref().map(serde_json::to_value),
@@ -375,7 +374,6 @@ impl ApiError {
         body.expect("texts and numbers are JSON")
     }
 
-    /// Returns the body in the format of RFC 9457.
     fn problem(&self, id: &RequestId) -> Value {
         let (status, message) = self.outside();
         let problem = ProblemDetails {

@@ -213,7 +213,6 @@ impl Head {
         }
     }
 
-    /// Returns whether the head names a transfer coding that is not supported.
     pub fn has_odd_coding(&self) -> bool {
         self.odd_coding
     }
@@ -222,7 +221,6 @@ impl Head {
 const CODING: &[u8] = b"transfer-encoding:";
 const LENGTH: &[u8] = b"content-length:";
 
-/// Returns what follows the line with the length of a chunk.
 fn after_size(line: &[u8]) -> At {
     let number = line.split(|byte| *byte == b';').next().unwrap_or(line);
     let number = std::str::from_utf8(number.trim_ascii()).ok();

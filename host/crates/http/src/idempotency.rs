@@ -16,12 +16,6 @@ const HEADER: &str = "idempotency-key";
 pub struct IdempotencyHeader(String);
 
 impl IdempotencyHeader {
-    /// Returns the request's key, or `None` if it has none.
-    ///
-    /// # Errors
-    ///
-    /// [`ApiError::BadRequest`] if the header is repeated or not 1 to
-    /// [`limits::IDEMPOTENCY_KEY_CHARACTERS`] visible ASCII characters.
     pub fn from_call(call: &Call<'_>) -> Result<Option<Self>, ApiError> {
         let mut values = call.head.headers.get_all(HEADER).iter();
         let Some(value) = values.next() else {

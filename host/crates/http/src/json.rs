@@ -11,12 +11,6 @@ use leadhost_domain::json;
 use leadhost_trace::{self as trace, SpanKind};
 
 /// Reads the body. The share has to be kept for as long as the value is held.
-///
-/// # Errors
-///
-/// [`ApiError::UnsupportedMediaType`] if it is declared as something else,
-/// [`ApiError::Coded`] if it is not JSON or is nested too deeply, and the errors of
-/// [`UnreadBody::read`].
 pub async fn read(call: &Call<'_>, body: UnreadBody) -> Result<(Value, BudgetShare), ApiError> {
     check_media(&call.head.headers)?;
     let reading = trace::span("read body", SpanKind::Internal);

@@ -63,7 +63,6 @@ pub struct Addresses {
     pub admin: SocketAddr,
 }
 
-/// Binds every configured surface and serves each in a task.
 pub async fn start(http: &Arc<Http>) -> Result<Addresses, StartError> {
     let server = &http.core.config.server;
     let tls = Tls::from_config(server)?;

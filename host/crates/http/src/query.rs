@@ -28,12 +28,10 @@ const NO_VALUES: [&str; 4] = ["null", "none", "nil", "undefined"];
 pub struct Query<'a>(Vec<(Cow<'a, str>, Cow<'a, str>)>);
 
 impl<'a> Query<'a> {
-    /// Parses the query of a request's address; an absent query has no names.
     pub fn from_head(head: &'a Parts) -> Self {
         Self::parse(head.uri.query().unwrap_or_default())
     }
 
-    /// Parses the part of an address after the `?`, and decodes names and values.
     pub fn parse(text: &'a str) -> Self {
         Self(form_urlencoded::parse(text.as_bytes()).collect())
     }
@@ -191,7 +189,6 @@ pub fn whole(text: &str) -> Option<i64> {
     Some(if is_negative { -number } else { number })
 }
 
-/// Returns the refusal of a cursor that cannot be read.
 pub fn broken_cursor(error: BrokenCursor) -> ApiError {
     ApiError::coded(ErrorCode::InvalidCursor, format!("{error}."))
 }

@@ -5,7 +5,6 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::prelude::*;
-use leadhost_pipeline::activity::HOUR;
 
 /// Refused requests of one outage.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,46 +47,15 @@ impl RefusedWrites {
     }
 }
 
-/// The deliveries of one connection that were refused, by the number of the hour and of the slot since 1970,
-/// like the activity beside which they are drawn.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct RefusedSlots {
-    pub hours: BTreeMap<i64, u64>,
-    /// Only the last two hours.
-    pub slots: BTreeMap<i64, u64>,
-}
-
-impl RefusedSlots {
-    fn add(&mut self, now: Micros) {
-        let hour = now.slot(HOUR);
-        *self.hours.entry(hour).or_default() += 1;
-        *self
-            .slots
-            .entry(now.slot(limits::ACTIVITY_SLOT))
-            .or_default() += 1;
-        self.hours
-            .retain(|at, _| *at > hour - limits::ACTIVITY_HOURS);
-        let first = (hour - 1) * limits::ACTIVITY_SLOTS_PER_HOUR;
-        self.slots.retain(|at, _| *at >= first);
-    }
-}
-
 /// The requests that this host has refused, in memory.
 #[derive(Default)]
-pub struct RefusedWriteCounter {
-    last_outage: Mutex<Option<RefusedWrites>>,
-    /// By connection, of as many as an outage counts.
-    over_time: Mutex<BTreeMap<ConnectionId, RefusedSlots>>,
-}
+pub struct RefusedWriteCounter(Mutex<Option<RefusedWrites>>);
 
 impl RefusedWriteCounter {
     /// Counts a request: a delivery of this connection's sender, or another one. One long after the last
     /// begins another count.
     pub fn count(&self, sender: Option<&ConnectionId>, now: Micros) {
-        if let Some(sender) = sender {
-            self.count_over_time(sender, now);
-        }
-        let mut counted = lock(&self.last_outage);
+        let mut counted = self.last_outage();
         let last = counted.take();
         let last = last.filter(|last| last.last_at.is_recent(now, limits::REFUSED_WRITES_REST));
         let mut last = last.unwrap_or_else(|| RefusedWrites::new(now));
@@ -95,33 +63,17 @@ impl RefusedWriteCounter {
         *counted = Some(last);
     }
 
-    fn count_over_time(&self, sender: &ConnectionId, now: Micros) {
-        let mut counted = lock(&self.over_time);
-        if !counted.contains_key(sender) && counted.len() >= limits::REFUSED_WRITES_CONNECTIONS {
-            let first = now.slot(HOUR) - limits::ACTIVITY_HOURS;
-            counted.retain(|_, of| of.hours.keys().any(|at| *at > first));
-            if counted.len() >= limits::REFUSED_WRITES_CONNECTIONS {
-                return;
-            }
-        }
-        counted.entry(sender.clone()).or_default().add(now);
-    }
-
-    pub fn over_time(&self) -> BTreeMap<ConnectionId, RefusedSlots> {
-        lock(&self.over_time).clone()
-    }
-
     pub fn recent(&self, now: Micros) -> Option<RefusedWrites> {
-        let counted = lock(&self.last_outage);
+        let counted = self.last_outage();
         let recent = counted.as_ref();
         recent
             .filter(|one| one.last_at.is_recent(now, limits::REFUSED_WRITES_SHOWN))
             .cloned()
     }
-}
 
-fn lock<T>(counted: &Mutex<T>) -> MutexGuard<'_, T> {
-    counted.lock().unwrap_or_else(PoisonError::into_inner)
+    fn last_outage(&self) -> MutexGuard<'_, Option<RefusedWrites>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 #[cfg(test)]
@@ -174,35 +126,5 @@ mod tests {
         assert_eq!(counted.deliveries.len(), limits::REFUSED_WRITES_CONNECTIONS);
         assert!(counted.deliveries.values().all(|count| *count == 2));
         assert_eq!(counted.more_deliveries, 6);
-    }
-
-    #[test]
-    fn deliveries_are_counted_over_a_week_and_the_connections_are_bounded() {
-        let counter = RefusedWriteCounter::default();
-        let begin = Micros(1_800_000_000_000_000);
-        let sender = ConnectionId::generate();
-        counter.count(Some(&sender), begin);
-        counter.count(Some(&sender), begin);
-        counter.count(None, begin);
-        let later = begin.plus(Duration::from_hours(30));
-        counter.count(Some(&sender), later);
-        let counted = counter.over_time();
-        assert_eq!(counted.len(), 1);
-        let of = &counted[&sender];
-        let hours = BTreeMap::from([(begin.slot(HOUR), 2), (later.slot(HOUR), 1)]);
-        assert_eq!(of.hours, hours);
-        let slots = BTreeMap::from([(later.slot(limits::ACTIVITY_SLOT), 1)]);
-        assert_eq!(of.slots, slots);
-
-        for _ in 0..limits::REFUSED_WRITES_CONNECTIONS + 3 {
-            counter.count(Some(&ConnectionId::generate()), later);
-        }
-        let most = limits::REFUSED_WRITES_CONNECTIONS;
-        assert_eq!(counter.over_time().len(), most);
-        // Those of a past week make room.
-        let last = ConnectionId::generate();
-        counter.count(Some(&last), later.plus(Duration::from_hours(24 * 8)));
-        assert_eq!(counter.over_time().len(), 1);
-        assert!(counter.over_time().contains_key(&last));
     }
 }

@@ -34,7 +34,6 @@ impl RequestId {
         Self(HeaderValue::from_str(text).expect("hexadecimal digits fit a header"))
     }
 
-    /// Returns the id as text, in visible ASCII.
     pub fn as_str(&self) -> &str {
         self.0.to_str().expect("visible ASCII by construction")
     }

@@ -21,7 +21,6 @@ pub fn text(status: StatusCode, body: impl Into<Bytes>) -> ApiResponse {
     bytes_of(status, "text/plain; charset=utf-8", body)
 }
 
-/// Returns an answer without a body and a content type.
 pub fn empty(status: StatusCode) -> ApiResponse {
     let mut reply = Response::new(Payload::default());
     *reply.status_mut() = status;

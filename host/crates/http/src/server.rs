@@ -319,7 +319,6 @@ impl ServedConnection {
         stop_of(&self.http, self.surface, self.accepted)
     }
 
-    /// Answers many requests at once, over HTTP/2.
     async fn many_requests<S>(&self, stream: S) -> Result<(), hyper::Error>
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,

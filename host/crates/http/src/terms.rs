@@ -8,12 +8,10 @@ pub fn word() -> Value {
     json!({"type": "string"})
 }
 
-/// A text of at most `most` characters.
 pub fn text(most: usize, description: &str) -> Value {
     with_description(json!({"type": "string", "maxLength": most}), description)
 }
 
-/// A text of 1 to `most` characters.
 pub fn filled(most: usize, description: &str) -> Value {
     let own = json!({"type": "string", "minLength": 1, "maxLength": most});
     with_description(own, description)
@@ -38,7 +36,6 @@ pub fn seen(most: usize, description: &str) -> Value {
     own
 }
 
-/// A text that matches the expression.
 pub fn pattern(expression: &str, description: &str) -> Value {
     with_description(
         json!({"type": "string", "pattern": expression}),
@@ -46,12 +43,10 @@ pub fn pattern(expression: &str, description: &str) -> Value {
     )
 }
 
-/// A text that is one of the words.
 pub fn one_of(words: &[&str], description: &str) -> Value {
     with_description(json!({"type": "string", "enum": words}), description)
 }
 
-/// A list of at most `most` items.
 pub fn list(items: &Value, most: usize, description: &str) -> Value {
     let own = json!({"type": "array", "items": items, "maxItems": most});
     with_description(own, description)
@@ -102,12 +97,10 @@ pub fn time(description: &str) -> Value {
     pattern(&format!("^{date}({moment})?$"), description)
 }
 
-/// The number of rows of a page.
 pub fn page_limit(most: u32, default: u32) -> Value {
     json!({"type": "integer", "minimum": 1, "maximum": most, "default": default})
 }
 
-/// A reference to a schema of the document.
 pub fn named(schema: &str) -> Value {
     json!({"$ref": format!("#/components/schemas/{schema}")})
 }

@@ -11,7 +11,6 @@ use crate::cli::lines::failed_line;
 /// How the reason is named for which a certificate is refused that may sign others.
 const OF_AUTHORITY: &str = "CaUsedAsEndEntity";
 
-/// Returns the failure of a TLS handshake with a service that was reached.
 pub fn failure(target: &AdminTarget, error: &io::Error) -> CommandFailure {
     let authority = &target.authority;
     let cause = error

@@ -58,7 +58,6 @@ impl ServiceCommand for ExportDelivery {
 }
 
 impl ExportDelivery {
-    /// Returns the folder of cases, and the name of the new case.
     fn place(&self) -> CommandResult<(&Path, &str)> {
         let name = self.golden.file_name().and_then(|name| name.to_str());
         let name = name.filter(|name| !name.starts_with('.')).ok_or_else(|| {

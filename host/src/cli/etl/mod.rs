@@ -86,7 +86,6 @@ fn show_runs(answer: &EtlRuns) {
     }
 }
 
-/// Returns a failure if a workspace could not be counted.
 fn judge(answer: &EtlRuns, flags: &ServiceFlags) -> CommandResult {
     let mut failed = Vec::new();
     for run in &answer.runs {

@@ -54,7 +54,6 @@ impl ServiceCommand for RebuildCounts {
 }
 
 impl RebuildCounts {
-    /// Waits until the builds that are in progress now are active.
     async fn wait(&self, client: &AdminClient, answer: &Rebuilds) -> CommandResult {
         let began = Instant::now();
         let mut progress = None;

@@ -31,7 +31,6 @@ verbs! {
 }
 
 impl OutboxCommand {
-    /// Runs the subcommand, or lists messages without one.
     pub async fn run(self) -> CommandResult {
         match self.verb {
             None => self.list.run().await,

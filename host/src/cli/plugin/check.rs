@@ -26,7 +26,6 @@ const PATH: &str = "/admin/v1/plugins/check";
 pub const TRYING: &str = "compiling and running the trial";
 
 impl Check {
-    /// Prints what the trial of the plugin shows. It activates nothing.
     pub async fn run(self) -> CommandResult {
         let wasm = component_file::read(&self.file)?.with_its_cases()?;
         if self.offline {

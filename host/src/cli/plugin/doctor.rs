@@ -14,7 +14,6 @@ pub struct Doctor {
 }
 
 impl Doctor {
-    /// Prints a row for each thing that the template of a language needs.
     pub async fn run(self) -> CommandResult {
         let own = project::read(Path::new(".")).ok();
         let own = own.and_then(|project| project.language());

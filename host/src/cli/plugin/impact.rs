@@ -27,8 +27,6 @@ pub struct Impact {
 }
 
 impl Impact {
-    /// Compares a version with another one on the deliveries that it converted, prints the
-    /// differences, and names the command that repairs them.
     pub async fn run(self) -> CommandResult {
         let (name, digest) = stored_only(&self.what, &self.service.flags())?;
         let against = match &self.against {

@@ -1,7 +1,8 @@
 use crate::cli::open_rollouts;
 use crate::cli::prelude::*;
+use leadhost_admin_api::columns;
 use leadhost_admin_api::keys::{KeyView, Keys};
-use leadhost_admin_api::plugins::{PluginList, PluginView};
+use leadhost_admin_api::plugins::{CircuitView, PluginList, PluginVersion, PluginView};
 use leadhost_domain::publisher::Publisher;
 
 #[derive(Args)]
@@ -25,51 +26,81 @@ impl List {
     }
 }
 
-/// Prints the versions. `keys` are those that may have uploaded them.
+/// A stored version of a plugin. `keys` are those that may have uploaded it.
+struct ListedVersion<'a> {
+    plugin: &'a PluginView,
+    version: &'a PluginVersion,
+    keys: &'a [KeyView],
+}
+
+/// A live host of a fleet, and whether it serves the active version.
+struct ListedHost<'a> {
+    plugin: &'a PluginView,
+    host: &'a str,
+    state: String,
+}
+
+struct ListedCircuit<'a> {
+    plugin: &'a PluginView,
+    circuit: &'a CircuitView,
+}
+
+columns! {
+    ListedVersion<'_> as row {
+        "Name" => &row.plugin.name,
+        "Kind" => row.version.kind.map(|kind| kind.as_str()),
+        "Version" => &row.version.version,
+        "Digest" => row.version.digest.short(),
+        "State" => row.version.state.to_string(),
+        "Golden" => row.version.golden,
+        "Stored" => row.version.stored_at,
+        "Origin" => &row.version.origin,
+        "Publisher" => publisher(&row.version.publisher, row.keys),
+    }
+
+    ListedHost<'_> as row {
+        "Plugin" => &row.plugin.name,
+        "Generation" => row.plugin.generation,
+        "Host" => row.host,
+        "State" => &row.state,
+    }
+
+    ListedCircuit<'_> as row {
+        "Circuit open" => &row.plugin.name,
+        "Digest" => row.circuit.digest.short(),
+        "Connection" => row.circuit.name.as_ref().unwrap_or(&row.circuit.connection),
+        "Function" => match row.circuit.inline_only {
+            true => format!("{} inside requests", row.circuit.function),
+            false => row.circuit.function.to_string(),
+        },
+        "Failures" => row.circuit.failures,
+        "Until" => row.circuit.until,
+        "Reason" => &row.circuit.reason,
+    }
+}
+
 fn show(answer: &PluginList, keys: &[KeyView], flags: &ServiceFlags) {
     let plugins = &answer.plugins;
-    let rows = plugins.iter().flat_map(|plugin| versions(plugin, keys));
-    let rows: Vec<Vec<String>> = rows.collect();
-    say(&table(
-        &[
-            "NAME",
-            "KIND",
-            "VERSION",
-            "DIGEST",
-            "STATE",
-            "GOLDEN",
-            "STORED",
-            "ORIGIN",
-            "PUBLISHER",
-        ],
-        &rows,
-    ));
+    let versions = plugins.iter().flat_map(|plugin| {
+        let versions = plugin.versions.iter();
+        versions.map(move |version| ListedVersion {
+            plugin,
+            version,
+            keys,
+        })
+    });
+    say_rows(&versions.collect::<Vec<_>>());
     let open = plugins.iter().filter_map(|plugin| {
         let rollout = plugin.rollout.as_ref()?;
         Some((plugin.name.as_str(), rollout))
     });
     open_rollouts::show(open);
-    let hosts: Vec<Vec<String>> = plugins.iter().flat_map(on_hosts).collect();
-    if !hosts.is_empty() {
-        say("");
-        say(&table(&["PLUGIN", "GENERATION", "HOST", "STATE"], &hosts));
-    }
-    let circuits: Vec<Vec<String>> = plugins.iter().flat_map(open_circuits).collect();
-    if !circuits.is_empty() {
-        say("");
-        say(&table(
-            &[
-                "CIRCUIT OPEN",
-                "DIGEST",
-                "CONNECTION",
-                "FUNCTION",
-                "FAILURES",
-                "UNTIL",
-                "REASON",
-            ],
-            &circuits,
-        ));
-    }
+    say_more_rows(&plugins.iter().flat_map(on_hosts).collect::<Vec<_>>());
+    let circuits = plugins.iter().flat_map(|plugin| {
+        let circuits = plugin.circuits.iter();
+        circuits.map(move |circuit| ListedCircuit { plugin, circuit })
+    });
+    say_more_rows(&circuits.collect::<Vec<_>>());
     for warning in plugins.iter().flat_map(shared_numbers) {
         say(&safe(&warning));
     }
@@ -81,26 +112,6 @@ fn show(answer: &PluginList, keys: &[KeyView], flags: &ServiceFlags) {
             flags.complete(&refusal.reason)
         );
     }
-}
-
-fn versions(plugin: &PluginView, keys: &[KeyView]) -> Vec<Vec<String>> {
-    plugin
-        .versions
-        .iter()
-        .map(|version| {
-            vec![
-                plugin.name.clone(),
-                optional(version.kind.map(|kind| kind.as_str())),
-                version.version.clone(),
-                version.digest.short().to_owned(),
-                version.state.to_string(),
-                version.golden.to_string(),
-                seconds(version.stored_at),
-                version.origin.clone(),
-                publisher(&version.publisher, keys),
-            ]
-        })
-        .collect()
 }
 
 /// Returns a warning for each version number that several contents have.
@@ -140,44 +151,16 @@ fn publisher(publisher: &Publisher, keys: &[KeyView]) -> String {
     }
 }
 
-/// Returns a row for each open circuit breaker, with the connection that it is open for.
-fn open_circuits(plugin: &PluginView) -> Vec<Vec<String>> {
-    plugin
-        .circuits
-        .iter()
-        .map(|circuit| {
-            let function = circuit.function;
-            vec![
-                plugin.name.clone(),
-                circuit.digest.short().to_owned(),
-                circuit.name.as_ref().unwrap_or(&circuit.connection).clone(),
-                if circuit.inline_only {
-                    format!("{function} inside requests")
-                } else {
-                    function.to_string()
-                },
-                circuit.failures.to_string(),
-                seconds(circuit.until),
-                circuit.reason.clone(),
-            ]
-        })
-        .collect()
-}
-
-/// Returns a row for each live host of a fleet.
-fn on_hosts(plugin: &PluginView) -> Vec<Vec<String>> {
-    let line = |host: &str, state: String| {
-        vec![
-            plugin.name.clone(),
-            optional(plugin.generation),
-            host.to_owned(),
-            state,
-        ]
+fn on_hosts(plugin: &PluginView) -> Vec<ListedHost<'_>> {
+    let row = |host, state| ListedHost {
+        plugin,
+        host,
+        state,
     };
     let serving = plugin.served_by.iter().flatten();
-    let serving = serving.map(|host| line(host, "active".to_owned()));
+    let serving = serving.map(|host| row(host.as_str(), "active".to_owned()));
     let behind = plugin.behind.iter().flatten();
-    let behind = behind.map(|one| line(&one.host, safe(&format!("not yet: {}", one.reason))));
+    let behind = behind.map(|one| row(&one.host, format!("not yet: {}", one.reason)));
     serving.chain(behind).collect()
 }
 

@@ -178,7 +178,6 @@ pub struct Rollback {
 }
 
 impl Rollback {
-    /// Activates the version that served before. It is still compiled, so this is quick.
     pub async fn run(self) -> CommandResult {
         let client = self.service.client()?;
         let path = format!("/admin/v1/plugins/{}/rollback", encoded(&self.name));

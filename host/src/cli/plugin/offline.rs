@@ -24,8 +24,6 @@ pub struct Pack {
 }
 
 impl Pack {
-    /// Writes the component with the golden cases of the folder to the output file. A core module
-    /// becomes a component, also without cases.
     pub fn run(self) -> CommandResult {
         let read = component_file::read(&self.file)?;
         let golden = self.golden.as_ref().or(read.golden.as_ref());
@@ -75,8 +73,6 @@ pub struct Keygen {
 }
 
 impl Keygen {
-    /// Writes a new signing key to the file, which only its owner may read, and prints the
-    /// public key.
     pub fn run(self) -> CommandResult {
         let failed = |what: &str| failed!("cannot write a key to {}: {what}", self.file.display());
         let key =
@@ -116,7 +112,6 @@ pub struct Sign {
 }
 
 impl Sign {
-    /// Signs the component, in place without `--output`, and prints the public key.
     pub fn run(self) -> CommandResult {
         if self.file.is_dir() && self.output.is_none() {
             return Err(self.needs_output("a folder"));

@@ -43,8 +43,6 @@ pub struct Publish {
 const STEPS: u8 = 4;
 
 impl Publish {
-    /// Tries the component here and in the service, compares it with the active version on stored
-    /// deliveries, and activates it.
     pub async fn run(self) -> CommandResult {
         let client = self.service.client_at(self.to.as_deref(), &self.remote)?;
         let component = component_file::read_current(&self.file, self.stale)?;

@@ -15,7 +15,6 @@ pub struct Push {
 }
 
 impl Push {
-    /// Puts the component into the registry and prints its address with the digest.
     pub fn run(self) -> CommandResult {
         let limit = component_limit(self.config.as_deref())?;
         let wasm = component_file::read(&self.file)?.with_its_cases()?;

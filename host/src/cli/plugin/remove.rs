@@ -11,7 +11,6 @@ pub struct Remove {
 }
 
 impl Remove {
-    /// Removes the version from the store. The refusal says what still names it.
     pub async fn run(self) -> CommandResult {
         let client = self.service.client()?;
         let (name, digest) = stored_only(&self.what, client.flags())?;

@@ -70,7 +70,6 @@ pub struct Replay {
 }
 
 impl Replay {
-    /// Converts the deliveries here, and prints how the result differs from that of the active version.
     pub async fn run(self) -> CommandResult {
         let client = self.service.client_at(self.from.as_deref(), &self.remote)?;
         let policy = Config::load(self.service.config_file(), &[])?.verify;

@@ -27,7 +27,6 @@ pub struct Shadow {
 }
 
 impl Shadow {
-    /// Starts a shadow: both versions convert deliveries after they were answered.
     pub async fn run(self) -> CommandResult {
         let client = self.service.client()?;
         let request = RolloutRequest {
@@ -72,7 +71,6 @@ enum RolloutVerb {
 }
 
 impl Rollout {
-    /// Runs the subcommand, or shows the last rollout of the plugin without one.
     pub async fn run(self) -> CommandResult {
         match self.verb {
             None => {
@@ -123,7 +121,6 @@ struct Start {
 }
 
 impl Start {
-    /// Starts a canary with a version that is tried and compared as for an activation.
     async fn run(self) -> CommandResult {
         let client = self.service.client()?;
         let doing = "comparing with the active version, and loading it on every host";
@@ -384,7 +381,6 @@ fn stage(rollout: &RolloutView) -> String {
     [vec![stage], rollout.progress()].concat().join(", ")
 }
 
-/// Prints examples of failures of the candidate, masked, each with its delivery or message.
 fn show_failures(rollout: &RolloutView, candidate: &str) {
     let lines = failures(rollout);
     if !lines.is_empty() {
@@ -502,56 +498,8 @@ mod tests {
     use super::*;
 
     fn rollout(changes: Value) -> RolloutView {
-        let none = json!({"count": 0, "examples": []});
-        let mut rollout = json!({
-            "name": "portal",
-            "candidate": {"version": "1.4.0", "digest": "9b0f7a3c5d2e4f61"},
-            "stable": {"version": "1.3.0", "digest": "1c2d3e4f5a6b7c8d"},
-            "stage": "canary",
-            "paused": false,
-            "percent": 10,
-            "plan": {
-                "mode": "canary",
-                "steps": [1, 10, 50, 100],
-                "everySeconds": 300,
-                "probationSeconds": 3_600,
-                "guards": true,
-                "stepComparisons": 10,
-            },
-            "spentSeconds": 100,
-            "stepCompared": 0,
-            "waitsFor": null,
-            "generation": 2,
-            "startedBy": "ana",
-            "startedAt": "2026-03-02T12:15:30.250000Z",
-            "stageAt": "2026-03-02T12:20:31.000000Z",
-            "why": null,
-            "compared": 0,
-            "same": 0,
-            "served": 0,
-            "saved": 0,
-            "dropped": 0,
-            "waiting": 0,
-            "leads": 0,
-            "candidateLeads": 0,
-            "stableUs": null,
-            "candidateUs": null,
-            "stableBytes": null,
-            "candidateBytes": null,
-            "newlyFailing": none,
-            "noLongerFailing": none,
-            "appeared": none,
-            "vanished": none,
-            "items": none,
-            "fields": [],
-            "sends": null,
-            "checks": null,
-            "connections": [],
-            "drift": [],
-            "hosts": ["one"],
-            "behind": [],
-            "verification": null,
-        });
+        let example = include_str!("../../../crates/admin-api/src/rollout.example.json");
+        let mut rollout: Value = serde_json::from_str(example).expect("JSON");
         for (key, value) in changes.as_object().expect("keys") {
             rollout[key] = value.clone();
         }

@@ -35,7 +35,6 @@ pub fn read(path: &Path) -> CommandResult<Zeroizing<Vec<u8>>> {
     from_pem(&text).ok_or_else(|| not_a_key(path))
 }
 
-/// Returns the failure for a file without a usable key.
 pub fn not_a_key(path: &Path) -> CommandFailure {
     failed!("{} is not an Ed25519 key in PEM", path.display())
         .hint("create one with `leadhost plugin keygen FILE`")

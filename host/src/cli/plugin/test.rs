@@ -285,7 +285,6 @@ impl Crashes {
         }
     }
 
-    /// Names the cases whose crashes were not shown.
     fn conclude(&self) {
         for Crash { name, alike, .. } in self.0.iter().filter(|crash| !crash.alike.is_empty()) {
             complain_line!("FAILED in the same way as {name}: {}", alike.join(", "));

@@ -29,8 +29,6 @@ pub struct Verify {
 }
 
 impl Verify {
-    /// Compares a component of a file or a registry, or a stored version named as `NAME@DIGEST`, with the version
-    /// that serves, and prints the differences.
     pub async fn run(self) -> CommandResult {
         let client = self.service.client()?;
         let query = query(&[

@@ -2,7 +2,6 @@ use crate::cli::prelude::*;
 use leadhost_admin_api::repairs::{RepairUndoView, RepairView, RepairedDeliveries, RepairedRows};
 use leadhost_domain::repair::RepairState;
 
-/// Prints a repair, and the commands that an operator may want next.
 pub fn show(repair: &RepairView, flags: &ServiceFlags) {
     for line in lines(repair, flags) {
         say(&safe(&line));
@@ -163,50 +162,31 @@ mod tests {
     use super::*;
     use uuid::Uuid;
 
-    use leadhost_admin_api::repairs::{RepairFacts, StayingChange};
-    use leadhost_domain::id::{RepairId, WorkspaceId};
-    use leadhost_domain::repair::RepairedKind;
-
     fn repair() -> RepairView {
-        let fields = |fields: &[(&str, u64)]| -> BTreeMap<String, u64> {
-            let fields = fields.iter();
-            fields.map(|(name, n)| ((*name).to_owned(), *n)).collect()
-        };
-        RepairView {
-            facts: RepairFacts {
-                id: RepairId::new(Micros(0)),
-                plugin: "portal".to_owned(),
-                converted_by: Digest("0123456789abcdef".to_owned()),
-                version: Some("1.1.0".to_owned()),
-                connection_id: None,
-                since: None,
-                until: None,
-                field: None,
-                apply: true,
-                state: RepairState::Done,
-                why: None,
-                started_by: "ana".to_owned(),
-                started_at: Micros(0),
-                ended_at: Some(Micros(0)),
-                found: Some(31),
-                deliveries: RepairedDeliveries {
-                    replayed: 30,
-                    gone: 1,
-                    ..RepairedDeliveries::default()
-                },
-                kept: 1,
-                unsplit: 0,
+        serde_json::from_value(json!({
+            "id": Uuid::nil(), "plugin": "portal", "convertedBy": "0123456789abcdef",
+            "version": "1.1.0", "apply": true, "state": "done", "startedBy": "ana",
+            "startedAt": Micros(0), "endedAt": Micros(0), "found": 31, "kept": 1,
+            "deliveries": RepairedDeliveries {
+                replayed: 30,
+                gone: 1,
+                ..RepairedDeliveries::default()
             },
-            deals: RepairedRows::default(),
-            contacts: RepairedRows {
-                rows: 30,
-                fields: fields(&[("phone_number", 30)]),
-            },
-            created: 0,
-            merged: 0,
-            undo: None,
-            staying: Vec::new(),
-        }
+            "deals": RepairedRows::default(),
+            "contacts": {"rows": 30, "fields": {"phone_number": 30}},
+            "created": 0, "merged": 0, "staying": [],
+        }))
+        .expect("a repair")
+    }
+
+    fn undo(changed_since: u64, stays: u64, in_use: u64, left: u64) -> Option<RepairUndoView> {
+        Some(RepairUndoView {
+            undone: 28,
+            changed_since,
+            stays,
+            in_use,
+            left,
+        })
     }
 
     #[test]
@@ -236,13 +216,7 @@ mod tests {
     fn an_undo_counts_the_changes_that_stay() {
         let mut repair = repair();
         repair.facts.state = RepairState::Undone;
-        repair.undo = Some(RepairUndoView {
-            undone: 28,
-            changed_since: 2,
-            stays: 0,
-            in_use: 1,
-            left: 0,
-        });
+        repair.undo = undo(2, 0, 1, 0);
         let shown = lines(&repair, &ServiceFlags::default());
         let undone = "Undone: 28 changes; 2 changed since, or gone, and stay as they are; 1 of match keys that another lead names, which stay.";
         assert_eq!(shown.last().map(String::as_str), Some(undone));
@@ -252,22 +226,13 @@ mod tests {
     fn a_change_that_an_undo_leaves_is_shown_with_the_reason() {
         let mut repair = repair();
         repair.facts.state = RepairState::Undone;
-        repair.undo = Some(RepairUndoView {
-            undone: 28,
-            changed_since: 0,
-            stays: 3,
-            in_use: 0,
-            left: 0,
-        });
+        repair.undo = undo(0, 3, 0, 0);
         let deal = Uuid::max();
-        repair.staying = vec![StayingChange {
-            number: 7,
-            workspace_id: WorkspaceId::new(Micros(0)),
-            kind: RepairedKind::Deal,
-            row_id: deal,
-            field: "deal.created".to_owned(),
-            why: "an undo removes no deal".to_owned(),
-        }];
+        let staying = json!([{
+            "number": 7, "workspaceId": Uuid::nil(), "kind": "deal", "rowId": deal,
+            "field": "deal.created", "why": "an undo removes no deal",
+        }]);
+        repair.staying = serde_json::from_value(staying).expect("a change");
         let shown = lines(&repair, &ServiceFlags::default());
         assert_eq!(
             shown[4],
@@ -283,13 +248,7 @@ mod tests {
         let mut repair = repair();
         repair.facts.state = RepairState::Cancelled;
         repair.facts.why = Some("an operator cancelled its undo".to_owned());
-        repair.undo = Some(RepairUndoView {
-            undone: 28,
-            changed_since: 0,
-            stays: 0,
-            in_use: 0,
-            left: 2,
-        });
+        repair.undo = undo(0, 0, 0, 2);
         let shown = lines(&repair, &ServiceFlags::default());
         assert!(shown[2].contains("cancelled its undo"), "{shown:?}");
         assert_eq!(shown[5], "Undone: 28 changes; 2 left.");

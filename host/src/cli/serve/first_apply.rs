@@ -79,7 +79,6 @@ pub async fn run(
     write_private(keys, &format!("{written:#}\n"))
 }
 
-/// Returns whether another host or an earlier start created this workspace.
 async fn is_there(pipeline: &Arc<Pipeline>, declared: &Value) -> CommandResult<bool> {
     let slug = declared["workspace"]["slug"].as_str();
     let workspaces = pipeline.core.store.workspaces().await;
@@ -89,7 +88,6 @@ async fn is_there(pipeline: &Arc<Pipeline>, declared: &Value) -> CommandResult<b
         .any(|workspace| Some(workspace.slug.as_str()) == slug))
 }
 
-/// Returns the plugins that the file names and that are not active, each once.
 fn missing_plugins(declared: &Value, is_active: impl Fn(&str) -> bool) -> Vec<&str> {
     let named = [("connections", "plugin"), ("instances", "adapter")]
         .into_iter()
@@ -191,7 +189,6 @@ async fn key(
     Ok(plain.reveal().to_owned())
 }
 
-/// Returns the admin key of the data folder, or none if the operator keeps it elsewhere.
 fn admin_key(folder: &Path) -> Option<String> {
     let text = std::fs::read_to_string(folder.join(KEY_FILE)).ok()?;
     Some(text.trim().to_owned())

@@ -69,7 +69,6 @@ pub struct Serve {
 }
 
 impl Serve {
-    /// Runs the service until it is stopped.
     pub fn run(self) -> CommandResult {
         memory::give_back_what_is_large();
         let overrides = self.overrides()?;

@@ -372,10 +372,4 @@ mod tests {
         assert_eq!(labels.first(), Some(&"2030-01-01"));
         assert_eq!(labels.last(), Some(&"2030-01-26"), "{labels:?}");
     }
-
-    #[test]
-    fn a_chart_of_nothing_says_so() {
-        let text = chart(Vec::new()).render().expect("it renders");
-        assert!(text.contains("Nothing in this time."), "{text}");
-    }
 }

@@ -21,7 +21,6 @@ pub async fn live(_: &Call<'_>) -> ApiResult {
     Ok(alive())
 }
 
-/// Answers `GET /health/live`: 200 whenever the process answers.
 pub fn alive() -> ApiResponse {
     reply::bytes_of(StatusCode::OK, reply::JSON, r#"{"status":"live"}"#)
 }
@@ -63,7 +62,6 @@ pub async fn ready(call: &Call<'_>) -> ApiResult {
     Ok(reply)
 }
 
-/// Returns why this host cannot serve now. Nothing if it can.
 pub async fn reasons(call: &Call<'_>) -> Vec<String> {
     let http = call.http;
     let mut reasons: Vec<String> = Vec::new();

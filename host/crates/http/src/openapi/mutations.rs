@@ -5,10 +5,6 @@ use super::SchemaValidator;
 use crate::prelude::*;
 
 /// Gives bodies and their mutations to a reader and to its schema.
-///
-/// # Panics
-///
-/// If one of them accepts what the other refuses.
 pub fn agree(schema: &Value, bodies: &[Value], takes: impl Fn(&Value) -> bool) {
     let document = super::document(Surface::Both);
     let validator = SchemaValidator::new(&document, schema);

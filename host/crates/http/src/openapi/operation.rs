@@ -123,7 +123,6 @@ impl<'s> Operation<'s> {
         self.parameter("query", name, schema, description)
     }
 
-    /// Adds an optional parameter of the query, true or false.
     pub fn flag(self, name: &str, description: &str) -> Self {
         let schema = json!({"type": "boolean", "default": false});
         self.query(name, schema, description)
@@ -199,7 +198,6 @@ impl<'s> Operation<'s> {
         self.query("workspace", word(), text)
     }
 
-    /// Adds the `Idempotency-Key` header, for operations that must not run twice.
     pub fn idempotency_key(self) -> Self {
         let most = limits::IDEMPOTENCY_KEY_CHARACTERS;
         self.parameter(
@@ -227,7 +225,6 @@ impl<'s> Operation<'s> {
         self.takes_schema(&schema, examples)
     }
 
-    /// Adds a JSON body of this type that may be omitted, with examples.
     pub fn may_take<T: ToSchema>(mut self, examples: Examples<'_>) -> Self {
         self = self.takes::<T>(examples);
         self.whole["requestBody"]["required"] = json!(false);
@@ -283,7 +280,6 @@ impl<'s> Operation<'s> {
         self
     }
 
-    /// Adds an answer without a body.
     pub fn answers_nothing(mut self, status: u16, description: &str) -> Self {
         self = self.answers_content(status, description, Value::Null);
         if let Some(answer) = self.whole["responses"][status.to_string()].as_object_mut() {
@@ -348,11 +344,6 @@ fn camel_case(name: &str) -> String {
     text
 }
 
-/// Returns the schema and the description of a parameter of a path.
-///
-/// # Panics
-///
-/// If it is not described here.
 fn place(name: &str) -> (Value, &'static str) {
     let uuid = || json!({"type": "string", "format": "uuid"});
     let words = |words: &[&str]| one_of(words, "");

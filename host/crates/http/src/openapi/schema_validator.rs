@@ -6,10 +6,6 @@ pub struct SchemaValidator(Schema);
 
 impl SchemaValidator {
     /// Reads a schema, whose references point into `document`.
-    ///
-    /// # Panics
-    ///
-    /// If `schema` is not a valid schema.
     pub fn new(document: &Value, schema: &Value) -> Self {
         Self(Schema::within(document, schema).expect("a schema of the document"))
     }

@@ -96,7 +96,6 @@ impl Issue {
         Self::new(what, path, message)
     }
 
-    /// Less than `minimum` of a kind, with Zod's message.
     pub fn too_small(kind: &'static str, minimum: usize, path: Vec<PathStep>) -> Self {
         let (inclusive, exact) = (true, false);
         let what = IssueKind::TooSmall {
@@ -142,7 +141,6 @@ impl Issue {
         Self { message, ..issue }
     }
 
-    /// Returns the issue of a text that is not one of the options, with Zod's message.
     pub fn not_one_of(received: &str, options: Vec<String>, path: Vec<PathStep>) -> Self {
         let message = format!(
             "Invalid enum value. Expected {}, received '{received}'",
@@ -156,7 +154,6 @@ impl Issue {
         )
     }
 
-    /// A value that fits none of several forms.
     pub fn no_form(forms: Vec<Vec<Self>>, path: Vec<PathStep>) -> Self {
         let errors = forms
             .into_iter()
@@ -168,7 +165,6 @@ impl Issue {
         Self::new(IssueKind::InvalidUnion { errors }, path, "Invalid input")
     }
 
-    /// Returns the issue of an object with unknown keys, with Zod's message.
     pub fn unrecognized(keys: Vec<String>, path: Vec<PathStep>) -> Self {
         let names: Vec<_> = keys.iter().map(|key| format!("'{key}'")).collect();
         let message = format!("Unrecognized key(s) in object: {}", names.join(", "));

@@ -14,7 +14,6 @@ pub use read::{Node, TextLength};
 
 use self::issue::{Issue, invalid};
 
-/// Reads a body. Returns the value as far as it could be read, and the issues.
 pub fn read<T>(body: &Value, read: impl FnOnce(Node<'_>) -> Option<T>) -> (Option<T>, Vec<Issue>) {
     let issues = Issues::default();
     let found = read(Node::root(body, &issues));

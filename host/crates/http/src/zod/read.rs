@@ -57,7 +57,6 @@ impl TextLength {
 }
 
 impl<'a> Node<'a> {
-    /// Returns the root of a body. All nodes below it add to `issues`.
     pub fn root(value: &'a Value, issues: &'a Issues) -> Self {
         Self {
             value: Some(value),
@@ -66,7 +65,6 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// Returns the path from the root of the body to the node; empty for the root itself.
     pub fn path(&self) -> Vec<PathStep> {
         self.path.clone()
     }
@@ -284,7 +282,6 @@ impl<'a> Node<'a> {
         })
     }
 
-    /// Returns true or false. `None`, with an issue, if it is something else.
     pub fn boolean(&self) -> Option<bool> {
         match self.value {
             Some(Value::Bool(value)) => Some(*value),
@@ -348,6 +345,9 @@ mod tests {
     use super::super::issue::message;
     use super::*;
 
+    const SHORT: TextLength = TextLength::up_to(9);
+    const YZ: &[&str] = &["y", "z"];
+
     /// Checks the issues of the member `a` of a body.
     fn check(a: Value, read: impl FnOnce(&Node<'_>) -> bool, expect: Value) {
         let body = json!({"a": a});
@@ -369,100 +369,44 @@ mod tests {
             message(&issues.into_vec()).replace([' ', '\n'], ""),
             r#"[{"code":"invalid_type","expected":"boolean","received":"undefined","path":["a"],"message":"Required"}]"#
         );
-        let types = |expected: &str, received: &str| {
-            json!({"code": "invalid_type", "expected": expected, "received": received,
-                "message": format!("Expected {expected}, received {received}")})
+        let types = |a: Value, read: fn(&Node<'_>) -> bool, expected: &str, received: &str| {
+            let message = format!("Expected {expected}, received {received}");
+            let expect = json!({"code": "invalid_type", "expected": expected,
+                "received": received, "message": message});
+            check(a, read, expect);
         };
-        check(
-            json!(null),
-            |a| a.boolean().is_some(),
-            types("boolean", "null"),
-        );
-        check(
-            json!([]),
-            |a| a.integer().is_some(),
-            types("number", "array"),
-        );
-        check(
-            json!(1.5),
-            |a| a.integer().is_some(),
-            types("integer", "float"),
-        );
-        check(
-            json!("x"),
-            |a| a.index(9).is_some(),
-            types("number", "string"),
-        );
-        check(
-            json!(7),
-            |a| a.text(TextLength::up_to(9)).is_some(),
-            types("string", "number"),
-        );
-        check(
-            json!(true),
-            |a| a.list(9).is_some(),
-            types("array", "boolean"),
-        );
-        check(
-            json!([]),
-            |a| a.object().is_some(),
-            types("object", "array"),
-        );
-        check(
-            json!(7),
-            |a| a.one_of(&["y", "z"]).is_some(),
-            types("'y' | 'z'", "number"),
-        );
+        types(json!(null), |a| a.boolean().is_some(), "boolean", "null");
+        types(json!([]), |a| a.integer().is_some(), "number", "array");
+        types(json!(1.5), |a| a.integer().is_some(), "integer", "float");
+        types(json!("x"), |a| a.index(9).is_some(), "number", "string");
+        types(json!(7), |a| a.text(SHORT).is_some(), "string", "number");
+        types(json!(true), |a| a.list(9).is_some(), "array", "boolean");
+        types(json!([]), |a| a.object().is_some(), "object", "array");
+        types(json!(7), |a| a.one_of(YZ).is_some(), "'y' | 'z'", "number");
     }
 
     #[test]
     fn bounds_and_formats_are_reported_as_zod_does() {
-        let bounds = |bound: &str, kind: &str, message: &str| {
-            let code = if bound == "minimum" {
-                "too_small"
+        let bounds = |a: Value, read: fn(&Node<'_>) -> bool, code: &str, message: &str| {
+            let bound = if code == "too_small" {
+                "minimum"
             } else {
-                "too_big"
+                "maximum"
             };
-            json!({"code": code, bound: 3, "type": kind, "inclusive": true, "exact": false,
-                "message": message})
+            let kind = message.split(' ').next().expect("a word").to_lowercase();
+            let expect = json!({"code": code, bound: 3, "type": kind, "inclusive": true,
+                "exact": false, "message": message});
+            check(a, read, expect);
         };
-        let length = TextLength { least: 3, most: 3 };
-        check(
-            json!("éé"),
-            |a| a.text(length).is_some(),
-            bounds(
-                "minimum",
-                "string",
-                "String must contain at least 3 character(s)",
-            ),
-        );
-        check(
-            json!("éééé"),
-            |a| a.text(length).is_some(),
-            bounds(
-                "maximum",
-                "string",
-                "String must contain at most 3 character(s)",
-            ),
-        );
-        check(
-            json!([1, 2, 3, 4]),
-            |a| a.list(3).is_some(),
-            bounds(
-                "maximum",
-                "array",
-                "Array must contain at most 3 element(s)",
-            ),
-        );
-        check(
-            json!("4"),
-            |a| a.index(3).is_some(),
-            bounds(
-                "maximum",
-                "number",
-                "Number must be less than or equal to 3",
-            ),
-        );
+        const THREE: TextLength = TextLength { least: 3, most: 3 };
+        let small = "String must contain at least 3 character(s)";
+        bounds(json!("éé"), |a| a.text(THREE).is_some(), "too_small", small);
+        let big = "String must contain at most 3 character(s)";
+        bounds(json!("éééé"), |a| a.text(THREE).is_some(), "too_big", big);
+        let big = "Array must contain at most 3 element(s)";
+        bounds(json!([1, 2, 3, 4]), |a| a.list(3).is_some(), "too_big", big);
+        let big = "Number must be less than or equal to 3";
+        bounds(json!("4"), |a| a.index(3).is_some(), "too_big", big);
         check(
             json!("x"),
             |a| a.email().is_some(),
@@ -470,7 +414,7 @@ mod tests {
         );
         check(
             json!("a\0"),
-            |a| a.text(TextLength::up_to(9)).is_some(),
+            |a| a.text(SHORT).is_some(),
             json!({"code": "invalid_string", "validation": "regex",
                 "message": "The character U+0000 is not allowed"}),
         );

@@ -1,12 +1,11 @@
 //! Shows what arrives at the private service: each request with the calls that were made for it, and
 //! the calls that the service makes on its own. Nothing is masked: it is the author's own data. A call
-//! that fails is shown once: the service makes it again and again, and equal failures are only counted.
+//! that fails is shown once: the service makes it again and again.
 
 use std::collections::VecDeque;
 
 use tokio::sync::mpsc;
 
-use super::repeats::{Novelty, RepeatedFailures};
 use super::requests::AnsweredRequest;
 use super::sends::{line_within, outcome_lines, step_lines};
 use crate::cli::output::is_closed;
@@ -15,10 +14,11 @@ use crate::cli::prelude::*;
 use leadhost_domain::channel::{EventBody, TemplatePage, TemplateStep};
 use leadhost_domain::lead::Lead;
 use leadhost_domain::plugin::{ConversionOutcome, ConvertedItem};
-use leadhost_plugin::{Watched, WatchedCall, WatchedOutput, WatchedSend};
+use leadhost_plugin::{Watched, WatchedCall, WatchedOutput, WatchedSend, with_innermost_place};
 use leadhost_store::{DeliveryDetail, Store};
 
-/// Calls that wait for the answer to their request, and requests that later calls may belong to.
+/// Calls that wait for the answer to their request, requests that later calls may belong to, and failures
+/// that are remembered.
 const WAITING: usize = 64;
 
 const ITEMS: usize = 20;
@@ -39,8 +39,21 @@ pub struct CallBoard {
     waiting: VecDeque<WatchedCall>,
     /// Deliveries whose request was answered: what is called for them now is later work.
     answered: VecDeque<String>,
-    /// Calls that failed and were shown.
-    failures: RepeatedFailures,
+    failures: ShownFailures,
+}
+
+/// Calls that failed and were shown: of each function and delivery, the last one.
+#[derive(Default)]
+struct ShownFailures(VecDeque<ShownFailure>);
+
+/// A call that failed.
+#[derive(PartialEq, Eq)]
+struct ShownFailure {
+    digest: Digest,
+    function: &'static str,
+    /// The id of the delivery or of the message.
+    id: String,
+    error: String,
 }
 
 impl CallBoard {
@@ -54,7 +67,7 @@ impl CallBoard {
             is_quiet,
             waiting: VecDeque::new(),
             answered: VecDeque::new(),
-            failures: RepeatedFailures::default(),
+            failures: ShownFailures::default(),
         }
     }
 
@@ -82,10 +95,8 @@ impl CallBoard {
         if self.hidden.is_some_and(|hidden| call.plugin == hidden) {
             return;
         }
-        match self.failures.look(&call) {
-            Novelty::Repeated => return,
-            Novelty::New(Some(over)) => say(&over),
-            Novelty::New(None) => {}
+        if self.failures.is_repeated(&call) {
+            return;
         }
         match call.function {
             // They are made for every delivery and every list; only a failure is news.
@@ -150,11 +161,7 @@ impl CallBoard {
         self.store.delivery(id).await.ok().flatten()
     }
 
-    fn show(&mut self, head: &str, calls: &[WatchedCall], detail: Option<&DeliveryDetail>) {
-        let unshown = self.failures.unshown();
-        if !unshown.is_empty() {
-            say(&unshown.join("\n"));
-        }
+    fn show(&self, head: &str, calls: &[WatchedCall], detail: Option<&DeliveryDetail>) {
         let mut lines = Vec::new();
         if !head.is_empty() {
             lines.push(head.to_owned());
@@ -167,6 +174,27 @@ impl CallBoard {
         }
         lines.truncate(if self.is_quiet { 1 } else { lines.len() });
         say(&lines.join("\n"));
+    }
+}
+
+impl ShownFailures {
+    /// Returns whether the call failed as the last one of its function for the same delivery did.
+    fn is_repeated(&mut self, call: &WatchedCall) -> bool {
+        let failed = call.output.as_ref().err().map(|error| ShownFailure {
+            digest: call.digest.clone(),
+            function: call.function,
+            id: call.id.clone(),
+            error: with_innermost_place(error).to_owned(),
+        });
+        let mut known = self.0.iter();
+        let known = known.position(|one| one.function == call.function && one.id == call.id);
+        let known = known.and_then(|at| self.0.remove(at));
+        let is_repeated = known.is_some() && known == failed;
+        self.0.extend(failed);
+        if self.0.len() > WAITING {
+            self.0.pop_front();
+        }
+        is_repeated
     }
 }
 
@@ -420,6 +448,34 @@ mod tests {
             "  convert: 4.1 ms, 1.2 ms of the processor, 3 MiB of memory at most",
         ];
         assert_eq!(lines[ITEMS + 2..], expected);
+    }
+
+    #[test]
+    fn a_failure_is_shown_once_until_the_delivery_the_error_or_the_version_is_another() {
+        let mut failures = ShownFailures::default();
+        let mut check = |id: &str, output: Result<WatchedOutput, &str>, build: &[u8], expect| {
+            let call = WatchedCall {
+                id: id.to_owned(),
+                digest: Digest::compute(build),
+                ..call(output.map_err(str::to_owned))
+            };
+            assert_eq!(failures.is_repeated(&call), expect, "{call:?}");
+        };
+        let crash = |place: &str| format!("it trapped, in {place} < main.run");
+        let (read, phone) = (crash("main.read"), crash("main.phone"));
+        check("d-1", Err(&read), b"one", false);
+        check("d-1", Err(&read), b"one", true);
+        let by_another = "it trapped, in main.read < main.start";
+        check("d-1", Err(by_another), b"one", true);
+        check("d-2", Err(&read), b"one", false);
+        check("d-1", Err(&phone), b"one", false);
+        check("d-1", Err(&phone), b"edited", false);
+        check("d-1", Ok(WatchedOutput::Other), b"edited", false);
+        check("d-1", Err(&phone), b"edited", false);
+        for number in 0..2 * WAITING {
+            check(&number.to_string(), Err(&read), b"one", false);
+        }
+        assert_eq!(failures.0.len(), WAITING);
     }
 
     #[test]

@@ -6,19 +6,13 @@ use std::collections::HashSet;
 use std::io::Read as _;
 use std::os::unix::fs::MetadataExt as _;
 
-use notify::{RecommendedWatcher, RecursiveMode, Watcher};
 use sha2::{Digest as _, Sha256};
-use tokio::sync::Notify;
 
 use crate::cli::plugin::stale::is_built;
 use crate::cli::prelude::*;
 
-/// How long nothing may have changed: an editor saves in several steps.
-const QUIET: Duration = Duration::from_millis(100);
-
-/// How often the files are read where the system reports no changes, and how often the folder is looked
-/// for: the system does not report that a folder above it was moved.
-const POLL: Duration = Duration::from_secs(1);
+/// How often the project is looked at. An editor saves in several steps: as long must nothing have changed.
+const POLL: Duration = Duration::from_millis(200);
 
 /// Files of a project. More are not a project's own.
 const FILES: usize = 20_000;
@@ -30,45 +24,21 @@ const FILE_BYTES: u64 = 16 << 20;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FilesState([u8; 32]);
 
-pub struct ProjectFiles {
-    root: PathBuf,
-    notice: Arc<Notify>,
-    /// `None`: the system reports no changes.
-    watcher: Option<RecommendedWatcher>,
+/// A file, its length and when it changed: the files are read again only if one of these is new.
+type FileStamp = (PathBuf, u64, i64, i64);
+
+pub struct ProjectFiles<'a> {
+    root: &'a Path,
 }
 
-impl ProjectFiles {
-    pub fn watch(root: &Path) -> Self {
-        let notice = Arc::new(Notify::new());
-        let noticed = Arc::clone(&notice);
-        let watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
-            // Reading the files causes events too; reacting to them would never end.
-            if !event.is_ok_and(|event| event.kind.is_access()) {
-                noticed.notify_one();
-            }
-        });
-        let mut files = Self {
-            root: root.to_owned(),
-            notice,
-            watcher: None,
-        };
-        match watcher {
-            Ok(watcher) => files.watcher = Some(watcher),
-            Err(error) => files.poll_instead(&error),
-        }
-        files
-    }
-
-    fn poll_instead(&mut self, error: &notify::Error) {
-        self.watcher = None;
-        complain!(
-            "The system reports no changes of files ({error}): they are read every second instead."
-        );
+impl<'a> ProjectFiles<'a> {
+    pub fn of(root: &'a Path) -> Self {
+        Self { root }
     }
 
     /// Returns an error once the folder of the project is no longer where it was.
     pub fn check_root(&self) -> CommandResult {
-        if is_there(&self.root) {
+        if is_there(self.root) {
             return Ok(());
         }
         Err(failed!(
@@ -78,33 +48,38 @@ impl ProjectFiles {
         .hint("run the command again with the folder in which the project is now"))
     }
 
-    /// Reads all files. New folders are watched from then on.
-    pub fn state(&mut self) -> CommandResult<FilesState> {
+    /// Reads all files.
+    pub fn state(&self) -> CommandResult<FilesState> {
+        Ok(self.read(&self.stamps()?))
+    }
+
+    fn stamps(&self) -> CommandResult<Vec<FileStamp>> {
         self.check_root()?;
-        let ignored = ignored(&self.root);
         let mut files = Vec::new();
-        self.list(&self.root.clone(), &ignored, &mut files)?;
+        self.list(self.root, &ignored(self.root), &mut files)?;
         files.sort();
+        Ok(files)
+    }
+
+    fn read(&self, files: &[FileStamp]) -> FilesState {
         let mut hash = Sha256::new();
-        for path in &files {
-            let name = path.strip_prefix(&self.root).unwrap_or(path);
+        for (path, ..) in files {
+            let name = path.strip_prefix(self.root).unwrap_or(path);
             hash.update(name.as_os_str().as_encoded_bytes());
             // A file that is gone by now is another state at the next look.
             let content = read(path).unwrap_or_default();
             hash.update([0]);
             hash.update(Sha256::digest(&content));
         }
-        Ok(FilesState(hash.finalize().into()))
+        FilesState(hash.finalize().into())
     }
 
     fn list(
-        &mut self,
+        &self,
         folder: &Path,
         ignored: &HashSet<String>,
-        files: &mut Vec<PathBuf>,
+        files: &mut Vec<FileStamp>,
     ) -> CommandResult {
-        // Before it is read, so that no change is lost between.
-        self.watch_folder(folder);
         let entries = match std::fs::read_dir(folder) {
             Ok(entries) => entries,
             // It was removed in the meantime.
@@ -124,7 +99,7 @@ impl ProjectFiles {
             // A link may lead to a folder above, without end.
             match entry.file_type() {
                 Ok(kind) if kind.is_dir() => self.list(&entry.path(), ignored, files)?,
-                Ok(_) => files.push(entry.path()),
+                Ok(_) => files.push(stamp(entry.path())),
                 Err(_) => {}
             }
             if files.len() > FILES {
@@ -138,46 +113,26 @@ impl ProjectFiles {
         Ok(())
     }
 
-    fn watch_folder(&mut self, folder: &Path) {
-        let Some(watcher) = &mut self.watcher else {
-            return;
-        };
-        // Again each time: a folder of the same name may be another one by now.
-        let watched = watcher.watch(folder, RecursiveMode::NonRecursive);
-        if let Err(error) = watched
-            && folder.exists()
-        {
-            self.poll_instead(&error);
-        }
-    }
-
     /// Waits until the files differ from `since` and have not changed for a moment.
-    pub async fn changed(&mut self, since: FilesState) -> CommandResult {
-        let notice = Arc::clone(&self.notice);
-        let mut seen = since;
+    pub async fn changed(&self, since: FilesState) -> CommandResult {
+        let (mut seen, mut stamps) = (since, Vec::new());
         loop {
-            let now = tokio::task::block_in_place(|| self.state())?;
-            if now != since && now == seen {
+            let now = tokio::task::block_in_place(|| self.stamps())?;
+            if now != stamps {
+                seen = tokio::task::block_in_place(|| self.read(&now));
+                stamps = now;
+            } else if seen != since {
                 return Ok(());
             }
-            let is_settled = now == since;
-            seen = now;
-            match (is_settled, &self.watcher) {
-                (false, _) => tokio::time::sleep(QUIET).await,
-                (true, Some(_)) => self.noticed(&notice).await?,
-                (true, None) => tokio::time::sleep(POLL).await,
-            }
+            tokio::time::sleep(POLL).await;
         }
     }
+}
 
-    /// Waits until the system reports a change.
-    async fn noticed(&self, notice: &Notify) -> CommandResult {
-        loop {
-            match tokio::time::timeout(POLL, notice.notified()).await {
-                Ok(()) => return Ok(()),
-                Err(_) => self.check_root()?,
-            }
-        }
+fn stamp(path: PathBuf) -> FileStamp {
+    match path.metadata() {
+        Ok(found) => (path, found.len(), found.ctime(), found.ctime_nsec()),
+        Err(_) => (path, 0, 0, 0),
     }
 }
 
@@ -236,16 +191,16 @@ mod tests {
             std::fs::write(path, content).expect("a file");
         }
 
-        fn files(&self) -> ProjectFiles {
-            ProjectFiles::watch(self.0.path())
+        fn files(&self) -> ProjectFiles<'_> {
+            ProjectFiles::of(self.0.path())
         }
     }
 
     #[test]
     fn only_contents_of_sources_count() {
         let project = Project::new();
-        let mut files = project.files();
-        let mut state = || files.state().expect("it is read");
+        let files = project.files();
+        let state = || files.state().expect("it is read");
         let first = state();
         project.put("src/lib.rs", "1");
         for built in [
@@ -274,7 +229,7 @@ mod tests {
     #[tokio::test(flavor = "multi_thread")]
     async fn a_change_in_a_new_folder_is_seen() {
         let project = Project::new();
-        let mut files = project.files();
+        let files = project.files();
         let first = files.state().expect("it is read");
         project.put("src/new/a.rs", "1");
         files.changed(first).await.expect("it is read");
@@ -291,7 +246,7 @@ mod tests {
     #[test]
     fn a_folder_that_is_gone_is_reported() {
         let project = Project::new();
-        let mut files = project.files();
+        let files = project.files();
         std::fs::remove_dir_all(project.0.path()).expect("it is ours");
         let said = files.state().expect_err("it is gone").to_string();
         assert!(said.contains("was moved away or removed"), "{said}");
@@ -303,7 +258,7 @@ mod tests {
         let above = base.path().join("above");
         let root = above.join("project");
         std::fs::create_dir_all(&root).expect("a folder");
-        let mut files = ProjectFiles::watch(&root);
+        let files = ProjectFiles::of(&root);
         let state = files.state().expect("it is read");
         let move_away = async {
             tokio::task::yield_now().await;

@@ -6,7 +6,6 @@ mod builder;
 mod calls;
 mod candidate;
 mod files;
-mod repeats;
 mod requests;
 mod sample;
 mod sends;
@@ -75,7 +74,6 @@ pub struct Dev {
 }
 
 impl Dev {
-    /// Serves the project until it is stopped.
     pub fn run(self) -> CommandResult {
         project::read(&self.folder)?;
         let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -171,10 +169,9 @@ enum RoundEnd {
 }
 
 impl DevSession<'_> {
-    /// Builds and serves after each change, until the shutdown begins.
     async fn watch(&mut self) -> CommandResult {
         let folder = self.flags.folder.as_path();
-        let mut files = ProjectFiles::watch(folder);
+        let files = ProjectFiles::of(folder);
         loop {
             // Before the build: a change while it runs causes another one.
             let state = tokio::task::block_in_place(|| files.state())?;
@@ -207,7 +204,6 @@ impl DevSession<'_> {
         }
     }
 
-    /// Builds, tests and serves the project as it is now.
     async fn round(&mut self) -> CommandResult<RoundEnd> {
         let folder = self.flags.folder.as_path();
         let project = project::read(folder)?;

@@ -132,21 +132,15 @@ impl fmt::Display for RegistryAddress {
     }
 }
 
+/// Returns what is wrong with the form of a name with its tag or digest.
 fn form_fault(name: &str) -> &'static str {
-    let repository = name.split_once([':', '@']).map_or(name, |(first, _)| first);
-    let is_allowed = |one: char| {
-        one.is_ascii_lowercase() || one.is_ascii_digit() || matches!(one, '.' | '_' | '-' | '/')
-    };
-    if repository.contains(|one: char| one.is_ascii_uppercase()) {
-        "its name has upper-case letters, and registries take lower-case ones only"
-    } else if repository.is_empty() {
-        "it has no name"
-    } else if !repository.chars().all(is_allowed) {
-        "its name may have only lower-case letters, digits, and single `.`, `_`, `-` and `/` between them"
-    } else if name.contains('@') {
-        "its form is wrong: a digest is sha256: and 64 hexadecimal digits"
-    } else {
-        "its form is wrong: a name has single `.`, `_`, `-` and `/` between letters and digits, and a tag at most 128 letters, digits, `.`, `_` and `-`, beginning with a letter or a digit"
+    match name.split_once([':', '@']) {
+        Some((name, _)) if name.contains(|one: char| one.is_ascii_uppercase()) => {
+            "its name has upper-case letters, and registries take lower-case ones only"
+        }
+        _ => {
+            "its form is wrong: a name has single `.`, `_`, `-` and `/` between lower-case letters and digits, a tag at most 128 letters, digits, `.`, `_` and `-`, beginning with a letter or a digit, and a digest sha256: and 64 hexadecimal digits"
+        }
     }
 }
 

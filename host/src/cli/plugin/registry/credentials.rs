@@ -29,22 +29,27 @@ pub async fn find(registry: &str) -> CommandResult<Credentials> {
     let Some(file) = configuration() else {
         return Ok(none());
     };
-    let place = CredentialsPlace { registry, file };
-    let (key, file) = (registry.to_owned(), place.file.clone());
+    let (path, key) = (file.clone(), registry.to_owned());
     let (send, received) = oneshot::channel();
     // It waits for a child process, and ends with this process if that does not end.
-    std::thread::spawn(move || send.send(stored_credential(&file, &key)));
-    let found = timeout(PATIENCE, received).await.map_err(|_| {
-        place.failed(&format!(
+    std::thread::spawn(move || send.send(stored(&path, &key)));
+    let found = match timeout(PATIENCE, received).await {
+        Ok(Ok(found)) => found,
+        Ok(Err(_)) => Err("the program that keeps them cannot be run".to_owned()),
+        Err(_) => Err(format!(
             "the program that keeps them did not answer within {} s",
             PATIENCE.as_secs()
-        ))
-    })?;
-    let found = found.map_err(|_| place.failed("the program that keeps them cannot be run"))?;
-    place.understand(found)
+        )),
+    };
+    found.map_err(|why| {
+        failed!(
+            "the credentials for {registry} cannot be read from {}: {why}",
+            file.display()
+        )
+        .hint("`docker login` writes that file; the variable DOCKER_CONFIG names another folder for it")
+    })
 }
 
-/// Returns Docker's configuration file, which need not be there.
 fn configuration() -> Option<PathBuf> {
     let folder = std::env::var_os("DOCKER_CONFIG")
         .map(PathBuf::from)
@@ -52,75 +57,43 @@ fn configuration() -> Option<PathBuf> {
     Some(folder.join("config.json"))
 }
 
-enum Unusable {
-    /// The fault of the file, after its path.
-    File(String),
-    Credential(CredentialRetrievalError),
-}
-
-/// Reads the credentials from Docker's configuration, or from the program that it names.
-fn stored_credential(file: &Path, registry: &str) -> Result<DockerCredential, Unusable> {
+/// Reads the credentials from Docker's configuration, or from the program that it names. The error says why
+/// they cannot be used.
+fn stored(file: &Path, registry: &str) -> Result<Credentials, String> {
     // The crate's own look-up takes a missing file for one that cannot be read, and says of no other what
     // is wrong with it.
-    let text = std::fs::read(file).map_err(|error| match error.kind() {
-        ErrorKind::NotFound => Unusable::Credential(CredentialRetrievalError::ConfigNotFound),
-        _ => Unusable::File(error.to_string()),
-    })?;
-    if let Err(error) = serde_json::from_slice::<IgnoredAny>(&text) {
-        return Err(Unusable::File(format!("it is not JSON: {error}")));
-    }
-    docker_credential::get_credential_from_reader(&*text, registry).map_err(|error| match error {
-        CredentialRetrievalError::ConfigReadError => {
-            Unusable::File("it is not a configuration of Docker".to_owned())
-        }
-        error => Unusable::Credential(error),
-    })
+    let text = match std::fs::read(file) {
+        Ok(text) => text,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(none()),
+        Err(error) => return Err(error.to_string()),
+    };
+    serde_json::from_slice::<IgnoredAny>(&text)
+        .map_err(|error| format!("it is not JSON: {error}"))?;
+    understood(docker_credential::get_credential_from_reader(
+        &*text, registry,
+    ))
 }
 
-/// The registry, and the file in which its credentials would be.
-struct CredentialsPlace<'a> {
-    registry: &'a str,
-    file: PathBuf,
-}
-
-impl CredentialsPlace<'_> {
-    fn understand(&self, found: Result<DockerCredential, Unusable>) -> CommandResult<Credentials> {
-        let error = match found {
-            Ok(DockerCredential::UsernamePassword(name, secret)) => {
-                return Ok(Credentials {
-                    said: format!("the credentials of `{name}`"),
-                    auth: RegistryAuth::Basic(name, secret),
-                });
-            }
-            Ok(DockerCredential::IdentityToken(_)) => {
-                return Err(self.failed(
-                    "they are an identity token, which this command cannot use: log in with a name and a password or an access token",
-                ));
-            }
-            Err(Unusable::File(why)) => return Err(self.failed(&why)),
-            Err(Unusable::Credential(error)) => error,
-        };
-        match error {
-            CredentialRetrievalError::ConfigNotFound
-            | CredentialRetrievalError::NoCredentialConfigured => Ok(none()),
-            CredentialRetrievalError::HelperFailure { stdout, .. } if stdout.contains(NONE) => {
-                Ok(none())
-            }
-            // Its standard output may have the secret.
-            CredentialRetrievalError::HelperFailure { helper, stderr, .. } => {
-                Err(self.failed(&format!("{helper} failed: {}", stderr.trim())))
-            }
-            error => Err(self.failed(&error.to_string())),
+fn understood(
+    found: Result<DockerCredential, CredentialRetrievalError>,
+) -> Result<Credentials, String> {
+    use CredentialRetrievalError as E;
+    match found {
+        Ok(DockerCredential::UsernamePassword(name, secret)) => Ok(Credentials {
+            said: format!("the credentials of `{name}`"),
+            auth: RegistryAuth::Basic(name, secret),
+        }),
+        Ok(DockerCredential::IdentityToken(_)) => Err(
+            "they are an identity token, which this command cannot use: log in with a name and a password or an access token".to_owned(),
+        ),
+        Err(E::ConfigNotFound | E::NoCredentialConfigured) => Ok(none()),
+        Err(E::HelperFailure { stdout, .. }) if stdout.contains(NONE) => Ok(none()),
+        // Its standard output may have the secret.
+        Err(E::HelperFailure { helper, stderr, .. }) => {
+            Err(format!("{helper} failed: {}", stderr.trim()))
         }
-    }
-
-    fn failed(&self, why: &str) -> CommandFailure {
-        failed!(
-            "the credentials for {} cannot be read from {}: {why}",
-            self.registry,
-            self.file.display()
-        )
-        .hint("`docker login` writes that file; the variable DOCKER_CONFIG names another folder for it")
+        Err(E::ConfigReadError) => Err("it is not a configuration of Docker".to_owned()),
+        Err(error) => Err(error.to_string()),
     }
 }
 
@@ -135,47 +108,42 @@ fn none() -> Credentials {
 mod tests {
     use super::*;
 
-    fn place() -> CredentialsPlace<'static> {
-        CredentialsPlace {
-            registry: "localhost:5000",
-            file: PathBuf::from("made-up/config.json"),
-        }
-    }
-
     #[test]
-    fn a_secret_is_never_named() {
-        let found =
-            DockerCredential::UsernamePassword("ana".to_owned(), "made-up-secret".to_owned());
-        let credentials = place().understand(Ok(found)).expect("they can be used");
-        assert_eq!(credentials.said, "the credentials of `ana`");
-
-        let helper = CredentialRetrievalError::HelperFailure {
+    fn credentials_are_used_or_refused_and_a_secret_is_never_named() {
+        use CredentialRetrievalError as E;
+        let secret = || "made-up-secret".to_owned();
+        let failing = |stdout: String| E::HelperFailure {
             helper: "docker-credential-made-up".to_owned(),
-            stdout: "made-up-secret".to_owned(),
+            stdout,
             stderr: "locked\n".to_owned(),
         };
-        let token = DockerCredential::IdentityToken("made-up-secret".to_owned());
-        for (found, why) in [
+        let found = DockerCredential::UsernamePassword("ana".to_owned(), secret());
+        for (found, expect) in [
+            (Ok(found), "the credentials of `ana`"),
+            (Err(E::ConfigNotFound), "no credentials"),
+            (Err(E::NoCredentialConfigured), "no credentials"),
             (
-                Err(Unusable::Credential(helper)),
+                Err(failing(format!("{NONE} in native keychain\n"))),
+                "no credentials",
+            ),
+            (
+                Err(failing(secret())),
                 "docker-credential-made-up failed: locked",
             ),
-            (Ok(token), "they are an identity token"),
             (
-                Err(Unusable::Credential(
-                    CredentialRetrievalError::CredentialDecodingError,
-                )),
+                Ok(DockerCredential::IdentityToken(secret())),
+                "they are an identity token",
+            ),
+            (
+                Err(E::CredentialDecodingError),
                 "Unable to decode credential",
             ),
         ] {
-            let said = place()
-                .understand(found)
-                .map(drop)
-                .expect_err("they cannot be used")
-                .to_string();
-            for part in [why, "made-up/config.json"] {
-                assert!(said.contains(part), "{part}: {said}");
-            }
+            let said = match understood(found) {
+                Ok(credentials) => credentials.said,
+                Err(why) => why,
+            };
+            assert!(said.starts_with(expect), "{expect}: {said}");
             assert!(!said.contains("made-up-secret"), "{said}");
         }
     }
@@ -184,42 +152,17 @@ mod tests {
     fn a_file_that_is_none_of_docker_is_refused_without_its_content() {
         let folder = tempfile::tempdir().expect("a folder");
         let file = folder.path().join("config.json");
-        let kept_in = |text: &str| {
-            std::fs::write(&file, text).expect("a file");
-            match stored_credential(&file, "localhost:5000") {
-                Err(Unusable::File(why)) => why,
-                Err(Unusable::Credential(error)) => error.to_string(),
-                Ok(_) => "found".to_owned(),
-            }
-        };
         for (text, why) in [
             (
                 "{\"auths\": made-up-secret}",
                 "not JSON: expected value at line 1",
             ),
             ("[\"made-up-secret\"]", "not a configuration of Docker"),
-            ("{}", "no credential configured"),
         ] {
-            let said = kept_in(text);
+            std::fs::write(&file, text).expect("a file");
+            let found = stored(&file, "localhost:5000").map(drop);
+            let said = found.expect_err("it is refused");
             assert!(said.contains(why) && !said.contains("secret"), "{said}");
-        }
-    }
-
-    #[test]
-    fn a_registry_without_credentials_is_asked_without_them() {
-        let none = CredentialRetrievalError::HelperFailure {
-            helper: "docker-credential-made-up".to_owned(),
-            stdout: "credentials not found in native keychain\n".to_owned(),
-            stderr: String::new(),
-        };
-        for error in [
-            none,
-            CredentialRetrievalError::ConfigNotFound,
-            CredentialRetrievalError::NoCredentialConfigured,
-        ] {
-            let found = Err(Unusable::Credential(error));
-            let credentials = place().understand(found).expect("none are needed");
-            assert_eq!(credentials.auth, RegistryAuth::Anonymous);
         }
     }
 }

@@ -440,17 +440,33 @@ mod tests {
         check("\"text\"", "\"text\"");
     }
 
+    fn request(
+        query: &[(&str, &str)],
+        headers: &[(&str, &str)],
+        body: Option<&str>,
+        base64: Option<&str>,
+    ) -> RequestView {
+        let pairs = |pairs: &[(&str, &str)]| {
+            let pairs = pairs.iter();
+            let owned = pairs.map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+            owned.collect()
+        };
+        RequestView {
+            method: "POST".to_owned(),
+            path: "/x".to_owned(),
+            query: pairs(query),
+            headers: pairs(headers),
+            body: body.map(str::to_owned),
+            body_base64: base64.map(str::to_owned),
+        }
+    }
+
     #[test]
     fn a_form_is_shown_by_its_fields() {
-        let request = RequestView {
-            method: "POST".to_owned(),
-            path: "/".to_owned(),
-            query: Vec::new(),
-            headers: vec![("Content-Type".to_owned(), format!("{FORM}; charset=utf-8"))],
-            body: Some("first=Rui&text=Quero+visitar%21".to_owned()),
-            body_base64: None,
-        };
-        assert_eq!(pretty(&request).text, "first = Rui\ntext = Quero visitar!");
+        let headers = [("Content-Type", &*format!("{FORM}; charset=utf-8"))];
+        let body = "first=Rui&text=Quero+visitar%21";
+        let shown = pretty(&request(&[], &headers, Some(body), None));
+        assert_eq!(shown.text, "first = Rui\ntext = Quero visitar!");
     }
 
     #[test]
@@ -468,49 +484,35 @@ mod tests {
 
     #[test]
     fn the_command_quotes_what_a_shell_would_read() {
-        let request = RequestView {
-            method: "POST".to_owned(),
-            path: "/ingest-lead/x".to_owned(),
-            query: vec![("a b".to_owned(), "c&d".to_owned())],
-            headers: vec![
-                ("Host".to_owned(), "old".to_owned()),
-                ("X-Name".to_owned(), "it's".to_owned()),
-            ],
-            body: Some("{\"a\":\"$(id) 'x'\"}".to_owned()),
-            body_base64: None,
-        };
-        let expect = "curl -X POST \"$URL\"'/ingest-lead/x?a%20b=c%26d' \\\n  -H 'X-Name: it'\\''s' \\\n  -H 'Content-Type:' \\\n  --data-raw '{\"a\":\"$(id) '\\''x'\\''\"}'";
+        let headers = [("Host", "old"), ("X-Name", "it's")];
+        let body = "{\"a\":\"$(id) 'x'\"}";
+        let request = request(&[("a b", "c&d")], &headers, Some(body), None);
+        let expect = "curl -X POST \"$URL\"'/x?a%20b=c%26d' \\\n  -H 'X-Name: it'\\''s' \\\n  -H 'Content-Type:' \\\n  --data-raw '{\"a\":\"$(id) '\\''x'\\''\"}'";
         assert_eq!(as_command(&request), expect);
     }
 
     #[test]
     fn the_command_sends_the_body_and_no_file_of_the_one_who_runs_it() {
-        let request = |body: Option<&str>, base64: Option<&str>| RequestView {
-            method: "POST".to_owned(),
-            path: "/x".to_owned(),
-            query: Vec::new(),
-            headers: vec![
-                ("content-type".to_owned(), "text/plain".to_owned()),
-                ("X-Empty".to_owned(), String::new()),
-            ],
-            body: body.map(str::to_owned),
-            body_base64: base64.map(str::to_owned),
-        };
         let head =
             "curl -X POST \"$URL\"'/x' \\\n  -H 'content-type: text/plain' \\\n  -H 'X-Empty;'";
-        let check = |request: RequestView, expect: String| assert_eq!(as_command(&request), expect);
+        let check = |body: Option<&str>, base64: Option<&str>, (before, after): (&str, &str)| {
+            let headers = [("content-type", "text/plain"), ("X-Empty", "")];
+            let command = as_command(&request(&[], &headers, body, base64));
+            assert_eq!(command, format!("{before}{head}{after}"));
+        };
+        let file = ("", " \\\n  --data-raw '@/etc/hosts'");
+        check(Some("@/etc/hosts"), None, file);
+        let decoded = " \\\n  --data-binary @-";
         check(
-            request(Some("@/etc/hosts"), None),
-            format!("{head} \\\n  --data-raw '@/etc/hosts'"),
+            None,
+            Some("/w=="),
+            ("printf %s '/w==' | base64 -d | ", decoded),
         );
         check(
-            request(None, Some("/w==")),
-            format!("printf %s '/w==' | base64 -d | {head} \\\n  --data-binary @-"),
+            Some("a\0b"),
+            None,
+            ("printf %s 'YQBi' | base64 -d | ", decoded),
         );
-        check(
-            request(Some("a\0b"), None),
-            format!("printf %s 'YQBi' | base64 -d | {head} \\\n  --data-binary @-"),
-        );
-        check(request(Some(""), None), head.to_owned());
+        check(Some(""), None, ("", ""));
     }
 }

@@ -180,21 +180,11 @@ fn declared(check: &SenderCheck) -> Value {
 }
 
 fn greeted(greeting: &GreetingView) -> Value {
-    let GreetingView {
-        instance,
-        template,
-        language,
-        parameters,
-        transfer,
-    } = greeting;
-    let mut entry = json!({
-        "instance": instance,
-        "template": template,
-        "parameters": parameters,
-        "transfer": transfer,
-    });
-    if let Some(language) = language {
-        entry["language"] = json!(language);
+    let mut entry = json!(greeting);
+    if greeting.language.is_none()
+        && let Some(fields) = entry.as_object_mut()
+    {
+        fields.remove("language");
     }
     entry
 }

@@ -90,7 +90,7 @@ fn charts(activity: &Activity) -> Vec<Chart> {
         chart("deliveries", "Deliveries", |row| row.deliveries.clone()),
         chart("messages", "Messages", |row| row.messages.clone()),
         chart("failures", "Failures", |row| row.failures.clone()),
-        chart("rejected", "Refused deliveries", ActivityRow::refused),
+        chart("rejected", "Refused deliveries", |row| row.rejected.clone()),
     ]
 }
 

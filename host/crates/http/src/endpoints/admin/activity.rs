@@ -3,7 +3,6 @@
 //! again, and waits no longer than a page may.
 
 use crate::endpoints::admin::prelude::*;
-use crate::refused_writes::RefusedSlots;
 use leadhost_admin_api::activity::{Activity, ActivityPeriod, ActivityRow};
 use leadhost_pipeline::activity::{ActivityCounts, ActivitySeries, HOUR, SLOTS_PER_HOUR};
 
@@ -31,13 +30,8 @@ pub async fn show(call: &Call<'_>) -> ApiResult {
     }
     let (counted_at, all) = activity.counted();
     let slots = PeriodSlots::ending_at(period, now);
-    let refused = call.http.refused_writes.over_time();
-    let refused: BTreeMap<&str, &RefusedSlots> =
-        refused.iter().map(|(id, one)| (id.as_str(), one)).collect();
-    let rows = all
-        .iter()
-        .filter_map(|(id, series)| slots.row(series, refused.get(id.as_str()).copied()));
-    let series = rows.collect();
+    let series = all.values().filter_map(|series| slots.row(series));
+    let series = series.collect();
     reply::ok(&Activity {
         counted_at,
         period,
@@ -100,8 +94,8 @@ impl PeriodSlots {
         slots.map(|slot| Micros::from_slot(slot, length)).collect()
     }
 
-    /// Returns the row of a series, and of its deliveries that could not be stored. `None` if it took nothing.
-    fn row(&self, series: &ActivitySeries, refused: Option<&RefusedSlots>) -> Option<ActivityRow> {
+    /// Returns the row of a series. `None` if it took nothing.
+    fn row(&self, series: &ActivitySeries) -> Option<ActivityRow> {
         let counts: &BTreeMap<i64, ActivityCounts> = if self.of_hours {
             &series.hours
         } else {
@@ -109,7 +103,7 @@ impl PeriodSlots {
         };
         let zeros = vec![0; self.len()];
         let (mut taken, mut leads, mut failures) = (zeros.clone(), zeros.clone(), zeros.clone());
-        let (mut rejected, mut unstored) = (zeros.clone(), zeros.clone());
+        let mut rejected = zeros.clone();
         let mut is_any = false;
         for (place, count) in self.within(counts) {
             taken[place] += count.taken;
@@ -117,16 +111,6 @@ impl PeriodSlots {
             failures[place] += count.failed;
             rejected[place] += count.rejected;
             is_any = true;
-        }
-        if let Some(refused) = refused {
-            let counts = match self.of_hours {
-                true => &refused.hours,
-                false => &refused.slots,
-            };
-            for (place, count) in self.within(counts) {
-                unstored[place] += count;
-                is_any = true;
-            }
         }
         let (deliveries, messages) = if series.is_instance {
             (zeros, taken)
@@ -141,7 +125,6 @@ impl PeriodSlots {
             messages,
             failures,
             rejected,
-            unstored,
         })
     }
 }
@@ -177,7 +160,7 @@ mod tests {
             let starts = slots.starts();
             let last = *starts.last().expect("slots");
             assert!(last <= now, "{period:?}");
-            let row = slots.row(&series, None).expect("it took something");
+            let row = slots.row(&series).expect("it took something");
             assert_eq!(row.deliveries.len(), starts.len());
             assert_eq!(row.deliveries.last(), Some(&3));
             assert_eq!(row.deliveries.iter().sum::<u64>(), 3);
@@ -188,20 +171,8 @@ mod tests {
         }
         assert!(
             PeriodSlots::ending_at(ActivityPeriod::Day, now)
-                .row(&ActivitySeries::default(), None)
+                .row(&ActivitySeries::default())
                 .is_none()
         );
-        // A connection that could store nothing has a row, too.
-        let mut refused = RefusedSlots::default();
-        refused.hours.insert(hour, 4);
-        refused.slots.insert(now.slot(unit(false)), 4);
-        for period in ActivityPeriod::ALL {
-            let slots = PeriodSlots::ending_at(period, now);
-            let row = slots.row(&ActivitySeries::default(), Some(&refused));
-            let row = row.expect("something was refused");
-            assert_eq!(row.unstored.last(), Some(&4), "{period:?}");
-            assert_eq!(row.deliveries.iter().sum::<u64>(), 0);
-            assert_eq!(row.rejected.iter().sum::<u64>(), 0);
-        }
     }
 }

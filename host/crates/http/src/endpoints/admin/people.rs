@@ -93,7 +93,6 @@ fn person(person: PersonPart) -> ContactName {
     }
 }
 
-/// Returns the latest conversations of a contact or a deal.
 pub async fn conversations(
     store: &Store,
     names: &WorkspaceNames,
@@ -104,7 +103,6 @@ pub async fn conversations(
     Ok(found.map(|one| names.conversation(one)).collect())
 }
 
-/// Returns the latest tickets of a contact or a deal.
 pub async fn tickets(
     store: &Store,
     names: &WorkspaceNames,

@@ -93,7 +93,6 @@ pub async fn read_json<T: DeserializeOwned>(
     })
 }
 
-/// Refuses a short text that is longer than a name may be.
 pub fn check_length(field: &str, text: &str) -> Result<(), ApiError> {
     let (has, most) = (text.chars().count(), limits::NAME_CHARACTERS);
     if has <= most {
@@ -129,7 +128,6 @@ pub fn moment_of(call: &Call<'_>, name: &str, text: &str) -> Result<Micros, ApiE
     })
 }
 
-/// Reads a boolean of the query. Absent means false.
 pub fn flag(call: &Call<'_>, name: &str) -> Result<bool, ApiError> {
     match call.query().get(name) {
         None | Some("" | "false") => Ok(false),

@@ -103,7 +103,6 @@ pub(super) fn read(body: Node<'_>) -> Option<Note> {
     })
 }
 
-/// Adds an issue if the object is too large to be shown with the deal.
 fn within<'a>(node: &Node<'_>, members: &'a Map<String, Value>) -> Option<&'a Map<String, Value>> {
     let maximum = limits::LOG_METADATA_BYTES;
     let bytes = serde_json::to_vec(members).expect("JSON is JSON").len();

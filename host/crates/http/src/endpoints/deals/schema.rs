@@ -119,7 +119,6 @@ pub fn log() -> Value {
     })
 }
 
-/// Returns examples of a new deal, each with its name and summary.
 pub fn create_examples() -> [(&'static str, &'static str, Value); 2] {
     [
         (
@@ -148,7 +147,6 @@ pub fn create_examples() -> [(&'static str, &'static str, Value); 2] {
     ]
 }
 
-/// Returns examples of a change to a deal, each with its name and summary.
 pub fn patch_examples() -> [(&'static str, &'static str, Value); 2] {
     [
         (
@@ -160,7 +158,6 @@ pub fn patch_examples() -> [(&'static str, &'static str, Value); 2] {
     ]
 }
 
-/// Returns examples of a note, each with its name and summary.
 pub fn log_examples() -> [(&'static str, &'static str, Value); 1] {
     [(
         "sale",

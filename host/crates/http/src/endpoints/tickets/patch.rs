@@ -126,19 +126,7 @@ mod tests {
 
     #[test]
     fn every_mistake_becomes_an_issue() {
-        let check = |body: Value, expect: &[(&str, &str)]| {
-            let (_, issues) = zod::read(&body, read);
-            let found = serde_json::to_value(&issues).expect("JSON");
-            let found: Vec<_> = found.as_array().expect("a list").iter().collect();
-            let found: Vec<_> = found
-                .iter()
-                .map(|issue| {
-                    let path = issue["path"][0].as_str().unwrap_or_default();
-                    (issue["code"].as_str().expect("a code"), path)
-                })
-                .collect();
-            assert_eq!(found, expect, "{body}");
-        };
+        let check = |body: Value, expect: &[(&str, &str)]| zod::assert_issues(&body, read, expect);
         check(json!({}), &[("invalid_union", "")]);
         check(json!("open"), &[("invalid_type", "")]);
         check(json!({"owner": "x"}), &[("unrecognized_keys", "")]);

@@ -96,7 +96,6 @@ pub async fn revoke(call: &Call<'_>, caller: &AdminCaller, id: &str) -> ApiResul
     })
 }
 
-/// Returns a key as operators see it: everything but its text.
 fn to_view(
     key: KeyRecord,
     workspace: Option<String>,

@@ -2,7 +2,6 @@ use crate::endpoints::admin::prelude::*;
 use leadhost_domain::connection::Connection;
 use leadhost_domain::workspace::name_in_workspace;
 
-/// Returns the names of connections by id, as `leadhost connection list` shows them.
 pub async fn connection_names(store: &Store) -> ApiResult<HashMap<String, String>> {
     let workspaces = store.workspaces().await?;
     let named = |connection: Connection| {

@@ -53,7 +53,6 @@ pub fn takes_component(operation: Operation<'_>) -> Operation<'_> {
     )
 }
 
-/// Describes the refusal of a component that the host cannot use.
 pub fn refuses_component(operation: Operation<'_>) -> Operation<'_> {
     operation.refuses_with(
         422,
@@ -151,7 +150,6 @@ pub fn accepted<'a>(
     Ok(accept)
 }
 
-/// Adds the concerns about a version that were accepted to the audit, with their numbers.
 pub fn audit_accepted(call: &Call<'_>, accepted: &[Concern]) {
     if accepted.is_empty() {
         return;

@@ -26,7 +26,6 @@ pub async fn among(call: &Call<'_>, named: Option<&str>) -> ApiResult<Vec<Worksp
     }
 }
 
-/// Checks that there are not too many workspaces for a search.
 pub fn few_enough(among: &[Workspace]) -> ApiResult<()> {
     if among.len() <= limits::SEARCHED_WORKSPACES {
         return Ok(());

@@ -53,7 +53,6 @@ pub struct Draft {
     pub template: Option<TemplateUse>,
 }
 
-/// Reads a body. Returns `None` if it is not an object.
 pub fn read(body: Node<'_>) -> Option<PartialDraft> {
     let body = body.object()?;
     let is_modern = body.field("template").is_there();
@@ -270,13 +269,8 @@ mod fuzz {
         assert!(serde_json::from_str::<serde_json::Value>(&message).is_ok());
     }
 
-    fn fits(text: Option<&String>, most: usize) {
-        let fits = |text: &String| text.chars().count() <= most && !text.contains('\0');
-        assert!(text.is_none_or(fits), "{text:?}");
-    }
-
     #[test]
-    fn fuzz_a_new_deal_without_issues_has_what_is_required_and_keeps_to_its_bounds() {
+    fn fuzz_every_body_of_the_gateway_is_read_or_refused_with_reasons() {
         let seeds = vec![
             json!({"name": "Ana", "phoneNumber": "11 98765-4321", "email": "ana@example.com",
                 "productExternalId": "AP-7", "bypassProductCheck": true, "source": "fair",
@@ -290,45 +284,20 @@ mod fuzz {
                     {"type": "body", "parameters": [{"type": "text", "text": "Ana"}]},
                     {"type": "button", "sub_type": "url", "index": 0, "parameters": [
                         {"type": "text", "text": "x", "parameter_name": "y"}]}]}}),
-        ];
-        holds(3_000, changed(seeds, json(&MEMBERS, &TEXTS)), |body| {
-            let (read_body, issues) = zod::read(body, read);
-            lead_somewhere(body, &issues);
-            if !issues.is_empty() {
-                return;
-            }
-            let read = read_body.expect("nothing is wrong");
-            let draft = read.deal.expect("nothing is wrong");
-            let details = &draft.details;
-            assert!(!details.name.is_empty());
-            assert!(read.phone_number.is_some() || details.email.is_some());
-            if let Some(template) = &draft.template {
-                assert!(read.phone_number.is_some() && read.instance.is_some());
-                fits(Some(&template.name), limits::TEMPLATE_NAME_CHARACTERS);
-            }
-            fits(Some(&details.name), limits::NAME_CHARACTERS);
-            fits(read.phone_number.as_ref(), limits::PHONE_CHARACTERS);
-            fits(details.email.as_ref(), limits::EMAIL_CHARACTERS);
-            fits(details.source.as_ref(), limits::NAME_CHARACTERS);
-            let instructions = details.special_instructions.as_ref();
-            fits(instructions, limits::SPECIAL_INSTRUCTIONS_CHARACTERS);
-            for id in [
-                &draft.product_id,
-                &draft.product_external_id,
-                &draft.external_id,
-            ] {
-                fits(id.as_ref(), limits::EXTERNAL_ID_CHARACTERS);
-            }
-        });
-    }
-
-    #[test]
-    fn fuzz_every_body_of_the_gateway_is_read_or_refused_with_reasons() {
-        let seeds = vec![
             json!({"status": "open", "ownerEmail": "ana@example.com"}),
             json!([]),
         ];
-        holds(1_500, changed(seeds, json(&MEMBERS, &TEXTS)), |body| {
+        holds(4_500, changed(seeds, json(&MEMBERS, &TEXTS)), |body| {
+            let (draft, issues) = zod::read(body, read);
+            lead_somewhere(body, &issues);
+            if issues.is_empty() {
+                let read = draft.expect("nothing is wrong");
+                let deal = read.deal.expect("nothing is wrong");
+                assert!(!deal.details.name.is_empty());
+                assert!(read.phone_number.is_some() || deal.details.email.is_some());
+                let is_written_to = deal.template.is_some();
+                assert!(!is_written_to || read.phone_number.is_some() && read.instance.is_some());
+            }
             let (draft, issues) = zod::read(body, notification::read);
             lead_somewhere(body, &issues);
             if issues.is_empty() {

@@ -79,7 +79,6 @@ pub async fn create(call: &Call<'_>, caller: &PartnerCaller, unread: UnreadBody)
     }
 }
 
-/// Returns the order for a body without issues.
 async fn order(
     call: &Call<'_>,
     caller: &PartnerCaller,
@@ -160,7 +159,6 @@ fn two_products([id, external_id]: &[Option<String>; 2]) -> ApiError {
     )
 }
 
-/// Returns the refusal for an unknown product, with the ids that the partner sent.
 fn no_product(named: &[Option<String>; 2]) -> ApiError {
     let ids = match named {
         [Some(_), None] => "this id",
