@@ -32,7 +32,6 @@ pub enum MetricSet {
 impl MetricSet {
     pub const ALL: [Self; 2] = [Self::Conversations, Self::Tickets];
 
-    /// Returns the name in the interface.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Conversations => "conversations",
@@ -40,7 +39,6 @@ impl MetricSet {
         }
     }
 
-    /// Reads the name in the interface. `None` if it is not known.
     pub fn from_text(text: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|set| set.as_str() == text)
     }
@@ -98,7 +96,6 @@ pub const MEASURES: usize = 5;
 /// The count of each measure; measures that a set does not have are 0.
 pub type MeasureCounts = [i64; MEASURES];
 
-/// Adds `sign` times the counts.
 pub fn add(to: &mut MeasureCounts, counts: &MeasureCounts, sign: i64) {
     for (to, count) in to.iter_mut().zip(counts) {
         *to += sign * count;
@@ -117,7 +114,6 @@ impl TimeSlot {
     /// Greater than every slot in which something begins.
     pub const END: Self = Self(i32::MAX);
 
-    /// Returns the slot that contains the instant.
     pub fn containing(instant: Micros) -> Self {
         Self(i32::try_from(instant.0.div_euclid(Self::MICROS)).unwrap_or(i32::MAX))
     }
@@ -187,7 +183,6 @@ impl MeasureBits {
         Self(bits.fold(0, |bits, (place, met)| bits | (u8::from(*met) << place)))
     }
 
-    /// Returns the contribution as counts: 1 for each measure whose bit is set.
     pub fn counts(self) -> MeasureCounts {
         std::array::from_fn(|place| i64::from(self.0 >> place & 1))
     }
@@ -208,7 +203,6 @@ pub enum Granularity {
 impl Granularity {
     pub const ALL: [Self; 3] = [Self::Day, Self::Week, Self::Month];
 
-    /// Returns the word of the interface.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Day => "day",
@@ -217,7 +211,6 @@ impl Granularity {
         }
     }
 
-    /// Reads a word of the interface. `None` if it is not known.
     pub fn from_text(text: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|known| known.as_str() == text)
     }
@@ -231,7 +224,6 @@ impl Granularity {
         }
     }
 
-    /// Returns the next bucket.
     pub fn after(self, period: Day) -> Day {
         match self {
             Self::Day => period.plus(1),

@@ -39,7 +39,6 @@ pub enum SendAnswer {
     Unknown(String),
 }
 
-/// A send that the provider accepted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AcceptedSend {
     pub external_ids: Vec<String>,
@@ -52,7 +51,6 @@ pub struct AcceptedSend {
 }
 
 impl AcceptedSend {
-    /// Returns how far the message is already.
     pub fn stage(&self) -> AcceptedStage<'_> {
         match self.status.as_str() {
             "" | "accepted" => AcceptedStage::Accepted,
@@ -132,7 +130,6 @@ impl Category {
         Self::GivenUp,
     ];
 
-    /// Returns the word of the contract and the store, such as `unknown-template`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Request => "request",
@@ -184,7 +181,6 @@ impl Category {
     }
 }
 
-/// How an attempt to send a message ended, in one word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum AttemptOutcome {
     Accepted,
@@ -238,7 +234,6 @@ impl ChannelError {
     }
 }
 
-/// The contents of a provider's webhook.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Webhook {
     pub events: Vec<ChannelEvent>,
@@ -259,7 +254,6 @@ pub struct ChannelEvent {
     pub further_ids: Vec<String>,
 }
 
-/// The content of an event.
 #[derive(Clone, Debug, PartialEq)]
 pub enum EventBody {
     Status(Box<StatusUpdate>),
@@ -305,7 +299,6 @@ pub struct TemplateChange {
     pub reason: String,
 }
 
-/// A change of a contact: its number, or its consent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ContactChange {
     pub sender_id: String,
@@ -316,7 +309,6 @@ pub struct ContactChange {
     pub occurred_at: Option<String>,
 }
 
-/// The kind of a change of a contact.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ContactChangeKind {
     Number,
@@ -327,7 +319,6 @@ pub enum ContactChangeKind {
 }
 
 impl ContactChangeKind {
-    /// Returns the word of the contract, or the unknown one.
     pub fn as_str(&self) -> &str {
         match self {
             Self::Number => "number",
@@ -380,7 +371,6 @@ pub struct Template {
 impl Template {
     pub const APPROVED: &str = "approved";
 
-    /// Returns whether the provider has approved the template, so that it can be sent.
     pub fn is_approved(&self) -> bool {
         self.status == Self::APPROVED
     }

@@ -74,7 +74,6 @@ pub enum ConnectionKind {
 }
 
 impl ConnectionKind {
-    /// Returns the word that the store keeps.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Source => "source",
@@ -82,7 +81,6 @@ impl ConnectionKind {
         }
     }
 
-    /// Reads a word of the store. `None` if it is not a kind.
     pub fn from_text(text: &str) -> Option<Self> {
         [Self::Source, Self::Channel]
             .into_iter()

@@ -19,7 +19,6 @@ pub enum ConversationStatus {
 }
 
 impl ConversationStatus {
-    /// Returns the word of the export.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Pending => "pending",
@@ -42,7 +41,6 @@ pub struct Times {
     pub closed_at: Option<Micros>,
 }
 
-/// Returns the status that the latest of the times stands for.
 pub fn status(times: Times) -> ConversationStatus {
     [
         (times.closed_at, ConversationStatus::Closed),

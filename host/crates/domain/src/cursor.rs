@@ -56,7 +56,6 @@ const SUM: usize = 6;
 pub const LONGEST_FILTER: usize = 4_096;
 
 impl Cursor {
-    /// Returns the cursor as text.
     pub fn encode(&self) -> String {
         let mut bytes = Vec::with_capacity(BODY + self.filter.len() + SUM);
         bytes.push(if self.filter.is_empty() {
@@ -73,7 +72,6 @@ impl Cursor {
         with_sum(bytes)
     }
 
-    /// Reads a cursor of a pull.
     pub fn decode(text: &str) -> Result<Self, BrokenCursor> {
         let bytes = without_sum(text)?;
         let end = bytes.len();
@@ -100,7 +98,6 @@ impl Cursor {
 }
 
 impl ListCursor {
-    /// Returns the cursor as text.
     pub fn encode(&self) -> String {
         let mut bytes = Vec::with_capacity(LIST_BODY + self.filter.len() + SUM);
         bytes.push(LIST);
@@ -111,7 +108,6 @@ impl ListCursor {
         with_sum(bytes)
     }
 
-    /// Reads a cursor of a list.
     pub fn decode(text: &str) -> Result<Self, BrokenCursor> {
         let bytes = without_sum(text)?;
         if bytes.len() < LIST_BODY || bytes[0] != LIST {

@@ -67,7 +67,6 @@ impl DealStatus {
     /// In the order of the interface.
     pub const ALL: [Self; 4] = [Self::Won, Self::Lost, Self::Closed, Self::Open];
 
-    /// Returns the word of the store, the export and the interface.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Open => "open",
@@ -77,7 +76,6 @@ impl DealStatus {
         }
     }
 
-    /// Reads such a word. `None` if it is not a status.
     pub fn from_text(text: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|one| one.as_str() == text)
     }
@@ -115,7 +113,6 @@ impl DealStage {
     /// The stage of every new deal.
     pub const FIRST: Self = Self::InQualification;
 
-    /// Returns the word of the store, the export and the interface.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Transferred => "transferred",
@@ -130,7 +127,6 @@ impl DealStage {
         }
     }
 
-    /// Reads such a word. `None` if it is not a stage.
     pub fn from_text(text: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|one| one.as_str() == text)
     }

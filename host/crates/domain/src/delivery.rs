@@ -24,7 +24,6 @@ pub struct DeliveryBody {
 }
 
 impl DeliveryBody {
-    /// Returns the bytes without copying them.
     pub fn shared(&self) -> Bytes {
         self.bytes.clone()
     }
@@ -124,7 +123,6 @@ impl DeliveryStatus {
         Self::Quarantined,
     ];
 
-    /// Returns the word of the answer, the store and the commands.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Queued => "queued",
@@ -139,7 +137,6 @@ impl DeliveryStatus {
         }
     }
 
-    /// Reads such a word. `None` if it is not a status.
     pub fn from_text(text: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|status| status.as_str() == text)
     }
@@ -212,7 +209,6 @@ impl ItemStatus {
         Self::Failed,
     ];
 
-    /// Returns the word of the answer, the store and the commands.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Waiting => "waiting",
@@ -231,7 +227,6 @@ impl ItemStatus {
         matches!(self, Self::Converted | Self::Updated)
     }
 
-    /// Reads such a word. `None` if it is not a status.
     pub fn from_text(text: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|status| status.as_str() == text)
     }

@@ -114,7 +114,6 @@ impl DifferenceGroup {
         }
     }
 
-    /// Adds the differences of another sum, with its examples as long as there are few.
     pub fn merge(&mut self, other: Self) {
         self.count += other.count;
         let room = limits::VERIFY_EXAMPLES.saturating_sub(self.examples.len());
@@ -164,7 +163,6 @@ pub struct Differences {
 pub const OTHER_FIELDS: &str = "(other fields)";
 
 impl Differences {
-    /// Adds another sum.
     pub fn merge(&mut self, other: Self) {
         self.compared += other.compared;
         self.same += other.same;

@@ -60,7 +60,6 @@ impl KeyKind {
         }
     }
 
-    /// The word in the store and in commands.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Partner => "partner",
@@ -70,7 +69,6 @@ impl KeyKind {
         }
     }
 
-    /// Reads the word in the store and in commands. `None` if it is not a kind.
     pub fn from_text(text: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.as_str() == text)
     }
@@ -135,7 +133,6 @@ impl PlainKey {
         })
     }
 
-    /// Returns the kind of the key.
     pub fn kind(&self) -> KeyKind {
         self.kind
     }

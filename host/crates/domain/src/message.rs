@@ -22,7 +22,6 @@ pub enum Actor {
 }
 
 impl Actor {
-    /// Returns the word of the store and the export.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Contact => "contact",
@@ -32,7 +31,6 @@ impl Actor {
         }
     }
 
-    /// Reads such a word. `None` if it is not an actor.
     pub fn from_text(text: &str) -> Option<Self> {
         [Self::Contact, Self::Agent, Self::Human, Self::System]
             .into_iter()
@@ -139,7 +137,6 @@ impl MessageState {
         Self::Received,
     ];
 
-    /// Returns the word of the store and the export.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Waiting => "waiting",
@@ -154,7 +151,6 @@ impl MessageState {
         }
     }
 
-    /// Reads such a word. `None` if it is not a state.
     pub fn from_text(text: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|state| state.as_str() == text)
     }
@@ -246,7 +242,6 @@ impl MessageProgress {
         }
     }
 
-    /// Returns whether no status was merged yet.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }

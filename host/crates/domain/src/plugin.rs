@@ -22,7 +22,6 @@ impl Digest {
     /// may well share fewer.
     pub const SHORTEST: usize = 8;
 
-    /// Computes the digest of a component's bytes.
     pub fn compute(bytes: &[u8]) -> Self {
         use sha2::Digest as _;
         Self(hex::encode(&sha2::Sha256::digest(bytes)))
@@ -57,7 +56,6 @@ pub enum PluginKind {
 }
 
 impl PluginKind {
-    /// Returns the word of the admin API and the commands.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Converter => "converter",
@@ -132,7 +130,6 @@ pub struct SecretDeclaration {
 }
 
 impl SecretDeclaration {
-    /// Returns the kind.
     pub fn kind(&self) -> Result<SecretKind, UnknownWord> {
         self.kind.parse()
     }
@@ -202,7 +199,6 @@ pub struct PluginCompletion {
     pub response: HttpResponse,
 }
 
-/// A request that the host must make before an item becomes a lead.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FetchRequest {
     pub external_id: Option<String>,
@@ -210,7 +206,6 @@ pub struct FetchRequest {
     pub state: Vec<u8>,
 }
 
-/// The result of converting one item.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ConversionOutcome {
     Lead(Box<Lead>),
@@ -246,7 +241,6 @@ pub struct FetchFailure {
     pub retry_after: Option<Duration>,
 }
 
-/// The class of a failed fetch, which decides what happens next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FailureCategory {
     /// Try again later.

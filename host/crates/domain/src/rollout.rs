@@ -31,7 +31,6 @@ words! {
 }
 
 impl RolloutStage {
-    /// Returns whether the rollout has not ended.
     pub fn is_open(self) -> bool {
         match self {
             Self::Verified | Self::Shadow | Self::Canary | Self::Probation => true,

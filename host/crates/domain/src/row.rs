@@ -46,7 +46,6 @@ impl Entity {
         Self::Deals,
     ];
 
-    /// Returns the name in the interface, such as `message_errors`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Conversations => "conversations",
@@ -59,7 +58,6 @@ impl Entity {
         }
     }
 
-    /// Reads the name of an exported entity.
     pub fn from_text(text: &str) -> Option<Self> {
         Self::EXPORTED
             .into_iter()

@@ -20,7 +20,6 @@ pub enum TicketStatus {
 impl TicketStatus {
     pub const ALL: [Self; 3] = [Self::Open, Self::Answered, Self::Resolved];
 
-    /// Returns the word of the store and the interface.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Open => "open",
@@ -29,7 +28,6 @@ impl TicketStatus {
         }
     }
 
-    /// Reads such a word. `None` if it is not a status.
     pub fn from_text(text: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|one| one.as_str() == text)
     }

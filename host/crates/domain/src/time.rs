@@ -63,12 +63,10 @@ pub mod seconds {
 
     use serde::{Deserialize as _, Deserializer, Serializer};
 
-    /// Writes the whole seconds of a span.
     pub fn serialize<S: Serializer>(span: &Duration, to: S) -> Result<S::Ok, S::Error> {
         to.serialize_u64(span.as_secs())
     }
 
-    /// Reads a span from its seconds.
     pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D::Error> {
         u64::deserialize(from).map(Duration::from_secs)
     }
@@ -80,12 +78,10 @@ pub mod microseconds {
 
     use serde::{Deserialize as _, Deserializer, Serializer};
 
-    /// Writes the whole microseconds of a span, at most `u64::MAX`.
     pub fn serialize<S: Serializer>(span: &Duration, to: S) -> Result<S::Ok, S::Error> {
         to.serialize_u64(u64::try_from(span.as_micros()).unwrap_or(u64::MAX))
     }
 
-    /// Reads a span from its microseconds.
     pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D::Error> {
         u64::deserialize(from).map(Duration::from_micros)
     }
@@ -136,12 +132,10 @@ impl Micros {
         Self(number.saturating_mul(micros(length)))
     }
 
-    /// Returns the beginning of its second.
     pub fn second(self) -> Self {
         Self(self.0 - self.0.rem_euclid(1_000_000))
     }
 
-    /// Returns the beginning of its minute.
     pub fn minute(self) -> Self {
         Self(self.0 - self.0.rem_euclid(60 * 1_000_000))
     }

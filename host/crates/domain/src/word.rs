@@ -60,7 +60,6 @@ macro_rules! words {
             /// All of them, in the order of their declaration.
             pub const ALL: &'static [Self] = &[$(Self::$one),+];
 
-            /// Returns the word.
             pub const fn as_str(self) -> &'static str {
                 match self {
                     $(Self::$one => $word),+

@@ -72,7 +72,6 @@ pub enum AgentKind {
 impl AgentKind {
     pub const ALL: [Self; 2] = [Self::Ai, Self::Human];
 
-    /// Returns the word of the store and the interface.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Ai => "ai",

@@ -51,7 +51,6 @@ pub struct ActivitySeries {
 #[derive(Default)]
 pub struct ActivityCounter {
     counted: Mutex<CountedActivity>,
-    /// One count at a time.
     turn: tokio::sync::Mutex<()>,
 }
 

@@ -178,7 +178,6 @@ fn url_forms(url: &str, body: usize) -> Vec<String> {
     addresses.iter().flat_map(with).collect()
 }
 
-/// Returns these fields in every order, first as they are.
 fn orders(fields: &[&str]) -> Vec<String> {
     if fields.len() < 2 {
         return vec![fields.join("&")];

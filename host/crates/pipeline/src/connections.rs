@@ -71,7 +71,6 @@ impl DeclaredChecks {
 }
 
 impl Live {
-    /// Returns the lane that pays for a call: its own, or that of trials.
     pub fn lane(&self, budget: CallBudget) -> &str {
         match budget {
             CallBudget::Trial => TRIAL_LANE,
@@ -112,7 +111,6 @@ impl Live {
         }
     }
 
-    /// Returns the checks that are known without calling the plugin.
     pub fn own_checks(&self) -> SenderChecks {
         let checks = self.connection.checks.clone();
         SenderChecks {

@@ -25,7 +25,6 @@ use leadhost_telemetry::CallSubject;
 pub struct Converted {
     pub result: ConversionResult,
     pub reply: Option<PluginReply>,
-    /// The converter refused the body as a whole.
     pub problem: Option<InputProblem>,
     /// The memory that the call needed, in bytes. Zero if it gave no items.
     pub memory: u64,
@@ -78,7 +77,6 @@ impl Converted {
     }
 }
 
-/// Converts a delivery whose sender was checked.
 pub async fn convert(
     pipeline: &Arc<Pipeline>,
     live: &Arc<Live>,
@@ -155,7 +153,6 @@ pub fn too_deep(delivery: &NewDelivery) -> Option<InputProblem> {
     })
 }
 
-/// One conversion by a version.
 struct Conversion<'a> {
     pipeline: &'a Arc<Pipeline>,
     live: &'a Arc<Live>,

@@ -19,7 +19,6 @@ use leadhost_store::writer::Writer;
 use leadhost_telemetry::{Metrics, TraceExport};
 use leadhost_trace::{self as trace, Tracer};
 
-/// The parts that every request and every job shares, one per host.
 pub struct Core {
     pub config: Config,
     pub clock: SharedClock,

@@ -37,7 +37,6 @@ pub struct NewDealRequest {
     pub props: Map<String, Value>,
     pub message: Option<FirstMessage>,
     pub claim: Option<IdempotencyClaim>,
-    /// Words the answer.
     pub answer: fn(&CreatedDeal) -> StoredAnswer,
     /// Words the answer if the template of the message cannot be used.
     pub refusal: Wording,

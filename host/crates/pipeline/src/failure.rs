@@ -145,7 +145,6 @@ pub fn after_failure(
     }
 }
 
-/// Returns the time until the worker's next attempt after this many.
 pub fn backoff(pipeline: &Pipeline, attempts: u32) -> Duration {
     let worker = &pipeline.config.worker;
     backoff::doubled(worker.backoff_first(), worker.backoff_longest(), attempts)

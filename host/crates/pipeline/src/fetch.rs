@@ -217,7 +217,6 @@ async fn attempt(
     (outcome, ran)
 }
 
-/// Makes the call and stores its answer.
 async fn ask(
     pipeline: &Pipeline,
     held: &HeldFetch,

@@ -75,7 +75,6 @@ pub struct InboundRequest {
     /// The URL as the sender sees it, with the query.
     pub public_url: String,
     pub query: Pairs,
-    /// Names are in lower case.
     pub headers: Pairs,
     /// The decompressed body; as received, if it cannot be decompressed.
     pub body: Bytes,

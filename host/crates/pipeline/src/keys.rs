@@ -11,7 +11,6 @@ use leadhost_domain::time::Micros;
 use leadhost_store::singleflight::SingleFlight;
 use leadhost_store::{Caller, Store, StoreError};
 
-/// The store's answers on keys within the last second, and the keys that were used.
 #[derive(Default)]
 pub struct KeyCache {
     answers: Mutex<CachedAnswers>,

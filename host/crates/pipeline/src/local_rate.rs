@@ -12,7 +12,6 @@ use leadhost_domain::time::{Micros, micros};
 pub struct LocalRateLimiter<K> {
     /// The cost of a request. Zero: there is no bound.
     each: Duration,
-    /// The greatest debt.
     burst: Duration,
     paid: Mutex<HashMap<K, Micros>>,
 }

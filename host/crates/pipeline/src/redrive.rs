@@ -29,7 +29,6 @@ pub async fn resume(pipeline: Arc<Pipeline>) {
     }
 }
 
-/// Retries failed deliveries with this version until none are left.
 pub async fn run(pipeline: &Arc<Pipeline>, plugin: &str, digest: &Digest) {
     let mut redriven = 0u64;
     let mut after = None;

@@ -165,12 +165,10 @@ pub enum InRepair {
     /// It was converted again, and the changes of the repair are committed.
     Replayed(DeliveryOutcome),
     Failed(String),
-    /// The active version refuses its body. It is as it was.
     Rejected,
     Quarantined,
     /// The version could not be called just now: the host is busy or stops. It is as it was.
     Later(String),
-    /// The repair has ended, or another host has the delivery.
     Stale,
 }
 

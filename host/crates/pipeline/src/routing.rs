@@ -13,7 +13,6 @@ use crate::state::Pipeline;
 use leadhost_domain::exchange::Pairs;
 use leadhost_plugin::{CallBudget, Loaded};
 
-/// The connections that the items of one delivery may reach.
 pub struct Routing<'a> {
     pub received_by: &'a Arc<Live>,
     pub among: Reachable<'a>,

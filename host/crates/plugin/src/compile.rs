@@ -146,7 +146,6 @@ impl Compilation {
         .await
     }
 
-    /// Removes kept code that does not fit this program.
     pub fn forget(&self, digest: &Digest) {
         let _ = fs::remove_file(self.path(digest));
     }

@@ -186,7 +186,6 @@ impl LoadError {
 }
 
 words! {
-    /// The outcome of a call into a plugin. The words are stable, for metrics.
     CallOutcome: "the outcome" {
         Ok = "ok",
         Trapped = "trapped",

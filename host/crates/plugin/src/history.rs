@@ -24,7 +24,6 @@ pub struct CallCounts {
 }
 
 impl CallCounts {
-    /// Adds what the guests of other calls needed, without their outcomes.
     pub fn merge(&mut self, other: &Self) {
         self.ran += other.ran;
         self.processor += other.processor;

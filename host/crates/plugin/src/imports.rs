@@ -65,7 +65,6 @@ impl CallEnvironment {
     }
 }
 
-/// The WASI environment of one call.
 pub struct Wasi {
     ctx: WasiCtx,
     table: ResourceTable,
@@ -113,7 +112,6 @@ impl Wasi {
         self.time_was_read
     }
 
-    /// Returns the environment as WASI's own implementations use it.
     pub fn view(&mut self) -> WasiCtxView<'_> {
         WasiCtxView {
             ctx: &mut self.ctx,

@@ -36,7 +36,6 @@ pub enum InboxEvent {
     Complete(InboxFile),
     /// A component file, or an entry that was passed over, was removed.
     Removed(PathBuf),
-    /// An entry looks like a component file and is none, and why.
     PassedOver(PathBuf, &'static str),
 }
 
@@ -123,7 +122,6 @@ fn lock(folder: &Mutex<Folder>) -> MutexGuard<'_, Folder> {
     folder.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The state of the folder, without tasks and timers.
 struct Folder {
     dir: PathBuf,
     files: HashMap<PathBuf, TrackedFile>,

@@ -111,7 +111,6 @@ impl CallHandle {
         self.processor.store(nanos, Ordering::Relaxed);
     }
 
-    /// Marks the call as abandoned: it ends at the next tick.
     pub fn abandon(&self) {
         self.abandoned.store(true, Ordering::Relaxed);
     }

@@ -31,7 +31,6 @@ use leadhost_domain::plugin::{Description, Digest, ReplySlot};
 use leadhost_domain::publisher::PublicKey;
 use leadhost_input::{Fault, Issue, Schema};
 
-/// A version that passed its trial, and what the trial showed.
 #[derive(Clone, Debug)]
 pub struct PreparedVersion {
     pub loaded: Arc<Loaded>,

@@ -74,7 +74,6 @@ impl Registry {
         before.by_digest.get(digest).cloned()
     }
 
-    /// Returns all versions, sorted by name, then version, then digest.
     pub fn list(&self) -> Vec<InstalledVersion> {
         let table = self.table.load();
         let mut list: Vec<InstalledVersion> = table

@@ -45,7 +45,6 @@ use leadhost_domain::time::Micros;
 /// The guest's work for a call.
 pub type GuestFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, Fault>> + Send + 'a>>;
 
-/// The lane and version that pay for a call, and its budget.
 #[derive(Clone, Copy)]
 pub struct CallAccount<'a> {
     pub lane: &'a str,

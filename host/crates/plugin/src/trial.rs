@@ -102,7 +102,6 @@ impl Trial {
         self.unpassed = Some(Instant::now());
     }
 
-    /// Notes that the preparation has succeeded.
     pub(super) fn pass(&mut self) {
         self.unpassed = None;
     }

@@ -27,7 +27,6 @@ pub struct Loaded {
     pub names: SharedNames,
     /// Package and version of the contract, such as `leadhost:converter@1.0.0`.
     pub contract: String,
-    /// Size of the component.
     pub bytes: u64,
     pub loaded_at: Micros,
     pub signer: Option<PublicKey>,
@@ -68,7 +67,6 @@ impl Loaded {
         }
     }
 
-    /// Drops the warm instances of this version.
     pub(super) fn cool(&self) {
         if let Some(warm) = self.warm.get() {
             warm.cool();

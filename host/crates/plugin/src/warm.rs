@@ -118,7 +118,6 @@ impl WarmInstances {
         lacks
     }
 
-    /// Ends the making of an instance, whether there is one or not.
     pub fn end_making(&self) {
         self.state().making -= 1;
     }

@@ -57,7 +57,6 @@ pub enum WatchedOutput {
     Webhook(Webhook),
     /// The first step of reading the provider's list of templates.
     TemplateStep(TemplateStep),
-    /// A page of the provider's list of templates.
     Templates(TemplatePage),
     /// The request that sends a message, or its outcome without one.
     SendStep(SendStep),
@@ -116,7 +115,6 @@ impl CallWatch {
         receiver
     }
 
-    /// Returns the handle for a call, which measures it if a watcher is set.
     pub(super) fn handle(&self) -> Arc<CallHandle> {
         match self.0.get() {
             Some(_) => Arc::new(CallHandle::measured()),

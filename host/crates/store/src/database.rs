@@ -15,7 +15,6 @@ use super::sqlite::db::Db as SqliteDb;
 use super::sqlite::threads::{End, JobLength, TxSteps, ending};
 use leadhost_domain::limits;
 
-/// A store's database.
 #[derive(Clone)]
 pub enum Database {
     Sqlite(Arc<SqliteDb>),
@@ -26,7 +25,6 @@ pub enum Database {
 /// result, and not for each operation.
 type Steps<T> = Box<dyn for<'t> FnOnce(&'t mut Tx) -> TxSteps<'t, (T, End)> + Send>;
 
-/// Reads a row of one statement.
 type RowReader<T> = fn(&SqlRow<'_>) -> Result<T, StoreError>;
 
 /// A future of the store. Boxed, because that of a query has tens of kilobytes.

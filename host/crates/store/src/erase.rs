@@ -24,7 +24,6 @@ pub(super) const EMPTIED: &str =
 /// [`StoredAnswer::is_erased`](super::StoredAnswer::is_erased).
 pub(super) const ERASED_ANSWER: &str = r#"{"status":400,"headers":[],"body":""}"#;
 
-/// Names a person.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PersonBy {
     /// A contact id, which may be that of an erasure's record.
@@ -64,7 +63,6 @@ impl Person {
     }
 }
 
-/// The number of rows that were erased, or would be.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Erased {
@@ -94,14 +92,12 @@ pub struct Erased {
 }
 
 impl Erased {
-    /// Adds each of these counts.
     pub fn add(&mut self, more: &Self) {
         for (sum, count) in self.counts().into_iter().zip(more.clone().counts()) {
             *sum += *count;
         }
     }
 
-    /// Returns whether all counts are 0.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
@@ -158,7 +154,6 @@ pub struct RemainingData {
 }
 
 impl RemainingData {
-    /// Adds a delivery: by its id up to `limits::LEFT_REMEMBERED`, then only to the count.
     pub fn add(&mut self, delivery: LeftDelivery) {
         if self.deliveries.len() < limits::LEFT_REMEMBERED {
             self.deliveries.push(delivery);
@@ -198,7 +193,6 @@ pub struct NewErasure {
     pub began_at: Micros,
 }
 
-/// The record of an erasure.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Erasure {
@@ -214,7 +208,6 @@ pub struct Erasure {
     pub remaining: RemainingData,
 }
 
-/// One step of an erasure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EraseStep {
     pub erased: Erased,

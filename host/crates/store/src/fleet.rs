@@ -32,7 +32,6 @@ pub enum Announcement {
 }
 
 impl Announcement {
-    /// The announcements that hosts send.
     pub const ALL: [Self; 5] = [
         Self::Connections,
         Self::Keys,
@@ -41,7 +40,6 @@ impl Announcement {
         Self::Analytics,
     ];
 
-    /// Returns the word that hosts send to each other.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Connections => "connections",
@@ -63,7 +61,6 @@ impl Announcement {
     }
 }
 
-/// A heartbeat of a host.
 #[derive(Clone, Debug)]
 pub struct Beat {
     pub host: HostId,
@@ -73,7 +70,6 @@ pub struct Beat {
     pub report: HostReport,
 }
 
-/// A host's report about its plugins.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct HostReport {
@@ -98,7 +94,6 @@ pub struct Serves {
     pub error: Option<String>,
 }
 
-/// The result of preparing a proposal on a host.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Preparation {
@@ -107,7 +102,6 @@ pub struct Preparation {
     pub failure: Option<String>,
 }
 
-/// A host as the store knows it.
 #[derive(Clone, Debug)]
 pub struct SeenHost {
     pub id: HostId,

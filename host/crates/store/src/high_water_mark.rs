@@ -122,7 +122,6 @@ impl HighWaterMark {
         state.unwritten = true;
     }
 
-    /// Notes that a connection to this server was opened.
     pub fn connected(&self, server: &str) {
         let mut state = self.state();
         let same = state.server.as_deref().is_none_or(|known| known == server);
@@ -141,17 +140,14 @@ impl HighWaterMark {
         }
     }
 
-    /// Returns the server of the newest connection.
     pub fn server(&self) -> Option<String> {
         self.state().server.clone()
     }
 
-    /// Returns whether a write may begin now.
     pub fn is_open(&self) -> bool {
         self.state().opens_at.is_none()
     }
 
-    /// Waits until a write may begin.
     pub async fn opens(&self) {
         loop {
             let opens_at = self.state().opens_at;
@@ -169,7 +165,6 @@ impl HighWaterMark {
         }
     }
 
-    /// Records the newest stamp of the store.
     pub fn note(&self, newest: i64) {
         let mut state = self.state();
         if let Some(sight) = &mut state.sight
@@ -230,7 +225,6 @@ fn close(state: &mut HighWaterState, why: &str, ahead: Duration) {
     state.opens_at = Some(Instant::now() + wait);
 }
 
-/// Replaces the file atomically and durably.
 fn write(file: &Path, sight: &Mark) -> io::Result<()> {
     let new = file.with_extension("high-water-mark.new");
     let mut out = File::create(&new)?;

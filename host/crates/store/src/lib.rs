@@ -108,7 +108,6 @@ use self::high_water_mark::HighWaterMark;
 use leadhost_config::{self as config, StoreUrl};
 use leadhost_domain::clock::SharedClock;
 
-/// The location of a store.
 #[derive(Clone)]
 pub enum StoreLocation {
     /// A SQLite file, created if it does not exist.
@@ -119,7 +118,6 @@ pub enum StoreLocation {
 }
 
 impl StoreLocation {
-    /// Returns the location that the configuration names.
     pub fn from_config(config: &config::StoreSection) -> Result<Self, StoreError> {
         let url = config.url.as_str();
         if url.is_empty() {

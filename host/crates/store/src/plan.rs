@@ -45,7 +45,6 @@ pub struct PlannedOwner {
 pub struct PlannedConnection {
     pub kind: ConnectionKind,
     pub name: String,
-    /// Set for a source only.
     pub partner: Option<String>,
     pub plugin: String,
     pub config: String,
@@ -80,9 +79,7 @@ pub struct PlannedProduct {
 pub struct Applied {
     pub workspace_id: WorkspaceId,
     pub changes: Vec<AppliedChange>,
-    /// Connections of sources.
     pub connections: BTreeMap<String, ConnectionId>,
-    /// Connections of instances with an adapter.
     pub channels: BTreeMap<String, ConnectionId>,
     pub instances: BTreeMap<String, AgentId>,
     pub partners: BTreeMap<String, PartnerId>,

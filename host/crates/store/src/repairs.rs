@@ -10,7 +10,6 @@ use leadhost_domain::id::{ContactId, DeliveryId, RepairId, WorkspaceId};
 use leadhost_domain::limits;
 use leadhost_domain::repair::Repair;
 
-/// The outcome of a change of a repair's state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RepairChanged {
     /// With its new generation.
@@ -163,7 +162,6 @@ impl GoneValues {
     }
 }
 
-/// The outcome of a merge of a contact into another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ContactMerge {
     /// It was removed, and the other one has its keys.

@@ -18,7 +18,6 @@ use super::StoreError;
 /// as long.
 const YOUNG: Duration = Duration::from_secs(1);
 
-/// The questions under way, by key.
 pub struct SingleFlight<K, V>(Mutex<HashMap<K, UnderWay<V>>>);
 
 struct UnderWay<V> {

@@ -22,7 +22,6 @@ pub struct Store {
 }
 
 impl Store {
-    /// Creates the store on this database. `id` is the id of the store.
     pub(crate) fn new(database: Database, clock: SharedClock, id: Uuid) -> Arc<Self> {
         Arc::new(Self {
             database,

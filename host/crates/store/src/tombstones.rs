@@ -18,7 +18,6 @@ pub struct Removal {
     changed: BTreeMap<Entity, Vec<Uuid>>,
 }
 
-/// A row and its stamp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StampedRow {
     pub entity: Entity,

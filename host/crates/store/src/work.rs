@@ -30,7 +30,6 @@ pub struct HeldDelivery {
     pub lease: Lease,
     pub status: DeliveryStatus,
     pub delivery: NewDelivery,
-    /// The version that last tried it.
     pub ran: Option<RanWith>,
     pub attempts: u32,
     pub presented: Option<Vec<u8>>,

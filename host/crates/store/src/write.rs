@@ -171,7 +171,6 @@ pub struct Acceptance {
     pub keys: Vec<i64>,
 }
 
-/// The result of converting a delivery.
 #[derive(Clone, Debug)]
 pub struct ConversionResult {
     /// `None`: derived from the items. Otherwise queued (not converted yet), failed,
@@ -182,7 +181,6 @@ pub struct ConversionResult {
     /// Why the delivery was refused, failed or quarantined.
     pub error: Option<String>,
     pub notes: Vec<String>,
-    /// Failures with this digest so far, including this one.
     pub attempts: u32,
     /// When it is due again, if it is queued or failed.
     pub next_attempt_at: Option<Micros>,
@@ -197,7 +195,6 @@ impl ConversionResult {
         self.status == Some(DeliveryStatus::Failed) && self.ran.is_none()
     }
 
-    /// Returns whether a lead is still to be fetched.
     pub fn has_fetch(&self) -> bool {
         self.items.iter().any(|item| item.result.is_fetch())
     }
@@ -205,7 +202,6 @@ impl ConversionResult {
 
 #[derive(Clone, Debug)]
 pub struct NewItem {
-    /// The item's place in the delivery, from 0.
     pub index: u32,
     pub result: ItemResult,
 }
@@ -228,7 +224,6 @@ impl ItemResult {
         Self::Ignored("the answer to the fetch contained no items".to_owned())
     }
 
-    /// Returns whether its lead is still to be fetched.
     pub fn is_fetch(&self) -> bool {
         matches!(self, Self::Fetch(_))
     }
@@ -252,7 +247,6 @@ pub struct NewLead {
     pub action: Action,
     pub external_id: Option<String>,
     pub name: Option<String>,
-    /// Best first.
     pub phones: Vec<Phone>,
     /// Best first, normalised.
     pub emails: Vec<String>,
@@ -308,7 +302,6 @@ pub struct Reconversion {
 /// host to claim it continues if this one is cut off.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConversionPart {
-    /// The number of items of all parts together.
     pub of: u32,
     /// The places of its first and its last item.
     pub places: (u32, u32),
@@ -319,12 +312,10 @@ pub struct ConversionPart {
 }
 
 impl ConversionPart {
-    /// Returns whether it contains the first item of the delivery.
     pub fn is_first(&self) -> bool {
         self.places.0 == 0
     }
 
-    /// Returns whether it contains the last item of the delivery.
     pub fn is_last(&self) -> bool {
         self.places.1 + 1 >= self.of
     }
@@ -345,7 +336,6 @@ pub enum Mode {
 }
 
 impl Mode {
-    /// Returns whether finished items are compared.
     pub fn is_replay(self) -> bool {
         !matches!(self, Self::Retry)
     }
@@ -422,8 +412,6 @@ pub struct FetchAnswer {
     pub delivery: DeliveryId,
     pub index: u32,
     pub lease: Lease,
-    /// The request, and the version and the state with which it was made. The version need
-    /// not be the one that made the pointer.
     pub request: HttpRequest,
     pub state: Vec<u8>,
     pub ran: RanWith,
@@ -436,7 +424,6 @@ pub struct FetchSettlement {
     pub index: u32,
     pub lease: Lease,
     pub ran: Option<RanWith>,
-    /// Added to the delivery's notes.
     pub notes: Vec<String>,
     pub outcome: FetchOutcome,
 }
@@ -461,7 +448,6 @@ pub enum FetchOutcome {
     },
 }
 
-/// The state of a delivery after a commit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DeliveryOutcome {
     pub delivery: DeliveryId,
@@ -469,8 +455,6 @@ pub struct DeliveryOutcome {
     /// Why its last conversion failed. One that made leads before keeps them, and its status.
     pub error: Option<String>,
     pub items: Vec<ItemOutcome>,
-    /// The number of deliveries that this one evicted from a full quarantine.
     pub evicted: u32,
-    /// The greetings that the commit stored for its leads.
     pub greeted: Vec<Greeted>,
 }

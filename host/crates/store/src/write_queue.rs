@@ -65,7 +65,6 @@ impl WriteQueue {
         }
     }
 
-    /// Adds a write, unless its line has no room or no more writes are taken.
     pub fn push(&self, waiting: QueuedWrite) -> Result<(), PushError> {
         let whose = line_key(&waiting.write);
         let mut inner = self.inner();
@@ -81,23 +80,19 @@ impl WriteQueue {
         Ok(())
     }
 
-    /// Returns whether a write of this connection could be added now.
     pub fn has_room(&self, connection: &ConnectionId) -> bool {
         let whose = Some(connection.clone());
         self.inner().has_room(&whose)
     }
 
-    /// Returns whether no write waits.
     pub fn is_empty(&self) -> bool {
         self.inner().count == 0
     }
 
-    /// Waits until a write has been added since the last call.
     pub async fn wait_for_write(&self) {
         self.arrival.notified().await;
     }
 
-    /// Refuses further writes.
     pub fn close(&self) {
         self.inner().closed = true;
     }

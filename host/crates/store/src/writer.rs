@@ -53,7 +53,6 @@ impl Trouble {
     }
 }
 
-/// One transaction, as observed by a watch.
 #[derive(Clone, Copy, Debug)]
 pub struct Commit {
     pub writes: usize,
@@ -167,7 +166,6 @@ impl Writer {
         self.shared.trouble.get()
     }
 
-    /// Notes that a write beside this writer succeeded: the store works again.
     pub fn is_well(&self) {
         self.shared.trouble.is(None);
     }

@@ -96,12 +96,10 @@ impl HttpMetrics {
             .observe(took.as_secs_f64());
     }
 
-    /// Counts a client connection as open.
     pub fn connection_opened(&self) {
         self.connections.inc();
     }
 
-    /// Counts a client connection as closed.
     pub fn connection_closed(&self) {
         self.connections.dec();
     }

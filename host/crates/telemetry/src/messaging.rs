@@ -5,7 +5,6 @@ use std::time::Duration;
 use super::register::{Counter, Family, Histogram, OutcomeLabel, count, metrics};
 use leadhost_domain::channel::{AttemptOutcome, Category};
 
-/// The answer that a partner got to a notification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NotificationOutcome {
     Accepted,
@@ -33,7 +32,6 @@ pub enum NotificationOutcome {
 }
 
 impl NotificationOutcome {
-    /// Returns the value of the label `outcome`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Accepted => "accepted",
@@ -54,7 +52,6 @@ impl NotificationOutcome {
     }
 }
 
-/// The outcome of a request for an instance's list of templates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TemplateListOutcome {
     Done,
@@ -89,7 +86,6 @@ impl MessagingMetrics {
         self.notification_host_seconds.observe(took.as_secs_f64());
     }
 
-    /// Counts an attempt to send.
     pub fn send(&self, outcome: AttemptOutcome) {
         count(&self.sends, outcome.as_str());
     }

@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use super::register::{Counter, Family, Gauge, Histogram, OutcomeLabel, count, metrics, set};
 
-/// The outcome of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Searched {
     Found,

@@ -196,7 +196,6 @@ impl Span {
         open.trace.name_once().then(|| open.trace.id())
     }
 
-    /// Returns the id of the trace.
     pub fn trace_id(&self) -> Option<TraceId> {
         self.0.as_ref().map(|open| open.trace.id())
     }

@@ -22,7 +22,6 @@ pub struct ChangedConnection {
     pub version: i64,
     /// The version after. `None` in a dry run.
     pub new_version: Option<i64>,
-    /// The values that differ, without those of secrets.
     pub values: Vec<ChangedValue>,
 }
 

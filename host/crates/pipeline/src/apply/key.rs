@@ -14,11 +14,8 @@ use super::outcome::MadeKey;
 #[derive(Clone, Debug)]
 pub struct KeyRequest {
     pub kind: KeyKind,
-    /// `None` for admin keys only.
     pub workspace: Option<WorkspaceId>,
-    /// Set for partner keys and access tokens.
     pub partner: Option<PartnerId>,
-    /// Set for admin keys only.
     pub role: Option<Role>,
     pub label: String,
     pub expires_at: Option<Micros>,

@@ -26,7 +26,6 @@ pub enum SearchError {
 }
 
 impl SearchError {
-    /// Returns the error again, for another waiting search.
     pub(super) fn again(&self) -> Self {
         match self {
             Self::Store(error) => Self::Store(error.again()),
@@ -133,7 +132,6 @@ impl Shelf {
         kept.as_ref().map(|kept| Arc::clone(&kept.index))
     }
 
-    /// Returns the index if the feed was read within the last second.
     pub(super) fn fresh(&self, now: Micros, turn: u64) -> Option<Arc<Index>> {
         let mut kept = hold(&self.cached);
         let kept = kept.as_mut()?;

@@ -16,7 +16,6 @@ use leadhost_store::{Activation, PluginRecord};
 pub struct ComponentOrigin {
     /// `upload`, the address in a registry with its digest, or the file name.
     pub name: String,
-    /// The publisher, unless the component is signed.
     pub publisher: Publisher,
 }
 
@@ -79,7 +78,6 @@ pub struct Deployed {
 pub struct Verified {
     pub candidate: Arc<Loaded>,
     pub golden: u32,
-    /// The active version, as the store has it.
     pub active: Option<Digest>,
     pub against: Option<Arc<Loaded>>,
     pub report: VerifyReport,

@@ -43,7 +43,6 @@ impl FleetJob {
         }
     }
 
-    /// Returns the time between renewals of the lease.
     pub fn period() -> Duration {
         limits::JOB_LEASE / 3
     }

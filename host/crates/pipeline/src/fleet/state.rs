@@ -30,7 +30,6 @@ pub struct FleetMembership {
     /// Another host reported something.
     pub(super) said: Notify,
     pub(super) started: AtomicBool,
-    /// The clock of this machine beside that of the database.
     pub(super) clocks: ClockComparison,
 }
 

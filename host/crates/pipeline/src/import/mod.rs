@@ -37,12 +37,10 @@ pub struct ImportOutcome {
     pub changed: u64,
     pub kept: u64,
     pub removed: u64,
-    /// All lines that were refused.
     pub refused: u64,
     pub problems: Vec<ImportProblem>,
     /// Some of the columns that no product has.
     pub ignored: Vec<String>,
-    /// Products that were not named were removed.
     pub replaced: bool,
     /// Why they were not removed although that was requested.
     pub note: Option<&'static str>,

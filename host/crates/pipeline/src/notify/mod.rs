@@ -245,7 +245,6 @@ impl Stored {
     }
 }
 
-/// A message to send while the partner waits.
 struct InlineSend {
     outgoing: Outgoing,
     template: String,
@@ -335,7 +334,6 @@ async fn send_and_settle(
     word(&answer)
 }
 
-/// Returns the answer to a repeated request, or `None` for a first one.
 fn again(pipeline: &Pipeline, found: Notified, word: Wording) -> Option<NotifyOutcome> {
     let (answer, outcome) = match found {
         Notified::Stored { .. } => return None,

@@ -58,7 +58,6 @@ pub enum RepairError {
 #[derive(Clone, Debug)]
 pub struct RepairOrder {
     pub plan: RepairPlan,
-    /// The label of the operator's key.
     pub started_by: String,
 }
 

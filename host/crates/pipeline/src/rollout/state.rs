@@ -410,7 +410,6 @@ impl Observed {
         self.lock().seen.dropped
     }
 
-    /// Stops giving deliveries to the candidate. Returns whether it got deliveries until now.
     pub fn stop(&self) -> bool {
         !self.stopped.swap(true, Ordering::Relaxed)
     }

@@ -45,7 +45,6 @@ impl<'a> RoundPermit<'a> {
         }
     }
 
-    /// Returns if the round may continue.
     pub async fn check(&mut self) -> Result<(), RoundStop> {
         let pipeline = self.pipeline;
         if pipeline.shutdown.has_begun() {

@@ -27,7 +27,6 @@ use leadhost_domain::time::Micros;
 use leadhost_store::{HeldSend, MessageOutcome, SendOutcome, SendStart, Write, WriteOutcome};
 use leadhost_trace::{self as trace, Span, SpanKind, StepFailure, StepOutcome};
 
-/// Sends a message whose state in the store is already `sending`.
 pub(super) async fn at_once(pipeline: &Pipeline, outgoing: &Outgoing) -> Attempt {
     let span = send_span(outgoing);
     let sending = async {

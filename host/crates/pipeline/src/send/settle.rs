@@ -148,7 +148,6 @@ fn watched(
     }
 }
 
-/// Settles a message without a call to its provider.
 pub async fn as_it_is(pipeline: &Pipeline, outgoing: &Outgoing, outcome: SendOutcome) {
     match &outcome {
         SendOutcome::Unknown { reason } => {

@@ -79,7 +79,6 @@ impl Counts {
         self.deliveries == 0 && self.converted == 0
     }
 
-    /// Adds those of other deliveries. Paths past the bound are left out.
     pub fn add(&mut self, other: &Self) {
         self.deliveries += other.deliveries;
         self.converted += other.converted;

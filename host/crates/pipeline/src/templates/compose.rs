@@ -41,7 +41,6 @@ impl Composed {
     }
 }
 
-/// Why a template cannot be sent as requested.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum TemplateError {
     #[error("Template '{name}' not found")]

@@ -28,7 +28,6 @@ impl TemplateCache {
         self.lists().clear();
     }
 
-    /// Returns the cached list, or `None` if it is not cached or older than a second.
     pub(super) fn known(&self, id: &ConnectionId) -> Option<Arc<TemplateList>> {
         let lists = self.lists();
         let (since, list) = lists.get(id)?;

@@ -65,22 +65,11 @@ pub struct TemplateParameter {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "type", rename_all = "lowercase")]
 pub enum ParameterValue {
-    Text {
-        text: String,
-    },
-    Document {
-        document: Document,
-    },
-    Image {
-        image: Media,
-    },
-    Video {
-        video: Media,
-    },
-    /// Of a quick reply.
-    Payload {
-        payload: String,
-    },
+    Text { text: String },
+    Document { document: Document },
+    Image { image: Media },
+    Video { video: Media },
+    Payload { payload: String },
 }
 
 impl ParameterValue {

@@ -24,7 +24,6 @@ pub struct Progress {
     done: AtomicU64,
 }
 
-/// A verification that runs until this is dropped.
 pub struct Running<'a> {
     among: &'a Verifications,
     progress: Arc<Progress>,

@@ -25,7 +25,6 @@ pub struct PluginTask {
     pub evicted: Arc<Evicted>,
 }
 
-/// Whether a piece of work was given up in favour of others.
 #[derive(Debug, Default)]
 pub struct Evicted(AtomicBool);
 
@@ -34,7 +33,6 @@ impl Evicted {
         self.0.store(true, Ordering::Release);
     }
 
-    /// Returns whether the work was given up because too many calls are slow.
     pub fn is_set(&self) -> bool {
         self.0.load(Ordering::Acquire)
     }

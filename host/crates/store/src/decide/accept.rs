@@ -19,7 +19,6 @@ use leadhost_domain::id::DeliveryId;
 use leadhost_domain::plugin::RanWith;
 use leadhost_domain::time::Micros;
 
-/// Decides a delivery that came in.
 pub fn first(
     set: &mut WorkingSet,
     at: usize,
@@ -228,12 +227,10 @@ fn wait_for_the_rest(delivery: &mut DeliveryRecord, now: Micros) {
     }
 }
 
-/// Releases a delivery unchanged.
 pub fn release(set: &mut WorkingSet, id: DeliveryId, lease: Lease) -> WriteOutcome {
     change_held(set, id, lease, |delivery| delivery.held = false)
 }
 
-/// Extends the lease on a delivery, which stays as it is otherwise.
 pub fn renew(set: &mut WorkingSet, id: DeliveryId, lease: Lease, until: Micros) -> WriteOutcome {
     change_held(set, id, lease, |delivery| delivery.held_until = Some(until))
 }
@@ -255,7 +252,6 @@ fn change_held(
     }
 }
 
-/// Decides one item and puts it into its delivery.
 pub(super) fn item_of(
     set: &mut WorkingSet,
     context: &mut ItemContext<'_>,
@@ -369,7 +365,6 @@ pub(super) fn finish(
     WriteOutcome::Done(delivery.outcome(id))
 }
 
-/// Returns whether a stored delivery enters the quarantine.
 pub(super) fn enters_quarantine(delivery: &DeliveryRecord, status: DeliveryStatus) -> bool {
     status == DeliveryStatus::Quarantined && delivery.status != DeliveryStatus::Quarantined
 }

@@ -41,7 +41,6 @@ pub(super) struct RepliedTo {
 const SAID_VALUES: usize = 10;
 
 impl ConversationRecord {
-    /// Returns the status that the latest of its times stands for.
     pub fn status(&self) -> ConversationStatus {
         status(Times {
             first_message_at: self.first_message_at,

@@ -9,7 +9,6 @@ use leadhost_domain::limits;
 use leadhost_domain::time::Micros;
 use leadhost_domain::zone;
 
-/// A stored cube.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CubeRow {
     pub zone: String,
@@ -20,7 +19,6 @@ pub struct CubeRow {
 }
 
 impl CubeRow {
-    /// Returns whether the cube contains all slots.
     pub fn is_whole(&self) -> bool {
         self.filled == TimeSlot::END
     }

@@ -6,7 +6,6 @@ use super::{conversation, ticket};
 use crate::{Elapse, WriteOutcome};
 use leadhost_domain::time::Micros;
 
-/// Applies the deadlines of a conversation that have passed. Returns whether there were any.
 pub(super) fn elapse(set: &mut WorkingSet, elapse: &Elapse) -> WriteOutcome {
     let now = set.now;
     let id = elapse.conversation;

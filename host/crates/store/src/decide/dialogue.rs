@@ -46,15 +46,10 @@ pub struct Dialogue {
     pub conversations: HashMap<ConversationId, ConversationRecord>,
     /// The open conversation of a contact and an instance, if there is one.
     pub open: HashMap<(ContactId, AgentId), ConversationId>,
-    /// `ReadSet::messages_of`.
     pub messages: HashMap<MessageId, MessageRecord>,
-    /// The sends of the messages, if there are any.
     pub sends: HashMap<MessageId, SendRecord>,
-    /// `ReadSet::references`.
     pub references: HashMap<ReferenceKey, Reference>,
-    /// `ReadSet::errors_of`.
     pub errors: HashMap<MessageErrorId, MessageErrorRecord>,
-    /// `ReadSet::idempotency`.
     pub idempotency: HashMap<IdempotencyKey, IdempotencyRecord>,
     /// The ends of holds on a contact or on the whole number: `ReadSet::holds_of`. Some may
     /// have passed.
@@ -98,7 +93,6 @@ pub enum SendState {
 }
 
 impl SendState {
-    /// Returns the word that the store keeps.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Waiting => "waiting",
@@ -107,7 +101,6 @@ impl SendState {
         }
     }
 
-    /// Reads a word of the store. `None` if it is not a state.
     pub fn from_text(text: &str) -> Option<Self> {
         [Self::Waiting, Self::Sending, Self::Unknown]
             .into_iter()
@@ -115,7 +108,6 @@ impl SendState {
     }
 }
 
-/// A template's state that the provider reported, before the list is fetched again.
 #[derive(Clone, Debug)]
 pub struct TemplateState {
     pub connection: ConnectionId,
@@ -143,7 +135,6 @@ impl TemplateState {
 }
 
 impl MessageRecord {
-    /// Returns the state that the message records.
     pub fn state(&self) -> MessageState {
         MessageState::from_text(&self.metadata.status).unwrap_or(MessageState::Unknown)
     }
@@ -186,14 +177,12 @@ impl MessageRecord {
 }
 
 impl Dialogue {
-    /// Returns the send of a message, unless it is over.
     pub fn live_send(&self, id: MessageId) -> Option<&SendRecord> {
         self.sends
             .get(&id)
             .filter(|send| send.change != RowChange::Removed)
     }
 
-    /// Adds a conversation as it is stored.
     pub fn know_conversation(&mut self, id: ConversationId, conversation: ConversationRecord) {
         if let (Some(agent), None) = (conversation.agent, conversation.closed_at) {
             self.open.insert((conversation.contact, agent), id);

@@ -129,7 +129,6 @@ fn channel_error(row: &MessageErrorRecord, category: Category) -> ChannelError {
     }
 }
 
-/// The conversation, deal and contact of a failed message.
 struct FailedMessage {
     message: MessageId,
     conversation: ConversationId,

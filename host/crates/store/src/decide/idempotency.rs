@@ -12,7 +12,6 @@ use crate::{
 use leadhost_domain::id::MessageId;
 use leadhost_domain::message::MessageState;
 
-/// Returns what is stored under a key. `None`: the key is free.
 pub(super) fn found(set: &WorkingSet, claim: &IdempotencyClaim) -> Option<Notified> {
     let remembered = set.dialogue.idempotency.get(&claim.key);
     let remembered = remembered.filter(|remembered| set.now < remembered.until)?;
@@ -64,7 +63,6 @@ pub(super) fn keep(
     );
 }
 
-/// Stores the answer of the running request.
 pub(super) fn answer(set: &mut WorkingSet, key: &IdempotencyKey, answer: &StoredAnswer) {
     if let Some(remembered) = set.dialogue.idempotency.get_mut(key) {
         remembered.answer = Some(answer.clone());

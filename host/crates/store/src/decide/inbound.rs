@@ -89,7 +89,6 @@ pub(super) fn decide(
     }
 }
 
-/// Returns the message that it answers.
 fn replied_to(set: &WorkingSet, channel: &Channel, new: &NewInboundMessage) -> Option<RepliedTo> {
     let id = message_of(set, channel, new.reply_to.as_deref()?)?;
     let message = set.dialogue.messages.get(&id)?;
@@ -117,7 +116,6 @@ fn place_of_note(
     Some((contact, conversation))
 }
 
-/// Returns the stored message with this external id.
 pub(super) fn message_of(
     set: &WorkingSet,
     channel: &Channel,

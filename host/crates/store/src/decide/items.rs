@@ -12,7 +12,6 @@ use leadhost_domain::limits;
 use leadhost_domain::plugin::RanWith;
 use leadhost_domain::time::Micros;
 
-/// The delivery whose items are decided.
 pub(super) struct ItemContext<'a> {
     pub delivery: DeliveryId,
     pub workspace: WorkspaceId,
@@ -45,7 +44,6 @@ impl<'a> ItemContext<'a> {
 /// The last place that a conversion can give an item.
 pub(super) const ITEMS_LAST_PLACE: u32 = limits::ITEMS_PER_DELIVERY as u32 - 1;
 
-/// Returns the stored item, if it exists.
 pub(super) fn stored(set: &WorkingSet, delivery: DeliveryId, index: u32) -> Option<ItemRecord> {
     set.deliveries
         .get(&delivery)?
@@ -66,7 +64,6 @@ pub(super) fn free_place(set: &WorkingSet, delivery: DeliveryId, index: u32) -> 
     }
 }
 
-/// Returns the place after the delivery's last item.
 pub(super) fn next_place(set: &WorkingSet, delivery: DeliveryId) -> u32 {
     set.deliveries
         .get(&delivery)

@@ -128,7 +128,6 @@ pub(super) fn decide(
     (index, item)
 }
 
-/// Returns whether the source has only changed the lead of a deal so far, and not announced it.
 fn is_uncreated(set: &WorkingSet, deal: DealId) -> bool {
     let deal = set.deals.get(&deal);
     deal.is_some_and(|deal| deal.provenance.uncreated)
@@ -221,7 +220,6 @@ pub(super) fn preview(
     (None, item)
 }
 
-/// Makes this item the owner of a key.
 pub(super) fn claim(
     set: &mut WorkingSet,
     context: &ItemContext<'_>,

@@ -38,7 +38,6 @@ pub(super) fn find_or_create(
     id
 }
 
-/// Creates a contact, which has no keys yet.
 pub(super) fn create(
     set: &mut WorkingSet,
     workspace: WorkspaceId,
@@ -59,7 +58,6 @@ pub(super) fn create(
     id
 }
 
-/// Finds a contact by its strongest key.
 pub(super) fn find(set: &WorkingSet, workspace: WorkspaceId, keys: &[String]) -> Option<ContactId> {
     find_by(keys, |key, _, joins| {
         let id = *set.contact_keys.get(&(workspace, key.clone()))?;
@@ -160,7 +158,6 @@ fn set_banned(
     true
 }
 
-/// Returns whether the contact is banned. False if it is unknown.
 pub(super) fn is_banned(set: &WorkingSet, id: ContactId) -> bool {
     set.contacts
         .get(&id)

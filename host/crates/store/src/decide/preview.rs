@@ -65,7 +65,6 @@ pub(super) fn decide(set: &mut WorkingSet, new: &Reconversion) -> WriteOutcome {
     })
 }
 
-/// Returns what an item would be, with its place if it is a finished one.
 fn item_of(
     set: &mut WorkingSet,
     context: &mut ItemContext<'_>,

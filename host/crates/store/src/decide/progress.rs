@@ -76,7 +76,6 @@ pub(super) fn end_send(set: &mut WorkingSet, channel: &Channel, id: MessageId) {
     }
 }
 
-/// Removes the send of a message.
 pub(super) fn drop_send(set: &mut WorkingSet, id: MessageId) {
     if let Some(send) = set.dialogue.sends.get_mut(&id) {
         send.change = RowChange::Removed;

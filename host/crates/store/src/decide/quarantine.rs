@@ -15,7 +15,6 @@ use leadhost_domain::limits;
 const FIXED_COST: u64 =
     limits::QUARANTINED_BYTES_PER_CONNECTION / limits::QUARANTINED_PER_CONNECTION;
 
-/// A delivery in quarantine.
 #[derive(Clone, Copy, Debug)]
 pub struct Quarantined {
     pub id: DeliveryId,
@@ -34,7 +33,6 @@ impl Quarantined {
     }
 }
 
-/// The quarantine of one connection.
 #[derive(Debug, Default)]
 pub struct Quarantine {
     count: u64,
@@ -43,7 +41,6 @@ pub struct Quarantine {
     shares: BTreeMap<Option<IpAddr>, Share>,
 }
 
-/// The share of one address.
 #[derive(Debug, Default)]
 struct Share {
     /// The cost of all its deliveries, including leased ones.

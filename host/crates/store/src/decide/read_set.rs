@@ -31,9 +31,7 @@ pub struct ReadSet {
     pub contact_keys: BTreeSet<(WorkspaceId, String)>,
     pub products: BTreeSet<(WorkspaceId, String)>,
     pub product_ids: BTreeSet<(WorkspaceId, ProductId)>,
-    /// Owners, by normalised address.
     pub owners: BTreeSet<(WorkspaceId, String)>,
-    /// Deals by their ids, with their contacts.
     pub deals: BTreeSet<(WorkspaceId, DealId)>,
     /// Contacts by their ids, which may no longer exist.
     pub contacts: BTreeSet<(WorkspaceId, ContactId)>,
@@ -130,7 +128,6 @@ impl ItemPlaces {
     }
 }
 
-/// A report about a message that is known by its own id, by the channel's id, or both.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct MessageReport {
     pub reference: Option<ReferenceKey>,

@@ -209,7 +209,6 @@ fn wait(set: &mut WorkingSet, id: MessageId, at: Micros, attempts: u32) {
     }
 }
 
-/// Sets the message's state and reason, while no status has arrived.
 fn say(set: &mut WorkingSet, id: MessageId, state: MessageState, reason: Option<String>) {
     let Some(message) = set.dialogue.messages.get_mut(&id) else {
         return;

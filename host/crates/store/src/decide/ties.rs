@@ -102,7 +102,6 @@ impl<'a> Ties<'a> {
         self.base.contains(key) || self.older.contains(key)
     }
 
-    /// Returns whether the contact has a phone in that way.
     pub fn has_phone(&self) -> bool {
         let mut all = self.base.iter().chain(&self.older);
         all.any(|key| contact::strength(key) == 1)
@@ -121,7 +120,6 @@ impl<'a> Ties<'a> {
         self.is_strangers
     }
 
-    /// Returns whether anything gives the contact a key.
     pub fn gives(&self, key: &String) -> bool {
         self.names(key) || self.base.contains(key)
     }

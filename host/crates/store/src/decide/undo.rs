@@ -175,7 +175,6 @@ fn undo_deal_change(
     RepairUndone::Undone
 }
 
-/// Restores a field of a contact. Returns whether it had the value of the repair.
 fn restore_contact_field(
     contact: &mut ContactRecord,
     field: &str,

@@ -54,7 +54,6 @@ pub struct WorkingSet {
     pub products: HashMap<(WorkspaceId, String), ProductId>,
     /// The existing products of `ReadSet::product_ids`, with their external ids.
     pub product_ids: HashMap<(WorkspaceId, ProductId), String>,
-    /// By normalised address.
     pub owners: HashMap<(WorkspaceId, String), OwnerId>,
     pub first_agents: HashMap<WorkspaceId, AgentId>,
     /// The quarantines that the batch may fill. All others have enough room.
@@ -122,7 +121,6 @@ impl Talk {
     }
 }
 
-/// A row of the receipt of a repair.
 #[derive(Debug)]
 pub struct NewRepairChange {
     pub workspace: WorkspaceId,
@@ -146,7 +144,6 @@ pub struct UndoneChange {
     pub undone: RepairUndone,
 }
 
-/// A row of a deal's history.
 #[derive(Debug)]
 pub struct NewHistory {
     pub workspace: WorkspaceId,
@@ -155,7 +152,6 @@ pub struct NewHistory {
     pub changes: Vec<FieldChange>,
 }
 
-/// A log entry of a deal.
 #[derive(Debug)]
 pub struct NewLog {
     pub by: ByPartner,
@@ -167,7 +163,6 @@ pub struct NewLog {
     pub metadata: Map<String, Value>,
 }
 
-/// The items of a delivery that the batch does not look at.
 #[derive(Debug, Default)]
 pub struct Others {
     /// How many there are in each status, where that matters.
@@ -211,7 +206,6 @@ impl DeliveryRecord {
         self.others.last = self.others.last.max(Some(last));
     }
 
-    /// Returns whether any of its items made or changed a deal.
     pub fn has_finished_items(&self) -> bool {
         self.items.values().any(ItemRecord::is_finished)
             || self
@@ -262,7 +256,6 @@ impl DeliveryRecord {
 }
 
 impl ItemRecord {
-    /// Creates an item without a deal, a contact or a message.
     pub fn new(status: ItemStatus, external_id: Option<String>) -> Self {
         Self {
             status,
@@ -275,7 +268,6 @@ impl ItemRecord {
         }
     }
 
-    /// Creates an item with a message, but without a deal or a contact.
     pub fn with_message(status: ItemStatus, external_id: Option<String>, message: &str) -> Self {
         Self {
             message: Some(message.to_owned()),
@@ -288,7 +280,6 @@ impl ItemRecord {
         self.status.is_finished()
     }
 
-    /// Returns the outcome of the item at this place.
     pub fn outcome(&self, index: u32) -> ItemOutcome {
         ItemOutcome {
             index,
@@ -418,12 +409,10 @@ impl WorkingSet {
         true
     }
 
-    /// Marks the contact as changed. It gets a stamp after those that changed before it.
     pub fn touch_contact(&mut self, id: ContactId) {
         touch!(self.contacts, self.changed_contacts, id);
     }
 
-    /// Marks the deal as changed. It gets a stamp after those that changed before it.
     pub fn touch_deal(&mut self, id: DealId) {
         touch!(self.deals, self.changed_deals, id);
     }

@@ -25,7 +25,6 @@ table! {
         id: MessageId [exported] = id,
         conversation_id => conversation: ConversationId [exported, fixed],
         contact_id => contact: ContactId [fixed],
-        /// The instance that it went through.
         agent_id => agent: Option<AgentId> [fixed],
         created_at: Micros [exported, fixed],
         actor: Actor [exported, fixed],

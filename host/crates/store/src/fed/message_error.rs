@@ -16,7 +16,6 @@ table! {
         exported_first: &["id", "workspace_id", "cursor_us", "recipient_id", "deal_id"],
     }
 
-    /// A failure that a channel reported.
     #[derive(Clone, Debug)]
     pub struct MessageErrorRecord |self, row, id: MessageErrorId, cursor_us: i64, _at: Micros| {
         workspace_id => workspace: WorkspaceId [exported],

@@ -27,7 +27,6 @@ use leadhost_config::StoreUrl;
 use leadhost_domain::clock::Clock;
 use leadhost_domain::limits;
 
-/// The parameters of a move.
 pub struct MoveOptions<'a> {
     /// A SQLite file that no service is using.
     pub from: &'a Path,
@@ -40,7 +39,6 @@ pub struct MoveOptions<'a> {
     pub sealing_key: Option<&'a str>,
 }
 
-/// Progress, for the caller.
 #[derive(Clone, Debug)]
 pub enum MoveProgress<'a> {
     /// The move continues where an earlier run ended.
@@ -64,7 +62,6 @@ pub enum MoveProgress<'a> {
     },
 }
 
-/// The result of a move.
 #[derive(Clone, Debug)]
 pub struct Moved {
     pub store: Uuid,

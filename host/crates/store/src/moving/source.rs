@@ -40,13 +40,11 @@ pub struct MoveSource {
     _lock: File,
 }
 
-/// A page of rows, as they will be in the target.
 #[derive(Debug, Default)]
 pub struct MovingPage {
     pub rows: Vec<Vec<MovedValue>>,
     /// The key of the last row. `None`: no rows follow this page.
     pub last: Option<RowKey>,
-    /// Characters that PostgreSQL cannot hold.
     pub replaced: u64,
 }
 
@@ -100,7 +98,6 @@ impl MoveSource {
         })
     }
 
-    /// Leaves the note that the store has moved, so that it is not served by mistake.
     pub fn leave(self, to: &str) -> Result<(), StoreError> {
         sqlite::leave(&self.file, to)
     }
@@ -121,7 +118,6 @@ impl MoveSource {
         .await
     }
 
-    /// Returns the number of rows in a table.
     pub async fn count(&self, table: &TableSchema) -> Result<u64, StoreError> {
         let sql = format!("select count(*) from {}", table.name);
         self.ask(move |connection| {
@@ -158,7 +154,6 @@ impl MoveSource {
 }
 
 impl Pages {
-    /// Returns the next page. After the last page there is none.
     pub async fn next(&mut self) -> Result<MovingPage, StoreError> {
         let next = self.0.recv().await;
         next.unwrap_or_else(|| Err(ended_badly()))

@@ -20,7 +20,6 @@ use crate::{StoreError, postgres};
 use leadhost_config::StoreUrl;
 use leadhost_domain::limits;
 
-/// The progress of a move, kept in the database itself.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct MoveRecord {
     /// The counters of the source when the move began.
@@ -40,7 +39,6 @@ pub struct TableProgress {
     pub copied: bool,
     /// The sum, once both sides were found equal.
     pub checked: Option<String>,
-    /// Characters that the database cannot hold.
     pub replaced: u64,
 }
 
@@ -49,7 +47,6 @@ pub struct MoveTarget {
     pub progress: MoveRecord,
 }
 
-/// The state of the target at the beginning.
 pub enum TargetState {
     /// The move can proceed. True: it began earlier.
     Ready(MoveTarget, bool),
@@ -238,7 +235,6 @@ impl MoveTarget {
         Ok(sum)
     }
 
-    /// Records that both sides are equal.
     pub async fn checked(&mut self, table: &TableSchema, sum: &Sum) -> Result<(), StoreError> {
         let mut of = self.progress(table);
         of.checked = Some(sum.text());

@@ -39,14 +39,12 @@ order by name collate \"C\", email collate \"C\"");
 }
 
 impl Store {
-    /// Returns all workspaces, by slug.
     pub async fn workspaces(&self) -> Result<Vec<Workspace>, StoreError> {
         self.database
             .rows(VisibleRows::Exempt, &WORKSPACES, [], Workspace::from_row)
             .await
     }
 
-    /// Returns the partners of a workspace, by name.
     pub async fn partners(&self, workspace: WorkspaceId) -> Result<Vec<Partner>, StoreError> {
         let args = args! { workspace };
         self.database
@@ -54,7 +52,6 @@ impl Store {
             .await
     }
 
-    /// Returns the agents of a workspace, by id.
     pub async fn agents(&self, workspace: WorkspaceId) -> Result<Vec<Agent>, StoreError> {
         let args = args! { workspace };
         self.database
@@ -67,7 +64,6 @@ impl Store {
             .await
     }
 
-    /// Returns the owners of a workspace, by name, then e-mail address.
     pub async fn owners(&self, workspace: WorkspaceId) -> Result<Vec<Owner>, StoreError> {
         let args = args! { workspace };
         self.database

@@ -80,7 +80,6 @@ impl Store {
         steps!(self.database.write(Exempt), |tx| add_in(tx, act).await).await
     }
 
-    /// Returns rows of the audit, newest first.
     pub async fn audit(&self, filter: &AuditFilter) -> Result<Vec<AuditRow>, StoreError> {
         let args = args! {
             from filter: actor, act, since, folded, limit;
@@ -91,7 +90,6 @@ impl Store {
             .await
     }
 
-    /// Returns the rows of the audit after a number, oldest first, at most `limit`.
     pub async fn audit_after(&self, after: i64, limit: u32) -> Result<Vec<AuditRow>, StoreError> {
         let args = args! { after, limit };
         self.database
@@ -129,7 +127,6 @@ impl Store {
         .await
     }
 
-    /// Returns which rows the audit has.
     pub async fn audit_extent(&self) -> Result<AuditExtent, StoreError> {
         steps!(self.database.read(Exempt), |tx| {
             tx.only(&EXTENT, &[], AuditExtent::from_row).await

@@ -41,7 +41,6 @@ where id = :id");
 }
 
 impl Store {
-    /// Returns a source or channel. `None` if there is no such connection.
     pub async fn connection(&self, id: &ConnectionId) -> Result<Option<Connection>, StoreError> {
         let args = args! { id };
         self.database
@@ -49,7 +48,6 @@ impl Store {
             .await
     }
 
-    /// Returns the ids of the connections of all workspaces.
     pub async fn connection_ids(&self) -> Result<HashSet<ConnectionId>, StoreError> {
         let ids = self
             .database
@@ -58,7 +56,6 @@ impl Store {
         Ok(ids.into_iter().collect())
     }
 
-    /// Returns the sources and channels of one workspace, or of all, by name.
     pub async fn connections(
         &self,
         workspace: Option<WorkspaceId>,
@@ -69,7 +66,6 @@ impl Store {
             .await
     }
 
-    /// Pauses the fetches of a connection, or resumes them.
     pub async fn pause_connection(
         &self,
         id: &ConnectionId,

@@ -40,7 +40,6 @@ macro_rules! having {
     };
 }
 
-/// Selects a page of deals with their related rows.
 macro_rules! shown {
     ($page:expr) => {
         sql(concat!(

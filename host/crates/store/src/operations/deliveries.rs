@@ -388,7 +388,6 @@ from_row! {
 }
 
 impl Store {
-    /// Returns a delivery with its request, notes and items. `None` if it does not exist.
     pub async fn delivery(&self, id: DeliveryId) -> Result<Option<DeliveryDetail>, StoreError> {
         steps!(self.database.read_many(All), |tx| {
             let found = tx
@@ -447,7 +446,6 @@ impl Store {
         .await
     }
 
-    /// Returns deliveries, newest first.
     pub async fn deliveries(
         &self,
         filter: &DeliveryFilter,
@@ -626,7 +624,6 @@ impl Store {
             .await
     }
 
-    /// Returns when the last delivery of each connection came in. Connections without one are left out.
     pub async fn last_deliveries(&self) -> Result<HashMap<ConnectionId, Micros>, StoreError> {
         steps!(self.database.read_many(Of(&[])), |tx| {
             let mut found = HashMap::new();

@@ -103,7 +103,6 @@ from_row! {
 }
 
 impl Store {
-    /// Returns tickets, newest first.
     pub async fn tickets(
         &self,
         scope: &Scope,

@@ -67,7 +67,6 @@ impl Store {
         of_hosts!(self, |alone| alone.leave(host), |db| hosts::leave(db, host))
     }
 
-    /// Returns the hosts by name, then id.
     pub async fn hosts(&self) -> Result<Vec<SeenHost>, StoreError> {
         let now = self.clock.now();
         of_hosts!(self, |host| host.hosts(now), |db| hosts::hosts(db))

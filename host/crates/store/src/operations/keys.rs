@@ -60,7 +60,6 @@ from_row! {
     }
 }
 
-/// Reads a key with the workspace and the partner that it belongs to, if any.
 fn caller(row: &SqlRow<'_>) -> Result<Caller, StoreError> {
     let key = KeyRecord::from_row(row)?;
     let workspace = match key.workspace {
@@ -118,7 +117,6 @@ impl Store {
             .await
     }
 
-    /// Revokes a key. Returns false if there is no such live key.
     pub async fn revoke_key(&self, id: KeyId, now: Micros) -> Result<bool, StoreError> {
         steps!(self.database.write_alone(), |tx| {
             Ok(tx.run(&REVOKE, &args! { id, now }).await? > 0)
@@ -126,7 +124,6 @@ impl Store {
         .await
     }
 
-    /// Records when keys were last used.
     pub async fn touch_keys(&self, used: &[(KeyId, Micros)]) -> Result<(), StoreError> {
         if used.is_empty() {
             return Ok(());

@@ -140,7 +140,6 @@ impl Store {
             .await
     }
 
-    /// Returns outbox messages for operators, newest first.
     pub async fn outbox(&self, filter: &OutboxFilter) -> Result<Vec<OutboxMessage>, StoreError> {
         let filter = filter.clone();
         let sql: &'static Sql = match (filter.conversation, filter.state) {

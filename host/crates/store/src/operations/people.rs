@@ -61,7 +61,6 @@ from_row! {
 }
 
 impl Store {
-    /// Returns a contact, or `None` if the workspace has no such contact.
     pub async fn contact(
         &self,
         workspace: WorkspaceId,

@@ -121,7 +121,6 @@ impl Store {
         .await
     }
 
-    /// Returns the record of a stored version. `None` if no version has this digest.
     pub async fn plugin(&self, digest: &Digest) -> Result<Option<PluginRecord>, StoreError> {
         let args = args! { digest };
         self.database
@@ -129,7 +128,6 @@ impl Store {
             .await
     }
 
-    /// Returns the bytes of a version's component. `None` if no version has this digest.
     pub async fn plugin_wasm(&self, digest: &Digest) -> Result<Option<Vec<u8>>, StoreError> {
         let digest = digest.clone();
         steps!(self.database.read_many(Exempt), |tx| {
@@ -139,14 +137,12 @@ impl Store {
         .await
     }
 
-    /// Returns the stored versions, oldest first.
     pub async fn plugins(&self) -> Result<Vec<PluginRecord>, StoreError> {
         self.database
             .rows(VisibleRows::Exempt, &LIST, [], PluginRecord::from_row)
             .await
     }
 
-    /// Returns the active version of every plugin, by name.
     pub async fn activations(&self) -> Result<Vec<Activation>, StoreError> {
         // Every host polls this, also while requests fill the pool.
         steps!(self.database.aside(), |tx| {
@@ -155,7 +151,6 @@ impl Store {
         .await
     }
 
-    /// Makes a version serve under its plugin's name and increments the generation.
     pub async fn activate(
         &self,
         name: &str,

@@ -17,7 +17,6 @@ insert into commit_markers (batch_id) values (:mark) -- postgres
 }
 
 impl Store {
-    /// Checks that the store can be read.
     pub async fn ping(&self) -> Result<(), StoreError> {
         steps!(self.database.aside(), |tx| {
             let _: i64 = tx.only(&PING, &[], |row| row.get("stores")).await?;

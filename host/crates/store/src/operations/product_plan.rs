@@ -7,7 +7,6 @@ use crate::{ImportId, Imported, PlannedProduct};
 use leadhost_domain::id::ProductId;
 use leadhost_domain::time::Micros;
 
-/// The writer of products.
 #[derive(Clone, Copy)]
 pub enum ProductWriter {
     Import(ImportId),

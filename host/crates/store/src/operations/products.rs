@@ -163,7 +163,6 @@ impl Store {
         .await
     }
 
-    /// Returns those of the products that exist, in no particular order.
     pub async fn products(
         &self,
         scope: &Scope,
@@ -172,7 +171,6 @@ impl Store {
         self.products_of(scope.workspace(), ids).await
     }
 
-    /// Returns those of the products that exist in the workspace, in no particular order.
     pub async fn products_of(
         &self,
         workspace: WorkspaceId,
@@ -359,7 +357,6 @@ pub async fn write<'a>(
     Ok(sorted)
 }
 
-/// Removes products of a workspace whose products are locked.
 async fn remove(tx: &mut Tx, workspace_id: WorkspaceId, gone: &[Uuid]) -> Result<(), StoreError> {
     let mut products = Removal::default();
     products.remove(Entity::Products, gone);

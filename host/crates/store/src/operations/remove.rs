@@ -90,7 +90,6 @@ and (d.props -> 'test')::text = 'true'");
     static LOGS: Sql = made(|| schema::DEAL_LOGS.remove_with("deal_id"));
     static DEALS: Sql = made(|| schema::DEALS.remove_with("id"));
 
-    /// Removes tickets by their ids.
     pub static REMOVE_TICKETS: Sql = made(|| schema::TICKETS.remove_with("id"));
 
     static UNLINK_CONVERSATIONS: Sql = sql("

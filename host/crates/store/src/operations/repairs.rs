@@ -103,7 +103,6 @@ update repairs
 set state = :state, ended_at = :ended_at, why = :why, generation = generation + 1
 where id = :id and generation = :generation");
 
-    /// Adds rows to receipts, without a mark of an undo.
     pub static NEW_CHANGES: Sql = made(|| {
         let columns = [
             "workspace_id",
@@ -242,7 +241,6 @@ where id = :repair
 and ended_at < :before
 and not exists (select 1 from repair_changes where repair_id = :repair)");
 
-    /// Erases the values in receipts with a contact.
     pub static ERASE_OF_CONTACT: Sql = sql(concat!(
         "
 update repair_changes
@@ -254,7 +252,6 @@ and value_before is not null
 and (workspace_id = :workspace) is true"
     ));
 
-    /// The same with a deal.
     pub static ERASE_OF_DEALS: Sql = sql("
 each (workspace_id uuid, id uuid)
 update repair_changes as c
@@ -286,7 +283,6 @@ impl Store {
         .await
     }
 
-    /// Returns repairs, newest first: those before this one, at most `limit`.
     pub async fn repairs(
         &self,
         before: Option<RepairId>,
@@ -298,7 +294,6 @@ impl Store {
             .await
     }
 
-    /// Returns a repair. `None` if there is none with this id.
     pub async fn repair(&self, id: RepairId) -> Result<Option<Repair>, StoreError> {
         let args = args! { id };
         self.database
@@ -480,7 +475,6 @@ from_row! {
     RepairSum |row| { field, undone, changes }
 }
 
-/// Reads the contact that a value of a change is.
 fn contact(row: &SqlRow<'_>, column: &'static str) -> Result<ContactId, StoreError> {
     let contact = row.json_if(column.into())?;
     contact.ok_or_else(|| odd("repair_changes", column, "null"))
@@ -490,7 +484,6 @@ fn changed_lead(row: &SqlRow<'_>) -> Result<PartedLead, StoreError> {
     Ok(read!(row => PartedLead { deal: "row_id", delivery: "delivery_id", item }))
 }
 
-/// Reads what a lead said of the person before a repair, and says after it.
 fn corrected_lead(row: &SqlRow<'_>) -> Result<(PartedLead, Value, Value), StoreError> {
     let lead = changed_lead(row)?;
     Ok((lead, row.get("value_before")?, row.get("value_after")?))

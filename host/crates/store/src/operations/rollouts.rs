@@ -137,7 +137,6 @@ impl Store {
         .await
     }
 
-    /// Records how long the step of a rollout has lasted.
     pub async fn spend_rollout(&self, rollout: &Rollout) -> Result<(), StoreError> {
         let rollout = rollout.clone();
         steps!(self.database.write(Exempt), |tx| {
@@ -173,7 +172,6 @@ impl Store {
         .await
     }
 
-    /// Returns what hosts have reported about a rollout.
     pub async fn rollout_reports(
         &self,
         name: &str,

@@ -29,7 +29,6 @@ where connection_sketches.generation = :generation");
 }
 
 impl Store {
-    /// Returns the sketch of a connection's deliveries. `None` if none was stored.
     pub async fn connection_sketch(
         &self,
         id: &ConnectionId,

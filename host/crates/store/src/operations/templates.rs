@@ -35,7 +35,6 @@ impl Store {
             .await
     }
 
-    /// Replaces the stored templates with the provider's list.
     pub async fn put_templates(
         &self,
         channel: &Connection,

@@ -77,7 +77,6 @@ impl From<StoreError> for Failure {
     }
 }
 
-/// Makes one attempt to commit a batch.
 async fn try_commit(
     db: &Db,
     clock: &dyn Clock,

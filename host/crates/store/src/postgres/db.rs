@@ -179,17 +179,14 @@ impl Db {
         self.options.connect().await
     }
 
-    /// Returns how to reach the database, for other kinds of connections.
     pub fn options(&self) -> &PgConnectOptions {
         &self.options
     }
 
-    /// Returns the high-water mark of the store's last known state.
     pub fn high_water_mark(&self) -> &Arc<HighWaterMark> {
         &self.high_water_mark
     }
 
-    /// Returns the watch of whether the database can be reached.
     pub fn health(&self) -> &Arc<Health> {
         &self.health
     }
@@ -384,7 +381,6 @@ pub struct Transaction {
 }
 
 impl Transaction {
-    /// Commits the transaction.
     pub async fn commit(self) -> Result<(), StoreError> {
         Ok(self.end("commit").await?)
     }

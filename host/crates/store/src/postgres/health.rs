@@ -62,7 +62,6 @@ impl Health {
         }
     }
 
-    /// Admits an operation.
     pub fn enter(&self) -> Result<OperationPermit<'_>, StoreError> {
         self.is_there()?;
         let asking = self.asked.fetch_add(1, Ordering::Relaxed);
@@ -73,7 +72,6 @@ impl Health {
         Ok(asked)
     }
 
-    /// Checks that the database is not lost.
     pub fn is_there(&self) -> Result<(), StoreError> {
         match &*self.outage.borrow() {
             Some(outage) => Err(StoreError::Lost(outage.reason.clone())),
@@ -81,7 +79,6 @@ impl Health {
         }
     }
 
-    /// Returns the number of operations under way.
     pub fn asked(&self) -> usize {
         self.asked.load(Ordering::Relaxed)
     }

@@ -128,12 +128,10 @@ pub fn supports(found: i32) -> Result<(), StoreError> {
     migrations_done(found).map(drop)
 }
 
-/// Returns the schema version that this program makes.
 pub fn newest_schema() -> i64 {
     i64::try_from(FIRST + MIGRATIONS.len() - 1).unwrap_or(i64::MAX)
 }
 
-/// Returns the database's time.
 pub async fn time(db: &Db) -> Result<Micros, StoreError> {
     let now = sqlx::query_scalar(TIME).fetch_one(db.pool()).await?;
     Ok(Micros(now))
@@ -178,7 +176,6 @@ pub async fn keep_noting(db: Weak<Db>) {
     }
 }
 
-/// Records the newest stamp now.
 pub async fn note_newest(db: &Db) -> Result<(), StoreError> {
     let row = sqlx::query(LOOK).fetch_one(db.pool()).await?;
     db.high_water_mark().note(row.try_get("newest")?);

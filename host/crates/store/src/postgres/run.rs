@@ -16,7 +16,6 @@ use super::db::Transaction;
 use crate::StoreError;
 use crate::sql::{Arg, SqlRow, SqlType, SqlValue, Text, listed};
 
-/// Runs the statement. Returns how many rows it changed.
 pub async fn execute(
     connection: &mut PgConnection,
     text: &'static Text,
@@ -29,7 +28,6 @@ pub async fn execute(
     Ok(done.rows_affected())
 }
 
-/// Returns all rows that the statement finds.
 pub async fn query(
     connection: &mut PgConnection,
     text: &'static Text,

@@ -184,7 +184,6 @@ fn place_of_stamp(fields: &[ExportField]) -> usize {
     fields.iter().position(leaves).unwrap_or(fields.len())
 }
 
-/// Appends a row as JSON.
 fn write(fields: ExportFields, row: &impl RowColumns, to: &mut Vec<u8>) -> Result<(), StoreError> {
     let begin = to.len();
     for (place, field) in fields.iter().enumerate() {

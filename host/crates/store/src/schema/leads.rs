@@ -43,7 +43,6 @@ table! {
         path: String = &new.path,
         query: Pairs = json(&new.query)?,
         headers: Pairs = json(&new.headers)?,
-        /// The size of its body.
         body_bytes => bytes: u64,
         status: DeliveryStatus,
         error: Option<String>,

@@ -198,7 +198,6 @@ impl TableSchema {
         )
     }
 
-    /// Returns the columns that are neither fixed nor part of the key.
     pub fn changed(&self) -> Vec<&'static str> {
         let keys = self.found_by();
         let columns = self.columns.iter();
@@ -208,7 +207,6 @@ impl TableSchema {
             .collect()
     }
 
-    /// Returns the text of a statement that removes rows by their keys.
     pub fn remove(&self) -> String {
         let columns = self.chosen(&self.found_by());
         format!(

@@ -76,7 +76,6 @@ pub fn removed_with(column: &'static str) -> Vec<Sql> {
         .collect()
 }
 
-/// Returns the statements that remove the rows whose time has passed.
 pub fn removed_past() -> Vec<Sql> {
     let times = TABLES.iter().flat_map(|table| {
         let times = table.ends.iter().filter_map(|ends| match ends {

@@ -47,7 +47,6 @@ pub trait Stored: Sized {
     /// Reads a column. Null is `None`.
     fn read_if(row: &SqlRow<'_>, column: ColumnRef) -> Result<Option<Self>, StoreError>;
 
-    /// Reads a column that is not null, unless the type is an `Option`.
     fn read(row: &SqlRow<'_>, column: ColumnRef) -> Result<Self, StoreError> {
         Self::read_if(row, column)?.ok_or_else(|| unread(column, "null"))
     }

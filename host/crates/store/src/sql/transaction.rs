@@ -38,7 +38,6 @@ macro_rules! steps {
 
 pub(crate) use steps;
 
-/// A row that is being read. Columns are read by name.
 pub enum SqlRow<'r> {
     Sqlite(&'r rusqlite::Row<'r>),
     Postgres(&'r PgRow),

@@ -12,7 +12,6 @@ use leadhost_domain::id::ConnectionId;
 use leadhost_domain::plugin::Digest;
 use leadhost_domain::time::Micros;
 
-/// The type of a column, in both databases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SqlType {
     Uuid,
@@ -36,12 +35,10 @@ impl SqlType {
         SqlType::Bytes,
     ];
 
-    /// Returns the kind that a statement names with this word.
     pub fn from_text(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.word() == word)
     }
 
-    /// Returns the word that names the kind in a statement.
     pub fn word(self) -> &'static str {
         match self {
             Self::Uuid => "uuid",

@@ -41,11 +41,9 @@ select
   (select count(*) from messages) as messages,
   (select max(last_us) from feed_clock) as newest";
 
-/// The result of a backup.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct BackupSummary {
-    /// The store's id.
     pub store: String,
     pub bytes: u64,
     /// The numbers of the main kinds of rows.

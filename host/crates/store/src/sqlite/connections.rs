@@ -11,7 +11,6 @@ use crate::StoreError;
 use leadhost_domain::clock::SharedClock;
 use leadhost_domain::limits;
 
-/// How to open a connection. All settings are here.
 #[derive(Clone)]
 pub struct SqliteOptions {
     file: PathBuf,
@@ -73,7 +72,6 @@ impl SqliteOptions {
         }
     }
 
-    /// Returns the path of the file's log.
     pub fn log(&self) -> PathBuf {
         log_of(&self.file)
     }
@@ -83,7 +81,6 @@ impl SqliteOptions {
         self.max_pages.store(pages, Ordering::Relaxed);
     }
 
-    /// Opens a connection with all settings.
     pub fn open(&self) -> Result<Connection, StoreError> {
         let access = if self.writes {
             OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE

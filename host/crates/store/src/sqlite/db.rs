@@ -68,17 +68,14 @@ impl Db {
         self.writing.run(JobLength::Short, steps).await
     }
 
-    /// Returns the high-water mark of the store's last known state.
     pub fn high_water_mark(&self) -> &HighWaterMark {
         &self.high_water_mark
     }
 
-    /// Returns the state that the only host of a file shares.
     pub fn alone(&self) -> &SingleHost {
         &self.alone
     }
 
-    /// Returns how connections are opened.
     pub(super) fn options(&self) -> &SqliteOptions {
         &self.options
     }
@@ -99,12 +96,10 @@ impl Db {
         }
     }
 
-    /// Returns the number of commits since the file was opened.
     pub fn commits(&self) -> u64 {
         self.commits.count()
     }
 
-    /// Returns the counter of commits, which wakes the checkpointer.
     pub(super) fn counted(&self) -> &Arc<Commits> {
         &self.commits
     }

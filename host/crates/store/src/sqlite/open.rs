@@ -227,7 +227,6 @@ pub fn supported_version(connection: &Connection) -> Result<Option<i64>, StoreEr
     Ok(Some(found).filter(|found| *found > 0))
 }
 
-/// Returns the schema version that this program makes.
 pub fn newest_schema() -> i64 {
     i64::try_from(FIRST + MIGRATIONS.len() - 1).unwrap_or(i64::MAX)
 }
@@ -258,7 +257,6 @@ pub async fn newest(db: &Db) -> Result<i64, StoreError> {
     .await
 }
 
-/// Records the newest stamp now.
 pub async fn note_newest(db: &Db) -> Result<(), StoreError> {
     db.high_water_mark().note(newest(db).await?);
     Ok(())

@@ -11,7 +11,6 @@ use crate::row::{ColumnRef, RowColumns, unread};
 use crate::sql::{Arg, SqlValue, Text};
 use leadhost_domain::time::Micros;
 
-/// Returns how many rows the statement changed.
 pub fn execute(
     connection: &mut Connection,
     text: &Text,

@@ -83,7 +83,6 @@ pub async fn beside<T: Send + 'static>(
 /// Work for a thread: it uses the thread's transaction and sends the answer.
 type TxJob = Box<dyn FnOnce(&mut Holder) + Send>;
 
-/// The state of a thread.
 struct Holder {
     options: SqliteOptions,
     tx: Option<Tx>,
@@ -106,7 +105,6 @@ impl Holder {
         }
     }
 
-    /// Runs one transaction.
     fn within<T>(
         &mut self,
         begin: &str,
@@ -210,7 +208,6 @@ impl Queue {
         Ok(())
     }
 
-    /// Returns the next work for this thread. Waits for it at most this long.
     fn next(&self, patience: Option<Duration>) -> NextJob {
         let until = patience.map(|patience| Instant::now() + patience);
         let this = thread::current();

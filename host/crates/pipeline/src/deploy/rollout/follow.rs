@@ -53,7 +53,6 @@ struct Reported {
 }
 
 impl Follower {
-    /// Returns whether a rollout is open.
     async fn step(&mut self, pipeline: &Arc<Pipeline>) -> Result<bool, StoreError> {
         let rollouts = pipeline.store.rollouts().await?;
         let followed = pipeline.rollouts.all();

@@ -19,7 +19,6 @@ use leadhost_store::StoreError;
 pub struct RolloutStatus {
     pub rollout: Rollout,
     pub seen: Observations,
-    /// Live hosts that act on its current generation.
     pub hosts: Vec<String>,
     /// Live hosts that do not, with the reason.
     pub behind: Vec<Behind>,

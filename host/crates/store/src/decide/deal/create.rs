@@ -117,7 +117,6 @@ pub fn create(set: &mut WorkingSet, new: &NewDeal) -> DealCreated {
     DealCreated::Done(answer)
 }
 
-/// Returns what the request says of the person and of the conversation.
 fn said(new: &NewDeal, message: &DealMessage) -> Map<String, Value> {
     let said = new.props.get(SAID).and_then(Value::as_object);
     let mut said = said.cloned().unwrap_or_default();

@@ -20,7 +20,6 @@ pub enum Before {
     Another,
 }
 
-/// Returns the earlier use of the request's key.
 pub fn earlier_use(set: &WorkingSet, claim: Option<&IdempotencyClaim>) -> Option<Before> {
     Some(match idempotency::found(set, claim?)? {
         Notified::Replayed(answer) => Before::Answered(answer),
@@ -37,14 +36,12 @@ pub fn answered(set: &mut WorkingSet, claim: Option<&IdempotencyClaim>, answer: 
     }
 }
 
-/// Marks the field as edited: sources do not change it any more.
 pub fn edited(deal: &mut DealRecord, field: &str) {
     if !is_edited(deal, field) {
         deal.edited.push(field.to_owned());
     }
 }
 
-/// Returns whether a partner has edited the field.
 pub fn is_edited(deal: &DealRecord, field: &str) -> bool {
     deal.edited.iter().any(|set| set == field)
 }

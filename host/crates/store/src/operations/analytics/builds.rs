@@ -116,12 +116,10 @@ impl LockedBuilds {
         Ok(Self(builds.into_iter().collect()))
     }
 
-    /// Returns the state of the build and its step, or `None` if the build is gone.
     pub fn get(&self, build: &Build) -> Option<(BuildState, i64)> {
         self.0.get(&build.number).copied()
     }
 
-    /// Returns the number of the serving build.
     pub fn serving(&self) -> Option<i64> {
         let mut builds = self.0.iter();
         let serving = builds.find(|(_, (state, _))| *state == BuildState::Serving);

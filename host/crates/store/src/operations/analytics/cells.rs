@@ -87,7 +87,6 @@ group by each.day, s.key                                                        
 }
 
 impl Store {
-    /// Returns the state of the rollups without reading the counts.
     pub async fn rollup_state(
         &self,
         scope: &Scope,
@@ -222,7 +221,6 @@ async fn days(
 
 const COUNTS: [&str; MEASURES] = ["count_1", "count_2", "count_3", "count_4", "count_5"];
 
-/// Counts by day or bucket, and by key.
 pub type CellCounts = BTreeMap<(Day, i64), MeasureCounts>;
 
 /// Adds the sums of buckets of slots by key, until `found` has more than `most` entries.

@@ -117,7 +117,6 @@ fenced join rollup_days as there
 }
 
 impl Store {
-    /// Adds these uses to the record of requested zones.
     pub async fn note_zones(&self, uses: &[ZoneUse]) -> Result<(), StoreError> {
         // Sorted, so that every host locks in the same order, and deduplicated.
         let mut noted: BTreeMap<(WorkspaceId, &str), (u64, Micros)> = BTreeMap::new();
@@ -266,7 +265,6 @@ async fn due_of(
     Ok(decide::due(&builds, &uses, tzdata, now))
 }
 
-/// Changes to the zones of a build.
 #[derive(Default)]
 struct ChangedCells {
     gone: Vec<String>,
@@ -305,7 +303,6 @@ async fn change(
     .await
 }
 
-/// Removes cubes and their days. The caller holds the lock of the build.
 pub async fn remove(tx: &mut Tx, build: i64, zones: &[String]) -> Result<(), StoreError> {
     for zone in zones {
         let args = args! { build, zone };
@@ -397,7 +394,6 @@ pub async fn add(
     Ok(())
 }
 
-/// Returns the stored cells of these days.
 async fn known(
     tx: &mut Tx,
     build: &Build,

@@ -216,7 +216,6 @@ struct Touched {
     is_held: bool,
 }
 
-/// The builds that a run has not read to their end, and their workspaces.
 struct UnreadBuilds {
     builds: BTreeSet<i64>,
     workspaces: BTreeSet<WorkspaceId>,

@@ -99,7 +99,6 @@ async fn last_run(tx: &mut Tx, set: MetricSet) -> Result<RollupStatus, StoreErro
     Ok(status)
 }
 
-/// Adds the builds and cubes of some workspaces.
 async fn add(
     tx: &mut Tx,
     some: &[WorkspaceId],

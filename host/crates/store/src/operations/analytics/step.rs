@@ -280,7 +280,6 @@ struct PageSnapshot {
     keys: HashMap<CountKey, i64>,
 }
 
-/// Returns `None` if the build is gone.
 async fn read(
     database: &Database,
     build: Build,
@@ -357,7 +356,6 @@ async fn known_facts(
     Ok(known.into_iter().collect())
 }
 
-/// Returns the numbers of those keys that have one.
 async fn keys(tx: &mut Tx, wanted: &[[Arg<'_>; 4]]) -> Result<HashMap<CountKey, i64>, StoreError> {
     let known = tx
         .rows_each(&KEYS, wanted, |row| {

@@ -170,7 +170,6 @@ pub async fn change_workspace(
     tx.run(&CHANGE_WORKSPACE, &args).await
 }
 
-/// The statements of one workspace.
 pub struct Declare<'t> {
     tx: &'t mut Tx,
     workspace: WorkspaceId,
@@ -280,7 +279,6 @@ impl<'t> Declare<'t> {
             .await
     }
 
-    /// Creates a connection with version 1 of its configuration.
     pub async fn new_connection(
         &mut self,
         id: &ConnectionId,

@@ -239,7 +239,6 @@ fn ids(messages: &[Named]) -> Vec<Uuid> {
     messages.iter().map(|(id, _)| *id).collect()
 }
 
-/// Returns the channels' ids of these messages.
 fn external_ids(messages: &[Named]) -> BTreeSet<(Uuid, &str)> {
     let mut all = BTreeSet::new();
     for (id, names) in messages {
@@ -330,7 +329,6 @@ pub async fn conversations(work: &mut ErasureTx<'_>) -> Result<Option<Erased>, S
     }))
 }
 
-/// Removes the remaining tickets.
 pub async fn tickets(work: &mut ErasureTx<'_>) -> Result<Option<Erased>, StoreError> {
     let found = work
         .ids_of_contact(&TICKETS, limits::ERASED_AT_ONCE)

@@ -33,7 +33,6 @@ for update                             -- postgres
 ");
 }
 
-/// A transaction that erases, and the person.
 pub struct ErasureTx<'a> {
     pub tx: &'a mut Tx,
     pub person: &'a Person,
@@ -65,13 +64,11 @@ impl ErasureTx<'_> {
         self.tx.rows_each(sql, &rows, |row| row.get("id")).await
     }
 
-    /// Runs a statement for these ids and returns how many rows it touched.
     pub async fn run(&mut self, sql: &'static Sql, ids: &[Uuid]) -> Result<u64, StoreError> {
         let rows = rows_of(self.person.workspace, ids);
         self.tx.run_each(sql, &rows).await
     }
 
-    /// Writes the tombstones of the removed rows.
     pub async fn bury(&mut self, gone: &Removal) -> Result<(), StoreError> {
         tombstones::bury(self.tx, self.person.workspace, gone).await?;
         Ok(())

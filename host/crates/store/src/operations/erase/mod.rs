@@ -276,7 +276,6 @@ async fn contact(work: &mut ErasureTx<'_>) -> Result<Option<Erased>, StoreError>
     }))
 }
 
-/// Returns the statements of all files.
 pub fn statements() -> Vec<&'static Sql> {
     [
         SQL,

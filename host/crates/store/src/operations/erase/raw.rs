@@ -213,7 +213,6 @@ order by d.id"
     ));
 }
 
-/// Counts deliveries that led to the person.
 pub async fn count(tx: &mut Tx, person: &Person) -> Result<Erased, StoreError> {
     let args = args! { workspace: person.workspace, contact: person.id };
     tx.only(&COUNT, &args, |row| {
@@ -287,7 +286,6 @@ async fn lock(tx: &mut Tx, workspace: WorkspaceId, deliveries: &[Uuid]) -> Resul
     Ok(())
 }
 
-/// Removes whole deliveries with all rows that belong to them.
 async fn remove(
     tx: &mut Tx,
     workspace: WorkspaceId,

@@ -176,7 +176,6 @@ pub async fn note(
     Ok(())
 }
 
-/// Ends the erasure at the time `now`, and records the deliveries that remain.
 pub async fn end(
     tx: &mut Tx,
     id: ErasureId,

@@ -38,7 +38,6 @@ from_row! {
     StandingDelivery |row| { id, status, is_shared: "shared", is_pending: "pending" }
 }
 
-/// Returns the deliveries left by erasures that are still there.
 pub async fn find(
     tx: &mut Tx,
     left: &[(WorkspaceId, DeliveryId)],

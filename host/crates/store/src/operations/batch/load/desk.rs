@@ -81,14 +81,11 @@ pub async fn follow(
     Ok(found)
 }
 
-/// The key by which tickets are looked up.
 enum TicketLookup {
     Id(TicketId),
     /// The open ticket of a conversation.
     Conversation(ConversationId),
-    /// The open ticket of a deal that has no conversation.
     Deal(DealId),
-    /// All tickets about a deal.
     AllOfDeal(DealId),
 }
 

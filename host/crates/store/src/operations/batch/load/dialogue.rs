@@ -301,7 +301,6 @@ async fn sends(
     Ok(())
 }
 
-/// The key by which conversations are looked up.
 enum ConversationLookup {
     Id(ConversationId),
     /// The open conversation of a contact with an agent.
@@ -373,7 +372,6 @@ async fn errors(tx: &mut Tx, set: &mut WorkingSet, read_set: &ReadSet) -> Result
     Ok(())
 }
 
-/// Loads the holds on messages to the contacts that the batch addresses.
 pub async fn holds(
     tx: &mut Tx,
     set: &mut WorkingSet,

@@ -352,7 +352,6 @@ pub async fn others(
     Ok(())
 }
 
-/// Returns the deliveries of which only some items are loaded, with their workspaces.
 fn in_part(
     set: &WorkingSet,
     read_set: &ReadSet,
@@ -363,7 +362,6 @@ fn in_part(
         .collect()
 }
 
-/// A key that [`KEYS`] looks up.
 enum LookupKey<'a> {
     Claimed(&'a ClaimKey),
     OfContact(&'a (WorkspaceId, String)),
@@ -469,7 +467,6 @@ pub async fn deals(
     Ok(people)
 }
 
-/// Returns the lookup of a deal by its id, or of the newest open deal of a contact.
 fn one_deal(
     workspace_id: WorkspaceId,
     id: Option<DealId>,

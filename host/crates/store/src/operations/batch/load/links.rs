@@ -19,9 +19,7 @@ pub struct Links {
     pub sends: BTreeSet<MessageId>,
     pub conversations: BTreeSet<(WorkspaceId, ConversationId)>,
     pub contacts: BTreeSet<(WorkspaceId, ContactId)>,
-    /// The tickets that writes name.
     pub tickets: BTreeSet<(WorkspaceId, TicketId)>,
-    /// The conversations of these tickets.
     pub handed: BTreeSet<(WorkspaceId, ConversationId)>,
     /// The deals of those tickets that have no conversation.
     pub deals: BTreeSet<(WorkspaceId, DealId)>,

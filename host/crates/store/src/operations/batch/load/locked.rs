@@ -32,7 +32,6 @@ pub struct LockedRows {
     pub references: HashSet<ReferenceKey>,
 }
 
-/// A row of the queue.
 pub struct QueueRow {
     pub workspace: WorkspaceId,
     pub lease: i64,
@@ -40,7 +39,6 @@ pub struct QueueRow {
 }
 
 impl LockedRows {
-    /// Returns the workspaces of the locked work.
     pub fn workspaces(&self) -> BTreeSet<WorkspaceId> {
         self.work.values().map(|work| work.workspace).collect()
     }

@@ -53,7 +53,6 @@ pub async fn changed(tx: &mut Tx, set: &WorkingSet) -> Result<(), StoreError> {
     save(tx, now, &stamped(&mut stamps, tickets)?).await
 }
 
-/// A row to save.
 struct Stamped<'a, I, R> {
     id: I,
     stamp: i64,
@@ -156,7 +155,6 @@ async fn save<const N: usize, R: Fed<N>>(
     Ok(())
 }
 
-/// Returns the statements that insert and update rows of feeds.
 pub fn statements() -> Vec<&'static Sql> {
     vec![
         ContactRecord::insert(),

@@ -156,7 +156,6 @@ fn new_deliveries<'a>(
         .collect()
 }
 
-/// Returns the search keys of new deliveries.
 fn delivery_keys(set: &WorkingSet, writes: &[Write]) -> Vec<[Arg<'static>; 3]> {
     let mut rows = Vec::new();
     for (acceptance, _) in brought(set, writes) {
@@ -203,7 +202,6 @@ fn items(
         .collect()
 }
 
-/// Saves changed items of existing deliveries.
 pub async fn changed_items(tx: &mut Tx, set: &WorkingSet) -> Result<(), StoreError> {
     let removed = items(set, |_, change| change == RowChange::Removed)?;
     tx.run_each(&REMOVED_ITEMS, &removed).await?;
@@ -286,7 +284,6 @@ fn history(set: &WorkingSet) -> Result<Vec<[Arg<'_>; 5]>, StoreError> {
         .collect()
 }
 
-/// Returns partners' notes on deals.
 fn logs(set: &WorkingSet) -> Result<Vec<[Arg<'_>; 10]>, StoreError> {
     set.new_logs
         .iter()

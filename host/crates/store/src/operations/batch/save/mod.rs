@@ -45,7 +45,6 @@ pub async fn all(
     feeds::changed(tx, set).await
 }
 
-/// Returns every statement, including those generated from the descriptions.
 pub fn statements() -> Vec<&'static Sql> {
     let feeds = feeds::statements();
     [dialogue::SQL, &feeds, leads::SQL, queue::SQL, repairs::SQL].concat()

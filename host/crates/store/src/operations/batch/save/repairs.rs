@@ -96,7 +96,6 @@ pub async fn remove_undone_keys(tx: &mut Tx, set: &WorkingSet) -> Result<(), Sto
     Ok(())
 }
 
-/// Returns the match keys that their owners lose.
 fn lost_keys(set: &WorkingSet) -> Vec<[Arg<'_>; 2]> {
     let lost = set.removed_contact_keys.iter();
     lost.map(|(workspace_id, key)| args! { workspace_id: *workspace_id, key })
