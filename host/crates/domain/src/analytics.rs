@@ -7,42 +7,18 @@
 use super::id::AgentId;
 use super::row::Entity;
 use super::time::Micros;
+use super::word::words;
 use super::zone::Day;
 
-/// A group of measures that one feed gives.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    PartialEq,
-    Eq,
-    Hash,
-    PartialOrd,
-    Ord,
-    serde::Serialize,
-    serde::Deserialize,
-    utoipa::ToSchema,
-)]
-#[serde(rename_all = "lowercase")]
-pub enum MetricSet {
-    Conversations,
-    Tickets,
+words! {
+    /// A group of measures that one feed gives.
+    MetricSet: "the metric set" {
+        Conversations = "conversations",
+        Tickets = "tickets",
+    }
 }
 
 impl MetricSet {
-    pub const ALL: [Self; 2] = [Self::Conversations, Self::Tickets];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Conversations => "conversations",
-            Self::Tickets => "tickets",
-        }
-    }
-
-    pub fn from_text(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|set| set.as_str() == text)
-    }
-
     /// The job that counts this set, as the freshness report names it.
     pub fn job(self) -> &'static str {
         match self {
@@ -188,33 +164,17 @@ impl MeasureBits {
     }
 }
 
-/// The length of a bucket of the answer.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, utoipa::ToSchema,
-)]
-#[serde(rename_all = "lowercase")]
-pub enum Granularity {
-    Day,
-    /// Begins on Monday.
-    Week,
-    Month,
+words! {
+    /// The length of a bucket of the answer.
+    Granularity: "the granularity" {
+        Day = "day",
+        /// Begins on Monday.
+        Week = "week",
+        Month = "month",
+    }
 }
 
 impl Granularity {
-    pub const ALL: [Self; 3] = [Self::Day, Self::Week, Self::Month];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Day => "day",
-            Self::Week => "week",
-            Self::Month => "month",
-        }
-    }
-
-    pub fn from_text(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|known| known.as_str() == text)
-    }
-
     /// Returns the bucket of a day, as its first day.
     pub fn period(self, day: Day) -> Day {
         match self {

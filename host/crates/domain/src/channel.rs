@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::exchange::{HttpRequest, InputProblem, Pairs, PluginReply};
+use super::word::words;
 
 /// A template message as an adapter gets it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -82,81 +83,37 @@ pub struct RefusedSend {
     pub retry_after: Option<Duration>,
 }
 
-/// The class of a refusal, which decides what happens next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, utoipa::ToSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Category {
-    /// A parameter is wrong; final.
-    Request,
-    /// The template is paused, rejected, or differs from what its text requires; final.
-    Template,
-    /// The provider has no such template; final.
-    UnknownTemplate,
-    /// The recipient cannot be reached; final.
-    Recipient,
-    /// Only a reply is allowed now; final.
-    Window,
-    /// The contact opted out; final, and the contact is banned.
-    OptOut,
-    ThrottledRecipient,
-    ThrottledNumber,
-    ThrottledAccount,
-    Transient,
-    /// The account is blocked or unpaid: the instance is paused, the message is kept.
-    Account,
-    /// The token or a permission is wrong: the instance is paused, the message is kept.
-    Connection,
-    /// The message waited longer than messages are kept; set by the host, final.
-    Expired,
-    /// An operator gave the message up; set by the host, final.
-    GivenUp,
+words! {
+    /// The class of a refusal, which decides what happens next.
+    Category: "the category" {
+        /// A parameter is wrong; final.
+        Request = "request",
+        /// The template is paused, rejected, or differs from what its text requires; final.
+        Template = "template",
+        /// The provider has no such template; final.
+        UnknownTemplate = "unknown-template",
+        /// The recipient cannot be reached; final.
+        Recipient = "recipient",
+        /// Only a reply is allowed now; final.
+        Window = "window",
+        /// The contact opted out; final, and the contact is banned.
+        OptOut = "opt-out",
+        ThrottledRecipient = "throttled-recipient",
+        ThrottledNumber = "throttled-number",
+        ThrottledAccount = "throttled-account",
+        Transient = "transient",
+        /// The account is blocked or unpaid: the instance is paused, the message is kept.
+        Account = "account",
+        /// The token or a permission is wrong: the instance is paused, the message is kept.
+        Connection = "connection",
+        /// The message waited longer than messages are kept; set by the host, final.
+        Expired = "expired",
+        /// An operator gave the message up; set by the host, final.
+        GivenUp = "given-up",
+    }
 }
 
 impl Category {
-    pub const ALL: [Self; 14] = [
-        Self::Request,
-        Self::Template,
-        Self::UnknownTemplate,
-        Self::Recipient,
-        Self::Window,
-        Self::OptOut,
-        Self::ThrottledRecipient,
-        Self::ThrottledNumber,
-        Self::ThrottledAccount,
-        Self::Transient,
-        Self::Account,
-        Self::Connection,
-        Self::Expired,
-        Self::GivenUp,
-    ];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Request => "request",
-            Self::Template => "template",
-            Self::UnknownTemplate => "unknown-template",
-            Self::Recipient => "recipient",
-            Self::Window => "window",
-            Self::OptOut => "opt-out",
-            Self::ThrottledRecipient => "throttled-recipient",
-            Self::ThrottledNumber => "throttled-number",
-            Self::ThrottledAccount => "throttled-account",
-            Self::Transient => "transient",
-            Self::Account => "account",
-            Self::Connection => "connection",
-            Self::Expired => "expired",
-            Self::GivenUp => "given-up",
-        }
-    }
-
-    /// An adapter's word; one that is not known counts as `request`.
-    pub fn from_text(text: &str) -> Self {
-        Self::ALL
-            .into_iter()
-            .find(|category| category.as_str() == text)
-            .unwrap_or(Self::Request)
-    }
-
     /// Returns the code of an error of this class: its own, or the name of the class if it
     /// has none, so that every failure has a code.
     pub fn code(self, own: String) -> String {

@@ -63,28 +63,13 @@ pub struct Connection {
     pub paused: Option<ConnectionPause>,
 }
 
-/// The kind of system at the other end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum ConnectionKind {
-    /// Sends leads, through a converter.
-    Source,
-    /// Sends and receives messages, through an adapter.
-    Channel,
-}
-
-impl ConnectionKind {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Source => "source",
-            Self::Channel => "channel",
-        }
-    }
-
-    pub fn from_text(text: &str) -> Option<Self> {
-        [Self::Source, Self::Channel]
-            .into_iter()
-            .find(|kind| kind.as_str() == text)
+words! {
+    /// The kind of system at the other end.
+    ConnectionKind: "the kind of a connection" {
+        /// Sends leads, through a converter.
+        Source = "source",
+        /// Sends and receives messages, through an adapter.
+        Channel = "channel",
     }
 }
 

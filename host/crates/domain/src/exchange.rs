@@ -219,13 +219,17 @@ impl Scheme {
 
 words! {
     /// The encoding of a signature. The default is hexadecimal digits.
-    #[derive(Default)]
     Encoding: "the encoding" {
-        #[default]
         Hex = "hex" | "",
         Base64 = "base64",
         Base64Url = "base64url",
         Plain = "plain",
+    }
+}
+
+impl Encoding {
+    const fn hexadecimal() -> Self {
+        Self::Hex
     }
 }
 
@@ -262,7 +266,7 @@ pub struct SenderCheck {
     pub scheme: Scheme,
     /// The location of the sender's proof.
     pub proof: ValueLocation,
-    #[serde(default)]
+    #[serde(default = "Encoding::hexadecimal")]
     pub encoding: Encoding,
     /// The text before the proof at its location.
     #[serde(default)]

@@ -45,24 +45,17 @@ impl fmt::Debug for Digest {
     }
 }
 
-/// The kind of a plugin, which the package of its contract determines.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum PluginKind {
-    /// Turns deliveries of a source into leads.
-    Converter,
-    /// Sends and receives messages of a channel.
-    Adapter,
+words! {
+    /// The kind of a plugin, which the package of its contract determines.
+    PluginKind: "the kind of a plugin" {
+        /// Turns deliveries of a source into leads.
+        Converter = "converter",
+        /// Sends and receives messages of a channel.
+        Adapter = "adapter",
+    }
 }
 
 impl PluginKind {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Converter => "converter",
-            Self::Adapter => "adapter",
-        }
-    }
-
     /// Returns the kind with its article, for sentences: `an adapter`.
     pub fn with_article(self) -> &'static str {
         match self {

@@ -305,7 +305,7 @@ impl TestRng {
 
     fn location(&mut self) -> ValueLocation {
         ValueLocation {
-            place: self.any_of(Place::ALL),
+            place: self.any_of(&Place::ALL),
             name: self.word(&["x-signature", "a.b.0.c", ""]),
         }
     }
@@ -314,14 +314,14 @@ impl TestRng {
         SenderChecks {
             checks: self.many(limits::SENDER_CHECKS, |rng| SenderCheck {
                 secret: rng.word(&["key"]),
-                scheme: rng.any_of(Scheme::ALL),
+                scheme: rng.any_of(&Scheme::ALL),
                 proof: rng.location(),
-                encoding: rng.any_of(Encoding::ALL),
+                encoding: rng.any_of(&Encoding::ALL),
                 prefix: rng.word(&["", "sha256="]),
                 timestamp_header: rng.word(&["", "x-time"]),
                 tolerance_seconds: rng.below(u64::from(u32::MAX)) as u32,
                 signed: rng.many(limits::SENDER_CHECKS, |rng| SignedPart {
-                    kind: rng.any_of(SignedKind::ALL),
+                    kind: rng.any_of(&SignedKind::ALL),
                     value: rng.word(&["", "x"]),
                 }),
             }),
@@ -334,7 +334,7 @@ impl TestRng {
             0 => TextSegment::Literal(rng.word(&["", "/v1"])),
             1 => TextSegment::Bytes(rng.word(&["x"]).into_bytes()),
             _ => TextSegment::Slot(Slot {
-                function: rng.any_of(SlotFunction::ALL),
+                function: rng.any_of(&SlotFunction::ALL),
                 args: (0..rng.below(4))
                     .map(|_| match rng.below(2) {
                         0 => SlotArgument::Secret(rng.word(&["key"])),
@@ -364,7 +364,7 @@ impl TestRng {
         };
         HttpRequest {
             method: self.word(&rules::METHODS),
-            scheme: self.any_of(UrlScheme::ALL),
+            scheme: self.any_of(&UrlScheme::ALL),
             authority: self.word(&["", "a.example"]),
             path: self.segments(),
             query: fields(self),

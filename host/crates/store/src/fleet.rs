@@ -13,51 +13,23 @@ pub use leadhost_domain::backlog::PoolUsage;
 use leadhost_domain::id::HostId;
 use leadhost_domain::plugin::Digest;
 use leadhost_domain::time::Micros;
+use leadhost_domain::word::words;
 
-/// An announcement that an operator changed something that hosts cache. It may get lost,
-/// so listeners also poll.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Announcement {
-    /// Connections, or rows that belong to them.
-    Connections,
-    Keys,
-    /// A version was proposed or activated.
-    Plugins,
-    /// A host reported the versions that it serves or has prepared.
-    Hosts,
-    /// There are changes to count.
-    Analytics,
-    /// Announcements may have been missed: anything may have changed.
-    Everything,
-}
-
-impl Announcement {
-    pub const ALL: [Self; 5] = [
-        Self::Connections,
-        Self::Keys,
-        Self::Plugins,
-        Self::Hosts,
-        Self::Analytics,
-    ];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Connections => "connections",
-            Self::Keys => "keys",
-            Self::Plugins => "plugins",
-            Self::Hosts => "hosts",
-            Self::Analytics => "analytics",
-            Self::Everything => "everything",
-        }
-    }
-
-    /// Parses an announcement. One that only newer hosts know counts as
-    /// [`Self::Everything`].
-    pub fn from_text(text: &str) -> Self {
-        Self::ALL
-            .into_iter()
-            .find(|one| one.as_str() == text)
-            .unwrap_or(Self::Everything)
+words! {
+    /// An announcement that an operator changed something that hosts cache. It may get lost,
+    /// so listeners also poll.
+    Announcement: "the announcement" {
+        /// Connections, or rows that belong to them.
+        Connections = "connections",
+        Keys = "keys",
+        /// A version was proposed or activated.
+        Plugins = "plugins",
+        /// A host reported the versions that it serves or has prepared.
+        Hosts = "hosts",
+        /// There are changes to count.
+        Analytics = "analytics",
+        /// Announcements may have been missed: anything may have changed.
+        Everything = "everything",
     }
 }
 

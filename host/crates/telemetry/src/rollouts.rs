@@ -126,7 +126,7 @@ impl RolloutMetrics {
                 stage: one.as_str(),
             };
             let gauge = self.stage.get_or_create(&labels);
-            gauge.set(i64::from(*one == stage));
+            gauge.set(i64::from(one == stage));
         }
     }
 

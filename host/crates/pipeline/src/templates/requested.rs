@@ -3,6 +3,8 @@
 
 use serde::Serialize;
 
+use leadhost_domain::word::words;
+
 /// The `sub_type` of a button that sends its payload back when the contact taps it.
 pub const QUICK_REPLY: &str = "quick_reply";
 
@@ -35,21 +37,11 @@ pub struct Component {
     pub parameters: Option<Vec<TemplateParameter>>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum ComponentKind {
-    Header,
-    Body,
-    Button,
-}
-
-impl ComponentKind {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Header => "header",
-            Self::Body => "body",
-            Self::Button => "button",
-        }
+words! {
+    ComponentKind: "the component" {
+        Header = "header",
+        Body = "body",
+        Button = "button",
     }
 }
 

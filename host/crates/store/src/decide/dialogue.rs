@@ -21,6 +21,7 @@ use leadhost_domain::id::{
 };
 use leadhost_domain::message::{MessageProgress, MessageState};
 use leadhost_domain::time::Micros;
+use leadhost_domain::word::words;
 
 /// A channel's id of a message, within its instance's connection.
 pub type ReferenceKey = (ConnectionId, String);
@@ -85,26 +86,11 @@ pub struct NewHold {
     pub until: Micros,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SendState {
-    Waiting,
-    Sending,
-    Unknown,
-}
-
-impl SendState {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Waiting => "waiting",
-            Self::Sending => "sending",
-            Self::Unknown => "unknown",
-        }
-    }
-
-    pub fn from_text(text: &str) -> Option<Self> {
-        [Self::Waiting, Self::Sending, Self::Unknown]
-            .into_iter()
-            .find(|state| state.as_str() == text)
+words! {
+    SendState: "the state of a send" {
+        Waiting = "waiting",
+        Sending = "sending",
+        Unknown = "unknown",
     }
 }
 

@@ -6,28 +6,14 @@ use uuid::Uuid;
 
 use crate::{Slots, StoreError};
 use leadhost_domain::analytics::{CountKey, MeasureBits, MeasureCounts, TimeSlot, add};
+use leadhost_domain::word::words;
 use leadhost_domain::zone::{Day, Zone};
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum BuildState {
-    Making,
-    Serving,
-    Retired,
-}
-
-impl BuildState {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Making => "making",
-            Self::Serving => "serving",
-            Self::Retired => "retired",
-        }
-    }
-
-    pub fn from_text(text: &str) -> Option<Self> {
-        [Self::Making, Self::Serving, Self::Retired]
-            .into_iter()
-            .find(|state| state.as_str() == text)
+words! {
+    BuildState: "the state of a build" {
+        Making = "making",
+        Serving = "serving",
+        Retired = "retired",
     }
 }
 

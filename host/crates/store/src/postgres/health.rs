@@ -249,7 +249,11 @@ async fn listen(
         let watched = health.upgrade()?;
         tokio::select! {
             received = listener.try_recv() => match received {
-                Ok(Some(received)) => watched.say(Announcement::from_text(received.payload())),
+                Ok(Some(received)) => {
+                    let known = Announcement::from_text(received.payload());
+                    // Only newer hosts know the others.
+                    watched.say(known.unwrap_or(Announcement::Everything));
+                }
                 Ok(None) | Err(_) => return Some(ListenEnd::Ended),
             },
             () = async {

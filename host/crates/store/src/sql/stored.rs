@@ -182,23 +182,10 @@ fn parsed<T>(
 }
 
 stored! {
-    Text: ActOutcome, FoundBy, RepairedKind, RepairState, RepairUndone, Role, RolloutStage;
-    |row, column| parsed(row, column, |word| word.parse().ok());
-    |value| value.as_str().into()
-}
-
-stored! {
-    Text: Actor, BuildState, ConnectionKind, DealStage, DealStatus, DeliveryStatus,
-        ItemStatus, KeyKind, SendState, TicketStatus;
+    Text: ActOutcome, Actor, AgentKind, BuildState, ConnectionKind, DealStage, DealStatus, DeliveryStatus,
+        FoundBy, ItemStatus, KeyKind, RepairedKind, RepairState, RepairUndone, Role, RolloutStage,
+        SendState, TicketStatus;
     |row, column| parsed(row, column, Self::from_text);
-    |value| value.as_str().into()
-}
-
-stored! {
-    Text: AgentKind;
-    |row, column| parsed(row, column, |word| {
-        AgentKind::ALL.into_iter().find(|kind| kind.as_str() == word)
-    });
     |value| value.as_str().into()
 }
 
