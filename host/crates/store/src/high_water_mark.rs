@@ -26,9 +26,6 @@ use leadhost_domain::time::Micros;
 
 const FILE: &str = "store.high-water-mark";
 
-/// The name that the file had before. A data folder may still have it.
-const FORMER_FILE: &str = "store.seen";
-
 /// The store, its server, and its newest stamp.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mark {
@@ -66,8 +63,6 @@ impl HighWaterMark {
         })
     }
 
-    /// Returns the mark in this data folder. A file with the former name is renamed, unless the
-    /// folder has one with the current name too.
     pub fn in_folder(folder: &Path) -> Result<Arc<Self>, StoreError> {
         let file = folder.join(FILE);
         let fail = |error: &dyn std::fmt::Display| {
@@ -76,7 +71,6 @@ impl HighWaterMark {
                 file.display()
             ))
         };
-        rename_former(folder, &file).map_err(|error| fail(&error))?;
         let sight = match std::fs::read(&file) {
             Ok(bytes) => Some(serde_json::from_slice(&bytes).map_err(|error| fail(&error))?),
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
@@ -196,18 +190,6 @@ impl HighWaterMark {
     }
 }
 
-/// Gives the file of the mark its current name.
-fn rename_former(folder: &Path, file: &Path) -> io::Result<()> {
-    if file.try_exists()? {
-        return Ok(());
-    }
-    match std::fs::rename(folder.join(FORMER_FILE), file) {
-        Ok(()) => File::open(folder)?.sync_all(),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        Err(error) => Err(error),
-    }
-}
-
 /// Delays writes. `ahead`: the time until the clock reaches the newest stamp.
 fn close(state: &mut HighWaterState, why: &str, ahead: Duration) {
     let wait = ahead.clamp(limits::FENCE_LEAST, limits::FENCE_LONGEST);
@@ -304,21 +286,6 @@ mod tests {
         };
         assert_eq!(ahead(20).await, 20);
         assert_eq!(ahead(100_000).await, limits::FENCE_LONGEST.as_secs());
-    }
-
-    #[test]
-    fn a_file_with_the_former_name_is_renamed_and_read() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let (former, file) = (folder.path().join(FORMER_FILE), folder.path().join(FILE));
-        write(&former, &sight("a", 5)).expect("it is written");
-        let mark = HighWaterMark::in_folder(folder.path()).expect("it reads");
-        assert_eq!(mark.state().sight, Some(sight("a", 5)));
-        assert!(file.exists() && !former.exists());
-        // A file that has the current name is kept.
-        write(&former, &sight("a", 4)).expect("it is written");
-        let mark = HighWaterMark::in_folder(folder.path()).expect("it reads");
-        assert_eq!(mark.state().sight, Some(sight("a", 5)));
-        assert!(former.exists());
     }
 
     #[tokio::test]

@@ -27,8 +27,7 @@ pub(super) fn field(subject: &str) -> Option<usize> {
     FIELDS.iter().position(|field| *field == subject)
 }
 
-/// Some deliveries as counts. A host of the former release reads and writes the same names, except for
-/// those of the bodies.
+/// Some deliveries as counts.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Counts {

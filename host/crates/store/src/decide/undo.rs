@@ -66,10 +66,7 @@ fn one(
 ) -> RepairUndone {
     let id = ContactId(change.row);
     let field = change.field.as_str();
-    // Receipts of former releases do not say what the merged contact was.
-    let was_merged_blindly =
-        field == MERGED && !before.is_object() || field == TAKEN_KEYS && !before.is_string();
-    if field == CREATED || was_merged_blindly {
+    if field == CREATED {
         return RepairUndone::Stays;
     }
     match change.kind {
@@ -483,15 +480,14 @@ mod tests {
     }
 
     #[test]
-    fn a_deal_of_a_merged_contact_and_a_new_deal_stay() {
+    fn a_deal_of_a_contact_that_is_gone_and_a_new_deal_stay() {
         let mut changed = changed();
         let gone = ContactId::new(NOW);
         let all = vec![
             changed.change(CREATED, Value::Null, json!(changed.deal)),
-            changed.change(MERGED, json!(gone), json!(changed.contact)),
             changed.change(PERSON, json!(gone), json!(changed.contact)),
         ];
-        assert_eq!(changed.undo(all), [RepairUndone::Stays; 3]);
+        assert_eq!(changed.undo(all), [RepairUndone::Stays; 2]);
     }
 
     #[test]

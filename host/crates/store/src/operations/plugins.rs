@@ -6,13 +6,12 @@ use crate::postgres::VisibleRows;
 use crate::postgres::health::CHANNEL;
 use crate::row::FromRow as _;
 use crate::schema::table::reading;
-use crate::sql::{Sql, SqlRow, Tx, args, sql, statements, steps};
+use crate::sql::{Sql, Tx, args, sql, statements, steps};
 use crate::sqlite::threads::End;
 use crate::{Activation, Announcement, PluginRecord, PluginRefusal, Proposal, Store, StoreError};
 use leadhost_domain::audit::Act;
 use leadhost_domain::limits;
 use leadhost_domain::plugin::Digest;
-use leadhost_domain::publisher::Publisher;
 use leadhost_domain::rollout::Rollout;
 use leadhost_domain::time::Micros;
 
@@ -112,8 +111,8 @@ impl Store {
         steps!(self.database.write_alone(), |tx| {
             let args = args! {
                 from plugin: digest, description, contract, bytes, checks, golden, origin,
-                stored_at;
-                wasm: &wasm, publisher: plugin.publisher.text(),
+                publisher, stored_at;
+                wasm: &wasm,
             };
             tx.run(&PUT, &args).await?;
             Ok(())
@@ -307,14 +306,4 @@ async fn activate_in(
     tx.run(&ACTIVATE, &args).await?;
     let args = args! { name };
     tx.only(&ACTIVATION, &args, Activation::from_row).await
-}
-
-/// Reads the publisher. The release that stored the plugin may not have recorded it: the origin gives it.
-pub fn publisher(row: &SqlRow<'_>) -> Result<Publisher, StoreError> {
-    let Some(noted) = row.get::<Option<String>>("publisher")? else {
-        return Ok(Publisher::from_origin(&row.get::<String>("origin")?));
-    };
-    Publisher::parse(&noted).ok_or_else(|| StoreError::Inconsistent {
-        what: format!("a plugin has an unknown publisher: {noted:?}"),
-    })
 }

@@ -33,6 +33,7 @@ use leadhost_domain::key::{KeyKind, Role};
 use leadhost_domain::message::{Actor, MessageProgress, Metadata};
 use leadhost_domain::plugin::{Description, Digest, RanWith};
 use leadhost_domain::provenance::Provenance;
+use leadhost_domain::publisher::Publisher;
 use leadhost_domain::repair::{RepairCounts, RepairPlan, RepairState, RepairUndone, RepairedKind};
 use leadhost_domain::rollout::{RolloutPlan, RolloutStage};
 use leadhost_domain::ticket::TicketStatus;
@@ -156,6 +157,12 @@ stored! {
     Text: Digest;
     |row, column| Ok(row.str_if(column)?.map(|text| Digest(text.to_owned())));
     |value| value.into()
+}
+
+stored! {
+    Text: Publisher;
+    |row, column| parsed(row, column, Self::parse);
+    |value| value.text().into()
 }
 
 stored! {
