@@ -610,10 +610,7 @@ impl Store {
     ) -> Result<Vec<(DeliveryId, DeliveryStatus)>, StoreError> {
         let workspace = filter.workspace;
         let from = filter.since.map_or(Uuid::nil(), first_uuid_at);
-        let args = args! {
-            from filter: connection, since, digest;
-            workspace, from, rows, limit,
-        };
+        let args = args! { from filter: connection, since, digest; workspace, from, rows, limit };
         self.database
             .many_rows(
                 VisibleRows::Of(&[workspace]),

@@ -164,8 +164,7 @@ impl Store {
                 let (agent, limit) = (filter.agent, filter.limit);
                 if let Some(contacts) = &filter.contacts {
                     for contact in contacts {
-                        let args =
-                            args! { first, last, agent, state, contact: *contact, before, limit };
+                        let args = args! { first, last, agent, state, contact, before, limit };
                         let of = tx.rows(&LIST_CONTACT, &args, OutboxMessage::from_row);
                         found.extend(of.await?);
                     }

@@ -186,9 +186,7 @@ impl Store {
     pub async fn note_refusal(&self, refusal: &PluginRefusal) -> Result<(), StoreError> {
         let refusal = refusal.clone();
         steps!(self.database.write(Exempt), |tx| {
-            let args = args! {
-                from refusal: origin, digest, plugin, reason, at, overtaken_at,
-            };
+            let args = args! { from refusal: origin, digest, plugin, reason, at, overtaken_at };
             tx.run(&NOTE_REFUSAL, &args).await?;
             let args = args! { kept: limits::REFUSALS };
             tx.run(&FORGET_REFUSALS, &args).await?;

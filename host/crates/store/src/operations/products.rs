@@ -343,7 +343,7 @@ pub async fn write<'a>(
         .map(|((id, product), cursor_us)| {
             args! {
                 workspace_id,
-                id: *id,
+                id,
                 external_id: &product.external_id,
                 name: &product.name,
                 description: product.description.as_deref(),

@@ -327,9 +327,7 @@ impl Store {
     pub async fn note_repair(&self, repair: &Repair) -> Result<bool, StoreError> {
         let repair = repair.clone();
         steps!(self.database.write(Exempt), |tx| {
-            let args = args! {
-                from repair: id, generation, cursor, counts,
-            };
+            let args = args! { from repair: id, generation, cursor, counts };
             Ok(tx.run(&PROGRESS, &args).await? > 0)
         })
         .await
@@ -347,9 +345,7 @@ impl Store {
             {
                 return Ok(RepairChanged::Open(open));
             }
-            let args = args! {
-                from changed: id, generation, state, ended_at, why,
-            };
+            let args = args! { from changed: id, generation, state, ended_at, why };
             match tx.run(&CHANGE, &args).await? {
                 0 => Ok(RepairChanged::Stale),
                 _ => Ok(RepairChanged::Done(stored(tx, changed.id).await?)),

@@ -48,7 +48,7 @@ pub async fn allocate(
     let rows: Vec<_> = changes
         .iter()
         .map(|((workspace_id, entity), changes)| {
-            args! { workspace_id: *workspace_id, entity: entity.code(), changes: *changes }
+            args! { workspace_id, entity: entity.code(), changes }
         })
         .collect();
     let last: BTreeMap<(Uuid, u8), i64> = tx

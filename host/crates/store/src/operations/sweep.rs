@@ -214,9 +214,7 @@ pub async fn remove(
         .rows_each(&LOCK, &old, delivery)
         .await?
         .into_iter()
-        .map(|(workspace_id, id)| {
-            args! { workspace_id, id, queued: queued.contains(&id), now }
-        })
+        .map(|(workspace_id, id)| args! { workspace_id, id, queued: queued.contains(&id), now })
         .collect();
     let free: Vec<_> = tx
         .rows_each(&FREE, &locked, delivery)

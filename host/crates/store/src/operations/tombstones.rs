@@ -96,9 +96,7 @@ pub async fn forget(database: &Database, before: Micros, limit: u32) -> Result<u
         }
         let rows: Vec<_> = last
             .into_iter()
-            .map(|((workspace_id, entity), last_us)| {
-                args! { workspace_id, entity, last_us }
-            })
+            .map(|((workspace_id, entity), last_us)| args! { workspace_id, entity, last_us })
             .collect();
         tx.run_each(&CLOCKS, &rows).await?;
         tx.run_each(&FORGOTTEN, &rows).await?;

@@ -110,6 +110,12 @@ macro_rules! copied {
                 fn from($value: $of) -> Self {
                     SqlValue::$kind($write)
                 }
+            }
+
+            impl From<&$of> for SqlValue<'_> {
+                fn from(value: &$of) -> Self {
+                    Self::from(*value)
+                }
             })+
             stored! {
                 $kind: $($of),+;

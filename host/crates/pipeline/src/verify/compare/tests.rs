@@ -296,21 +296,6 @@ fn another_value_of_a_guarded_field_alters_the_lead_and_another_identity_loses_i
     }
 }
 
-#[test]
-fn a_sum_that_was_stored_before_leads_could_be_altered_is_read() {
-    let of = |name| VersionOutcome::Converted(vec![lead(None, &[("name", name)])]);
-    let found = tally(&of("Ana"), &of("Bia"));
-    let mut stored = serde_json::to_value(&found).expect("it is JSON");
-    let read: Tally = serde_json::from_value(stored.clone()).expect("it was written");
-    assert_eq!(read, found);
-    for part in [&[][..], &["harm"]] {
-        let part = part.iter().fold(&mut stored, |part, key| &mut part[*key]);
-        part.as_object_mut().expect("an object").remove("altered");
-    }
-    let read: Tally = serde_json::from_value(stored).expect("it is read");
-    assert_eq!((read.harm.altered, read.altered.len()), (0, 0));
-}
-
 fn gained_tally(deliveries: &[(VersionOutcome, VersionOutcome)]) -> Tally {
     let connection = ConnectionId::generate();
     let (mut sum, mut gained) = (Tally::default(), GainedValues::default());

@@ -154,12 +154,7 @@ async fn cells_of(
             ..RollupCells::default()
         });
     };
-    let args = args! {
-        build,
-        zone: query.zone,
-        tzdata: query.tzdata,
-        whole: TimeSlot::END.0,
-    };
+    let args = args! { build, zone: query.zone, tzdata: query.tzdata, whole: TimeSlot::END.0 };
     let of_cube = tx.row(&CUBE, &args, |_| Ok(())).await?.is_some();
     let (mut cells, of_slots) = if of_cube {
         (days(tx, build, query).await?, &query.edges)

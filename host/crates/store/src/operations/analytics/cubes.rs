@@ -138,7 +138,7 @@ impl Store {
                         workspace_id: *workspace,
                         zone: (*zone).to_owned(),
                         requests: i64::try_from(*requests).unwrap_or(i64::MAX),
-                        used_at: *used_at,
+                        used_at,
                     }
                 })
                 .collect();

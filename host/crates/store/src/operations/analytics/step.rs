@@ -403,7 +403,7 @@ async fn count(tx: &mut Tx, build: &Build, deltas: &Deltas) -> Result<(), StoreE
             args! {
                 workspace_id: build.workspace,
                 build: build.number,
-                id: *id,
+                id,
                 slot: fact.slot.0,
                 key: fact.key,
                 measured: fact.measured.0,
@@ -414,7 +414,7 @@ async fn count(tx: &mut Tx, build: &Build, deltas: &Deltas) -> Result<(), StoreE
     let gone: Vec<_> = deltas
         .gone
         .iter()
-        .map(|id| args! { build: build.number, id: *id })
+        .map(|id| args! { build: build.number, id })
         .collect();
     tx.run_each(&REMOVE_FACTS, &gone).await?;
     add_slots(tx, build, &deltas.slots).await?;
@@ -440,7 +440,7 @@ async fn add_slots(tx: &mut Tx, build: &Build, deltas: &SlotDeltas) -> Result<()
             workspace_id: build.workspace,
             build: build.number,
             slot: slot.0,
-            key: *key,
+            key,
             count_1,
             count_2,
             count_3,
@@ -449,7 +449,7 @@ async fn add_slots(tx: &mut Tx, build: &Build, deltas: &SlotDeltas) -> Result<()
         });
         // Only a slot from which something was subtracted can become empty.
         if counts.iter().any(|count| *count < 0) {
-            less.push(args! { build: build.number, slot: slot.0, key: *key });
+            less.push(args! { build: build.number, slot: slot.0, key });
         }
     }
     tx.run_each(&ADD, &added).await?;

@@ -219,10 +219,7 @@ impl<'t> Declare<'t> {
         id: AgentId,
         agent: &PlannedAgent,
     ) -> Result<u64, StoreError> {
-        let args = args! {
-            from agent: number, kind, channel, adapter, internal;
-            id,
-        };
+        let args = args! { from agent: number, kind, channel, adapter, internal; id };
         self.tx.run(&CHANGE_AGENT, &args).await
     }
 
@@ -232,12 +229,7 @@ impl<'t> Declare<'t> {
     }
 
     pub async fn new_owner(&mut self, id: OwnerId, owner: &PlannedOwner) -> Result<(), StoreError> {
-        let args = args! {
-            workspace: self.workspace,
-            id,
-            name: &owner.name,
-            email: &owner.email,
-        };
+        let args = args! { workspace: self.workspace, id, name: &owner.name, email: &owner.email };
         self.tx.run(&NEW_OWNER, &args).await?;
         Ok(())
     }

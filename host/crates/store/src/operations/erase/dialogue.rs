@@ -211,9 +211,7 @@ pub async fn messages(work: &mut ErasureTx<'_>) -> Result<Option<Erased>, StoreE
     work.run(&WORK, &messages).await?;
     let answers: Vec<_> = messages
         .iter()
-        .map(|&id| {
-            args! { workspace_id: workspace, id, answer: Json(ERASED_ANSWER.to_owned()) }
-        })
+        .map(|&id| args! { workspace_id: workspace, id, answer: Json(ERASED_ANSWER.to_owned()) })
         .collect();
     let idempotency_answers = work.tx.run_each(&ANSWERS, &answers).await?;
     let channel_refs = remove_references(work, &references).await?;

@@ -46,11 +46,7 @@ impl ErasureTx<'_> {
         sql: &'static Sql,
         limit: u32,
     ) -> Result<Vec<Uuid>, StoreError> {
-        let args = args! {
-            workspace: self.person.workspace,
-            contact: self.person.id,
-            limit,
-        };
+        let args = args! { workspace: self.person.workspace, contact: self.person.id, limit };
         self.tx.rows(sql, &args, |row| row.get("id")).await
     }
 

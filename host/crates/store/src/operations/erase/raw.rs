@@ -263,9 +263,7 @@ async fn empty(
     let notes = json(&[EMPTIED])?;
     let wanted: Vec<_> = shared
         .iter()
-        .map(|&id| {
-            args! { workspace_id: workspace, id, contact_id: contact, notes: notes.clone() }
-        })
+        .map(|&id| args! { workspace_id: workspace, id, contact_id: contact, notes: notes.clone() })
         .collect();
     let fetch_answers = tx.run_each(&ANSWERS_OF_ITEMS, &wanted).await?;
     tx.run_each(&ITEMS_OF, &wanted).await?;

@@ -88,9 +88,7 @@ impl Store {
             if let Some(before) = before {
                 return Ok((before, End::Undo));
             }
-            let args = args! {
-                from new: workspace, id, contact, found_by, key, began_at,
-            };
+            let args = args! { from new: workspace, id, contact, found_by, key, began_at };
             tx.run(&BEGIN, &args).await?;
             let begun = Erasure {
                 id: new.id,

@@ -231,9 +231,7 @@ async fn requests(
     let rows: Vec<_> = keys
         .iter()
         .zip(0_u32..)
-        .map(|(of, place)| {
-            args! { place, partner_id: of.partner, route: &of.route, key: &of.key }
-        })
+        .map(|(of, place)| args! { place, partner_id: of.partner, route: &of.route, key: &of.key })
         .collect();
     tx.rows_each(sql, &rows, |row| {
         Ok((

@@ -299,12 +299,7 @@ fn in_stretches(wanted: &BTreeSet<Stretch>) -> Vec<[Arg<'static>; 4]> {
     wanted
         .iter()
         .map(|(workspace_id, id, (first, last))| {
-            args! {
-                workspace_id: *workspace_id,
-                id: *id,
-                first: place(*first),
-                last: place(*last),
-            }
+            args! { workspace_id, id, first: place(*first), last: place(*last) }
         })
         .collect()
 }

@@ -57,7 +57,7 @@ pub fn ids<I: Copy + Into<Uuid>>(wanted: &BTreeSet<(WorkspaceId, I)>) -> Vec<[Ar
         .iter()
         .map(|(workspace_id, id)| {
             let id: Uuid = (*id).into();
-            args! { workspace_id: *workspace_id, id }
+            args! { workspace_id, id }
         })
         .collect()
 }

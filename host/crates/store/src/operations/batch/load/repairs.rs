@@ -84,7 +84,7 @@ pub async fn states(
     set: &mut WorkingSet,
     wanted: &BTreeSet<RepairId>,
 ) -> Result<(), StoreError> {
-    let rows: Vec<_> = wanted.iter().map(|id| args! { id: *id }).collect();
+    let rows: Vec<_> = wanted.iter().map(|id| args! { id }).collect();
     let found: Vec<(RepairId, (RepairState, i64))> = tx
         .rows_each(&STATES, &rows, |row| {
             let state = row.get("state")?;
@@ -133,9 +133,7 @@ pub async fn heirs(
 ) -> Result<BTreeSet<(WorkspaceId, ContactId)>, StoreError> {
     let rows: Vec<_> = wanted
         .iter()
-        .map(|(workspace_id, key, contact_id)| {
-            args! { workspace_id: *workspace_id, key, contact_id: *contact_id }
-        })
+        .map(|(workspace_id, key, contact_id)| args! { workspace_id, key, contact_id })
         .collect();
     let found: Vec<(WorkspaceId, Option<ContactId>)> = tx
         .rows_each(&HEIRS, &rows, cells!("workspace_id", "contact_id"))

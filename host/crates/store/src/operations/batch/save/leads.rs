@@ -126,9 +126,7 @@ fn contact_keys(set: &WorkingSet) -> Vec<[Arg<'_>; 3]> {
 fn shared_keys(set: &WorkingSet) -> Vec<[Arg<'_>; 3]> {
     set.shared_keys
         .iter()
-        .map(|(workspace_id, key, contact_id)| {
-            args! { workspace_id: *workspace_id, key, contact_id: *contact_id }
-        })
+        .map(|(workspace_id, key, contact_id)| args! { workspace_id, key, contact_id })
         .collect()
 }
 
@@ -173,7 +171,7 @@ pub async fn changed_deliveries(tx: &mut Tx, set: &WorkingSet) -> Result<(), Sto
         if delivery.change == RowChange::Changed {
             rows.push(args! {
                 workspace_id: delivery.workspace,
-                id: *id,
+                id,
                 status: delivery.status.as_str(),
                 error: delivery.error.as_deref(),
                 notes: json(&delivery.notes)?,

@@ -88,9 +88,7 @@ pub async fn remove_undone_keys(tx: &mut Tx, set: &WorkingSet) -> Result<(), Sto
     let gone: Vec<_> = set
         .removed_shared_keys
         .iter()
-        .map(|(workspace_id, key, contact_id)| {
-            args! { workspace_id: *workspace_id, key, contact_id: *contact_id }
-        })
+        .map(|(workspace_id, key, contact_id)| args! { workspace_id, key, contact_id })
         .collect();
     tx.run_each(&REMOVED_SHARED_KEYS, &gone).await?;
     Ok(())
@@ -98,7 +96,7 @@ pub async fn remove_undone_keys(tx: &mut Tx, set: &WorkingSet) -> Result<(), Sto
 
 fn lost_keys(set: &WorkingSet) -> Vec<[Arg<'_>; 2]> {
     let lost = set.removed_contact_keys.iter();
-    lost.map(|(workspace_id, key)| args! { workspace_id: *workspace_id, key })
+    lost.map(|(workspace_id, key)| args! { workspace_id, key })
         .collect()
 }
 
@@ -126,11 +124,7 @@ pub async fn save(tx: &mut Tx, set: &WorkingSet) -> Result<(), StoreError> {
         .undone_changes
         .iter()
         .map(|one| {
-            args! {
-                number: one.number,
-                workspace_id: one.workspace,
-                undone: one.undone.as_str(),
-            }
+            args! { number: one.number, workspace_id: one.workspace, undone: one.undone.as_str() }
         })
         .collect();
     tx.run_each(&MARKS, &marks).await?;
@@ -139,8 +133,8 @@ pub async fn save(tx: &mut Tx, set: &WorkingSet) -> Result<(), StoreError> {
         .iter()
         .map(|((workspace_id, id), version)| {
             args! {
-                workspace_id: *workspace_id,
-                id: *id,
+                workspace_id,
+                id,
                 plugin: &version.plugin,
                 version: &version.version,
                 digest: &version.digest,
@@ -153,12 +147,7 @@ pub async fn save(tx: &mut Tx, set: &WorkingSet) -> Result<(), StoreError> {
         .moved_items
         .iter()
         .map(|((workspace_id, delivery_id, item), contact_id)| {
-            args! {
-                delivery_id: *delivery_id,
-                item: place(*item),
-                workspace_id: *workspace_id,
-                contact_id: *contact_id,
-            }
+            args! { delivery_id, item: place(*item), workspace_id, contact_id }
         })
         .collect();
     tx.run_each(&MOVED_ITEMS, &items).await?;
@@ -166,11 +155,7 @@ pub async fn save(tx: &mut Tx, set: &WorkingSet) -> Result<(), StoreError> {
         .moved_conversations
         .iter()
         .map(|((workspace_id, conversation_id), contact_id)| {
-            args! {
-                workspace_id: *workspace_id,
-                conversation_id: *conversation_id,
-                contact_id: *contact_id,
-            }
+            args! { workspace_id, conversation_id, contact_id }
         })
         .collect();
     tx.run_each(&MOVED_MESSAGES, &conversations).await?;
