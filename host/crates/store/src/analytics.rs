@@ -105,7 +105,6 @@ pub struct Slots {
 pub struct CellQuery<'a> {
     pub set: MetricSet,
     pub zone: &'a str,
-    /// The version of the zone's rules.
     pub tzdata: &'a str,
     /// Whole local days: the first day, and the day after the last one.
     pub days: (Day, Day),

@@ -16,7 +16,6 @@ pub struct ClaimTurns {
     pub share: u32,
     pub conversions: u32,
     pub in_hand: BTreeMap<ConnectionId, InHand>,
-    /// The connection whose turn came last.
     pub after: Option<ConnectionId>,
 }
 
@@ -115,7 +114,6 @@ struct Line<T> {
 }
 
 impl<T> Line<T> {
-    /// Returns whether the next piece is a conversion, if there is one.
     fn next(&self, turns: &ClaimTurns) -> Option<bool> {
         if self.has.pieces >= turns.share {
             return None;

@@ -47,7 +47,6 @@ pub struct Person {
 }
 
 impl Person {
-    /// Returns the names that channels may use for the person.
     pub fn names(&self) -> Vec<String> {
         let of_keys = self.keys.iter().filter_map(|key| {
             let (kind, name) = key.split_once(':')?;
@@ -181,14 +180,12 @@ impl RemainingData {
     }
 }
 
-/// An erasure to begin.
 #[derive(Clone, Debug)]
 pub struct NewErasure {
     pub id: ErasureId,
     pub workspace: WorkspaceId,
     pub contact: ContactId,
     pub found_by: FoundBy,
-    /// The key of the operator.
     pub key: KeyId,
     pub began_at: Micros,
 }

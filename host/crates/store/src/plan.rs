@@ -93,7 +93,6 @@ pub struct AppliedChange {
     pub what: ChangeKind,
 }
 
-/// The effect of a plan on a row.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RowEffect {
     Created,

@@ -169,7 +169,6 @@ pub struct DealFilter {
 #[derive(Debug, Default)]
 pub struct DealPage {
     pub deals: Vec<DealView>,
-    /// Whether older deals remain.
     pub more: bool,
 }
 
@@ -181,9 +180,7 @@ pub struct FoundDeal {
     pub view: DealView,
     pub title: Option<String>,
     pub connection: Option<ConnectionId>,
-    /// Set if a partner made the deal.
     pub partner: Option<PartnerId>,
-    /// The delivery that made the deal.
     pub delivery: Option<DeliveryId>,
 }
 
@@ -271,7 +268,6 @@ impl ExportPage {
         self.pieces
     }
 
-    /// Returns the rows one by one.
     pub fn texts(&self) -> Vec<&str> {
         let mut pieces = self.pieces.iter();
         let mut left: &[u8] = &[];

@@ -235,7 +235,6 @@ pub fn renew(set: &mut WorkingSet, id: DeliveryId, lease: Lease, until: Micros) 
     change_held(set, id, lease, |delivery| delivery.held_until = Some(until))
 }
 
-/// Changes a delivery that is held with this lease.
 fn change_held(
     set: &mut WorkingSet,
     id: DeliveryId,
@@ -351,7 +350,6 @@ fn fetch_of(
     ))
 }
 
-/// Sets the delivery's status, from the conversion or from its items.
 pub(super) fn finish(
     set: &mut WorkingSet,
     id: DeliveryId,

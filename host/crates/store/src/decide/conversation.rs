@@ -56,7 +56,6 @@ impl ConversationRecord {
         [self.respond_by, self.close_by].into_iter().flatten().min()
     }
 
-    /// Returns whether no answer is awaited any more.
     fn is_settled(&self) -> bool {
         [
             self.answered_at,
@@ -190,7 +189,6 @@ pub(super) fn for_receiving(
     id
 }
 
-/// Returns the open conversation of the contact with the instance.
 pub(super) fn open(
     set: &WorkingSet,
     channel: &Channel,

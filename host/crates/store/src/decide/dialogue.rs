@@ -130,7 +130,6 @@ impl MessageRecord {
         self.state() == MessageState::Received
     }
 
-    /// Returns the progress that statuses have reported.
     pub fn progress(&self) -> MessageProgress {
         MessageProgress {
             accepted_at: self.metadata.accepted_at,
@@ -222,13 +221,11 @@ impl Dialogue {
         touch!(self.errors, self.changed_errors, id);
     }
 
-    /// Adds a new conversation, which gets a stamp.
     pub fn add_conversation(&mut self, id: ConversationId, conversation: ConversationRecord) {
         self.know_conversation(id, conversation);
         self.changed_conversations.push(id);
     }
 
-    /// Adds a new message, which gets a stamp.
     pub fn add_message(&mut self, id: MessageId, message: MessageRecord) {
         self.messages.insert(id, message);
         self.changed_messages.push(id);
@@ -261,7 +258,6 @@ impl Dialogue {
         touch!(self.tickets, self.changed_tickets, id);
     }
 
-    /// Adds a new row of the report, which gets a stamp.
     pub fn add_error(&mut self, id: MessageErrorId, error: MessageErrorRecord) {
         self.errors.insert(id, error);
         self.changed_errors.push(id);

@@ -43,7 +43,6 @@ pub(super) fn skip(delivery: &mut DeliveryRecord, result: &ConversionResult) -> 
     true
 }
 
-/// Removes that note.
 pub(super) fn not_skipped(delivery: &mut DeliveryRecord) {
     delivery.notes.retain(|note| !note.starts_with(LEFT_OUT));
 }

@@ -24,7 +24,6 @@ const OLDER: &str = "older than what is known";
 
 const DELETED_UNKNOWN: &str = "the source deleted a lead that is not known here";
 
-/// A lead's key and its owner.
 struct ClaimedKey {
     key: Option<ClaimKey>,
     claim: Option<Claim>,
@@ -313,7 +312,6 @@ fn again(
     }
 }
 
-/// Compares a lead with its deal, and records the written differences.
 fn compare(
     set: &mut WorkingSet,
     context: &ItemContext<'_>,
@@ -468,7 +466,6 @@ fn delete(
     }
 }
 
-/// Adds the source's changes of a deal to the deal's history.
 pub(super) fn remember(
     set: &mut WorkingSet,
     context: &ItemContext<'_>,

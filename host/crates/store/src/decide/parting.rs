@@ -172,7 +172,6 @@ impl<'a> Former<'a> {
         owner.filter(|id| *id != self.contact).or_else(heir)
     }
 
-    /// Returns the conversations of the contact about the lead.
     fn talks<'s>(&self, set: &'s WorkingSet) -> impl Iterator<Item = &'s Talk> + use<'s, 'a> {
         let deal = Some(self.deal);
         let talks = set.talks.get(&self.contact).into_iter().flatten();

@@ -130,7 +130,6 @@ pub type SlotDeltas = BTreeMap<(TimeSlot, i64), MeasureCounts>;
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Deltas {
     pub facts: Vec<(Uuid, Fact)>,
-    /// Things whose facts are to be removed.
     pub gone: Vec<Uuid>,
     pub slots: SlotDeltas,
 }

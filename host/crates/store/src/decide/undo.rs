@@ -21,7 +21,6 @@ use leadhost_domain::repair::{
 /// The changes that took match keys from a contact.
 const LOST: [&str; 2] = [LOST_KEYS, LOST_SHARED_KEYS];
 
-/// The changes of deals for their histories.
 type Histories = BTreeMap<(WorkspaceId, DealId), Vec<FieldChange>>;
 
 /// Decides what becomes of each change. Nothing is decided unless the repair is being undone in
@@ -190,7 +189,6 @@ fn restore_contact_field(
     }
 }
 
-/// Returns whether a change gave a contact match keys that an undo takes away.
 fn is_of_keys(change: &RepairChange) -> bool {
     [KEYS, SHARED_KEYS, TAKEN_KEYS].contains(&change.field.as_str())
 }
@@ -346,7 +344,6 @@ pub(super) fn conversations_of(change: &RepairChange) -> Vec<ConversationId> {
     }
 }
 
-/// Returns the match keys that the undo of a change looks at.
 pub(super) fn keys_of(change: &RepairChange) -> Vec<String> {
     match &change.values {
         Some((_, keys)) if is_of_keys(change) => contact::texts(keys),

@@ -58,7 +58,6 @@ pub struct WorkingSet {
     pub first_agents: HashMap<WorkspaceId, AgentId>,
     /// The quarantines that the batch may fill. All others have enough room.
     pub quarantine: HashMap<ConnectionId, Quarantine>,
-    /// Conversations and messages.
     pub dialogue: Dialogue,
     /// The states of repairs, with their generations.
     pub repairs: HashMap<RepairId, (RepairState, i64)>,
@@ -91,7 +90,6 @@ pub struct WorkingSet {
     pub undone_changes: Vec<UndoneChange>,
     /// Deliveries that count for this version again, because a change of its repair was undone.
     pub harmed_again: BTreeMap<(WorkspaceId, DeliveryId), ConvertedBy>,
-    /// Match keys that their contacts lose.
     pub removed_contact_keys: Vec<(WorkspaceId, String)>,
     /// Match keys that their contacts share no more.
     pub removed_shared_keys: Vec<(WorkspaceId, String, ContactId)>,
@@ -136,7 +134,6 @@ pub struct NewRepairChange {
     pub after: Value,
 }
 
-/// The result of an undo for a row of a receipt.
 #[derive(Debug)]
 pub struct UndoneChange {
     pub workspace: WorkspaceId,
@@ -293,7 +290,6 @@ impl ItemRecord {
     }
 }
 
-/// The answer of a source to a settled fetch.
 #[derive(Debug)]
 pub struct SettledAnswer {
     pub workspace: WorkspaceId,
@@ -432,7 +428,6 @@ impl WorkingSet {
         }
     }
 
-    /// Adds a new contact, which gets a stamp.
     pub fn add_contact(&mut self, id: ContactId, contact: ContactRecord) {
         self.contacts.insert(id, contact);
         self.changed_contacts.push(id);

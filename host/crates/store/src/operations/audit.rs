@@ -75,7 +75,6 @@ from_row! {
 }
 
 impl Store {
-    /// Adds an act to the audit, after its last row.
     pub async fn add_audit(&self, act: Act) -> Result<AuditRow, StoreError> {
         steps!(self.database.write(Exempt), |tx| add_in(tx, act).await).await
     }

@@ -90,7 +90,6 @@ impl Store {
         )
     }
 
-    /// Returns the standing proposals, by name.
     pub async fn proposals(&self) -> Result<Vec<Proposal>, StoreError> {
         let now = self.clock.now();
         of_hosts!(self, |host| host.proposals(now), |db| hosts::proposals(db))

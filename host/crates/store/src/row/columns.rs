@@ -112,12 +112,10 @@ macro_rules! from_row {
 
 pub(crate) use from_row;
 
-/// Returns the error for a column that holds a value that it cannot hold.
 pub fn unread(column: ColumnRef, found: impl fmt::Display) -> StoreError {
     odd(UNKNOWN_TABLE, column, found)
 }
 
-/// Serializes a value as JSON text, for a parameter.
 pub fn json<T: Serialize + ?Sized>(value: &T) -> Result<String, StoreError> {
     serde_json::to_string(value).map_err(|error| StoreError::Inconsistent {
         what: format!("a value cannot be serialized as JSON: {error}"),

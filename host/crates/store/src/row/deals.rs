@@ -82,7 +82,6 @@ from_row! {
     DealChange |row| { at: "changed_at", by: "who", changes }
 }
 
-/// Reads a UUID as the text that clients see.
 fn id_text(row: &SqlRow<'_>, column: &'static str) -> Result<Option<String>, StoreError> {
     let id: Option<Uuid> = row.get(column)?;
     Ok(id.map(|id| id.to_string()))

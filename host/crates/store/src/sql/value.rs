@@ -178,11 +178,9 @@ valued! {
     Bytes: Vec<u8>, |bytes| Cow::Owned(bytes);
 }
 
-/// JSON text, for a column of JSON.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Json(pub String);
 
-/// Serializes a value for a JSON column.
 pub fn json<T: Serialize + ?Sized>(value: &T) -> Result<Json, StoreError> {
     crate::row::json(value).map(Json)
 }

@@ -50,7 +50,6 @@ impl ErasureTx<'_> {
         self.tx.rows(sql, &args, |row| row.get("id")).await
     }
 
-    /// Returns the ids that a statement finds among these.
     pub async fn ids_of(
         &mut self,
         sql: &'static Sql,

@@ -507,7 +507,6 @@ pub async fn first_agents(
     Ok(())
 }
 
-/// Loads products that partners name by their ids.
 pub async fn product_ids(
     tx: &mut Tx,
     set: &mut WorkingSet,

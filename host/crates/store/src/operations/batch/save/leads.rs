@@ -90,7 +90,6 @@ fn new_claims<'a>(
         .collect()
 }
 
-/// Saves changes of locked dedupe keys.
 pub async fn changed_claims(
     tx: &mut Tx,
     set: &WorkingSet,
@@ -214,7 +213,6 @@ fn is_written(change: RowChange) -> bool {
     matches!(change, RowChange::New | RowChange::Changed)
 }
 
-/// Saves new and changed fetches, and deletes removed ones.
 pub async fn fetches(tx: &mut Tx, set: &WorkingSet) -> Result<(), StoreError> {
     let (mut written, mut removed) = (Vec::new(), Vec::new());
     for (key, fetch) in &set.fetches {
