@@ -9,10 +9,10 @@ use std::cmp::Reverse;
 use memchr::memchr_iter;
 use memchr::memmem::Finder;
 
+use crate::prelude::*;
 use leadhost_domain::delivery::DeliveryBody;
-use leadhost_domain::exchange::{HttpResponse, Pairs, Place, ValueLocation};
+use leadhost_domain::exchange::{Place, ValueLocation};
 use leadhost_domain::json;
-use leadhost_domain::limits;
 use leadhost_egress::seal::Secrets;
 
 pub const MASK: &str = "***";

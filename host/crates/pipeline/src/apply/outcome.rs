@@ -1,15 +1,11 @@
 //! The result of an apply, and why one is refused.
 
-use std::collections::BTreeMap;
-
 use super::changed::ChangedConnection;
-use serde_json::Value;
 
-use leadhost_domain::exchange::InputProblem;
-use leadhost_domain::id::{AgentId, ConnectionId, PartnerId, WorkspaceId};
+use crate::prelude::*;
 use leadhost_domain::key::KeyKind;
 use leadhost_egress::seal::OpenError;
-use leadhost_store::{AppliedChange, StoreError};
+use leadhost_store::AppliedChange;
 
 #[derive(Debug, thiserror::Error)]
 pub enum ApplyError {

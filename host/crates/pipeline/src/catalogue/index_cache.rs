@@ -1,17 +1,13 @@
 //! The indexes in memory, and their bound.
 
-use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Semaphore;
 use tokio::task::JoinError;
 
-use leadhost_domain::id::WorkspaceId;
-use leadhost_domain::limits;
-use leadhost_domain::time::Micros;
+use crate::prelude::*;
 use leadhost_search::Index;
-use leadhost_store::StoreError;
 
 #[derive(Debug, thiserror::Error)]
 pub enum SearchError {

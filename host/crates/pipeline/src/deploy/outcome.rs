@@ -1,16 +1,12 @@
 //! Where a component came from, and the result of its deployment.
 
-use std::sync::Arc;
-
 use super::concern::Concern;
+use crate::prelude::*;
 use crate::verify::VerifyReport;
 use leadhost_domain::accept::AcceptWord;
 use leadhost_domain::host_names::Behind;
-use leadhost_domain::id::KeyId;
-use leadhost_domain::plugin::{Description, Digest, PluginKind};
+use leadhost_domain::plugin::Description;
 use leadhost_domain::publisher::Publisher;
-use leadhost_plugin::Loaded;
-use leadhost_store::{Activation, PluginRecord};
 
 #[derive(Clone, Debug)]
 pub struct ComponentOrigin {

@@ -14,14 +14,9 @@ mod row;
 pub use reader::{ImportFormat, ImportReader};
 pub use row::{ImportFileError, ImportRow};
 
-use std::collections::HashMap;
-use std::time::{Duration, Instant};
-
 use crate::fleet::FleetJob;
-use crate::state::Pipeline;
-use leadhost_domain::id::{HostId, WorkspaceId};
-use leadhost_domain::limits;
-use leadhost_store::{ImportId, PlannedProduct, StoreError};
+use crate::prelude::*;
+use leadhost_store::{ImportId, PlannedProduct};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Replace {

@@ -11,25 +11,22 @@ mod answer;
 
 pub use answer::NotificationResult;
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
 
 use tokio::sync::oneshot;
 
 use self::answer::answer_of;
-use super::connections::{Live, accepting};
+use super::connections::accepting;
 use super::lease::LeaseDeadline;
 use super::send::{self, outgoing::Outgoing};
 use super::templates::{self, Composed, Misfit, TemplateError, requested::TemplateUse};
-use crate::state::Pipeline;
+use crate::prelude::*;
 use leadhost_domain::contact;
-use leadhost_domain::id::{ConversationId, MessageId, PartnerId};
 use leadhost_domain::message::MessageState;
 use leadhost_domain::phone::Phone;
 use leadhost_store::{
     Channel, IdempotencyClaim, Lease, NewMessage, NewStoredAnswer, Notification,
-    NotificationDetails, Notified, StoreError, StoredAnswer, Write, WriteOutcome,
+    NotificationDetails, Notified, StoredAnswer,
 };
 use leadhost_telemetry as telemetry;
 use leadhost_trace as trace;

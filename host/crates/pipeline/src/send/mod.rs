@@ -15,16 +15,13 @@ mod template_send;
 pub(super) use attempt::Attempt;
 pub(super) use settle::{settle, state_after};
 
-use std::sync::Arc;
-
 use self::attempt::PreparedSend;
 use self::outgoing::Outgoing;
 use super::connections::describe_message;
 use super::lease::LeaseDeadline;
-use crate::state::Pipeline;
+use crate::prelude::*;
 use leadhost_domain::channel::SendAnswer;
-use leadhost_domain::time::Micros;
-use leadhost_store::{HeldSend, MessageOutcome, SendOutcome, SendStart, Write, WriteOutcome};
+use leadhost_store::{HeldSend, MessageOutcome, SendOutcome, SendStart};
 use leadhost_trace::{self as trace, Span, SpanKind, StepFailure, StepOutcome};
 
 pub(super) async fn at_once(pipeline: &Pipeline, outgoing: &Outgoing) -> Attempt {

@@ -1,16 +1,12 @@
 //! Deliveries of a connection as counts: how many of their leads have which field, and which paths stand at
 //! the top of their bodies. Values are never kept.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
 use super::version;
-use crate::connections::Live;
-use leadhost_domain::time::Micros;
-use leadhost_domain::{json, limits, text};
-use leadhost_plugin::Loaded;
+use crate::prelude::*;
+use leadhost_domain::{json, text};
 
 /// The watched shares: the first one of deliveries, the others of leads.
 pub(super) const FIELDS: [&str; 6] = [

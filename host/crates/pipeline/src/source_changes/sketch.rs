@@ -1,18 +1,16 @@
 //! The usual deliveries of a connection as counts, the last ones, and whether these differ: the share of
 //! leads with a field fell, or a path vanished. No IO, no clock.
 
-use std::collections::BTreeMap;
 use std::mem;
 
 use serde::{Deserialize, Serialize};
 
 use super::counts::{Counts, FIELDS, field};
 use super::trial::TrialVerdict;
+use crate::prelude::*;
 use leadhost_domain::connection::{
     ChangeCause, EndedChange, LeadFields, SourceChange, SourceChangePart,
 };
-use leadhost_domain::limits;
-use leadhost_domain::time::Micros;
 
 /// The deliveries of the baseline that precede the first report.
 const BASELINE: u32 = 200;

@@ -6,18 +6,16 @@
 //! Texts that fill a placeholder are not searched for placeholders.
 
 use serde::Serialize;
-use serde_json::json;
 
 use super::mismatch::{Misfit, misfits, placeholders};
 use super::requested::{
     Component, ComponentKind, ParameterValue, PlaceholderValues, TemplateParameter, TemplateUse,
 };
+use crate::prelude::*;
 use leadhost_domain::channel::Template;
 use leadhost_domain::connection::ConnectionSettings;
 use leadhost_domain::error_code::ErrorCode;
-use leadhost_domain::id::MessageId;
 use leadhost_domain::message::TemplateName;
-use leadhost_domain::time::Micros;
 use leadhost_store::{NewMessage, TemplateList};
 
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,10 +1,8 @@
 //! The lists in memory.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use leadhost_domain::id::ConnectionId;
+use crate::prelude::*;
 use leadhost_store::TemplateList;
 use leadhost_store::singleflight::SingleFlight;
 

@@ -1,23 +1,12 @@
 //! A delivery and its items: converted for the first time or again.
 
-use std::collections::HashSet;
-
 use super::items::{ITEMS_LAST_PLACE, ItemContext, drop_unfinished, free_place, put, stored};
 use super::quarantine::Quarantined;
-use super::working_set::WorkingSet;
-use super::{
-    DeliveryRecord, FetchRecord, ItemRecord, admission, earlier, event, lead, preview, repair,
-};
-use crate::change::RowChange;
+use super::{FetchRecord, admission, earlier, event, lead, preview, repair};
+use crate::decide::prelude::*;
 use crate::sql::json;
-use crate::{
-    Acceptance, DeliveryOutcome, ItemResult, Lease, Mode, NewFetch, Reconversion, StoreError,
-    WriteOutcome,
-};
-use leadhost_domain::delivery::{DeliveryStatus, ItemStatus, status_of};
-use leadhost_domain::id::DeliveryId;
-use leadhost_domain::plugin::RanWith;
-use leadhost_domain::time::Micros;
+use crate::{Acceptance, DeliveryOutcome, ItemResult, Lease, NewFetch, Reconversion};
+use leadhost_domain::delivery::status_of;
 
 pub fn first(
     set: &mut WorkingSet,

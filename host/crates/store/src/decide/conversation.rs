@@ -4,17 +4,10 @@
 use std::collections::hash_map::Entry;
 use std::time::Duration;
 
-use serde_json::{Map, Value, json};
-
-use super::ConversationRecord;
-use super::working_set::WorkingSet;
-use crate::Channel;
-use crate::change::RowChange;
+use crate::decide::prelude::*;
 use leadhost_domain::conversation::{ConversationStatus, SPECIAL_INSTRUCTIONS, Times, status};
 use leadhost_domain::deal::TEST;
-use leadhost_domain::id::{AgentId, ContactId, ConversationId, DealId, PartnerId};
 use leadhost_domain::message::earliest;
-use leadhost_domain::time::Micros;
 
 /// The conversation that an outgoing message asks for.
 pub(super) struct ConversationOpening<'a> {

@@ -1,12 +1,8 @@
 //! Decides which time zones get a cube of local days in which builds: pure, for every store.
 
-use std::collections::{BTreeMap, BTreeSet};
-
+use crate::decide::prelude::*;
 use crate::{Build, Cube, ZoneUse};
 use leadhost_domain::analytics::TimeSlot;
-use leadhost_domain::id::WorkspaceId;
-use leadhost_domain::limits;
-use leadhost_domain::time::Micros;
 use leadhost_domain::zone;
 
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,10 +1,9 @@
 //! The deadlines of a conversation: without an answer it is handed to people, and after a while
 //! without messages it is closed.
 
-use super::working_set::WorkingSet;
 use super::{conversation, ticket};
-use crate::{Elapse, WriteOutcome};
-use leadhost_domain::time::Micros;
+use crate::Elapse;
+use crate::decide::prelude::*;
 
 pub(super) fn elapse(set: &mut WorkingSet, elapse: &Elapse) -> WriteOutcome {
     let now = set.now;

@@ -6,21 +6,10 @@
 //! The methods of [`ReadSet`](super::ReadSet) that are named beside each field say which rows
 //! a store loads into it.
 
-use std::collections::{BTreeSet, HashMap};
-
-use super::{
-    ConversationRecord, IdempotencyRecord, MessageErrorRecord, MessageRecord, Reference,
-    SendRecord, TicketRecord,
-};
+use super::{IdempotencyRecord, MessageErrorRecord, Reference, SendRecord};
 use crate::IdempotencyKey;
-use crate::change::RowChange;
+use crate::decide::prelude::*;
 use leadhost_domain::channel::Template;
-use leadhost_domain::id::{
-    AgentId, ConnectionId, ContactId, ConversationId, DealId, MessageErrorId, MessageId, TicketId,
-    WorkspaceId,
-};
-use leadhost_domain::message::{MessageProgress, MessageState};
-use leadhost_domain::time::Micros;
 use leadhost_domain::word::words;
 
 /// A channel's id of a message, within its instance's connection.

@@ -3,16 +3,11 @@
 
 use std::borrow::Cow;
 
-use serde_json::{Map, Value, json};
-
-use super::DealRecord;
 use super::conversation;
 use super::items::ItemContext;
-use super::working_set::WorkingSet;
-use crate::{FieldChange, FieldDiff, Mode, NewLead};
-use leadhost_domain::contact;
-use leadhost_domain::deal::{ATTRIBUTES, DealStatus, PROPS_BYTES, TEST, no_room};
-use leadhost_domain::id::{ContactId, DealId};
+use crate::decide::prelude::*;
+use crate::{FieldChange, FieldDiff, NewLead};
+use leadhost_domain::deal::{ATTRIBUTES, PROPS_BYTES, TEST, no_room};
 use leadhost_domain::json::length;
 use leadhost_domain::lead::Action;
 use leadhost_domain::provenance::{Age, OCCURRED_AT, Provenance};

@@ -2,15 +2,10 @@
 //! same answer. A key is stored in the commit that stores its message, so a repeat never
 //! sends again, whatever happened to the first request.
 
+use super::IdempotencyRecord;
 use super::dialogue::SendState;
-use super::working_set::WorkingSet;
-use super::{IdempotencyRecord, MessageRecord};
-use crate::change::RowChange;
-use crate::{
-    IdempotencyClaim, IdempotencyKey, NewStoredAnswer, Notified, StoredAnswer, WriteOutcome,
-};
-use leadhost_domain::id::MessageId;
-use leadhost_domain::message::MessageState;
+use crate::decide::prelude::*;
+use crate::{IdempotencyClaim, IdempotencyKey, NewStoredAnswer, Notified, StoredAnswer};
 
 pub(super) fn found(set: &WorkingSet, claim: &IdempotencyClaim) -> Option<Notified> {
     let remembered = set.dialogue.idempotency.get(&claim.key);

@@ -5,14 +5,9 @@
 use super::conversation::{self, RepliedTo};
 use super::people::{self, PersonDetails};
 use super::references;
-use super::working_set::WorkingSet;
-use super::{ItemRecord, MessageRecord};
-use crate::change::RowChange;
-use crate::{Channel, NewInboundMessage};
-use leadhost_domain::delivery::ItemStatus;
-use leadhost_domain::id::{ContactId, ConversationId, MessageId};
-use leadhost_domain::message::{self, Actor, MessageState, Metadata};
-use leadhost_domain::plugin::RanWith;
+use crate::NewInboundMessage;
+use crate::decide::prelude::*;
+use leadhost_domain::message::{self, Actor, Metadata};
 
 /// Adds an incoming message to its conversation. A message with a known external id is a
 /// duplicate. `ran` is the version that read it.

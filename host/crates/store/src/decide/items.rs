@@ -1,16 +1,9 @@
 //! The items of a delivery: their places, and the rules by which an item replaces another. A
 //! finished item, which made or changed a deal, stays.
 
-use std::collections::HashSet;
-
-use super::working_set::{ClaimKey, WorkingSet};
-use super::{DeliveryRecord, ItemRecord};
-use crate::change::RowChange;
-use crate::{Mode, Reconversion};
-use leadhost_domain::id::{DeliveryId, WorkspaceId};
-use leadhost_domain::limits;
-use leadhost_domain::plugin::RanWith;
-use leadhost_domain::time::Micros;
+use super::working_set::ClaimKey;
+use crate::Reconversion;
+use crate::decide::prelude::*;
 
 pub(super) struct ItemContext<'a> {
     pub delivery: DeliveryId,

@@ -2,19 +2,14 @@
 
 use std::time::Duration;
 
-use serde_json::{Value, json};
-
 use super::diff::{Compared, Comparison};
 use super::items::{ItemContext, free_place, stored};
 use super::people::{self, PersonDetails};
 use super::receipt::KeysSoFar;
-use super::working_set::{ClaimKey, WorkingSet};
-use super::{Claim, DealRecord, ItemRecord};
+use super::working_set::ClaimKey;
 use super::{conversation, diff, notify, parting, receipt};
-use crate::change::RowChange;
-use crate::{ChangedBy, FieldDiff, Mode, NewLead};
-use leadhost_domain::delivery::ItemStatus;
-use leadhost_domain::id::{ContactId, DealId, WorkspaceId};
+use crate::decide::prelude::*;
+use crate::{ChangedBy, FieldDiff, NewLead};
 use leadhost_domain::lead::Action;
 use leadhost_domain::provenance::Provenance;
 use leadhost_domain::repair::{CREATED, PERSON};

@@ -1,14 +1,7 @@
 //! The contact of a message or a lead: found by the strongest key, or new. Data about a
 //! known contact only fills fields that were empty.
 
-use serde_json::{Map, Value};
-
-use super::ContactRecord;
-use super::working_set::WorkingSet;
-use crate::change::RowChange;
-use leadhost_domain::contact;
-use leadhost_domain::id::{ContactId, WorkspaceId};
-use leadhost_domain::time::Micros;
+use crate::decide::prelude::*;
 
 /// Data about a person, and the keys to find their contact by.
 #[derive(Default)]

@@ -3,11 +3,9 @@
 //! deliveries of each address stay. Junk from one sender does not push out the lead of
 //! another, whichever came first.
 
-use std::collections::{BTreeMap, VecDeque};
+use crate::decide::prelude::*;
+use std::collections::VecDeque;
 use std::net::IpAddr;
-
-use leadhost_domain::id::DeliveryId;
-use leadhost_domain::limits;
 
 /// The fixed cost of a delivery, in bytes. It makes a share that is full by count weigh
 /// as much as one that is full by bytes: many small deliveries weigh as much as a few

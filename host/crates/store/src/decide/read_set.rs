@@ -1,25 +1,17 @@
 //! The rows that a store must load before a batch can be decided.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use super::accept::enters_quarantine;
 use super::dialogue::ReferenceKey;
-use super::working_set::{ClaimKey, WorkingSet};
-use super::{DeliveryRecord, undo};
+use super::undo;
+use super::working_set::ClaimKey;
+use crate::decide::prelude::*;
 use crate::{
-    Channel, ContactParting, Event, FetchOutcome, IdempotencyKey, ItemResult, MessageVerdict, Mode,
-    NewDeal, NewEvent, NewItem, Reconversion, RepairUndo, SendOutcome, SendSettlement, Write,
+    ContactParting, Event, FetchOutcome, IdempotencyKey, ItemResult, MessageVerdict, NewDeal,
+    NewEvent, NewItem, Reconversion, RepairUndo, SendOutcome, SendSettlement, Write,
     message_error_id,
 };
 use leadhost_domain::channel::ChannelError;
-use leadhost_domain::contact;
 use leadhost_domain::deal;
-use leadhost_domain::delivery::DeliveryStatus;
-use leadhost_domain::id::{
-    AgentId, ConnectionId, ContactId, ConversationId, DealId, DeliveryId, MessageErrorId,
-    MessageId, ProductId, RepairId, TicketId, WorkspaceId,
-};
-use leadhost_domain::limits;
 use leadhost_domain::repair::{CONVERSATIONS, PERSON, RepairedKind, SPLIT};
 
 /// Sorted sets, so that a store that locks rows always locks them in the same order.

@@ -1,16 +1,10 @@
 //! The receipt of a repair: a row for each field that its replays change.
 
-use std::collections::BTreeMap;
-
-use serde_json::{Value, json};
-use uuid::Uuid;
-
 use super::items::ItemContext;
-use super::working_set::{NewRepairChange, WorkingSet};
-use super::{ContactRecord, people};
-use crate::change::RowChange;
-use crate::{FieldDiff, Mode, NewLead};
-use leadhost_domain::id::{ContactId, ConversationId, DealId, RepairId, WorkspaceId};
+use super::people;
+use super::working_set::NewRepairChange;
+use crate::decide::prelude::*;
+use crate::{FieldDiff, NewLead};
 use leadhost_domain::repair::{
     CONVERSATIONS, CREATED, KEYS, PERSON, RepairedKind, SHARED_KEYS, SPLIT,
 };

@@ -1,10 +1,7 @@
 //! Computes how counts change when counted things change: pure, for every store.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
-
-use uuid::Uuid;
-
-use crate::{Slots, StoreError};
+use crate::Slots;
+use crate::decide::prelude::*;
 use leadhost_domain::analytics::{CountKey, MeasureBits, MeasureCounts, TimeSlot, add};
 use leadhost_domain::word::words;
 use leadhost_domain::zone::{Day, Zone};

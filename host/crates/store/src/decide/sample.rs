@@ -4,27 +4,16 @@
 
 use std::time::Duration;
 
-use serde_json::json;
-
-use super::working_set::WorkingSet;
-use super::{ConversationRecord, TicketRecord, all};
-use super::{DealRecord, MessageRecord};
-use crate::change::RowChange;
+use super::all;
+use crate::decide::prelude::*;
 use crate::{
-    ByPartner, Channel, CreatedDeal, DealCreated, DealPatch, DealPatched, Elapse, Event,
-    IdempotencyClaim, IdempotencyKey, Lease, NewDeal, NewEvent, NewMessage, Notification,
-    NotificationDetails, Notified, SendOutcome, SendSettlement, StoredAnswer, TicketPatch,
-    TicketPatched, Write, WriteOutcome,
+    ByPartner, CreatedDeal, DealCreated, DealPatch, DealPatched, Elapse, Event, IdempotencyClaim,
+    IdempotencyKey, Lease, NewDeal, NewEvent, NewMessage, Notification, NotificationDetails,
+    Notified, SendOutcome, SendSettlement, StoredAnswer, TicketPatch, TicketPatched, Write,
 };
 use leadhost_domain::channel::{Category, ChannelError};
-use leadhost_domain::contact;
-use leadhost_domain::id::{
-    AgentId, ConnectionId, ConversationId, DealId, KeyId, MessageId, OwnerId, PartnerId, ProductId,
-    TicketId, WorkspaceId,
-};
-use leadhost_domain::message::{MessageProgress, MessageState, TemplateName};
+use leadhost_domain::message::TemplateName;
 use leadhost_domain::phone::Phone;
-use leadhost_domain::time::Micros;
 use leadhost_domain::workspace::AgentKind;
 
 pub const NOW: Micros = Micros(1_750_000_000_000_000);

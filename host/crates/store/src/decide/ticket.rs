@@ -2,13 +2,10 @@
 //! at most one open ticket for each; changed by the desk. Resolving a ticket closes its
 //! conversation.
 
-use super::TicketRecord;
 use super::conversation;
-use super::working_set::WorkingSet;
-use crate::change::RowChange;
+use crate::decide::prelude::*;
 use crate::{TicketPatch, TicketPatched};
 use leadhost_domain::conversation::SPECIAL_INSTRUCTIONS;
-use leadhost_domain::id::{ConversationId, DealId, OwnerId, TicketId};
 use leadhost_domain::ticket::TicketStatus;
 
 /// Hands the conversation to people: to this owner, or to whichever agent takes it. The

@@ -4,12 +4,9 @@
 //! names ([`contact::SAID`](leadhost_domain::contact::SAID)). A key that none of them names came from a
 //! conversation or a person, which proves that somebody has it.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
-
-use super::working_set::{Talk, WorkingSet};
+use super::working_set::Talk;
 use crate::ContactParting;
-use leadhost_domain::contact;
-use leadhost_domain::id::{ContactId, DealId};
+use crate::decide::prelude::*;
 
 /// The match keys of a contact, while its leads are looked at, oldest first.
 pub(super) struct Ties<'a> {

@@ -1,18 +1,13 @@
 //! Undoes changes of a repair, newest first. A field is restored only if it still has the
 //! value that the repair gave it: what a person or a newer delivery changed since stays.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use serde_json::{Map, Value, json};
-
 use super::diff::history_name;
 use super::receipt::{LEFT, MOVED, id_of};
-use super::working_set::{UndoneChange, WorkingSet};
-use super::{ContactRecord, conversation, deal, people};
-use crate::{ChangedBy, FieldChange, RepairUndo, WriteOutcome};
-use leadhost_domain::contact;
+use super::working_set::UndoneChange;
+use super::{conversation, deal, people};
+use crate::decide::prelude::*;
+use crate::{ChangedBy, FieldChange, RepairUndo};
 use leadhost_domain::deal::TEST;
-use leadhost_domain::id::{ContactId, ConversationId, DealId, WorkspaceId};
 use leadhost_domain::repair::{
     CONVERSATIONS, CREATED, KEYS, LOST_KEYS, LOST_SHARED_KEYS, MERGED, PERSON, RepairChange,
     RepairState, RepairUndone, RepairedKind, SHARED_KEYS, SPLIT, TAKEN_KEYS,

@@ -2,32 +2,20 @@
 //! store. Each row records whether it is new or changed. For contacts and deals the order of
 //! their first changes is recorded too, which is the order of their stamps.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-
-use serde_json::{Map, Value};
-use uuid::Uuid;
-
+use super::FetchRecord;
 use super::dialogue::Dialogue;
 use super::dialogue::touch;
 use super::quarantine::Quarantine;
-use super::{Claim, ContactRecord, DealRecord, DeliveryRecord, FetchRecord, ItemRecord};
-use crate::change::RowChange;
+use crate::decide::prelude::*;
 use crate::sql::Json;
 use crate::{
     ByPartner, ChangedBy, ConversionPart, ConvertedBy, DeliveryOutcome, FieldChange, ItemOutcome,
 };
 use leadhost_domain::connection::ConnectionPause;
 use leadhost_domain::contact::SAID;
-use leadhost_domain::deal::DealStatus;
-use leadhost_domain::delivery::{DeliveryStatus, ItemStatus};
 use leadhost_domain::exchange::HttpResponse;
-use leadhost_domain::id::{
-    AgentId, ConnectionId, ContactId, ConversationId, DealId, DealLogId, DeliveryId, OwnerId,
-    ProductId, RepairId, TicketId, WorkspaceId,
-};
-use leadhost_domain::limits;
+use leadhost_domain::id::DealLogId;
 use leadhost_domain::repair::{RepairState, RepairUndone, RepairedKind};
-use leadhost_domain::time::Micros;
 
 pub type ClaimKey = (ConnectionId, String);
 

@@ -1,11 +1,6 @@
 //! Workspaces, their partners, their agents and the owners of their deals.
 
-use crate::postgres::VisibleRows;
-use crate::row::FromRow as _;
-use crate::sql::{Sql, Tx, args, sql, statements};
-use crate::{Store, StoreError};
-use leadhost_domain::id::WorkspaceId;
-use leadhost_domain::limits;
+use crate::operations::prelude::*;
 use leadhost_domain::workspace::{Agent, Owner, Partner, Workspace};
 
 statements! {

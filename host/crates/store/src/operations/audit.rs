@@ -4,13 +4,9 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use crate::postgres::VisibleRows;
-use crate::row::{FromRow as _, from_row, read};
-use crate::schema::table::reading;
-use crate::sql::{Sql, Tx, args, sql, statements, steps};
-use crate::{AuditExtent, AuditFilter, Store, StoreError};
+use crate::operations::prelude::*;
+use crate::{AuditExtent, AuditFilter};
 use leadhost_domain::audit::{Act, AuditActor, AuditCheckpoint, AuditRow, OperatorAct, SERVICE};
-use leadhost_domain::time::Micros;
 
 statements! {
     // One host at a time: two that read the last row at once would both follow it. Readers are not

@@ -3,12 +3,8 @@
 
 use std::collections::HashSet;
 
-use crate::postgres::VisibleRows;
-use crate::row::FromRow as _;
-use crate::sql::{Sql, args, sql, statements, steps};
-use crate::{Store, StoreError};
+use crate::operations::prelude::*;
 use leadhost_domain::connection::{Connection, ConnectionPause};
-use leadhost_domain::id::{ConnectionId, WorkspaceId};
 
 macro_rules! connections_where {
     ($rest:literal) => {

@@ -4,28 +4,20 @@
 //! PostgreSQL the key of deliveries begins with the workspace, and the policies show only rows of
 //! the named workspaces. Unfinished deliveries are found through the queue, which is short.
 
-use crate::{ItemOutcome, NewDelivery, Store};
+use crate::operations::prelude::*;
+use crate::{ItemOutcome, NewDelivery};
 use leadhost_domain::connection::Connection;
 use std::cmp::Reverse;
-use std::collections::HashMap;
 use std::time::Duration;
 
-use uuid::Uuid;
-
-use crate::database::Database;
 use crate::operations::agents;
-use crate::postgres::VisibleRows;
-use crate::row::{FromRow as _, cells, from_row};
-use crate::sql::{Sql, args, sql, statements, steps};
 use crate::{
     Backlog, ConvertedFilter, DeliveryCount, DeliveryDetail, DeliveryFilter, DeliverySummary,
-    LeftDeliveries, StoreError,
+    LeftDeliveries,
 };
 use leadhost_domain::connection::EndedChange;
 use leadhost_domain::delivery::DeliveryStatus;
-use leadhost_domain::id::{ConnectionId, ContactId, DeliveryId, WorkspaceId, first_uuid_at};
-use leadhost_domain::limits;
-use leadhost_domain::time::Micros;
+use leadhost_domain::id::first_uuid_at;
 
 // All filters apply to the inner query; the remaining columns are looked up only for its rows.
 macro_rules! deliveries_of {

@@ -1,15 +1,12 @@
 //! Tickets as the desk and operators find them, newest first.
 
 use crate::Scope;
+use crate::operations::prelude::*;
 use serde_json::Value;
-use uuid::Uuid;
 
+use crate::TicketFilter;
 use crate::operations::said;
-use crate::row::{FromRow as _, from_row, read};
-use crate::sql::{Sql, args, sql, statements, steps};
-use crate::{Store, StoreError, TicketFilter};
 use leadhost_domain::deal::PersonPart;
-use leadhost_domain::id::WorkspaceId;
 use leadhost_domain::said::Said;
 use leadhost_domain::ticket::{OwnerPart, TicketView};
 

@@ -5,17 +5,14 @@ use std::time::Duration;
 
 use tokio::sync::broadcast;
 
-use crate::database::{self, Database};
+use crate::database::{self};
 use crate::operations::plugins;
+use crate::operations::prelude::*;
 use crate::postgres::{hosts, rate};
-use crate::{
-    Activation, Announcement, Beat, Debt, Fence, Price, Proposal, SeenHost, Store, StoreError,
-};
+use crate::{Activation, Announcement, Beat, Debt, Fence, Price, Proposal, SeenHost};
 use leadhost_domain::audit::Act;
-use leadhost_domain::id::{HostId, WorkspaceId};
 use leadhost_domain::plugin::Digest;
 use leadhost_domain::rollout::Rollout;
-use leadhost_domain::time::Micros;
 
 /// Runs an operation in memory for the one host of a file, or on the connections that hosts have to themselves.
 macro_rules! of_hosts {

@@ -1,14 +1,9 @@
 //! Keys, by the digest of their text. The text itself never reaches the store.
 
-use crate::postgres::VisibleRows;
-use crate::row::{FromRow as _, from_row};
-use crate::sql::{Sql, SqlRow, args, sql, statements, steps};
-use crate::{Caller, Store, StoreError};
-use leadhost_domain::id::{KeyId, WorkspaceId};
+use crate::Caller;
+use crate::operations::prelude::*;
 use leadhost_domain::key::KeyRecord;
-use leadhost_domain::time::Micros;
 use leadhost_domain::workspace::{Partner, Workspace};
-use std::collections::BTreeMap;
 
 statements! {
     static AUTHENTICATE: Sql = sql("

@@ -2,15 +2,10 @@
 
 use std::cmp::Reverse;
 
-use uuid::Uuid;
-
 use crate::operations::agents;
-use crate::postgres::VisibleRows;
-use crate::row::{FromRow as _, from_row};
-use crate::sql::{Sql, args, sql, statements, steps};
-use crate::{Elapse, OutboxFilter, OutboxMessage, Store, StoreError};
+use crate::operations::prelude::*;
+use crate::{Elapse, OutboxFilter, OutboxMessage};
 use leadhost_domain::message::MessageState;
-use leadhost_domain::time::Micros;
 
 // All filters apply to the inner query; the remaining columns are looked up only for its rows.
 macro_rules! messages_of {

@@ -1,19 +1,13 @@
 //! Plugin versions by their digest, the activations, and the files that were refused.
 
 use super::{audit, rollouts};
-use crate::database::Database;
-use crate::postgres::VisibleRows;
+use crate::operations::prelude::*;
 use crate::postgres::health::CHANNEL;
-use crate::row::FromRow as _;
-use crate::schema::table::reading;
-use crate::sql::{Sql, Tx, args, sql, statements, steps};
 use crate::sqlite::threads::End;
-use crate::{Activation, Announcement, PluginRecord, PluginRefusal, Proposal, Store, StoreError};
+use crate::{Activation, Announcement, PluginRecord, PluginRefusal, Proposal};
 use leadhost_domain::audit::Act;
-use leadhost_domain::limits;
 use leadhost_domain::plugin::Digest;
 use leadhost_domain::rollout::Rollout;
-use leadhost_domain::time::Micros;
 
 statements! {
     static PUT: Sql = sql("

@@ -1,7 +1,6 @@
 //! Checks that the store can be read and written to.
 
-use crate::sql::{Sql, args, sql, statements, steps};
-use crate::{Store, StoreError};
+use crate::operations::prelude::*;
 use leadhost_domain::id::uuid_at;
 
 statements! {

@@ -1,11 +1,8 @@
 //! Sorting planned products into new, changed and unchanged ones.
 
-use std::collections::HashMap;
-
+use crate::operations::prelude::*;
 use crate::plan::RowEffect;
 use crate::{ImportId, Imported, PlannedProduct};
-use leadhost_domain::id::ProductId;
-use leadhost_domain::time::Micros;
 
 #[derive(Clone, Copy)]
 pub enum ProductWriter {

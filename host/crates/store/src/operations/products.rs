@@ -3,22 +3,14 @@
 //! Products that are created, changed or removed are stamped. A product that an import finds
 //! unchanged only gets its mark.
 
-use std::collections::{BTreeMap, HashMap};
-
-use uuid::Uuid;
-
+use crate::operations::prelude::*;
 use crate::operations::product_plan::{ExistingProduct, ProductWriter, Sorted};
 use crate::operations::{stamp, tombstones};
-use crate::row::{FromRow as _, cells, read};
-use crate::sql::{Sql, Tx, args, sql, statements, steps};
 use crate::tombstones::Removal;
 use crate::{
     ImportId, Imported, PlannedProduct, Product, ProductChange, ProductChanges, Removed, Scope,
-    Store, StoreError,
 };
-use leadhost_domain::id::{ProductId, WorkspaceId};
 use leadhost_domain::row::Entity;
-use leadhost_domain::time::Micros;
 
 statements! {
     static CLOCK: Sql = sql("

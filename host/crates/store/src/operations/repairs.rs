@@ -2,25 +2,14 @@
 //! forgotten with its repair, here.
 
 use serde_json::Value;
-use uuid::Uuid;
 
-use crate::database::Database;
 use crate::error::odd;
-use crate::postgres::VisibleRows;
-use crate::row::{FromRow as _, RowColumns as _, cells, from_row, read};
-use crate::schema::{
-    self,
-    table::{OnConflict, reading},
-};
-use crate::sql::{Sql, SqlRow, Tx, args, made, sql, statements, steps};
-use crate::{
-    CorrectedContact, GoneValues, PartedLead, RepairChanged, RepairMove, Store, StoreError,
-};
-use leadhost_domain::id::{ContactId, DeliveryId, RepairId};
+use crate::operations::prelude::*;
+use crate::row::RowColumns as _;
+use crate::{CorrectedContact, GoneValues, PartedLead, RepairChanged, RepairMove};
 use leadhost_domain::repair::{
     CREATED, MERGED, PERSON, Repair, RepairChange, RepairReceipt, RepairSum, RepairUndone, SAID,
 };
-use leadhost_domain::time::Micros;
 
 /// The changes with the values of a contact: those of all rows of which one change is about it, such as of
 /// deals that a repair took from it or contacts that lost its keys, and those of other contacts that are of

@@ -2,15 +2,8 @@
 
 use std::time::Duration;
 
-use crate::database::Database;
-use crate::postgres::VisibleRows;
-use crate::row::FromRow as _;
-use crate::schema::table::reading;
-use crate::sql::{Sql, Tx, args, sql, statements, steps};
-use crate::{Store, StoreError};
-use leadhost_domain::limits;
+use crate::operations::prelude::*;
 use leadhost_domain::rollout::{Rollout, RolloutReport};
-use leadhost_domain::time::Micros;
 
 statements! {
     static LIST: Sql = reading!(ROLLOUTS as "rollouts", "

@@ -4,13 +4,7 @@
 //! released only when the transaction's effects are visible. So a reader that has seen a stamp has
 //! seen every smaller one that will ever exist, whichever host assigned it.
 
-use std::collections::BTreeMap;
-
-use uuid::Uuid;
-
-use crate::StoreError;
-use crate::sql::{Sql, Tx, args, sql, statements};
-use leadhost_domain::id::WorkspaceId;
+use crate::operations::prelude::*;
 use leadhost_domain::row::Entity;
 
 statements! {

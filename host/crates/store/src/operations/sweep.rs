@@ -9,16 +9,9 @@
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
-use uuid::Uuid;
-
-use crate::database::Database;
+use crate::RetentionPeriods;
+use crate::operations::prelude::*;
 use crate::operations::{agents, repairs, rollouts, tombstones};
-use crate::schema;
-use crate::sql::{Sql, SqlRow, Tx, args, made, sql, statements, steps};
-use crate::{RetentionPeriods, Store, StoreError};
-use leadhost_domain::id::{DeliveryId, WorkspaceId};
-use leadhost_domain::limits;
-use leadhost_domain::time::Micros;
 
 statements! {
     // An id sorts by its creation time, so it bounds the range of the index.

@@ -2,10 +2,8 @@
 //! read and replaced as a whole. Lists belong to a connection and name no person, so they are read
 //! before a workspace is named.
 
-use crate::postgres::VisibleRows;
-use crate::row::FromRow as _;
-use crate::sql::{Sql, args, sql, statements, steps};
-use crate::{Store, StoreError, TemplateList};
+use crate::TemplateList;
+use crate::operations::prelude::*;
 use leadhost_domain::connection::Connection;
 
 statements! {

@@ -4,17 +4,10 @@
 //!
 //! Stamps come last, as everywhere: the removed and changed rows are locked before.
 
-use std::collections::BTreeMap;
-
-use crate::StoreError;
-use crate::database::Database;
+use crate::operations::prelude::*;
 use crate::operations::stamp;
-use crate::schema::{self, table::OnConflict};
-use crate::sql::{Sql, Tx, args, made, sql, statements, steps};
 use crate::sqlite::threads::End;
 use crate::tombstones::{Removal, StampedRow};
-use leadhost_domain::id::WorkspaceId;
-use leadhost_domain::time::Micros;
 
 statements! {
     static BURY: Sql = made(|| schema::TOMBSTONES.insert(&[], OnConflict::Fail));

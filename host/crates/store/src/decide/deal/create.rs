@@ -1,18 +1,14 @@
 //! A partner creates a deal with its contact, and with a conversation if there is a
 //! message. The answer is known at the commit, and is stored in it.
 
-use serde_json::{Map, Value, json};
-
-use super::super::DealRecord;
 use super::super::conversation::{self, ConversationOpening};
 use super::super::notify;
 use super::super::people::{self, PersonDetails};
-use super::super::working_set::WorkingSet;
 use super::edit::{Before, DealChanges, answered, earlier_use, history};
+use crate::decide::prelude::*;
 use crate::{CreatedDeal, DealCreated, DealMessage, NewDeal};
 use leadhost_domain::contact::SAID;
-use leadhost_domain::deal::{DealStage, DealStatus};
-use leadhost_domain::id::ProductId;
+use leadhost_domain::deal::DealStage;
 use leadhost_domain::said::INSTRUCTIONS;
 
 /// Creates a deal, with its contact and, if there is a message, its conversation. A repeat

@@ -1,12 +1,9 @@
 //! The changes of a deal by a partner: its history, and the answer to a repeated request.
 
-use serde_json::Value;
-
-use super::super::DealRecord;
 use super::super::idempotency;
-use super::super::working_set::{NewHistory, WorkingSet};
+use super::super::working_set::NewHistory;
+use crate::decide::prelude::*;
 use crate::{ByPartner, ChangedBy, FieldChange, IdempotencyClaim, Notified, StoredAnswer};
-use leadhost_domain::id::{DealId, WorkspaceId};
 
 /// Returns the deal if it exists and the partner may work on it.
 pub fn own<'a>(set: &'a mut WorkingSet, by: &ByPartner, id: DealId) -> Option<&'a mut DealRecord> {

@@ -1,12 +1,9 @@
 //! Rows of builds: how they begin, and how writers lock them.
 
-use std::collections::BTreeMap;
-
+use crate::Build;
 use crate::decide::rollup::BuildState;
-use crate::sql::{Arg, Sql, Tx, args, sql, statements};
-use crate::{Build, StoreError};
+use crate::operations::prelude::*;
 use leadhost_domain::analytics::MetricSet;
-use leadhost_domain::id::WorkspaceId;
 
 // `offset 0` makes PostgreSQL look builds up by workspace. Without it, PostgreSQL would read the
 // builds of all workspaces.

@@ -1,15 +1,11 @@
 //! The counts that answers are made of, each from one snapshot: days of a cube if the zone has one,
 //! otherwise sums over slots.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use crate::decide::rollup::{DayCells, portions};
+use crate::operations::prelude::*;
 use crate::row::analytics;
-use crate::sql::{Sql, Tx, args, sql, statements, steps};
-use crate::{CellQuery, RollupCell, RollupCells, RollupState, Scope, Slots, Store, StoreError};
+use crate::{CellQuery, RollupCell, RollupCells, RollupState, Scope, Slots};
 use leadhost_domain::analytics::{MEASURES, MeasureCounts, MetricSet, TimeSlot, add};
-use leadhost_domain::id::WorkspaceId;
-use leadhost_domain::limits;
 use leadhost_domain::zone::Day;
 
 statements! {

@@ -1,22 +1,14 @@
 //! Cubes of local days: which cubes exist, how they are filled, and what steps add to them.
 
-use std::collections::BTreeMap;
-
 use super::builds::LockedBuilds;
 use super::cells::{CellCounts, sums};
-use crate::database::Database;
 use crate::decide::cubes::{self as decide, CubeRow, DueCubes, is_unused};
 use crate::decide::rollup::{BuildState, DayCells};
 use crate::operations::agents::workspace_ids;
-use crate::row::FromRow as _;
-use crate::schema::{self, table::OnConflict};
-use crate::sql::{Sql, Tx, args, made, sql, statements, steps};
+use crate::operations::prelude::*;
 use crate::sqlite::threads::End;
-use crate::{Build, Cube, Slots, Store, StoreError, ZoneUse};
+use crate::{Build, Cube, Slots, ZoneUse};
 use leadhost_domain::analytics::TimeSlot;
-use leadhost_domain::id::WorkspaceId;
-use leadhost_domain::limits;
-use leadhost_domain::time::Micros;
 use leadhost_domain::zone::{self, Day, Zone};
 
 statements! {

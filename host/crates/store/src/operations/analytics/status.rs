@@ -2,13 +2,9 @@
 
 use super::builds;
 use crate::operations::agents::workspace_ids;
-use crate::row::{FromRow as _, cells};
-use crate::sql::{Sql, Tx, args, sql, statements, steps};
-use crate::{Build, RollupStatus, Store, StoreError};
+use crate::operations::prelude::*;
+use crate::{Build, RollupStatus};
 use leadhost_domain::analytics::{MetricSet, TimeSlot};
-use leadhost_domain::id::WorkspaceId;
-use leadhost_domain::limits;
-use leadhost_domain::time::Micros;
 
 statements! {
     static RUN: Sql = sql("

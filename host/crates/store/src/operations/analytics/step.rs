@@ -1,28 +1,20 @@
 //! Steps: a step reads changes from one snapshot, and commits counts, facts and place together,
 //! unless another step was faster.
 
-use crate::row::FromRow as _;
-use std::collections::{HashMap, HashSet};
-
-use uuid::Uuid;
+use std::collections::HashSet;
 
 use super::builds::{self, LockedBuilds};
 use super::{cubes, remove};
-use crate::database::Database;
 use crate::decide::cubes::may_take_over;
 use crate::decide::rollup::{
     BuildPosition, BuildState, Deltas, Fact, FeedChange, Reached, SlotDeltas, by_day, deltas,
     facts, new_keys,
 };
+use crate::operations::prelude::*;
 use crate::row::analytics::{change, fact, key};
-use crate::schema::{self, table::OnConflict};
-use crate::sql::{Arg, Sql, Tx, args, made, sql, statements, steps};
 use crate::sqlite::threads::End;
-use crate::{Build, Stepped, Store, StoreError};
+use crate::{Build, Stepped};
 use leadhost_domain::analytics::{CountKey, MetricSet};
-use leadhost_domain::id::WorkspaceId;
-use leadhost_domain::limits;
-use leadhost_domain::time::Micros;
 
 statements! {
     static PLACE: Sql = sql("

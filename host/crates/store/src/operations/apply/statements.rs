@@ -2,15 +2,13 @@
 //! change rows write only differences, and return how many rows differed.
 
 use super::resolved::ResolvedConnection;
+use crate::operations::prelude::*;
 use crate::operations::product_plan::ProductWriter;
 use crate::operations::products;
 use crate::plan::RowEffect;
-use crate::row::cells;
-use crate::sql::{Json, Sql, Tx, args, sql, statements};
-use crate::{Plan, PlannedAgent, PlannedOwner, PlannedProduct, StoreError};
+use crate::sql::Json;
+use crate::{Plan, PlannedAgent, PlannedOwner, PlannedProduct};
 use leadhost_domain::connection::ConnectionKind;
-use leadhost_domain::id::{AgentId, ConnectionId, OwnerId, PartnerId, WorkspaceId};
-use leadhost_domain::time::Micros;
 
 statements! {
     // Waiting for another plan may take longer than waiting for a row.

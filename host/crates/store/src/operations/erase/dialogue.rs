@@ -1,18 +1,13 @@
 //! Communication with a person: messages with the rows that belong to them, errors, conversations,
 //! tickets.
 
-use std::collections::BTreeSet;
-
-use uuid::Uuid;
-
 use super::erasing::{ErasureTx, LOCK_WORK, WORK};
+use crate::Erased;
 use crate::erase::ERASED_ANSWER;
+use crate::operations::prelude::*;
 use crate::operations::remove::{REMOVE_TICKETS, locked, rows_of};
-use crate::schema;
-use crate::sql::{Json, Sql, SqlRow, args, json, made, sql, statements};
+use crate::sql::Json;
 use crate::tombstones::Removal;
-use crate::{Erased, StoreError};
-use leadhost_domain::limits;
 use leadhost_domain::row::Entity;
 
 statements! {

@@ -1,14 +1,10 @@
 //! A transaction that erases, and the statements that its parts share.
 
-use uuid::Uuid;
-
 use super::super::remove::rows_of;
 use super::super::tombstones;
-use crate::schema;
-use crate::sql::{Sql, Tx, args, made, sql, statements};
+use crate::Person;
+use crate::operations::prelude::*;
 use crate::tombstones::Removal;
-use crate::{Person, StoreError};
-use leadhost_domain::time::Micros;
 
 statements! {
     // The work of deliveries and of messages. A message is in the queue under its own id.

@@ -100,11 +100,9 @@ mod standing;
 use self::erasing::{ErasureTx, LOCK_CONTACT};
 use super::remove::{self};
 use super::repairs;
-use crate::sql::{Sql, args, sql, statements, steps};
+use crate::operations::prelude::*;
 use crate::tombstones::Removal;
-use crate::{EraseStep, Erased, Extent, Person, Store, StoreError};
-use leadhost_domain::id::ErasureId;
-use leadhost_domain::limits;
+use crate::{EraseStep, Erased, Extent, Person};
 use leadhost_domain::row::Entity;
 
 statements! {

@@ -1,20 +1,15 @@
 //! Raw deliveries about a person. A delivery that also led to others is emptied rather than
 //! removed, so that its results for the others remain visible.
 
-use uuid::Uuid;
-
 use super::{
     erasing::{ErasureTx, LOCK_WORK, WORK},
     record,
 };
 use crate::erase::EMPTIED;
+use crate::operations::prelude::*;
 use crate::operations::remove::rows_of;
-use crate::row::{FromRow as _, cells, from_row};
-use crate::schema;
-use crate::sql::{Json, Sql, Tx, args, json, made, sql, statements, steps};
-use crate::{Erased, Person, StandingDelivery, Store, StoreError, UnlinkedDelivery, UnlinkedPage};
-use leadhost_domain::id::{ContactId, DeliveryId, ErasureId, WorkspaceId};
-use leadhost_domain::limits;
+use crate::sql::Json;
+use crate::{Erased, Person, StandingDelivery, UnlinkedDelivery, UnlinkedPage};
 
 // Whether a delivery also led to another contact, or has an item whose contact is not known yet.
 macro_rules! is_shared {

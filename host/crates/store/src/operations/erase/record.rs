@@ -1,17 +1,10 @@
 //! The record of an erasure: begun once, locked and updated by every step, ended by the last.
 
-use uuid::Uuid;
-
 use super::{erasing::LOCK_CONTACT, standing};
 use crate::erase::left_by;
-use crate::row::FromRow as _;
-use crate::sql::{Sql, Tx, args, json, sql, statements, steps};
+use crate::operations::prelude::*;
 use crate::sqlite::threads::End;
-use crate::{
-    Erased, Erasure, ErasureFilter, NewErasure, RemainingData, StandingDelivery, Store, StoreError,
-};
-use leadhost_domain::id::{ContactId, ErasureId, WorkspaceId};
-use leadhost_domain::time::Micros;
+use crate::{Erased, Erasure, ErasureFilter, NewErasure, RemainingData, StandingDelivery};
 
 macro_rules! erasures {
     ($rest:literal) => {

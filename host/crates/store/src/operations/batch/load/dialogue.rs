@@ -1,28 +1,17 @@
 //! The rows that messaging touches: partners' idempotency keys, channels' ids of messages,
 //! conversations, messages with their sends, message errors.
 
-use std::collections::BTreeSet;
-
-use uuid::Uuid;
-
 use super::links::Links;
 use super::{
     desk,
     locked::{LockedRows, SEND, asked, ids},
 };
+use crate::IdempotencyKey;
 use crate::decide::{
-    ConversationRecord, IdempotencyRecord, MessageErrorRecord, MessageRecord, ReadSet, Reference,
-    ReferenceKey, SendRecord, WorkingSet,
+    ConversationRecord, IdempotencyRecord, MessageErrorRecord, MessageRecord, Reference,
+    ReferenceKey, SendRecord,
 };
-use crate::row::{FromRow as _, with_id};
-use crate::schema::{self, table::reading};
-use crate::sql::{Arg, Sql, Tx, args, made, sql, statements};
-use crate::{IdempotencyKey, StoreError};
-use leadhost_domain::id::{
-    AgentId, ConnectionId, ContactId, ConversationId, DealId, MessageErrorId, MessageId,
-    WorkspaceId,
-};
-use leadhost_domain::time::Micros;
+use crate::operations::prelude::*;
 
 macro_rules! requests {
     ($order:literal) => {

@@ -1,24 +1,14 @@
 //! The rows that leads touch, and partners who work on deals: deliveries with their items and
 //! fetches, dedupe keys, contacts' keys, deals and contacts.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use super::locked::{LockedRows, WHOLE, asked, ids, place};
-use crate::StoreError;
 use crate::decide::{
     Arriving, Claim, ClaimKey, ContactRecord, DealRecord, DeliveryRecord, FetchRecord, ItemPlaces,
-    ItemRecord, Quarantined, ReadSet, WorkingSet,
+    ItemRecord, Quarantined,
 };
-use crate::row::{FromRow as _, cells, read, with_id};
-use crate::schema::{self, table::reading};
-use crate::sql::{Arg, Sql, Tx, args, made, sql, statements};
+use crate::operations::prelude::*;
 use leadhost_domain::deal::DealStatus;
 use leadhost_domain::delivery::ItemStatus;
-use leadhost_domain::id::{
-    AgentId, ConnectionId, ContactId, DealId, DeliveryId, OwnerId, ProductId, WorkspaceId,
-};
-use leadhost_domain::limits;
-use leadhost_domain::time::Micros;
 
 statements! {
     static DELIVERIES: Sql = reading!(DELIVERIES as "d", "

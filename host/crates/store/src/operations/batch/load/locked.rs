@@ -1,14 +1,10 @@
 //! The rows of the queue that a batch has locked, and the names by which it asks for rows.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::HashSet;
 
-use uuid::Uuid;
-
+use crate::IdempotencyKey;
 use crate::decide::{ClaimKey, ReferenceKey};
-use crate::sql::{Arg, SqlRow, args};
-use crate::{IdempotencyKey, StoreError};
-use leadhost_domain::id::{DeliveryId, WorkspaceId};
-use leadhost_domain::time::Micros;
+use crate::operations::prelude::*;
 
 /// The place in the queue of a delivery itself, as opposed to the fetches of its items.
 pub const WHOLE: i32 = -1;

@@ -1,16 +1,11 @@
 //! Repairs that replays are part of, or that are undone, and what only they need to know of contacts.
 
-use std::collections::BTreeSet;
-
 use serde_json::Value;
 
-use crate::StoreError;
-use crate::decide::{Talk, WorkingSet};
-use crate::row::cells;
-use crate::sql::{Arg, Sql, SqlRow, Tx, args, sql, statements};
-use leadhost_domain::id::{ContactId, ConversationId, DealId, RepairId, WorkspaceId, time_of};
+use crate::decide::Talk;
+use crate::operations::prelude::*;
+use leadhost_domain::id::time_of;
 use leadhost_domain::repair::RepairState;
-use leadhost_domain::time::Micros;
 
 statements! {
     // A change of the state waits until the batch has ended, so nothing is committed for a repair that

@@ -2,18 +2,16 @@
 //! dedupe keys, partners' notes. Rows are sorted, because every host inserts them in this order: a
 //! conflicting row of another host that is not committed yet is waited for.
 
-use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use crate::decide::{Claim, DeliveryRecord, ItemRecord, WorkingSet};
+use crate::decide::{Claim, DeliveryRecord, ItemRecord};
 use crate::operations::batch::load::locked::LockedRows;
-use crate::schema::{self, head, table::OnConflict};
-use crate::sql::{Arg, Sql, Together, Tx, args, json, listed, made, sql, statements};
-use crate::{Acceptance, StoreError, Write};
-use leadhost_domain::id::ConnectionId;
+use crate::operations::prelude::*;
+use crate::schema::head;
+use crate::sql::{Together, listed};
+use crate::{Acceptance, Write};
 
 use super::made::all_made;
-use crate::change::RowChange;
 
 statements! {
     static NEW_CLAIMS: Sql = made(|| schema::DEDUPE.insert(&[], OnConflict::Skip));

@@ -2,16 +2,12 @@
 //! sorted even though only this transaction can have them, so that the order is the same
 //! everywhere.
 
-use std::collections::BTreeMap;
-
-use crate::change::RowChange;
-use crate::decide::{DeliveryRecord, WorkingSet};
+use crate::Write;
+use crate::decide::DeliveryRecord;
 use crate::operations::batch::load::locked::{LockedRows, SEND, WHOLE, place};
-use crate::schema::{self, table::OnConflict};
-use crate::sql::{Arg, Sql, SqlValue, Tx, args, made, statements};
-use crate::{StoreError, Write};
+use crate::operations::prelude::*;
+use crate::sql::SqlValue;
 use leadhost_domain::delivery::DeliveryStatus;
-use leadhost_domain::time::Micros;
 
 statements! {
     // The size of a delivery is kept as it was on arrival.

@@ -1,12 +1,9 @@
 //! Receipts of repairs: the rows for the changes of a replay, and the rows besides those of feeds that
 //! an undo changes.
 
-use crate::StoreError;
-use crate::decide::WorkingSet;
 use crate::operations::batch::load::locked::place;
+use crate::operations::prelude::*;
 use crate::operations::repairs::NEW_CHANGES;
-use crate::schema;
-use crate::sql::{Arg, Sql, Tx, args, made, sql, statements};
 
 statements! {
     static REMOVED_KEYS: Sql = made(|| schema::CONTACT_KEYS.remove());
