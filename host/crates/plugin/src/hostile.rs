@@ -3,27 +3,25 @@
 //! random. For every input, the code returns a verdict without a panic, accepted input
 //! keeps to its bounds, and refusals are short, since they go into logs and answers.
 
+use crate::prelude::*;
 use leadhost_fuzz::holds;
 use leadhost_fuzz::proptest::prelude::any;
 use leadhost_golden::{
-    Call, Case, MAX_CASES, MAX_NAME_BYTES, MAX_PACKED_BYTES, append_custom, append_section,
-    normalise, pack, read_section, unpack,
+    MAX_CASES, MAX_NAME_BYTES, MAX_PACKED_BYTES, append_custom, append_section, normalise, pack,
+    read_section, unpack,
 };
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::engine::CodeUse;
-use super::error::LoadError;
 use super::load::InspectedComponent;
 use super::test_rng::TestRng;
 use super::{compile, replies, rules, signature};
 use leadhost_domain::channel::{AcceptedSend, EventBody, StatusUpdate, Template, TemplateChange};
 use leadhost_domain::exchange::{
-    Encoding, HandshakeAnswer, HttpRequest, Place, PluginReply, Requirement, Scheme, SenderCheck,
-    SenderChecks, SignedKind, SignedPart, Slot, SlotArgument, SlotFunction, TextSegment, UrlScheme,
-    ValueLocation,
+    Encoding, Place, Requirement, Scheme, SenderCheck, SignedKind, SignedPart, Slot, SlotArgument,
+    SlotFunction, TextSegment, UrlScheme, ValueLocation,
 };
-use leadhost_domain::limits;
-use leadhost_domain::plugin::{Description, SecretDeclaration, SecretKind};
+use leadhost_domain::plugin::{SecretDeclaration, SecretKind};
 
 /// Most bytes of a refusal, including the words around what it quotes.
 const FEW_WORDS: usize = 2 * limits::REFUSAL_BYTES;

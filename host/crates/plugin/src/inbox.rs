@@ -9,20 +9,15 @@
 //! notifications. A file counts as changed if its change time differs: many programs that copy keep its
 //! length and its modification time.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::fs;
 use std::io::Read;
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
 
+use crate::prelude::*;
 use leadhost_golden::{SectionError, read_section};
 use notify::{RecommendedWatcher, RecursiveMode, Watcher};
 use tokio::sync::Notify;
-
-use leadhost_domain::limits;
-use leadhost_domain::plugin::Digest;
 
 /// A complete file whose content was not reported before.
 #[derive(Debug)]

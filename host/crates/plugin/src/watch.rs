@@ -2,19 +2,13 @@
 //! `leadhost plugin dev` watches, for the author of the plugin; a service has no watcher, and counts only
 //! the time and memory of its calls (`history.rs`).
 
-use std::sync::{Arc, OnceLock};
-use std::time::Duration;
-
 use tokio::sync::mpsc;
 
-use super::instance::CallHandle;
 use super::usage::CallUsage;
+use crate::prelude::*;
 use leadhost_domain::channel::{
     RefusedSend, SendAnswer, SendStep, TemplatePage, TemplateStep, Webhook,
 };
-use leadhost_domain::exchange::{HttpResponse, InputProblem};
-use leadhost_domain::limits;
-use leadhost_domain::plugin::{ConverterOutput, Digest};
 
 #[derive(Debug)]
 pub enum Watched {

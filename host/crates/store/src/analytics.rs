@@ -10,10 +10,8 @@
 //! A rebuild is a second build. It reads the feed from its beginning while the first
 //! build serves, and replaces the first build once it has caught up.
 
+use crate::prelude::*;
 use leadhost_domain::analytics::{CountKey, MeasureCounts, MetricSet, TimeSlot};
-use leadhost_domain::id::{AgentId, WorkspaceId};
-use leadhost_domain::limits;
-use leadhost_domain::time::Micros;
 use leadhost_domain::zone::Day;
 
 /// One build. The number is unique in the store.

@@ -3,17 +3,15 @@
 //! its deadline, and refuses operations at once while the database is lost.
 
 use std::pin::Pin;
-use std::sync::Arc;
 
-use super::StoreError;
 use super::postgres::db::Transaction as PostgresTransaction;
 use super::postgres::db::{Db as PostgresDb, VisibleRows};
 use super::postgres::health::Health;
-use super::sql::{Arg, Sql, SqlRow, Tx, owned, steps};
+use super::sql::{Arg, Sql, owned, steps};
 use super::sqlite::checkpoint::empty_log;
 use super::sqlite::db::Db as SqliteDb;
 use super::sqlite::threads::{End, JobLength, TxSteps, ending};
-use leadhost_domain::limits;
+use crate::prelude::*;
 
 #[derive(Clone)]
 pub enum Database {

@@ -2,17 +2,10 @@
 //! change is one transaction: it stamps the deal once, adds a row to the deal's history,
 //! and changes the conversation and the ticket that belong to the deal.
 
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
-
 use super::messaging::{Channel, IdempotencyClaim, NewMessage, StoredAnswer};
+use crate::prelude::*;
 use leadhost_domain::deal::{DealStage, DealStatus};
-use leadhost_domain::id::{
-    AgentId, ConversationId, DealId, DealLogId, DeliveryId, KeyId, MessageId, PartnerId, ProductId,
-    RepairId, WorkspaceId,
-};
 use leadhost_domain::phone::Phone;
-use leadhost_domain::time::Micros;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "by")]

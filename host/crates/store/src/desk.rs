@@ -1,6 +1,6 @@
 //! Tickets as the desk changes and reads them.
 
-use leadhost_domain::id::{ContactId, DealId, PartnerId, TicketId, WorkspaceId};
+use crate::prelude::*;
 use leadhost_domain::ticket::TicketStatus;
 
 /// `PATCH /tickets/{id}`, checked. `None` leaves a field unchanged.

@@ -6,15 +6,8 @@
 //! that arrives in the meantime is erased too. The record contains no personal data: only
 //! ids, numbers and times.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use serde::{Deserialize, Serialize};
-
+use crate::prelude::*;
 use leadhost_domain::contact::FoundBy;
-use leadhost_domain::delivery::DeliveryStatus;
-use leadhost_domain::id::{ContactId, DeliveryId, ErasureId, KeyId, WorkspaceId};
-use leadhost_domain::limits;
-use leadhost_domain::time::Micros;
 
 /// The note that an emptied delivery shows to operators.
 pub(super) const EMPTIED: &str =

@@ -4,15 +4,8 @@
 //! All times are the store's, never a host's, so the clocks of two machines may differ. A
 //! store of a single process answers the same operations for its one host.
 
-use std::collections::BTreeMap;
-use std::time::Duration;
-
-use serde::{Deserialize, Serialize};
-
+use crate::prelude::*;
 pub use leadhost_domain::backlog::PoolUsage;
-use leadhost_domain::id::HostId;
-use leadhost_domain::plugin::Digest;
-use leadhost_domain::time::Micros;
 use leadhost_domain::word::words;
 
 words! {

@@ -12,17 +12,10 @@
 
 use std::fs::File;
 use std::io::{self, Write as _};
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::sync::{MutexGuard, PoisonError};
 
-use serde::{Deserialize, Serialize};
+use crate::prelude::*;
 use tokio::time::Instant;
-use uuid::Uuid;
-
-use super::StoreError;
-use leadhost_domain::limits;
-use leadhost_domain::time::Micros;
 
 const FILE: &str = "store.high-water-mark";
 

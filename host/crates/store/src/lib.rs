@@ -58,6 +58,7 @@ mod parts;
 mod plan;
 mod plugin;
 pub mod postgres;
+mod prelude;
 mod read;
 mod repairs;
 mod row;

@@ -1,22 +1,12 @@
 //! Messages as they are committed: notifications, the outcomes of sends, events of
 //! channels, and the reads around them.
 
-use std::time::Duration;
-
-use serde::Serialize;
-use serde_json::{Map, Value};
-
 use super::lease::Lease;
+use crate::prelude::*;
 use leadhost_domain::channel::{ChannelError, Template};
 use leadhost_domain::connection::ConnectionPause;
-use leadhost_domain::id::{
-    AgentId, ConnectionId, ContactId, ConversationId, DealId, MessageErrorId, MessageId, PartnerId,
-    WorkspaceId,
-};
 use leadhost_domain::message::{Actor, MessageProgress, MessageState, Metadata, TemplateName};
 use leadhost_domain::phone::Phone;
-use leadhost_domain::plugin::RanWith;
-use leadhost_domain::time::Micros;
 use leadhost_domain::workspace::AgentKind;
 
 /// The instance that messages go through, with the fields that a decision needs.

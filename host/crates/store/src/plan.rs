@@ -1,11 +1,8 @@
 //! A workspace as an operator declares it, and the changes that a declaration makes.
 
-use std::collections::BTreeMap;
-
+use crate::prelude::*;
 use leadhost_domain::connection::{AllowedHost, ConnectionKind, ConnectionSettings};
 use leadhost_domain::exchange::SenderCheck;
-use leadhost_domain::id::{AgentId, ConnectionId, PartnerId, WorkspaceId};
-use leadhost_domain::time::Micros;
 use leadhost_domain::workspace::{AgentKind, ChangeKind, PartKind};
 
 /// A declared workspace. Its secrets are already sealed.

@@ -1,18 +1,11 @@
 //! Reads by operators, partners and data clients.
 
-use std::time::Duration;
-
+use crate::prelude::*;
 use crate::{ItemOutcome, NewDelivery};
 pub use leadhost_domain::backlog::Backlog;
 use leadhost_domain::deal::DealView;
-use leadhost_domain::delivery::{DeliveryStatus, ItemStatus};
 use leadhost_domain::exchange::{HttpRequest, HttpResponse};
-use leadhost_domain::id::{
-    AgentId, ConnectionId, ContactId, ConversationId, DealId, DeliveryId, PartnerId, WorkspaceId,
-};
-use leadhost_domain::plugin::{Digest, RanWith};
 use leadhost_domain::row::ExportRow;
-use leadhost_domain::time::Micros;
 
 #[derive(Clone, Debug)]
 pub struct RetentionPeriods {

@@ -1,13 +1,8 @@
 //! Repairs as they are changed and recorded.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
-
-use serde_json::Value;
-
 use super::{ContactParting, PartedLead, RepairWrite};
+use crate::prelude::*;
 use leadhost_domain::contact;
-use leadhost_domain::id::{ContactId, DeliveryId, RepairId, WorkspaceId};
-use leadhost_domain::limits;
 use leadhost_domain::repair::Repair;
 
 #[derive(Clone, Debug, PartialEq, Eq)]

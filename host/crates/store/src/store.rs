@@ -1,13 +1,9 @@
 //! The store: its database, and its own properties.
 
-use std::sync::Arc;
-
-use uuid::Uuid;
-
 use super::database::{self, Database};
-use super::{Outage, PoolUsage, StoreError, postgres, sqlite};
+use super::{Outage, PoolUsage, postgres, sqlite};
+use crate::prelude::*;
 use leadhost_domain::clock::SharedClock;
-use leadhost_domain::limits;
 
 /// A store. Its operations stand beside their statements, in `operations/`.
 ///

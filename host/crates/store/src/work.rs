@@ -1,11 +1,8 @@
 //! Claimed work, with everything that is needed to do it.
 
+use crate::prelude::*;
 use crate::{HeldSend, Lease, NewDelivery};
-use leadhost_domain::delivery::DeliveryStatus;
 use leadhost_domain::exchange::{HttpRequest, HttpResponse};
-use leadhost_domain::id::{ConnectionId, DeliveryId, WorkspaceId};
-use leadhost_domain::plugin::RanWith;
-use leadhost_domain::time::Micros;
 
 #[derive(Clone, Debug)]
 pub enum Job {

@@ -1,12 +1,7 @@
 //! Writes, and their outcomes. The writes of many requests share one transaction.
 
-use std::collections::HashSet;
 use std::net::IpAddr;
 use std::ops::{Deref, Range};
-use std::sync::Arc;
-use std::time::Duration;
-
-use serde_json::{Map, Value};
 
 use crate::deals::{DealCreated, DealLogged, DealPatch, DealPatched, NewDeal, NewDealLog};
 use crate::desk::{TicketPatch, TicketPatched};
@@ -15,18 +10,14 @@ use crate::messaging::{
     Elapse, Greeted, MessageOutcome, NewEvent, NewGreeting, NewStoredAnswer, Notification,
     Notified, Resolution, SendSettlement, SendStart,
 };
+use crate::prelude::*;
 use crate::repairs::GoneValues;
-use leadhost_domain::delivery::{DeliveryBody, DeliveryStatus};
+use leadhost_domain::delivery::DeliveryBody;
 pub use leadhost_domain::delivery::{FieldDiff, ItemOutcome};
 use leadhost_domain::exchange::{HttpRequest, HttpResponse, InputProblem, Pairs};
-use leadhost_domain::id::{
-    AgentId, ConnectionId, ContactId, DealId, DeliveryId, RepairId, WorkspaceId,
-};
 use leadhost_domain::lead::Action;
 use leadhost_domain::phone::Phone;
-use leadhost_domain::plugin::{Digest, RanWith};
 use leadhost_domain::repair::{RepairChange, RepairField};
-use leadhost_domain::time::Micros;
 
 /// One thing to commit. The writes of many requests share one transaction.
 #[derive(Clone, Debug)]

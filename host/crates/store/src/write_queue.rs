@@ -2,15 +2,14 @@
 //! turns, so that a flood of writes from one connection does not keep another out of the
 //! next commit. A commit that several lines share is short.
 
-use std::collections::{HashMap, VecDeque};
-use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::collections::VecDeque;
+use std::sync::{MutexGuard, PoisonError};
+use std::time::Instant;
 
 use tokio::sync::{Notify, oneshot};
 
-use super::{StoreError, Write, WriteOutcome};
-use leadhost_domain::id::ConnectionId;
-use leadhost_domain::limits;
+use super::{Write, WriteOutcome};
+use crate::prelude::*;
 
 pub(super) struct QueuedWrite {
     pub write: Write,

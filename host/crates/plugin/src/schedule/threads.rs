@@ -4,18 +4,15 @@
 use std::cell::Cell;
 use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::Condvar;
 use std::task::{Context, Poll, Waker};
-use std::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
 
 use super::background::lower_priority;
 use super::queue::{Class, QueueBounds, ScheduledTask, SubmitError, TaskProperties, TaskQueue};
 use crate::error::EngineError;
-use leadhost_domain::limits;
-use leadhost_domain::plugin::Digest;
+use crate::prelude::*;
 
 /// A piece of work. It yields by being pending once: no waker is needed, and it is polled
 /// again when its turn comes.

@@ -2,7 +2,6 @@
 //! status follows from its times (`domain::conversation`).
 
 use std::collections::hash_map::Entry;
-use std::time::Duration;
 
 use crate::decide::prelude::*;
 use leadhost_domain::conversation::{ConversationStatus, SPECIAL_INSTRUCTIONS, Times, status};

@@ -1,7 +1,5 @@
 //! A lead: a duplicate, a change of a known lead, or a new deal.
 
-use std::time::Duration;
-
 use super::diff::{Compared, Comparison};
 use super::items::{ItemContext, free_place, stored};
 use super::people::{self, PersonDetails};

@@ -2,8 +2,6 @@
 //! a deal of a partner. Nothing is loaded: each batch works on what the previous ones
 //! decided. [`saved`] ends a batch.
 
-use std::time::Duration;
-
 use super::all;
 use crate::decide::prelude::*;
 use crate::{

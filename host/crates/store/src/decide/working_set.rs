@@ -14,7 +14,6 @@ use crate::{
 use leadhost_domain::connection::ConnectionPause;
 use leadhost_domain::contact::SAID;
 use leadhost_domain::exchange::HttpResponse;
-use leadhost_domain::id::DealLogId;
 use leadhost_domain::repair::{RepairState, RepairUndone, RepairedKind};
 
 pub type ClaimKey = (ConnectionId, String);

@@ -1,14 +1,10 @@
 //! Messages of conversations, and their progress.
 
 use super::record::fed;
-use crate::change::RowChange;
+use crate::prelude::*;
 use crate::schema::described::table;
 use crate::schema::table::Ends;
-use leadhost_domain::id::{AgentId, ContactId, ConversationId, MessageId, WorkspaceId};
 use leadhost_domain::message::{Actor, Metadata};
-use leadhost_domain::plugin::RanWith;
-use leadhost_domain::row::Entity;
-use leadhost_domain::time::Micros;
 
 // The content of a message never changes; its progress does.
 table! {

@@ -1,13 +1,8 @@
 //! Failures that channels report.
 
 use super::record::fed;
-use crate::change::RowChange;
+use crate::prelude::*;
 use crate::schema::described::table;
-use leadhost_domain::id::{
-    AgentId, ConversationId, DealId, MessageErrorId, MessageId, WorkspaceId,
-};
-use leadhost_domain::row::Entity;
-use leadhost_domain::time::Micros;
 
 table! {
     pub static MESSAGE_ERRORS: "message_errors" {

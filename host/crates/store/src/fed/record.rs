@@ -1,11 +1,7 @@
 //! How rows of feeds are written.
 
-use crate::StoreError;
-use crate::change::RowChange;
+use crate::prelude::*;
 use crate::sql::{Arg, Sql};
-use leadhost_domain::id::WorkspaceId;
-use leadhost_domain::row::Entity;
-use leadhost_domain::time::Micros;
 
 /// A row of a feed, and how it is written.
 pub trait Fed<const N: usize> {

@@ -12,20 +12,16 @@ pub mod tables;
 mod target;
 mod value;
 
-use std::path::Path;
-use std::time::{Duration, Instant};
-
-use uuid::Uuid;
+use std::time::Instant;
 
 use self::source::{Counters, MoveSource};
 use self::tables::moved as moved_tables;
 use self::target::{MoveTarget, TargetState};
 use self::value::Sum;
-use super::StoreError;
 use super::schema::table::TableSchema;
+use crate::prelude::*;
 use leadhost_config::StoreUrl;
 use leadhost_domain::clock::Clock;
-use leadhost_domain::limits;
 
 pub struct MoveOptions<'a> {
     /// A SQLite file that no service is using.

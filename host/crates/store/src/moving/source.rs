@@ -4,22 +4,18 @@
 //! the last row of any page.
 
 use std::fs::File;
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{MutexGuard, PoisonError};
 
 use rusqlite::types::{ToSqlOutput, Value as Owned, ValueRef};
 use rusqlite::{Connection, Row, ToSql, params_from_iter};
-use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
-use uuid::Uuid;
 
 use super::value::{self, MovedValue};
 use crate::error::odd;
+use crate::prelude::*;
 use crate::schema::table::TableSchema;
-use crate::sql::{SqlRow, SqlValue};
-use crate::{StoreError, sqlite};
+use crate::sqlite;
 use leadhost_domain::clock::Clock;
-use leadhost_domain::limits;
 
 /// Identifies a row: the values of its key columns.
 pub type RowKey = Vec<KeyPart>;

@@ -3,22 +3,17 @@
 //! continues there. Everything runs as the owner of the tables, who is exempt from the
 //! policies between tenants.
 
-use std::collections::BTreeMap;
-
-use serde::{Deserialize, Serialize};
 use sqlx::postgres::PgConnection;
 use sqlx::{AssertSqlSafe, Connection as _, Executor as _, Row as _};
-use uuid::Uuid;
 
 use super::source::{Counters, MovingPage, RowKey};
 use super::tables::moved;
 use super::value::{self, Sum};
+use crate::postgres;
 use crate::postgres::run::bind_list;
+use crate::prelude::*;
 use crate::schema::table::{ColumnSchema, TableSchema};
-use crate::sql::{SqlRow, SqlType};
-use crate::{StoreError, postgres};
 use leadhost_config::StoreUrl;
-use leadhost_domain::limits;
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct MoveRecord {

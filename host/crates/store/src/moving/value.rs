@@ -10,12 +10,11 @@ use serde_json::Value as Json;
 use serde_json::value::RawValue;
 use sha2::{Digest as _, Sha256};
 
-use crate::StoreError;
 use crate::error::odd;
 use crate::postgres::columns;
+use crate::prelude::*;
 use crate::row::{ColumnRef, RowColumns as _};
 use crate::schema::table::{ColumnSchema, TableSchema};
-use crate::sql::{SqlRow, SqlType, SqlValue};
 
 pub type MovedValue = SqlValue<'static>;
 

@@ -1,7 +1,5 @@
 //! The audit: rows are added and read, never changed. The first ones are removed after their retention.
 
-use std::time::Duration;
-
 use serde_json::json;
 
 use crate::operations::prelude::*;

@@ -13,7 +13,6 @@ use crate::schema::response;
 use crate::sql::Json;
 use crate::sqlite::threads::End;
 use crate::{HeldDelivery, HeldFetch, HeldSend, Job, Lease, NewDelivery};
-use leadhost_domain::plugin::Digest;
 
 // Finds, for each kind, the oldest work of each connection that no other host is about to take.
 // Connections with work are found one after the other in an index, regardless of how much work each

@@ -1,8 +1,6 @@
 //! Connections: by id for the intake, by name for operators. They contain nothing about a person,
 //! and are read before a workspace is known.
 
-use std::collections::HashSet;
-
 use crate::operations::prelude::*;
 use leadhost_domain::connection::{Connection, ConnectionPause};
 

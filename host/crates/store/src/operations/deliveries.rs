@@ -8,7 +8,6 @@ use crate::operations::prelude::*;
 use crate::{ItemOutcome, NewDelivery};
 use leadhost_domain::connection::Connection;
 use std::cmp::Reverse;
-use std::time::Duration;
 
 use crate::operations::agents;
 use crate::{
@@ -16,7 +15,6 @@ use crate::{
     LeftDeliveries,
 };
 use leadhost_domain::connection::EndedChange;
-use leadhost_domain::delivery::DeliveryStatus;
 use leadhost_domain::id::first_uuid_at;
 
 // All filters apply to the inner query; the remaining columns are looked up only for its rows.

@@ -2,7 +2,6 @@
 
 use crate::Scope;
 use crate::operations::prelude::*;
-use serde_json::Value;
 
 use crate::TicketFilter;
 use crate::operations::said;

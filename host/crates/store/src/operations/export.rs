@@ -8,7 +8,6 @@ use crate::row::export::{
 };
 use crate::schema::table::TableSchema;
 use crate::{ExportPage, MessageErrorFilter, Scope};
-use leadhost_domain::row::Entity;
 
 statements! {
     static CLOCK: Sql = sql("

@@ -1,8 +1,6 @@
 //! Hosts that share one store. All times are the store's own. A SQLite file has one host, whose
 //! state is kept in memory.
 
-use std::time::Duration;
-
 use tokio::sync::broadcast;
 
 use crate::database::{self};
@@ -11,7 +9,6 @@ use crate::operations::prelude::*;
 use crate::postgres::{hosts, rate};
 use crate::{Activation, Announcement, Beat, Debt, Fence, Price, Proposal, SeenHost};
 use leadhost_domain::audit::Act;
-use leadhost_domain::plugin::Digest;
 use leadhost_domain::rollout::Rollout;
 
 /// Runs an operation in memory for the one host of a file, or on the connections that hosts have to themselves.

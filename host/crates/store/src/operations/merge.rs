@@ -1,6 +1,6 @@
 //! Merges a contact whose last deal moved to another contact into that one.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::decide::ContactRecord;
 use crate::operations::batch::load::locked::place;
@@ -11,7 +11,6 @@ use crate::sqlite::threads::End;
 use crate::tombstones::Removal;
 use crate::{ContactMerge, RepairPlace};
 use leadhost_domain::repair::{LOST_KEYS, LOST_SHARED_KEYS, MERGED, RepairedKind, TAKEN_KEYS};
-use leadhost_domain::row::Entity;
 
 statements! {
     // As in a batch of the repair, the lock delays a change of its state until this transaction has

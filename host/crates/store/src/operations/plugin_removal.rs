@@ -3,7 +3,6 @@
 use super::plugins::ONE_AT_A_TIME;
 use crate::operations::prelude::*;
 use crate::{PluginRemoval, PluginUse};
-use leadhost_domain::plugin::Digest;
 
 statements! {
     static STORED: Sql = sql("

@@ -6,7 +6,6 @@ use crate::postgres::health::CHANNEL;
 use crate::sqlite::threads::End;
 use crate::{Activation, Announcement, PluginRecord, PluginRefusal, Proposal};
 use leadhost_domain::audit::Act;
-use leadhost_domain::plugin::Digest;
 use leadhost_domain::rollout::Rollout;
 
 statements! {

@@ -10,7 +10,6 @@ use crate::tombstones::Removal;
 use crate::{
     ImportId, Imported, PlannedProduct, Product, ProductChange, ProductChanges, Removed, Scope,
 };
-use leadhost_domain::row::Entity;
 
 statements! {
     static CLOCK: Sql = sql("

@@ -6,7 +6,6 @@ use crate::Erased;
 use crate::operations::prelude::*;
 use crate::operations::{repairs, tombstones};
 use crate::tombstones::Removal;
-use leadhost_domain::row::Entity;
 
 /// Locks the rows whose column `by` names one of the ids. The workspace is checked, but not
 /// searched by.

@@ -1,8 +1,6 @@
 //! Repairs and their receipts. A receipt is written by the batches of the repair; it is read, and
 //! forgotten with its repair, here.
 
-use serde_json::Value;
-
 use crate::error::odd;
 use crate::operations::prelude::*;
 use crate::row::RowColumns as _;

@@ -1,7 +1,5 @@
 //! Rollouts of plugin versions, and what hosts report about them.
 
-use std::time::Duration;
-
 use crate::operations::prelude::*;
 use leadhost_domain::rollout::{Rollout, RolloutReport};
 

@@ -5,7 +5,6 @@
 //! seen every smaller one that will ever exist, whichever host assigned it.
 
 use crate::operations::prelude::*;
-use leadhost_domain::row::Entity;
 
 statements! {
     // Rows are updated one after the other, in the same order on every host, and the new value is

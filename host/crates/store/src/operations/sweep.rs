@@ -6,7 +6,6 @@
 //! time, so it cannot be part of a deadlock. A delivery and its place in the queue are locked first
 //! and checked afterwards, so that a claim in between is noticed.
 
-use std::collections::HashSet;
 use std::sync::LazyLock;
 
 use crate::RetentionPeriods;

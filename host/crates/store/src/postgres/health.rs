@@ -7,16 +7,16 @@
 //! [`Announcement::Everything`].
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
-use std::time::{Duration, Instant};
+use std::sync::{PoisonError, Weak};
+use std::time::Instant;
 
 use sqlx::Row as _;
 use sqlx::postgres::{PgConnectOptions, PgListener, PgPoolOptions};
 use tokio::sync::{Notify, broadcast, watch};
 
 use super::error;
-use crate::{Announcement, Outage, StoreError};
-use leadhost_domain::limits;
+use crate::prelude::*;
+use crate::{Announcement, Outage};
 
 /// The channel of all announcements.
 pub const CHANNEL: &str = "leadhost";

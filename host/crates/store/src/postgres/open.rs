@@ -3,21 +3,17 @@
 //! the same time: one migrates, the others wait.
 
 use std::sync::Weak;
-use std::time::Duration;
 
 use sqlx::postgres::{PgConnectOptions, PgConnection};
 use sqlx::{AssertSqlSafe, Connection as _, Executor as _, Row as _};
-use uuid::Uuid;
 
 use super::db::{Db, ROLE, SCHEMA};
 use super::{error, server};
-use crate::StoreError;
 use crate::high_water_mark::Mark;
 use crate::migrations::POSTGRES as MIGRATIONS;
+use crate::prelude::*;
 use leadhost_domain::clock::Clock;
 use leadhost_domain::id::uuid_at;
-use leadhost_domain::limits;
-use leadhost_domain::time::Micros;
 
 /// The schema version of a database with the first migration. Versions from before the first
 /// release counted from 1 and had other columns.

@@ -9,12 +9,11 @@ use sqlx::error::BoxDynError;
 use sqlx::postgres::{PgArgumentBuffer, PgArguments, PgConnection, PgRow, PgTypeInfo};
 use sqlx::query::Query;
 use sqlx::{AssertSqlSafe, Encode, Postgres, Type};
-use uuid::Uuid;
 
 use super::columns::{at, text as without_zero};
 use super::db::Transaction;
-use crate::StoreError;
-use crate::sql::{Arg, SqlRow, SqlType, SqlValue, Text, listed};
+use crate::prelude::*;
+use crate::sql::{Arg, Text, listed};
 
 pub async fn execute(
     connection: &mut PgConnection,

@@ -3,16 +3,13 @@
 
 use std::fmt;
 
-use serde::Serialize;
 use serde::de::DeserializeOwned;
 use sqlx::ColumnIndex;
 use sqlx::postgres::PgRow;
-use uuid::Uuid;
 
-use crate::StoreError;
 use crate::error::{UNKNOWN_TABLE, odd};
-use crate::sql::{SqlRow, Stored};
-use leadhost_domain::time::Micros;
+use crate::prelude::*;
+use crate::sql::Stored;
 
 /// The position of a column: its name, or its index if many rows are read.
 #[derive(Clone, Copy, Debug)]

@@ -1,12 +1,8 @@
 //! A deal as the gateway shows it, with its related rows, its history and its notes.
 
-use serde_json::{Map, Value};
-
-use uuid::Uuid;
-
 use super::from_row;
-use crate::sql::SqlRow;
-use crate::{DealChange, DealPage, FoundDeal, StoreError};
+use crate::prelude::*;
+use crate::{DealChange, DealPage, FoundDeal};
 use leadhost_config::memory;
 use leadhost_domain::contact::phone_key;
 use leadhost_domain::deal::{AgentPart, DealPart, DealView, PersonPart, PropertyPart};

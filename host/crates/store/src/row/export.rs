@@ -12,18 +12,15 @@ use std::io::Write as _;
 use std::mem;
 use std::sync::LazyLock;
 
-use uuid::Uuid;
-
 use super::{ColumnRef, RowColumns, unread};
+use crate::prelude::*;
 use crate::schema::{
     self,
     table::{ColumnSchema, TableSchema},
 };
-use crate::{ExportPage, StoreError, sql};
+use crate::{ExportPage, sql};
 use leadhost_config::memory;
-use leadhost_domain::limits;
-use leadhost_domain::row::{Entity, ExportRow};
-use leadhost_domain::time::Micros;
+use leadhost_domain::row::ExportRow;
 
 /// A column of an exported row, and how it is written.
 pub struct ExportField {

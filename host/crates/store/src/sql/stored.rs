@@ -2,18 +2,15 @@
 //! becomes a parameter.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::net::IpAddr;
-
-use serde_json::{Map, Value};
-use uuid::Uuid;
 
 use super::transaction::SqlRow;
 use super::value::{Json, SqlType, SqlValue, Typed};
 use crate::decide::SendState;
 use crate::decide::rollup::BuildState;
+use crate::prelude::*;
 use crate::row::{ColumnRef, RowColumns as _, unread};
-use crate::{ChangedBy, Erased, FieldChange, HostReport, RemainingData, StoreError, StoredAnswer};
+use crate::{ChangedBy, Erased, FieldChange, HostReport, RemainingData, StoredAnswer};
 use leadhost_domain::analytics::{MeasureBits, MetricSet, TimeSlot};
 use leadhost_domain::audit::ActOutcome;
 use leadhost_domain::channel::Template;
@@ -22,22 +19,16 @@ use leadhost_domain::connection::{
 };
 use leadhost_domain::contact::FoundBy;
 use leadhost_domain::deal::{DealStage, DealStatus};
-use leadhost_domain::delivery::{DeliveryBody, DeliveryStatus, ItemStatus};
+use leadhost_domain::delivery::DeliveryBody;
 use leadhost_domain::exchange::{HttpRequest, Pairs, SenderCheck, SenderChecks};
-use leadhost_domain::id::{
-    AgentId, ConnectionId, ContactId, ConversationId, DealId, DealLogId, DeliveryId, ErasureId,
-    HostId, KeyId, MessageErrorId, MessageId, OwnerId, PartnerId, ProductId, RepairId, TicketId,
-    WorkspaceId,
-};
 use leadhost_domain::key::{KeyKind, Role};
 use leadhost_domain::message::{Actor, MessageProgress, Metadata};
-use leadhost_domain::plugin::{Description, Digest, RanWith};
+use leadhost_domain::plugin::Description;
 use leadhost_domain::provenance::Provenance;
 use leadhost_domain::publisher::Publisher;
 use leadhost_domain::repair::{RepairCounts, RepairPlan, RepairState, RepairUndone, RepairedKind};
 use leadhost_domain::rollout::{RolloutPlan, RolloutStage};
 use leadhost_domain::ticket::TicketStatus;
-use leadhost_domain::time::Micros;
 use leadhost_domain::workspace::AgentKind;
 
 /// A type that a column can have.

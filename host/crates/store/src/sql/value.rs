@@ -3,14 +3,8 @@
 use std::borrow::Cow;
 use std::net::IpAddr;
 
-use serde::Serialize;
-use uuid::Uuid;
-
 use super::statement::Dialect;
-use crate::StoreError;
-use leadhost_domain::id::ConnectionId;
-use leadhost_domain::plugin::Digest;
-use leadhost_domain::time::Micros;
+use crate::prelude::*;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SqlType {

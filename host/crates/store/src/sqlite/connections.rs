@@ -1,15 +1,12 @@
 //! Opens connections to the file, with their settings.
 
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use rusqlite::functions::FunctionFlags;
 use rusqlite::{Connection, OpenFlags};
 
-use crate::StoreError;
+use crate::prelude::*;
 use leadhost_domain::clock::SharedClock;
-use leadhost_domain::limits;
 
 #[derive(Clone)]
 pub struct SqliteOptions {

@@ -1,16 +1,14 @@
 //! One SQLite file, with the thread that writes to it and the few that read.
 
 use std::fs::File;
-use std::path::Path;
-use std::sync::Arc;
 
 use super::commits::Commits;
 use super::connections::{self, SqliteOptions};
 use super::single_host::SingleHost;
 use super::threads::{self, End, JobLength, StoreThreads, TxSteps, ending};
-use crate::StoreError;
 use crate::high_water_mark::HighWaterMark;
-use crate::sql::{Tx, steps};
+use crate::prelude::*;
+use crate::sql::steps;
 use leadhost_domain::clock::SharedClock;
 
 /// The database in one SQLite file. On a server, `postgres::Db` takes its place, and `Database` is

@@ -4,24 +4,21 @@
 
 use std::fs::File;
 use std::io::{Read as _, Write as _};
-use std::path::Path;
-use std::sync::{Arc, Weak};
+use std::sync::Weak;
 
 use rusqlite::{Connection, TransactionBehavior};
-use uuid::Uuid;
 
 use super::connections::{SqliteOptions, log_of};
 use super::db::Db;
 use super::error::DAMAGED;
 use super::threads::{End, JobLength, beside, connection, ending};
-use crate::StoreError;
 use crate::high_water_mark::HighWaterMark;
 use crate::lock_file;
 use crate::migrations::SQLITE as MIGRATIONS;
+use crate::prelude::*;
 use crate::sql::steps;
 use leadhost_domain::clock::{Clock, SystemClock};
 use leadhost_domain::id::uuid_at;
-use leadhost_domain::limits;
 
 /// The schema version of a file with the first migration. Versions from before the first
 /// release counted from 1 and had other tables.

@@ -9,19 +9,17 @@ use std::collections::VecDeque;
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::thread::{self, Thread};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use rusqlite::{Connection, InterruptHandle};
 use tokio::sync::oneshot;
 
 use super::commits::Commits;
 use super::connections::SqliteOptions;
-use crate::StoreError;
-use crate::sql::Tx;
-use leadhost_domain::limits;
+use crate::prelude::*;
 
 /// The steps of an operation in its transaction.
 pub type TxSteps<'t, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 't>>;

@@ -6,28 +6,20 @@
 mod bindings;
 mod bounds;
 
-use std::time::Duration;
-
-use leadhost_golden::{Call, Case};
-use serde_json::Value;
-use wasmtime::Store;
 use wasmtime::component::InstancePre;
 
 use self::bindings::exports::leadhost::converter::converter as wit;
 use self::bindings::{LeadConverter, LeadConverterPre};
 use self::bounds::RuleViolation;
 use super::types::{self, golden_delivery, golden_response};
-use crate::abi::fault::{Fault, missing_function};
+use crate::abi::fault::missing_function;
 use crate::abi::golden::shown;
 use crate::abi::texts::{attributes, cut_note, given, given_list, notes, storable_pairs};
-use crate::instance_state::InstanceState;
+use crate::prelude::*;
 use crate::rules::{self, size::Room};
-use leadhost_domain::exchange::{HandshakeAnswer, HttpRequest, InputProblem, SenderChecks};
 use leadhost_domain::lead::{Action, Consent, Lead, Listing};
-use leadhost_domain::limits;
 use leadhost_domain::plugin::{
-    ConversionOutcome, ConvertedItem, ConverterOutput, Description, FailureCategory, FetchFailure,
-    FetchRequest, PluginCompletion, PluginDelivery, PluginKind,
+    ConversionOutcome, ConvertedItem, FailureCategory, FetchFailure, FetchRequest, PluginCompletion,
 };
 use leadhost_domain::text::storable;
 

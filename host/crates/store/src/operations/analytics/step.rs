@@ -1,8 +1,6 @@
 //! Steps: a step reads changes from one snapshot, and commits counts, facts and place together,
 //! unless another step was faster.
 
-use std::collections::HashSet;
-
 use super::builds::{self, LockedBuilds};
 use super::{cubes, remove};
 use crate::decide::cubes::may_take_over;

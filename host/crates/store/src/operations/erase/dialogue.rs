@@ -8,7 +8,6 @@ use crate::operations::prelude::*;
 use crate::operations::remove::{REMOVE_TICKETS, locked, rows_of};
 use crate::sql::Json;
 use crate::tombstones::Removal;
-use leadhost_domain::row::Entity;
 
 statements! {
     static MESSAGES: Sql = sql("

@@ -103,7 +103,6 @@ use super::repairs;
 use crate::operations::prelude::*;
 use crate::tombstones::Removal;
 use crate::{EraseStep, Erased, Extent, Person};
-use leadhost_domain::row::Entity;
 
 statements! {
     static DEALS: Sql = sql("

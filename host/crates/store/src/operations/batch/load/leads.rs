@@ -8,7 +8,6 @@ use crate::decide::{
 };
 use crate::operations::prelude::*;
 use leadhost_domain::deal::DealStatus;
-use leadhost_domain::delivery::ItemStatus;
 
 statements! {
     static DELIVERIES: Sql = reading!(DELIVERIES as "d", "

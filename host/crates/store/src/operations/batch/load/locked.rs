@@ -1,7 +1,5 @@
 //! The rows of the queue that a batch has locked, and the names by which it asks for rows.
 
-use std::collections::HashSet;
-
 use crate::IdempotencyKey;
 use crate::decide::{ClaimKey, ReferenceKey};
 use crate::operations::prelude::*;

@@ -1,7 +1,5 @@
 //! Repairs that replays are part of, or that are undone, and what only they need to know of contacts.
 
-use serde_json::Value;
-
 use crate::decide::Talk;
 use crate::operations::prelude::*;
 use leadhost_domain::id::time_of;

@@ -13,7 +13,6 @@ use crate::fed::record::Fed;
 use crate::operations::prelude::*;
 use crate::operations::stamp::{self, Stamps};
 use crate::sql::{Together, listed};
-use leadhost_domain::row::Entity;
 
 /// Stamps and saves the changed rows. Rows of a kind are saved in the order in which they changed.
 /// Fails with [`StoreError::Contended`] if another host created one of the rows in the meantime.

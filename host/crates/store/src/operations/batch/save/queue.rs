@@ -6,8 +6,6 @@ use crate::Write;
 use crate::decide::DeliveryRecord;
 use crate::operations::batch::load::locked::{LockedRows, SEND, WHOLE, place};
 use crate::operations::prelude::*;
-use crate::sql::SqlValue;
-use leadhost_domain::delivery::DeliveryStatus;
 
 statements! {
     // The size of a delivery is kept as it was on arrival.
