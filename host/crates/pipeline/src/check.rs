@@ -303,7 +303,7 @@ mod tests {
     use hmac::{KeyInit as _, Mac as _};
 
     use super::*;
-    use leadhost_domain::exchange::{Pairs, SignedPart};
+    use leadhost_domain::exchange::SignedPart;
 
     const BODY: &[u8] = br#"{"n":"\u00e9"}"#;
 

@@ -288,8 +288,6 @@ pub(super) fn replace(items: &mut Vec<NewItem>, at: usize, found: Vec<ItemResult
 mod tests {
     use super::*;
     use leadhost_domain::exchange::{HttpRequest, TextSegment, UrlScheme};
-    use leadhost_domain::id::ConnectionId;
-    use leadhost_domain::time::Micros;
 
     fn request(path: &str) -> HttpRequest {
         HttpRequest {

@@ -231,8 +231,6 @@ fn size(write: &Write) -> usize {
 mod tests {
     use super::*;
     use crate::{Acceptance, ConversionResult, NewDelivery};
-    use leadhost_domain::id::{DeliveryId, WorkspaceId};
-    use leadhost_domain::time::Micros;
 
     /// The places of a line that shares a commit.
     const FEW: usize = 16;

@@ -155,7 +155,6 @@ async fn begin(pipeline: &Pipeline, outgoing: &Outgoing) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use leadhost_domain::id::{ConnectionId, ContactId, ConversationId, MessageId, WorkspaceId};
     use leadhost_store::Lease;
 
     fn held() -> HeldSend {

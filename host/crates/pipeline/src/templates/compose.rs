@@ -292,7 +292,6 @@ mod tests {
     use super::super::requested::Media;
     use super::*;
     use leadhost_domain::channel::Placeholder;
-    use leadhost_domain::time::Micros;
 
     fn placeholder(component: &str, index: u32, kind: &str, name: &str) -> Placeholder {
         Placeholder {
@@ -677,7 +676,6 @@ mod tests {
 
 #[cfg(test)]
 mod fuzz {
-    use std::collections::BTreeSet;
 
     use leadhost_fuzz::proptest::collection::{btree_set, vec};
     use leadhost_fuzz::proptest::prelude::any;

@@ -259,7 +259,6 @@ fn answer_item(answer: &SendAnswer) -> OutcomeItem {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
 
     use super::*;
     use leadhost_domain::channel::{AcceptedSend, RefusedSend};

@@ -117,7 +117,6 @@ pub fn may_take_over(making: &[CubeRow], serving: &[CubeRow]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use uuid::Uuid;
 
     use super::*;
     use leadhost_domain::analytics::MetricSet;

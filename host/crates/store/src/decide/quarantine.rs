@@ -113,7 +113,6 @@ impl Quarantine {
 mod tests {
     use super::*;
     use leadhost_domain::id::uuid_at;
-    use leadhost_domain::time::Micros;
 
     const MIB: u64 = 1 << 20;
     const COUNT: u64 = limits::QUARANTINED_PER_CONNECTION;

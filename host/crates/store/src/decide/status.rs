@@ -145,7 +145,6 @@ mod tests {
     };
     use super::*;
     use crate::SendOutcome;
-    use leadhost_domain::limits;
 
     enum Step {
         Answer(Box<SendOutcome>),

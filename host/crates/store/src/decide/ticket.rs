@@ -165,7 +165,6 @@ mod tests {
     use super::*;
     use crate::DealPatch;
     use leadhost_domain::deal::DealStage;
-    use leadhost_domain::id::WorkspaceId;
 
     const CHANGED: TicketPatched = TicketPatched::Done { changed: true };
     const UNCHANGED: TicketPatched = TicketPatched::Done { changed: false };

@@ -355,11 +355,9 @@ pub(super) fn leads_of(change: &RepairChange) -> Option<ContactId> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::DealRecord;
     use super::super::people::{self, PersonDetails};
     use super::super::sample::{NOW, channel, working_set};
     use super::*;
-    use leadhost_domain::id::{DeliveryId, RepairId};
     use leadhost_domain::phone;
 
     struct Changed {

@@ -265,7 +265,6 @@ mod tests {
     use super::*;
     use crate::moving::tables::moved;
     use crate::schema;
-    use crate::sql::SqlType;
     use leadhost_domain::clock::SystemClock;
 
     /// Opens a new store, with what keeps it alive.

@@ -253,11 +253,9 @@ fn write_text(text: &str, to: &mut Vec<u8>) {
 
 #[cfg(test)]
 mod tests {
-    use serde::Serialize;
     use serde_json::value::RawValue;
 
     use super::*;
-    use crate::sql::{SqlRow, SqlValue};
     use leadhost_domain::row::{
         ContactRow, ConversationRow, DealRow, IdRow, MessageErrorRow, MessageRow,
     };

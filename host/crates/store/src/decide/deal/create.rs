@@ -159,7 +159,6 @@ mod tests {
     use super::super::super::sample::*;
     use super::*;
     use crate::{NewMessage, ProductReference};
-    use leadhost_domain::id::{DealId, MessageId, ProductId};
 
     fn done(created: DealCreated) -> Value {
         match created {

@@ -65,8 +65,7 @@ pub fn log(set: &mut WorkingSet, new: &NewDealLog) -> DealLogged {
 mod tests {
     use super::super::super::sample::*;
     use super::*;
-    use crate::{ByPartner, StoredAnswer, Write, WriteOutcome};
-    use leadhost_domain::id::{DealId, DealLogId, PartnerId};
+    use crate::{ByPartner, StoredAnswer, Write};
 
     fn note(deal: DealId, subject: &str) -> NewDealLog {
         NewDealLog {

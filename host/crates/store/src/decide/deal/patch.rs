@@ -109,7 +109,6 @@ mod tests {
     use super::*;
     use crate::{ByPartner, ChangedBy};
     use leadhost_domain::conversation;
-    use leadhost_domain::id::{PartnerId, WorkspaceId};
 
     const CHANGED: DealPatched = DealPatched::Done { changed: true };
     const UNCHANGED: DealPatched = DealPatched::Done { changed: false };
