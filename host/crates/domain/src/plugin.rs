@@ -234,12 +234,13 @@ pub struct FetchFailure {
     pub retry_after: Option<Duration>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FailureCategory {
-    /// Try again later.
-    Retry,
-    /// The connection's credential or permission is wrong: pause its fetches.
-    Stop,
-    /// This item is lost.
-    GiveUp,
+words! {
+    FailureCategory: "the category of a failure" {
+        /// Try again later.
+        Retry = "retry",
+        /// The connection's credential or permission is wrong: pause its fetches.
+        Stop = "stop",
+        /// This item is lost.
+        GiveUp = "give-up",
+    }
 }

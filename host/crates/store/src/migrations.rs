@@ -27,7 +27,7 @@ fn rendered(text: &str, dialect: Dialect) -> String {
     };
     let text = for_dialect(text, dialect).replace("{jsonb}", jsonb);
     SqlType::ALL.into_iter().fold(text, |text, kind| {
-        let word = format!("{{{}}}", kind.word());
+        let word = format!("{{{}}}", kind.as_str());
         text.replace(&word, kind.in_a_table(dialect))
     })
 }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::register::{Counter, Family, Histogram, OutcomeLabel, count, metrics};
 use leadhost_domain::channel::{AttemptOutcome, Category};
+use leadhost_domain::word::words;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NotificationOutcome {
@@ -52,12 +53,13 @@ impl NotificationOutcome {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TemplateListOutcome {
-    Done,
-    Failed,
-    /// The provider has no list.
-    Unlisted,
+words! {
+    TemplateListOutcome: "the outcome of a request for templates" {
+        Done = "listed",
+        Failed = "failed",
+        /// The provider has no list.
+        Unlisted = "unlisted",
+    }
 }
 
 metrics! {
@@ -97,11 +99,6 @@ impl MessagingMetrics {
 
     /// Counts a request to an instance's provider for its templates.
     pub fn templates(&self, outcome: TemplateListOutcome) {
-        let outcome = match outcome {
-            TemplateListOutcome::Done => "listed",
-            TemplateListOutcome::Failed => "failed",
-            TemplateListOutcome::Unlisted => "unlisted",
-        };
-        count(&self.template_lists, outcome);
+        count(&self.template_lists, outcome.as_str());
     }
 }

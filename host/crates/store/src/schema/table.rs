@@ -343,6 +343,6 @@ pub const WORKSPACE: &str = "workspace_id";
 fn each(columns: &[&ColumnSchema]) -> String {
     let columns = columns
         .iter()
-        .map(|column| format!("{} {}", column.name, column.kind.word()));
+        .map(|column| format!("{} {}", column.name, column.kind.as_str()));
     format!("each ({})\n", columns.collect::<Vec<_>>().join(", "))
 }

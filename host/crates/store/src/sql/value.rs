@@ -5,46 +5,22 @@ use std::net::IpAddr;
 
 use super::statement::Dialect;
 use crate::prelude::*;
+use leadhost_domain::word::words;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SqlType {
-    Uuid,
-    Text,
-    /// JSON whose text is kept unchanged.
-    Json,
-    Number,
-    Truth,
-    Time,
-    Bytes,
+words! {
+    SqlType: "the type of a column" {
+        Uuid = "uuid",
+        Text = "text",
+        /// JSON whose text is kept unchanged.
+        Json = "json",
+        Number = "number",
+        Truth = "truth",
+        Time = "time",
+        Bytes = "bytes",
+    }
 }
 
 impl SqlType {
-    pub const ALL: [SqlType; 7] = [
-        SqlType::Uuid,
-        SqlType::Text,
-        SqlType::Json,
-        SqlType::Number,
-        SqlType::Truth,
-        SqlType::Time,
-        SqlType::Bytes,
-    ];
-
-    pub fn from_text(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.word() == word)
-    }
-
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Uuid => "uuid",
-            Self::Text => "text",
-            Self::Json => "json",
-            Self::Number => "number",
-            Self::Truth => "truth",
-            Self::Time => "time",
-            Self::Bytes => "bytes",
-        }
-    }
-
     /// Returns the type of a column of a table.
     pub fn in_a_table(self, dialect: Dialect) -> &'static str {
         match (dialect, self) {

@@ -235,7 +235,8 @@ fn lead(lead: wit::Lead, cuts: Vec<String>) -> Lead {
     let campaign = lead.campaign.into_iter();
     Lead {
         external_id: given(lead.external_id),
-        action: Action::from_text(&lead.action),
+        // No lead is lost because of an unknown word.
+        action: Action::from_text(&lead.action).unwrap_or(Action::Create),
         is_test: lead.is_test,
         name: given(lead.name),
         phones: given_list(lead.phones),
@@ -284,11 +285,8 @@ impl From<wit::Failure> for FetchFailure {
     fn from(failure: wit::Failure) -> Self {
         Self {
             // A retry of an unknown category loses nothing.
-            category: match failure.category.as_str() {
-                "stop" => FailureCategory::Stop,
-                "give-up" => FailureCategory::GiveUp,
-                _ => FailureCategory::Retry,
-            },
+            category: FailureCategory::from_text(&failure.category)
+                .unwrap_or(FailureCategory::Retry),
             message: cut_note(failure.message),
             retry_after: failure
                 .retry_after_seconds
