@@ -172,21 +172,6 @@ mod tests {
         }
     }
 
-    #[test]
-    fn a_cursor_keeps_its_filter() {
-        let cursor = Cursor {
-            filter: "only these: é".to_owned(),
-            ..cursor()
-        };
-        assert_eq!(Cursor::decode(&cursor.encode()), Ok(cursor));
-    }
-
-    #[test]
-    fn a_cursor_reads_back() {
-        let cursor = cursor();
-        assert_eq!(Cursor::decode(&cursor.encode()), Ok(cursor));
-    }
-
     fn list_cursor() -> ListCursor {
         ListCursor {
             workspace: WorkspaceId::new(Micros(1)),
@@ -194,21 +179,6 @@ mod tests {
             before: Uuid::from_u128(7),
             filter: "open".to_owned(),
         }
-    }
-
-    #[test]
-    fn a_lists_cursor_reads_back_and_is_not_a_cursor_of_a_pull() {
-        for filter in ["", "open"] {
-            let cursor = ListCursor {
-                filter: filter.to_owned(),
-                ..list_cursor()
-            };
-            let text = cursor.encode();
-            assert_eq!(Cursor::decode(&text), Err(BrokenCursor));
-            assert_eq!(ListCursor::decode(&text), Ok(cursor));
-        }
-        let pull = cursor().encode();
-        assert_eq!(ListCursor::decode(&pull), Err(BrokenCursor));
     }
 
     #[test]
