@@ -429,21 +429,11 @@ mod tests {
     }
 
     #[test]
-    fn the_text_has_six_digits_and_a_z() {
-        assert_eq!(Micros(0).text(), "1970-01-01T00:00:00.000000Z");
-        assert_eq!(
-            Micros(1_700_000_000_120_000).text(),
-            "2023-11-14T22:13:20.120000Z"
-        );
-        assert_eq!(Micros(0).text().len(), 27);
-    }
-
-    #[test]
     fn the_text_equals_the_formatted_time() {
         let year_1 = -62_135_596_800 * 1_000_000;
         let year_9999 = 253_402_300_799 * 1_000_000 + 999_999;
         let spread = (0..2_000).map(|at| year_1 + (year_9999 - year_1) / 2_000 * at + 7 * at);
-        for micros in spread.chain([year_1, -1, 1, year_9999]) {
+        for micros in spread.chain([year_1, -1, 0, year_9999]) {
             let time = DateTime::<Utc>::from_timestamp_micros(micros).expect("a time");
             let expect = time.format("%Y-%m-%dT%H:%M:%S%.6fZ").to_string();
             assert_eq!(Micros(micros).text(), expect);
