@@ -346,18 +346,7 @@ fn update(
     let person = better_person(set, context, deal, lead);
     let Compared { diff, is_older } =
         compare(set, context, index, (deal, person), lead, Comparison::WHOLE);
-    let status = if diff.iter().any(|field| field.applied) {
-        ItemStatus::Updated
-    } else {
-        ItemStatus::Duplicate
-    };
-    ItemRecord {
-        deal: Some(deal),
-        contact: set.deals.get(&deal).map(|deal| deal.person).or(contact),
-        diff,
-        message: is_older.then(|| OLDER.to_owned()),
-        ..ItemRecord::new(status, lead.external_id.clone())
-    }
+    changed(set, (deal, contact), lead, (diff, is_older))
 }
 
 /// Returns the contact that the lead finds, if that of the deal has neither a phone nor an address: it
@@ -445,10 +434,20 @@ fn delete(
     if let Some(contact) = set.deals.get(&deal).map(|deal| deal.person) {
         receipt::note(set, context, index, (deal, contact), &diff);
     }
-    let status = if diff.is_empty() {
-        ItemStatus::Duplicate
-    } else {
+    changed(set, (deal, contact), lead, (diff, is_older))
+}
+
+/// The outcome of a lead that changed its deal, or would have if it were not older.
+fn changed(
+    set: &WorkingSet,
+    (deal, contact): (DealId, Option<ContactId>),
+    lead: &NewLead,
+    (diff, is_older): (Vec<FieldDiff>, bool),
+) -> ItemRecord {
+    let status = if diff.iter().any(|field| field.applied) {
         ItemStatus::Updated
+    } else {
+        ItemStatus::Duplicate
     };
     ItemRecord {
         deal: Some(deal),

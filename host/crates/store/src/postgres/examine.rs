@@ -5,6 +5,7 @@ use sqlx::Row as _;
 use super::db::Db;
 use super::open;
 use crate::high_water_mark::HighWaterMark;
+use crate::migrations;
 use crate::{Examination, StoreError};
 use leadhost_domain::limits;
 use leadhost_domain::time::Micros;
@@ -44,7 +45,7 @@ async fn look(url: &str) -> Result<Examination, StoreError> {
     Ok(Examination {
         server: format!("PostgreSQL {version}"),
         schema,
-        newest_schema: open::newest_schema(),
+        newest_schema: migrations::POSTGRES.newest(),
         now: Some(Micros(now)),
     })
 }

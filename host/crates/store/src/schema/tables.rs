@@ -110,7 +110,7 @@ mod tests {
 
     fn migrated() -> Connection {
         let database = Connection::open_in_memory().expect("a database in memory");
-        for migration in migrations::SQLITE.iter() {
+        for migration in &migrations::SQLITE.texts {
             database
                 .execute_batch(migration)
                 .expect("the migration is applied");
