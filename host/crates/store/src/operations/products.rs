@@ -251,8 +251,7 @@ impl Store {
         .await
     }
 
-    /// Removes the named products, at most `limits::REMOVED_PRODUCTS`, and returns how many it
-    /// removed.
+    /// Removes the named products and returns how many it removed.
     pub async fn remove_products(
         &self,
         workspace: WorkspaceId,
