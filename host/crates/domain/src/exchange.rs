@@ -227,8 +227,9 @@ words! {
     }
 }
 
-impl Encoding {
-    const fn hexadecimal() -> Self {
+#[expect(clippy::derivable_impls, reason = "`words!` takes no default")]
+impl Default for Encoding {
+    fn default() -> Self {
         Self::Hex
     }
 }
@@ -266,7 +267,7 @@ pub struct SenderCheck {
     pub scheme: Scheme,
     /// The location of the sender's proof.
     pub proof: ValueLocation,
-    #[serde(default = "Encoding::hexadecimal")]
+    #[serde(default)]
     pub encoding: Encoding,
     /// The text before the proof at its location.
     #[serde(default)]

@@ -36,17 +36,22 @@ impl Migrations {
     }
 
     /// Returns those that a database with this schema version lacks, each with the version that it leads
-    /// to. The error says what to do with a database that this program cannot serve.
+    /// to.
     pub fn missing(&self, found: i64) -> Result<impl Iterator<Item = (i64, &str)>, StoreError> {
+        self.refuse_other(found)?;
+        let all = (FIRST..).zip(self.texts.iter().map(String::as_str));
+        Ok(all.filter(move |(version, _)| *version > found))
+    }
+
+    /// Refuses a database that this program cannot serve, and says what to do.
+    pub fn refuse_other(&self, found: i64) -> Result<(), StoreError> {
         if found > self.newest() {
             return Err(StoreError::Open(format!(
                 "the database has schema version {found}, but this program supports versions up to {}: start the newer version that wrote it",
                 self.newest()
             )));
         }
-        self.refuse_old(found)?;
-        let all = (FIRST..).zip(self.texts.iter().map(String::as_str));
-        Ok(all.filter(move |(version, _)| *version > found))
+        self.refuse_old(found)
     }
 
     /// Refuses a database from before the first release.

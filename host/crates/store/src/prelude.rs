@@ -12,7 +12,6 @@ pub use uuid::Uuid;
 pub use crate::StoreError;
 pub use crate::change::RowChange;
 pub use crate::sql::{SqlRow, SqlType, SqlValue, Tx};
-pub use leadhost_config as config;
 pub use leadhost_domain::delivery::{DeliveryStatus, ItemStatus};
 pub use leadhost_domain::id::{
     AgentId, ConnectionId, ContactId, ConversationId, DealId, DealLogId, DeliveryId, ErasureId,

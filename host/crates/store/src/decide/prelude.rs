@@ -3,7 +3,7 @@
 pub use serde_json::json;
 
 pub use super::{
-    Claim, ClaimKey, ContactRecord, ConversationRecord, DealRecord, DeliveryRecord, ItemRecord,
+    Claim, ContactRecord, ConversationRecord, DealRecord, DeliveryRecord, ItemRecord,
     MessageRecord, TicketRecord, WorkingSet,
 };
 pub use crate::prelude::*;

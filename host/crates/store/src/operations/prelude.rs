@@ -3,9 +3,9 @@
 pub use crate::Store;
 pub use crate::database::Database;
 pub use crate::decide::{ReadSet, WorkingSet};
-pub use crate::postgres::VisibleRows;
+pub(crate) use crate::postgres::VisibleRows;
 pub use crate::prelude::*;
-pub use crate::row::{FromRow as _, with_id};
+pub(crate) use crate::row::{FromRow as _, with_id};
 pub(crate) use crate::row::{cells, from_row, read};
 pub use crate::schema;
 pub use crate::schema::table::OnConflict;

@@ -39,7 +39,7 @@ async fn look(url: &str) -> Result<Examination, StoreError> {
             .fetch_one(&mut owner)
             .await?
             .try_get(0)?;
-        open::supports(found)?;
+        migrations::POSTGRES.refuse_other(found.into())?;
         schema = Some(i64::from(found)).filter(|found| *found > 0);
     }
     Ok(Examination {

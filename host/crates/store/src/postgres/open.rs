@@ -115,11 +115,6 @@ pub async fn connect(db: &Db) -> Result<PgConnection, StoreError> {
     Ok(owner)
 }
 
-/// Refuses a schema version that this program cannot serve.
-pub fn supports(found: i32) -> Result<(), StoreError> {
-    MIGRATIONS.missing(found.into()).map(drop)
-}
-
 pub async fn time(db: &Db) -> Result<Micros, StoreError> {
     let now = sqlx::query_scalar(TIME).fetch_one(db.pool()).await?;
     Ok(Micros(now))

@@ -74,7 +74,7 @@ pub fn refuse_other_version(database: &Path) -> Result<(), StoreError> {
     let options = SqliteOptions::to_read(database.to_owned(), Arc::new(SystemClock));
     let found = options.open();
     match found.and_then(|connection| schema_version(&connection)) {
-        Ok(version) => MIGRATIONS.missing(version).map(drop),
+        Ok(version) => MIGRATIONS.refuse_other(version),
         Err(_) => Ok(()),
     }
 }
@@ -198,7 +198,7 @@ fn schema_version(connection: &Connection) -> Result<i64, StoreError> {
 /// Returns the schema version of a file that this program can serve. `None` if it has no schema yet.
 pub fn supported_version(connection: &Connection) -> Result<Option<i64>, StoreError> {
     let found = schema_version(connection)?;
-    MIGRATIONS.missing(found)?;
+    MIGRATIONS.refuse_other(found)?;
     Ok(Some(found).filter(|found| *found > 0))
 }
 
